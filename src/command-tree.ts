@@ -7,7 +7,7 @@ export type Nodes = { readonly [name: string]: Node };
 
 const profiles = () => import('./commands/profiles.ts');
 const config = () => import('./commands/config.ts');
-const help: Node = ['explain a command', () => import('./commands/help.ts')];
+const help: Node = ['explain a command', async () => (await import('./commands/help.ts')).helpOfGroup];
 
 /** The heading of commands that help does not show. */
 export const HIDDEN = '';

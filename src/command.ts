@@ -14,6 +14,7 @@ export interface GlobalFlags extends ReporterFlags {
 export interface Call<Flags = unknown> {
   readonly flags: Flags & GlobalFlags;
   readonly args: readonly string[];
+  readonly command: Command;
   readonly context: Context;
   readonly reporter: Reporter;
   /** Runs another command line, in another context if given. `demo` shows the program itself this way. */
@@ -39,22 +40,28 @@ export type Invoke = (argv: readonly string[], context: Context) => Promise<Exit
 /** Does a command's work; the exit code is 0 unless it says otherwise. */
 export type Run<Flags> = (call: Call<Flags>) => Promise<ExitCode | void>;
 
-/** Turns a `run` function into what commander calls. */
-export type Action = <Flags>(run: Run<Flags>) => (...parsed: unknown[]) => Promise<void>;
-
-/** A command's module: adds its arguments, options and action to the command that the tree made for it. */
+/** A command's module. */
 export interface CommandModule {
   /**
    * The long names of the eight to twelve flags that `-h` shows, in its order, with spaces between them. Without it `-h`
    * shows the command's own flags, without those of shared blocks.
    */
   readonly commonFlags?: string;
-  declare(command: Command, action: Action): void;
+  /** What `--help` says beside the flags: explanations, then `Examples:` and lines of a shell. */
+  readonly help?: string;
+  /** Adds its arguments and options to the command that the tree made for it. */
+  declare?(command: Command): void;
+  readonly run: Run<never>;
 }
 
-/** Adds lines of examples to a command's help. */
-export function addExamples(command: Command, ...lines: readonly string[]): Command {
-  return command.addHelpText('after', `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`);
+/** A command of the tree. Its module is there when it has been declared. */
+export interface TreeCommand extends Command {
+  readonly module?: CommandModule;
+}
+
+/** The help of a command that needs no more than examples. */
+export function examples(...lines: readonly string[]): string {
+  return `Examples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
 }
 
 /** The command line as it was typed, for a text that says how to repeat it. */

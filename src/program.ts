@@ -1,5 +1,13 @@
 import { Command, CommanderError, type ErrorOptions, type HelpContext } from 'commander';
-import type { Action, CommandModule, CommandTree, GlobalFlags, Invoke, ParseFault, Run } from './command.ts';
+import type {
+  CommandModule,
+  CommandTree,
+  GlobalFlags,
+  Invoke,
+  ParseFault,
+  Run,
+  TreeCommand,
+} from './command.ts';
 import {
   DESCRIPTION,
   GLOBAL_FLAGS,
@@ -46,7 +54,7 @@ class LazyProgram implements Program {
   constructor(context: Context, invoke: Invoke) {
     this.#context = context;
     this.#invoke = invoke;
-    this.root = new DeclaredCommand('hooktrail')
+    this.root = new LazyCommand('hooktrail')
       .description(DESCRIPTION)
       .version(version, VERSION_FLAG.flags, VERSION_FLAG.text)
       .helpOption(HELP_FLAG.flags, HELP_FLAG.text)
@@ -96,9 +104,10 @@ class LazyProgram implements Program {
     const load = this.#undeclared.get(command);
     if (!load) return;
     this.#undeclared.delete(command);
-    const { declare, commonFlags } = await load();
-    (command as DeclaredCommand).commonFlags = commonFlags?.split(' ');
-    declare(command, this.#action);
+    const module = await load();
+    (command as LazyCommand).module = module;
+    module.declare?.(command);
+    command.action(() => this.#act(command, module.run));
   };
 
   async run(argv: readonly string[]): Promise<ExitCode> {
@@ -129,47 +138,42 @@ class LazyProgram implements Program {
   async #printHelp({ command, isError }: HelpRequest, argv: readonly string[]): Promise<void> {
     if (command === this.root) return await printProgramHelp(argv, this.#context);
     const width = helpWidth(this.#context);
-    const text = wantsShortHelp(argv)
-      ? shortHelp(command, width, command.commonFlags)
-      : fullHelp(command, width);
+    const text = wantsShortHelp(argv) ? shortHelp(command, width) : fullHelp(command, width);
     if (!isError) return await printHelp(text, argv, this.#context);
     await this.#context.stderr.write(text);
     throw new UsageError('a command is missing', { next: 'choose one of those above' });
   }
 
-  readonly #action: Action =
-    <Flags>(run: Run<Flags>) =>
-    async (...parsed: unknown[]) => {
-      if (this.#isTrial) return;
-      const command = parsed.at(-1) as Command;
-      const flags = command.optsWithGlobals() as Flags & GlobalFlags & OutputFlags;
-      this.#flags = flags;
-      const work = async (context: Context) => {
-        const [{ createReporter }, { errorFormatOf }] = await Promise.all([
-          import('./terminal/reporter.ts'),
-          import('./settings/settings.ts'),
-        ]);
-        const reporter = await createReporter(context, flags, await errorFormatOf(flags, context));
-        const call = { flags, args: command.args, context, reporter, invoke: this.#invoke, commands: this };
-        return (await run(call)) ?? ExitCode.done;
-      };
-      const context = this.#context;
-      if (flags.outputFile !== undefined) {
-        const { writingTo } = await import('./output/output-file.ts');
-        this.#exitCode = await writingTo(flags.outputFile, context, work);
-      } else {
-        const isPaged = flags.pager === true && context.stdout.isTerminal;
-        this.#exitCode = await (isPaged ? withPager(context, work) : work(context));
-      }
+  async #act(command: Command, run: Run<never>): Promise<void> {
+    if (this.#isTrial) return;
+    const flags = command.optsWithGlobals() as GlobalFlags & OutputFlags;
+    this.#flags = flags;
+    const work = async (context: Context) => {
+      const [{ createReporter }, { errorFormatOf }] = await Promise.all([
+        import('./terminal/reporter.ts'),
+        import('./settings/settings.ts'),
+      ]);
+      const reporter = await createReporter(context, flags, await errorFormatOf(flags, context));
+      const { args } = command;
+      const rest = { args, command, context, reporter, invoke: this.#invoke, commands: this };
+      return (await run({ flags: flags as never, ...rest })) ?? ExitCode.done;
     };
+    const context = this.#context;
+    if (flags.outputFile !== undefined) {
+      const { writingTo } = await import('./output/output-file.ts');
+      this.#exitCode = await writingTo(flags.outputFile, context, work);
+    } else {
+      const isPaged = flags.pager === true && context.stdout.isTerminal;
+      this.#exitCode = await (isPaged ? withPager(context, work) : work(context));
+    }
+  }
 }
 
-/** A command of the tree, with what its declaration says beyond commander's own. */
-class DeclaredCommand extends Command {
-  commonFlags: readonly string[] | undefined;
+class LazyCommand extends Command implements TreeCommand {
+  module?: CommandModule;
 
-  override createCommand(name?: string): DeclaredCommand {
-    return new DeclaredCommand(name);
+  override createCommand(name?: string): LazyCommand {
+    return new LazyCommand(name);
   }
 
   override error(message: string, options?: ErrorOptions): never {
@@ -188,11 +192,11 @@ class DeclaredCommand extends Command {
 
 /** Thrown where help is to be printed, since commander's own printing cannot wait for a pager. */
 class HelpRequest extends Error {
-  readonly command: DeclaredCommand;
+  readonly command: LazyCommand;
   /** True where a command is missing. */
   readonly isError: boolean;
 
-  constructor(command: DeclaredCommand, isError: boolean) {
+  constructor(command: LazyCommand, isError: boolean) {
     super('help');
     this.command = command;
     this.isError = isError;

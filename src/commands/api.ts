@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../command.ts';
+import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { readGivenFile } from '../files/whole-files.ts';
 import { addOutputFileFlag, checkFormat } from '../output/format-flags.ts';
@@ -18,7 +18,18 @@ interface Flags extends SettingFlags {
 const FIXED_HEADERS = ['host', 'connection', 'content-length', 'transfer-encoding'];
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
-export function declare(command: Command, action: Action): void {
+export const help = `
+Prints the body unchanged; on a terminal JSON is indented and coloured. If the
+service answers with an error, its body is printed too, with a line end, and the
+exit code is 1.
+
+Examples:
+  $ hooktrail api /event-types
+  $ hooktrail api '/integrator-events?eq(publishStatus,FAILED)&limit(1,1)'
+  $ hooktrail api /event-types --jq '.items[].name'
+  $ hooktrail api /subscriptions --input subscription.json`;
+
+export function declare(command: Command): void {
   command
     .argument('<path>', "a path under the event service's base URL, with its query, such as '/event-types'")
     .option(
@@ -36,24 +47,10 @@ export function declare(command: Command, action: Action): void {
     .option('-q, --jq <program>', 'run a jq program over the JSON of the answer; strings come out raw')
     .hook('preAction', checkFormat);
   addOutputFileFlag(command);
-  addConnectionFlags(command)
-    .addHelpText(
-      'after',
-      `
-Prints the body unchanged; on a terminal JSON is indented and coloured. If the
-service answers with an error, its body is printed too, with a line end, and the
-exit code is 1.
-
-Examples:
-  $ hooktrail api /event-types
-  $ hooktrail api '/integrator-events?eq(publishStatus,FAILED)&limit(1,1)'
-  $ hooktrail api /event-types --jq '.items[].name'
-  $ hooktrail api /subscriptions --input subscription.json`,
-    )
-    .action(action(run));
+  addConnectionFlags(command);
 }
 
-async function run(call: Call<Flags>): Promise<void> {
+export async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context } = call;
   const { input, header = [], include = false, jq } = flags;
   const request = {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, readFile, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
-import type { Action, Call } from '../command.ts';
+import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
@@ -24,14 +24,7 @@ interface Flags {
   readonly uninstall?: true;
 }
 
-export function declare(command: Command, action: Action): void {
-  command
-    .argument('[shell]', shells.join(', '))
-    .option('--install', 'put the script where the shell reads it (default: the shell in $SHELL)')
-    .option('--uninstall', 'remove what --install wrote')
-    .addHelpText(
-      'after',
-      `
+export const help = `
 Completes commands, options, option values from a fixed list, profiles, and the
 event types that event-types or events stats listed last; the Tab key sends no
 request and opens no keychain. The scripts ask hooktrail for the completions, so
@@ -50,12 +43,16 @@ Examples:
   $ hooktrail completion zsh --uninstall
   $ mkdir -p ~/.zfunc && hooktrail completion zsh > ~/.zfunc/_hooktrail
   $ eval "$(hooktrail completion bash)"
-  PS> hooktrail completion powershell | Out-String | Invoke-Expression`,
-    )
-    .action(action(run));
+  PS> hooktrail completion powershell | Out-String | Invoke-Expression`;
+
+export function declare(command: Command): void {
+  command
+    .argument('[shell]', shells.join(', '))
+    .option('--install', 'put the script where the shell reads it (default: the shell in $SHELL)')
+    .option('--uninstall', 'remove what --install wrote');
 }
 
-async function run({ flags, args, context, reporter }: Call<Flags>): Promise<void> {
+export async function run({ flags, args, context, reporter }: Call<Flags>): Promise<void> {
   if (flags.install && flags.uninstall)
     throw new UsageError('--install and --uninstall contradict each other: give one');
   if (!flags.install && !flags.uninstall) {

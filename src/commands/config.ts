@@ -1,4 +1,4 @@
-import { addExamples, type Call, type CommandModule } from '../command.ts';
+import { type Call, type CommandModule, examples } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { parseSetting, settingNames, settingOfKey } from '../settings/setting-names.ts';
 import {
@@ -11,10 +11,9 @@ import {
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 export const list: CommandModule = {
-  declare: (command, action) =>
-    addExamples(command, 'hooktrail config', 'hooktrail config list --profile staging --json')
-      .option('--json', 'print the settings as a JSON object')
-      .action(action(listSettings)),
+  help: examples('hooktrail config', 'hooktrail config list --profile staging --json'),
+  declare: (command) => command.option('--json', 'print the settings as a JSON object'),
+  run: listSettings,
 };
 
 async function listSettings(call: Call<{ readonly json?: true }>): Promise<void> {
@@ -36,10 +35,9 @@ async function readProfile({ flags, context }: Call): Promise<{ profile: string;
 }
 
 export const get: CommandModule = {
-  declare: (command, action) =>
-    addExamples(command, 'hooktrail config get base-url', 'hooktrail config get vendor --profile staging')
-      .argument('<key>', 'a setting, such as base-url')
-      .action(action(getSetting)),
+  help: examples('hooktrail config get base-url', 'hooktrail config get vendor --profile staging'),
+  declare: (command) => command.argument('<key>', 'a setting, such as base-url'),
+  run: getSetting,
 };
 
 async function getSetting(call: Call): Promise<void> {
@@ -56,16 +54,16 @@ async function getSetting(call: Call): Promise<void> {
 }
 
 export const set: CommandModule = {
-  declare: (command, action) =>
-    addExamples(
-      command,
-      'hooktrail config set base-url https://events.example.com/v1',
-      'hooktrail config set timezone Europe/Berlin',
-      'hooktrail config set fields createdOn,eventType,eventId --profile staging',
-    )
+  help: examples(
+    'hooktrail config set base-url https://events.example.com/v1',
+    'hooktrail config set timezone Europe/Berlin',
+    'hooktrail config set fields createdOn,eventType,eventId --profile staging',
+  ),
+  declare: (command) =>
+    command
       .argument('<key>', 'a setting, such as base-url; key=value works too')
-      .argument('[value]', 'its value, checked before it is saved')
-      .action(action(setSetting)),
+      .argument('[value]', 'its value, checked before it is saved'),
+  run: setSetting,
 };
 
 async function setSetting(call: Call): Promise<void> {
@@ -97,14 +95,9 @@ async function changeSetting(key: string, text: string | undefined, { flags, con
 }
 
 export const unset: CommandModule = {
-  declare: (command, action) =>
-    addExamples(
-      command,
-      'hooktrail config unset issuer',
-      'hooktrail config unset redirect-uri --profile staging',
-    )
-      .argument('<key>', 'a setting, such as issuer')
-      .action(action(unsetSetting)),
+  help: examples('hooktrail config unset issuer', 'hooktrail config unset redirect-uri --profile staging'),
+  declare: (command) => command.argument('<key>', 'a setting, such as issuer'),
+  run: unsetSetting,
 };
 
 async function unsetSetting(call: Call): Promise<void> {
@@ -115,8 +108,6 @@ async function unsetSetting(call: Call): Promise<void> {
 }
 
 export const path: CommandModule = {
-  declare: (command, action) =>
-    addExamples(command, 'hooktrail config path', 'ls -l "$(hooktrail config path)"').action(
-      action(async ({ context }: Call) => await context.stdout.write(`${configPath(context)}\n`)),
-    ),
+  help: examples('hooktrail config path', 'ls -l "$(hooktrail config path)"'),
+  run: async ({ context }) => await context.stdout.write(`${configPath(context)}\n`),
 };

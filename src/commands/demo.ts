@@ -1,25 +1,22 @@
 import path from 'node:path';
 import type { Command } from 'commander';
-import type { Action, Call } from '../command.ts';
+import type { Call } from '../command.ts';
 import { ExitCode } from '../errors.ts';
 
-export function declare(command: Command, action: Action): void {
-  command
-    .addHelpText(
-      'after',
-      `
+export const help = `
 Starts a sandbox, signs in to it and searches its FAILED events, with the
 commands you would type. Your profiles, secrets and browser are not touched:
 everything is in a temporary folder that is removed at the end.
 
 Examples:
   $ hooktrail demo
-  $ hooktrail demo --verbose    # with a line for every request`,
-    )
-    .action(action(run));
+  $ hooktrail demo --verbose    # with a line for every request`;
+
+export function declare(command: Command): void {
+  command;
 }
 
-async function run(call: Call): Promise<ExitCode> {
+export async function run(call: Call): Promise<ExitCode> {
   const { context, reporter } = call;
   const [{ startSandbox }, { createSandboxUser }] = await Promise.all([
     import('../sandbox/sandbox.ts'),

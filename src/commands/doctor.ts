@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../command.ts';
+import type { Call } from '../command.ts';
 import type { ExitCode } from '../errors.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -8,12 +8,7 @@ interface Flags extends SettingFlags {
   readonly json?: true;
 }
 
-export function declare(command: Command, action: Action): void {
-  command.option('--json', 'print the findings as a JSON array');
-  addConnectionFlags(command, ['authUrl', 'baseUrl', 'clientId', 'vendor'])
-    .addHelpText(
-      'after',
-      `
+export const help = `
 Checks Node, keychain, configuration folder, locks, redirect port, certificates,
 proxy, identity provider, event service, clocks and sign-in. Prints a line for
 each: ok, doubtful or broken, the last two with what to do. Exits with 1 if
@@ -22,12 +17,14 @@ ticket.
 
 Examples:
   $ hooktrail doctor
-  $ hooktrail doctor --profile staging --json`,
-    )
-    .action(action(run));
+  $ hooktrail doctor --profile staging --json`;
+
+export function declare(command: Command): void {
+  command.option('--json', 'print the findings as a JSON array');
+  addConnectionFlags(command, ['authUrl', 'baseUrl', 'clientId', 'vendor']);
 }
 
-async function run(call: Call<Flags>): Promise<ExitCode> {
+export async function run(call: Call<Flags>): Promise<ExitCode> {
   const { printDiagnosis } = await import('../doctor/diagnosis.ts');
   return await printDiagnosis(call, call.flags.json === true);
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Action, type Call, typedCommand } from '../command.ts';
+import { type Call, typedCommand } from '../command.ts';
 import { addListFlags, type FormatFlags, formatOptions } from '../output/format-flags.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -9,19 +9,16 @@ interface Flags extends FormatFlags, SettingFlags {
   readonly limit?: number;
 }
 
-export function declare(command: Command, action: Action): void {
+export const help = `
+Examples:
+  $ hooktrail event-types
+  $ hooktrail event-types --match sign --json`;
+
+export function declare(command: Command): void {
   command
     .option('--match <text>', 'only those with this text in a value, ignoring case')
     .option('-n, --limit <number>', 'at most this many', wholeNumber('--limit', 1));
-  addListFlags(command)
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ hooktrail event-types
-  $ hooktrail event-types --match sign --json`,
-    )
-    .action(action(run));
+  addListFlags(command);
 }
 
 /** The command line in its final form. */
@@ -38,7 +35,7 @@ function optionsOf(call: Call<Flags>) {
   };
 }
 
-async function run(call: Call<Flags>): Promise<void> {
+export async function run(call: Call<Flags>): Promise<void> {
   const { match, format, limit } = optionsOf(call);
   const { listEventTypes } = await import('../events/event-types.ts');
   const { createItemWriter } = await import('../output/formats.ts');

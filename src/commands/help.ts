@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../command.ts';
+import type { Call, CommandModule } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { topics, topicText } from '../help/topics.ts';
 import { addPagerFlag } from '../output/format-flags.ts';
@@ -9,30 +9,31 @@ interface Flags {
   readonly json?: true;
 }
 
-/** The root's `help`, which also knows the topics, and the `help` of each group. */
-export function declare(command: Command, action: Action): void {
-  const group = command.parent as Command;
-  if (group.parent) command.argument('[command]', 'the command to explain');
-  else
-    command
-      .argument('[words...]', 'the words of a command, or a topic')
-      .option('--json', 'print every command, flag, argument, example and exit code as JSON')
-      .addHelpText(
-        'after',
-        `
+export const help = `
 Topics:
 ${topics.map(({ name, summary }) => `  ${name.padEnd(14)}${summary}`).join('\n')}
 
 Examples:
   $ hooktrail help events search
   $ hooktrail help exit-codes
-  $ hooktrail help --json | jq -r '.commands[].command'`,
-      );
+  $ hooktrail help --json | jq -r '.commands[].command'`;
+
+/** The root's `help`, which also knows the topics. */
+export function declare(command: Command): void {
+  command
+    .argument('[words...]', 'the words of a command, or a topic')
+    .option('--json', 'print every command, flag, argument, example and exit code as JSON');
   addPagerFlag(command);
-  command.action(action((call: Call<Flags>) => run(call, group)));
 }
 
-async function run({ flags, args, context, commands }: Call<Flags>, group: Command): Promise<void> {
+/** The `help` of each group. */
+export const helpOfGroup: CommandModule = {
+  declare: (command) => addPagerFlag(command.argument('[command]', 'the command to explain')),
+  run,
+};
+
+export async function run({ flags, args, command, context, commands }: Call<Flags>): Promise<void> {
+  const group = command.parent as Command;
   if (flags.json) {
     const { describeProgram } = await import('../help/command-description.ts');
     await context.stdout.write(`${JSON.stringify(await describeProgram(commands), null, 2)}\n`);

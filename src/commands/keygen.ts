@@ -1,13 +1,8 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../command.ts';
+import type { Call } from '../command.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 
-export function declare(command: Command, action: Action): void {
-  command
-    .argument('[file]', 'a new file to write the key to, readable only by you; standard output when absent')
-    .addHelpText(
-      'after',
-      `
+export const help = `
 The key replaces a passphrase where nobody can type one: in cron jobs,
 containers and CI. It opens the encrypted file at once, whereas a passphrase
 takes a third of a second. Keep the key apart from the file that it opens. An
@@ -17,12 +12,16 @@ changes a profile from a passphrase to a key, and back.
 
 Examples:
   $ hooktrail keygen ~/.hooktrail.key
-  $ hooktrail keygen | pass insert --multiline hooktrail`,
-    )
-    .action(action(run));
+  $ hooktrail keygen | pass insert --multiline hooktrail`;
+
+export function declare(command: Command): void {
+  command.argument(
+    '[file]',
+    'a new file to write the key to, readable only by you; standard output when absent',
+  );
 }
 
-async function run({ args, context, reporter }: Call): Promise<void> {
+export async function run({ args, context, reporter }: Call): Promise<void> {
   const { generateKey } = await import('../secrets/encrypted-file.ts');
   const [file] = args;
   if (file === undefined) return await context.stdout.write(`${generateKey()}\n`);

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { Action, Call } from '../command.ts';
+import type { Call } from '../command.ts';
 import { duration } from '../settings/flag-values.ts';
 import { addSignInFlags } from '../settings/setting-names.ts';
 import type { SignInFlags } from '../sign-in/sign-in.ts';
@@ -7,7 +7,7 @@ import type { SignInFlags } from '../sign-in/sign-in.ts';
 export const commonFlags =
   '--auth-url --base-url --client-id --vendor --store --no-browser --paste --device --client-secret-stdin --timeout';
 
-export function declare(command: Command, action: Action): void {
+export function declare(command: Command): void {
   addSignInFlags(command)
     .option('--client-secret-stdin', 'read the client secret from standard input, first line')
     .option('--no-browser', 'only print the URL to sign in at')
@@ -23,12 +23,10 @@ export function declare(command: Command, action: Action): void {
         'sign in with a code in a browser on any device, if the provider offers it',
       ).conflicts(['paste']),
     )
-    .option('--replace', 'change the addresses of a profile that is signed in elsewhere without asking')
-    .addHelpText('after', notes)
-    .action(action(run));
+    .option('--replace', 'change the addresses of a profile that is signed in elsewhere without asking');
 }
 
-const notes = `
+export const help = `
 Saves the settings and tokens as a profile. Secrets go to the operating system's
 keychain, or with --store file to a file encrypted with a passphrase or a key of
 \`hooktrail keygen\` [HOOKTRAIL_PASSPHRASE]. The client secret is never an
@@ -48,7 +46,7 @@ Examples:
   $ hooktrail login --paste --no-browser
   $ hooktrail login --client-secret-stdin < client-secret.txt`;
 
-async function run(call: Call<SignInFlags>): Promise<void> {
+export async function run(call: Call<SignInFlags>): Promise<void> {
   const { signIn } = await import('../sign-in/sign-in.ts');
   await signIn(call);
 }

@@ -1,14 +1,8 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../command.ts';
+import type { Call } from '../command.ts';
 import type { SignOutFlags } from '../sign-in/sign-out.ts';
 
-export function declare(command: Command, action: Action): void {
-  command
-    .option('--all', 'sign out of every profile')
-    .option('--yes', 'do not ask before --all')
-    .addHelpText(
-      'after',
-      `
+export const help = `
 Deletes the tokens and the client secret that login stored on this machine, and
 revokes the tokens if the identity provider offers that; otherwise a copied
 access token stays valid until it expires. Addresses and client id are kept for
@@ -17,12 +11,13 @@ the next login; \`hooktrail profiles delete NAME\` deletes them too.
 Examples:
   $ hooktrail logout
   $ hooktrail logout --profile staging
-  $ hooktrail logout --all --yes`,
-    )
-    .action(action(run));
+  $ hooktrail logout --all --yes`;
+
+export function declare(command: Command): void {
+  command.option('--all', 'sign out of every profile').option('--yes', 'do not ask before --all');
 }
 
-async function run({ flags, context, reporter }: Call<SignOutFlags>): Promise<void> {
+export async function run({ flags, context, reporter }: Call<SignOutFlags>): Promise<void> {
   const { logout } = await import('../sign-in/sign-out.ts');
   await logout(flags, context, reporter);
 }

@@ -1,13 +1,9 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../command.ts';
+import type { Call } from '../command.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
-export function declare(command: Command, action: Action): void {
-  addConnectionFlags(command)
-    .addHelpText(
-      'after',
-      `
+export const help = `
 Runs a Model Context Protocol server on standard input and output, with the
 tools search_events, get_events, count_events, event_statistics,
 explain_failures, subscription_health, list_event_types and sign_in_status. It
@@ -17,12 +13,13 @@ most, 100 KB.
 
 Examples:
   $ hooktrail mcp --profile production
-  $ npx @modelcontextprotocol/inspector -- hooktrail mcp --quiet`,
-    )
-    .action(action(run));
+  $ npx @modelcontextprotocol/inspector -- hooktrail mcp --quiet`;
+
+export function declare(command: Command): void {
+  addConnectionFlags(command);
 }
 
-async function run(call: Call<SettingFlags>): Promise<void> {
+export async function run(call: Call<SettingFlags>): Promise<void> {
   if (call.context.stdin.isTerminal)
     call.reporter.notice('waiting for messages of the Model Context Protocol: this command is for programs');
   const { serveMcp } = await import('../mcp/mcp-server.ts');

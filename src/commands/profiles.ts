@@ -1,4 +1,4 @@
-import { addExamples, type Call, type CommandModule } from '../command.ts';
+import { type Call, type CommandModule, examples } from '../command.ts';
 import {
   changeConfig,
   chooseProfile,
@@ -9,10 +9,9 @@ import {
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 export const profileList: CommandModule = {
-  declare: (command, action) =>
-    addExamples(command, 'hooktrail profiles', 'hooktrail profiles list --json')
-      .option('--json', 'print the profiles as a JSON array')
-      .action(action(listProfiles)),
+  help: examples('hooktrail profiles', 'hooktrail profiles list --json'),
+  declare: (command) => command.option('--json', 'print the profiles as a JSON array'),
+  run: listProfiles,
 };
 
 async function listProfiles({ flags, context, reporter }: Call<{ readonly json?: true }>): Promise<void> {
@@ -58,13 +57,13 @@ async function listProfiles({ flags, context, reporter }: Call<{ readonly json?:
 }
 
 export const profileUse: CommandModule = {
-  declare: (command, action) =>
-    addExamples(command, 'hooktrail profiles use staging', 'hooktrail profiles use default')
-      .argument(
-        '<name>',
-        'the profile that commands use when neither --profile nor HOOKTRAIL_PROFILE names one',
-      )
-      .action(action(useProfile)),
+  help: examples('hooktrail profiles use staging', 'hooktrail profiles use default'),
+  declare: (command) =>
+    command.argument(
+      '<name>',
+      'the profile that commands use when neither --profile nor HOOKTRAIL_PROFILE names one',
+    ),
+  run: useProfile,
 };
 
 async function useProfile({ args, context, reporter }: Call): Promise<void> {
@@ -79,10 +78,9 @@ async function useProfile({ args, context, reporter }: Call): Promise<void> {
 }
 
 export const profileDelete: CommandModule = {
-  declare: (command, action) =>
-    addExamples(command, 'hooktrail profiles delete staging', 'hooktrail profiles delete sandbox --quiet')
-      .argument('<name>', 'the profile to delete, with everything stored for it')
-      .action(action(removeProfile)),
+  help: examples('hooktrail profiles delete staging', 'hooktrail profiles delete sandbox --quiet'),
+  declare: (command) => command.argument('<name>', 'the profile to delete, with everything stored for it'),
+  run: removeProfile,
 };
 
 async function removeProfile({ args, context, reporter }: Call): Promise<void> {

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Command } from 'commander';
-import { type Action, type Call, untilStopped } from '../command.ts';
+import { type Call, untilStopped } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ExitCode, UsageError } from '../errors.ts';
 import type { DeliveryOptions } from '../sandbox/deliveries.ts';
@@ -31,7 +31,20 @@ const DELIVERY_RATE = 1;
 export const commonFlags =
   '--port --events --auto-approve --rate --latency --token-lifetime --rate-limit --fault-rate --deliver-to --api-token --json';
 
-export function declare(command: Command, action: Action): void {
+export const help = `
+Runs until it is stopped with Ctrl-C. Prints the settings for using it, as
+export lines for a shell.
+
+With a COMMAND it runs that command, signed in to the sandbox, with settings and
+secrets in a temporary folder, and exits with its exit code.
+
+Examples:
+  $ hooktrail sandbox -- sh -c 'hooktrail events search --failed'
+  $ hooktrail sandbox --events 200000
+  $ hooktrail sandbox --auto-approve --token-lifetime 90 --rate 5
+  $ hooktrail sandbox --deliver-to http://127.0.0.1:8977/ --api-token s3cret`;
+
+export function declare(command: Command): void {
   command
     .argument('[command...]', 'a command to run signed in, after --')
     .option(
@@ -78,26 +91,10 @@ export function declare(command: Command, action: Action): void {
     .option('--deliver-to <url>', 'post new events to this webhook', handlerUrl('--deliver-to'))
     .option('--api-token <token>', 'the Api-Token of deliveries [HOOKTRAIL_API_TOKEN]')
     .option('--duplicates <share>', 'share of events delivered twice, from 0 to 1', share('--duplicates'))
-    .option('--json', 'print the settings as one line of JSON')
-    .addHelpText(
-      'after',
-      `
-Runs until it is stopped with Ctrl-C. Prints the settings for using it, as
-export lines for a shell.
-
-With a COMMAND it runs that command, signed in to the sandbox, with settings and
-secrets in a temporary folder, and exits with its exit code.
-
-Examples:
-  $ hooktrail sandbox -- sh -c 'hooktrail events search --failed'
-  $ hooktrail sandbox --events 200000
-  $ hooktrail sandbox --auto-approve --token-lifetime 90 --rate 5
-  $ hooktrail sandbox --deliver-to http://127.0.0.1:8977/ --api-token s3cret`,
-    )
-    .action(action(run));
+    .option('--json', 'print the settings as one line of JSON');
 }
 
-async function run(call: Call<Flags>): Promise<ExitCode> {
+export async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, args, context } = call;
   if (args.length > 0 && flags.json)
     throw new UsageError('--json: not together with a command, which has the settings in its environment');

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../command.ts';
+import type { Call } from '../command.ts';
 import { ExitCode } from '../errors.ts';
 import { addConnectionFlags, addTimezoneFlag } from '../settings/setting-names.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
@@ -9,15 +9,7 @@ interface Flags extends SettingFlags {
   readonly check?: true;
 }
 
-export function declare(command: Command, action: Action): void {
-  command
-    .option('--json', 'print one JSON object')
-    .option('--check', 'ask the event service whether it accepts the token');
-  addTimezoneFlag(command);
-  addConnectionFlags(command)
-    .addHelpText(
-      'after',
-      `
+export const help = `
 Exits with 4 if nobody is signed in. With --check: 4 if the service rejects the
 token or the identity provider refuses to renew it, 5 if either cannot be
 reached, 1 for any other error.
@@ -25,12 +17,17 @@ reached, 1 for any other error.
 Examples:
   $ hooktrail status
   $ hooktrail status --check --profile staging
-  $ hooktrail status --json`,
-    )
-    .action(action(run));
+  $ hooktrail status --json`;
+
+export function declare(command: Command): void {
+  command
+    .option('--json', 'print one JSON object')
+    .option('--check', 'ask the event service whether it accepts the token');
+  addTimezoneFlag(command);
+  addConnectionFlags(command);
 }
 
-async function run(call: Call<Flags>): Promise<ExitCode> {
+export async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, context, reporter } = call;
   const { checkSignIn, readSignInState, warnOfOverrides } = await import('../sign-in/sign-in-state.ts');
   const { printStatus } = await import('../output/status-text.ts');

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../command.ts';
+import type { Call } from '../command.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
@@ -7,12 +7,7 @@ interface Flags extends SettingFlags {
   readonly json?: true;
 }
 
-export function declare(command: Command, action: Action): void {
-  command.option('--json', 'print one JSON object: token, expiresAt, scope, origin');
-  addConnectionFlags(command)
-    .addHelpText(
-      'after',
-      `
+export const help = `
 The token is valid for at least another minute: it is refreshed first if needed.
 With --json, origin is the origin of the event service that the token is for;
 unknown values are null.
@@ -22,12 +17,14 @@ Examples:
       -H 'Accept: application/vnd.acme.v1+json' \\
       https://events.example.com/v1/event-types
   $ export HOOKTRAIL_ACCESS_TOKEN="$(hooktrail token --profile staging)"
-  $ hooktrail token --json | jq -r .expiresAt`,
-    )
-    .action(action(run));
+  $ hooktrail token --json | jq -r .expiresAt`;
+
+export function declare(command: Command): void {
+  command.option('--json', 'print one JSON object: token, expiresAt, scope, origin');
+  addConnectionFlags(command);
 }
 
-async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
+export async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
   const { openSession } = await import('../sign-in/session.ts');
   const { settings, tokens } = await openSession(flags, context, reporter);
   const token = await tokens.accessToken();

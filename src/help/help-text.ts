@@ -1,5 +1,5 @@
-import type { EventEmitter } from 'node:events';
 import type { Command, Option } from 'commander';
+import type { TreeCommand } from '../command.ts';
 import { CONNECTION } from '../settings/setting-names.ts';
 import { wrapWords } from '../terminal/cell-width.ts';
 
@@ -57,12 +57,13 @@ export function fullHelp(command: Command, width: number): string {
 }
 
 /** The text of `-h`: what is used most, on one small screen. */
-export function shortHelp(command: Command, width: number, commonFlags?: readonly string[]): string {
+export function shortHelp(command: TreeCommand, width: number): string {
   const { helper, usage, argumentItems } = layoutOf(command, width);
   const visible = helper.visibleOptions(command).filter(({ long }) => long !== '--help');
   const isOwn = (option: Option) => !option.helpGroupHeading && !RARE_FLAGS.has(option.long ?? '');
+  const commonFlags = command.module?.commonFlags;
   const flags = commonFlags
-    ? commonFlags.flatMap((name) => visible.filter(({ long }) => long === name))
+    ? commonFlags.split(' ').flatMap((name) => visible.filter(({ long }) => long === name))
     : visible.filter(isOwn).slice(0, MOST_FLAGS);
   const rows = [
     ...helper.visibleCommands(command).map((child) => [child.name(), child.description()] as const),
@@ -140,15 +141,9 @@ export function firstClauses(text: string, room: number): string {
   return kept;
 }
 
-/** The part of a declaration's help after its flags: explanations, and examples as lines of a shell. */
-export function explanationOf(command: Command): { notes: string; examples: string[] } {
-  let text = '';
-  const write = (part: string) => {
-    text += part;
-  };
-  // Commander emits the parts of help; its types leave out that a command is an emitter.
-  (command as unknown as EventEmitter).emit('afterHelp', { command, error: false, write });
-  const [notes = '', examples = ''] = text.split(/^Examples?:\n/m);
+/** The help of a command's module: explanations, and examples as lines of a shell. */
+export function explanationOf({ module }: TreeCommand): { notes: string; examples: string[] } {
+  const [notes = '', examples = ''] = (module?.help ?? '').split(/^Examples?:\n/m);
   return {
     notes: notes.trim(),
     examples: examples

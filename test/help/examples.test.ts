@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
+import type { TreeCommand } from '../../src/command.ts';
 import { type Described, describeCommands } from '../../src/help/command-description.ts';
 import { fullHelp } from '../../src/help/help-text.ts';
 import { topics, topicText } from '../../src/help/topics.ts';
@@ -76,7 +77,7 @@ test('the help of the program itself fits 40 lines', async () => {
 test('the common flags of each command are its flags', async () => {
   const { program } = await describeAll();
   for (const { command } of await describeCommands(program)) {
-    const { commonFlags = [] } = command as { commonFlags?: readonly string[] };
+    const commonFlags = (command as TreeCommand).module?.commonFlags?.split(' ') ?? [];
     const flags = command.options.map(({ long }) => long);
     expect([command.name(), commonFlags.filter((flag) => !flags.includes(flag))]).toEqual([
       command.name(),

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../../command.ts';
+import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { addFilterFlags, addFromFlag, type FilterFlags } from '../../events/event-filters.ts';
 import { loadFilters } from '../../output/format-flags.ts';
@@ -30,23 +30,20 @@ const KEYS = [
 
 export const commonFlags = '--failed --since --until --type --subscription --where --from --timezone';
 
-export function declare(command: Command, action: Action): void {
-  addFromFlag(addFilterFlags(command));
-  addConnectionFlags(command)
-    .addHelpText(
-      'after',
-      `
+export const help = `
 It only shows, and sends nothing. Keys:
 ${KEYS.map((line) => `  ${line}`).join('\n')}
 
 Examples:
   $ hooktrail events browse --failed --since 24h
-  $ hooktrail events browse --type document.signed`,
-    )
-    .action(action(run));
+  $ hooktrail events browse --type document.signed`;
+
+export function declare(command: Command): void {
+  addFromFlag(addFilterFlags(command));
+  addConnectionFlags(command);
 }
 
-async function run(call: Call<Flags>): Promise<void> {
+export async function run(call: Call<Flags>): Promise<void> {
   const { flags, context } = call;
   const filters = await loadFilters(flags, context);
   if (!context.stdin.isTerminal || !context.stdout.isTerminal || !redraws(context.environment)) {

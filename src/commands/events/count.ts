@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../../command.ts';
+import type { Call } from '../../command.ts';
 import { ExitCode } from '../../errors.ts';
 import {
   addPreviewFlags,
@@ -17,12 +17,7 @@ export const commonFlags = '--since --until --failed --type --subscription --whe
 
 const FORMATS = ['table', 'json'] as const;
 
-export function declare(command: Command, action: Action): void {
-  command.option('--exit-code', 'exit with 10 when anything matches').addOption(concurrencyFlag());
-  addSummaryFlags(addPreviewFlags(command), FORMATS, { json: '{"count":N}' })
-    .addHelpText(
-      'after',
-      `
+export const help = `
 Prints one number, the sum over all combinations of repeated flags. The service
 counts, so no events are downloaded. If it gives no count, hooktrail reads the
 events and counts them, with a notice.
@@ -30,12 +25,14 @@ events and counts them, with a notice.
 Examples:
   $ hooktrail events count --failed --since 1h
   $ hooktrail events count --failed --since 15m --exit-code || alert
-  $ hooktrail events count --type document.signed --since 2026-11-01 --json`,
-    )
-    .action(action(run));
+  $ hooktrail events count --type document.signed --since 2026-11-01 --json`;
+
+export function declare(command: Command): void {
+  command.option('--exit-code', 'exit with 10 when anything matches').addOption(concurrencyFlag());
+  addSummaryFlags(addPreviewFlags(command), FORMATS, { json: '{"count":N}' });
 }
 
-async function run(call: Call<Flags>): Promise<ExitCode> {
+export async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, context, reporter } = call;
   const preview = previewForm(flags);
   const options = await summaryOptions(call, FORMATS);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../../command.ts';
+import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { concurrencyFlag } from '../../events/event-filters.ts';
 import type { Baseline } from '../../events/explain.ts';
@@ -20,18 +20,7 @@ const FORMATS = ['table', 'json', 'markdown'] as const;
 
 export const commonFlags = '--since --until --subscription --type --where --baseline --from --json --output';
 
-export function declare(command: Command, action: Action): void {
-  command
-    .option(
-      '--baseline <time>',
-      'compare with the same length before (previous), a day (1d) or a week earlier (7d)',
-      oneOf<Baseline>('--baseline', ['previous', '1d', '7d'], BASELINE_SYNONYMS),
-    )
-    .addOption(concurrencyFlag());
-  addSummaryFlags(command, FORMATS, { json: 'the causes and their counts as one JSON object' })
-    .addHelpText(
-      'after',
-      `
+export const help = `
 Compares the failed events with the delivered ones, by default of the last 24
 hours: every field, whatever it is called, and the time. It names a value, a
 field, a limit or a span of time, or up to three of them together, if chance
@@ -44,12 +33,20 @@ Examples:
   $ hooktrail events explain
   $ hooktrail events explain --since 7d --baseline previous
   $ hooktrail events explain --from exported --type document.signed
-  $ hooktrail events explain --json --jq '.causes[0].conditions'`,
+  $ hooktrail events explain --json --jq '.causes[0].conditions'`;
+
+export function declare(command: Command): void {
+  command
+    .option(
+      '--baseline <time>',
+      'compare with the same length before (previous), a day (1d) or a week earlier (7d)',
+      oneOf<Baseline>('--baseline', ['previous', '1d', '7d'], BASELINE_SYNONYMS),
     )
-    .action(action(run));
+    .addOption(concurrencyFlag());
+  addSummaryFlags(command, FORMATS, { json: 'the causes and their counts as one JSON object' });
 }
 
-async function run(call: Call<Flags>): Promise<void> {
+export async function run(call: Call<Flags>): Promise<void> {
   const options = { ...(await summaryOptions(call, FORMATS)), baseline: call.flags.baseline };
   const { statuses } = options.filters;
   if (statuses.length === 1 && statuses[0] === 'SUCCESS')

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../../command.ts';
+import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import {
   addFilterFlags,
@@ -19,16 +19,7 @@ interface Flags extends FilterFlags, PageFlags, SettingFlags {
 
 export const commonFlags = '--since --until --failed --type --where --gzip --update';
 
-export function declare(command: Command, action: Action): void {
-  command.argument('<directory>', 'where the files go; created if it does not exist');
-  addFilterFlags(command)
-    .option('--gzip', 'compress the files: .ndjson.gz')
-    .option('--update', 'add new events to a finished export');
-  addPageFlags(command);
-  addConnectionFlags(command)
-    .addHelpText(
-      'after',
-      `
+export const help = `
 Writes part-000001.ndjson and so on, one event per line as the service gave it,
 newest files first, and manifest.json. After a crash or an interruption the same
 command continues. For a finished export it verifies the files and downloads
@@ -49,12 +40,18 @@ Examples:
   $ hooktrail events export failures --failed --since 7d --gzip
   $ hooktrail events export failures --failed --since 7d --gzip --update
   $ hooktrail events search --from november --csv --output-file november.csv
-  $ cat november/part-*.ndjson | jq -r .eventType | sort | uniq -c`,
-    )
-    .action(action(run));
+  $ cat november/part-*.ndjson | jq -r .eventType | sort | uniq -c`;
+
+export function declare(command: Command): void {
+  command.argument('<directory>', 'where the files go; created if it does not exist');
+  addFilterFlags(command)
+    .option('--gzip', 'compress the files: .ndjson.gz')
+    .option('--update', 'add new events to a finished export');
+  addPageFlags(command);
+  addConnectionFlags(command);
 }
 
-async function run(call: Call<Flags>): Promise<void> {
+export async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context, reporter } = call;
   const given = args[0] as string;
   if (given === '-') {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Action, type Call, typedCommand } from '../../command.ts';
+import { type Call, typedCommand } from '../../command.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
 import { addFilterFlags, addFromFlag, concurrencyFlag } from '../../events/event-filters.ts';
 import { idsOfArguments, noIds } from '../../events/event-ids.ts';
@@ -11,13 +11,7 @@ const BATCH = 500;
 
 export const commonFlags = '--json --ndjson --fields --jq --from --output-file';
 
-export function declare(command: Command, action: Action): void {
-  command.argument('[eventId...]', 'event ids; with - or none they are found in standard input');
-  addFilterFlags(command).addOption(concurrencyFlag());
-  addListFlags(addFromFlag(command))
-    .addHelpText(
-      'after',
-      `
+export const help = `
 Without a format, one id on a terminal is printed as indented JSON; several ids,
 or piped output, as a table. Events are printed in the order of the given ids,
 and twice for an id given twice. If an id is not found, or the filters leave it
@@ -27,9 +21,12 @@ hold ids one a line, or events as the other commands print them.
 Examples:
   $ hooktrail events get 0f8fad5b-d9cb-469f-a165-70867728950e
   $ hooktrail events get 0f8fad5b-d9cb-469f-a165-70867728950e --fields delivery
-  $ hooktrail events get - --ndjson --output-file events.ndjson < failed.csv`,
-    )
-    .action(action(run));
+  $ hooktrail events get - --ndjson --output-file events.ndjson < failed.csv`;
+
+export function declare(command: Command): void {
+  command.argument('[eventId...]', 'event ids; with - or none they are found in standard input');
+  addFilterFlags(command).addOption(concurrencyFlag());
+  addListFlags(addFromFlag(command));
 }
 
 /** The command line in its final form. */
@@ -64,7 +61,7 @@ async function optionsOf(call: Call<EventFlags>) {
   };
 }
 
-async function run(call: Call<EventFlags>): Promise<ExitCode> {
+export async function run(call: Call<EventFlags>): Promise<ExitCode> {
   const { context, reporter } = call;
   const options = await optionsOf(call);
   if (!options.ids && context.stdin.isTerminal)

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../../command.ts';
+import type { Call } from '../../command.ts';
 import { ExitCode } from '../../errors.ts';
 import { concurrencyFlag } from '../../events/event-filters.ts';
 import { type FieldPath, parseFieldPath } from '../../json/item-fields.ts';
@@ -14,17 +14,7 @@ const FORMATS = ['table', 'json', 'markdown'] as const;
 
 export const commonFlags = '--since --subscription --type --by --exit-code --from --json --output';
 
-export function declare(command: Command, action: Action): void {
-  command
-    .option('--by <field>', 'a row for each value of this field (default: subscriptionId)', (text) =>
-      parseFieldPath(text, '--by'),
-    )
-    .option('--exit-code', 'exit with 10 while any is failing')
-    .addOption(concurrencyFlag());
-  addSummaryFlags(command, FORMATS, { json: 'the rows as a JSON array' })
-    .addHelpText(
-      'after',
-      `
+export const help = `
 A row for each subscription that has events, by default in the last 24 hours:
 failing if its newest event failed, recovered if an earlier one did. Events are
 in order of creation, which need not be the order of their deliveries.
@@ -32,12 +22,19 @@ in order of creation, which need not be the order of their deliveries.
 Examples:
   $ hooktrail events health
   $ hooktrail events health --since 7d --by eventType
-  $ hooktrail events health --since 1h --exit-code > /dev/null || alert`,
+  $ hooktrail events health --since 1h --exit-code > /dev/null || alert`;
+
+export function declare(command: Command): void {
+  command
+    .option('--by <field>', 'a row for each value of this field (default: subscriptionId)', (text) =>
+      parseFieldPath(text, '--by'),
     )
-    .action(action(run));
+    .option('--exit-code', 'exit with 10 while any is failing')
+    .addOption(concurrencyFlag());
+  addSummaryFlags(command, FORMATS, { json: 'the rows as a JSON array' });
 }
 
-async function run(call: Call<Flags>): Promise<ExitCode> {
+export async function run(call: Call<Flags>): Promise<ExitCode> {
   const { by, exitCode } = call.flags;
   const options = await summaryOptions(call, FORMATS);
   const [{ checkHealth }, { printHealth }] = await Promise.all([

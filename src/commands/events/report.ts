@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
-import type { Action, Call } from '../../command.ts';
+import type { Call } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import {
@@ -30,7 +30,17 @@ const LIMIT = 200;
 
 export const commonFlags = '--since --until --type --subscription --where --by --open --from';
 
-export function declare(command: Command, action: Action): void {
+export const help = `
+Covers the time from --since to --until, by default the last 24 hours by the
+service's clock. The page is one file that loads nothing: attach it to a ticket,
+open it anywhere. An existing file is replaced.
+
+Examples:
+  $ hooktrail events report failures.html --open
+  $ hooktrail events report week.html --since 7d --buckets 7
+  $ hooktrail events report signed.html --type document.signed --limit 1000`;
+
+export function declare(command: Command): void {
   command.argument('<file>', 'the page to write, such as failures.html; - is standard output');
   addFilterFlags(command);
   addFromFlag(addStatsFlags(command))
@@ -43,23 +53,10 @@ export function declare(command: Command, action: Action): void {
       parseFieldPaths(text, '--by'),
     )
     .option('--open', 'show the page in the browser');
-  addConnectionFlags(command)
-    .addHelpText(
-      'after',
-      `
-Covers the time from --since to --until, by default the last 24 hours by the
-service's clock. The page is one file that loads nothing: attach it to a ticket,
-open it anywhere. An existing file is replaced.
-
-Examples:
-  $ hooktrail events report failures.html --open
-  $ hooktrail events report week.html --since 7d --buckets 7
-  $ hooktrail events report signed.html --type document.signed --limit 1000`,
-    )
-    .action(action(run));
+  addConnectionFlags(command);
 }
 
-async function run(call: Call<Flags>): Promise<void> {
+export async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context, reporter } = call;
   const { from, by, limit = LIMIT, open: isOpened = false } = flags;
   const file = args[0] as string;

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { Action, Call } from '../../command.ts';
+import type { Call } from '../../command.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
 import {
   addFilterFlags,
@@ -28,23 +28,20 @@ const TERMINAL_ROWS = 30;
 export const commonFlags =
   '--since --until --failed --type --subscription --where --grep --limit --json --csv --fields --from';
 
-export function declare(command: Command, action: Action): void {
+export const help = `
+Examples:
+  $ hooktrail events search --type document.signed --since 24h
+  $ hooktrail events search --failed --since 7d --csv --output-file failed.csv
+  $ hooktrail events search --failed --fields eventId --ndjson | wc -l`;
+
+export function declare(command: Command): void {
   addFilterFlags(command)
     .option('-n, --limit <number>', 'stop after this many events', wholeNumber('--limit', 1))
     .option('--reverse', 'the oldest first; with --limit the oldest ones')
     .addOption(new Option('--no-reverse', "the newest first, whatever the service's order").hideHelp())
     .option('--all', 'print every match on a terminal too, through the pager if they do not fit');
   addPageFlags(command).option('--exit-code', 'exit with 10 when anything matches');
-  addListFlags(addFromFlag(addPreviewFlags(command)))
-    .addHelpText(
-      'after',
-      `
-Examples:
-  $ hooktrail events search --type document.signed --since 24h
-  $ hooktrail events search --failed --since 7d --csv --output-file failed.csv
-  $ hooktrail events search --failed --fields eventId --ndjson | wc -l`,
-    )
-    .action(action(run));
+  addListFlags(addFromFlag(addPreviewFlags(command)));
 }
 
 /** The command line in its final form. */
@@ -70,7 +67,7 @@ function directionOf({ reverse }: Flags): Direction | undefined {
   return reverse ? 'oldest first' : 'newest first';
 }
 
-async function run(call: Call<Flags>): Promise<ExitCode> {
+export async function run(call: Call<Flags>): Promise<ExitCode> {
   const options = await optionsOf(call);
   const { searchEvents } = await import('../../output/search-output.ts');
   const printed = await searchEvents(options, call);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../../command.ts';
+import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { addStatsFlags, type StatsFlags, statsOptions } from '../../events/event-filters.ts';
 import { type FieldPath, parseFieldPaths } from '../../json/item-fields.ts';
@@ -16,7 +16,20 @@ const FORMATS = ['table', 'json', 'csv', 'markdown'] as const;
 
 export const commonFlags = '--since --until --failed --type --subscription --where --by --json --from';
 
-export function declare(command: Command, action: Action): void {
+export const help = `
+Counts from --since to --until, by default the last 24 hours by the service's
+clock. The service counts, so no events are downloaded, except for --by, --where
+and --grep. Types are listed worst first, by the share of their events that
+failed. Events of types that the service does not list are shown together as
+(not listed), in JSON with the eventType null.
+
+Examples:
+  $ hooktrail events stats
+  $ hooktrail events stats --since 7d --buckets 7 --type document.signed
+  $ hooktrail events stats --failed --by delivery.lastError,eventType
+  $ hooktrail events stats --jq '.types[] | select(.failed > 0) | .eventType'`;
+
+export function declare(command: Command): void {
   addStatsFlags(command)
     .option('--by <a,b.c>', 'group the events by these fields instead, the largest groups first', (text) =>
       parseFieldPaths(text, '--by'),
@@ -29,26 +42,10 @@ export function declare(command: Command, action: Action): void {
   addSummaryFlags(command, FORMATS, {
     json: 'the same numbers as one JSON object',
     csv: 'the table of types, without the time line',
-  })
-    .addHelpText(
-      'after',
-      `
-Counts from --since to --until, by default the last 24 hours by the service's
-clock. The service counts, so no events are downloaded, except for --by, --where
-and --grep. Types are listed worst first, by the share of their events that
-failed. Events of types that the service does not list are shown together as
-(not listed), in JSON with the eventType null.
-
-Examples:
-  $ hooktrail events stats
-  $ hooktrail events stats --since 7d --buckets 7 --type document.signed
-  $ hooktrail events stats --failed --by delivery.lastError,eventType
-  $ hooktrail events stats --jq '.types[] | select(.failed > 0) | .eventType'`,
-    )
-    .action(action(run));
+  });
 }
 
-async function run(call: Call<Flags>): Promise<void> {
+export async function run(call: Call<Flags>): Promise<void> {
   const { flags } = call;
   const { by, limit = GROUPS } = flags;
   if (flags.limit !== undefined && !by) throw new UsageError('--limit needs --by: the fields to group by');

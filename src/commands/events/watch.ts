@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { Action, Call } from '../../command.ts';
+import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { addFilterFlags, concurrencyFlag } from '../../events/event-filters.ts';
 import { addFormatFlags, type EventFlags, eventOptions } from '../../output/format-flags.ts';
@@ -21,7 +21,28 @@ const OVERLAP_MS = 120_000;
 export const commonFlags =
   '--failed --type --subscription --where --since --interval --count --timeout --state --ndjson';
 
-export function declare(command: Command, action: Action): void {
+export const help = `
+Prints events created from now on by the service's clock, or after --since, each
+once, oldest first, and ends at --until if given. An event that appears, or with
+--failed turns FAILED, later than --overlap after its creation is not seen: give
+a longer one if the service retries for longer. An outage is reported once on
+standard error, and the events missed are printed afterwards. --json closes its
+array when the watch ends; --jq runs on each event.
+
+With --state the same command continues where it stopped, also after a crash: no
+event is lost, and only those printed right before the crash can come again.
+Without it Ctrl-C prints a command that resumes. In cron, add --until now: each
+run prints what is new since the last one and ends; the first marks the place.
+
+Examples:
+  $ hooktrail events watch --failed
+  $ hooktrail events watch --failed --overlap 1h --ndjson |
+      while read -r event; do notify "$event"; done
+  $ hooktrail events watch --failed --ndjson --state place.json >> log.ndjson
+  $ hooktrail events watch --failed --overlap 1h --state f --until now --quiet
+  $ hooktrail events watch --type document.signed --count 1 --timeout 5m`;
+
+export function declare(command: Command): void {
   addFilterFlags(command)
     .option(
       '--interval <time>',
@@ -49,31 +70,7 @@ export function declare(command: Command, action: Action): void {
     )
     .addOption(concurrencyFlag());
   addFormatFlags(command);
-  addConnectionFlags(command)
-    .addHelpText(
-      'after',
-      `
-Prints events created from now on by the service's clock, or after --since, each
-once, oldest first, and ends at --until if given. An event that appears, or with
---failed turns FAILED, later than --overlap after its creation is not seen: give
-a longer one if the service retries for longer. An outage is reported once on
-standard error, and the events missed are printed afterwards. --json closes its
-array when the watch ends; --jq runs on each event.
-
-With --state the same command continues where it stopped, also after a crash: no
-event is lost, and only those printed right before the crash can come again.
-Without it Ctrl-C prints a command that resumes. In cron, add --until now: each
-run prints what is new since the last one and ends; the first marks the place.
-
-Examples:
-  $ hooktrail events watch --failed
-  $ hooktrail events watch --failed --overlap 1h --ndjson |
-      while read -r event; do notify "$event"; done
-  $ hooktrail events watch --failed --ndjson --state place.json >> log.ndjson
-  $ hooktrail events watch --failed --overlap 1h --state f --until now --quiet
-  $ hooktrail events watch --type document.signed --count 1 --timeout 5m`,
-    )
-    .action(action(run));
+  addConnectionFlags(command);
 }
 
 /** The command line in its final form. */
@@ -99,7 +96,7 @@ async function optionsOf(call: Call<Flags>) {
   };
 }
 
-async function run(call: Call<Flags>): Promise<void> {
+export async function run(call: Call<Flags>): Promise<void> {
   const options = await optionsOf(call);
   const { watchEvents } = await import('../../events/watch/watch-run.ts');
   const { createItemWriter } = await import('../../output/formats.ts');

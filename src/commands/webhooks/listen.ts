@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../../command.ts';
+import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { duration, fileName, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags, addTimezoneFlag } from '../../settings/setting-names.ts';
@@ -24,7 +24,21 @@ const HOUR_MS = 3_600_000;
 
 export const commonFlags = '--port --forward-to --journal --recover --save-token --path --host --health';
 
-export function declare(command: Command, action: Action): void {
+export const help = `
+Prints each accepted delivery as one line of JSON, or on a terminal as a summary
+line. The sender gets 200 only when the handler has answered 2xx, the journal
+has the eventId on disk and the line is written; otherwise it gets 502. A known
+eventId gets 200 and is not forwarded. The expected Api-Token comes from
+HOOKTRAIL_API_TOKEN, from the place where --save-token saved it, or from a
+hidden prompt.
+
+Examples:
+  $ hooktrail webhooks listen --forward-to http://127.0.0.1:3000/hooks
+  $ hooktrail webhooks listen --recover --forward-to http://127.0.0.1:3000/hooks
+  $ hooktrail webhooks listen --save-token | jq .eventType
+  $ hooktrail webhooks listen --host 0.0.0.0 --port 8080 --path /in --keep 30d`;
+
+export function declare(command: Command): void {
   command
     .option(
       '--port <number>',
@@ -64,27 +78,10 @@ export function declare(command: Command, action: Action): void {
     )
     .option('--health <path>', 'return counts as JSON for GET requests to this path', pathFlag('--health'));
   addTimezoneFlag(command);
-  addConnectionFlags(command)
-    .addHelpText(
-      'after',
-      `
-Prints each accepted delivery as one line of JSON, or on a terminal as a summary
-line. The sender gets 200 only when the handler has answered 2xx, the journal
-has the eventId on disk and the line is written; otherwise it gets 502. A known
-eventId gets 200 and is not forwarded. The expected Api-Token comes from
-HOOKTRAIL_API_TOKEN, from the place where --save-token saved it, or from a
-hidden prompt.
-
-Examples:
-  $ hooktrail webhooks listen --forward-to http://127.0.0.1:3000/hooks
-  $ hooktrail webhooks listen --recover --forward-to http://127.0.0.1:3000/hooks
-  $ hooktrail webhooks listen --save-token | jq .eventType
-  $ hooktrail webhooks listen --host 0.0.0.0 --port 8080 --path /in --keep 30d`,
-    )
-    .action(action(run));
+  addConnectionFlags(command);
 }
 
-async function run(call: Call<Flags>): Promise<void> {
+export async function run(call: Call<Flags>): Promise<void> {
   const { flags, context } = call;
   const { path, health } = { ...DEFAULTS, ...flags };
   if (health === path) {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../../command.ts';
+import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { addFilterFlags } from '../../events/event-filters.ts';
 import { addFormatFlags, type EventFlags, eventOptions } from '../../output/format-flags.ts';
@@ -22,7 +22,25 @@ const DEFAULTS = { forwardTimeout: FORWARD_TIMEOUT_MS, concurrency: 1, retryFor:
 export const commonFlags =
   '--since --until --failed --type --where --forward-to --journal --new-journal --dry-run';
 
-export function declare(command: Command, action: Action): void {
+export const help = `
+Searches from --since on, leaves out events in the journal, and posts the rest
+to the handler, oldest first: each event's JSON as the search shows it, with
+content type application/json and the Api-Token (from HOOKTRAIL_API_TOKEN, or as
+saved by \`webhooks listen --save-token\`). The body of a real delivery may have
+another form, depending on the service.
+
+Events that the handler does not accept are listed on standard output, and make
+the exit code 1; the same command run again retries only those. While a
+\`webhooks listen\` has the journal open, the events go through that listener, so
+that each still reaches the handler once.
+
+Examples:
+  $ hooktrail webhooks recover --since 6h --failed --dry-run
+  $ hooktrail webhooks recover --since 6h --forward-to http://127.0.0.1:3000/in
+  $ hooktrail webhooks recover --since 2026-11-01 --until 2026-11-02 \\
+      --forward-to https://hooks.example.com/in --journal events.journal`;
+
+export function declare(command: Command): void {
   addFilterFlags(command)
     .option('--forward-to <url>', 'the handler that gets the events', handlerUrl('--forward-to'))
     .option(
@@ -40,31 +58,10 @@ export function declare(command: Command, action: Action): void {
     .addOption(forwardTimeout())
     .option('--dry-run', 'list what would be forwarded, and forward nothing');
   addFormatFlags(command);
-  addConnectionFlags(command)
-    .addHelpText(
-      'after',
-      `
-Searches from --since on, leaves out events in the journal, and posts the rest
-to the handler, oldest first: each event's JSON as the search shows it, with
-content type application/json and the Api-Token (from HOOKTRAIL_API_TOKEN, or as
-saved by \`webhooks listen --save-token\`). The body of a real delivery may have
-another form, depending on the service.
-
-Events that the handler does not accept are listed on standard output, and make
-the exit code 1; the same command run again retries only those. While a
-\`webhooks listen\` has the journal open, the events go through that listener, so
-that each still reaches the handler once.
-
-Examples:
-  $ hooktrail webhooks recover --since 6h --failed --dry-run
-  $ hooktrail webhooks recover --since 6h --forward-to http://127.0.0.1:3000/in
-  $ hooktrail webhooks recover --since 2026-11-01 --until 2026-11-02 \\
-      --forward-to https://hooks.example.com/in --journal events.journal`,
-    )
-    .action(action(run));
+  addConnectionFlags(command);
 }
 
-async function run(call: Call<Flags>): Promise<void> {
+export async function run(call: Call<Flags>): Promise<void> {
   const { flags } = call;
   if (flags.after === undefined && flags.since === undefined) {
     throw new UsageError('--since is missing: the time from which events are recovered', {

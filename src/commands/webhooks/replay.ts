@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../../command.ts';
+import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { addFilterFlags, addFromFlag, type EventFilters } from '../../events/event-filters.ts';
 import { isGuid } from '../../json/items.ts';
@@ -22,20 +22,7 @@ const DEFAULTS = { forwardTimeout: FORWARD_TIMEOUT_MS, concurrency: 1 } as const
 
 export const commonFlags = '--forward-to --id --failed --since --where --from --rate --dry-run --yes';
 
-export function declare(command: Command, action: Action): void {
-  command.argument('[-]', 'read the ids of the events from standard input, one per line');
-  addFromFlag(addFilterFlags(command))
-    .option('--forward-to <url>', 'the handler that gets the events', handlerUrl('--forward-to'))
-    .addOption(forwardConcurrency())
-    .option('--rate <number>', 'the maximum number of events per second', wholeNumber('--rate', 1, 10_000))
-    .addOption(forwardTimeout())
-    .option('--dry-run', 'list what would be replayed, and forward nothing')
-    .option('-y, --yes', 'do not ask, however many events there are');
-  addFormatFlags(command);
-  addConnectionFlags(command)
-    .addHelpText(
-      'after',
-      `
+export const help = `
 Forwards chosen events to a handler again, in order of creation: each event's
 JSON as the search shows it, with content type application/json and the
 Api-Token. It goes round the rule that each event reaches the handler once: no
@@ -52,12 +39,22 @@ Examples:
   $ hooktrail webhooks replay --failed --since 2h --rate 10 \\
       --forward-to http://127.0.0.1:3000/hooks
   $ hooktrail webhooks replay --from export/ --forward-to 3000
-  $ hooktrail webhooks replay - --forward-to http://127.0.0.1:3000/in < ids.txt`,
-    )
-    .action(action(run));
+  $ hooktrail webhooks replay - --forward-to http://127.0.0.1:3000/in < ids.txt`;
+
+export function declare(command: Command): void {
+  command.argument('[-]', 'read the ids of the events from standard input, one per line');
+  addFromFlag(addFilterFlags(command))
+    .option('--forward-to <url>', 'the handler that gets the events', handlerUrl('--forward-to'))
+    .addOption(forwardConcurrency())
+    .option('--rate <number>', 'the maximum number of events per second', wholeNumber('--rate', 1, 10_000))
+    .addOption(forwardTimeout())
+    .option('--dry-run', 'list what would be replayed, and forward nothing')
+    .option('-y, --yes', 'do not ask, however many events there are');
+  addFormatFlags(command);
+  addConnectionFlags(command);
 }
 
-async function run(call: Call<Flags>): Promise<void> {
+export async function run(call: Call<Flags>): Promise<void> {
   const { flags, args } = call;
   const [word = '-'] = args;
   if (word !== '-')

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Action, Call } from '../../command.ts';
+import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import type { SendFlags } from '../../webhooks/send.ts';
@@ -7,16 +7,7 @@ import { FORWARD_TIMEOUT_MS, forwardTimeout, handlerUrl } from '../../webhooks/w
 
 type Flags = Partial<SendFlags> & SettingFlags;
 
-export function declare(command: Command, action: Action): void {
-  command
-    .option('--type <name>', 'the event type of the new event')
-    .option('--forward-to <url>', 'the handler that gets it', handlerUrl('--forward-to'))
-    .option('--body <file>', 'a JSON object to deliver, with a new eventId (-: standard input)')
-    .option('--duplicate', 'deliver the event twice, as the service may')
-    .addOption(forwardTimeout())
-    .addHelpText(
-      'after',
-      `
+export const help = `
 Delivers one made-up event with a new eventId and the Api-Token (from
 HOOKTRAIL_API_TOKEN, or as saved by \`webhooks listen --save-token\`), and prints
 the id. The handler's answer is printed on standard error; anything but 2xx
@@ -26,12 +17,18 @@ Examples:
   $ hooktrail webhooks send --type order.created \\
       --forward-to http://127.0.0.1:3000/hooks
   $ hooktrail webhooks send --body event.json --duplicate \\
-      --forward-to http://127.0.0.1:8977/`,
-    )
-    .action(action(run));
+      --forward-to http://127.0.0.1:8977/`;
+
+export function declare(command: Command): void {
+  command
+    .option('--type <name>', 'the event type of the new event')
+    .option('--forward-to <url>', 'the handler that gets it', handlerUrl('--forward-to'))
+    .option('--body <file>', 'a JSON object to deliver, with a new eventId (-: standard input)')
+    .option('--duplicate', 'deliver the event twice, as the service may')
+    .addOption(forwardTimeout());
 }
 
-async function run(call: Call<Flags>): Promise<void> {
+export async function run(call: Call<Flags>): Promise<void> {
   const { flags } = call;
   const { forwardTo } = flags;
   if (forwardTo === undefined) {
