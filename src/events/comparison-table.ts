@@ -25,6 +25,8 @@ const [END_OF_OBJECT, END_OF_ARRAY] = [0x7d, 0x5d];
 /** Elements have no names. */
 const NO_TOKEN = Buffer.alloc(0);
 
+type Codes = Uint8Array | Uint16Array;
+
 /** A field of the events, wherever it stands in them: for each row a code of its value. */
 export class Field {
   /** Names of members, or indexes of elements. */
@@ -33,7 +35,7 @@ export class Field {
   readonly elements: Field[] = [];
   /** The member's name and the colon behind it as the events write them. */
   readonly token: Buffer;
-  codes: Uint8Array | Uint16Array;
+  codes: Codes;
   /** The JSON texts of values by their codes. */
   readonly texts: string[] = ['null', 'null'];
   /** The numbers by row, `NaN` where there is none, once the field has too many for codes. */
@@ -99,7 +101,7 @@ export class Field {
   #joinAlike(ignoresCase: boolean): void {
     const keyOf = (json: string) => {
       if (ignoresCase) return json.toLowerCase();
-      const text = json.startsWith('"') ? (JSON.parse(json) as string) : json;
+      const text = bareText(json);
       return isNumber(text) ? canonicalText(text) : text;
     };
     const codes = new Map<string, number>();
@@ -170,12 +172,18 @@ function slotOf(bytes: Buffer, start: number, length: number): number {
   return (31 * quarter + (bytes[start + length - 2] as number)) & 0xff;
 }
 
+/** The characters of a string, the JSON text of anything else. */
+export function bareText(json: string): string {
+  if (!json.startsWith('"')) return json;
+  return json.includes('\\') ? (JSON.parse(json) as string) : json.slice(1, -1);
+}
+
 /** One text of the many that JSON has for a value. */
 function canonicalText(json: string): string {
-  if (json.startsWith('"')) return JSON.stringify(JSON.parse(json));
-  if (!isNumber(json)) return json;
+  if (json.startsWith('"')) return json.includes('\\') ? JSON.stringify(JSON.parse(json)) : json;
   const number = String(Number(json));
-  return isNumber(number) && compareNumbers(number, json) === 0 ? number : json;
+  if (number === json || !isNumber(json) || !isNumber(number)) return json;
+  return compareNumbers(number, json) === 0 ? number : json;
 }
 
 function enlarged<Rows extends Uint8Array | Uint16Array | Float64Array>(from: Rows, to: Rows): Rows {
@@ -448,6 +456,10 @@ export class TimeColumn {
   }
 }
 
+export function allRows(count: number): Int32Array {
+  return new Int32Array(count).map((_, row) => row);
+}
+
 /** The rows for which it holds, several times as fast as their own method. */
 export function filterRows(rows: Int32Array, holds: (row: number) => boolean): Int32Array {
   const kept = new Int32Array(rows.length);
@@ -457,6 +469,28 @@ export function filterRows(rows: Int32Array, holds: (row: number) => boolean): I
     if (holds(row)) kept[count++] = row;
   }
   return kept.slice(0, count);
+}
+
+/** The rows whose code is accepted, which is 1 by such a code and 0 by others. */
+export function selectRows(rows: Int32Array, codes: Codes | Uint32Array, accepted: Uint8Array): Int32Array {
+  const kept = new Int32Array(rows.length);
+  let count = 0;
+  for (let index = 0; index < rows.length; index++) {
+    const row = rows[index] as number;
+    kept[count] = row;
+    count += accepted[codes[row] as number] as number;
+  }
+  return kept.slice(0, count);
+}
+
+/** The rows that are not among some of them, which are in the same order. */
+export function rowsWithout(rows: Int32Array, some: Int32Array): Int32Array {
+  let next = 0;
+  return filterRows(rows, (row) => {
+    if (row !== some[next]) return true;
+    next++;
+    return false;
+  });
 }
 
 /** Rows in order of creation, those whose time is not known last. */

@@ -1,19 +1,31 @@
 import { conditionText, exactValue } from '../json/item-conditions.ts';
 import { fieldPath } from '../json/item-fields.ts';
 import { compareInstants, type Instant, knownInstant } from '../time/instant.ts';
-import { type ComparisonTable, FIRST_CODE, type Field, filterRows, NO_VALUE } from './comparison-table.ts';
+import {
+  allRows,
+  bareText,
+  type ComparisonTable,
+  FIRST_CODE,
+  type Field,
+  filterRows,
+  NO_VALUE,
+  rowsWithout,
+  selectRows,
+} from './comparison-table.ts';
 import {
   CauseSearch,
   type Count,
+  countRows,
   differenceOf,
   type Feature,
   FILTER_FIELDS,
-  type FieldTest,
+  FieldTest,
+  filterByAll,
   LEAST_DIFFERENCE,
   limitOf,
   lnChance,
   SIGNIFICANCE,
-  type SpanTest,
+  SpanTest,
   type Test,
   without,
 } from './find-causes.ts';
@@ -69,6 +81,8 @@ export interface Explanation {
   readonly notCompared: readonly string[];
 }
 
+/** Which rows to select by `failures`. */
+const [DELIVERED, FAILED] = [Uint8Array.of(1, 0), Uint8Array.of(0, 1)];
 export const MOST_CAUSES = 5;
 const MOST_SAME = 20;
 /** Named values of a field that only failures have. */
@@ -109,19 +123,18 @@ function findCauses(
   const causes: Cause[] = [];
   const allowed = search.features.filter(({ field }) => isAllowed(field));
   // The rows that no cause explains yet.
-  let left = allRows(table);
+  let left = allRows(table.rows);
   while (causes.length < MOST_CAUSES) {
     const best = search.best(allowed);
     if (!best) break;
-    const whole = countRows(table, left);
+    const whole = countRows(left, table.failures);
     const lnChanceOf = (tests: readonly Test[], count: Count) =>
       lnChance(count, whole) + search.lnCandidates(tests);
     const isNamed = (tests: readonly Test[], count: Count) =>
       lnChanceOf(tests, count) < Math.log(SIGNIFICANCE) && differenceOf(count, whole) >= LEAST_DIFFERENCE;
     const tests = withoutNeedlessSpan(table, best, left, isNamed);
-    const isInside = (row: number) => tests.every(({ holds }) => holds(row));
-    const inside = filterRows(left, isInside);
-    const count = countRows(table, inside);
+    const inside = filterByAll(tests, left);
+    const count = countRows(inside, table.failures);
     if (!isNamed(tests, count)) break;
     const rest = without(whole, count);
     causes.push({
@@ -135,20 +148,10 @@ function findCauses(
       ...timesOf(table, inside, tests),
       ...boundsAround(table, tests),
     });
-    left = filterRows(left, (row) => !isInside(row));
+    left = rowsWithout(left, inside);
     search.setAside(tests);
   }
   return causes;
-}
-
-function allRows({ rows }: ComparisonTable): Int32Array {
-  return new Int32Array(rows).map((_, row) => row);
-}
-
-function countRows({ failures }: ComparisonTable, rows: Int32Array): Count {
-  let failed = 0;
-  for (const row of rows) failed += failures[row] as number;
-  return { events: rows.length, failed };
 }
 
 /** Conditions on other fields that are true of exactly these rows, or of those for which one of the tests holds. */
@@ -165,8 +168,9 @@ function sameConditions(
     const equivalent = search.equivalents(whole, others);
     others = others.filter((feature) => equivalent.every((test) => test.feature !== feature));
     // Of the sample so far; of all rows it need not hold.
-    const isInside = (row: number) => whole.every(({ holds }) => holds(row));
-    found.push(...equivalent.filter(({ holds }) => left.every((row) => holds(row) === isInside(row))));
+    const inside = filterByAll(whole, left);
+    const isSame = (rows: Int32Array) => Buffer.compare(bytesOf(rows), bytesOf(inside)) === 0;
+    found.push(...equivalent.filter((test) => isSame(test.filter(left))));
   }
   const order = (test: FieldTest) => search.features.indexOf(test.feature);
   return withoutInner(found.sort((a, b) => order(a) - order(b)))
@@ -174,13 +178,19 @@ function sameConditions(
     .flatMap((test) => conditionsOf(table, [test]));
 }
 
+function bytesOf({ buffer, byteOffset, byteLength }: Int32Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
 /** Leaves out that members of an object are there where the object is. */
 function withoutInner(tests: readonly FieldTest[]): FieldTest[] {
-  const isPresence = ({ op }: FieldTest) => op === 'exists' || op === 'missing';
   return tests.filter(
     (test) =>
-      !isPresence(test) ||
-      !tests.some(({ op, feature }) => op === test.op && isInside(test.feature.field, feature.field)),
+      test.code !== NO_VALUE ||
+      !tests.some(
+        ({ code, op, feature }) =>
+          code === NO_VALUE && op === test.op && isInside(test.feature.field, feature.field),
+      ),
   );
 }
 
@@ -192,7 +202,7 @@ function isInside(inner: Field, outer: Field): boolean {
 /** When these rows failed and when not. */
 function timesOf(table: ComparisonTable, rows: Int32Array, tests: readonly Test[]) {
   const { times, failures } = table;
-  const failed = filterRows(rows, (row) => failures[row] === 1);
+  const failed = selectRows(rows, failures, FAILED);
   // A span that ended before the newest events fails no more.
   const isOver = tests.some((test) => !test.feature && test.to !== undefined);
   const { lastSuccess, since } = failingSince(table, rows);
@@ -206,9 +216,9 @@ function timesOf(table: ComparisonTable, rows: Int32Array, tests: readonly Test[
 
 /** The row of the last success, and that of the first failure after it, if the newest event failed. */
 function failingSince({ times, failures }: ComparisonTable, rows: Int32Array) {
-  const lastSuccess = times.newest(filterRows(rows, (row) => failures[row] === 0));
+  const lastSuccess = times.newest(selectRows(rows, failures, DELIVERED));
   const follows = (row: number) => lastSuccess === undefined || times.compare(row, lastSuccess) > 0;
-  return { lastSuccess, since: times.oldest(filterRows(rows, (row) => failures[row] === 1 && follows(row))) };
+  return { lastSuccess, since: times.oldest(filterRows(selectRows(rows, failures, FAILED), follows)) };
 }
 
 /** A span that begins with the failures that go on now says no more than since when they do. */
@@ -218,17 +228,15 @@ function withoutNeedlessSpan(
   left: Int32Array,
   isNamed: (tests: readonly Test[], count: Count) => boolean,
 ): readonly Test[] {
-  const { times } = table;
+  const { failures } = table;
   const others = tests.filter(({ feature }) => feature);
   if (others.length === tests.length || others.length === 0) return tests;
-  const general = filterRows(left, (row) => others.every(({ holds }) => holds(row)));
+  const general = filterByAll(others, left);
   const { since } = failingSince(table, general);
-  if (since === undefined) return tests;
-  if (!isNamed(others, countRows(table, general))) return tests;
-  const isGoingOn = (row: number) => times.isKnown(row) && times.compare(row, since) >= 0;
-  const going = filterRows(general, isGoingOn);
-  const own = filterRows(general, (row) => tests.every(({ holds }) => holds(row)));
-  return countRows(table, going).failed >= 0.9 * countRows(table, own).failed ? others : tests;
+  if (since === undefined || !isNamed(others, countRows(general, failures))) return tests;
+  const going = new SpanTest(table.times, since).filter(general);
+  const own = filterByAll(tests, general);
+  return countRows(going, failures).failed >= 0.9 * countRows(own, failures).failed ? others : tests;
 }
 
 function conditionsOf({ times }: ComparisonTable, tests: readonly Test[]): CauseCondition[] {
@@ -237,7 +245,7 @@ function conditionsOf({ times }: ComparisonTable, tests: readonly Test[]): Cause
   return tests
     .toSorted((a, b) => rank(a) - rank(b))
     .flatMap((test) => {
-      if (test.feature) return [fieldCondition(test.feature, test.op, test.code)];
+      if (test.feature) return [fieldCondition(test)];
       const bound = (op: '>=' | '<=', row: number | undefined) =>
         row === undefined ? [] : [timeCondition(op, times.at(row).text)];
       return [...bound('>=', test.from), ...bound('<=', test.to)];
@@ -248,21 +256,19 @@ function timeCondition(op: '>=' | '<=', value: string): CauseCondition {
   return { field: 'createdOn', op, value, text: `createdOn ${op} ${value}` };
 }
 
-function fieldCondition(feature: Feature, op: FieldTest['op'], code: number): CauseCondition {
+function fieldCondition(test: FieldTest): CauseCondition {
+  const { feature, op, code } = test;
   const path = fieldPath(feature.field.steps);
-  const condition = (meant: CauseCondition['op'], json: string): CauseCondition => {
-    const isText = json.startsWith('"');
-    const text = conditionText(path, meant, bareText(json), isText);
-    return { field: path.text, op: meant, value: exactValue(json), text };
-  };
-  // A field that every event has is null in the events that miss it.
-  if (op === 'missing' && feature.isAlwaysThere)
-    return { field: path.text, op: '=', value: null, text: conditionText(path, op) };
-  if (op === 'exists' || op === 'missing')
-    return { field: path.text, op, value: null, text: conditionText(path, op) };
-  if (op === '=' || op === '!=') return condition(op, feature.textOf(code));
-  const limit = limitOf(feature, op, code);
-  return condition(limit.op, limit.json);
+  if (code === NO_VALUE) {
+    const text = conditionText(path, op === '=' ? 'missing' : 'exists');
+    // A field that every event has is null in the events that miss it.
+    if (op === '=' && feature.isAlwaysThere) return { field: path.text, op, value: null, text };
+    return { field: path.text, op: op === '=' ? 'missing' : 'exists', value: null, text };
+  }
+  const meant = op === '=' || op === '!=' ? { op, json: feature.textOf(code) } : limitOf(test);
+  const { json } = meant;
+  const text = conditionText(path, meant.op, bareText(json), json.startsWith('"'));
+  return { field: path.text, op: meant.op, value: exactValue(json), text };
 }
 
 /** Times, both excluded, that enclose a span and no other event. */
@@ -274,7 +280,7 @@ function boundsAround(table: ComparisonTable, tests: readonly Test[]) {
     // A full second, if there is one before the next event; else the time of that event.
     const { seconds, fraction } = times.at(row);
     const full = knownInstant((direction === 1 || fraction === '' ? seconds + direction : seconds) * 1000);
-    const beyond = filterRows(allRows(table), (other) => times.compare(other, row) * direction > 0);
+    const beyond = filterRows(allRows(table.rows), (other) => times.compare(other, row) * direction > 0);
     const next = times.at(direction === 1 ? times.oldest(beyond) : times.newest(beyond));
     return next && compareInstants(full, next) * direction > 0 ? next : full;
   };
@@ -317,7 +323,7 @@ function effectsOf(table: ComparisonTable, feature: Feature, isOutcome: boolean)
   const present = table.failed - (failed[NO_VALUE] as number);
   if (others[NO_VALUE] === table.rows - table.failed && isTelling(table, present)) {
     const values = valuesOf(table, feature, failed);
-    return [{ ...fieldCondition(feature, 'exists', NO_VALUE), failed: present, values }];
+    return [{ ...fieldCondition(new FieldTest(feature, '!=', NO_VALUE)), failed: present, values }];
   }
   const codes = [...failed.keys()].filter((code) => (failed[code] as number) + (others[code] as number) > 0);
   const ofFailures = codes.filter((code) => code >= FIRST_CODE && failed[code] && !others[code]);
@@ -326,7 +332,11 @@ function effectsOf(table: ComparisonTable, feature: Feature, isOutcome: boolean)
   const isTold = isOutcome && isParted && codes.length <= 50 && 4 * codes.length <= table.rows;
   return (ofAll.length > 0 || !isTold ? ofAll : ofFailures)
     .sort((a, b) => (failed[b] as number) - (failed[a] as number))
-    .map((code) => ({ ...fieldCondition(feature, '=', code), failed: failed[code] as number, values: [] }));
+    .map((code) => ({
+      ...fieldCondition(new FieldTest(feature, '=', code)),
+      failed: failed[code] as number,
+      values: [],
+    }));
 }
 
 /** True if so many failures and no success having a field is hardly chance. */
@@ -345,23 +355,16 @@ function valuesOf(table: ComparisonTable, { field }: Feature, failed: Uint32Arra
       ? [{ value: exactValue(field.texts[code] as string), failed: count }]
       : [],
   );
+  const members = field.members.map(({ codes, texts }) => ({ codes, texts: texts.map(bareText) }));
   const counts = new Map<string, number>();
   for (let row = 0; values.length === 0 && row < table.rows; row++) {
     if (table.failures[row] === 0 || field.codes[row] === NO_VALUE) continue;
-    const text = field.members
-      .flatMap(({ codes, texts }) => {
-        const code = codes[row] as number;
-        return code < FIRST_CODE ? [] : [bareText(texts[code] as string)];
-      })
-      .join(' ');
+    const found = members.filter(({ codes }) => (codes[row] as number) >= FIRST_CODE);
+    const text = found.map(({ codes, texts }) => texts[codes[row] as number]).join(' ');
     if (text !== '' && (counts.has(text) || counts.size < 1000))
       counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   return [...values, ...[...counts].map(([value, count]) => ({ value, failed: count }))]
     .sort((a, b) => b.failed - a.failed)
     .slice(0, MOST_EFFECT_VALUES);
-}
-
-function bareText(json: string): string {
-  return json.startsWith('"') ? (JSON.parse(json) as string) : json;
 }

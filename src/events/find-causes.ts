@@ -1,11 +1,16 @@
 import { compareNumbers, isNumber } from '../json/item-conditions.ts';
 import {
+  bareText,
   type ComparisonTable,
   FIRST_CODE,
   type Field,
   filterRows,
   NO_VALUE,
+  rowsWithout,
+  selectRows,
   sortRows,
+  type TimeColumn,
+  UNCODED,
 } from './comparison-table.ts';
 
 /** Chance explains what is named with a probability below this. */
@@ -41,32 +46,14 @@ export interface Count {
   readonly failed: number;
 }
 
-type FieldOp = '=' | '!=' | '>=' | '<=' | 'exists' | 'missing';
-
-/** A condition on a field. */
-export interface FieldTest {
-  readonly feature: Feature;
-  readonly op: FieldOp;
-  readonly code: number;
-  readonly holds: (row: number) => boolean;
-}
-
-/** A span of time from one event to another, without a bound where the events go on like this. */
-export interface SpanTest {
-  readonly feature: undefined;
-  readonly from: number | undefined;
-  readonly to: number | undefined;
-  readonly holds: (row: number) => boolean;
-}
-
-export type Test = FieldTest | SpanTest;
+/** A comparison with the value of a code; with `NO_VALUE`, that the field is missing or there. */
+type FieldOp = '=' | '!=' | '>=' | '<=';
 
 /** A field of the events in the sample. */
 export class Feature {
   readonly field: Field;
   /** The code of each event in the sample by its row. Of a field with many numbers it is the number's rank. */
   readonly codes: Field['codes'] | Uint32Array;
-  readonly size: number;
   /** The codes that stand for numbers, in ascending order. */
   readonly order: readonly number[];
   /** The position of a code in that order; -1 if it is no number. */
@@ -77,6 +64,9 @@ export class Feature {
   readonly isAlwaysThere: boolean;
   /** Fields that are the better name have less. */
   readonly handicap: number;
+  /** The events of a code, and those that failed, by the last `count`. */
+  readonly events: Uint32Array;
+  readonly failed: Uint32Array;
 
   /** `rows` are in order of creation. */
   constructor(table: ComparisonTable, field: Field, rows: Int32Array, index: number) {
@@ -85,34 +75,50 @@ export class Feature {
     const isFilter = field.steps.length === 1 && FILTER_FIELDS.includes(field.steps[0] as string);
     this.handicap = isFilter ? 0 : 0.02 * field.steps.length + 1e-5 * index;
     const { numbers } = field;
+    this.codes = numbers ? new Uint32Array(table.rows) : field.codes;
     if (numbers) {
       const found = new Set(Array.from(rows, (row) => numbers[row] as number));
       found.delete(Number.NaN);
       this.#numbers = Float64Array.from(found).sort();
-      const codes = new Map(Array.from(this.#numbers, (number, rank) => [number, FIRST_CODE + rank]));
-      this.codes = new Uint32Array(table.rows);
+      const ranks = new Map(Array.from(this.#numbers, (number, rank) => [number, FIRST_CODE + rank]));
       for (const row of rows)
-        this.codes[row] = codes.get(numbers[row] as number) ?? (field.codes[row] as number);
-      this.order = [...codes.values()];
-    } else {
-      this.codes = field.codes;
-      this.order = numericOrder(field.texts);
-    }
-    this.size = FIRST_CODE + (this.#numbers?.length ?? field.texts.length - FIRST_CODE);
-    this.places = new Int32Array(this.size).fill(-1);
+        this.codes[row] = ranks.get(numbers[row] as number) ?? (field.codes[row] as number);
+      this.order = [...ranks.values()];
+    } else this.order = numericOrder(field.texts);
+    const size = FIRST_CODE + (this.#numbers?.length ?? field.texts.length - FIRST_CODE);
+    this.places = new Int32Array(size).fill(-1);
     for (const [place, code] of this.order.entries()) {
       // Texts such as "1" and "1.0" are one number, which no limit parts.
       const before = this.order[place - 1];
-      const isSame =
-        before !== undefined && Number(bare(this.textOf(before))) === Number(bare(this.textOf(code)));
+      const isSame = before !== undefined && Number(this.bareText(before)) === Number(this.bareText(code));
       this.places[code] = isSame ? (this.places[before] as number) : place;
     }
     if (this.#countsTime(rows, table)) this.order = [];
+    this.events = new Uint32Array(size);
+    this.failed = new Uint32Array(size);
   }
 
   /** The JSON text of a code's value. */
   textOf(code: number): string {
     return this.#numbers ? String(this.#numbers[code - FIRST_CODE]) : (this.field.texts[code] as string);
+  }
+
+  /** A number in quotes is compared as the number that it is. */
+  bareText(code: number): string {
+    return bareText(this.textOf(code));
+  }
+
+  /** Counts these events of the sample by their codes. */
+  count(rows: Int32Array, failures: Uint8Array): void {
+    const { codes, events, failed } = this;
+    events.fill(0);
+    failed.fill(0);
+    for (let index = 0; index < rows.length; index++) {
+      const row = rows[index] as number;
+      const code = codes[row] as number;
+      events[code] = (events[code] as number) + 1;
+      failed[code] = (failed[code] as number) + (failures[row] as number);
+    }
   }
 
   /** True for a number that goes up or down with time, such as one of a sequence: its limits are spans of time. */
@@ -130,60 +136,104 @@ export class Feature {
   }
 }
 
-/** A number in quotes is compared as the number that it is. */
-export function bare(json: string): string {
-  return json.startsWith('"') ? json.slice(1, -1) : json;
-}
-
 function numericOrder(texts: readonly string[]): number[] {
   return texts
-    .map((json, code) => ({ code, text: bare(json), number: Number(bare(json)) }))
+    .map((json, code) => ({ code, text: bareText(json), number: Number(bareText(json)) }))
     .filter(({ code, text }) => code >= FIRST_CODE && isNumber(text))
     .sort((a, b) => a.number - b.number || compareNumbers(a.text, b.text))
     .map(({ code }) => code);
 }
 
 /** The condition that a field has such a value. */
-export function fieldTest(feature: Feature, op: FieldOp, code: number): FieldTest {
-  const { field, places } = feature;
-  const { codes, numbers } = field;
-  const holds = (): FieldTest['holds'] => {
-    if (op === 'missing') return (row) => codes[row] === NO_VALUE;
-    if (op === 'exists') return (row) => codes[row] !== NO_VALUE;
-    if (op === '=') return (row) => codes[row] === code;
-    if (op === '!=') return (row) => codes[row] !== code;
-    const limit = places[code] as number;
-    if (!numbers) {
-      const accepted = Uint8Array.from(places, (place) =>
-        Number(place !== -1 && (op === '>=' ? place >= limit : place <= limit)),
-      );
-      return (row) => accepted[codes[row] as number] === 1;
-    }
-    const bound = limitOf(feature, op, code);
-    const number = Number(bound.json);
-    if (bound.op === '>=') return (row) => (numbers[row] as number) >= number;
-    return bound.op === '<='
-      ? (row) => (numbers[row] as number) <= number
-      : (row) => (numbers[row] as number) < number;
-  };
-  return { feature, op, code, holds: holds() };
+export class FieldTest {
+  readonly feature: Feature;
+  readonly op: FieldOp;
+  readonly code: number;
+  /** 1 by each code for which it holds. */
+  #accepted: Uint8Array | undefined;
+
+  constructor(feature: Feature, op: FieldOp, code: number) {
+    this.feature = feature;
+    this.op = op;
+    this.code = code;
+  }
+
+  filter(rows: Int32Array): Int32Array {
+    const { feature, code } = this;
+    const { numbers, codes } = feature.field;
+    if (numbers && code !== NO_VALUE) return this.#filterNumbers(rows, numbers);
+    this.#accepted ??= Uint8Array.from(feature.places, (place, other) => Number(this.#accepts(place, other)));
+    return selectRows(rows, codes, this.#accepted);
+  }
+
+  #filterNumbers(rows: Int32Array, numbers: Float64Array): Int32Array {
+    const { op, json } = limitOf(this);
+    const limit = Number(json);
+    if (op === '>=') return filterRows(rows, (row) => (numbers[row] as number) >= limit);
+    return op === '<='
+      ? filterRows(rows, (row) => (numbers[row] as number) <= limit)
+      : filterRows(rows, (row) => (numbers[row] as number) < limit);
+  }
+
+  #accepts(place: number, other: number): boolean {
+    const { feature, op, code } = this;
+    if (op === '=') return other === code;
+    if (op === '!=') return other !== code;
+    const limit = feature.places[code] as number;
+    return place !== -1 && (op === '>=' ? place >= limit : place <= limit);
+  }
 }
 
-/** A limit that parts the values in the same way as the condition: the roundest number there is between them. */
-export function limitOf(
-  feature: Feature,
-  op: '>=' | '<=',
-  code: number,
-): { op: '>=' | '<=' | '<'; json: string } {
+/** The condition that an event was created between two others, or at the same time as one of them. */
+export class SpanTest {
+  readonly feature = undefined;
+  readonly #times: TimeColumn;
+  /** Rows; undefined where the events go on like this. */
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+
+  constructor(times: TimeColumn, from?: number, to?: number) {
+    this.#times = times;
+    this.from = from;
+    this.to = to;
+  }
+
+  filter(rows: Int32Array): Int32Array {
+    const { from, to } = this;
+    const times = this.#times;
+    return filterRows(
+      rows,
+      (row) =>
+        times.isKnown(row) &&
+        (from === undefined || times.compare(row, from) >= 0) &&
+        (to === undefined || times.compare(row, to) <= 0),
+    );
+  }
+}
+
+export type Test = FieldTest | SpanTest;
+
+/** The rows for which all tests hold. */
+export function filterByAll(tests: readonly Test[], rows: Int32Array): Int32Array {
+  return tests.reduce((left, test) => test.filter(left), rows);
+}
+
+export function countRows(rows: Int32Array, failures: Uint8Array): Count {
+  let failed = 0;
+  for (let index = 0; index < rows.length; index++) failed += failures[rows[index] as number] as number;
+  return { events: rows.length, failed };
+}
+
+/** A limit that parts the values in the same way as the test: the roundest number there is between them. */
+export function limitOf({ feature, op, code }: FieldTest): { op: '>=' | '<=' | '<'; json: string } {
   const { order } = feature;
   const place = order.indexOf(code);
   const [below, above] = op === '>=' ? [place - 1, place] : [place, place + 1];
-  const [lower, upper] = [below, above].map((at) => feature.textOf(order[at] as number)) as [string, string];
-  const round = roundNumber(bare(lower), bare(upper)) ?? upper;
+  const [lower, upper] = [order[below] as number, order[above] as number];
+  const [low, high] = [feature.bareText(lower), feature.bareText(upper)];
+  const round = roundNumber(low, high) ?? high;
   if (op === '>=') return { op, json: round };
-  return round === upper || bare(lower).length <= round.length
-    ? { op, json: lower }
-    : { op: '<', json: round };
+  return round === high || low.length <= round.length ? { op: '<=', json: low } : { op: '<', json: round };
 }
 
 /** The number with the fewest digits that is greater than the first and at most the second; undefined if both are too long. */
@@ -209,7 +259,7 @@ interface Candidate extends Count {
 export class CauseSearch {
   readonly features: readonly Feature[];
   readonly #table: ComparisonTable;
-  /** The rows in order of creation, those whose time is not known last. */
+  /** The rows of the sample that are not set aside, in order of creation, those whose time is not known last. */
   #rows: Int32Array;
   /** Delivered events for which one in the sample stands. */
   readonly #weight: number;
@@ -220,15 +270,13 @@ export class CauseSearch {
   readonly #spans: number;
 
   constructor(table: ComparisonTable) {
-    this.#table = table;
     const { rows, weight } = sampleOf(table);
+    this.#table = table;
     this.#rows = rows;
     this.#weight = weight;
-    const timed = this.#timed(rows);
     this.features = table.fields.map((field, index) => new Feature(table, field, rows, index));
-    const moments = timed.filter(
-      (row, at) => at === 0 || table.times.compare(timed[at - 1] as number, row) !== 0,
-    );
+    const timed = this.#timed(rows);
+    const moments = timed.filter((_, at) => at === 0 || !this.#isSameTime(timed, at - 1, at));
     const ends = Math.min(moments.length, MOST_MOMENTS);
     this.#spans = Math.max(1, (ends * (ends + 1)) / 2);
     this.#lnTable = Float64Array.from({ length: rows.length + 1 }, (_, n) => (n > 0 ? n * Math.log(n) : 0));
@@ -244,7 +292,7 @@ export class CauseSearch {
 
   /** Leaves these events out of what is explained from now on. */
   setAside(tests: readonly Test[]): void {
-    this.#rows = filterRows(this.#rows, (row) => !tests.every(({ holds }) => holds(row)));
+    this.#rows = rowsWithout(this.#rows, this.#inside(tests));
   }
 
   /** The best explanation of the failures that are left. */
@@ -276,26 +324,31 @@ export class CauseSearch {
       const alike: { test: FieldTest; cost: number }[] = [];
       this.#eachCondition(feature, this.#rows, (op, code, events, failed, cost) => {
         if (events === count.events && failed === count.failed)
-          alike.push({ test: fieldTest(feature, op, code), cost });
+          alike.push({ test: new FieldTest(feature, op, code), cost });
       });
       alike.sort((a, b) => a.cost - b.cost);
-      return alike.find(({ test }) => inside.every(test.holds))?.test ?? [];
+      return alike.find(({ test }) => test.filter(inside).length === inside.length)?.test ?? [];
     });
   }
 
   #inside(tests: readonly Test[]): Int32Array {
-    return filterRows(this.#rows, (row) => tests.every(({ holds }) => holds(row)));
-  }
-
-  #timed(rows: Int32Array): Int32Array {
-    return filterRows(rows, (row) => this.#table.times.isKnown(row));
+    return filterByAll(tests, this.#rows);
   }
 
   #countOf(rows: Int32Array): Count {
-    const { failures } = this.#table;
-    let failed = 0;
-    for (const row of rows) failed += failures[row] as number;
-    return { events: rows.length, failed };
+    return countRows(rows, this.#table.failures);
+  }
+
+  #timed(rows: Int32Array): Int32Array {
+    const { times } = this.#table;
+    return rows.subarray(
+      0,
+      countIf(rows, (row) => times.isKnown(row)),
+    );
+  }
+
+  #isSameTime(rows: Int32Array, one: number, other: number): boolean {
+    return this.#table.times.compare(rows[one] as number, rows[other] as number) === 0;
   }
 
   /** The candidates with one more condition, the best two of each field, best first. */
@@ -312,7 +365,7 @@ export class CauseSearch {
         best.sort((a, b) => b.score - a.score);
       });
       for (const { op, code, ...candidate } of best)
-        found.push({ ...candidate, tests: [...tests, fieldTest(feature, op, code)] });
+        found.push({ ...candidate, tests: [...tests, new FieldTest(feature, op, code)] });
     }
     if (tests.every(({ feature }) => feature)) {
       const span = this.#bestSpan(inside, tests, whole);
@@ -321,34 +374,27 @@ export class CauseSearch {
     return found.sort(byScore);
   }
 
-  /** Gives `see` every condition on the field that parts these rows, with the rows for which it holds and what its form costs. */
+  /** Gives `see` every condition on the field that parts these events, with those for which it holds and what its form costs. */
   #eachCondition(
-    { field, codes, size, order, places }: Feature,
+    feature: Feature,
     rows: Int32Array,
     see: (op: FieldOp, code: number, events: number, failed: number, cost: number) => void,
   ): void {
-    const [events, failed] = [new Uint32Array(size), new Uint32Array(size)];
-    for (const row of rows) {
-      const code = codes[row] as number;
-      events[code] = (events[code] as number) + 1;
-      failed[code] = (failed[code] as number) + (this.#table.failures[row] as number);
-    }
+    const { field, events, failed, order, places } = feature;
+    feature.count(rows, this.#table.failures);
     const all = this.#countOf(rows);
     const consider: typeof see = (op, code, count, failures, cost) => {
       if (count >= LEAST_EVENTS && count < all.events && failures >= 2) see(op, code, count, failures, cost);
     };
-    const at = (code: number) => [events[code] as number, failed[code] as number] as const;
     const states = countIf(events, (count) => count > 0);
-    for (let code = FIRST_CODE; !field.numbers && code < size; code++) {
-      const [count, failures] = at(code);
-      if (count === 0) continue;
-      consider('=', code, count, failures, 0);
-      if (states > 2) consider('!=', code, all.events - count, all.failed - failures, COST_OF_FORM);
+    for (let code = NO_VALUE; code < (field.numbers ? FIRST_CODE : events.length); code++) {
+      const [count, failures] = [events[code] as number, failed[code] as number];
+      if (count === 0 || code === UNCODED) continue;
+      const isPresence = code === NO_VALUE;
+      consider('=', code, count, failures, isPresence ? COST_OF_PRESENCE : 0);
+      const cost = isPresence ? COST_OF_PRESENCE : COST_OF_FORM;
+      if (states > 2 || isPresence) consider('!=', code, all.events - count, all.failed - failures, cost);
     }
-    const [missing, missed] = at(NO_VALUE);
-    consider('missing', NO_VALUE, missing, missed, COST_OF_PRESENCE);
-    if (missing > 0)
-      consider('exists', NO_VALUE, all.events - missing, all.failed - missed, COST_OF_PRESENCE);
     let [rest, failedRest] = [0, 0];
     for (const code of order) {
       rest += events[code] as number;
@@ -356,14 +402,14 @@ export class CauseSearch {
     }
     const [numbers, failedNumbers] = [rest, failedRest];
     for (let place = 0; place < order.length - 1; place++) {
-      const [count, failures] = at(order[place] as number);
-      if (count === 0) continue;
-      rest -= count;
-      failedRest -= failures;
+      const [code, next] = [order[place] as number, order[place + 1] as number];
+      if (events[code] === 0) continue;
+      rest -= events[code] as number;
+      failedRest -= failed[code] as number;
       if (rest === 0) break;
-      if (places[order[place] as number] === places[order[place + 1] as number]) continue;
-      consider('<=', order[place] as number, numbers - rest, failedNumbers - failedRest, COST_OF_FORM);
-      consider('>=', order[place + 1] as number, rest, failedRest, COST_OF_FORM);
+      if (places[code] === places[next]) continue;
+      consider('<=', code, numbers - rest, failedNumbers - failedRest, COST_OF_FORM);
+      consider('>=', next, rest, failedRest, COST_OF_FORM);
     }
   }
 
@@ -379,51 +425,54 @@ export class CauseSearch {
     for (const start of [0.95, 0.5, 0.25]) {
       let rate = start;
       for (let round = 0; round < 3 && rate > base * 1.05; round++) {
-        const span = this.#heaviest(timed, rate, Math.max(base * 0.5, 0.5 / whole.events));
-        const test = span && this.#spanTest(timed, span.from, span.to, span.failed / span.events);
-        if (!test) break;
-        const count = this.#countOf(filterRows(timed, test.holds));
+        const run = this.#heaviest(timed, rate, Math.max(base * 0.5, 0.5 / whole.events));
+        if (!run) break;
+        const { events, failed } = this.#countOf(timed.subarray(run.from, run.to + 1));
+        rate = failed / events;
+        const { from, to } = this.#boundsOf(timed, run, rate);
+        const count = this.#countOf(timed.subarray(from, to + 1));
+        const test = new SpanTest(
+          this.#table.times,
+          from === 0 ? undefined : timed[from],
+          to === timed.length - 1 ? undefined : timed[to],
+        );
         const longer = [...tests, test];
         const score =
           this.#gain(count.events, count.failed, whole) - this.lnCandidates(longer) - COST_OF_SPAN;
-        if (count.events < inside.length && count.failed > 1 && (!best || score > best.score))
+        if (count.events < timed.length && count.failed > 1 && (!best || score > best.score))
           best = { tests: longer, ...count, score };
-        rate = span.failed / span.events;
       }
     }
     return best;
   }
 
-  #heaviest(
-    timed: Int32Array,
-    rate: number,
-    base: number,
-  ): (Count & { from: number; to: number }) | undefined {
+  #heaviest(timed: Int32Array, rate: number, base: number): { from: number; to: number } | undefined {
     const inner = Math.min(rate, 0.995);
     const [failure, success] = [Math.log(inner / base), Math.log((1 - inner) / (1 - base))];
     let [sum, start, best] = [0, 0, 0];
     let [from, to] = [0, -1];
-    for (const [place, row] of timed.entries()) {
-      sum += this.#table.failures[row] === 1 ? failure : success;
+    for (let place = 0; place < timed.length; place++) {
+      sum += this.#table.failures[timed[place] as number] === 1 ? failure : success;
       if (sum < 0) [sum, start] = [0, place + 1];
       else if (sum > best) [best, from, to] = [sum, start, place];
     }
-    if (to < from) return undefined;
-    return { from, to, ...this.#countOf(timed.subarray(from, to + 1)) };
+    return to < from ? undefined : { from, to };
   }
 
   /** Bounds stand only where events beyond them contradict the span: a few successes after its last failure do not. */
-  #spanTest(timed: Int32Array, first: number, last: number, rate: number): SpanTest | undefined {
+  #boundsOf(
+    timed: Int32Array,
+    run: { from: number; to: number },
+    rate: number,
+  ): { from: number; to: number } {
     const isQuiet = (events: number) => (1 - Math.min(rate, 0.995)) ** events > 0.05;
-    const from = isQuiet(first) ? undefined : (timed[first] as number);
-    const to = isQuiet(timed.length - 1 - last) ? undefined : (timed[last] as number);
-    if (from === undefined && to === undefined) return undefined;
-    const { times } = this.#table;
-    const holds = (row: number) =>
-      times.isKnown(row) &&
-      (from === undefined || times.compare(row, from) >= 0) &&
-      (to === undefined || times.compare(row, to) <= 0);
-    return { feature: undefined, from, to, holds };
+    const last = timed.length - 1;
+    let from = isQuiet(run.from) ? 0 : run.from;
+    let to = isQuiet(last - run.to) ? last : run.to;
+    // Events of one moment are inside together.
+    while (from > 0 && this.#isSameTime(timed, from - 1, from)) from--;
+    while (to < last && this.#isSameTime(timed, to, to + 1)) to++;
+    return { from, to };
   }
 
   /** The logarithm of the ratio of likelihoods: two rates of failure for these and the others, or one for all. */
@@ -435,13 +484,8 @@ export class CauseSearch {
     return part(failed, events) + part(restFailed, restEvents) - part(whole.failed, whole.events);
   }
 
-  /** How much more of these events failed than of the others. */
   #difference(inside: Count, whole: Count): number {
-    return this.#rate(inside) - this.#rate(without(whole, inside));
-  }
-
-  #rate({ events, failed }: Count): number {
-    return events === 0 ? 0 : failed / (failed + (events - failed) * this.#weight);
+    return differenceOf(inside, whole, this.#weight);
   }
 
   /**
@@ -458,8 +502,9 @@ export class CauseSearch {
       const rest = without(general, own);
       const candidates = test.feature ? this.#candidates : this.#spans;
       const isNeeded = lnChance(own, general) + Math.log(candidates) < Math.log(NEEDED);
+      const share = test.feature ? REST_FAILS : REST_FAILS_LATER;
       const restFails =
-        this.#rate(rest) >= (test.feature ? REST_FAILS : REST_FAILS_LATER) * this.#rate(own) &&
+        rateOf(rest, this.#weight) >= share * rateOf(own, this.#weight) &&
         lnChance(rest, without(whole, own)) < Math.log(SIGNIFICANCE);
       if (isNeeded && !restFails) return [];
       return [{ others, gain: this.#gain(general.events, general.failed, whole) }];
@@ -470,12 +515,9 @@ export class CauseSearch {
 
   #countCandidates(): number {
     let candidates = 0;
-    for (const { codes, size, order, field } of this.features) {
-      const events = new Uint32Array(size);
-      for (const row of this.#rows) {
-        const code = codes[row] as number;
-        events[code] = (events[code] as number) + 1;
-      }
+    for (const feature of this.features) {
+      const { events, order, field } = feature;
+      feature.count(this.#rows, this.#table.failures);
       const states = countIf(events, (count) => count > 0);
       if (events[NO_VALUE] !== 0 && states > 1) candidates += 2;
       const values = countIf(events.subarray(FIRST_CODE), (count) => count >= LEAST_EVENTS);
@@ -506,24 +548,15 @@ export function without(whole: Count, part: Count): Count {
 function sampleOf(table: ComparisonTable): { rows: Int32Array; weight: number } {
   const delivered = table.rows - table.failed;
   const isWhole = table.rows <= SAMPLE_FAILED + SAMPLE_DELIVERED;
-  const steps = isWhole
-    ? [1, 1]
-    : [Math.max(1, delivered / SAMPLE_DELIVERED), Math.max(1, table.failed / SAMPLE_FAILED)];
-  const next = [0, 0];
-  const seen = [0, 0];
+  const step = isWhole ? 1 : Math.max(1, delivered / SAMPLE_DELIVERED);
+  const stepOfFailed = isWhole ? 1 : Math.max(1, table.failed / SAMPLE_FAILED);
+  let [seen, seenFailed] = [0, 0];
   const rows: number[] = [];
   for (let row = 0; row < table.rows; row++) {
-    const kind = table.failures[row] as number;
-    if ((seen[kind] as number) >= (next[kind] as number)) {
-      rows.push(row);
-      next[kind] = (next[kind] as number) + (steps[kind] as number);
-    }
-    seen[kind] = (seen[kind] as number) + 1;
+    const place = table.failures[row] === 1 ? seenFailed++ / stepOfFailed : seen++ / step;
+    if (place % 1 < 1 / (table.failures[row] === 1 ? stepOfFailed : step)) rows.push(row);
   }
-  return {
-    rows: Int32Array.from(sortRows(rows, table.times)),
-    weight: (steps[0] as number) / (steps[1] as number),
-  };
+  return { rows: Int32Array.from(sortRows(rows, table.times)), weight: step / stepOfFailed };
 }
 
 /**
@@ -552,10 +585,13 @@ export function isCause(inside: Count, whole: Count): boolean {
   return lnChance(inside, whole) < Math.log(SIGNIFICANCE) && differenceOf(inside, whole) >= LEAST_DIFFERENCE;
 }
 
-/** How much more of these events failed than of the others. */
-export function differenceOf(inside: Count, whole: Count): number {
-  const rateOf = ({ events, failed }: Count) => (events === 0 ? 0 : failed / events);
-  return rateOf(inside) - rateOf(without(whole, inside));
+/** How much more of these events failed than of the others. Each delivered event stands for `weight` of them. */
+export function differenceOf(inside: Count, whole: Count, weight = 1): number {
+  return rateOf(inside, weight) - rateOf(without(whole, inside), weight);
+}
+
+function rateOf({ events, failed }: Count, weight: number): number {
+  return events === 0 ? 0 : failed / (failed + (events - failed) * weight);
 }
 
 /** The logarithm of the number of ways to choose `some` of `all`. */
@@ -563,21 +599,12 @@ function lnChoose(all: number, some: number): number {
   return lnFactorial(all) - lnFactorial(some) - lnFactorial(all - some);
 }
 
-const EXACT = Array.from({ length: 20 }, (_, number) => {
-  let product = 1;
-  for (let factor = 2; factor <= number; factor++) product *= factor;
-  return Math.log(product);
-});
-
 /** Stirling's series for the logarithm of the gamma function (Abramowitz and Stegun 6.1.41). */
 function lnFactorial(number: number): number {
-  if (number < EXACT.length) return EXACT[number] as number;
-  const x = number + 1;
+  let [x, product] = [number + 1, 1];
+  // The series is exact from here on.
+  for (; x < 20; x++) product *= x;
   const square = x * x;
-  return (
-    (x - 0.5) * Math.log(x) -
-    x +
-    0.5 * Math.log(2 * Math.PI) +
-    (1 / 12 - (1 / 360 - 1 / (1260 * square)) / square) / x
-  );
+  const series = (1 / 12 - (1 / 360 - 1 / (1260 * square)) / square) / x;
+  return (x - 0.5) * Math.log(x) - x + 0.5 * Math.log(2 * Math.PI) + series - Math.log(product);
 }

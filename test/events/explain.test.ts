@@ -223,7 +223,8 @@ describe('values', () => {
     };
     expect(countsOf(['1', '2', '"1"', '2'], half)).toEqual(['a = 1']);
     expect(countsOf(['true', '"no"', '"true"', 'false'], half)).toEqual(['a = true']);
-    expect(countsOf(['"1"', '"1.0"', '"2"', '"3.5"'], (index) => index % 4 < 2)).toEqual(['a < 2']);
+    expect(countsOf(['"1"', '"1.0"', '"2"', '"3.5"'], (index) => index % 4 < 2)).toEqual(['a <= 1.0']);
+    expect(countsOf(['"8"', '"9"', '"10"', '"11"'], (index) => index % 4 < 2)).toEqual(['a <= 9']);
   });
 
   test('whose bytes look like another text are told apart', () => {
