@@ -10,7 +10,7 @@ export function idsOfArguments(args: readonly string[], from?: string): readonly
   return args.flatMap((text) => {
     if (text.trim() === '-')
       throw new UsageError('<eventId>: - reads all ids from standard input: give only -, or only ids');
-    const parts = text.split(',').map(guidsIn);
+    const parts = text.replace(/,\s*$/, '').split(',').map(guidsIn);
     if (parts.every(({ length }) => length === 1)) return parts.flat();
     throw notAnId('<eventId>', text, from);
   });

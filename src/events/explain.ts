@@ -99,21 +99,11 @@ export function wideCommand({ zone, after, before, ...filters }: EventFilters, f
 }
 
 /** The object that `events explain --json` prints. */
-export function explanationJson({ after, before, events, failed, baseline, ...rest }: Explained) {
+export function explanationJson({ baseline, ...rest }: Explained) {
   const textOf = (instant: Instant | undefined) => instant?.text ?? null;
   return {
-    after: after.text,
-    before: before.text,
-    events,
-    failed,
-    baseline: baseline
-      ? {
-          after: baseline.after.text,
-          before: baseline.before.text,
-          events: baseline.events,
-          failed: baseline.failed,
-        }
-      : null,
+    ...countsJson(rest),
+    baseline: baseline ? countsJson(baseline) : null,
     causes: rest.causes.map((cause) => ({
       conditions: cause.conditions.map(conditionJson),
       failed: cause.failed,
@@ -135,6 +125,10 @@ export function explanationJson({ after, before, events, failed, baseline, ...re
     })),
     notCompared: rest.notCompared,
   };
+}
+
+function countsJson({ after, before, events, failed }: Omit<BaselineCounts, 'isAlsoThen'>) {
+  return { after: after.text, before: before.text, events, failed };
 }
 
 function conditionJson({ field, op, value }: CauseCondition) {

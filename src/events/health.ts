@@ -115,14 +115,10 @@ function byUrgency(a: Health, b: Health): number {
 
 /** The rows that `events health --json` prints. */
 export function healthJson({ rows }: HealthReport) {
-  return rows.map(({ value, state, failed, events, failingSince, lastSuccess, lastFailed, recent }) => ({
-    value,
-    state,
-    failed,
-    events,
-    failingSince: failingSince?.text ?? null,
-    lastSuccess: lastSuccess?.text ?? null,
-    lastFailed: lastFailed?.text ?? null,
-    recent,
+  return rows.map((row) => ({
+    ...row,
+    failingSince: row.failingSince?.text ?? null,
+    lastSuccess: row.lastSuccess?.text ?? null,
+    lastFailed: row.lastFailed?.text ?? null,
   }));
 }

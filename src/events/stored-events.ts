@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import type { Context } from '../context.ts';
 import { HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { encodingOf, openPipe } from '../files/whole-files.ts';
-import { createCursor, memberPath } from '../json/item-fields.ts';
+import { createCursor, holdsEventsFrom, memberPath } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';
 import { compareInstants, parseInstant } from '../time/instant.ts';
@@ -43,7 +43,13 @@ export async function* storedEvents(
   const ofAnyType = filters.withTypes([], []);
   const queries = within ? ofAnyType.queriesWithin(within) : ofAnyType.queries(now);
   if (!within) filters.requirePastStart(now, "this machine's");
-  const matching = matcher(queries, filters.eventTypes);
+  const matches = matcher(queries, filters.eventTypes);
+  const [{ after }] = queries;
+  let endsEarly: boolean | undefined;
+  const matching = (items: Items) => {
+    if (after && endsEarly !== false && items.count > 0) endsEarly = !holdsEventsFrom(items, after);
+    return matches(items);
+  };
   const { keep } = filters;
   const { lists, checkRest } = await openPlace(place, context, onDoubt, comparesOutcomes);
   const [only, another] = lists;
@@ -51,6 +57,7 @@ export async function* storedEvents(
   yield* keepPages(pages, keep ? (items) => keep(matching(items)) : matching, limit);
   // The limit may have ended the loop.
   await checkRest?.();
+  if (after && endsEarly) onDoubt?.(`--from: no event is from after ${filters.zone.shown(after.text)}`);
   for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);
 }
 

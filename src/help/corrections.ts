@@ -3,6 +3,7 @@ import type { CommandTree, ParseFault } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { isGuid } from '../json/items.ts';
 import { nearest, shellWord } from '../settings/flag-values.ts';
+import { parseTime } from '../time/time-text.ts';
 import { explanationOf, pathOf, wordsOf } from './help-text.ts';
 
 /** Words that people try for a command. */
@@ -218,6 +219,10 @@ function correctFlag(flag: string, command: Command, words: readonly string[]): 
     const others = words.toSpliced(at, 1);
     return { problem, words: others.with(others.indexOf(command.name()), 'watch') };
   }
+  if (name === '--from' && command.name() === 'recover' && !parseTime(inline ?? following ?? '')) {
+    const place = shellWord(inline ?? following ?? 'exported');
+    return { problem, next: `\`hooktrail webhooks replay --from ${place}\` sends events of an export` };
+  }
   const count = following === undefined ? 1 : 2;
   if (/^--colou?r$/.test(name)) {
     if (/^(never|false|no|off)$/.test(inline ?? following ?? ''))
@@ -244,6 +249,7 @@ function flagMeant(name: string, value: string | undefined, command: Command): s
   const [, ...meanings] = FLAG_SYNONYMS.find(([typed]) => typed.split(' ').includes(name)) ?? [];
   // In `webhooks replay --to URL` it is no time.
   if (name === '--to' && /^https?:/.test(value ?? '')) meanings.unshift('--forward-to');
+  if (name === '--from' && parseTime(value ?? '')) meanings.unshift('--since');
   if (name === '--last' && /^\d{1,5}$/.test(value ?? '')) meanings.unshift('--limit', '--count');
   // A flag that means something elsewhere is not misspelt, nor one that a command below may have.
   const isMisspelt = meanings.length === 0 && name.startsWith('--') && command.commands.length === 0;

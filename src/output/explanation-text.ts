@@ -125,13 +125,13 @@ export function explanationFacts(explained: Explained): string[] {
   const named = new Set(causes.flatMap(({ conditions }) => conditions.map(({ text }) => text)));
   const effects = someOf(effectTexts(onlyInFailures.filter(({ text }) => !named.has(text))));
   const have = unexplained === 1 ? 'failure has' : 'failures have';
-  const rest =
+  const none =
     causes.length < MOST_CAUSES
-      ? `${grouped(unexplained)} ${have} no cause in common with others`
-      : `${grouped(unexplained)} ${have} none of these ${MOST_CAUSES} causes, the most that are named; a shorter time may show others`;
+      ? 'no cause in common with others'
+      : `none of these ${MOST_CAUSES} causes, the most that are named; a shorter time may show others`;
   return [
     ...(failed > 0 && causes.length === 0 ? [failed === events ? NO_CONTRAST : NOTHING] : []),
-    ...(causes.length > 0 && unexplained > 0 ? [rest] : []),
+    ...(causes.length > 0 && unexplained > 0 ? [`${grouped(unexplained)} ${have} ${none}`] : []),
     ...(effects === '' ? [] : [`${failed === events ? 'all of them' : 'only failures'} have: ${effects}`]),
   ];
 }
@@ -299,11 +299,12 @@ function timesText(cause: Cause, zone: TimeZone): string {
 function effectTexts(effects: readonly Effect[]): string[] {
   const byField = new Map<string, Effect[]>();
   for (const effect of effects) byField.set(effect.field, [...(byField.get(effect.field) ?? []), effect]);
-  return [...byField].map(([field, [first, ...others]]) => {
-    const values = others.length > 0 ? [first as Effect, ...others] : (first as Effect).values;
-    if (first?.op === '=' && others.length === 0) return conditionWords(first);
+  return [...byField].map(([field, effects]) => {
+    const [first, other] = effects as [Effect, Effect?];
+    if (first.op === '=' && !other) return conditionWords(first);
+    const values = other ? effects : first.values;
     const [only, another] = values;
-    if (first && typeof only?.value === 'number' && !another && only.failed === first.failed)
+    if (typeof only?.value === 'number' && !another && only.failed === first.failed)
       return conditionWords({ ...first, op: '=', value: only.value });
     const texts = values
       .slice(0, 3)
