@@ -303,12 +303,17 @@ class Listener {
    */
   async keepRecovering(find: FindMissed): Promise<never> {
     const { recover, recoverInterval } = this.#options;
+    const { clock } = this.#context;
     const window = typeof recover === 'number' ? recover : WINDOW_MS;
     const again = durationText(recoverInterval);
+    let unsearchedSince = clock.now() - window;
     for (let isFirst = true; ; isFirst = false) {
       try {
-        const found = find(window, isFirst ? 0 : SETTLED_MS);
+        const began = clock.now();
+        // After hours asleep, or of failed searches, the window alone would leave out a part of them.
+        const found = find(Math.max(window, began - unsearchedSince), isFirst ? 0 : SETTLED_MS);
         const { recovered, left } = await this.#recover(found);
+        unsearchedSince = began - SETTLED_MS;
         const events = `${recovered} ${recovered === 1 ? 'event' : 'events'}`;
         if (isFirst) this.#reporter.notice(`recovered ${events} of the last ${durationText(window)}`);
         else if (recovered > 0)
@@ -325,7 +330,7 @@ class Listener {
           `events could not be recovered, again in ${again}: ${(error as Error).message}`,
         );
       }
-      await this.#context.clock.sleep(recoverInterval, this.#ended.signal);
+      await clock.sleep(recoverInterval, this.#ended.signal);
     }
   }
 

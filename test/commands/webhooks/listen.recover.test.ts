@@ -82,6 +82,23 @@ test('a failed search is reported and repeated after the interval; deliveries co
   expect(at.handler.taken.get(eventId)).toBe(1);
 });
 
+test('after hours asleep, or of failed searches, events are recovered since the last search that succeeded', async () => {
+  await using at = await startRecovering({ events: 0, tokenLifetimeSeconds: 86_400 });
+  const { control } = at.searching.sandbox;
+  await using listener = await startCatchingUp(at);
+  await listener.program.printed('stderr', /recovered 0 events/);
+  await clock.asleep(5 * MINUTE);
+  const asleep = [170, 90, 1].map((ago) => clock.now() + (180 - ago) * MINUTE);
+  clock.advance(180 * MINUTE);
+  control.fault('events', { kind: 'status', status: 403, body: '{"code":"event.forbidden"}' });
+  const ids = asleep.map((time) => control.addEvent({ createdOn: new Date(time).toISOString() }).eventId);
+  await listener.program.printed('stderr', /could not be recovered/);
+  await clock.asleep(5 * MINUTE);
+  clock.advance(5 * MINUTE);
+  await listener.program.printed('stderr', /recovered \d events? whose/);
+  expect([...at.handler.taken.keys()]).toEqual(ids);
+});
+
 test('events that the handler refuses are tried again the next time', async () => {
   await using at = await startRecovering({ events: 0 });
   const { eventId } = at.searching.sandbox.control.addEvent({});
