@@ -158,6 +158,7 @@ const FAULT_STEPS: Readonly<Record<string, string>> = {
   EACCES: 'let this user write there, or name another place',
   EPERM: 'let this user write there, or name another place',
   EROFS: 'name a place that can be written',
+  ENOENT: 'check the path: a part of it is missing',
   ENOTDIR: 'check the path: a part of it is not a folder',
   ENOSPC: 'free some space, and run the command again',
   EDQUOT: 'free some space, and run the command again',

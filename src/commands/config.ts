@@ -77,6 +77,7 @@ async function setSetting(call: Call): Promise<void> {
       next: `\`hooktrail config unset ${key}\` removes it; \`hooktrail config set --help\` shows examples`,
     });
   parseSetting(name, text, key);
+  if (name === 'fields') (await import('../json/item-fields.ts')).parseFieldPaths(text, key);
   const { profile } = await changeSetting(key, text, call);
   call.reporter.notice(`saved ${key} in profile '${profile}'`);
 }

@@ -113,13 +113,13 @@ async function openPlace(
 }
 
 function unreadablePlace(place: string, error: NodeJS.ErrnoException): HooktrailError {
-  const message = `--from: ${place} cannot be read: ${error.message}`;
-  if (error.code !== 'ENOENT') return new ServiceError(message, { cause: error });
-  const isTime = parseTime(place) !== undefined;
-  return new UsageError(isTime ? `--from: there is no file or directory '${place}'` : message, {
-    next: isTime
-      ? `a time goes to --since: --since '${place}'`
-      : '--from takes the directory of `hooktrail events export`, a file of NDJSON or a JSON array, or - for standard input',
+  if (error.code !== 'ENOENT')
+    return new ServiceError(`--from: ${place} cannot be read: ${error.message}`, { cause: error });
+  return new UsageError(`--from: there is no file or directory '${place}'`, {
+    next:
+      parseTime(place) !== undefined
+        ? `a time goes to --since: --since '${place}'`
+        : '--from takes the directory of `hooktrail events export`, a file of NDJSON or a JSON array, or - for standard input',
     cause: error,
   });
 }

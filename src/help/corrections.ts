@@ -19,14 +19,17 @@ const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
   'events stats': 'statistics, summary, metrics',
   'events watch': 'tail, follow, logs tail',
   'events explain': 'why, diagnose',
-  'events health': 'subscriptions',
+  'events health': 'subscriptions, status',
   'events export': 'download, dump',
   'webhooks listen': 'forward, receive, serve',
   'webhooks recover': 'catch-up',
   'webhooks replay': 'retry, resend, redeliver',
   'webhooks send': 'test, trigger',
   profiles: 'profile, contexts, environments',
+  'profiles use': 'switch, select',
+  'profiles delete': 'remove, rm',
   config: 'settings, configuration',
+  'config unset': 'delete, remove, rm',
   doctor: 'check, diagnose',
   sandbox: 'mock, server',
   help: 'man, docs',
@@ -183,7 +186,9 @@ function correctCommand(group: Command, words: readonly string[]): Correction {
     const replaced = words.toSpliced(at, count, ...wordsOf(command).split(' '));
     return { problem, words: group.parent ? replaced.toSpliced(words.indexOf(group.name()), 1) : replaced };
   };
-  const all = (group.parent ?? group).commands.flatMap((one) => [one, ...one.commands]);
+  // A word about profiles or settings means no command about events.
+  const others = /^(profiles|config)$/.test(group.name()) ? [] : (group.parent ?? group).commands;
+  const all = others.flatMap((one) => [one, ...one.commands]);
   for (const typed of [`${word} ${words[at + 1]}`, word]) {
     const isCalled = (one: Command) => namesOf(one).includes(typed);
     const sibling = group.commands.find(isCalled);

@@ -171,11 +171,15 @@ export function missingSettings(names: readonly SettingName[], looked?: string):
   });
 }
 
-export function unknownProfile(name: string, config: SavedConfig): UsageError {
+export function unknownProfile(
+  name: string,
+  config: SavedConfig,
+  next = `run \`hooktrail login --profile ${name}\` to make one`,
+): UsageError {
   const names = Object.keys(config.profiles);
   return new UsageError(`there is no profile '${name}'`, {
     details: names.length > 0 ? [`profiles: ${names.join(', ')}`] : [],
-    ...didYouMean(name, names, `run \`hooktrail login --profile ${name}\` to make one`),
+    ...didYouMean(name, names, next),
   });
 }
 

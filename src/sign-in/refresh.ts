@@ -248,7 +248,8 @@ async function noteRefusal(
   await replaceFile(file, JSON.stringify(refusal));
 }
 
-function refusalFile(binding: Binding, context: Pick<Context, 'environment' | 'machine'>): string {
+/** The file that holds the last refusal of this sign-in; a refusal of an earlier sign-in is older than what is stored. */
+export function refusalFile(binding: Binding, context: Pick<Context, 'environment' | 'machine'>): string {
   return path.join(cacheFolder(context), `refusal-${bindingHash(binding)}.json`);
 }
 

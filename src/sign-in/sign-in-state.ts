@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { NotSignedInError, UnreachableError, UsageError } from '../errors.ts';
@@ -7,7 +8,7 @@ import { isSecretGiven } from '../secrets/given-secret.ts';
 import { openVault } from '../secrets/stored-sign-ins.ts';
 import { settingNames, urlText } from '../settings/setting-names.ts';
 import { readConfig, type SavedConfig, type SettingFlags, type Settings } from '../settings/settings.ts';
-import { readRefusal } from './refresh.ts';
+import { readRefusal, refusalFile } from './refresh.ts';
 import { bindingOf, givenToken, openSession, savedSettings, withoutSignIn, withService } from './session.ts';
 
 /** The sign-in as `status --json` prints it. */
@@ -43,16 +44,20 @@ export async function readSignInState(settings: Settings, context: Context): Pro
   const isBound = !fromEnvironment && authUrl && baseUrl && clientId;
   const binding = isBound ? bindingOf({ ...settings, authUrl, baseUrl, clientId }) : undefined;
   const vault = binding && openVault(store, binding, context);
-  const { access, refreshToken } = (await vault?.read().catch(noneIfAbsent(settings))) ?? {};
+  // A store that is not there holds nothing.
+  const stored = await vault?.read().catch((error) => {
+    if (withoutSignIn(error, settings) === error) throw error;
+  });
+  const { access, refreshToken } = stored ?? {};
   const renewable = refreshToken !== undefined;
   const refusal = binding && readRefusal(binding, context, refreshToken);
   const lasts = access !== undefined && (access.expiresAt ?? Number.POSITIVE_INFINITY) > context.clock.now();
-  const stored = lasts || (renewable && refusal === undefined);
+  const isStored = lasts || (renewable && refusal === undefined);
   return {
     profile,
-    signedIn: fromEnvironment || stored,
+    signedIn: fromEnvironment || isStored,
     subject: subjectOf(given ?? access?.token),
-    source: fromEnvironment ? 'environment' : stored ? 'stored' : null,
+    source: fromEnvironment ? 'environment' : isStored ? 'stored' : null,
     authUrl: authUrl ? urlText(authUrl) : null,
     baseUrl: baseUrl ? urlText(baseUrl) : null,
     clientId: clientId ?? null,
@@ -68,14 +73,6 @@ export async function readSignInState(settings: Settings, context: Context): Pro
 
 function isoTime(milliseconds: number | undefined): string | null {
   return milliseconds === undefined ? null : new Date(milliseconds).toISOString();
-}
-
-/** A store that is not there holds nothing. */
-function noneIfAbsent(settings: Settings): (error: unknown) => undefined {
-  return (error) => {
-    if (withoutSignIn(error, settings) === error) throw error;
-    return undefined;
-  };
 }
 
 /** The claims that name a person, the most readable first (OpenID Connect Core 1.0 section 5.1, RFC 7519 section 4.1). */
@@ -138,17 +135,27 @@ export async function checkSignIn(
 }
 
 /**
- * The profiles for which secrets are stored. Both stores leave a file for each sign-in, so that no keychain has to be
- * opened, which may ask the user.
+ * The profiles for which secrets are stored that the provider has not refused to renew. Both stores write a file for
+ * each sign-in and renewal, so that no keychain has to be opened, which may ask the user.
  */
 export async function signedInProfiles(
   config: SavedConfig,
   context: Pick<Context, 'environment' | 'machine'>,
 ): Promise<Set<string>> {
-  const stored = new Set((await listSecretFiles(context, undefined)).map(({ signIn }) => signIn));
+  const stored = await listSecretFiles(context, undefined);
   const isSignedIn = (profile: string) => {
     const settings = savedSettings(profile, config);
-    return settings !== undefined && stored.has(`${profile}/${bindingHash(bindingOf(settings))}`);
+    const binding = settings && bindingOf(settings);
+    const refused = binding && writtenAt(refusalFile(binding, context));
+    return stored.some(
+      ({ signIn, file }) =>
+        binding && signIn === `${profile}/${bindingHash(binding)}` && writtenAt(file) >= (refused ?? 0),
+    );
   };
   return new Set(Object.keys(config.profiles).filter(isSignedIn));
+}
+
+/** Milliseconds since the epoch; 0 if there is no such file. */
+function writtenAt(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }

@@ -504,7 +504,7 @@ function announce({ url, redirectUri }: AuthorizationRequest, { flags, context, 
   const advice = flags.paste ? [] : remoteAdvice(context, redirectUri.url);
   for (const line of advice) reporter.notice(line);
   if (advice.length > 0) {
-    const how = canPrompt(context) ? 'paste below' : 'run `hooktrail login --paste` and paste';
+    const how = canPrompt(context) ? 'paste below' : 'run the same command with --paste and paste';
     reporter.notice(`or ${how} the URL that the browser ends up at`);
   }
   reporter.notice(opens ? 'Sign in in the browser. If it does not open, go to' : 'Sign in in a browser at');

@@ -75,7 +75,7 @@ export async function logout(flags: SignOutFlags, context: Context, reporter: Re
 export async function deleteProfile(typed: string, context: Context, reporter: Reporter): Promise<void> {
   const config = await readConfig(context);
   const name = savedProfileName(typed, config);
-  if (name === undefined) throw unknownProfile(typed, config);
+  if (name === undefined) throw unknownProfile(typed, config, '`hooktrail profiles` lists them');
   // Secrets first: a profile without secrets can be deleted again, secrets without a profile are hard to find.
   const { failure } = await signOut(name, config, context, reporter);
   await changeConfig(context, (saved) => {

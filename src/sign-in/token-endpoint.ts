@@ -37,6 +37,8 @@ interface ProviderAdvice {
   /** If there was no answer; follows "check the network, then". */
   readonly again: string;
   readonly later: string;
+  /** If the client or its secret is refused. */
+  readonly refused: string;
   /** Instead of both, if the request may have been carried out. */
   readonly unknown?: string;
 }
@@ -44,12 +46,18 @@ interface ProviderAdvice {
 export const NEW_SIGN_IN: ProviderAdvice = {
   again: 'run `hooktrail login` again',
   later: 'run `hooktrail login` again later',
+  refused: 'check --client-id and the client secret, and run the same command again',
 };
 
 const KEPT = 'run the command again later: the sign-in is kept';
 /** If the request was carried out, the stored refresh token is spent. */
 const UNKNOWN = 'run the command again to find out whether the sign-in is kept';
-const STORED: ProviderAdvice = { again: KEPT, later: KEPT, unknown: UNKNOWN };
+const STORED: ProviderAdvice = {
+  again: KEPT,
+  later: KEPT,
+  refused: 'check --client-id, and run `hooktrail login --client-secret-stdin` with the right client secret',
+  unknown: UNKNOWN,
+};
 
 const CHECK_ADDRESS = 'check --auth-url (HOOKTRAIL_AUTH_URL)';
 
@@ -348,9 +356,7 @@ function refusalOf(answer: HttpResponse, what: string, { advice }: Provider, for
   if (error === 'invalid_grant')
     return new RefusedGrantError(refused, { details, next: 'run `hooktrail login`' }, error);
   if (REFUSALS.includes(error ?? '') || status === 401) {
-    const next =
-      'check --client-id, and run `hooktrail login --client-secret-stdin` with the right client secret';
-    return new RefusedGrantError(refused, { details, next }, error);
+    return new RefusedGrantError(refused, { details, next: advice.refused }, error);
   }
   // The description shows no error answers, so these statuses count as a refusal whatever the body.
   if (status === 400 || status === 403) {

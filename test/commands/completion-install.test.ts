@@ -133,16 +133,19 @@ describe('on Windows', () => {
   });
 });
 
-test('a home that cannot be written is said as it is', async () => {
+test.each([
+  ['a-file', 'not a directory (ENOTDIR)', 'check the path: a part of it is not a folder'],
+  // Nobody, not even root, makes a folder there.
+  ['/proc/none', 'no such file or directory (ENOENT)', 'check the path: a part of it is missing'],
+])('a home that cannot be written, %s, is said as it is', async (name, why, next) => {
   await using home = await createHome();
-  const file = path.join(home.folder, 'a-file');
-  await writeFile(file, '');
+  await writeFile(path.join(home.folder, 'a-file'), '');
+  const folder = path.resolve(home.folder, name);
   const { code, stderr } = await hooktrail(['completion', 'bash', '--install'], {
-    env: { ...home.env, HOME: file },
+    env: { ...home.env, HOME: folder },
     cwd: home.folder,
   });
-  expect([code, stderr]).toEqual([
-    1,
-    `error: mkdir '${file}/.local/share/hooktrail': not a directory (ENOTDIR)\nnext: check the path: a part of it is not a folder\n`,
-  ]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^error: mkdir /);
+  expect(stderr.slice(stderr.indexOf(': ', 8))).toBe(`: ${why}\nnext: ${next}\n`);
 });

@@ -162,11 +162,16 @@ test('what was typed is saved when a later question is not answered, and --store
   });
 });
 
-test('the next step after a refused client carries --profile and --store', async () => {
-  at.sandbox.control.fault('token', { kind: 'status', status: 400, body: '{"error":"invalid_client"}' });
-  const { stderr } = await at.run(['login', '--profile', 'night', '--store', 'file']);
-  expect(stderr).toContain(
-    'run `hooktrail login --client-secret-stdin --profile night --store file` with the right client secret\n',
+test('the next step after a refused sign-in carries --profile and --store, or is the same command', async () => {
+  const login = async (error: string) => {
+    at.sandbox.control.fault('token', { kind: 'status', status: 400, body: JSON.stringify({ error }) });
+    return (await at.run(['login', '--profile', 'night', '--store', 'file'])).stderr;
+  };
+  expect(await login('invalid_request')).toContain(
+    'next: check the client settings, and run `hooktrail login --profile night --store file`\n',
+  );
+  expect(await login('invalid_client')).toContain(
+    'next: check --client-id and the client secret, and run the same command again\n',
   );
 });
 

@@ -91,7 +91,7 @@ test('in an SSH session no browser is opened, and login says how to forward the 
   const [url] = await program.printed('stderr', /^http\S+$/m);
   const { port } = new URL(new URL(url).searchParams.get('redirect_uri') ?? '');
   expect(program.stderr).toContain(`  ssh -N -L ${port}:127.0.0.1:${port} `);
-  expect(program.stderr).toContain('hooktrail login --paste');
+  expect(program.stderr).toContain('or run the same command with --paste');
   expect(program.stderr).toContain('Sign in in a browser at\n');
   await visit(url);
   expect(await program.finished).toMatchObject({ code: 0 });
@@ -99,12 +99,12 @@ test('in an SSH session no browser is opened, and login says how to forward the 
 
 test('on WSL login mentions localhost forwarding', async () => {
   const { program, authorizeUrl } = await at.login([], { env: { ...at.env, WSL_DISTRO_NAME: 'Debian' } });
-  await program.printed('stderr', /This is WSL: .*\n.*localhostForwarding=true.*\n.*login --paste/);
+  await program.printed('stderr', /This is WSL: .*\n.*localhostForwarding=true.*\n.*with --paste/);
   await visit(authorizeUrl);
   expect(await program.finished).toMatchObject({ code: 0 });
 });
 
-const paste = 'or run `hooktrail login --paste` and paste the URL that the browser ends up at\n';
+const paste = 'or run the same command with --paste and paste the URL that the browser ends up at\n';
 test.each<[string, Record<string, string>, boolean, string[]]>([
   [
     'a codespace',

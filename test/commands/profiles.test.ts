@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { createHome, type Home } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';
-import { startSigningIn } from '../support/signing-in.ts';
+import { startRefreshing, startSigningIn } from '../support/signing-in.ts';
 
 const profiles = {
   production: {
@@ -113,6 +113,28 @@ test('profiles says which are signed in', async () => {
   expect((await at.run(['profiles'])).stdout).toMatch(
     /^ +profile +signed in .*\n\* +default +yes .*\n +staging +no /,
   );
+});
+
+test('profiles says no for a sign-in that the provider refused to renew, and yes after the next one', async () => {
+  await using due = await startRefreshing();
+  const isSignedIn = async () => JSON.parse((await due.run(['profiles', '--json'])).stdout)[0].signedIn;
+  due.sandbox.control.revokeGrants();
+  expect(await isSignedIn()).toBe(true);
+  await due.run(['token']);
+  expect(await isSignedIn()).toBe(false);
+  await due.signIn();
+  expect(await isSignedIn()).toBe(true);
+});
+
+test('deleting a profile that is not there leads to the list of those that are', async () => {
+  await using home = await createHome();
+  await save(home);
+  expect(await hooktrail(['profiles', 'delete', 'nope'], { env: home.env })).toEqual({
+    code: 2,
+    stdout: '',
+    stderr:
+      "error: there is no profile 'nope'\n  profiles: production, staging\nnext: `hooktrail profiles` lists them\n",
+  });
 });
 
 test('deleting a profile leaves no secret of it', async () => {

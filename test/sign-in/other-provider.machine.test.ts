@@ -196,13 +196,13 @@ describe.skipIf(!available('glewlwyd'))('glewlwyd', () => {
     });
   });
 
-  test('a wrong client secret is an error that says where to put the right one', async () => {
+  test('a wrong client secret is an error that says what to check', async () => {
     await using at = await startAt(startGlewlwyd, { HOOKTRAIL_CLIENT_SECRET: 'wrong' });
     expect(await at.login()).toMatchObject({
       code: 4,
       stderr: expect.stringContaining(
         '\nerror: the sign-in was refused by the identity provider\n  error: unauthorized_client\n' +
-          'next: check --client-id, and run `hooktrail login --client-secret-stdin` with the right client secret\n',
+          'next: check --client-id and the client secret, and run the same command again\n',
       ),
     });
   });
