@@ -8,6 +8,7 @@ import { ExitCode, HooktrailError, InterruptedError, UsageError } from '../src/e
 import { clock } from './support/clock.ts';
 import { callsIn, commandFor } from './support/command-lines.ts';
 import { createHome } from './support/home.ts';
+import { fakeOutput } from './support/outputs.ts';
 import { hooktrail, startHooktrail } from './support/program.ts';
 import type { FaultTarget } from './support/sandbox.ts';
 import { accessTokenOf } from './support/sandbox-client.ts';
@@ -315,11 +316,7 @@ describe('--error-format json', () => {
 
   test('internal: a defect of the program', async () => {
     const stdout = {
-      isTerminal: false,
-      columns: 80,
-      rows: 24,
-      colorDepth: 1,
-      stream: () => process.stdout,
+      ...fakeOutput(),
       write: async () => {
         throw new TypeError('x is not a function');
       },
@@ -363,11 +360,7 @@ test('a failed system call that no command explains is said as it is, not called
     },
   };
   const stdout = {
-    isTerminal: false,
-    columns: 80,
-    rows: 24,
-    colorDepth: 1,
-    stream: () => process.stdout,
+    ...fakeOutput(),
     write: async () => {
       const parts = { code: 'EACCES', syscall: 'mkdir', errno: -13, path: '/srv/x' };
       throw Object.assign(new Error("EACCES: permission denied, mkdir '/srv/x'"), parts);

@@ -2,13 +2,12 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
-import type { Output } from '../../src/context.ts';
-import { ExitCode } from '../../src/errors.ts';
 import { topics, topicText } from '../../src/help/topics.ts';
 import { settingNames } from '../../src/settings/setting-names.ts';
 import { callsIn, commandFor } from '../support/command-lines.ts';
 import { createHome } from '../support/home.ts';
 import { available, toolEnv } from '../support/machine/requirement.ts';
+import { fakeOutput } from '../support/outputs.ts';
 import { hooktrail } from '../support/program.ts';
 
 describe('hooktrail help', () => {
@@ -24,15 +23,7 @@ describe('hooktrail help', () => {
 
   test('fits the terminal also through a pager, when only standard error is one', async () => {
     await using home = await createHome();
-    const stderr: Output = {
-      isTerminal: true,
-      columns: 60,
-      rows: 24,
-      colorDepth: 1,
-      stream: () => process.stderr,
-      write: async () => {},
-    };
-    const { stdout } = await hooktrail(['--help'], { env: home.env, context: { stderr } });
+    const { stdout } = await hooktrail(['--help'], { env: home.env, context: { stderr: fakeOutput(60) } });
     const widths = stdout.split('\n').map((line) => line.length);
     expect([Math.max(...widths) <= 60, Math.max(...widths) > 50]).toEqual([true, true]);
     const piped = await hooktrail(['--help'], { env: home.env });
@@ -58,24 +49,10 @@ describe('hooktrail help', () => {
     );
   });
 
-  test('lists every exit code', async () => {
-    await using home = await createHome();
-    const { stdout } = await hooktrail(['help', 'exit-codes'], { env: home.env });
-    const listed = [...stdout.matchAll(/^ {2}(\d+) {2,}\S/gm)].map(([, code]) => Number(code));
-    expect(listed).toEqual(Object.values(ExitCode));
-  });
-
   test('names the variable and the flag of every setting', () => {
     const page = topicText('environment').replaceAll(/\s+/g, ' ');
     for (const { variable, flag, meaning } of Object.values(settingNames))
       expect(page).toContain(` ${variable} ${meaning} (flag ${flag}) `);
-  });
-
-  test('explains a command as --help does', async () => {
-    await using home = await createHome();
-    expect(await hooktrail(['help', 'events', 'search'], { env: home.env })).toEqual(
-      await hooktrail(['events', 'search', '--help'], { env: home.env }),
-    );
   });
 });
 

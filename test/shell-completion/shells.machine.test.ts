@@ -99,16 +99,6 @@ describe.each([
   });
 });
 
-test('for an unsupported shell the nearest supported one is suggested', async () => {
-  await using home = await createHome();
-  expect(await hooktrail(['completion', 'fihs'], { env: home.env })).toEqual({
-    code: 2,
-    stdout: '',
-    stderr:
-      "error: 'fihs' is not a shell with completions: bash, zsh, fish, powershell\nnext: hooktrail completion fish\n",
-  });
-});
-
 test('the script for PowerShell registers the program and asks it', async () => {
   await using home = await createHome();
   const { code, stdout } = await hooktrail(['completion', 'powershell'], { env: home.env });

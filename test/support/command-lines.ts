@@ -25,11 +25,19 @@ export function callsIn(script: string): string[][] {
 
 let tree: Promise<Command> | undefined;
 let taken: string[] = [];
+let last: Promise<unknown> = Promise.resolve();
 
 /**
  * Returns the name of the command for these words, after parsing every value. Throws the error that the user would get.
  */
-export async function commandFor(words: readonly string[]): Promise<string> {
+export function commandFor(words: readonly string[]): Promise<string> {
+  const parsed = last.then(() => parse(words));
+  // One tree parses all lines, one after another.
+  last = parsed.catch(() => undefined);
+  return parsed;
+}
+
+async function parse(words: readonly string[]): Promise<string> {
   tree ??= describeAll().then(({ program: { root } }) => {
     for (const leaf of leavesOf(root)) leaf.action(() => void taken.push(pathOf(leaf)));
     return root;

@@ -52,6 +52,19 @@ export type Fault =
   /** Carries the request out, but answers with this. */
   | { readonly kind: 'edit'; readonly edit: (answer: Answer) => Answer };
 
+/** Carries the request out, but answers with the changed JSON. */
+// biome-ignore lint/suspicious/noExplicitAny: the test knows what the service sends.
+export function editJson(change: (body: any) => unknown): Fault {
+  const edit = (answer: Answer): Answer => {
+    const body = Buffer.from(JSON.stringify(change(JSON.parse(answer.body.toString()))));
+    return { ...answer, body };
+  };
+  return { kind: 'edit', edit };
+}
+
+/** The same fault several times. */
+export const times = (count: number, fault: Fault): Fault[] => Array(count).fill(fault);
+
 /** An answer that switches to another protocol, although the client did not ask for that. */
 export const switchingProtocols: Fault = {
   kind: 'raw',

@@ -30,13 +30,20 @@ export async function startSearching(options: SandboxOptions = {}) {
 
 export type Searching = Awaited<ReturnType<typeof startSearching>>;
 
-/** Returns the `eventId` of each line of NDJSON. */
-export function idsOf(ndjson: string): string[] {
+/** Returns the values of the lines of NDJSON; the test says of what type they are. */
+// biome-ignore lint/suspicious/noExplicitAny: what the service sends has the type that the test expects.
+export function valuesIn<Value = any>(ndjson: string): Value[] {
   return ndjson
     .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line).eventId);
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
 }
+
+/** Returns the `eventId` of each line of NDJSON. */
+export const idsOf = (ndjson: string): string[] => valuesIn(ndjson).map(({ eventId }) => eventId);
+
+export const ndjsonOf = (values: readonly unknown[]) =>
+  values.map((value) => `${JSON.stringify(value)}\n`).join('');
 
 /** A sandbox, and a file for the report. */
 export async function startReporting(options: SandboxOptions = {}) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { hooktrail } from '../../support/program.ts';
+import { editJson } from '../../support/sandbox.ts';
 import { startSearching } from '../../support/searching.ts';
 
 const count = (searching: { env: Readonly<Record<string, string>> }, ...args: string[]) =>
@@ -79,14 +80,10 @@ describe('events count', () => {
 
   test("a count that is only the page's size is not trusted", async () => {
     await using searching = await startSearching({ events: 30 });
-    const edit = (answer: { body: Buffer }) => {
-      const text = answer.body.toString().replace(/"count":\d+/, '"count":1');
-      return Buffer.from(text);
-    };
-    searching.sandbox.control.fault('events', {
-      kind: 'edit',
-      edit: (answer) => ({ ...answer, body: edit(answer) }),
-    });
+    searching.sandbox.control.fault(
+      'events',
+      editJson((page) => ({ ...page, count: 1 })),
+    );
     expect((await count(searching)).stdout).toBe('30\n');
   });
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHome } from '../../support/home.ts';
 import { hooktrail } from '../../support/program.ts';
-import { startSearching } from '../../support/searching.ts';
+import { ndjsonOf, startSearching, valuesIn } from '../../support/searching.ts';
 
 const SUBSCRIPTION = '22284310-c2cd-4a3e-a9e8-1d7b8995da7f';
 const OTHER = '9f9073e8-1531-474d-bed1-b2f34ed6f2ce';
@@ -32,7 +32,7 @@ let file: string;
 beforeAll(async () => {
   home = await createHome();
   file = path.join(home.env['HOME'] as string, 'events.ndjson');
-  await writeFile(file, events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+  await writeFile(file, ndjsonOf(events));
 });
 
 afterAll(() => home[Symbol.asyncDispose]());
@@ -140,7 +140,7 @@ describe('events explain', () => {
       ...(minute % 5 ? { locale: 'de' } : {}),
       publishStatus: minute % 2 && minute % 5 === 0 && minute >= 100 && minute < 300 ? 'FAILED' : 'SUCCESS',
     }));
-    await writeFile(place, planted.map((event) => `${JSON.stringify(event)}\n`).join(''));
+    await writeFile(place, ndjsonOf(planted));
     const { stdout } = await explain([], { place });
     const next = /^next: hooktrail (.*)$/m.exec(stdout)?.[1] as string;
     expect(next).toBe(
@@ -151,12 +151,7 @@ describe('events explain', () => {
       ...['--since', '2026-11-02T01:44:59Z', '--until', '2026-11-02T04:55:01Z', '--from', place],
     ];
     const found = await hooktrail([...words, '--ndjson'], { env: home.env });
-    expect(
-      found.stdout
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line).createdOn),
-    ).toEqual(
+    expect(valuesIn(found.stdout).map(({ createdOn }) => createdOn)).toEqual(
       planted.filter(({ publishStatus }) => publishStatus === 'FAILED').map(({ createdOn }) => createdOn),
     );
   });
@@ -227,7 +222,7 @@ describe('events explain', () => {
       plan: `p${(minute * 7) % 40}`,
       publishStatus: (minute * 7) % 40 < 7 ? 'FAILED' : 'SUCCESS',
     }));
-    const stdin = planted.map((event) => `${JSON.stringify(event)}\n`).join('');
+    const stdin = ndjsonOf(planted);
     const { stdout } = await explain([], { place: '-', stdin });
     expect(stdout).toContain(
       '\n20 failures have none of these 5 causes, the most that are named; a shorter time may show others\n',
@@ -238,7 +233,7 @@ describe('events explain', () => {
     const failed = events
       .slice(300, 303)
       .map((event) => ({ ...event, publishStatus: 'FAILED', attempts: 5 }));
-    const stdin = failed.map((event) => `${JSON.stringify(event)}\n`).join('');
+    const stdin = ndjsonOf(failed);
     const { stdout } = await explain([], { place: '-', stdin });
     expect(stdout).toContain('\nall of them have: attempts = 5\n');
   });

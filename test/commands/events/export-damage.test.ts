@@ -3,6 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { type Exporting, startExporting } from '../../support/exporting.ts';
+import { idsOf } from '../../support/searching.ts';
 
 const small = ['--page-size', '5'];
 const PART = 'part-000002.ndjson';
@@ -17,12 +18,7 @@ async function flipBit({ directory }: Exporting, name = PART): Promise<{ whole: 
   return { whole, flipped };
 }
 
-const idsIn = (lines: Buffer) =>
-  lines
-    .toString()
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line).eventId as string);
+const idsIn = (lines: Buffer) => idsOf(lines.toString());
 
 describe('a damaged part of an export', () => {
   test.each([[[]], [['--update']]])(

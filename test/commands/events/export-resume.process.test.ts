@@ -7,7 +7,7 @@ import { clock } from '../../support/clock.ts';
 import { type Exporting, startExporting } from '../../support/exporting.ts';
 import { startProcess } from '../../support/process.ts';
 import { hooktrail } from '../../support/program.ts';
-import type { Fault } from '../../support/sandbox.ts';
+import { editJson, times } from '../../support/sandbox.ts';
 import { idsOf } from '../../support/searching.ts';
 
 const small = ['--page-size', '10'];
@@ -24,7 +24,7 @@ async function endedAfter(exporting: Exporting, parts: number, signal: NodeJS.Si
   const run = async () => {
     if (await isEnough()) await new Promise(() => undefined);
   };
-  control.fault('events', ...Array.from({ length: 5000 }, (): Fault => ({ kind: 'run', run })));
+  control.fault('events', ...times(5000, { kind: 'run', run }));
   const words = ['events', 'export', exporting.directory, ...small, ...args];
   const program = startProcess(words, { env: exporting.env });
   await expect.poll(isEnough, { interval: 10 }).toBe(true);
@@ -150,14 +150,8 @@ describe('a finished export', () => {
 describe('while it runs', () => {
   test('a service that counts more than it returns is reported, and the export is not finished', async () => {
     await using exporting = await startExporting({ events: 100 });
-    const edit: Fault = {
-      kind: 'edit',
-      edit: (answer) => ({
-        ...answer,
-        body: Buffer.from(answer.body.toString().replace('"count":100', '"count":103')),
-      }),
-    };
-    exporting.sandbox.control.fault('events', ...Array.from({ length: 300 }, () => edit));
+    const miscounting = editJson((page) => ({ ...page, count: page.count === 100 ? 103 : page.count }));
+    exporting.sandbox.control.fault('events', ...times(300, miscounting));
     const { code, stderr } = await exporting.export();
     expect([code, stderr]).toEqual([1, expect.stringContaining('error: the result is not complete')]);
     expect((await exporting.manifest())['finishedAt']).toBeNull();

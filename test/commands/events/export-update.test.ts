@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { startExporting } from '../../support/exporting.ts';
-import type { Fault } from '../../support/sandbox.ts';
+import { editJson, times } from '../../support/sandbox.ts';
 
 const minutes = (count: number) => new Date(clock.now() - count * 60_000).toISOString();
 
@@ -62,18 +62,11 @@ describe('events export --update', () => {
     const { eventId } = control.addEvent();
     clock.advance(2000);
     // The service only answers with events of the last hour.
-    const forgetting: Fault = {
-      kind: 'edit',
-      edit: (answer) => {
-        const page = JSON.parse(answer.body.toString());
-        const items = page.items.filter((item: { eventId: string }) => item.eventId === eventId);
-        return {
-          ...answer,
-          body: Buffer.from(JSON.stringify({ ...page, next: null, count: items.length, items })),
-        };
-      },
-    };
-    control.fault('events', ...Array.from({ length: 50 }, () => forgetting));
+    const forgetting = editJson((page) => {
+      const items = page.items.filter((item: { eventId: string }) => item.eventId === eventId);
+      return { ...page, next: null, count: items.length, items };
+    });
+    control.fault('events', ...times(50, forgetting));
     const { code, stderr } = await exporting.export('--page-size', '5', '--update');
     control.clearFaults();
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^exported: 301 events in /) });
@@ -90,11 +83,7 @@ describe('events export --update', () => {
       clock.advance(60_000);
       for (let event = 0; event < 7; event++) control.addEvent();
       clock.advance(2000);
-      const faults = [
-        ...Array.from({ length: request }, (): Fault => ({ kind: 'pass' })),
-        { kind: 'status', status: 403 } as const,
-      ];
-      control.fault('events', ...faults);
+      control.fault('events', ...times(request, { kind: 'pass' }), { kind: 'status', status: 403 });
       const { code } = await exporting.export(...args, '--update');
       control.clearFaults();
       if (code !== 0) failures++;

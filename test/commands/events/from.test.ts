@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Exporting, startExporting } from '../../support/exporting.ts';
 import { createHome } from '../../support/home.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
-import { idsOf } from '../../support/searching.ts';
+import { idsOf, valuesIn } from '../../support/searching.ts';
 
 let at: Exporting;
 let lines: string;
@@ -16,11 +16,6 @@ let home: Awaited<ReturnType<typeof createHome>>;
 const offline = (args: readonly string[], stdin = '') =>
   hooktrail(['events', ...args], { env: home.env, stdin });
 const inHome = (name: string) => path.join(home.env['HOME'] as string, name);
-const parsed = (ndjson: string) =>
-  ndjson
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line));
 
 beforeAll(async () => {
   at = await startExporting({ events: 1200 });
@@ -93,7 +88,7 @@ describe('--from, without a sign-in', () => {
   });
 
   test('bounds are exact to 100 ns, ids ignore case', async () => {
-    const { createdOn, eventId } = parsed(lines)[10];
+    const { createdOn, eventId } = valuesIn(lines)[10];
     const from = ['--from', inHome('events.ndjson'), '--ndjson'];
     const after = await offline(['search', ...from, '--since', createdOn]);
     expect(idsOf(after.stdout)).toEqual(ids.slice(0, 10));
@@ -132,7 +127,7 @@ describe('--from, without a sign-in', () => {
     );
     expect(by.total).toBe(ids.length);
     const report = inHome('report.html');
-    const failed = parsed(lines).filter(({ publishStatus }) => publishStatus === 'FAILED');
+    const failed = valuesIn(lines).filter(({ publishStatus }) => publishStatus === 'FAILED');
     expect((await offline(['report', report, '--from', at.directory])).stderr).toBe(
       `wrote ${report}: ${failed.length} failures\n`,
     );

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHome } from '../../support/home.ts';
 import { hooktrail } from '../../support/program.ts';
-import { startSearching } from '../../support/searching.ts';
+import { ndjsonOf, startSearching } from '../../support/searching.ts';
 
 const [FAILING, RECOVERED, OK] = [
   '22284310-c2cd-4a3e-a9e8-1d7b8995da7f',
@@ -38,7 +38,7 @@ beforeAll(async () => {
   const shuffled = events.toSorted((a, b) =>
     (a.eventId.at(-1) as string).localeCompare(b.eventId.at(-1) as string),
   );
-  await writeFile(file, shuffled.map((event) => `${JSON.stringify(event)}\n`).join(''));
+  await writeFile(file, ndjsonOf(shuffled));
 });
 afterAll(() => home[Symbol.asyncDispose]());
 

@@ -4,6 +4,7 @@ import { chmod, lstat, mkdir, readdir, readFile, readlink, stat, symlink, writeF
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type CommandOptions, hooktrail, startHooktrail } from '../../support/program.ts';
+import { times } from '../../support/sandbox.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 
 /** A sandbox, an empty folder, and a file in it that does not exist yet. */
@@ -71,7 +72,7 @@ describe('--output-file', () => {
   test('a result that fails halfway leaves the old file, or none', async () => {
     await using at = await startWriting();
     const words = ['events', 'search', '--ndjson', '--page-size', '5', '--output-file', at.file];
-    const refusals = Array.from({ length: 9 }, () => ({ kind: 'status', status: 400 }) as const);
+    const refusals = times(9, { kind: 'status', status: 400 });
     for (const left of [[], ['out']]) {
       at.sandbox.control.fault('events', { kind: 'pass' }, ...refusals);
       expect(await at.run(words)).toMatchObject({ code: 1, stdout: '' });

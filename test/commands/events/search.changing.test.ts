@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { Fault } from '../../support/sandbox.ts';
+import { editJson, type Fault, times } from '../../support/sandbox.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 
 const lines = (...args: string[]) => ['--ndjson', ...args];
 /** Calls `act` while the n-th page is requested. */
 const atPage = (n: number, work: () => unknown): Fault[] => [
-  ...Array.from({ length: n - 1 }, (): Fault => ({ kind: 'pass' })),
+  ...times(n - 1, { kind: 'pass' }),
   { kind: 'run', run: work },
 ];
 
@@ -47,15 +47,12 @@ describe('a result that changes while it is read', () => {
 /** Answers of a service with 57 events whose order the test controls; `list` is called for each page. */
 function answering(list: (page: number) => string[], more: (start: number, total: number) => object): Fault {
   let page = 0;
-  return {
-    kind: 'edit',
-    edit: (answer) => {
-      const ids = list(page++);
-      const start = Number(/"href":"[^"]*limit\((\d+),/.exec(answer.body.toString())?.[1]);
-      const items = ids.slice(start - 1, start + 9).map((eventId) => ({ eventId }));
-      return { ...answer, body: Buffer.from(JSON.stringify({ ...more(start, ids.length), items })) };
-    },
-  };
+  return editJson(({ href }) => {
+    const ids = list(page++);
+    const start = Number(/limit\((\d+),/.exec(href)?.[1]);
+    const items = ids.slice(start - 1, start + 9).map((eventId) => ({ eventId }));
+    return { ...more(start, ids.length), items };
+  });
 }
 
 describe('a result that changes while its count stays the same', () => {
@@ -70,7 +67,7 @@ describe('a result that changes while its count stays the same', () => {
       () => overlapping,
       (_, count) => ({ count }),
     );
-    searching.sandbox.control.fault('events', ...Array.from({ length: 40 }, () => fault));
+    searching.sandbox.control.fault('events', ...times(40, fault));
     const { code, stdout, stderr } = await searching.search(...lines('--page-size', '10'));
     expect(idsOf(stdout)).toEqual([...new Set(overlapping)]);
     expect(stderr).toContain(
@@ -91,14 +88,8 @@ describe('a result that changes while its count stays the same', () => {
 
   test('the count of a page is not mistaken for the count of the result, even on the last page', async () => {
     await using searching = await startSearching({ events: 57 });
-    const fault: Fault = {
-      kind: 'edit',
-      edit: (answer) => {
-        const page = JSON.parse(answer.body.toString());
-        return { ...answer, body: Buffer.from(JSON.stringify({ ...page, count: page.items.length })) };
-      },
-    };
-    searching.sandbox.control.fault('events', ...Array.from({ length: 20 }, () => fault));
+    const fault = editJson((page) => ({ ...page, count: page.items.length }));
+    searching.sandbox.control.fault('events', ...times(20, fault));
     const { code, stdout } = await searching.search(...lines('--page-size', '10'));
     expect(idsOf(stdout)).toEqual(searching.sandbox.control.store.newestIds(57));
     expect(code).toBe(0);
@@ -112,7 +103,7 @@ describe('a result that changes while its count stays the same', () => {
       () => ids,
       () => ({ limit: 10 }),
     );
-    searching.sandbox.control.fault('events', ...Array.from({ length: 20 }, () => fault));
+    searching.sandbox.control.fault('events', ...times(20, fault));
     const { code, stdout } = await searching.search(...lines('--page-size', '20'));
     expect(idsOf(stdout)).toEqual(ids);
     expect(code).toBe(0);

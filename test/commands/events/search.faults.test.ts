@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
-import type { Fault } from '../../support/sandbox.ts';
+import { type Fault, times } from '../../support/sandbox.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 import { startSigningIn } from '../../support/signing-in.ts';
 
@@ -39,7 +39,7 @@ describe('faults of the service', () => {
     searching.sandbox.control.fault(
       'events',
       { kind: 'pass' },
-      ...Array.from({ length: 9 }, () => ({ kind: 'status', status: 400, body }) as const),
+      ...times(9, { kind: 'status', status: 400, body }),
     );
     const { code, stdout, stderr } = await searching.search(
       ...lines('--page-size', '10', '--concurrency', '1'),
@@ -98,13 +98,14 @@ describe('an answer in words with status 200', () => {
   });
 });
 
-const passed = (times: number): Fault[] => Array.from({ length: times }, () => ({ kind: 'pass' }));
-
 test('a token refused between pages is refreshed once, and nothing is lost', async () => {
   await using signingIn = await startSigningIn({ events: 400 });
   await signingIn.signIn();
   const { control, log } = signingIn.sandbox;
-  control.fault('events', ...passed(5), { kind: 'run', run: () => control.revokeAccessTokens() });
+  control.fault('events', ...times(5, { kind: 'pass' }), {
+    kind: 'run',
+    run: () => control.revokeAccessTokens(),
+  });
   const { code, stdout, stderr } = await signingIn.run(['events', 'search', '--ndjson', '--page-size', '10']);
   expect(stderr).toBe('');
   expect(idsOf(stdout)).toEqual(control.store.newestIds(400));

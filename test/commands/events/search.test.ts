@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
-import { idsOf, startSearching } from '../../support/searching.ts';
+import { idsOf, startSearching, valuesIn } from '../../support/searching.ts';
 
 const lines = (...args: string[]) => ['--ndjson', ...args];
 
@@ -41,7 +41,7 @@ describe('a search of many pages', () => {
       searching.sandbox.control.addEvent({ createdOn, json });
     }
     const { stderr, stdout } = await searching.search('--page-size', '2', '--jq', '.[].n');
-    expect([stderr, stdout]).toEqual(['', [...Array(25).keys()].reverse().join('\n') + '\n']);
+    expect([stderr, stdout]).toEqual(['', `${[...Array(25).keys()].reverse().join('\n')}\n`]);
   });
 
   test('--limit keeps the page size and cuts the last page', async () => {
@@ -119,10 +119,7 @@ const ago = (hours: number) => new Date(clock.now() - hours * HOUR).toISOString(
 describe('--type', () => {
   test('ignores case, and takes * for all types on offer that match', async () => {
     await using at = await startSearching({ events: 400 });
-    const all = (await at.search('--ndjson')).stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const all = valuesIn((await at.search('--ndjson')).stdout);
     const ofType = (wanted: RegExp) =>
       all.filter(({ eventType }) => wanted.test(eventType)).map(({ eventId }) => eventId);
     const signed = ofType(/^document\.signed$/);

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { createHome } from '../../support/home.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
-import { startSearching } from '../../support/searching.ts';
+import { startSearching, valuesIn } from '../../support/searching.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 const stats = (searching: Started, ...args: string[]) =>
@@ -66,10 +66,7 @@ describe('events stats', () => {
     await using searching = await startSearching({ events: 3000 });
     const value = await json(searching, '--since', '30d', '--buckets', '7');
     const search = await searching.search('--ndjson', '--after', value.after, '--before', value.before);
-    const events = search.stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
+    const events = valuesIn(search.stdout);
     const failed = events.filter(({ publishStatus }) => publishStatus === 'FAILED').length;
     expect(value).toMatchObject({ total: events.length, failed, success: events.length - failed });
     expect(value.failureRate).toBeCloseTo(failed / events.length);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
-import { idsOf, type Searching, startSearching } from '../../support/searching.ts';
+import { idsOf, type Searching, startSearching, valuesIn } from '../../support/searching.ts';
 
 interface Event {
   readonly eventId: string;
@@ -18,15 +18,10 @@ let at: Searching;
 let all: Event[];
 const events = (command: string, ...args: string[]) =>
   hooktrail(['events', command, ...args], { env: at.env });
-const parsed = (ndjson: string) =>
-  ndjson
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as Event);
 
 beforeAll(async () => {
   at = await startSearching({ events: 1500 });
-  all = parsed((await at.search('--ndjson')).stdout);
+  all = valuesIn<Event>((await at.search('--ndjson')).stdout);
 });
 afterAll(() => at[Symbol.asyncDispose]());
 

@@ -10,6 +10,7 @@ import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN, accepted, duplicate, portOf, post } from '../../support/listening.ts';
 import { startListeningProcess, startProcess } from '../../support/process.ts';
+import { valuesIn } from '../../support/searching.ts';
 import { faultRounds, noteFaults, randomOf } from '../../support/seed.ts';
 import type { PlainAnswer } from '../../support/server.ts';
 
@@ -158,10 +159,7 @@ test.skipIf(process.platform !== 'linux')(
       await Promise.allSettled(senders);
       await program.finished;
     }
-    const steps = (await readFile(trace, 'utf8'))
-      .split('\n')
-      .filter(Boolean)
-      .map((line) => JSON.parse(line) as Step);
+    const steps = valuesIn<Step>(await readFile(trace, 'utf8'));
     const acks = steps.filter(({ op }) => op === 'ack').length;
     expect(acks).toBeGreaterThan((STARTS * TRACED_SENDERS * EACH) / 2);
     for (let loss = 0; loss < LOSSES; loss++) {

@@ -19,6 +19,7 @@ import {
   traceCommand,
 } from '../../support/machine/strace-faults.ts';
 import { type Running, spawnHooktrail, startProcess } from '../../support/process.ts';
+import { idsOf } from '../../support/searching.ts';
 
 test.skipIf(!available('prlimit'))(
   'when a full disk has room again, deliveries are accepted again behind the record that was cut',
@@ -118,11 +119,8 @@ async function startLimited(
     });
     lines.on('close', () => reject(new Error(errors.join('\n'))));
   });
-  const ids = async () =>
-    (await readFile(output, 'utf8'))
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line).eventId);
+  // A last line that did not fit is no line.
+  const ids = async () => idsOf((await readFile(output, 'utf8')).replace(/[^\n]*$/, ''));
   const send = (id: number | string, pad = 0) =>
     post(port, JSON.stringify({ eventId: String(id), pad: 'x'.repeat(pad) })).then(
       ({ status }) => status,
@@ -194,10 +192,7 @@ describeFaults('a fault at any file operation of a listener that also serves a r
         async (start) => {
           await fresh();
           const first = await use(start());
-          const printed = first.result.stdout
-            .split('\n')
-            .filter(Boolean)
-            .map((line) => JSON.parse(line).eventId);
+          const printed = idsOf(first.result.stdout);
           const once = first.acknowledged.every((id) => timesOf(id) === 1 && printed.includes(id));
           // Another listener knows what was acknowledged, and takes the rest.
           const again = await use(startProcess(args, { env }));

@@ -6,7 +6,7 @@ import { clock } from '../../support/clock.ts';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN, startRecovering } from '../../support/listening.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
-import { idsOf } from '../../support/searching.ts';
+import { idsOf, ndjsonOf } from '../../support/searching.ts';
 
 /** `webhooks replay` between a sandbox with 60 events and a handler. */
 async function startReplaying(events = 60) {
@@ -132,7 +132,7 @@ test('on 80 columns a list leaves out the status that all share before it cuts t
     eventType: 'recipient.authenticated',
     eventId,
   }));
-  await writeFile(file, failures.map((event) => `${JSON.stringify(event)}\n`).join(''));
+  await writeFile(file, ndjsonOf(failures));
   for (const words of [
     ['webhooks', 'replay', '--dry-run'],
     ['events', 'get', ...ids],
