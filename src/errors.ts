@@ -110,10 +110,10 @@ export function isDiskFull(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ENOSPC' || isQuotaExceeded(error);
 }
 
-/** Returns the message of a failed system call; names the errors that Node has no message for. */
-export function faultText(error: NodeJS.ErrnoException): string {
-  if (!isQuotaExceeded(error)) return error.message;
-  return `EDQUOT: disk quota exceeded${error.syscall ? `, ${error.syscall}` : ''}`;
+/** Returns why a system call failed, without its path, which may be one that the user did not choose. Other messages stay. */
+export function faultText(error: unknown): string {
+  if (isQuotaExceeded(error as NodeJS.ErrnoException)) return 'disk quota exceeded (EDQUOT)';
+  return (error as Error).message.replace(/^(E[A-Z0-9]+): (.*?), \w+(?: '.*)?$/s, '$2 ($1)');
 }
 
 /** No usable sign-in, or the sign-in was refused. */
@@ -153,17 +153,22 @@ export class ClosedPipeError extends HooktrailError {
   }
 }
 
-/** The next step after a fault of the machine, by the code of the system. */
+/** The next step where the machine has no more of something, by the code of the system. */
+export const SHORTAGE_STEPS: Readonly<Record<string, string>> = {
+  ENOSPC: 'free some space, and run the command again',
+  EDQUOT: 'free some space, and run the command again',
+  EMFILE: 'allow more open files (`ulimit -n`), and run the command again',
+  ENFILE: 'close other programs, and run the command again',
+};
+
+/** The next step after any fault of the machine. */
 const FAULT_STEPS: Readonly<Record<string, string>> = {
+  ...SHORTAGE_STEPS,
   EACCES: 'let this user write there, or name another place',
   EPERM: 'let this user write there, or name another place',
   EROFS: 'name a place that can be written',
   ENOENT: 'check the path: a part of it is missing',
   ENOTDIR: 'check the path: a part of it is not a folder',
-  ENOSPC: 'free some space, and run the command again',
-  EDQUOT: 'free some space, and run the command again',
-  EMFILE: 'allow more open files (`ulimit -n`), and run the command again',
-  ENFILE: 'close other programs, and run the command again',
 };
 
 /** A failed system call that no command explains is the machine's fault, not a defect of the program. */
@@ -171,6 +176,7 @@ export function explainedFault(thrown: unknown): unknown {
   if (thrown instanceof HooktrailError || !(thrown instanceof Error)) return thrown;
   const { code, syscall } = thrown as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined) return thrown;
-  const message = faultText(thrown).replace(/^\w+: ([^,]+), (.*)$/, `$2: $1 (${code})`);
+  const call = /, (\w+ '.*)$/s.exec(thrown.message)?.[1] ?? syscall;
+  const message = `${call}: ${faultText(thrown)}`;
   return new ServiceError(message, { kind: 'incomplete', next: FAULT_STEPS[code], cause: thrown });
 }

@@ -37,7 +37,7 @@ describe.runIf(isLinux)('a full disk is an error', () => {
       code: 1,
       stdout: '',
       stderr:
-        'error: the output cannot be written: ENOSPC: no space left on device, write\n' +
+        'error: the output cannot be written: no space left on device (ENOSPC)\n' +
         'next: make room where the output goes, and run the command again\n',
     });
   });
@@ -53,7 +53,7 @@ describe.runIf(isLinux)('a full disk is an error', () => {
     await using searching = await startSearching({ events: 1000 });
     const { code, stderr } = await redirected(words.split(' '), 'events.out', searching.env);
     const file = await readFile(path.join(searching.env['HOME'] as string, 'events.out'));
-    expect(stderr).toBe('error: the output cannot be written: EFBIG: file too large, write\n');
+    expect(stderr).toBe('error: the output cannot be written: file too large (EFBIG)\n');
     expect(code).toBe(1);
     // POSIX: `ulimit -f` counts blocks of 512 bytes. The output that fits is in the file.
     expect(file.length).toBe(16 * 512);
@@ -68,7 +68,7 @@ test.runIf(isLinux)('a full disk leaves the old file of --output-file', async ()
   expect(await redirected(words, '/dev/null', searching.env)).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'error: the output cannot be written: EFBIG: file too large, write\n',
+    stderr: 'error: the output cannot be written: file too large (EFBIG)\n',
   });
   expect(await readFile(file, 'utf8')).toBe('old');
   expect((await readdir(path.dirname(file))).filter((name) => name.startsWith('events'))).toEqual([
@@ -104,7 +104,7 @@ describe('a failed write', () => {
       () => process.stdout,
       (failure) => failures.push(failure),
     );
-    await expect(output.write('text')).rejects.toThrow('the output cannot be written: EIO: i/o error, write');
+    await expect(output.write('text')).rejects.toThrow('the output cannot be written: i/o error (EIO)');
     await expect(output.write('text')).rejects.toThrow(OutputError);
     expect(failures).toHaveLength(1);
     closeSync(memory);
@@ -137,7 +137,7 @@ describe('a failed write', () => {
   test.runIf(isLinux)('says that a quota is exceeded', () => {
     const { message, next } = new OutputError(overQuota);
     expect([message, next]).toEqual([
-      'the output cannot be written: EDQUOT: disk quota exceeded, write',
+      'the output cannot be written: disk quota exceeded (EDQUOT)',
       'make room where the output goes, and run the command again',
     ]);
   });
@@ -145,7 +145,7 @@ describe('a failed write', () => {
   test.runIf(isLinux)('of an export says that a quota is exceeded', async () => {
     const { message, next } = (await diskFault(overQuota, '/')) as HooktrailError;
     expect([message, next]).toEqual([
-      'writing to / failed: EDQUOT: disk quota exceeded, write',
+      'writing to / failed: disk quota exceeded (EDQUOT)',
       'free some space and run the same command again: it continues where this one stopped',
     ]);
   });

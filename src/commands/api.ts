@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
-import { UsageError } from '../errors.ts';
+import { faultText, UsageError } from '../errors.ts';
 import { readGivenFile } from '../files/whole-files.ts';
 import { addOutputFileFlag, checkFormat } from '../output/format-flags.ts';
 import { oneOf } from '../settings/flag-values.ts';
@@ -70,7 +70,7 @@ async function inputBody(file: string, { stdin, signal }: Call['context']): Prom
     return await readGivenFile(file, signal);
   } catch (error) {
     signal.throwIfAborted();
-    throw new UsageError(`--input: ${file} cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new UsageError(`--input: ${file} cannot be read: ${faultText(error)}`, { cause: error });
   }
 }
 

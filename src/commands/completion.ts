@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
-import { UsageError } from '../errors.ts';
+import { faultText, UsageError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
 import { encodingOf, replaceFile } from '../files/whole-files.ts';
 import { didYouMean, quotedWord } from '../settings/flag-values.ts';
@@ -167,7 +167,7 @@ async function uninstall({ script, startup }: Place): Promise<string[]> {
 async function change(file: string, changed: (text: string) => string): Promise<boolean> {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
-    throw new UsageError(`${file} cannot be read: ${error.message}`, { cause: error });
+    throw new UsageError(`${file} cannot be read: ${faultText(error)}`, { cause: error });
   });
   const encoding = encodingOf(bytes ?? Buffer.alloc(0));
   const text = bytes?.toString(encoding) ?? '';

@@ -34,13 +34,8 @@ export const helpOfGroup: CommandModule = {
 
 export async function run({ flags, args, command, context, commands }: Call<Flags>): Promise<void> {
   const group = command.parent as Command;
-  if (flags.json) {
-    const { describeProgram } = await import('../help/command-description.ts');
-    await context.stdout.write(`${JSON.stringify(await describeProgram(commands), null, 2)}\n`);
-    return;
-  }
   const topic = args.length === 1 && !group.parent && topics.find(({ name }) => name === args[0]);
-  if (topic) return await context.stdout.write(topicText(topic.name));
+  if (topic && !flags.json) return await context.stdout.write(topicText(topic.name));
   let at = group;
   for (const [index, word] of args.entries()) {
     // A command that can be run has no subcommands: the words after its name are its arguments.
@@ -49,6 +44,10 @@ export async function run({ flags, args, command, context, commands }: Call<Flag
     if (!child) throw unknown(args.slice(0, index + 1), at);
     await commands.declare(child);
     at = child;
+  }
+  if (flags.json) {
+    const { describeProgram } = await import('../help/command-description.ts');
+    return await context.stdout.write(`${JSON.stringify(await describeProgram(commands, at), null, 2)}\n`);
   }
   at.outputHelp();
 }

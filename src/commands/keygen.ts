@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
-import { ServiceError, UsageError } from '../errors.ts';
+import { faultText, ServiceError, UsageError } from '../errors.ts';
 
 export const help = `
 The key replaces a passphrase where nobody can type one: in cron jobs,
@@ -31,14 +31,14 @@ export async function run({ args, context, reporter }: Call): Promise<void> {
   try {
     await createFile(file, `${generateKey()}\n`);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const message = faultText(error);
     if (error instanceof UnsyncedError) {
       throw new ServiceError(`the key is in ${file}, but a loss of power could lose it: ${message}`, {
         next: 'copy it to another disk before something is sealed with it',
         cause: error,
       });
     }
-    throw code === 'EEXIST'
+    throw (error as NodeJS.ErrnoException).code === 'EEXIST'
       ? new UsageError(`${file} exists already, and is left as it is`, {
           next: 'name a new file, or remove that one if nothing is sealed with its key',
         })

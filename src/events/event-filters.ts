@@ -347,10 +347,18 @@ function guids(texts: readonly string[], flag: string, what: string, from?: stri
 }
 
 /** For commands that can take their events from a file. */
+/** The next step of who names several files. */
+export const SEVERAL_PLACES = 'several files go through standard input: cat FILES | hooktrail … --from -';
+
 export function addFromFlag(command: Command): Command {
   return command.option(
     '--from <place>',
     'events of an export, of a file (NDJSON or a JSON array) or of standard input (-); needs no sign-in',
+    (place: string, earlier?: string) => {
+      if (earlier === undefined) return place;
+      const message = `--from takes one place, but was given '${earlier}' and '${place}'`;
+      throw new UsageError(message, { next: SEVERAL_PLACES });
+    },
   );
 }
 

@@ -3,9 +3,9 @@ import { open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Context } from '../context.ts';
-import { HooktrailError, ServiceError, UsageError } from '../errors.ts';
+import { faultText, HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { encodingOf, openPipe } from '../files/whole-files.ts';
-import { createCursor, holdsEventsFrom, memberPath } from '../json/item-fields.ts';
+import { createCursor, holdsEventsFrom, MISSING, memberPath } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';
 import { compareInstants, parseInstant } from '../time/instant.ts';
@@ -74,17 +74,19 @@ async function openPlace(
   onDoubt: ((doubt: string) => void) | undefined,
   comparesOutcomes: boolean,
 ): Promise<Place> {
-  if (place === '-') return { lists: [pagesOfText('standard input', stdin.stream(), signal)] };
+  const textOf = (name: string, stream: Readable) => ({
+    lists: [pagesOfText(name, stream, signal, comparesOutcomes ? onDoubt : undefined)],
+  });
+  if (place === '-') return textOf('standard input', stdin.stream());
   const unreadable = (error: NodeJS.ErrnoException) => {
     throw unreadablePlace(place, error);
   };
   if (!(await stat(place).catch(unreadable)).isDirectory()) {
     const pipe = await openPipe(place, signal).catch(unreadable);
-    if (pipe) return { lists: [pagesOfText(place, pipe, signal)] };
+    if (pipe) return textOf(place, pipe);
     // Opened here, since a stream reports a missing file only later.
     const handle = await open(place).catch(unreadable);
-    const stream = handle.createReadStream({ highWaterMark: PIECE_BYTES });
-    return { lists: [pagesOfText(place, stream, signal)] };
+    return textOf(place, handle.createReadStream({ highWaterMark: PIECE_BYTES }));
   }
   const manifest = await readManifest(place);
   if (!manifest) {
@@ -114,7 +116,7 @@ async function openPlace(
 
 function unreadablePlace(place: string, error: NodeJS.ErrnoException): HooktrailError {
   if (error.code !== 'ENOENT')
-    return new ServiceError(`--from: ${place} cannot be read: ${error.message}`, { cause: error });
+    return new ServiceError(`--from: ${place} cannot be read: ${faultText(error)}`, { cause: error });
   return new UsageError(`--from: there is no file or directory '${place}'`, {
     next:
       parseTime(place) !== undefined
@@ -124,19 +126,42 @@ function unreadablePlace(place: string, error: NodeJS.ErrnoException): Hooktrail
   });
 }
 
-/** The objects in a stream of JSON text, which may be compressed. */
-async function* pagesOfText(name: string, stream: Readable, signal: AbortSignal): AsyncGenerator<FoundPage> {
+/** The objects in a stream of JSON text, which may be compressed. `onDoubt` hears that none of them was delivered. */
+async function* pagesOfText(
+  name: string,
+  stream: Readable,
+  signal: AbortSignal,
+  onDoubt?: (doubt: string) => void,
+): AsyncGenerator<FoundPage> {
+  const seen = { FAILED: false, SUCCESS: false, any: false };
   try {
     for await (const items of itemsOfText(decompressed(stream), name)) {
       signal.throwIfAborted();
+      if (!seen.any) refusePage(items, name);
+      seen.any = true;
+      for (const status of ['FAILED', 'SUCCESS'] as const)
+        seen[status] ||= items.bytes.includes(`"${status}"`);
       yield { items, total: undefined };
     }
+    if (seen.FAILED && !seen.SUCCESS)
+      onDoubt?.(`all events of ${name} have failed: delivered ones may be missing from it`);
   } catch (error) {
     if (error instanceof HooktrailError || signal.aborted) throw error;
-    throw new ServiceError(`${name} cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new ServiceError(`${name} cannot be read: ${faultText(error)}`, { cause: error });
   } finally {
     stream.destroy();
   }
+}
+
+/** Throws `ServiceError` for an answer of the event service (service description, part 2), which looks like one event. */
+function refusePage(items: Items, name: string): void {
+  const cursor = createCursor(['items', 'href', 'eventId'].map(memberPath));
+  cursor.read(items.bytes, items.start(0));
+  const [list = MISSING, href, eventId] = cursor.starts;
+  if (list === MISSING || items.bytes[list] !== 0x5b || href === MISSING || eventId !== MISSING) return;
+  throw new ServiceError(`${name} holds a page of the service's answer, not events`, {
+    next: "take the events out of it, as in `hooktrail api '/integrator-events?limit(1,500)' --jq .items`",
+  });
 }
 
 /** The pieces of a stream, decompressed if they are gzip (RFC 1952 section 2.3.1). A byte order mark is in the first one. */

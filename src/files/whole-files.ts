@@ -10,14 +10,15 @@ import {
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
+import { faultText } from '../errors.ts';
 
 /**
- * A file has its new content, but its folder could not be synced: a loss of power may undo that. It has the text and the
- * code of the system's error.
+ * A file has its new content, but its folder could not be synced: a loss of power may undo that. It has the code of the
+ * system's error.
  */
 export class UnsyncedError extends Error {
   constructor(cause: NodeJS.ErrnoException) {
-    super(cause.message, { cause });
+    super(faultText(cause), { cause });
     Object.assign(this, { code: cause.code, errno: cause.errno, syscall: cause.syscall });
   }
 }

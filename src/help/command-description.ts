@@ -24,9 +24,10 @@ export async function describeCommands(tree: CommandTree): Promise<Described[]> 
 }
 
 /** The command tree as data, from the declarations that help, completion and the manual come from. */
-export async function describeProgram(tree: CommandTree) {
+export async function describeProgram(tree: CommandTree, part = tree.root) {
   const { root } = tree;
-  const commands = await describeCommands(tree);
+  const isPart = (command: Command) => `${pathOf(command)} `.startsWith(`${pathOf(part)} `);
+  const commands = (await describeCommands(tree)).filter(({ command }) => isPart(command));
   return {
     name: root.name(),
     version,

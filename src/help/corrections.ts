@@ -1,6 +1,7 @@
 import type { Command, Option } from 'commander';
 import type { CommandTree, ParseFault } from '../command.ts';
 import { UsageError } from '../errors.ts';
+import { SEVERAL_PLACES } from '../events/event-filters.ts';
 import { isGuid } from '../json/items.ts';
 import { nearest, shellWord } from '../settings/flag-values.ts';
 import { parseTime } from '../time/time-text.ts';
@@ -241,9 +242,9 @@ function correctFlag(flag: string, command: Command, words: readonly string[]): 
   const others = words.toSpliced(at, used);
   const isEarly = command.commands.length > 0 && at < others.length;
   if (meant && !isEarly) return { problem, words: words.toSpliced(at, used, ...meant) };
-  if (!isEarly) return { problem, next: `\`${pathOf(command)} --help\` shows its flags` };
   const child = command.commands.find((one) => one.name() === others[at]);
-  const isNamed = child?.commands.some((one) => one.name() === others[at + 1]);
+  if (!isEarly || !child) return { problem, next: `\`${pathOf(command)} --help\` shows its flags` };
+  const isNamed = child.commands.some((one) => one.name() === others[at + 1]);
   const moved = others.toSpliced(at + (isNamed ? 2 : 1), 0, ...(meant ?? words.slice(at, at + used)));
   return { ...(meant ? { problem } : { misplaced: name }), words: moved };
 }
@@ -285,6 +286,7 @@ function correctOperand(command: Command, words: readonly string[]): Correction 
   if (wordsOf(command) === 'events search' && args.every(isGuid) && words.length === args.length + 2)
     return { problem, words: words.with(1, 'get') };
   const flags = optionsOf(command).map(({ long }) => long);
+  if (words.includes('--from') && /\.(nd)?json(\.gz)?$/.test(word)) return { problem, next: SEVERAL_PLACES };
   const isText = args.length === registeredArguments.length + 1 && /^[^=]{3,}$/.test(word);
   const meanings = [...flagForWord(word, words), ...(isText ? [['--grep', word]] : [])];
   const meant = meanings.find(([flag]) => flags.includes(flag));

@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context, LockRhythm, Machine } from '../context.ts';
-import { type ErrorParts, ServiceError, UsageError } from '../errors.ts';
+import { type ErrorParts, faultText, ServiceError, SHORTAGE_STEPS, UsageError } from '../errors.ts';
 import { makeFolder, ownFolderInTmp } from '../files/folders.ts';
 import {
   type Claim,
@@ -244,28 +244,20 @@ async function lockFolder(name: string, user: Machine): Promise<string> {
       throw explained(error, home);
   }
   // Users without a writable home: service accounts, read-only containers.
-  return await ownFolderInTmp(user, hash).catch((error: NodeJS.ErrnoException) => {
+  return await ownFolderInTmp(user, hash).catch((error) => {
     throw unusable(path.join(user.sharedFolder, `hooktrail-${user.userId}`), error);
   });
 }
 
 /** Turns an error of the system into an error of the lock. Returns any other error unchanged. */
 function explained(error: unknown, folder: string): unknown {
-  return error instanceof Error && 'syscall' in error
-    ? unusable(folder, error as NodeJS.ErrnoException)
-    : error;
+  const isFault = error instanceof Error && 'syscall' in error;
+  return isFault ? unusable(folder, error as NodeJS.ErrnoException) : error;
 }
-
-const STEPS: Readonly<Record<string, string>> = {
-  ENOSPC: 'free some space on its disk',
-  EDQUOT: 'free some space: the quota of its disk is used up',
-  EMFILE: 'raise the limit of open files (`ulimit -n`)',
-  ENFILE: 'end programs that hold many files open: the system has reached its limit',
-};
 
 function unusable(folder: string, cause: NodeJS.ErrnoException): UnusableLockError {
   return new UnusableLockError(
-    `the folder ${folder}, where hooktrail's processes lock each other out, cannot be used: ${cause.message}`,
-    { next: STEPS[cause.code ?? ''] ?? 'repair the folder, or remove it', cause },
+    `the folder ${folder}, where hooktrail's processes lock each other out, cannot be used: ${faultText(cause)}`,
+    { next: SHORTAGE_STEPS[cause.code ?? ''] ?? 'repair the folder, or remove it', cause },
   );
 }

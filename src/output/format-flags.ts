@@ -12,7 +12,7 @@ import {
 } from '../events/event-filters.ts';
 import { type FieldPath, parseFieldPaths } from '../json/item-fields.ts';
 import type { Items, ListKind } from '../json/items.ts';
-import { didYouMean, fileName, shellWord } from '../settings/flag-values.ts';
+import { fileName, oneOf, shellWord } from '../settings/flag-values.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import { loadSetting, loadTimeZone, type SettingFlags } from '../settings/settings.ts';
 import type { TimeZone } from '../time/time-zone.ts';
@@ -130,7 +130,8 @@ export function formatOptions(
   formats: readonly FormatName[] = FORMATS,
 ): FormatOptions {
   const asked = new Map<FormatName, string>();
-  if (flags.output !== undefined) asked.set(formatNamed(flags.output, formats), `--output ${flags.output}`);
+  if (flags.output !== undefined)
+    asked.set(oneOf('--output', formats, EXTENSIONS)(flags.output), `--output ${flags.output}`);
   for (const name of ['json', 'ndjson', 'csv'] as const) {
     if (flags[name] && !asked.has(name)) asked.set(name, `--${name}`);
   }
@@ -174,15 +175,6 @@ export async function eventFormat(
   return saved === undefined
     ? options
     : { ...options, fields: parseFieldPaths(saved, 'fields'), areFieldsSaved: true };
-}
-
-function formatNamed(text: string, formats: readonly FormatName[]): FormatName {
-  const format = formats.find((name) => name === text.toLowerCase());
-  if (format) return format;
-  const accepted = `${formats.slice(0, -1).join(', ')} or ${formats.at(-1)}`;
-  throw new UsageError(`--output: invalid value '${text}': must be ${accepted}`, {
-    ...didYouMean(text, formats, 'see --help; a file is named by --output-file, if the command has it'),
-  });
 }
 
 /** The formats of a command that prints results of its own instead of items. */

@@ -16,7 +16,7 @@ interface JqOptions {
 
 /** Bytes that the library's WebAssembly memory can grow to. jq can hold an array of about 50 MB in it. */
 const MEMORY_BYTES = 256 * 2 ** 20;
-/** Further failures that are shown: a program that fails on one item of a page may fail on all. */
+/** Other failures that are shown. */
 const SHOWN = 3;
 /** jq's exit code for a program that does not compile. */
 const NOT_COMPILED = 3;
@@ -109,10 +109,9 @@ function notCompiled(program: string, stderr: string): UsageError {
 }
 
 function failedProgram(stderr: string): UsageError {
-  const [first = '', ...rest] = linesOf(stderr);
-  const more = rest.length > SHOWN ? [`and ${rest.length - SHOWN} more`] : [];
+  const [first = '', ...others] = new Set(linesOf(stderr));
   return new UsageError(`--jq: ${first}`, {
-    details: [...rest.slice(0, SHOWN), ...more],
+    details: others.slice(0, SHOWN),
     next: 'look at one item with --json --limit 1',
   });
 }

@@ -58,10 +58,9 @@ async function openTarget(file: string, name: string, { machine }: Context): Pro
     if (found) await access(place, constants.W_OK);
     return found && !found.isFile() ? await openDevice(place, found) : await openFile(place, found);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const why = code === 'ENOENT' ? 'its folder does not exist' : faultText(error as NodeJS.ErrnoException);
-    // Ends with `, open '….tmp'`, the name of a file that the user did not choose.
-    throw new UsageError(`${name}: ${file} cannot be written: ${why.replace(/, \w+ '.*'$/, '')}`, {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const why = isMissing ? 'its folder does not exist' : faultText(error);
+    throw new UsageError(`${name}: ${file} cannot be written: ${why}`, {
       next: 'name a file in a folder that exists and can be written',
       cause: error,
     });

@@ -11,7 +11,7 @@ import { promises as files } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Context } from '../context.ts';
-import { UsageError } from '../errors.ts';
+import { faultText, UsageError } from '../errors.ts';
 import { configFolder, makeFolder, ownFolderInTmp, refusePlanted } from '../files/folders.ts';
 import { readRegularFile, replaceFile, syncFolder, UnsyncedError } from '../files/whole-files.ts';
 import type { Binding, StoredSecrets } from './vault.ts';
@@ -165,7 +165,7 @@ export async function readSecretFile(file: string): Promise<Buffer | undefined> 
     return readRegularFile(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new UsageError(`the secrets in ${file} cannot be read: ${(error as Error).message}`, {
+    throw new UsageError(`the secrets in ${file} cannot be read: ${faultText(error)}`, {
       next: 'change the permissions of the file, or choose another folder with HOOKTRAIL_CONFIG_DIR',
       cause: error,
     });
@@ -188,7 +188,7 @@ export async function writeSecretFile(
     await files.chmod(folder, 0o700);
     await replaceFile(file, content);
   } catch (error) {
-    const { message } = error as Error;
+    const message = faultText(error);
     if (error instanceof UnsyncedError) {
       throw new UsageError(`the secrets are in ${file}, but a loss of power could lose them: ${message}`, {
         next: 'check the disk',
@@ -207,7 +207,7 @@ export async function deleteSecretFile(file: string): Promise<void> {
   try {
     await files.rm(file, { force: true });
   } catch (error) {
-    throw new UsageError(`the secrets in ${file} cannot be deleted: ${(error as Error).message}`, {
+    throw new UsageError(`the secrets in ${file} cannot be deleted: ${faultText(error)}`, {
       next: 'delete the file yourself',
       cause: error,
     });
@@ -215,9 +215,8 @@ export async function deleteSecretFile(file: string): Promise<void> {
   try {
     await syncFolder(path.dirname(file));
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return;
-    throw new UsageError(`${file} is deleted, but a loss of power could bring it back: ${message}`, {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw new UsageError(`${file} is deleted, but a loss of power could bring it back: ${faultText(error)}`, {
       next: 'check the disk, and run the command again',
       cause: error,
     });
@@ -296,9 +295,8 @@ export async function listSecretFiles(
     try {
       return (await files.readdir(folder)).map((name) => path.join(folder, name));
     } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      if (code === 'ENOENT') return [];
-      throw new UsageError(`the folder ${folder} cannot be read: ${message}`, {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+      throw new UsageError(`the folder ${folder} cannot be read: ${faultText(error)}`, {
         next: 'change its permissions, or choose another with HOOKTRAIL_CONFIG_DIR',
         cause: error,
       });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { closeSync, readSync, realpathSync, type Stats } from 'node:fs';
 import { type Context, SECRET_VARIABLES, type SecretVariable } from '../context.ts';
-import { UsageError } from '../errors.ts';
+import { faultText, UsageError } from '../errors.ts';
 import { replaceableBy } from '../files/folders.ts';
 import { encodingOf, openWithoutWaiting } from '../files/whole-files.ts';
 import { reporters } from '../terminal/reporter.ts';
@@ -74,7 +74,7 @@ async function secretInFile(variable: string, file: string, context: SecretConte
     }
   } catch (error) {
     if (error instanceof UsageError || context.signal.aborted) throw error;
-    throw new UsageError(`${variable}: the file cannot be read: ${(error as Error).message}`, {
+    throw new UsageError(`${variable}: the file cannot be read: ${faultText(error)}`, {
       next: 'name a file with the secret on its first line',
       cause: error,
     });

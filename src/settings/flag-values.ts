@@ -44,9 +44,9 @@ export function oneOf<Word extends string>(
     const found = words.find((word) => word.toLowerCase() === text.toLowerCase());
     if (found) return found;
     const accepted = `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
-    throw new UsageError(`${flag}: invalid value '${text}': must be ${accepted}`, {
-      ...didYouMean(text, words, undefined, synonyms[text.toLowerCase()]),
-    });
+    const synonym = words.find((word) => word === synonyms[text.toLowerCase()]);
+    const meant = didYouMean(text, words, undefined, synonym);
+    throw new UsageError(`${flag}: invalid value '${text}': must be ${accepted}`, meant);
   };
 }
 
@@ -159,7 +159,7 @@ export function flagWords(flags: object, names: readonly string[]): string[] {
 }
 
 /** Commands that no profile changes. */
-const WITHOUT_PROFILE = /^hooktrail (keygen|sandbox|demo|completion|help|profiles|version)\b/;
+const WITHOUT_PROFILE = /^hooktrail (keygen|sandbox|demo|completion|help|profiles|version)\b| --help$/;
 
 /**
  * Completes the commands that a text names in backquotes, so that they mean the profile and the store that this run was

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Context, Environment } from '../context.ts';
-import { ServiceError, UsageError } from '../errors.ts';
+import { faultText, ServiceError, UsageError } from '../errors.ts';
 import { configFolder, makeFolder, refusePlanted } from '../files/folders.ts';
 import { readRegularFile, replaceFile, UnsyncedError } from '../files/whole-files.ts';
 import type { HeldLock } from '../lock/lock.ts';
@@ -211,7 +211,7 @@ export async function readConfig(context: Place): Promise<SavedConfig> {
     text = readRegularFile(file).toString();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { version: 1, profiles: {} };
-    throw new UsageError(`the settings in ${file} cannot be read: ${(error as Error).message}`, {
+    throw new UsageError(`the settings in ${file} cannot be read: ${faultText(error)}`, {
       cause: error,
     });
   }
@@ -245,7 +245,7 @@ export async function changeConfig(
         const message = `the settings are saved in ${file}, but a loss of power could undo that: ${error.message}`;
         throw new ServiceError(message, { next: 'check the disk', cause: error });
       }
-      throw new UsageError(`the settings cannot be written to ${file}: ${(error as Error).message}`, {
+      throw new UsageError(`the settings cannot be written to ${file}: ${faultText(error)}`, {
         next: 'make the folder writable and free some space, or choose another with HOOKTRAIL_CONFIG_DIR',
         cause: error,
       });

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Context, Machine } from '../context.ts';
-import { type ErrorParts, isDiskFull, ServiceError, UsageError } from '../errors.ts';
+import { type ErrorParts, faultText, isDiskFull, ServiceError, UsageError } from '../errors.ts';
 import { configFolder, makeFolder, refusePlanted } from '../files/folders.ts';
 import { replaceFile, syncFolder, UnsyncedError } from '../files/whole-files.ts';
 import { LockedError, type TakenLock, takeLock } from '../lock/lock.ts';
@@ -85,7 +85,7 @@ export function defaultJournal(profile: string, context: Pick<Context, 'environm
   try {
     makeFolder(folder);
   } catch (error) {
-    throw new UsageError(`cannot create a journal in ${folder}: ${(error as Error).message}`, {
+    throw new UsageError(`cannot create a journal in ${folder}: ${faultText(error)}`, {
       next: 'make the folder writable, or choose a file elsewhere with --journal',
       cause: error,
     });
@@ -219,7 +219,7 @@ export class Journal {
       }
       if (!syncsWrites(this.#context.machine)) await fdatasync(this.#fd);
     } catch (error) {
-      const message = `the journal ${this.path} cannot be written: ${(error as Error).message}`;
+      const message = `the journal ${this.path} cannot be written: ${faultText(error)}`;
       const fault = error as NodeJS.ErrnoException;
       if (isDiskFull(fault) || fault.code === 'EFBIG') {
         const next = 'free some space; deliveries are refused until then, and the service sends them again';
@@ -457,7 +457,7 @@ async function usingFile<Result>(file: string, work: () => Promise<Result>): Pro
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     throw cause instanceof Error && 'syscall' in cause
-      ? unusableJournal(path.resolve(file), cause.message, cause)
+      ? unusableJournal(path.resolve(file), faultText(cause), cause)
       : error;
   }
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
-import { ServiceError, UsageError } from '../errors.ts';
+import { faultText, ServiceError, UsageError } from '../errors.ts';
 import { readGivenFile } from '../files/whole-files.ts';
 import { stringEnd, stringText, valueEnd } from '../json/json-scanner.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
@@ -64,9 +64,10 @@ async function newEvent(
     return withMembers(file === '-' ? await stdin.bytes() : await readGivenFile(file, signal), members);
   } catch (error) {
     signal.throwIfAborted();
-    const { message } = error as Error;
-    const problem = error instanceof BodyError ? message : `${file} cannot be read: ${message}`;
-    throw new UsageError(`--body: ${problem}`, { cause: error });
+    const why = faultText(error);
+    throw new UsageError(`--body: ${error instanceof BodyError ? why : `${file} cannot be read: ${why}`}`, {
+      cause: error,
+    });
   }
 }
 

@@ -21,7 +21,7 @@ describe.skipIf(!available('strace'))('a folder whose last sync fails', () => {
       code: 1,
       stdout: '',
       stderr:
-        `error: the key is in ${file}, but a loss of power could lose it: EIO: i/o error, fsync\n` +
+        `error: the key is in ${file}, but a loss of power could lose it: i/o error (EIO)\n` +
         'next: copy it to another disk before something is sealed with it\n',
     });
     expect(await readFile(file, 'utf8')).toMatch(/^htk1-[\w-]{43}\n$/);
@@ -36,7 +36,7 @@ describe.skipIf(!available('strace'))('a folder whose last sync fails', () => {
       code: 1,
       stdout: '',
       stderr:
-        `error: the settings are saved in ${file}, but a loss of power could undo that: EIO: i/o error, fsync\n` +
+        `error: the settings are saved in ${file}, but a loss of power could undo that: i/o error (EIO)\n` +
         'next: check the disk\n',
     });
     expect(JSON.parse(await readFile(file, 'utf8')).profiles).toEqual({ default: { vendor: 'acme' } });

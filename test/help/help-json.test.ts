@@ -29,6 +29,18 @@ const optionOf = (command: string, flag: string) =>
   told.commands.find((one) => one.command === command)?.options.find((one) => one.flag === flag);
 
 describe('help --json', () => {
+  test('of a command describes that command, and of a group its commands', async () => {
+    await using home = await createHome();
+    const described = async (words: string) => {
+      const { stdout } = await hooktrail(['help', '--json', ...words.split(' ')], { env: home.env });
+      return JSON.parse(stdout).commands.map(({ command }: { command: string }) => command);
+    };
+    expect(await described('events count')).toEqual(['hooktrail events count']);
+    expect(await described('webhooks')).toEqual(
+      ['listen', 'recover', 'replay', 'send'].map((name) => `hooktrail webhooks ${name}`),
+    );
+  });
+
   test('lists every command with every flag', async () => {
     const { program, commands } = await describeAll();
     const pathOf = (command: Command): string =>

@@ -284,7 +284,7 @@ test('an unusable lock folder is an error with a reason and a next step', async 
   await writeFile(place, '');
   await expect(withLock('worker', here(), async () => 'never')).rejects.toMatchObject({
     exitCode: 2,
-    message: `the folder ${place}, where hooktrail's processes lock each other out, cannot be used: EEXIST: file already exists, mkdir '${place}'`,
+    message: `the folder ${place}, where hooktrail's processes lock each other out, cannot be used: file already exists (EEXIST)`,
     next: 'repair the folder, or remove it',
   });
 });

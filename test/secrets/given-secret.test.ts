@@ -94,7 +94,7 @@ describe('a file', () => {
     const place = path.join(folder, 'nothing');
     await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: place }).secret).rejects.toMatchObject({
       exitCode: 2,
-      message: `HOOKTRAIL_PASSPHRASE_FILE: the file cannot be read: ENOENT: no such file or directory, open '${place}'`,
+      message: `HOOKTRAIL_PASSPHRASE_FILE: the file cannot be read: no such file or directory (ENOENT)`,
     });
   });
 

@@ -50,7 +50,7 @@ test('if every folder is unwritable, the error says that the sign-in is lost', a
   const { code, stdout, stderr } = await at.run(['token'], { context: { machine } });
   expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
   expect(stderr).toMatch(
-    /^error: the sign-in is lost: the identity provider exchanged the stored tokens for new ones, which could not be stored\n {2}secrets cannot be written to \S+: EEXIST.*\nnext: make the folder writable and free some space, .*; then run `hooktrail login`\n$/,
+    /^error: the sign-in is lost: the identity provider exchanged the stored tokens for new ones, which could not be stored\n {2}secrets cannot be written to \S+: .*EEXIST.*\nnext: make the folder writable and free some space, .*; then run `hooktrail login`\n$/,
   );
 });
 
@@ -96,7 +96,7 @@ test('a lock folder that cannot be created is an error that says so', async () =
   expect({ code, stderr }).toEqual({
     code: 2,
     stderr: expect.stringMatching(
-      /^error: the folder \S+, where hooktrail's processes lock each other out, cannot be used: ENOENT.*\nnext: repair the folder, or remove it\n$/,
+      /^error: the folder \S+, where hooktrail's processes lock each other out, cannot be used: no such file or directory \(ENOENT\)\nnext: repair the folder, or remove it\n$/,
     ),
   });
 });

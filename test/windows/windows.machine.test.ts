@@ -255,7 +255,7 @@ describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
         expect(await user.run(['config', 'set', 'vendor', 'first'], { env })).toMatchObject({
           code: 2,
           stderr: expect.stringContaining(
-            `error: the settings cannot be written to ${folder}\\config.json: EPERM`,
+            `error: the settings cannot be written to ${folder}\\config.json: operation not permitted (EPERM)`,
           ),
         });
         expect(await user.run(['doctor'], { env })).toMatchObject({

@@ -81,7 +81,7 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
     text = await readFile(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new ServiceError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new ServiceError(`${file} cannot be read: ${faultText(error)}`, { cause: error });
   }
   const manifest = parseObject(text);
   if (manifest?.format !== 'hooktrail-export') throw foreign(file, 'is not the manifest of an export');
@@ -276,11 +276,10 @@ export async function openDirectory(directory: string, machine: Pick<Machine, 'p
   try {
     makeFolder(path.resolve(directory), 0o777);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
     throw new UsageError(
-      code === 'EEXIST' || code === 'ENOTDIR'
+      ['EEXIST', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')
         ? `${directory} is a file, or inside one: an export needs a directory`
-        : `the directory ${directory} cannot be made: ${message}`,
+        : `the directory ${directory} cannot be made: ${faultText(error)}`,
       { next: 'choose another directory', cause: error },
     );
   }
@@ -290,7 +289,7 @@ export async function openDirectory(directory: string, machine: Pick<Machine, 'p
     await access(real, constants.R_OK);
     await checkWritable(path.join(real, MANIFEST), machine);
   } catch (error) {
-    throw new UsageError(`the directory ${directory} cannot be written: ${(error as Error).message}`, {
+    throw new UsageError(`the directory ${directory} cannot be written: ${faultText(error)}`, {
       next: 'choose another directory, or change its permissions',
       cause: error,
     });

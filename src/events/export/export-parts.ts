@@ -5,7 +5,7 @@ import path from 'node:path';
 import { pipeline } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGunzip, gzip } from 'node:zlib';
-import { ServiceError } from '../../errors.ts';
+import { faultText, ServiceError } from '../../errors.ts';
 import { renameOver, syncFolder } from '../../files/whole-files.ts';
 import { Items } from '../../json/items.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
@@ -115,9 +115,8 @@ async function* checkedBytes(directory: string, part: Part): AsyncGenerator<Buff
     }
   } catch (error) {
     if (error instanceof ServiceError) throw error;
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') throw new DamagedPartError(file, 'is missing');
-    throw new ServiceError(`${file} cannot be read: ${message}`, { cause: error });
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new DamagedPartError(file, 'is missing');
+    throw new ServiceError(`${file} cannot be read: ${faultText(error)}`, { cause: error });
   }
   if (hash.digest('hex') !== part.sha256)
     throw new DamagedPartError(file, 'was changed: its checksum differs');

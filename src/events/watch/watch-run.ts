@@ -78,6 +78,7 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
   const { context, reporter } = call;
   await withService(call, async (service, settings) => {
     const filters = await resolveTypes(options.filters, service, settings, context);
+    const resolved = { ...options, filters };
     const file =
       options.state === undefined ? undefined : new WatchStateFile(options.state, service.baseUrl, filters);
     const state = file?.read();
@@ -89,13 +90,7 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
     const run = { clock: context.clock, signal: deadline.signal, onTrouble };
     let printed = 0;
     try {
-      const { follower, sample } = await startFollowing(
-        service,
-        { ...options, filters },
-        state,
-        run,
-        reporter,
-      );
+      const { follower, sample } = await startFollowing(service, resolved, state, run, reporter);
       const save = async () => file?.save(follower.state);
       await save();
       const writer = await createWriter(isSampled ? sample : undefined, filters.constantFields);
@@ -118,21 +113,17 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
       } catch (error) {
         await writer.abort();
         if (!deadline.passed && !(context.signal.reason instanceof ClosedPipeError))
-          tellHowToResume({ ...options, filters }, follower.resumeAt, reporter);
+          tellHowToResume(resolved, follower.resumeAt, reporter);
         throw error;
       }
       await writer.end();
     } catch (error) {
       if (!deadline.passed || context.signal.aborted) throw error;
-      throw new ServiceError(
-        `${printed} of ${limit} events came within ${durationText(timeout ?? 0)}`,
-        trouble === undefined
-          ? {}
-          : {
-              details: [`the service did not answer in the end: ${trouble}`],
-              next: '`hooktrail doctor` finds out why',
-            },
-      );
+      const details = trouble === undefined ? [] : [`the service did not answer in the end: ${trouble}`];
+      throw new ServiceError(`${printed} of ${limit} events came within ${durationText(timeout ?? 0)}`, {
+        details,
+        next: trouble && '`hooktrail doctor` finds out why',
+      });
     } finally {
       file?.close();
       deadline.stop();

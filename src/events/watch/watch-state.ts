@@ -1,5 +1,5 @@
 import { appendFileSync, closeSync, openSync } from 'node:fs';
-import { UsageError } from '../../errors.ts';
+import { faultText, UsageError } from '../../errors.ts';
 import { readRegularFile, replaceFile } from '../../files/whole-files.ts';
 import { type Instant, parseInstant } from '../../time/instant.ts';
 import type { EventFilters, TypedFilters } from '../event-filters.ts';
@@ -44,9 +44,8 @@ export class WatchStateFile {
     try {
       text = readRegularFile(file).toString();
     } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      if (code === 'ENOENT') return undefined;
-      throw new UsageError(`--state: ${file} cannot be read: ${message}`, { cause: error });
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw new UsageError(`--state: ${file} cannot be read: ${faultText(error)}`, { cause: error });
     }
     const saved = parseState(text);
     if (!saved) {
@@ -94,7 +93,8 @@ export class WatchStateFile {
   }
 
   #unwritable(error: unknown): UsageError {
-    return new UsageError(`--state: ${this.#file} cannot be written: ${(error as Error).message}`, {
+    return new UsageError(`--state: ${this.#file} cannot be written: ${faultText(error)}`, {
+      next: 'name a file in a folder that exists and can be written',
       cause: error,
     });
   }

@@ -200,7 +200,7 @@ describe('events explain', () => {
   });
 
   test.each(['explain --baseline 1d', 'health', 'stats', 'report r.html'])(
-    '%s says that an export of failures alone lacks the others',
+    '%s says that an export or a file of failures alone may lack the others',
     async (words) => {
       await using searching = await startSearching({ events: 40 });
       const folder = searching.env['HOME'] as string;
@@ -211,6 +211,10 @@ describe('events explain', () => {
         'warning: the export in failures was made with --status FAILED: other events are missing\n';
       expect((await run(words, '--from', 'failures')).stderr.split(warning)).toHaveLength(2);
       expect((await run('count', '--from', 'failures')).stderr).toBe('');
+      const file = 'failures/part-000001.ndjson';
+      const doubt = `warning: all events of ${file} have failed: delivered ones may be missing from it\n`;
+      expect((await run(words, '--from', file)).stderr.split(doubt)).toHaveLength(2);
+      expect((await run('count', '--from', file)).stderr).toBe('');
     },
   );
 

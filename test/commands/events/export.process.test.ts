@@ -154,7 +154,7 @@ describe('a directory', () => {
     ).catch((error) => error);
     expect([full.code, full.stderr]).toEqual([
       1,
-      `error: writing to ${exporting.directory} failed: EFBIG: file too large, write\n` +
+      `error: writing to ${exporting.directory} failed: file too large (EFBIG)\n` +
         'next: run the same command again: it continues where this one stopped\n',
     ]);
     expect(await exporting.parts()).toEqual([]);
