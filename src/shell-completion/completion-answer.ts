@@ -15,6 +15,7 @@ import { EVENT_FIELDS } from '../json/item-columns.ts';
 import { buildProgram, type Program } from '../program.ts';
 import { settingNames } from '../settings/setting-names.ts';
 import { readConfig } from '../settings/settings.ts';
+import { terminalSafeLine } from '../terminal/terminal-text.ts';
 import { zoneNames } from '../time/time-zone.ts';
 
 /**
@@ -57,8 +58,11 @@ function begins(word: string, typed: string): boolean {
   return word.toLowerCase().startsWith(typed.toLowerCase());
 }
 
+/** Leaves out a word, such as a name of the service's, that would end its line or act on a terminal. */
 function textOf(candidates: readonly Candidate[]): string {
-  const texts = candidates.map(({ word, meaning }) => `${word}\t${meaning.replaceAll(/\s+/g, ' ')}\n`);
+  const texts = candidates
+    .filter(({ word }) => terminalSafeLine(word) === word)
+    .map(({ word, meaning }) => `${word}\t${meaning.replaceAll(/\s+/g, ' ')}\n`);
   return `words\n${texts.join('')}`;
 }
 

@@ -25,6 +25,16 @@ test.each([[['event-types', '--match', 'nothing has this']], [['events', 'stats'
   },
 );
 
+test('a name that would act on a terminal, or end its line, is not offered', async () => {
+  await using searching = await startSearching();
+  const { env } = searching;
+  const items = ['a.b', 'a\u001b]0;x\u0007', 'c\nd', 'e\tf'].map((name) => ({ name }));
+  const body = JSON.stringify({ href: 'x', count: items.length, items });
+  searching.sandbox.control.fault('event-types', { kind: 'status', status: 200, body });
+  expect((await hooktrail(['event-types', '--json'], { env })).code).toBe(0);
+  expect(await hooktrail(asked, { env })).toEqual({ ...nothing, stdout: 'words\na.b\t\n' });
+});
+
 test('the Tab key does not refresh the token', async () => {
   await using at = await startRefreshing();
   const before = at.sandbox.log.length;

@@ -90,7 +90,12 @@ async function optionsOf(call: Call<Flags>) {
     state,
     isSampled: format.format === 'table' || format.format === 'markdown',
     resumeWords: flagWords(
-      { ...flags, interval: spelled(flags.interval), overlap: spelled(flags.overlap) },
+      {
+        ...flags,
+        interval: spelled(flags.interval),
+        overlap: spelled(flags.overlap),
+        noHeader: flags.header === false || undefined,
+      },
       KEPT,
     ),
   };
@@ -125,7 +130,7 @@ function limitOf({ count, limit, timeout }: Flags): number {
 /** Flags that a resumed run is given again, beside the filters. */
 const KEPT = [
   ...['interval', 'overlap', 'concurrency'],
-  ...['output', 'json', 'ndjson', 'csv', 'fields', 'jq'],
+  ...['output', 'json', 'ndjson', 'csv', 'csvRaw', 'noHeader', 'fields', 'jq'],
   ...['profile', 'baseUrl', 'vendor'],
 ];
 

@@ -60,6 +60,15 @@ describe('events watch', () => {
     );
   });
 
+  test('the command to resume keeps the form of CSV', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const program = watch(searching, '--csv', '--csv-raw', '--no-header', '--since', '2h');
+    await started(program);
+    expect((await stopped(program)).stderr).toMatch(
+      /\nto resume: hooktrail events watch --since \S+ --interval 1s --csv --csv-raw --no-header\n/,
+    );
+  });
+
   test('--state prints each event once across restarts, and those created in between', async () => {
     await using searching = await startSearching({ events: 5 });
     const { control } = searching.sandbox;
