@@ -50,6 +50,7 @@ export async function* mergePages(
         batch = [];
       }
       if (isLast) await stream.advance();
+      else stream.look();
       if (!stream.items) open = open.toSpliced(next, 1);
       else if (!doubt) {
         doubt = doubtOf(createdOn, stream.createdOn, compare);
@@ -81,7 +82,7 @@ class Stream {
   #index = 0;
   /** The page at hand; undefined after the last one. */
   items: Items | undefined;
-  /** The search's number of events by its first page. */
+  /** The search's number of events by the page at hand; 0 if it has none. */
   total: number | undefined = 0;
   /** When the next event was created. */
   createdOn: Instant | undefined;
@@ -96,27 +97,23 @@ class Stream {
 
   /** Reads the next page that has events. */
   async advance(): Promise<void> {
-    let isFirst = this.items === undefined;
     do {
       const { done, value } = await this.pages.next();
       this.items = done ? undefined : value.items;
-      if (isFirst && !done) this.total = value.total;
-      isFirst = false;
+      if (!done) this.total = value.total;
     } while (this.items?.count === 0);
     this.#index = 0;
-    this.#look();
+    this.look();
   }
 
   /** The next event's text. */
   take(): Buffer {
-    const text = (this.items as Items).text(this.#index++);
-    this.#look();
-    return text;
+    return (this.items as Items).text(this.#index++);
   }
 
-  #look(): void {
+  /** Reads the time of the page's next event. */
+  look(): void {
     const { items } = this;
-    const isThere = items && this.#index < items.count;
-    this.createdOn = isThere ? this.#createdOn(items.bytes, items.start(this.#index)) : undefined;
+    this.createdOn = items && this.#createdOn(items.bytes, items.start(this.#index));
   }
 }

@@ -79,6 +79,73 @@ describe('the pages of several searches', () => {
     expect(doubts).toEqual([
       'the service does not return events in order of time: the events of several filters are not in order either',
     ]);
+    const unheard: string[] = [];
+    for await (const { items } of mergePages(
+      searches.map((one) => pagesOf(one, 2)),
+      () => 4,
+      signal,
+    ))
+      unheard.push(...items.texts().map(String));
+    expect(unheard).toEqual(texts);
+  });
+
+  test('of one time come in the order of the searches, and those without a time before all others', async () => {
+    const untimed = (text: string) => JSON.stringify({ text });
+    const at = (ticks: number, search: number) => event(ticks, search);
+    expect((await merged([[at(5, 0), at(4, 0)], [at(5, 1)], [at(4, 2)]])).texts).toEqual([
+      ...[at(5, 0), at(5, 1), at(4, 0), at(4, 2)],
+    ]);
+    const { texts, doubts } = await merged([
+      [at(9, 0), untimed('a'), at(5, 0)],
+      [at(8, 1), untimed('b'), untimed('c'), at(7, 1)],
+      [untimed('d'), at(6, 2)],
+    ]);
+    expect(texts).toEqual([
+      ...[
+        untimed('d'),
+        at(9, 0),
+        untimed('a'),
+        at(8, 1),
+        untimed('b'),
+        untimed('c'),
+        at(7, 1),
+        at(6, 2),
+        at(5, 0),
+      ],
+    ]);
+    expect(doubts).toEqual([
+      'some events have no creation time: the events of several filters are not in order',
+    ]);
+    expect((await merged([[untimed('a'), untimed('b')], [untimed('c')]])).texts).toEqual([
+      ...[untimed('a'), untimed('b'), untimed('c')],
+    ]);
+  });
+
+  test('have no total where a search has none', async () => {
+    const totalsOf = async (...totals: readonly (number | undefined)[]) => {
+      const searches = totals.map(async function* (total, search): AsyncGenerator<FoundPage> {
+        yield { items: Items.of([Buffer.from(event(search, search))]), total };
+      });
+      const found = new Set<number | undefined>();
+      for await (const { total } of mergePages(searches, () => 4, signal)) found.add(total);
+      return [...found];
+    };
+    expect(await totalsOf(2, 3, 5)).toEqual([10]);
+    expect(await totalsOf(2, undefined)).toEqual([undefined]);
+    expect(await totalsOf(undefined, 2)).toEqual([undefined]);
+    expect(await totalsOf(undefined, 2, undefined)).toEqual([undefined]);
+  });
+
+  test('are passed on as they are read, and at most 500 events together', async () => {
+    const search = Array.from({ length: 1203 }, (_, index) => event(5000 - index, 0));
+    const sizesOf = async (size: number) => {
+      const sizes: number[] = [];
+      for await (const { items } of mergePages([pagesOf(search, size)], () => 4, signal))
+        sizes.push(items.count);
+      return sizes;
+    };
+    expect(await sizesOf(1203)).toEqual([500, 500, 203]);
+    expect(await sizesOf(401)).toEqual([401, 401, 401]);
   });
 
   test('without times stay in the order in which they are read', async () => {
