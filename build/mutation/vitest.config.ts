@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config';
 import { CORES } from './cores.ts';
 
+const { tests = [], without = '$^' } = CORES[process.env['HOOKTRAIL_MUTATION_CORE'] ?? ''] ?? {};
+
 /** The tests of one core, with nothing built, in a process for each worker, since tests change the folder. */
 export default defineConfig({
   test: {
@@ -12,7 +14,8 @@ export default defineConfig({
     expect: { poll: { timeout: 10_000 } },
     pool: 'forks',
     isolate: false,
-    include: [...(CORES[process.env['HOOKTRAIL_MUTATION_CORE'] ?? '']?.tests ?? [])],
+    include: [...tests],
+    testNamePattern: new RegExp(`^(?!.*(?:${without}))`),
     exclude: ['test/**/*.{process,machine}.test.ts'],
   },
 });
