@@ -1,7 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readPage } from '../../src/events/page.ts';
+import {
+  askCount,
+  type FetchPage,
+  identified,
+  keepPages,
+  pageClient,
+  readPage,
+} from '../../src/events/page.ts';
+import type { HttpResponse } from '../../src/http/transport.ts';
+import { Items } from '../../src/json/items.ts';
 import { JsonSyntaxError } from '../../src/json/json-scanner.ts';
+import { clock } from '../support/clock.ts';
 
 const texts = (body: string | Buffer) => {
   const items = readPage(Buffer.from(body)).items;
@@ -120,5 +130,195 @@ describe('invalid JSON', () => {
     expect(() => readPage(Buffer.from([...Buffer.from('{"items":["'), 0xff, ...Buffer.from('"]}')]))).toThrow(
       /UTF-8/,
     );
+  });
+});
+
+test.each([
+  ['', 'an object', 0],
+  ['[]', 'an object', 0],
+  ['\ufeff[]', 'an object', 3],
+  ['{"items":[1 2]}', "',' or ']'", 12],
+  ['{"items":[1} ', "',' or ']'", 11],
+  ['{"count":1 "limit":2}', "',' or '}'", 11],
+  ['{"count":1] ', "',' or '}'", 10],
+  ['{} x', 'the end', 3],
+])('%j is refused: %s belongs at byte %i', (page, wanted, at) => {
+  expect(() => readPage(Buffer.from(page))).toThrow(
+    at >= Buffer.byteLength(page)
+      ? `the text ends where ${wanted} belongs at byte ${at}`
+      : `${wanted} expected at byte ${at}`,
+  );
+});
+
+test('the last of several lists of items counts, and each member of a collection makes one', () => {
+  expect(texts('{"items":[1,2],"items":[3]}')).toEqual(['3']);
+  expect(texts('{"items":[1,2],"items":null}')).toEqual([]);
+  for (const member of ['items', 'href', 'previous', 'first', 'next', 'count', 'limit'])
+    expect([member, readPage(Buffer.from(`{"${member}":null,"code":1}`)).isCollection]).toEqual([
+      member,
+      true,
+    ]);
+  expect(readPage(Buffer.from('{"item":null}')).isCollection).toBe(false);
+});
+
+test.each([
+  ['0', 0],
+  ['"0"', 0],
+  ['500', 500],
+  ['"5x"', undefined],
+  ['"x5"', undefined],
+  ['""', undefined],
+  ['9007199254740993', undefined],
+  ['true', undefined],
+])('a limit of %s is %s', (text, limit) =>
+  expect(readPage(Buffer.from(`{"limit":${text}}`)).limit).toBe(limit),
+);
+
+describe('the keys of items', () => {
+  const keysOf = (...items: readonly string[]) => {
+    const { items: found } = readPage(Buffer.from(`{"items":[${items.join(', ')}]}`));
+    return { keys: [...found.keys], byEventId: found.byEventId };
+  };
+  const event = (id: string, status = 'FAILED') => `{"eventId":"${id}","publishStatus":"${status}"}`;
+
+  test('are those of their ids, whatever else has changed', () => {
+    const { keys, byEventId } = keysOf(event('a'), event('b'), event('a', 'SUCCESS'));
+    expect([keys[0] === keys[2], keys[0] === keys[1], byEventId]).toEqual([true, false, true]);
+    const [one, other] = [event('a'), event('b', 'SUCCESS')].map((text) => Buffer.from(text)) as [
+      Buffer,
+      Buffer,
+    ];
+    expect([...identified(Items.of([one, other, one])).keys]).toEqual([keys[0], keys[1], keys[0]]);
+  });
+
+  test('of items without an id are those of their text', () => {
+    const { keys, byEventId } = keysOf('{"a":1}', '{"a":2}', '{"a":1}', event('a'));
+    expect([keys[0] === keys[2], keys[0] === keys[1], byEventId]).toEqual([true, false, false]);
+    expect(identified(Items.of([Buffer.from(event('a')), Buffer.from('{}')])).byEventId).toBe(false);
+    expect(identified(Items.of([Buffer.from(event('a'))])).byEventId).toBe(true);
+    expect(keysOf().byEventId).toBe(true);
+  });
+
+  test('differ for a hundred thousand ids, and keep what is new apart', () => {
+    const ids = Array.from({ length: 100_000 }, (_, index) => event(`0f8fad5b-d9cb-469f-a165-${index}`));
+    const { items } = readPage(Buffer.from(`{"items":[${ids.join(',')}]}`));
+    expect(new Set(items.keys).size).toBe(100_000);
+    expect(items.keys.every((key) => Number.isSafeInteger(key) && key >= 0)).toBe(true);
+    expect(new Set(items.keys.map((key) => Math.floor(key / 2 ** 32))).size).toBeGreaterThan(90_000);
+    expect(new Set(items.keys.map((key) => key % 2 ** 32)).size).toBeGreaterThan(99_000);
+    const few = items.first(3);
+    const rest = few.without(new Set([few.keys[1] as number]));
+    expect(rest.texts().map(String)).toEqual([ids[0], ids[2]]);
+    expect([...rest.keys]).toEqual([few.keys[0], few.keys[2]]);
+    expect(few.without(new Set())).toBe(few);
+  });
+});
+
+describe('pages that are asked for', () => {
+  const url = new URL('https://events.example.com/v1/integrator-events');
+  const answer = (body: string, parts: Partial<HttpResponse> = {}): HttpResponse => ({
+    status: 200,
+    headers: { date: 'Fri, 20 Nov 2026 12:00:00 GMT', 'content-type': 'application/json' },
+    body: Buffer.from(body),
+    ...parts,
+  });
+
+  function asking(...answers: readonly HttpResponse[]) {
+    const left = [...answers];
+    const retries: unknown[] = [];
+    const slept: number[] = [];
+    const { baseUrl, fetchPage } = pageClient(
+      { baseUrl: url, send: async () => left.shift() as HttpResponse },
+      { now: clock.now, sleep: async (milliseconds) => void slept.push(milliseconds) },
+      (retry) => retries.push(retry),
+    );
+    return { ask: () => fetchPage(baseUrl), retries, slept, left };
+  }
+
+  test('come with the time of the service, if it says it', async () => {
+    const { ask } = asking(answer('{"items":[1]}'), answer('{}', { headers: {} }));
+    expect((await ask()).serviceTime).toBe(Date.parse('2026-11-20T12:00:00Z'));
+    expect((await ask()).serviceTime).toBeUndefined();
+  });
+
+  test('are asked for three times if they are not JSON', async () => {
+    const good = asking(answer('{"items":['), answer('<p>busy</p>'), answer('{"items":[1]}'));
+    expect((await good.ask()).page.items.count).toBe(1);
+    expect(good.slept).toEqual([500, 1000]);
+    expect(good.retries).toEqual([
+      { reason: 'an answer that is not JSON', delay: 500 },
+      { reason: 'an answer that is not JSON', delay: 1000 },
+    ]);
+    const bad = asking(...['{"items":[', '{', ' [1,'].map((body) => answer(body)), answer('{}'));
+    await expect(bad.ask()).rejects.toMatchObject({
+      message: 'the service answered with something that is not a collection in JSON',
+      details: ['an object expected at byte 1'],
+      next: 'check --base-url (HOOKTRAIL_BASE_URL), or try again later',
+    });
+    expect([bad.left.length, bad.slept]).toEqual([1, [500, 1000]]);
+    const text = asking(...['a', 'b', ' the {proxy} is tired'].map((body) => answer(body)));
+    await expect(text.ask()).rejects.toMatchObject({
+      details: ['an object expected at byte 1', 'the {proxy} is tired'],
+    });
+  });
+
+  test('are an error at once if they are no collection, or have another status', async () => {
+    const none = asking(answer('{"code":"x.y","message":"m"}'), answer('{}'));
+    await expect(none.ask()).rejects.toMatchObject({
+      message: 'the service answered with something that is not a collection',
+      details: ['code: x.y', 'message: m'],
+      next: 'check --base-url (HOOKTRAIL_BASE_URL), or try again later',
+    });
+    const failed = asking(answer('{}', { status: 400 }), answer('{}'));
+    await expect(failed.ask()).rejects.toThrow('the search failed');
+    expect([none.left.length, failed.left.length, none.slept, failed.slept]).toEqual([1, 1, [], []]);
+  });
+
+  test('have a count of the whole collection, unless it is that of the page alone', async () => {
+    const asked: string[] = [];
+    const countOf = async (body: string) => {
+      const fetchPage: FetchPage = async (at) => {
+        asked.push(at.href);
+        return { page: readPage(Buffer.from(body)), serviceTime: undefined };
+      };
+      return await askCount(
+        { baseUrl: new URL('https://events.example.com'), fetchPage },
+        {},
+        new AbortController().signal,
+      );
+    };
+    expect(await countOf('{"items":[1],"count":7,"next":"/a"}')).toBe(7);
+    expect(await countOf('{"items":[1],"count":1,"next":"/a"}')).toBeUndefined();
+    expect(await countOf('{"items":[1],"count":1}')).toBe(1);
+    expect(await countOf('{"items":[1],"count":0}')).toBeUndefined();
+    expect(await countOf('{"items":[]}')).toBeUndefined();
+    expect(asked[0]).toBe('https://events.example.com/integrator-events?limit(1,1)');
+  });
+
+  test('are filtered up to a limit, and a filter has no total', async () => {
+    const pages = async function* () {
+      for (const numbers of [['1', '2'], ['3'], ['4', '5']])
+        yield { items: Items.of(numbers.map((text) => Buffer.from(text))), total: 5 };
+    };
+    const kept = async (limit: number, keep?: (items: Items) => Items) => {
+      const found: unknown[] = [];
+      for await (const { items, total } of keepPages(pages(), keep, limit))
+        found.push([items.texts().map(String).join(), total]);
+      return found;
+    };
+    expect(await kept(4)).toEqual([
+      ['1,2', 5],
+      ['3', 5],
+      ['4', 5],
+    ]);
+    expect(await kept(3)).toEqual([
+      ['1,2', 5],
+      ['3', 5],
+    ]);
+    expect(await kept(2, (items) => items.pick(items.count > 1 ? [1] : []))).toEqual([
+      ['2', undefined],
+      ['', undefined],
+      ['5', undefined],
+    ]);
   });
 });
