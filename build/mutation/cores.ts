@@ -19,6 +19,7 @@ export const CORES: Readonly<Record<string, Core>> = {
   conditions: {
     mutate: ['src/json/item-conditions.ts'],
     tests: ['test/json/item-conditions.test.ts'],
+    without: 'a text that was made of a condition',
     floor: 0,
   },
   scanner: {

@@ -3,11 +3,14 @@ import { describe, expect, test } from 'vitest';
 import {
   compareNumbers,
   conditionText,
+  exactValue,
+  isNumber,
   itemFilter,
   type Operator,
   parseCondition,
 } from '../../src/json/item-conditions.ts';
 import { Items } from '../../src/json/items.ts';
+import { TimeZone } from '../../src/time/time-zone.ts';
 
 const keeps = (item: string, conditions: readonly string[], texts: readonly string[] = []) => {
   const keep = itemFilter(
@@ -118,6 +121,102 @@ describe('--where', () => {
     );
   });
 
+  test.each([
+    [
+      '',
+      "write it as in --where 'delivery.attempts >= 3', --where 'resource.name ~ contract' or --where '!delivery.lastError'",
+    ],
+    ['a > 3 && b = c', "give each a flag of its own: --where 'a > 3' --where 'b = c'"],
+    ['a > 3 && b = c &&', "give each a flag of its own: --where 'a > 3' --where 'b = c'"],
+    ['a = 1 or b = c', 'several --where must all hold; for either of them run the command once for each'],
+    ['a || b', 'several --where must all hold; for either of them run the command once for each'],
+    [
+      'attempts > three',
+      "compare with a number or a time, as in --where 'delivery.attempts >= 3' or --where 'createdOn < 2h'; a value in quotes compares as text",
+    ],
+    ['createdOn = banana', "write a time as for --since, as in --where 'createdOn < 2026-11-20 08:30'"],
+  ])("the error for '%s' tells what to do: %s", (text, next) => {
+    expect(() => parseCondition(text, '--where', 0)).toThrow(
+      expect.objectContaining({
+        next,
+        details: ['a condition is FIELD OP VALUE, where OP is one of != <= >= = < > ~; or FIELD; or !FIELD'],
+      }),
+    );
+  });
+
+  test.each([
+    ['  a = 3 ', 'a', '=', '3', false],
+    ['a=b=c', 'a', '=', 'b=c', false],
+    ['a!=b', 'a', '!=', 'b', false],
+    ['!a', 'a', 'missing', '', false],
+    ['a', 'a', 'exists', '', false],
+    ["a = 'it is'", 'a', '=', 'it is', true],
+    ["a = 'it''s'", 'a', '=', "'it''s'", false],
+    ['a = "b"c', 'a', '=', '"b"c', false],
+    ['a = c"b"', 'a', '=', 'c"b"', false],
+    ['a = "\\u0041\\n"', 'a', '=', 'A\n', true],
+    ['a = "b\\"c"', 'a', '=', 'b"c', true],
+    ['a = candor and b', 'a', '=', 'candor and b', false],
+    ['a = x or !b', undefined],
+    ['candor = 3', 'candor', '=', '3', false],
+    ['and = 3', 'and', '=', '3', false],
+    ['a\\ and\\ b = 3', 'a and b', '=', '3', false],
+    ['a = 5 > 3', 'a', '=', '5 > 3', false],
+    ['a = "x && y = 3"', 'a', '=', 'x && y = 3', true],
+  ] as const)('%s is read as it is meant', (text, field, ...rest) => {
+    const read = () => {
+      const condition = parseCondition(text, '--where', 0);
+      return [condition.field.steps.join('/'), condition.operator, condition.value, condition.quoted];
+    };
+    if (field === undefined) expect(read).toThrow(/^--where: invalid value/);
+    else expect(read()).toEqual([field, ...rest]);
+    if (field !== undefined) expect(parseCondition(text, '--where', 0).text).toBe(text);
+  });
+
+  test('a creation time may be null, contain a text, or be compared with a time in the zone', () => {
+    const event = '{"createdOn":"2026-11-20T10:00:00Z","a":{"createdOn":"x"}}';
+    expect(keeps(event, ['createdOn != null', 'createdOn ~ T10:', 'a.createdOn = x'])).toBe(true);
+    const berlin = parseCondition(
+      'createdOn = 2026-11-20 11:00',
+      '--where',
+      0,
+      new TimeZone('Europe/Berlin'),
+    );
+    expect(itemFilter([berlin], [])(Items.of([Buffer.from(event)])).count).toBe(1);
+    expect(parseCondition('a = "2026-11-20"', '--where', 0).instant).toBeUndefined();
+    expect(parseCondition('a > 2026-11-20', '--where', 0).instant?.text).toBe('2026-11-20');
+  });
+
+  test.each([
+    ['a', '=', 'b', 'a = b'],
+    ['a', '=', 'Ärzte 3 ./_:@-', 'a = Ärzte 3 ./_:@-'],
+    ['a', '~', 'b c', 'a ~ b c'],
+    ['a', '=', 'b ', 'a = "b "'],
+    ['a', '=', '-b', 'a = "-b"'],
+    ['a', '=', 'b,c', 'a = "b,c"'],
+    ['a', '=', 'b and c', 'a = "b and c"'],
+    ['a', '=', 'b Or c', 'a = "b Or c"'],
+    ['a', '=', 'band c', 'a = band c'],
+    ['a', '=', '12', 'a = "12"'],
+    ['a', '=', 'null', 'a = "null"'],
+    ['a', '=', 'true', 'a = "true"'],
+    ['a', '=', 'false', 'a = "false"'],
+    ['a', '=', 'xnull', 'a = xnull'],
+    ['a', '=', 'nullx', 'a = nullx'],
+    ['a', '=', 'today', 'a = "today"'],
+    ['a', '=', '', 'a = ""'],
+    ['a', 'exists', 'b', 'a'],
+    ['a', 'missing', 'b', '!a'],
+  ] as const)('the condition %s %s %s is written %s', (name, operator, value, text) =>
+    expect(conditionText({ text: '', steps: [name] }, operator, value)).toBe(text),
+  );
+
+  test('a number or a literal is written as it is', () => {
+    const written = (value: string) => conditionText({ text: '', steps: ['a'] }, '=', value, false);
+    expect([written('1.50'), written('true'), written('null')]).toEqual(['a = 1.50', 'a = true', 'a = null']);
+    expect(conditionText({ text: '', steps: ['a'] }, '=')).toBe('a = ""');
+  });
+
   test('texts with `and` or `or` that join no conditions are texts', () => {
     const item = '{"name":"Smith and Sons","note":"this or that","rule":"a && b","rules":["a && b or c=d"]}';
     expect(keeps(item, ['rules = ["a && b or c=d"]'])).toBe(true);
@@ -160,12 +259,115 @@ describe('--where', () => {
         expect(Math.sign(compareNumbers(`${a}.0e-${places}`, `${b}e-${places}`))).toBe(sign);
       }),
     );
+    for (const [smaller, larger] of [
+      ['1', '2'],
+      ['9', '10'],
+      ['-10', '-9'],
+      ['-1', '0'],
+      ['0', '0.001'],
+      ['-0.1', '0.1'],
+      ['1.5', '1.51'],
+      ['0.09', '0.1'],
+      ['1e-7', '1e-6'],
+      ['99e1', '1e3'],
+      ['-1e400', '1e-400'],
+      ['12345678901234567890', '12345678901234567891'],
+    ] as const) {
+      expect([smaller, larger, compareNumbers(smaller, larger) < 0]).toEqual([smaller, larger, true]);
+      expect([larger, smaller, compareNumbers(larger, smaller) > 0]).toEqual([larger, smaller, true]);
+    }
+    for (const same of ['100', '1e2', '1E+2', '100.00', '0.01e4', '1000e-1'])
+      expect([same, compareNumbers(same, '100')]).toEqual([same, 0]);
     expect(compareNumbers('1.5', '1.50')).toBe(0);
     expect(compareNumbers('-0', '0.0e5')).toBe(0);
     expect(compareNumbers('0.1', '1e-1')).toBe(0);
     expect(compareNumbers('-2', '-10')).toBeGreaterThan(0);
     expect(compareNumbers('1e999999999999', '9e999999999998')).toBeGreaterThan(0);
   });
+});
+
+test.each(['0', '-0', '10', '-1.50', '1e5', '1E-05', '0.0e+3'])('%s is a number', (text) =>
+  expect(isNumber(text)).toBe(true),
+);
+
+test.each([
+  '',
+  '-',
+  '01',
+  '.5',
+  '1.',
+  '+1',
+  '1e',
+  '1e+',
+  '1e--5',
+  '0x1',
+  ' 1',
+  '1 ',
+  '1,5',
+  'x1',
+  '1x',
+  'NaN',
+])("'%s' is no number", (text) => expect(isNumber(text)).toBe(false));
+
+test('a value that JavaScript can hold is that value, and a number that it cannot stays a text', () => {
+  for (const json of ['1', '1.10', '-0', '1e3', '9007199254740992', '"a"', 'null', '{"a":1}', '0.1'])
+    expect(exactValue(json)).toEqual(JSON.parse(json));
+  for (const json of ['9007199254740993', '1e400', '-1e400', '0.10000000000000000001', '1e-400'])
+    expect(exactValue(json)).toBe(json);
+});
+
+describe('a condition that may be wrong', () => {
+  const doubtsOf = (condition: string, ...items: readonly string[]) => {
+    const keep = itemFilter([parseCondition(condition, '--where', 0)], []);
+    for (const item of items) keep(Items.of([Buffer.from(item)]));
+    return keep.doubts();
+  };
+
+  test.each([
+    [
+      'statis = FAILED',
+      ['{"status":"FAILED"}'],
+      "--where: no event has the field 'statis'; did you mean status?",
+    ],
+    ['xyz', ['{"status":"FAILED"}'], "--where: no event has the field 'xyz'"],
+    ['!xyz', ['{"status":"FAILED"}'], "--where: no event has the field 'xyz'"],
+    ['status = null', ['{"a":null}'], "--where: no event has the field 'status'"],
+    [
+      'status = failed',
+      ['{"status":"FAILED"}', '{"status":"Failed"}'],
+      "--where: no event has 'failed' in status; did you mean FAILED?",
+    ],
+    [
+      'status = "fAiled"',
+      ['{"status":"x"}', '{"status":"FAILED"}'],
+      "--where: no event has 'fAiled' in status; did you mean FAILED?",
+    ],
+    [
+      'status > 3',
+      ['{"status":true}', '{"status":{}}'],
+      '--where: no event has a value in status that compares with 3',
+    ],
+    [
+      'status > "a"',
+      ['{"status":true}', '{"status":7}'],
+      '--where: no event has a value in status that compares with the text "a"',
+    ],
+  ] as const)('%s is doubted', (condition, items, doubt) =>
+    expect(doubtsOf(condition, ...items)).toEqual([doubt]),
+  );
+
+  test.each([
+    ['status = FAILED', ['{"status":"x"}', '{"status":"FAILED"}', '{"status":"failed"}']],
+    ['status = FAILED', ['{"status":"SUCCESS"}']],
+    ['status != failed', ['{"status":"x"}']],
+    ['status > 3', ['{"status":true}', '{"status":2}']],
+    ['status > 3', ['{"status":"2"}']],
+    ['status', ['{"status":null}', '{"status":1}']],
+    ['!status', ['{"status":1}']],
+    ['status ~ ail', ['{"status":"x"}']],
+    ['status = true', ['{"status":false}']],
+    ['status = x', []],
+  ] as const)('%s is not', (condition, items) => expect(doubtsOf(condition, ...items)).toEqual([]));
 });
 
 describe('--grep', () => {
@@ -179,6 +381,35 @@ describe('--grep', () => {
   test('finds nothing across values, and matches decoded escapes', () => {
     for (const text of ['"', 'FAILED","', 'a-1","publish', '{', '\\u00e9', 'x","y', 'missing'])
       expect([text, found(text)]).toEqual([text, false]);
+  });
+
+  test('finds texts with brackets, commas and quotes inside a value or a name', () => {
+    const item = '{"a{b":"x, [y]: \\"z\\"","c":["d",{"e":12.5}],"f":[true,null],"g":"\\u00C9t\\u00e9"}';
+    for (const text of ['a{b', 'x, [', '[y]:', '"z"', 'Été', 'é', '2.5', 'TRUE', 'ull', 'g'])
+      expect([text, found(text, item)]).toEqual([text, true]);
+    for (const text of ['a{b"', '","c', 'c":[', 'd",{', '12.5}', 'true,null', '\\', '{"a', 'u00e9', '"g'])
+      expect([text, found(text, item)]).toEqual([text, false]);
+    const plain = '{"a":"b","c":[1,[2]],"d:e":{}}';
+    for (const [text, isThere] of [
+      ['d:e', true],
+      ['1,', false],
+      ['[1', false],
+      [':', true],
+      ['{', false],
+      ['}', false],
+      [']', false],
+      ['b', true],
+      ['B', true],
+      ['2', true],
+    ] as const)
+      expect([text, found(text, plain)]).toEqual([text, isThere]);
+  });
+
+  test('needs each of several texts, beside the conditions', () => {
+    expect(keeps(EVENT, [], ['failed', 'eur'])).toBe(true);
+    expect(keeps(EVENT, [], ['failed', 'usd'])).toBe(false);
+    expect(keeps(EVENT, ['attempts = 3'], ['usd'])).toBe(false);
+    expect(keeps(EVENT, ['attempts = 4'], ['eur'])).toBe(false);
   });
 
   test('finds the same as a walk over the parsed event', () => {
