@@ -14,7 +14,7 @@ export default {
   ignorePatterns: ['coverage', 'dist', 'build/mutation/node_modules', 'docs'],
   coverageAnalysis: 'perTest',
   concurrency: 2,
-  timeoutMS: 20_000,
+  timeoutMS: 10_000,
   reporters: ['clear-text', 'json', 'progress-append-only'],
   jsonReporter: { fileName: `coverage/mutation/${core}.json` },
   clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
