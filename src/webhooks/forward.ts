@@ -106,40 +106,33 @@ const RETRIED = new Set([408, 425, 429]);
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 10_000;
 
+/** Makes attempts to forward one event until the handler accepts it or is given up. */
+type ForwardRetry = (attempt: () => Promise<HandlerAnswer>) => Promise<string | undefined>;
+
 /**
- * Forwards events to a handler that may be overloaded or down. Answers of 5xx, 408, 425 and 429, and missing answers,
- * are retried for `retryFor`, after waits that double each time. If the handler accepts no other event in this time, it
- * is given up for good, otherwise only this event is. Any other answer is final.
+ * Returns a function for the events of a handler that may be overloaded or down. Answers of 5xx, 408, 425 and 429, and
+ * missing answers, are retried for `retryFor`, after waits that double each time. If the handler accepts no other event in
+ * this time, it is given up for good, otherwise only this event is. Any other answer is final. Resolves to undefined if
+ * the event was accepted, otherwise to the reason. Rejects with the signal's reason if it aborts before or between
+ * attempts, and with any error that an attempt throws.
  */
-export class ForwardRetry {
-  readonly #options: ForwardRetryOptions;
-  #acceptedAt = Number.NEGATIVE_INFINITY;
-  #isGivenUp = false;
-
-  constructor(options: ForwardRetryOptions) {
-    this.#options = options;
-  }
-
-  /**
-   * Tries to forward one event until the handler accepts it or is given up. Resolves to undefined if it was accepted,
-   * otherwise to the reason. Rejects with the signal's reason if it aborts before or between attempts, and with any error
-   * that an attempt throws.
-   */
-  async forward(attempt: () => Promise<HandlerAnswer>): Promise<string | undefined> {
-    const { clock, signal, retryFor, onWait } = this.#options;
+export function createForwardRetry({ clock, signal, retryFor, onWait }: ForwardRetryOptions): ForwardRetry {
+  let acceptedAt = Number.NEGATIVE_INFINITY;
+  let isGivenUp = false;
+  return async (attempt) => {
     let failingSince: number | undefined;
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted();
-      if (this.#isGivenUp) return 'not tried: the handler had already been given up';
+      if (isGivenUp) return 'not tried: the handler had already been given up';
       const answer = await attempt();
       const now = clock.now();
       if (isTaken(answer)) {
-        this.#acceptedAt = now;
+        acceptedAt = now;
         return undefined;
       }
       failingSince ??= now;
       const left = failingSince + retryFor - now;
-      if (left <= 0) this.#isGivenUp = this.#acceptedAt < failingSince;
+      if (left <= 0) isGivenUp = acceptedAt < failingSince;
       if (left <= 0 || !isPassing(answer)) return answerLine(answer);
       const jitter = 0.5 + Math.random() / 2;
       const own = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** tries) * jitter;
@@ -147,7 +140,7 @@ export class ForwardRetry {
       onWait(answerText(answer), delay);
       await clock.sleep(delay, signal);
     }
-  }
+  };
 }
 
 /** Returns whether another attempt may succeed. */

@@ -129,14 +129,12 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
       delivery = readDelivery(body, { contentType, apiToken: options.token });
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
-      const refusal = { status: 400, code: 'body.invalid', message: error.message };
-      options.onRejected(refusal);
-      send(response, refusal.status, errorObject(refusal));
-      return;
+      return turnAway(request, response, { status: 400, code: 'body.invalid', message: error.message });
     }
     const { outcome, error } = await options.accept(delivery);
-    if (outcome !== 'refused') send(response, 200, { outcome });
-    else send(response, 502, errorObject(error ? refusals.notAccepted : refusals.handler));
+    const { status, code, message } = error ? refusals.notAccepted : refusals.handler;
+    if (outcome === 'refused') send(response, status, { code, message });
+    else send(response, 200, { outcome });
   };
 
   const send = (response: ServerResponse, status: number, content: object): void => {
@@ -219,18 +217,15 @@ const refusals = {
 const LINGER_MS = 2_000;
 
 function refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
-  const text = JSON.stringify(errorObject(refusal));
-  response.writeHead(refusal.status, { ...bodyHeaders(text), Connection: 'close', ...refusal.headers });
+  const { status, code, message, headers } = refusal;
+  const text = JSON.stringify({ code, message });
+  response.writeHead(status, { ...bodyHeaders(text), Connection: 'close', ...headers });
   response.write(text);
   const timer = setTimeout(() => response.end(), LINGER_MS).unref();
   finished(request.resume(), () => {
     clearTimeout(timer);
     response.end();
   });
-}
-
-function errorObject({ code, message }: Refusal): object {
-  return { code, message };
 }
 
 function bodyHeaders(text: string) {

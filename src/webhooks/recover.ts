@@ -12,7 +12,12 @@ import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { apiTokenOrWarning } from './api-token.ts';
 import type { EventKey } from './delivery.ts';
-import { createHandler, ForwardRetry, type ForwardRetryOptions, type HandlerAnswer } from './forward.ts';
+import {
+  createForwardRetry,
+  createHandler,
+  type ForwardRetryOptions,
+  type HandlerAnswer,
+} from './forward.ts';
 import {
   eventPrinter,
   type FoundEvent,
@@ -220,7 +225,7 @@ async function forwardOnce(
   const { journal: file, forwardTo, forwardTimeout, apiToken, onEnd } = options;
   const { clock, signal, machine } = context;
   const handler = createHandler(forwardTo, forwardTimeout, context);
-  const retry = new ForwardRetry({ ...options, clock, signal });
+  const retry = createForwardRetry({ ...options, clock, signal });
   const abandoned = new AbortController();
   const ask: Ask = (question, milliseconds) => {
     const limits = { milliseconds, signal: abandoned.signal };
@@ -232,13 +237,13 @@ async function forwardOnce(
     if ('journal' in way) {
       outcome = await way.journal.once(key, async () => {
         const event = { body, contentType: 'application/json', apiToken };
-        reason = await retry.forward(() => handler.forward(event));
+        reason = await retry(() => handler.forward(event));
         return reason === undefined;
       });
       return { outcome, reason };
     }
     const question = { event: body.toString('base64'), forwardTo: forwardTo.href };
-    reason = await retry.forward(async () => {
+    reason = await retry(async () => {
       const reply = await ask(question, way.listener.forwardTimeout + JOURNALING_MS);
       if (reply?.outcome === undefined) throw new ListenerGone();
       outcome = reply.outcome;

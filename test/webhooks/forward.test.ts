@@ -1,6 +1,6 @@
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
-import { createHandler, ForwardRetry, type HandlerAnswer } from '../../src/webhooks/forward.ts';
+import { createForwardRetry, createHandler, type HandlerAnswer } from '../../src/webhooks/forward.ts';
 import { onLoopback, startProxy } from '../support/server.ts';
 
 test('a handler on another machine is reached through a tunnel of the proxy', async () => {
@@ -52,9 +52,9 @@ function forwarding(answer: (name: string, now: number) => HandlerAnswer, retryF
     },
   };
   const onWait = (reason: string) => waits.push(reason);
-  const retry = new ForwardRetry({ clock, signal: abort.signal, retryFor, onWait });
+  const retry = createForwardRetry({ clock, signal: abort.signal, retryFor, onWait });
   const hand = (name: string) =>
-    retry.forward(async () => {
+    retry(async () => {
       tries.push(name);
       return answer(name, now);
     });
