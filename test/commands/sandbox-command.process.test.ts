@@ -6,7 +6,7 @@ import type { Environment } from '../../src/context.ts';
 import { thisMachine } from '../support/context.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { spawnHooktrail, startProcess } from '../support/process.ts';
-import { hooktrail, startHooktrail } from '../support/program.ts';
+import { type CommandOptions, hooktrail, startHooktrail } from '../support/program.ts';
 import { accessTokenOf, authorized, rawGet } from '../support/sandbox-client.ts';
 
 /**
@@ -161,13 +161,19 @@ console.log('ready');`,
   });
 });
 
+/** Starts a sandbox without events, stops it once its lines are there, and returns what it printed. */
+async function linesOf(options: CommandOptions) {
+  const program = startHooktrail(['sandbox', '--events', '0'], options);
+  await program.printed('stdout', /HOOKTRAIL_ISSUER/);
+  if (options.terminal) await program.printed('stderr', /Ctrl-C/);
+  program.kill('SIGINT');
+  return await program.finished;
+}
+
 describe('hooktrail sandbox', () => {
   test('prints lines for the shell, with a separate profile', async () => {
     await using home = await createHome();
-    const program = startHooktrail(['sandbox', '--events', '0'], { env: home.env });
-    await program.printed('stdout', /HOOKTRAIL_ISSUER/);
-    program.kill('SIGINT');
-    const { code, stdout } = await program.finished;
+    const { code, stdout } = await linesOf({ env: home.env });
     expect(code).toBe(130);
     expect(stdout.split('\n')[0]).toBe("export HOOKTRAIL_PROFILE='sandbox'");
     expect(stdout).toMatch(/^(export HOOKTRAIL_\w+='[^']+'\n){12}$/);
@@ -182,10 +188,7 @@ describe('hooktrail sandbox', () => {
       HOOKTRAIL_CLIENT_SECRET_COMMAND: 'false',
       HOOKTRAIL_PASSPHRASE_FILE: '/nowhere',
     };
-    const program = startHooktrail(['sandbox', '--events', '0'], { env });
-    await program.printed('stdout', /HOOKTRAIL_ISSUER/);
-    program.kill('SIGINT');
-    const removed = [...(await program.finished).stdout.matchAll(/^unset (\w+)$/gm)].map(([, name]) => name);
+    const removed = [...(await linesOf({ env })).stdout.matchAll(/^unset (\w+)$/gm)].map(([, name]) => name);
     expect(removed.sort()).toEqual([
       'HOOKTRAIL_ACCESS_TOKEN',
       'HOOKTRAIL_CLIENT_SECRET_COMMAND',
@@ -196,10 +199,9 @@ describe('hooktrail sandbox', () => {
   test('prints lines for PowerShell on Windows', async () => {
     await using home = await createHome();
     const machine = { ...thisMachine(), platform: 'win32' as const };
-    const program = startHooktrail(['sandbox', '--events', '0'], { env: home.env, context: { machine } });
-    await program.printed('stdout', /HOOKTRAIL_ISSUER/);
-    program.kill('SIGINT');
-    expect((await program.finished).stdout).toMatch(/^(\$env:HOOKTRAIL_\w+ = '[^']+'\n){12}$/);
+    expect((await linesOf({ env: home.env, context: { machine } })).stdout).toMatch(
+      /^(\$env:HOOKTRAIL_\w+ = '[^']+'\n){12}$/,
+    );
   });
 
   test('with --auto-approve its lines sign in on a machine that has only PATH and HOME', async () => {
@@ -230,10 +232,7 @@ describe('hooktrail sandbox', () => {
   test('on a terminal it says what to do with its lines', async () => {
     await using home = await createHome();
     const env = { ...home.env, SHELL: '/bin/zsh' };
-    const program = startHooktrail(['sandbox', '--events', '0'], { env, terminal: 80 });
-    await program.printed('stderr', /Ctrl-C/);
-    program.kill('SIGINT');
-    expect((await program.finished).stderr).toMatch(
+    expect((await linesOf({ env, terminal: 80 })).stderr).toMatch(
       /^\nPaste these lines into another terminal and type `hooktrail login` there\.\nOr stop this sandbox: `hooktrail sandbox -- zsh` is a shell signed in to one\.\n/,
     );
   });

@@ -1,17 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-
-export interface ForegroundTool {
-  /** The text on both outputs so far. */
-  readonly printed: string;
-  readonly ended: Promise<unknown>;
-  /** Ends the tool and the processes that it started. */
-  end(signal?: NodeJS.Signals): Promise<void>;
-}
+import { setTimeout } from 'node:timers/promises';
 
 interface Options {
-  /** The text that it prints when it is ready; absent: it counts as ready at once. */
-  readonly ready?: RegExp;
+  /** The text that it prints when it is ready, or a question that is asked until it is; absent: it is ready at once. */
+  readonly ready?: RegExp | (() => Promise<boolean>);
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
 }
@@ -20,32 +13,39 @@ interface Options {
 export async function startTool(
   file: string,
   args: readonly string[],
-  { ready, env, input = '' }: Options,
-): Promise<ForegroundTool> {
+  { ready = async () => true, env, input = '' }: Options = {},
+) {
   // This gives the tool its own process group.
   const child = spawn(file, args, { env: { PATH: '/usr/sbin:/usr/bin:/bin', ...env }, detached: true });
-  const ended = once(child, 'exit');
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
+  const kill = (signal: NodeJS.Signals) => {
+    if (!hasEnded()) process.kill(-(child.pid as number), signal);
+  };
+  const ended = once(child, 'exit').catch(() => undefined);
   let printed = '';
-  const isReady = new Promise<void>((resolve, reject) => {
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => {
-        printed += text;
-        if (ready?.test(printed)) resolve();
-      });
-    }
-    if (!ready) child.once('spawn', resolve);
-    ended.then(() => reject(new Error(`${file} ended: ${printed}`)), reject);
-  });
-  child.stdin.end(input);
-  await isReady;
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      printed += text;
+    });
+  child.stdin.on('error', () => undefined).end(input);
+  await once(child, 'spawn');
+  while (!(ready instanceof RegExp ? ready.test(printed) : await ready())) {
+    if (hasEnded()) throw new Error(`${file} ended: ${printed}`);
+    await setTimeout(10);
+  }
   return {
+    /** The text on both outputs so far. */
     get printed() {
       return printed;
     },
     ended,
-    async end(signal = 'SIGKILL') {
-      if (child.exitCode === null && child.signalCode === null) process.kill(-(child.pid as number), signal);
+    kill,
+    /** Ends the tool and the processes that it started. */
+    async end(signal: NodeJS.Signals = 'SIGKILL') {
+      kill(signal);
       await ended;
     },
   };
 }
+
+export type ForegroundTool = Awaited<ReturnType<typeof startTool>>;

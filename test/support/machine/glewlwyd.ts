@@ -1,14 +1,13 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { visit } from '../browser.ts';
 import { client, type OtherProvider, startFront } from '../other-provider.ts';
 import { freePort } from '../ports.ts';
-import { noteRunning } from '../running.ts';
+import { startTool } from './foreground-tool.ts';
 
 const admin = { username: 'admin', password: 'password' };
 const someone = { username: 'someone', password: 'of their own' };
@@ -69,28 +68,12 @@ async function startService(port: number, externalUrl: string): Promise<{ stop()
   const tables = await readFile('/usr/share/dbconfig-common/data/glewlwyd/install/sqlite3', 'utf8');
   execFileSync('sqlite3', [database], { input: `PRAGMA synchronous = OFF; BEGIN; ${tables} COMMIT;` });
   await writeFile(config, configuration(port, externalUrl, database));
-  const child = spawn('/usr/bin/glewlwyd', [`--config-file=${config}`], {
-    env: {},
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  let log = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    log += text;
-  });
-  let hasEnded = false;
-  const closed = once(child, 'close').then(() => {
-    hasEnded = true;
-  });
-  noteRunning(closed, () => child.kill('SIGKILL'));
   // Its log says that it listens before it actually does.
-  while (!(await isListening(port))) {
-    if (hasEnded) throw new Error(`glewlwyd did not start:\n${log}`);
-    await setTimeout(10);
-  }
+  const ready = () => isListening(port);
+  const tool = await startTool('/usr/bin/glewlwyd', [`--config-file=${config}`], { ready });
   return {
     async stop() {
-      child.kill('SIGKILL');
-      await closed;
+      await tool.end();
       await rm(folder, { recursive: true });
     },
   };

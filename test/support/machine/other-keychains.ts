@@ -3,8 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { type ForegroundTool, startTool } from './foreground-tool.ts';
-import { type Bus, hasBus, serviceCondition } from './keyring.ts';
+import { startTool } from './foreground-tool.ts';
+import { type Bus, hasBus, hasService, serviceCondition } from './keyring.ts';
 import { available } from './requirement.ts';
 
 /** Implementations of the Secret Service other than gnome-keyring. */
@@ -12,17 +12,10 @@ import { available } from './requirement.ts';
 export const hasKWallet = hasBus && available('KWallet');
 export const hasKeePassXC = hasBus && available('KeePassXC') && available('Xvfb') && available('xdotool');
 
-export interface KWallet extends Pick<ForegroundTool, 'end'> {
-  /** Restarts the service, as at the beginning of a session: the wallet is closed. */
-  restart(): Promise<void>;
-  /** Opens the wallet, as the desktop does with the password of the user who logs in. */
-  open(): Promise<void>;
-}
-
 const QT = { QT_QPA_PLATFORM: 'offscreen', LC_ALL: 'C.UTF-8' };
 
 /** Starts KDE's wallet service with an open wallet. */
-export async function startKWallet(bus: Bus): Promise<KWallet> {
+export async function startKWallet(bus: Bus) {
   const home = path.dirname(bus.env.XDG_DATA_HOME);
   const config = path.join(home, 'kwallet');
   await mkdir(config);
@@ -31,19 +24,19 @@ export async function startKWallet(bus: Bus): Promise<KWallet> {
     '[Wallet]\nFirst Use=false\nDefault Wallet=kdewallet\n\n[org.freedesktop.secrets]\napiEnabled=true\n',
   );
   const env = { ...bus.env, ...QT, HOME: home, XDG_CONFIG_HOME: config };
-  const start = async () => {
-    const daemon = await startTool('/usr/bin/kwalletd5', [], { env });
-    while ((await serviceCondition(bus.env)) === 'no-service') await setTimeout(20);
-    return daemon;
-  };
-  const call = async (method: string, ...args: string[]) => {
-    const to = ['--session', '--print-reply', '--dest=org.freedesktop.secrets', '/modules/kwalletd5'];
-    const words = [...to, `org.kde.KWallet.${method}`, 'string:kdewallet', ...args];
-    await promisify(execFile)('/usr/bin/dbus-send', words, { env });
-  };
-  // This creates a missing wallet. The key has 56 bytes.
+  const start = () => startTool('/usr/bin/kwalletd5', [], { env, ready: () => hasService(bus.env) });
+  const call = (method: string, ...args: string[]) =>
+    dbusSend(
+      env,
+      'org.freedesktop.secrets /modules/kwalletd5',
+      `org.kde.KWallet.${method}`,
+      'string:kdewallet',
+      ...args,
+    );
+  /** Opens the wallet, as the desktop does with the password of the user who logs in; creates it. The key has 56 bytes. */
   const open = () => call('pamOpen', `array:byte:${Array(56).fill(7).join()}`, 'int32:0');
   let daemon = await start();
+  /** Restarts the service, as at the beginning of a session: the wallet is closed. */
   const restart = async () => {
     // The service writes changes to the disk some seconds later, unless it is told to do so now.
     await call('close', 'boolean:true');
@@ -59,8 +52,12 @@ export async function startKWallet(bus: Bus): Promise<KWallet> {
   return { restart, open, end: () => daemon.end() };
 }
 
-export interface KeePassXC extends Pick<ForegroundTool, 'end'> {
-  close(): Promise<void>;
+export type KWallet = Awaited<ReturnType<typeof startKWallet>>;
+
+async function dbusSend(env: Readonly<Record<string, string>>, to: string, ...words: string[]) {
+  const [name, place] = to.split(' ') as [string, string];
+  const args = ['--session', '--print-reply', `--dest=${name}`, place, ...words];
+  await promisify(execFile)('/usr/bin/dbus-send', args, { env });
 }
 
 const EXPOSED_GROUP = '00112233-4455-6677-8899-aabbccddeeff';
@@ -93,7 +90,7 @@ UnlockBeforeSearch=false
  * Starts KeePassXC with an open database, on a screen where somebody allows whatever it asks: it asks before an item is
  * replaced, whatever its settings say.
  */
-export async function startKeePassXC(bus: Bus): Promise<KeePassXC> {
+export async function startKeePassXC(bus: Bus) {
   const home = path.join(path.dirname(bus.env.XDG_DATA_HOME), 'keepassxc');
   await mkdir(home);
   const file = (name: string) => path.join(home, name);
@@ -113,17 +110,14 @@ export async function startKeePassXC(bus: Bus): Promise<KeePassXC> {
   const imported = await startTool('/usr/bin/keepassxc-cli', words, { env, input: password + password });
   await imported.ended;
   const args = ['--config', file('settings.ini'), '--localconfig', file('state.ini')];
-  const program = await startTool('/usr/bin/keepassxc', args, { env });
-  while ((await serviceCondition(bus.env)) === 'no-service') await setTimeout(20);
-  const call = async (method: string, ...strings: string[]) => {
-    const to = ['--session', '--print-reply', '--dest=org.keepassxc.KeePassXC.MainWindow', '/keepassxc'];
-    const words = [
-      ...to,
+  const program = await startTool('/usr/bin/keepassxc', args, { env, ready: () => hasService(bus.env) });
+  const call = (method: string, ...strings: string[]) =>
+    dbusSend(
+      env,
+      'org.keepassxc.KeePassXC.MainWindow /keepassxc',
       `org.keepassxc.KeePassXC.MainWindow.${method}`,
       ...strings.map((one) => `string:${one}`),
-    ];
-    await promisify(execFile)('/usr/bin/dbus-send', words, { env });
-  };
+    );
   await call('openDatabase', file('database.kdbx'), password.trim());
   // KeePassXC can crash if a client searches while a database opens: its window says when that is over.
   await promisify(execFile)('/usr/bin/xdotool', ['search', '--sync', '--name', 'database.kdbx - KeePassXC'], {
@@ -141,3 +135,5 @@ export async function startKeePassXC(bus: Bus): Promise<KeePassXC> {
     },
   };
 }
+
+export type KeePassXC = Awaited<ReturnType<typeof startKeePassXC>>;
