@@ -52,23 +52,18 @@ export interface ErrorParts {
 export abstract class HooktrailError extends Error {
   abstract readonly exitCode: ExitCode;
   readonly kind: ErrorKind;
-  readonly details: readonly string[];
+  readonly details: readonly string[] = [];
   readonly next: string | undefined;
   readonly correction: ErrorParts['correction'];
   readonly status: number | undefined;
   readonly retryable: boolean | undefined;
   readonly errorObject: object | undefined;
 
-  constructor(message: string, kind: ErrorKind, parts: ErrorParts = {}) {
-    super(message, parts.cause === undefined ? undefined : { cause: parts.cause });
+  constructor(message: string, kind: ErrorKind, { cause, ...parts }: ErrorParts = {}) {
+    super(message, cause === undefined ? undefined : { cause });
     this.name = new.target.name;
+    Object.assign(this, parts);
     this.kind = parts.kind ?? kind;
-    this.details = parts.details ?? [];
-    this.next = parts.next;
-    this.correction = parts.correction;
-    this.status = parts.status;
-    this.retryable = parts.retryable;
-    this.errorObject = parts.errorObject;
   }
 }
 

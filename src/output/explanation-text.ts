@@ -17,7 +17,8 @@ import { runFlags } from '../terminal/reporter.ts';
 import { grouped, percent } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { conditionTexts, printSummary, type SummaryOptions, toSeconds } from './statistics-text.ts';
+import { conditionTexts, printSummary, type SummaryOptions } from './formats.ts';
+import { toSeconds } from './statistics-text.ts';
 import { oneLine, type Table, type TableLook, tableLines } from './table.ts';
 import { GAP, NONE } from './table-layout.ts';
 

@@ -1,15 +1,19 @@
+import { type Call, typedCommand } from '../command.ts';
 import type { Context, Output } from '../context.ts';
+import type { EventFilters } from '../events/event-filters.ts';
 import type { FieldPath } from '../json/item-fields.ts';
 import { createCursor, MISSING, noSuchField } from '../json/item-fields.ts';
 import { Items, type ItemWriter, type ListKind } from '../json/items.ts';
-import { paletteOf } from '../terminal/palette.ts';
+import { shellWord } from '../settings/flag-values.ts';
+import { loadWidths } from '../terminal/cell-width.ts';
+import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { createCsvWriter } from './csv.ts';
-import type { FormatOptions } from './format-flags.ts';
+import { type CsvRow, createCsvWriter, csvTable } from './csv.ts';
+import type { FormatOptions, SummaryFormat } from './format-flags.ts';
 import { createJqWriter } from './jq.ts';
 import { createJsonWriter, createPrettyWriter } from './json.ts';
-import { createMarkdownWriter } from './markdown.ts';
-import { createTableWriter } from './table.ts';
+import { createMarkdownWriter, markdownNote, markdownTable } from './markdown.ts';
+import { createTableWriter, ended, loadTableLook, type Table, type TableLook } from './table.ts';
 
 /** Creates the writer of a format, which loads the libraries of that format only. */
 export async function createItemWriter(
@@ -109,4 +113,56 @@ function jsonText(value: unknown): string {
     (member) => member !== null && typeof member === 'object',
   );
   return JSON.stringify(value, undefined, nested ? 2 : undefined);
+}
+
+/** A command's summary of events, in each of its formats. */
+export interface Summary {
+  readonly json: object;
+  readonly csv?: { readonly titles: readonly string[]; readonly rows: readonly CsvRow[] };
+  /** Its rows in Markdown, if there are any, and the facts below them. */
+  readonly table: Table | undefined;
+  readonly facts: readonly string[];
+  readonly lines: (look: SummaryLook) => readonly string[];
+  /** Said to a person: why to explain these events. */
+  readonly next?: string | false;
+}
+
+export interface SummaryOptions extends SummaryFormat {
+  readonly filters: EventFilters;
+  readonly from: string | undefined;
+}
+
+export interface SummaryLook extends TableLook {
+  readonly unicode: boolean;
+}
+
+export type SummaryCall = Pick<Call, 'flags' | 'context' | 'reporter' | 'commands'>;
+
+/** Prints what a command says in the format asked for. */
+export async function printSummary(
+  { json, csv, table, facts, lines, next }: Summary,
+  { format, jq, hasHeader, filters, from }: SummaryOptions,
+  call: Omit<SummaryCall, 'flags'>,
+): Promise<void> {
+  const { context, reporter } = call;
+  const { stdout, stderr } = context;
+  if (format === 'json') return await printJson(json, jq, context, reporter);
+  if (format === 'csv' && csv)
+    return await stdout.write(csvTable(hasHeader ? [csv.titles, ...csv.rows] : csv.rows, stdout));
+  await loadWidths();
+  if (format === 'markdown') {
+    const rows = table && table.rows.length > 0 ? `${markdownTable(table)}\n` : '';
+    return await stdout.write(rows + markdownNote({ facts, command: typedCommand(call) }));
+  }
+  const look = await loadTableLook(stdout, reporter);
+  await stdout.write(ended(lines({ ...look, unicode: takesUnicode(context), hasHeader })));
+  if (!next || !stdout.isTerminal || !stderr.isTerminal) return;
+  const source = from === undefined ? [] : ['--from', shellWord(from)];
+  const words = ['hooktrail events explain', ...filters.words('status'), ...source].join(' ');
+  reporter.notice(`next: \`${words}\` ${next}`);
+}
+
+/** The filters in words, but for those of time. */
+export function conditionTexts(filters: EventFilters): string[] {
+  return filters.texts().filter((text) => !/^--(since|until) /.test(text));
 }

@@ -1,74 +1,24 @@
-import { type Call, typedCommand } from '../command.ts';
-import type { EventFilters } from '../events/event-filters.ts';
 import { type Bucket, failureRate, type Stats, type Tally } from '../events/statistics.ts';
 import type { EventGroups } from '../events/stats.ts';
 import { exactValue } from '../json/item-conditions.ts';
 import { scalarsText } from '../json/json-scanner.ts';
-import { durationText, shellWord } from '../settings/flag-values.ts';
-import { loadWidths } from '../terminal/cell-width.ts';
-import { plain, takesUnicode } from '../terminal/palette.ts';
+import { durationText } from '../settings/flag-values.ts';
+import { plain } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
 import { type Instant, milliseconds } from '../time/instant.ts';
 import { offsetText, type TimeZone } from '../time/time-zone.ts';
-import { type CsvRow, csvTable, csvText } from './csv.ts';
-import type { SummaryFormat } from './format-flags.ts';
-import { printJson } from './formats.ts';
-import { markdownNote, markdownTable } from './markdown.ts';
-import { ended, loadTableLook, oneLine, type Table, type TableLook, tableLines } from './table.ts';
+import { csvText } from './csv.ts';
+import {
+  conditionTexts,
+  printSummary,
+  type Summary,
+  type SummaryCall,
+  type SummaryLook,
+  type SummaryOptions,
+} from './formats.ts';
+import { oneLine, type Table, tableLines } from './table.ts';
 import { type ColumnHead, NONE } from './table-layout.ts';
-
-/** A command's summary of events, in each of its formats. */
-interface Summary {
-  readonly json: object;
-  readonly csv?: { readonly titles: readonly string[]; readonly rows: readonly CsvRow[] };
-  /** Its rows in Markdown, if there are any, and the facts below them. */
-  readonly table: Table | undefined;
-  readonly facts: readonly string[];
-  readonly lines: (look: SummaryLook) => readonly string[];
-  /** Said to a person: why to explain these events. */
-  readonly next?: string | false;
-}
-
-export interface SummaryOptions extends SummaryFormat {
-  readonly filters: EventFilters;
-  readonly from: string | undefined;
-}
-
-interface SummaryLook extends TableLook {
-  readonly unicode: boolean;
-}
-
-type SummaryCall = Pick<Call, 'flags' | 'context' | 'reporter' | 'commands'>;
-
-/** Prints what a command says in the format asked for. */
-export async function printSummary(
-  { json, csv, table, facts, lines, next }: Summary,
-  { format, jq, hasHeader, filters, from }: SummaryOptions,
-  call: Omit<SummaryCall, 'flags'>,
-): Promise<void> {
-  const { context, reporter } = call;
-  const { stdout, stderr } = context;
-  if (format === 'json') return await printJson(json, jq, context, reporter);
-  if (format === 'csv' && csv)
-    return await stdout.write(csvTable(hasHeader ? [csv.titles, ...csv.rows] : csv.rows, stdout));
-  await loadWidths();
-  if (format === 'markdown') {
-    const rows = table && table.rows.length > 0 ? `${markdownTable(table)}\n` : '';
-    return await stdout.write(rows + markdownNote({ facts, command: typedCommand(call) }));
-  }
-  const look = await loadTableLook(stdout, reporter);
-  await stdout.write(ended(lines({ ...look, unicode: takesUnicode(context), hasHeader })));
-  if (!next || !stdout.isTerminal || !stderr.isTerminal) return;
-  const source = from === undefined ? [] : ['--from', shellWord(from)];
-  const words = ['hooktrail events explain', ...filters.words('status'), ...source].join(' ');
-  reporter.notice(`next: \`${words}\` ${next}`);
-}
-
-/** The filters in words, but for those of time. */
-export function conditionTexts(filters: EventFilters): string[] {
-  return filters.texts().filter((text) => !/^--(since|until) /.test(text));
-}
 
 /** Prints statistics. `name` is the service's host or the place of stored events. */
 export async function printStats(

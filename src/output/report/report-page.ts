@@ -15,8 +15,9 @@ import { knownInstant } from '../../time/instant.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 import { version } from '../../version.ts';
 import { boundText, causeRows, explanationFacts, FIGURE_TITLES } from '../explanation-text.ts';
+import { conditionTexts } from '../formats.ts';
 import { prettyJson } from '../json.ts';
-import { conditionTexts, groupValue, timeLabels, UNLISTED } from '../statistics-text.ts';
+import { groupValue, timeLabels, UNLISTED } from '../statistics-text.ts';
 import { type Html, html, type Rank, rankChart, shortened, timeChart } from './report-charts.ts';
 
 export interface ReportFacts {
