@@ -39,8 +39,8 @@ export interface ListenFlags {
   readonly requestTimeout: number;
   /** The path that answers with the health report. */
   readonly health?: string;
-  /** Milliseconds that the searches for missed events look back; true if the flag is given without a window. */
-  readonly recover?: number | true;
+  /** Milliseconds that the searches for missed events look back; absent: there are none. */
+  readonly recover?: number | undefined;
   /** Milliseconds from the end of one search to the next. */
   readonly recoverInterval: number;
   /** The zone for times on a terminal. */
@@ -127,8 +127,6 @@ async function openListenersJournal(
   return journal;
 }
 
-/** The searches for missed events look back so far unless the flag says otherwise. */
-const WINDOW_MS = 3_600_000;
 /** The delivery of an event this young may still arrive, so the next search looks for it again. */
 const SETTLED_MS = 10_000;
 /**
@@ -302,16 +300,17 @@ class Listener {
    * with.
    */
   async keepRecovering(find: FindMissed): Promise<never> {
-    const { recover, recoverInterval } = this.#options;
+    const { recover: window = 0, recoverInterval, keep = Number.POSITIVE_INFINITY } = this.#options;
     const { clock } = this.#context;
-    const window = typeof recover === 'number' ? recover : WINDOW_MS;
     const again = durationText(recoverInterval);
     let unsearchedSince = clock.now() - window;
     for (let isFirst = true; ; isFirst = false) {
       try {
         const began = clock.now();
-        // After hours asleep, or of failed searches, the window alone would leave out a part of them.
-        const found = find(Math.max(window, began - unsearchedSince), isFirst ? 0 : SETTLED_MS);
+        // After hours asleep, or of failed searches, the window alone would leave out a part of them. An event that is
+        // older than `keep` may be one that the journal has forgotten.
+        const lookBack = Math.min(Math.max(window, began - unsearchedSince), keep);
+        const found = find(lookBack, isFirst ? 0 : SETTLED_MS);
         const { recovered, left } = await this.#recover(found);
         unsearchedSince = began - SETTLED_MS;
         const events = `${recovered} ${recovered === 1 ? 'event' : 'events'}`;

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
 import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import { duration, fileName, wholeNumber } from '../../settings/flag-values.ts';
+import { duration, durationText, fileName, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags, addTimezoneFlag } from '../../settings/setting-names.ts';
 import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
 import type { ListenFlags } from '../../webhooks/listen.ts';
 import { byteSize, FORWARD_TIMEOUT_MS, forwardTimeout, handlerUrl } from '../../webhooks/webhook-flags.ts';
 
-type Flags = Partial<ListenFlags> & SettingFlags;
+type Flags = Partial<Omit<ListenFlags, 'recover'>> & SettingFlags & { readonly recover?: number | true };
 
 const DEFAULTS = {
   host: '127.0.0.1',
@@ -19,6 +19,7 @@ const DEFAULTS = {
   recoverInterval: 300_000,
 } as const;
 const SHORTEST_WINDOW_MS = 60_000;
+const DEFAULT_WINDOW_MS = 3_600_000;
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 
@@ -92,9 +93,16 @@ export async function run(call: Call<Flags>): Promise<void> {
   if (flags.recoverInterval !== undefined && flags.recover === undefined) {
     throw new UsageError('--recover-interval has no effect without --recover');
   }
+  const recover = flags.recover === true ? DEFAULT_WINDOW_MS : flags.recover;
+  if (recover !== undefined && flags.keep !== undefined && flags.keep < recover) {
+    const window = durationText(recover);
+    throw new UsageError(
+      `--keep: must be at least the window of --recover, ${window}: forgotten events would be forwarded again`,
+    );
+  }
   const zone = await loadTimeZone(flags, context);
   const { listenAsProfile } = await import('../../webhooks/listen.ts');
-  await listenAsProfile({ ...DEFAULTS, ...flags, zone }, call);
+  await listenAsProfile({ ...DEFAULTS, ...flags, recover, zone }, call);
 }
 
 /** An empty host would mean every address of the machine. */
