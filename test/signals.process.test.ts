@@ -100,11 +100,7 @@ describe('a second signal', () => {
   test('that `npm exec` forwards counts as the first', async () => {
     await using handler = await startHandler();
     await using listening = await startListeningProcess('--forward-to', handler.url);
-    let answer = (_status: number) => {};
-    handler.answer = () =>
-      new Promise((resolve) => {
-        answer = resolve;
-      });
+    const answer = handler.hold();
     const sent = listening.send('{"eventId":"a"}');
     await expect.poll(() => handler.received.length).toBe(1);
     listening.program.kill('SIGINT');

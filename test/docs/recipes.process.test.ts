@@ -59,17 +59,8 @@ test.skipIf(!isPosix)(
     await using at = await startSigningIn({ events: 0 });
     const { sandbox, home } = at;
     const { authUrl, baseUrl, clientId, clientSecret, vendor } = sandbox.settings;
-    const service = [
-      '--auth-url',
-      authUrl,
-      '--base-url',
-      baseUrl,
-      '--client-id',
-      clientId,
-      '--vendor',
-      vendor,
-    ];
-    const lines = `${blockWith('scripting.md', 'sh', 'hooktrail keygen ').trim()} ${service.join(' ')} --redirect-uri ${at.redirectUri}`;
+    const service = `--auth-url ${authUrl} --base-url ${baseUrl} --client-id ${clientId} --vendor ${vendor}`;
+    const lines = `${blockWith('scripting.md', 'sh', 'hooktrail keygen ').trim()} ${service} --redirect-uri ${at.redirectUri}`;
     const env = {
       ...(await bareEnvironment(home)),
       HOOKTRAIL_CLIENT_SECRET: clientSecret,

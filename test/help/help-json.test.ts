@@ -1,7 +1,6 @@
-import type { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ExitCode } from '../../src/errors.ts';
-import { describeAll } from '../support/command-lines.ts';
+import { describeAll, pathOf } from '../support/command-lines.ts';
 import { createHome } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';
 
@@ -43,8 +42,6 @@ describe('help --json', () => {
 
   test('lists every command with every flag', async () => {
     const { program, commands } = await describeAll();
-    const pathOf = (command: Command): string =>
-      command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name();
     const flagsOf = (options: readonly { long?: string | undefined }[]) => options.map(({ long }) => long);
     expect(told.commands.map(({ command, options }) => [command, options.map(({ flag }) => flag)])).toEqual(
       commands.map(({ command }) => [pathOf(command), flagsOf(command.options)]),

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { argumentKinds, optionKinds } from '../../src/help/command-description.ts';
 import { buildProgram, type Program } from '../../src/program.ts';
 import { expectedAt } from '../../src/shell-completion/completion-answer.ts';
-import { describeAll } from '../support/command-lines.ts';
+import { describeAll, pathOf } from '../support/command-lines.ts';
 import { createContext } from '../support/context.ts';
 import { createHome } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';
@@ -16,21 +16,22 @@ beforeAll(async () => {
   leaves = all.commands.map(({ command }) => command);
 });
 
-const pathOf = (command: Command): string[] =>
-  command.parent ? [...pathOf(command.parent), command.name()] : [];
-const wordsAt = async (...words: string[]) => {
-  const expected = await expectedAt(
+const wordsTo = (command: Command) => pathOf(command).split(' ').slice(1);
+const expected = (...words: string[]) =>
+  expectedAt(
     buildProgram(createContext(), async () => 0),
     words,
   );
-  if (!('words' in expected)) throw new Error(`values of ${JSON.stringify(expected.kind)}`);
-  return expected.words.map(({ word }) => word);
+const wordsAt = async (...words: string[]) => {
+  const found = await expected(...words);
+  if (!('words' in found)) throw new Error(`values of ${JSON.stringify(found.kind)}`);
+  return found.words.map(({ word }) => word);
 };
 
 describe('completion and the command tree', () => {
   test('every command and every option of it is offered', async () => {
     for (const leaf of leaves) {
-      const path = pathOf(leaf);
+      const path = wordsTo(leaf);
       for (const [depth, word] of path.entries()) {
         expect(await wordsAt(...path.slice(0, depth), word.slice(0, 1))).toContain(word);
       }
@@ -45,7 +46,7 @@ describe('completion and the command tree', () => {
     );
     expect(Object.keys(optionKinds).filter((long) => !options.has(long))).toEqual([]);
     const places = leaves.flatMap((leaf) =>
-      leaf.registeredArguments.map((argument) => [...pathOf(leaf), argument.name()].join(' ')),
+      leaf.registeredArguments.map((argument) => [...wordsTo(leaf), argument.name()].join(' ')),
     );
     expect(Object.keys(argumentKinds).filter((place) => !places.includes(place))).toEqual([]);
   });
@@ -56,20 +57,11 @@ describe('completion and the command tree', () => {
   });
 
   test('nothing is offered for a free value, and no options after --', async () => {
-    expect(
-      await expectedAt(
-        buildProgram(createContext(), async () => 0),
-        ['events', 'search', '--limit', ''],
-      ),
-    ).toMatchObject({
-      kind: 'anything',
-    });
-    expect(
-      await expectedAt(
-        buildProgram(createContext(), async () => 0),
-        ['api', '--', '--'],
-      ),
-    ).toMatchObject({ kind: 'anything' });
+    for (const words of [
+      ['events', 'search', '--limit', ''],
+      ['api', '--', '--'],
+    ])
+      expect(await expected(...words)).toMatchObject({ kind: 'anything' });
   });
 });
 

@@ -54,7 +54,8 @@ function leavesOf(command: Command): Command[] {
   return command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf);
 }
 
-function pathOf(command: Command): string {
+/** The words that call a command: `hooktrail events search`. */
+export function pathOf(command: Command): string {
   const parents = command.parent ? `${pathOf(command.parent)} ` : '';
   return `${parents}${command.name()}`;
 }

@@ -31,7 +31,16 @@ export async function startHandler(port = 0) {
   const url = `${loopback.origin}/hooks?tenant=1`;
   /** The status of the next answers, or a promise of it. */
   const answer = (_: Handed): number | Promise<number> => 200;
-  const handler = { ...loopback, url, received, taken, answer };
+  /** From now on a delivery waits, until the returned function answers the last one. */
+  const hold = () => {
+    let release = (_status: number) => {};
+    handler.answer = () =>
+      new Promise((resolve) => {
+        release = resolve;
+      });
+    return (status: number) => release(status);
+  };
+  const handler = { ...loopback, url, received, taken, answer, hold };
   return handler;
 }
 

@@ -399,11 +399,7 @@ describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
     test.each(endings)('%s ends a listener once its handler has answered', async (event, code) => {
       await using user = await startWindowsUser({ events: 0 });
       await using handler = await startHandler();
-      let answer = (_status: number) => {};
-      handler.answer = () =>
-        new Promise((resolve) => {
-          answer = resolve;
-        });
+      const answer = handler.hold();
       const listener = await startListener(user, handler.url);
       const sent = listener.send('{"eventId":"a"}');
       await expect.poll(() => handler.received.length).toBe(1);

@@ -59,11 +59,7 @@ describe('a sender that stops sending', () => {
   test('after the whole body and disconnects: the event is still forwarded', async () => {
     await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url);
-    let answer: (status: number) => void = () => {};
-    handler.answer = () =>
-      new Promise((resolve) => {
-        answer = resolve;
-      });
+    const answer = handler.hold();
     const socket = await open(listening.port);
     socket.write(`${head}${'{"eventId":"gone"}'.padEnd(40)}`);
     await expect.poll(() => handler.received.length).toBe(1);

@@ -53,13 +53,8 @@ describe('a delivery', () => {
   test('whose copy is in progress waits for its outcome', async () => {
     await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url, '--health', '/health');
-    let answer: (status: number) => void = () => {};
-    const answers = () =>
-      new Promise<number>((resolve) => {
-        answer = resolve;
-      });
     for (const status of [500, 200]) {
-      handler.answer = answers;
+      const answer = handler.hold();
       const before = handler.received.length;
       const copies = [1, 2, 3].map(() => listening.send('{"eventId":"twin"}'));
       await expect.poll(() => handler.received.length).toBe(before + 1);
@@ -335,11 +330,7 @@ describe('stopping', () => {
   ] as const)('on %s deliveries in progress are finished and journaled', async (signal, code) => {
     await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url);
-    let answer: (status: number) => void = () => {};
-    handler.answer = () =>
-      new Promise((resolve) => {
-        answer = resolve;
-      });
+    const answer = handler.hold();
     const sent = listening.send('{"eventId":"last"}');
     await expect.poll(() => handler.received.length).toBe(1);
     listening.program.kill(signal);

@@ -171,11 +171,7 @@ test('a search that finds nothing before it fails says nothing of events', async
 test('on SIGINT deliveries in progress are finished and journaled', async () => {
   await using recovering = await startRecovering();
   const { handler, env } = recovering;
-  let answer: (status: number) => void = () => {};
-  handler.answer = () =>
-    new Promise((resolve) => {
-      answer = resolve;
-    });
+  const answer = handler.hold();
   const program = startHooktrail(recovering.args('--new-journal', '--concurrency', '1'), { env });
   await expect.poll(() => handler.received.length, { timeout: 10_000 }).toBe(1);
   program.kill('SIGINT');
