@@ -2,7 +2,7 @@ import { ServiceError } from '../errors.ts';
 import { compareNumbers, isNumber } from '../json/item-conditions.ts';
 import type { Items } from '../json/items.ts';
 import { stringEnd, stringText, valueEnd } from '../json/json-scanner.ts';
-import { type Instant, knownInstant, parseInstant } from '../time/instant.ts';
+import { type Instant, knownInstant, parseInstant, trimZeros } from '../time/instant.ts';
 
 /** Codes of values: a field that is missing or null, one that is there without a value to compare, and the first value. */
 export const [NO_VALUE, UNCODED, FIRST_CODE] = [0, 1, 2];
@@ -428,7 +428,7 @@ export class TimeColumn {
     return {
       text: digits === 0 ? text : text.replace('Z', `.${fraction}Z`),
       seconds,
-      fraction: fraction.replace(/0+$/, ''),
+      fraction: trimZeros(fraction),
     };
   }
 

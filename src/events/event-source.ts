@@ -7,7 +7,7 @@ import type { Items } from '../json/items.ts';
 import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { knownInstant, milliseconds, nextFullSecond } from '../time/instant.ts';
+import { instantAt, milliseconds } from '../time/instant.ts';
 import type { TimeColumn } from './comparison-table.ts';
 import type { EventFilters } from './event-filters.ts';
 import { type Query, queryString } from './event-query.ts';
@@ -43,7 +43,7 @@ export interface EventSource {
   readonly window: StatsWindow | undefined;
   /** Reads the events that the filters choose. Times that are given replace those of the filters. */
   read(filters: EventFilters, within?: Bounds): AsyncIterable<FoundPage>;
-  /** The same with the outcomes, of successes and failures alike, also where the events do not tell them themselves. */
+  /** The same with the outcomes, also where the events do not tell them themselves. */
   readOutcomes(filters: EventFilters, within?: Bounds): AsyncIterable<PageOfOutcomes>;
   /** Absent where nobody counts without reading. */
   readonly count?: CountQueries;
@@ -136,7 +136,8 @@ async function* readByOutcome(
     yield { items, haveFailed: undefined };
   }
   if (isTold !== false) return;
-  for (const publishStatus of ['FAILED', 'SUCCESS'] as const)
+  const statuses = filters.statuses.length > 0 ? filters.statuses : (['FAILED', 'SUCCESS'] as const);
+  for (const publishStatus of statuses)
     for await (const { items } of read(filters.withStatuses(publishStatus), within))
       yield { items, haveFailed: publishStatus === 'FAILED' };
 }
@@ -150,9 +151,9 @@ export function windowOf(
   if (window) return window;
   if (!first || !last) return statsWindow(filters, clock.now());
   return {
-    ...statsWindow(filters.withoutTimes(), milliseconds(last)),
-    after: knownInstant(milliseconds(first) - 1),
-    before: nextFullSecond(milliseconds(last)),
+    ...statsWindow(filters.withoutTimes(), clock.now()),
+    after: instantAt(milliseconds(first) - 1) ?? first,
+    before: instantAt((last.seconds + 1) * 1000) ?? last,
   };
 }
 

@@ -1,6 +1,6 @@
 import { conditionText, exactValue } from '../json/item-conditions.ts';
 import { fieldPath } from '../json/item-fields.ts';
-import { compareInstants, type Instant, knownInstant } from '../time/instant.ts';
+import { compareInstants, type Instant, instantAt } from '../time/instant.ts';
 import {
   allRows,
   bareText,
@@ -279,10 +279,10 @@ function boundsAround(table: ComparisonTable, tests: readonly Test[]) {
     if (row === undefined) return undefined;
     // A full second, if there is one before the next event; else the time of that event.
     const { seconds, fraction } = times.at(row);
-    const full = knownInstant((direction === 1 || fraction === '' ? seconds + direction : seconds) * 1000);
+    const full = instantAt((direction === 1 || fraction === '' ? seconds + direction : seconds) * 1000);
     const beyond = filterRows(allRows(table.rows), (other) => times.compare(other, row) * direction > 0);
     const next = times.at(direction === 1 ? times.oldest(beyond) : times.newest(beyond));
-    return next && compareInstants(full, next) * direction > 0 ? next : full;
+    return !full || (next && compareInstants(full, next) * direction > 0) ? next : full;
   };
   return { after: bound(from, -1), before: bound(to, 1) };
 }

@@ -3,7 +3,7 @@ import { UsageError } from '../errors.ts';
 import { itemFilter, parseCondition } from '../json/item-conditions.ts';
 import { isGuid } from '../json/items.ts';
 import { shellWord } from '../settings/flag-values.ts';
-import { type Instant, knownInstant, milliseconds } from '../time/instant.ts';
+import { type Instant, instantAt, milliseconds } from '../time/instant.ts';
 import { ComparisonTable } from './comparison-table.ts';
 import { EventFilters } from './event-filters.ts';
 import { type EventSource, type SourceOptions, windowOf, withEventSource } from './event-source.ts';
@@ -140,10 +140,9 @@ const DAY_MS = 86_400_000;
 function shifted({ after, before }: { after: Instant; before: Instant }, baseline: Baseline) {
   const length = milliseconds(before) - milliseconds(after);
   const back = baseline === 'previous' ? length : baseline === '1d' ? DAY_MS : 7 * DAY_MS;
-  return {
-    after: knownInstant(milliseconds(after) - back),
-    before: baseline === 'previous' ? after : knownInstant(milliseconds(before) - back),
-  };
+  const [start, end] = [after, before].map((bound) => instantAt(milliseconds(bound) - back));
+  if (!start || !end) throw new UsageError(`--baseline: there is no time as long before ${after.text}`);
+  return { after: start, before: baseline === 'previous' ? after : end };
 }
 
 /** True if the events begin before that time, so that those after it are likely to be there. */

@@ -81,10 +81,12 @@ export async function checkHealth(
 }
 
 function healthOf(value: string, rows: number[], failures: readonly boolean[], times: TimeColumn): Health {
-  const newestFirst = sortRows(rows, times).reverse();
+  const isKnown = (row: number) => times.isKnown(row);
+  const known = sortRows(rows.filter(isKnown), times).reverse();
+  // Events without a time stay in the order in which they are listed, which is newest first as a rule.
+  const newestFirst = [...known, ...rows.filter((row) => !isKnown(row))];
   const failed = newestFirst.filter((row) => failures[row]);
   const delivered = newestFirst.filter((row) => !failures[row]);
-  const isKnown = (row: number) => times.isKnown(row);
   const run = newestFirst.findIndex((row) => !failures[row]);
   const unbroken = run === -1 ? newestFirst : newestFirst.slice(0, run);
   return {

@@ -119,7 +119,8 @@ export async function askStats(
       return { stats, name };
     }
     const table = new ComparisonTable(['eventType']);
-    for await (const { items } of source.read(filters, window)) table.add(items);
+    for await (const { items, haveFailed } of source.readOutcomes(filters, window))
+      table.add(items, haveFailed);
     return {
       stats: statsOfTable(table, windowOf(source, table.times.bounds, call.context.clock), buckets),
       name,

@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { quotedWord } from '../settings/flag-values.ts';
-import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
+import { compareInstants, type Instant, parseInstant, trimZeros } from '../time/instant.ts';
 import { parseTime, resolveTime } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import {
@@ -347,5 +347,5 @@ function decimal(text: string): Decimal {
   const digits = all.replace(/^0+/, '');
   if (digits === '') return { sign: 0, digits: '', magnitude: 0n };
   const magnitude = BigInt(exponent) + BigInt(whole.length - (all.length - digits.length));
-  return { sign: minus ? -1 : 1, digits: digits.replace(/0+$/, ''), magnitude };
+  return { sign: minus ? -1 : 1, digits: trimZeros(digits), magnitude };
 }

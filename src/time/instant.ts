@@ -20,7 +20,7 @@ export function instantAt(milliseconds: number): Instant | undefined {
   const text = date.toISOString().replace(/\.000Z$/, 'Z');
   if (!/^\d{4}-/.test(text)) return undefined;
   const seconds = Math.floor(milliseconds / 1000);
-  return { text, seconds, fraction: trimmed(text.match(/\.(\d+)Z$/)?.[1] ?? '') };
+  return { text, seconds, fraction: trimZeros(text.match(/\.(\d+)Z$/)?.[1] ?? '') };
 }
 
 /** The instant of a time that is known to be in the years 0 to 9999, such as a clock's. Throws `RangeError` otherwise. */
@@ -82,7 +82,7 @@ export function parseInstant(text: string, defaultZone: TimeZone = UTC): Instant
   if (Number.isNaN(seconds)) return undefined;
   if (zone === undefined || /^[Zz]$/.test(zone)) {
     const zoned = zone === undefined && match[4] !== undefined ? `${text}Z` : text;
-    return { text: zoned, seconds, fraction: trimmed(fraction) };
+    return { text: zoned, seconds, fraction: trimZeros(fraction) };
   }
   return converted(seconds, fraction);
 }
@@ -101,7 +101,7 @@ function parseUsual(text: string): Instant | undefined {
   const [year, day] = [100 * two(0) + two(2), two(8)];
   const milliseconds = Date.UTC(year, two(5) - 1, day, two(11), two(14), two(17));
   if (day > 28 && new Date(milliseconds).getUTCDate() !== day) return undefined;
-  return { text, seconds: milliseconds / 1000, fraction: trimmed(text.slice(20, -1)) };
+  return { text, seconds: milliseconds / 1000, fraction: trimZeros(text.slice(20, -1)) };
 }
 
 function converted(seconds: number, fraction: string): Instant | undefined {
@@ -110,10 +110,13 @@ function converted(seconds: number, fraction: string): Instant | undefined {
   return {
     text: `${utc.slice(0, 19)}${fraction && `.${fraction}`}Z`,
     seconds,
-    fraction: trimmed(fraction),
+    fraction: trimZeros(fraction),
   };
 }
 
-function trimmed(fraction: string): string {
-  return fraction.replace(/0+$/, '');
+/** The digits without zeros at their end: /0+$/ takes a time that grows with the square of a run of zeros. */
+export function trimZeros(digits: string): string {
+  let end = digits.length;
+  while (digits[end - 1] === '0') end--;
+  return digits.slice(0, end);
 }

@@ -250,6 +250,12 @@ describe('--where', () => {
     );
   });
 
+  test('numbers of any length compare in a time that grows with it', () => {
+    const zeros = '0'.repeat(300_000);
+    expect(compareNumbers(`1${zeros}1`, `1${zeros}0`)).toBeGreaterThan(0);
+    expect(compareNumbers(`0.${zeros}1`, `0.${zeros}10`)).toBe(0);
+  });
+
   test('numbers of any size compare as numbers do', () => {
     fc.assert(
       fc.property(fc.bigInt(), fc.bigInt(), fc.integer({ min: 0, max: 30 }), (a, b, places) => {

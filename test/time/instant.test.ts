@@ -27,6 +27,15 @@ describe('an instant', () => {
     expect(compareInstants(at('2026-11-01T00:00:00.9Z'), at('2026-11-01T00:00:01Z'))).toBeLessThan(0);
   });
 
+  test('is read in a time that grows with its digits', () => {
+    const zeros = '0'.repeat(300_000);
+    for (const zone of ['Z', '+01:00']) {
+      const instant = at(`2026-11-01T08:00:00.${zeros}1${zone}`);
+      expect(instant.fraction.length).toBe(300_001);
+    }
+    expect(at(`2026-11-01T08:00:00.1${zeros}Z`).fraction).toBe('1');
+  });
+
   test('of two instants one is later, and the second of equal ones is taken', () => {
     const [early, late, alike] = [
       '2026-11-01T00:00:00.1Z',

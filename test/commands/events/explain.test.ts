@@ -218,6 +218,13 @@ describe('events explain', () => {
     },
   );
 
+  test('of a window that begins too early for its baseline says so', async () => {
+    expect(await explain(['--since', '1000-01-01', '--baseline', 'previous'])).toMatchObject({
+      code: 2,
+      stderr: 'error: --baseline: there is no time as long before 1000-01-01\n',
+    });
+  });
+
   test('of more causes than it names it does not say that the other failures have none', async () => {
     const planted = events.map((event, minute) => ({
       ...event,

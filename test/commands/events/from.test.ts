@@ -134,6 +134,21 @@ describe('--from, without a sign-in', () => {
     expect(await readFile(report, 'utf8')).toContain(failed[0].eventId);
   });
 
+  test('events of the first and of the last moment that there is are counted', async () => {
+    const file = inHome('moments.ndjson');
+    const event = (createdOn: string, publishStatus: string) => JSON.stringify({ createdOn, publishStatus });
+    await writeFile(
+      file,
+      `${event('9999-12-31T23:59:59.9999999Z', 'FAILED')}\n${event('0000-01-01', 'SUCCESS')}\n`,
+    );
+    for (const command of ['stats', 'explain', 'health'])
+      expect(await offline([command, '--json', '--from', file])).toMatchObject({ code: 0 });
+    expect(JSON.parse((await offline(['stats', '--json', '--from', file])).stdout)).toMatchObject({
+      total: 2,
+      failed: 1,
+    });
+  });
+
   test('a damaged line is an error that names the file and the line', async () => {
     const file = inHome('damaged.ndjson');
     const all = lines.split('\n');

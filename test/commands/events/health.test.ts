@@ -112,6 +112,18 @@ describe('events health', () => {
     expect((await health(['--failed'])).code).toBe(2);
   });
 
+  test('events without a time are not the newest', async () => {
+    const other = path.join(home.env['HOME'] as string, 'undated.ndjson');
+    const event = (createdOn: string | null, publishStatus: string) =>
+      JSON.stringify({ subscriptionId: OK, createdOn, publishStatus });
+    await writeFile(
+      other,
+      [event(null, 'FAILED'), event(timeOf(1), 'SUCCESS'), event(null, 'FAILED')].join('\n'),
+    );
+    const { stdout } = await hooktrail(['events', 'health', '--json', '--from', other], { env: home.env });
+    expect(JSON.parse(stdout)).toMatchObject([{ state: 'recovered', recent: 'SFF' }]);
+  });
+
   test('reads the service, and says when nothing was created', async () => {
     await using searching = await startSearching({ events: 0 });
     const read = (...args: string[]) => hooktrail(['events', 'health', ...args], { env: searching.env });

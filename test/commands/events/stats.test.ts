@@ -111,6 +111,23 @@ describe('events stats', () => {
     expect(value.buckets.map(({ total }: Tally) => total)).toEqual([0, 1]);
   });
 
+  test('takes the outcomes from the filter of the service where the events do not tell them', async () => {
+    await using searching = await startSearching({ events: 0 });
+    for (let n = 0; n < 9; n++) {
+      const createdOn = `2026-11-01T0${n}:00:00Z`;
+      const publishStatus = n % 3 === 0 ? 'FAILED' : 'SUCCESS';
+      const event = { createdOn, publishStatus, json: JSON.stringify({ createdOn, n }) } as const;
+      searching.sandbox.control.addEvent(event);
+    }
+    const numbers = ['--where', 'n > 2', ...DAY];
+    expect(await json(searching, ...numbers)).toMatchObject({ total: 6, success: 4, failed: 2 });
+    expect(await json(searching, '--failed', ...numbers)).toMatchObject({
+      total: 2,
+      success: null,
+      failed: 2,
+    });
+  });
+
   test('--failed requests only failures', async () => {
     await using searching = await startWithDay();
     const value = await json(searching, ...DAY, '--failed', '--buckets', '1');
