@@ -285,7 +285,10 @@ export class SecretCopies {
   }
 }
 
-/** Returns the files of one profile or of all, from both folders, each with the name of its sign-in. */
+/**
+ * Returns the files of one profile or of all, from both folders, each with the name of its sign-in. The kind of what an
+ * interrupted write left is `leftover`.
+ */
 export async function listSecretFiles(
   context: Place,
   profile: string | undefined,
@@ -303,11 +306,10 @@ export async function listSecretFiles(
     }
   };
   return (await Promise.all(folders.map(names))).flat().flatMap((file) => {
-    // Temporary files of interrupted writes have another suffix.
-    const [, owner, hash, kind] =
-      /^([^~]+)~([0-9a-f]{16})\.([a-z-]+)(?:\.[0-9a-f]+\.tmp)?$/.exec(path.basename(file)) ?? [];
+    const [, owner, hash, kind, temporary] =
+      /^([^~]+)~([0-9a-f]{16})\.([a-z-]+)(\.[0-9a-f]+\.tmp)?$/.exec(path.basename(file)) ?? [];
     if (!owner || !hash || !kind || (profile !== undefined && owner !== profile)) return [];
-    return [{ file, signIn: `${owner}/${hash}`, kind }];
+    return [{ file, signIn: `${owner}/${hash}`, kind: temporary ? 'leftover' : kind }];
   });
 }
 

@@ -40,16 +40,16 @@ export async function findSignIns(
  */
 export async function forgetSignIns(profile: string | undefined, context: Context): Promise<number> {
   const removed = new Set<string>();
-  for (const { file, signIn } of await listSecretFiles(context, profile)) {
+  for (const { file, signIn, kind } of await listSecretFiles(context, profile)) {
     await deleteSecretFile(file);
-    removed.add(signIn);
+    if (kind !== 'leftover') removed.add(signIn);
   }
   const entries = await keychainEntries(profile, context);
   if (entries.length > 0) {
     const keychain = await openKeychain(context);
-    for (const { account, signIn } of entries) {
+    for (const { account, signIn, kind } of entries) {
       await keychain.delete(account);
-      removed.add(signIn);
+      if (kind !== 'leftover') removed.add(signIn);
     }
   }
   return removed.size;
@@ -58,7 +58,7 @@ export async function forgetSignIns(profile: string | undefined, context: Contex
 async function keychainEntries(
   profile: string | undefined,
   context: Context,
-): Promise<{ account: string; signIn: string; kind: string | undefined }[]> {
+): Promise<{ account: string; signIn: string; kind: 'sign-in' | 'leftover' }[]> {
   let accounts: string[];
   try {
     accounts = await (await openKeychain(context)).accounts();
@@ -67,8 +67,9 @@ async function keychainEntries(
     throw error;
   }
   return accounts.flatMap((account) => {
-    const [owner, hash, kind] = account.split('/');
+    const [owner, hash, name] = account.split('/');
     if (!owner || !hash || (profile !== undefined && owner !== profile)) return [];
-    return [{ account, signIn: `${owner}/${hash}`, kind }];
+    // A probe that was killed left an item of another name.
+    return [{ account, signIn: `${owner}/${hash}`, kind: name === 'sign-in' ? name : 'leftover' }];
   });
 }

@@ -142,7 +142,7 @@ export async function signedInProfiles(
   config: SavedConfig,
   context: Pick<Context, 'environment' | 'machine'>,
 ): Promise<Set<string>> {
-  const stored = await listSecretFiles(context, undefined);
+  const stored = (await listSecretFiles(context, undefined)).filter(({ kind }) => kind !== 'leftover');
   const isSignedIn = (profile: string) => {
     const settings = savedSettings(profile, config);
     const binding = settings && bindingOf(settings);

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -247,4 +247,12 @@ test('all secrets of a profile are deleted, and those of no other', async () => 
   expect(await findSignIns('file', here, context())).toEqual({ own: false, others: false });
   expect(await (await open(KEY, { profile: 'a.b' })).read()).toEqual(secrets);
   expect(await forgetSignIns('a', context())).toBe(0);
+});
+
+test('what an interrupted write left is no sign-in, and is deleted with the others', async () => {
+  const file = await written(KEY);
+  await rename(file, `${file}.0123456789abcdef.tmp`);
+  expect(await findSignIns('file', binding, context(KEY))).toEqual({ own: false, others: false });
+  expect(await forgetSignIns(undefined, context(KEY))).toBe(0);
+  expect(await readdir(path.dirname(file))).toEqual([]);
 });

@@ -222,8 +222,12 @@ test('a probe that fails leaves nothing behind, and what a killed one left is no
   await expect((await open()).probe()).rejects.toMatchObject({ message: 'the OS keychain refused' });
   expect([...keychain.entries]).toEqual([]);
   keychain.get = get;
+  const { delete: remove } = keychain;
   keychain.delete = () => Promise.reject(new Error('killed'));
   await expect((await open()).probe()).rejects.toThrow();
+  keychain.delete = remove;
   expect(keychain.entries.size).toBe(1);
   expect(await findSignIns('keychain', binding, context())).toEqual({ own: false, others: false });
+  expect(await forgetSignIns(undefined, context())).toBe(0);
+  expect([...keychain.entries]).toEqual([]);
 });
