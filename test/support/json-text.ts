@@ -43,32 +43,11 @@ export const jsonText = value;
 /** The names in the objects of `jsonText`. */
 export const jsonNames = names;
 
-/**
- * Indents JSON text over several lines. Its values are not parsed, so numbers, duplicate members and escapes stay as
- * they are.
- */
+/** Puts JSON text on several lines. Its values are not parsed, so numbers, duplicate members and escapes stay as they are. */
 export function indentJson(json: string): string {
-  let depth = 0;
-  const line = () => `\n${'  '.repeat(depth)}`;
-  return json.replace(/"(?:[^"\\]|\\.)*"|\{\s*\}|\[\s*\]|[{}[\],:]|\s+/gs, (token) => {
-    switch (token[0]) {
-      case '{':
-      case '[':
-        if (token.length > 1) return token;
-        depth++;
-        return token + line();
-      case '}':
-      case ']':
-        depth--;
-        return line() + token;
-      case ',':
-        return token + line();
-      case ':':
-        return ': ';
-      case '"':
-        return token;
-      default:
-        return '';
-    }
+  return json.replace(/("(?:[^"\\]|\\.)*")|([{[,])|([}\]])|(:)/gs, (token, text, opens, closes) => {
+    if (text) return token;
+    if (opens) return `${token}\n  `;
+    return closes ? `\n${token}` : ': ';
   });
 }

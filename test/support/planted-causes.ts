@@ -30,29 +30,6 @@ export interface Planted {
   readonly holds: (event: Json) => boolean;
 }
 
-export const KINDS = [
-  'value',
-  'nested value',
-  'boolean',
-  'number',
-  'text of digits',
-  'element',
-  'presence',
-  'absence',
-  'null',
-  'two together',
-  'three together',
-  'span',
-  'recovered',
-  'value in a span',
-  'threshold above',
-  'threshold below',
-  'whole threshold',
-  'two causes',
-  'rare value',
-] as const;
-export type Kind = (typeof KINDS)[number] | 'chance';
-
 export interface Scenario {
   readonly kind: Kind;
   readonly seed: number;
@@ -130,7 +107,7 @@ export function historyOf(scenario: Scenario): History {
       delivery: { endpoint: endpoints[subscription], attempts: 1, lastError: null },
     };
   });
-  const causes = kind === 'chance' ? [] : plantedOf(kind, draw, events);
+  const causes = kind === 'chance' ? [] : plantingOf(draw, events)[kind]();
   for (const event of events) {
     const isCaused = causes.some(({ holds }) => holds(event));
     if (random() >= (isCaused ? rate : background)) continue;
@@ -169,8 +146,13 @@ const both = (...causes: readonly Planted[]): Planted => ({
   holds: (event) => causes.every(({ holds }) => holds(event)),
 });
 
-function plantedOf(kind: Kind, { random, pick, below }: Draw, events: readonly Json[]): Planted[] {
+/** What each kind plants, drawn when it is called. */
+function plantingOf({ random, pick, below }: Draw, events: readonly Json[]) {
   const valueLike = (path: string) => equal(path, at(pick(events), path));
+  const number = (path: string, holds: (value: number) => boolean): Planted => ({
+    fields: [path],
+    holds: (event) => holds(at(event, path) as number),
+  });
   const spanOf = (from: number, to: number): Planted => {
     const [start, end] = [START + from * DAY, START + to * DAY].map((time) => new Date(time).toISOString());
     const time = (event: Json) => event['createdOn'] as string;
@@ -183,58 +165,35 @@ function plantedOf(kind: Kind, { random, pick, below }: Draw, events: readonly J
     const from = 0.1 + 0.5 * random();
     return spanOf(from, from + 0.08 + 0.15 * random());
   };
-  switch (kind) {
-    case 'value':
-      return [valueLike(pick(['eventType', 'subscriptionId', 'actor', 'region']))];
-    case 'nested value':
-      return [valueLike(pick(['amount.currency', 'resource.version', 'delivery.endpoint']))];
-    case 'boolean':
-      return [valueLike(pick(['flags.beta', 'flags.retryable']))];
-    case 'number':
-      return [valueLike('priority')];
-    case 'text of digits':
-      return [valueLike('batch')];
-    case 'element':
-      return [equal('lines.0.sku', `s${below(8)}`)];
-    case 'presence':
-      return [{ fields: ['discount'], holds: (event) => event['discount'] !== undefined }];
-    case 'absence':
-      return [{ fields: ['locale'], holds: (event) => event['locale'] === undefined }];
-    case 'null':
-      return [equal('owner', null)];
-    case 'two together':
-      return [both(valueLike('region'), valueLike(pick(['eventType', 'amount.currency', 'flags.beta'])))];
-    case 'three together':
-      return [
-        both(
-          equal('flags.retryable', true),
-          valueLike('amount.currency'),
-          equal('eventType', TYPES[below(2)]),
-        ),
-      ];
-    case 'span':
-      return [spanOf(0.75 + 0.2 * random(), 1.1)];
-    case 'recovered':
-      return [past()];
-    case 'value in a span':
-      return [both(equal('region', pick(['eu', 'us'])), past())];
-    case 'threshold above': {
-      const limit = 10 ** (3.5 + random());
-      return [{ fields: ['amount.value'], holds: (event) => (at(event, 'amount.value') as number) > limit }];
-    }
-    case 'threshold below': {
-      const limit = 10_000 + below(50_000);
-      return [{ fields: ['bytes'], holds: (event) => (event['bytes'] as number) < limit }];
-    }
-    case 'whole threshold': {
-      const limit = pick([3, 4]);
-      return [{ fields: ['priority'], holds: (event) => (event['priority'] as number) >= limit }];
-    }
-    case 'two causes':
-      return [valueLike('region'), valueLike(pick(['eventType', 'subscriptionId']))];
-    case 'rare value':
-      return [valueLike('resource.name')];
-    case 'chance':
-      return [];
-  }
+  const moreThan = (limit: number) => (value: number) => value > limit;
+  const lessThan = (limit: number) => (value: number) => value < limit;
+  return {
+    value: () => [valueLike(pick(['eventType', 'subscriptionId', 'actor', 'region']))],
+    'nested value': () => [valueLike(pick(['amount.currency', 'resource.version', 'delivery.endpoint']))],
+    boolean: () => [valueLike(pick(['flags.beta', 'flags.retryable']))],
+    number: () => [valueLike('priority')],
+    'text of digits': () => [valueLike('batch')],
+    element: () => [equal('lines.0.sku', `s${below(8)}`)],
+    presence: () => [{ fields: ['discount'], holds: (event: Json) => event['discount'] !== undefined }],
+    absence: () => [{ fields: ['locale'], holds: (event: Json) => event['locale'] === undefined }],
+    null: () => [equal('owner', null)],
+    'two together': () => [
+      both(valueLike('region'), valueLike(pick(['eventType', 'amount.currency', 'flags.beta']))),
+    ],
+    'three together': () => [
+      both(equal('flags.retryable', true), valueLike('amount.currency'), equal('eventType', TYPES[below(2)])),
+    ],
+    span: () => [spanOf(0.75 + 0.2 * random(), 1.1)],
+    recovered: () => [past()],
+    'value in a span': () => [both(equal('region', pick(['eu', 'us'])), past())],
+    'threshold above': () => [number('amount.value', moreThan(10 ** (3.5 + random())))],
+    'threshold below': () => [number('bytes', lessThan(10_000 + below(50_000)))],
+    // Whole numbers: at least 3, or at least 4.
+    'whole threshold': () => [number('priority', moreThan(pick([3, 4]) - 0.5))],
+    'two causes': () => [valueLike('region'), valueLike(pick(['eventType', 'subscriptionId']))],
+    'rare value': () => [valueLike('resource.name')],
+  } satisfies Record<string, () => Planted[]>;
 }
+
+export type Kind = keyof ReturnType<typeof plantingOf> | 'chance';
+export const KINDS = Object.keys(plantingOf(drawOf(Math.random), [])) as Exclude<Kind, 'chance'>[];

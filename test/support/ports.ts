@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 const taken = new Set<number>();
@@ -18,14 +17,10 @@ export async function freePort(): Promise<number> {
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
+function isFree(port: number): Promise<boolean> {
   const server = createServer();
-  const failed = once(server, 'error').then(() => false);
-  const listening = once(server.listen(port, '127.0.0.1'), 'listening').then(() => true);
-  // Of the two events, only the first counts.
-  for (const outcome of [failed, listening]) outcome.catch(() => undefined);
-  if (!(await Promise.race([failed, listening]))) return false;
-  server.close();
-  await once(server, 'close');
-  return true;
+  return new Promise((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
 }

@@ -31,11 +31,6 @@ export async function startTlsServer(
   return await onLoopback(server);
 }
 
-export interface TlsFront extends LoopbackServer {
-  /** Makes the program use the sandbox through the front. */
-  readonly env: Readonly<Record<'HOOKTRAIL_AUTH_URL' | 'HOOKTRAIL_BASE_URL', string>>;
-}
-
 /**
  * Starts a reverse proxy that terminates TLS for the sandbox. From then on the sandbox's answers name the front's
  * origins.
@@ -44,7 +39,7 @@ export async function startTlsFront(
   sandbox: Sandbox,
   certificate: Certificate,
   hosts = { login: 'localhost', events: 'localhost' },
-): Promise<TlsFront> {
+) {
   const { authUrl, baseUrl } = sandbox.settings;
   const server = await startTlsServer(certificate, (incoming, outgoing) => {
     const url = new URL(incoming.url ?? '/', baseUrl);
@@ -57,6 +52,7 @@ export async function startTlsFront(
     forwarded.on('error', () => outgoing.destroy());
     incoming.pipe(forwarded);
   });
+  /** Makes the program use the sandbox through the front. */
   const env = {
     HOOKTRAIL_AUTH_URL: `https://${hosts.login}:${server.port}${new URL(authUrl).pathname}`,
     HOOKTRAIL_BASE_URL: `https://${hosts.events}:${server.port}${new URL(baseUrl).pathname}`,
