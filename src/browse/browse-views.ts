@@ -1,12 +1,12 @@
 import wrapAnsi from 'wrap-ansi';
 import type { Items } from '../json/items.ts';
 import { prettyJson } from '../output/json.ts';
-import { groupValue, toSeconds } from '../output/statistics-text.ts';
+import { groupCells } from '../output/statistics-text.ts';
 import { itemTable, oneLine, rowCells, type TableLook, tableLines, titleCells } from '../output/table.ts';
 import { fitColumns } from '../output/table-layout.ts';
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import type { Palette } from '../terminal/palette.ts';
-import { grouped, percent, terminalSafeLine } from '../terminal/terminal-text.ts';
+import { grouped, terminalSafeLine } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import {
   type Browsing,
@@ -31,8 +31,6 @@ export interface Look extends Pick<TableLook, 'draw' | 'palette'> {
 /** The number of events whose values decide the widths of the columns. */
 const MEASURED = 200;
 const GAP = '  ';
-/** Characters of a group's value that are drawn at most. */
-const LONGEST_VALUE = 1000;
 
 /** Returns exactly as many lines as the screen has rows. */
 export function screenLines(browsing: Browsing, look: Look): string[] {
@@ -89,15 +87,7 @@ const layOut = rememberLatest(
 function groupsLines(browsing: Browsing, level: GroupRows, look: Look): string[] {
   const { zone, screen, listRows } = browsing;
   const { groups, field, total, top } = level;
-  const rows = groups
-    .slice(top, top + listRows)
-    .map(({ values: [value = null], count, first, last }) => [
-      zone.shown(groupValue(value).slice(0, LONGEST_VALUE)),
-      grouped(count),
-      percent(count / total),
-      zone.shown(toSeconds(first)),
-      zone.shown(toSeconds(last)),
-    ]);
+  const rows = groups.slice(top, top + listRows).map((group) => groupCells(group, total, zone));
   const heads = [
     { title: field.text },
     { title: 'events' },

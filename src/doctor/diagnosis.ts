@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
-import { ExitCode, HooktrailError } from '../errors.ts';
+import { ExitCode, HooktrailError, UsageError } from '../errors.ts';
 import { checkWritable, configFolder, nearestExisting } from '../files/folders.ts';
 import { readsSystemTrust } from '../http/certificates.ts';
 import { proxyFor } from '../http/proxy.ts';
@@ -68,17 +68,9 @@ export interface Finding {
   readonly next?: string | undefined;
 }
 
-/** The outcome of a check that is not well. */
-class Complaint extends Error {
-  readonly state: 'doubtful' | 'broken';
-  readonly next: string;
-
-  constructor(state: 'doubtful' | 'broken', message: string, next: string) {
-    super(message);
-    this.state = state;
-    this.next = next;
-  }
-}
+/** The outcomes of a check that is not well. Other errors are `Broken`, too. */
+class Broken extends UsageError {}
+class Doubtful extends UsageError {}
 
 /** Runs a check, which returns its message if all is well. An error is a finding of the given state. */
 async function found(
@@ -90,10 +82,9 @@ async function found(
     return { check, state: 'ok', message: await work() };
   } catch (error) {
     const { message } = error as Error;
-    if (error instanceof Complaint) return { check, state: error.state, message, next: error.next };
     if (!(error instanceof HooktrailError)) return { check, state: failure, message };
     // A lock that is held may be in its right use.
-    const state = error instanceof LockedError ? 'doubtful' : failure;
+    const state = error instanceof Doubtful || error instanceof LockedError ? 'doubtful' : failure;
     return { check, state, message: [message, ...error.details].join('; '), next: error.next };
   }
 }
@@ -124,17 +115,13 @@ async function checkKeychain(store: 'keychain' | 'file', context: Context): Prom
 async function checkBus(context: Context): Promise<string> {
   const bus = await sessionBus(context);
   if (bus === 'absent')
-    throw new Complaint(
-      'broken',
-      'there is no D-Bus session bus, which the keychain needs',
-      'run hooktrail in a desktop session or under `dbus-run-session`, or use `--store file`',
-    );
+    throw new Broken('there is no D-Bus session bus, which the keychain needs', {
+      next: 'run hooktrail in a desktop session or under `dbus-run-session`, or use `--store file`',
+    });
   if (bus === 'other')
-    throw new Complaint(
-      'doubtful',
-      'the session bus is not on a local socket',
-      'if the keychain does not answer, check DBUS_SESSION_BUS_ADDRESS',
-    );
+    throw new Doubtful('the session bus is not on a local socket', {
+      next: 'if the keychain does not answer, check DBUS_SESSION_BUS_ADDRESS',
+    });
   return `the session bus is ${bus.socket.replace(/^\0/, '@')}`;
 }
 
@@ -143,21 +130,19 @@ async function checkFolder(context: Context): Promise<string> {
   const place = configFolder(context);
   const existing = nearestExisting(place);
   await checkWritable(path.join(existing, 'config.json'), context.machine).catch((error) => {
-    throw new Complaint(
-      'broken',
-      `${existing} is not writable (${error.code})`,
-      'make it writable for this user, or choose another folder with HOOKTRAIL_CONFIG_DIR',
-    );
+    throw new Broken(`${existing} is not writable (${error.code})`, {
+      next: 'make it writable for this user, or choose another folder with HOOKTRAIL_CONFIG_DIR',
+    });
   });
   if (existing !== place) return `${place} will be created when something is saved`;
   if (platform === 'win32') return place;
   const { mode, uid } = await stat(place);
   const protect = `\`chmod 700 ${shellWord(place)}\``;
   if (uid !== userId)
-    throw new Complaint('broken', `${place} belongs to another user`, '`chown` it to this user');
-  if ((mode & 0o022) !== 0) throw new Complaint('broken', `others can write to ${place}`, protect);
+    throw new Broken(`${place} belongs to another user`, { next: '`chown` it to this user' });
+  if ((mode & 0o022) !== 0) throw new Broken(`others can write to ${place}`, { next: protect });
   if ((mode & 0o055) !== 0)
-    throw new Complaint('doubtful', `others can look into ${place}; each secret file is private`, protect);
+    throw new Doubtful(`others can look into ${place}; each secret file is private`, { next: protect });
   return place;
 }
 
@@ -173,11 +158,9 @@ async function checkRedirect({ redirectUri }: Settings): Promise<string> {
 
 async function checkCertificates({ environment }: Context): Promise<string> {
   if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
-    throw new Complaint(
-      'broken',
-      'NODE_TLS_REJECT_UNAUTHORIZED=0 turns certificate checks off',
-      "unset it, and name your company's authority with NODE_EXTRA_CA_CERTS",
-    );
+    throw new Broken('NODE_TLS_REJECT_UNAUTHORIZED=0 turns certificate checks off', {
+      next: "unset it, and name your company's authority with NODE_EXTRA_CA_CERTS",
+    });
   const extra = environment['NODE_EXTRA_CA_CERTS'];
   if (!extra) {
     const system = (await readsSystemTrust()) ? ' and those of the operating system' : '';
@@ -185,11 +168,11 @@ async function checkCertificates({ environment }: Context): Promise<string> {
   }
   const next = 'set it to a file with the certificate of the authority (PEM)';
   const text = await readFile(extra, 'utf8').catch((error: Error) => {
-    throw new Complaint('broken', `NODE_EXTRA_CA_CERTS: ${error.message}`, next);
+    throw new Broken(`NODE_EXTRA_CA_CERTS: ${error.message}`, { next });
   });
   const count = text.split('-----BEGIN CERTIFICATE-----').length - 1;
   if (count > 0) return `NODE_EXTRA_CA_CERTS adds ${count} from ${extra}`;
-  throw new Complaint('broken', `NODE_EXTRA_CA_CERTS: ${extra} holds no certificate`, next);
+  throw new Broken(`NODE_EXTRA_CA_CERTS: ${extra} holds no certificate`, { next });
 }
 
 /** Names the sources of the settings: a forgotten variable is a common cause of trouble. */
@@ -250,7 +233,7 @@ async function reach(
   const sent = clock.now();
   let skew: number | undefined;
   const finding = await found(check, async () => {
-    if (!base) throw new Complaint('broken', 'no address is set', `give ${flag}, or run \`hooktrail login\``);
+    if (!base) throw new Broken('no address is set', { next: `give ${flag}, or run \`hooktrail login\`` });
     const transport = createTransport(context, LIMITS);
     const url = new URL(`${urlText(base)}${path}`);
     const { status, headers } = await transport
@@ -258,14 +241,14 @@ async function reach(
       .catch((error: Error) => {
         const next = error instanceof TransportError ? error.next : undefined;
         const message = `${urlText(base)}: ${error.message}`;
-        throw new Complaint('broken', message, next ?? 'check the address and the network');
+        throw new Broken(message, { next: next ?? 'check the address and the network' });
       })
       .finally(() => transport.close());
     const date = Date.parse(headers.date ?? '');
     if (!Number.isNaN(date)) skew = date - (sent + clock.now()) / 2;
     const there = `${urlText(base)} reached in ${clock.now() - sent} ms`;
     if (status >= 500)
-      throw new Complaint('doubtful', `${there}, but it answers with ${status}`, 'try again later');
+      throw new Doubtful(`${there}, but it answers with ${status}`, { next: 'try again later' });
     // The request carries no token, so a service that asks for one is well.
     if (status === 401) return `${there} (asks for a token, as it should)`;
     return `${there} (${status < 300 ? 'answers as it should' : `answers with ${status}`})`;
@@ -279,21 +262,17 @@ function clockMessage(peer: string, skewMs: number): string {
   const size = Math.abs(skewMs);
   if (size <= SMALL_SKEW_MS) return `agrees with that of the ${peer}`;
   const side = skewMs > 0 ? 'behind' : 'ahead of';
-  throw new Complaint(
-    size > LARGE_SKEW_MS ? 'broken' : 'doubtful',
-    `is ${Math.round(size / 1000)} s ${side} that of the ${peer}`,
-    "set this machine's clock, by NTP for instance",
-  );
+  const message = `is ${Math.round(size / 1000)} s ${side} that of the ${peer}`;
+  const next = "set this machine's clock, by NTP for instance";
+  throw size > LARGE_SKEW_MS ? new Broken(message, { next }) : new Doubtful(message, { next });
 }
 
 async function checkSignIn(call: Call<SettingFlags>, settings: Settings): Promise<string> {
   const { signedIn, profile, source } = await readSignInState(settings, call.context);
   if (!signedIn)
-    throw new Complaint(
-      'broken',
-      `nobody is signed in with the profile '${profile}'`,
-      'run `hooktrail login`',
-    );
+    throw new Broken(`nobody is signed in with the profile '${profile}'`, {
+      next: 'run `hooktrail login`',
+    });
   await withService(call, async (service) => {
     const response = await service.send({ url: apiUrl(service.baseUrl, '/event-types') });
     if (response.status !== 200) throw serviceError(response, 'GET event-types');

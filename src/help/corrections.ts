@@ -3,7 +3,7 @@ import type { CommandTree, ParseFault } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { SEVERAL_PLACES } from '../events/event-filters.ts';
 import { isGuid } from '../json/items.ts';
-import { nearest, shellWord } from '../settings/flag-values.ts';
+import { nearest, orList, shellWord } from '../settings/flag-values.ts';
 import { parseTime } from '../time/time-text.ts';
 import { explanationOf, pathOf, wordsOf } from './help-text.ts';
 
@@ -311,8 +311,4 @@ function flagForWord(word: string, words: readonly string[]): string[][] {
   const isList = words.includes('--json') && /^[\w.-]+(,[\w.-]+)*$/.test(word);
   const isType = /^[\w-]+\.[\w.*-]+$/.test(word);
   return [...(isList ? [['--fields', word]] : []), ...(isType ? [['--type', word]] : [])];
-}
-
-function orList(texts: readonly string[]): string {
-  return `${texts.slice(0, -1).join(', ')} or ${texts.at(-1)}`;
 }

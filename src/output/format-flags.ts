@@ -12,7 +12,7 @@ import {
 } from '../events/event-filters.ts';
 import { type FieldPath, parseFieldPaths } from '../json/item-fields.ts';
 import type { Items, ListKind } from '../json/items.ts';
-import { fileName, oneOf, shellWord } from '../settings/flag-values.ts';
+import { fileName, oneOf, orList, shellWord } from '../settings/flag-values.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import { loadSetting, loadTimeZone, type SettingFlags } from '../settings/settings.ts';
 import type { TimeZone } from '../time/time-zone.ts';
@@ -72,8 +72,7 @@ const FORMATS: readonly FormatName[] = ['table', 'json', 'ndjson', 'csv', 'markd
 /** The formats are also what completion and `help --json` offer. */
 function addOutputFlag(command: Command, formats: readonly FormatName[]): Command {
   const [first, ...others] = formats;
-  const list = [`${first} (the default)`, ...others].join(', ').replace(/, (\w+)$/, ' or $1');
-  const option = command.createOption('-o, --output <format>', list);
+  const option = command.createOption('-o, --output <format>', orList([`${first} (the default)`, ...others]));
   option.argChoices = [...formats];
   return command.addOption(option);
 }

@@ -1,5 +1,5 @@
 import { type Bucket, failureRate, type Stats, type Tally } from '../events/statistics.ts';
-import type { EventGroups } from '../events/stats.ts';
+import type { EventGroup, EventGroups } from '../events/stats.ts';
 import { exactValue } from '../json/item-conditions.ts';
 import { scalarsText } from '../json/json-scanner.ts';
 import { durationText } from '../settings/flag-values.ts';
@@ -255,7 +255,6 @@ export async function printGroups(
   const lasts = fields.map(({ steps }) => steps.at(-1) ?? 'value');
   const titleOf = (last: string, index: number) =>
     lasts.indexOf(last) === lasts.lastIndexOf(last) ? last : (names[index] as string);
-  const time = (instant: Instant | undefined) => zone.shown(toSeconds(instant));
   const table: Table = {
     heads: [
       ...lasts.map((last, index) => ({ title: titleOf(last, index) })),
@@ -265,14 +264,7 @@ export async function printGroups(
       { title: 'last', kind: 'time', spare: 2 },
       { title: 'example', isWhole: true },
     ],
-    rows: kept.map(({ values, count, first, last, example }) => [
-      ...values.map((value) => zone.shown(groupValue(value))),
-      grouped(count),
-      percent(count / total),
-      time(first),
-      time(last),
-      example ?? NONE,
-    ]),
+    rows: kept.map((group) => [...groupCells(group, total, zone), group.example ?? NONE]),
   };
   const summary: Summary = {
     json: {
@@ -300,6 +292,22 @@ export async function printGroups(
   };
   await printSummary(summary, options, call);
   if (options.format === 'csv') for (const line of rest) call.reporter.notice(`not shown: ${line}`);
+}
+
+/** A group in a table: its values, its events, their share of the total, the first and the last of them. */
+export function groupCells(
+  { values, count, first, last }: EventGroup,
+  total: number,
+  zone: TimeZone,
+): string[] {
+  const shown = [
+    ...values.map(groupValue),
+    grouped(count),
+    percent(count / total),
+    toSeconds(first),
+    toSeconds(last),
+  ];
+  return shown.map((text) => zone.shown(text));
 }
 
 /** The characters of a value in a table. */

@@ -43,11 +43,15 @@ export function oneOf<Word extends string>(
   return (text) => {
     const found = words.find((word) => word.toLowerCase() === text.toLowerCase());
     if (found) return found;
-    const accepted = `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
     const synonym = words.find((word) => word === synonyms[text.toLowerCase()]);
     const meant = didYouMean(text, words, undefined, synonym);
-    throw new UsageError(`${flag}: invalid value '${text}': must be ${accepted}`, meant);
+    throw new UsageError(`${flag}: invalid value '${text}': must be ${orList(words)}`, meant);
   };
+}
+
+/** `a, b or c`. */
+export function orList(texts: readonly string[]): string {
+  return `${texts.slice(0, -1).join(', ')} or ${texts.at(-1)}`;
 }
 
 /** A parser for a flag that names a file. An empty name, as of an unset variable of a shell, is an error. */
