@@ -8,7 +8,7 @@ import { replaceFile } from '../files/whole-files.ts';
 import type { Service } from '../http/service.ts';
 import { createRowReader, membersOf, tableColumns } from '../json/item-columns.ts';
 import type { Items, ItemWriter } from '../json/items.ts';
-import { valueText } from '../json/json-scanner.ts';
+import { scalarsText, valueText } from '../json/json-scanner.ts';
 import { didYouMean } from '../settings/flag-values.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
@@ -48,15 +48,10 @@ export async function listEventTypes(
 
 /** Returns the items in which a value contains `match`, ignoring case. */
 export function matchingItems(items: Items, match: string): Items {
-  const text = match.toLowerCase();
+  const textOf = (item: number) =>
+    scalarsText(items.bytes, items.start(item), items.end(item), Number.POSITIVE_INFINITY);
   const indexes = [...Array(items.count).keys()];
-  return items.pick(indexes.filter((index) => holds(JSON.parse(items.text(index).toString()), text)));
-}
-
-function holds(value: unknown, text: string): boolean {
-  if (value !== null && typeof value === 'object')
-    return Object.values(value).some((member) => holds(member, text));
-  return String(value).toLowerCase().includes(text);
+  return items.pick(indexes.filter((item) => textOf(item).toLowerCase().includes(match.toLowerCase())));
 }
 
 /**

@@ -92,11 +92,15 @@ function errorIn(value: unknown, steps: readonly string[]): readonly string[] | 
   if (!isObject(value) || steps.length === DEEPEST) return undefined;
   for (const [name, member] of Object.entries(value)) {
     const path = [...steps, name];
-    const isError = ERROR_NAME.test(name) && !/^(null|false|""|\[\]|\{\})$/.test(JSON.stringify(member));
-    const found = isError ? path : errorIn(member, path);
+    const found = ERROR_NAME.test(name) && !isEmpty(member) ? path : errorIn(member, path);
     if (found) return found;
   }
   return undefined;
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
+  return value === null || value === false || value === '';
 }
 
 /** Reads rows of cells from pages; `cellOf` makes them of the JSON value between two offsets, a missing one becomes `missing`. */

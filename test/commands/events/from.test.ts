@@ -3,6 +3,8 @@ import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { matchingItems } from '../../../src/events/event-types.ts';
+import { Items } from '../../../src/json/items.ts';
 import { type Exporting, startExporting } from '../../support/exporting.ts';
 import { createHome } from '../../support/home.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
@@ -147,6 +149,25 @@ describe('--from, without a sign-in', () => {
       total: 2,
       failed: 1,
     });
+  });
+
+  test('an event of any depth is shown, and its type is found', async () => {
+    const [file, deep] = [inHome('deep.ndjson'), `${'['.repeat(100_000)}"x"${']'.repeat(100_000)}`];
+    await writeFile(
+      file,
+      `{"publishStatus":"FAILED","eventType":"a","error":${deep}}\n{"publishStatus":"SUCCESS"}\n`,
+    );
+    const place = ['--from', file];
+    expect((await offline(['search', '--fields', 'eventType', ...place])).stdout).toBe('eventType\na\n-\n');
+    for (const command of [
+      ['search'],
+      ['search', '-o', 'markdown'],
+      ['report', inHome('deep.html')],
+      ['explain'],
+    ])
+      expect(await offline([...command, ...place])).toMatchObject({ code: 0 });
+    const types = Items.of([deep, '{"name":"other"}'].map((text) => Buffer.from(text)));
+    expect(matchingItems(types, 'X').texts().map(String)).toEqual([deep]);
   });
 
   test('a damaged line is an error that names the file and the line', async () => {
