@@ -21,7 +21,7 @@ const LATE_OUTPUT_MS = 500;
 const PIPE_POLL_MS = 20;
 const SOURCE_LIMIT_BYTES = 65_536;
 
-/** Kept by environment, so that a run that needs a secret twice reads its file, or runs its command, once. */
+/** Kept by environment, so that a run that needs a secret twice reads its file, or runs its command, once, unless that fails. */
 const found = new WeakMap<Context['environment'], Map<SecretVariable, Promise<string | undefined>>>();
 
 /** Returns whether the environment names a source of the secret. Reads and runs nothing. */
@@ -39,7 +39,12 @@ export async function givenSecret(name: SecretVariable, context: SecretContext):
   found.set(context.environment, known);
   const secret = known.get(name) ?? readSecret(name, context);
   known.set(name, secret);
-  return await secret;
+  try {
+    return await secret;
+  } catch (error) {
+    known.delete(name);
+    throw error;
+  }
 }
 
 function sourcesOf(name: SecretVariable, environment: Context['environment']): string[] {

@@ -294,3 +294,14 @@ describe('a command', () => {
     expect(await readFile(place, 'utf8')).toBe('run\n');
   });
 });
+
+test('a source that failed is asked again the next time, as a program that runs for days has to', async () => {
+  const flag = path.join(folder, 'flag');
+  const command = `echo asked >> '${flag}'; test "$(wc -l < '${flag}')" -gt 1 && echo the-secret`;
+  const environment = { PATH: process.env['PATH'], HOOKTRAIL_CLIENT_SECRET_COMMAND: command };
+  const context = createContext({ environment, clock });
+  const ask = () => givenSecret('HOOKTRAIL_CLIENT_SECRET', context);
+  await expect(Promise.all([ask(), ask()])).rejects.toThrow('failed with exit code 1');
+  expect([await ask(), await ask()]).toEqual(['the-secret', 'the-secret']);
+  expect(await readFile(flag, 'utf8')).toBe('asked\nasked\n');
+});
