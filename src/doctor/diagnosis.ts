@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
-import { ExitCode, HooktrailError, UsageError } from '../errors.ts';
+import { ExitCode, HooktrailError } from '../errors.ts';
 import { checkWritable, configFolder, nearestExisting } from '../files/folders.ts';
 import { readsSystemTrust } from '../http/certificates.ts';
 import { proxyFor } from '../http/proxy.ts';
@@ -68,9 +68,17 @@ export interface Finding {
   readonly next?: string | undefined;
 }
 
-/** The outcomes of a check that is not well. Other errors are `Broken`, too. */
-class Broken extends UsageError {}
-class Doubtful extends UsageError {}
+/** The outcome of a check that is not well. */
+class Complaint extends Error {
+  readonly next: string;
+
+  constructor(message: string, { next }: { readonly next: string }) {
+    super(message);
+    this.next = next;
+  }
+}
+class Broken extends Complaint {}
+class Doubtful extends Complaint {}
 
 /** Runs a check, which returns its message if all is well. An error is a finding of the given state. */
 async function found(
@@ -82,9 +90,11 @@ async function found(
     return { check, state: 'ok', message: await work() };
   } catch (error) {
     const { message } = error as Error;
+    if (error instanceof Complaint)
+      return { check, state: error instanceof Doubtful ? 'doubtful' : 'broken', message, next: error.next };
     if (!(error instanceof HooktrailError)) return { check, state: failure, message };
     // A lock that is held may be in its right use.
-    const state = error instanceof Doubtful || error instanceof LockedError ? 'doubtful' : failure;
+    const state = error instanceof LockedError ? 'doubtful' : failure;
     return { check, state, message: [message, ...error.details].join('; '), next: error.next };
   }
 }
