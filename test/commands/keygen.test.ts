@@ -1,13 +1,9 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+import { expect, test } from 'vitest';
+import { type SigningIn, useSigningIn } from '../support/signing-in.ts';
 
-let at: SigningIn;
-beforeEach(async () => {
-  at = await startSigningIn();
-});
-afterEach(() => at[Symbol.asyncDispose]());
+const at = useSigningIn();
 
 const secretsFile = async (env: SigningIn['env']) => {
   const { stdout } = await at.run(['status', '--json'], { env });

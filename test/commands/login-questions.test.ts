@@ -1,15 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { redirectOf, visit } from '../support/browser.ts';
 import { type RunningCommand, startHooktrail } from '../support/program.ts';
-import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+import { useSigningIn } from '../support/signing-in.ts';
 
-let at: SigningIn;
-beforeEach(async () => {
-  at = await startSigningIn();
-});
-afterEach(() => at[Symbol.asyncDispose]());
+const at = useSigningIn();
 
 const shownUrl = /^(http\S+\/connect\/authorize\?\S+)$/m;
 const saved = async () =>

@@ -1,17 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { changed, redirectOf, visit } from '../support/browser.ts';
 import { available, chromiumPath } from '../support/machine/requirement.ts';
 import { hasTerminal, startOnTerminal } from '../support/machine/terminal.ts';
 import { spawnHooktrail } from '../support/process.ts';
-import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+import { startSigningIn, useSigningIn } from '../support/signing-in.ts';
 
-let at: SigningIn;
-beforeEach(async () => {
-  at = await startSigningIn();
-});
-afterEach(() => at[Symbol.asyncDispose]());
+const at = useSigningIn();
 
 const enter = '\r';
 const shownUrl = /^(http\S+\/connect\/authorize\?\S+)\r$/m;

@@ -3,18 +3,14 @@ import { existsSync } from 'node:fs';
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { browserCommand, redirectOf, visit } from '../support/browser.ts';
 import { thisMachine } from '../support/context.ts';
 import { spawnHooktrail, startProcess } from '../support/process.ts';
 import { ask } from '../support/server.ts';
-import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+import { useSigningIn } from '../support/signing-in.ts';
 
-let at: SigningIn;
-beforeEach(async () => {
-  at = await startSigningIn();
-});
-afterEach(() => at[Symbol.asyncDispose]());
+const at = useSigningIn();
 
 test('HOOKTRAIL_BROWSER is run with the URL, and --quiet prints only that URL', async () => {
   const env = { ...at.env, HOOKTRAIL_BROWSER: browserCommand };

@@ -1,17 +1,13 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { resolveSettings } from '../../src/settings/settings.ts';
 import { checkResponse, expectedOf } from '../../src/sign-in/authorization.ts';
 import { changed, redirectOf, visit } from '../support/browser.ts';
 import { startHooktrail } from '../support/program.ts';
-import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+import { useSigningIn } from '../support/signing-in.ts';
 
-let at: SigningIn;
-beforeEach(async () => {
-  at = await startSigningIn();
-});
-afterEach(() => at[Symbol.asyncDispose]());
+const at = useSigningIn();
 
 const configOf = async () =>
   JSON.parse(await readFile(path.join(at.home.folder, 'config', 'config.json'), 'utf8'));

@@ -1,18 +1,14 @@
 import { mkdir, readdir, readFile, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { memoryKeychain, thisMachine } from '../support/context.ts';
 import type { Result } from '../support/process.ts';
 import { hooktrail } from '../support/program.ts';
 import type { Behaviour } from '../support/sandbox.ts';
-import { type SigningIn, startRefreshing, startSigningIn } from '../support/signing-in.ts';
+import { startRefreshing, useSigningIn } from '../support/signing-in.ts';
 
-let at: SigningIn;
-beforeEach(async () => {
-  at = await startSigningIn();
-});
-afterEach(() => at[Symbol.asyncDispose]());
+const at = useSigningIn();
 
 async function signInAs(profile: string): Promise<void> {
   expect(await at.run(['login', '--profile', profile])).toMatchObject({ code: 0 });

@@ -1,13 +1,9 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { accessTokenOf } from '../support/sandbox-client.ts';
-import { type SigningIn, startRefreshing, startSigningIn } from '../support/signing-in.ts';
+import { startRefreshing, useSigningIn } from '../support/signing-in.ts';
 
-let at: SigningIn;
-beforeEach(async () => {
-  at = await startSigningIn();
-});
-afterEach(() => at[Symbol.asyncDispose]());
+const at = useSigningIn();
 
 const json = async (...args: string[]) => {
   const { code, stdout, stderr } = await at.run(['status', '--json', ...args]);

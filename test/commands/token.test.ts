@@ -1,11 +1,7 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+import { expect, test } from 'vitest';
+import { useSigningIn } from '../support/signing-in.ts';
 
-let at: SigningIn;
-beforeEach(async () => {
-  at = await startSigningIn();
-});
-afterEach(() => at[Symbol.asyncDispose]());
+const at = useSigningIn();
 
 test('token prints a token that the service accepts, and nothing else', async () => {
   await at.signIn();

@@ -1,16 +1,14 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { visit } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
 import { startHooktrail } from '../support/program.ts';
 import { type Behaviour, editJson } from '../support/sandbox.ts';
-import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+import { useSigningIn } from '../support/signing-in.ts';
 
-let at: SigningIn;
-beforeEach(async () => {
-  at = await startSigningIn({ autoApprove: false });
+const at = useSigningIn({ autoApprove: false });
+beforeEach(() => {
   clock.skips = 0;
 });
-afterEach(() => at[Symbol.asyncDispose]());
 
 async function startDevice() {
   const program = startHooktrail(['login', '--device'], { env: at.env });

@@ -1,12 +1,8 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { changed, redirectOf } from '../support/browser.ts';
-import { type Login, type SigningIn, startSigningIn } from '../support/signing-in.ts';
+import { type Login, startSigningIn, useSigningIn } from '../support/signing-in.ts';
 
-let at: SigningIn;
-beforeEach(async () => {
-  at = await startSigningIn();
-});
-afterEach(() => at[Symbol.asyncDispose]());
+const at = useSigningIn();
 
 async function paste({ program, authorizeUrl }: Login, change: (redirect: URL) => string) {
   program.stdin.write(`${change(await redirectOf(authorizeUrl))}\n`);

@@ -1,19 +1,15 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';
 import os from 'node:os';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { listenForRedirect, receiveRedirect } from '../../src/sign-in/redirect-listener.ts';
 import { changed, redirectOf, visit } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
 import { freePort } from '../support/ports.ts';
 import { ask } from '../support/server.ts';
-import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+import { startSigningIn, useSigningIn } from '../support/signing-in.ts';
 
-let at: SigningIn;
-beforeEach(async () => {
-  at = await startSigningIn();
-});
-afterEach(() => at[Symbol.asyncDispose]());
+const at = useSigningIn();
 
 const turnedAway = 'Only the answer to a sign-in is accepted here.\n';
 

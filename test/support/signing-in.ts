@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { afterEach, beforeEach } from 'vitest';
 import { createHome } from './home.ts';
 import { type CommandOptions, hooktrail, startHooktrail } from './program.ts';
 import { type SandboxOptions, sandboxEnv, startSandbox } from './sandbox.ts';
@@ -60,6 +61,16 @@ export async function startSigningIn(options: SandboxOptions = {}, { host = '127
 
 export type SigningIn = Awaited<ReturnType<typeof startSigningIn>>;
 export type Login = Awaited<ReturnType<SigningIn['login']>>;
+
+/** A new sandbox and home for each test of a file: the members are those of the running test. */
+export function useSigningIn(options: SandboxOptions = {}): SigningIn {
+  let at: SigningIn;
+  beforeEach(async () => {
+    at = await startSigningIn(options);
+  });
+  afterEach(() => at[Symbol.asyncDispose]());
+  return new Proxy({} as SigningIn, { get: (_, name) => Reflect.get(at, name) });
+}
 
 /**
  * A signed-in user whose access token is due: the next command refreshes; tokens granted from then on last for half an
