@@ -144,6 +144,6 @@ export function createForwardRetry({ clock, signal, retryFor, onWait }: ForwardR
 }
 
 /** Returns whether another attempt may succeed. */
-function isPassing({ status }: HandlerAnswer): boolean {
+export function isPassing({ status }: HandlerAnswer): boolean {
   return status === undefined || status >= 500 || RETRIED.has(status);
 }

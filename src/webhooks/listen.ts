@@ -13,7 +13,14 @@ import { terminalSafeLine } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { probeTokenStore, requireApiToken, saveApiToken } from './api-token.ts';
 import { type Delivery, readDelivery, shownId } from './delivery.ts';
-import { answerLine, createHandler, type Handler, type HandlerAnswer, isTaken } from './forward.ts';
+import {
+  answerLine,
+  createHandler,
+  type Handler,
+  type HandlerAnswer,
+  isPassing,
+  isTaken,
+} from './forward.ts';
 import { type FoundEvent, inOrderOfCreation, searchToForward } from './found-events.ts';
 import { defaultJournal, type Journal, type Outcome, openJournal, SharedWrites } from './journal.ts';
 import { type ListenerSocket, openListenerSocket } from './local-socket.ts';
@@ -129,11 +136,11 @@ async function openListenersJournal(
 
 /** The delivery of an event this young may still arrive, so the next search looks for it again. */
 const SETTLED_MS = 10_000;
-/**
- * When the program is stopped, deliveries in progress get this many milliseconds to finish, and then as many to be
- * refused.
- */
+/** Found events that a handler which is down did not take are tried again for so long, if the window is shorter. */
+const TRIED_FOR_MS = 24 * 3_600_000;
+/** When the program is stopped, deliveries in progress have this time to finish. */
 const GRACE_MS = 10_000;
+/** After that they are refused, and their senders have this time to read it. */
 const FAREWELL_MS = 1_000;
 /** If stopping takes longer than this, a message says why. */
 const SILENT_STOP_MS = 1_000;
@@ -303,16 +310,16 @@ class Listener {
     const { recover: window = 0, recoverInterval, keep = Number.POSITIVE_INFINITY } = this.#options;
     const { clock } = this.#context;
     const again = durationText(recoverInterval);
-    let unsearchedSince = clock.now() - window;
+    let unrecoveredSince = clock.now() - window;
     for (let isFirst = true; ; isFirst = false) {
       try {
         const began = clock.now();
         // After hours asleep, or of failed searches, the window alone would leave out a part of them. An event that is
         // older than `keep` may be one that the journal has forgotten.
-        const lookBack = Math.min(Math.max(window, began - unsearchedSince), keep);
+        const lookBack = Math.min(Math.max(window, began - unrecoveredSince), keep);
         const found = find(lookBack, isFirst ? 0 : SETTLED_MS);
-        const { recovered, left } = await this.#recover(found);
-        unsearchedSince = began - SETTLED_MS;
+        const { recovered, left, mayPass } = await this.#recover(found);
+        unrecoveredSince = mayPass ? Math.max(unrecoveredSince, began - TRIED_FOR_MS) : began - SETTLED_MS;
         const events = `${recovered} ${recovered === 1 ? 'event' : 'events'}`;
         if (isFirst) this.#reporter.notice(`recovered ${events} of the last ${durationText(window)}`);
         else if (recovered > 0)
@@ -333,16 +340,19 @@ class Listener {
     }
   }
 
-  async #recover(found: AsyncIterable<FoundEvent>): Promise<{ recovered: number; left: number }> {
+  /** Accepts the events that the journal lacks. `mayPass`: an event was left that may be accepted later. */
+  async #recover(found: AsyncIterable<FoundEvent>) {
     const missing: FoundEvent[] = [];
     for await (const event of found) if (event.key && !this.#journal.has(event.key)) missing.push(event);
-    const result = { recovered: 0, left: 0 };
+    const result = { recovered: 0, left: 0, mayPass: false };
     // One at a time, so that the handler gets them in order of creation.
     for (const { body } of inOrderOfCreation(missing)) {
       this.#ended.signal.throwIfAborted();
-      const { outcome } = await this.#acceptFound(body);
+      const { outcome, answer, error } = await this.#acceptFound(body);
       if (outcome === 'accepted') result.recovered++;
-      else if (outcome === 'refused') result.left++;
+      if (outcome !== 'refused') continue;
+      result.left++;
+      if (error || !answer || isPassing(answer)) result.mayPass = true;
     }
     return result;
   }

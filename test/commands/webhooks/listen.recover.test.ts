@@ -99,6 +99,38 @@ test('after hours asleep, or of failed searches, events are recovered since the 
   expect([...at.handler.taken.keys()]).toEqual(ids);
 });
 
+test('events that a handler which is down refuses are tried again for a day, though the window is an hour', async () => {
+  await using at = await startRecovering({ events: 0, tokenLifetimeSeconds: 86_400 });
+  const { control } = at.searching.sandbox;
+  const { eventId } = control.addEvent({ createdOn: new Date(clock.now() - 50 * MINUTE).toISOString() });
+  at.handler.answer = () => 503;
+  await using listener = await startCatchingUp(at, '--recover-interval', '1h');
+  await listener.program.printed('stderr', /not accepted/);
+  for (let hour = 0; hour < 3; hour++) {
+    await clock.asleep(60 * MINUTE);
+    const tried = at.handler.received.length;
+    if (hour === 2) at.handler.answer = () => 200;
+    clock.advance(60 * MINUTE);
+    await expect.poll(() => at.handler.received.length, { timeout: 5_000 }).toBeGreaterThan(tried);
+  }
+  await listener.program.printed('stderr', /recovered 1 event whose/);
+  expect([...at.handler.taken]).toEqual([[eventId, 1]]);
+  // An event that it refuses for good is not tried for longer than the window.
+  at.handler.answer = () => 422;
+  const refused = control.addEvent({}).eventId;
+  await clock.asleep(60 * MINUTE);
+  clock.advance(59 * MINUTE);
+  clock.advance(MINUTE);
+  await listener.program.printed('stderr', new RegExp(`${refused}: the handler answered 422`));
+  await clock.asleep(60 * MINUTE);
+  const tried = at.handler.received.length;
+  const searches = at.searching.queries().length;
+  clock.advance(61 * MINUTE);
+  await expect.poll(() => at.searching.queries().length).toBeGreaterThan(searches);
+  await clock.asleep(60 * MINUTE);
+  expect(at.handler.received.length).toBe(tried);
+});
+
 describe('with --keep', () => {
   test('a shorter time than the window is refused: forgotten events would be forwarded again', async () => {
     await using at = await startRecovering({ events: 0 });
