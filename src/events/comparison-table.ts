@@ -40,8 +40,8 @@ export class Field {
   readonly texts: string[] = ['null', 'null'];
   /** The numbers by row, `NaN` where there is none, once the field has too many for codes. */
   numbers: Float64Array | undefined;
-  /** Why values are not compared: nearly every event has another one, or there are too many. */
-  uncompared: 'unique' | 'many' | undefined;
+  /** True if values are not compared: nearly every event has another one, or there are too many, or they are too long. */
+  isUncompared = false;
   /** True if members or elements after the first ones are not compared. */
   isOverfull = false;
   /** Rows in which the field is there, null included. */
@@ -90,7 +90,7 @@ export class Field {
   /** Decides at the end which fields hardly repeat a value, and which values are one. */
   finish(): void {
     const values = this.texts.length - FIRST_CODE;
-    if (this.#codes && values >= 20 && values > NEARLY_ALL * this.present) this.#giveUp('unique');
+    if (this.#codes && values >= 20 && values > NEARLY_ALL * this.present) this.#giveUp();
     this.#joinAlike(/^(eventType|subscriptionId)$/.test(this.steps.join('.')));
   }
 
@@ -117,7 +117,7 @@ export class Field {
   #codeOf(row: number, bytes: Buffer, start: number, end: number): number {
     const length = end - start;
     if (length > LONGEST_VALUE) {
-      this.uncompared ??= 'many';
+      this.isUncompared = true;
       return UNCODED;
     }
     const slot = slotOf(bytes, start, length);
@@ -134,14 +134,14 @@ export class Field {
       if (EXACT_NUMBER.test(text)) this.numbers[row] = Number(text);
       else {
         this.numbers = undefined;
-        this.uncompared = 'many';
+        this.isUncompared = true;
       }
     }
     if (!this.#codes) return UNCODED;
     const values = this.texts.length - FIRST_CODE;
     const isUnique = values > NEARLY_ALL * this.present;
     if (values === MOST_VALUES || (values >= EARLY && values % 1024 === 0 && isUnique)) {
-      this.#giveUp(isUnique ? 'unique' : 'many');
+      this.#giveUp();
       return this.#newCode(row, text);
     }
     const value = canonicalText(Buffer.from(text, 'latin1').toString());
@@ -153,14 +153,14 @@ export class Field {
   }
 
   /** Keeps numbers as they are, and of other values only in which rows they are. */
-  #giveUp(why: 'unique' | 'many'): void {
+  #giveUp(): void {
     const texts = this.texts.splice(FIRST_CODE);
     this.#codes = undefined;
     this.#known.length = 0;
     if (texts.every((text) => EXACT_NUMBER.test(text))) {
       const numbers = Float64Array.from(texts, Number);
       this.numbers = Float64Array.from(this.codes, (code) => numbers[code - FIRST_CODE] ?? Number.NaN);
-    } else this.uncompared = why;
+    } else this.isUncompared = true;
     this.codes = this.codes.map((code) => Math.min(code, UNCODED));
   }
 }

@@ -11,13 +11,7 @@ import { instantAt, milliseconds } from '../time/instant.ts';
 import type { TimeColumn } from './comparison-table.ts';
 import type { EventFilters } from './event-filters.ts';
 import { type Query, queryString } from './event-query.ts';
-import {
-  askEventTypes,
-  eventTypeNames,
-  keepEventTypes,
-  resolveTypes,
-  warnOfUnlisted,
-} from './event-types.ts';
+import { askEventTypes, eventTypeNames, keepEventTypes, spelledAs, warnOfUnlisted } from './event-types.ts';
 import { readWithProgress, showProgress } from './find-events.ts';
 import type { FoundPage } from './page.ts';
 import { askCount, pageClient } from './page.ts';
@@ -97,7 +91,8 @@ export async function withEventSource<Result>(
   return await withService(call, async (service, settings) => {
     const { page, serviceTime } = await askEventTypes(service, clock);
     await keepEventTypes(page.items, settings, context);
-    const resolved = await resolveTypes(filters, service, settings, context);
+    const typesOnOffer = eventTypeNames(page.items);
+    const resolved = spelledAs(filters, typesOnOffer);
     const read: EventSource['read'] = (chosen, within) =>
       readWithProgress(service, chosen, { concurrency, within }, context, reporter);
     return await work({
@@ -107,7 +102,7 @@ export async function withEventSource<Result>(
       read,
       readOutcomes: (chosen, within) => readByOutcome(read, chosen, within),
       count: countQueries(service, concurrency, context, reporter),
-      typesOnOffer: eventTypeNames(page.items),
+      typesOnOffer,
       isReadOnce: false,
       doubt: () => warnOfUnlisted(resolved, page.items, reporter),
     });

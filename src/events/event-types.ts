@@ -140,7 +140,8 @@ export async function resolveKeptTypes(
   });
 }
 
-function spelledAs(filters: EventFilters, listed: readonly string[]): EventFilters {
+/** The filters with each `--type` as it is listed, and each pattern as the types that it stands for. */
+export function spelledAs(filters: EventFilters, listed: readonly string[]): EventFilters {
   const patterns: string[] = [];
   const types = filters.eventTypes.flatMap((type) => {
     if (listed.includes(type)) {

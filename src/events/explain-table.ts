@@ -93,7 +93,7 @@ export function explainTable(table: ComparisonTable): Explanation {
   table.finish();
   const { failed, rows: events } = table;
   const notCompared = table.fields
-    .filter(({ uncompared, isOverfull }) => uncompared || isOverfull)
+    .filter(({ isUncompared, isOverfull }) => isUncompared || isOverfull)
     .map(({ steps }) => fieldPath(steps).text)
     .sort();
   const none = { events, failed, causes: [], unexplained: failed, onlyInFailures: [], notCompared };

@@ -294,10 +294,10 @@ test('every event of a field with more values than one or two bytes can number i
     expect(codes?.every((code, row) => code === 2 + (row >> 1))).toBe(true);
   }
   const texts = fieldOf(65_534, (value) => `"v${value}"`);
-  expect(texts.field?.uncompared).toBe('many');
+  expect(texts.field?.isUncompared).toBe(true);
   expect(texts.codes?.every((code) => code === 1)).toBe(true);
   const { field, codes } = fieldOf(65_534, (value) => `${value}.5`);
-  expect(field?.uncompared).toBeUndefined();
+  expect(field?.isUncompared).toBe(false);
   expect(codes?.every((code, row) => code === 1 && field?.numbers?.[row] === (row >> 1) + 0.5)).toBe(true);
 });
 
