@@ -199,13 +199,13 @@ describe('the keys of items', () => {
     expect(keysOf().byEventId).toBe(true);
   });
 
-  test('differ for a hundred thousand ids, and keep what is new apart', () => {
-    const ids = Array.from({ length: 100_000 }, (_, index) => event(`0f8fad5b-d9cb-469f-a165-${index}`));
+  test('differ for thousands of ids, and keep what is new apart', () => {
+    const ids = Array.from({ length: 4000 }, (_, index) => event(`0f8fad5b-d9cb-469f-a165-${index}`));
     const { items } = readPage(Buffer.from(`{"items":[${ids.join(',')}]}`));
-    expect(new Set(items.keys).size).toBe(100_000);
+    expect(new Set(items.keys).size).toBe(4000);
     expect(items.keys.every((key) => Number.isSafeInteger(key) && key >= 0)).toBe(true);
-    expect(new Set(items.keys.map((key) => Math.floor(key / 2 ** 32))).size).toBeGreaterThan(90_000);
-    expect(new Set(items.keys.map((key) => key % 2 ** 32)).size).toBeGreaterThan(99_000);
+    expect(new Set(items.keys.map((key) => Math.floor(key / 2 ** 32))).size).toBeGreaterThan(3900);
+    expect(new Set(items.keys.map((key) => key % 2 ** 32)).size).toBe(4000);
     const few = items.first(3);
     const rest = few.without(new Set([few.keys[1] as number]));
     expect(rest.texts().map(String)).toEqual([ids[0], ids[2]]);
