@@ -253,8 +253,8 @@ export function scalarsText(bytes: Buffer, start: number, end: number, longest: 
       continue;
     }
     const to = byte === QUOTE ? stringEnd(bytes, at) : scalarEnd(bytes, at);
-    // A string before a colon is a member's name.
-    const isName = byte === QUOTE && bytes[to] === 0x3a;
+    // Before a colon stands a member's name.
+    const isName = bytes[to] === 0x3a;
     if (!isName && byte !== 0x6e) {
       const text = valueText(bytes, at, to);
       texts.push(text);

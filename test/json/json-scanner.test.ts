@@ -172,6 +172,7 @@ test.each([
   ['{"eventId":1}', '1'],
   ['{"a":2,"eventId":1}', '1'],
   ['{"a":{"eventId":2},"b":3}', undefined],
+  ['{"a":{"b":3,"eventId":2}}', undefined],
   ['{"a":[{"eventId":2}],"b":[0]}', undefined],
   ['[{"eventId":2}]', undefined],
   ['{"event":2,"eventIds":3,"eventIx":4,"e":5}', undefined],
@@ -249,7 +250,11 @@ describe('in a valid item', () => {
     ['"a\\"b"', 'a"b'],
     ['12', '12'],
     ['false', 'false'],
-  ])('%s is %s for people', (text, shown) => expect(scalarsText(...all(text), 1000)).toBe(shown));
+  ])('%s is %s for people', (text, shown) => {
+    expect(scalarsText(...all(text), 1000)).toBe(shown);
+    const inside = Buffer.from(`[1,${text},2]`);
+    expect(scalarsText(inside, 3, inside.length - 3, 1000)).toBe(shown);
+  });
 
   test('what people see of a list ends soon after so many characters', () => {
     expect(scalarsText(...all('["abc","def","ghi","jkl"]'), 7)).toBe('abc def');
