@@ -59,7 +59,7 @@ export function parseCondition(text: string, flag: string, now: number, zone: Ti
     const parts = pieces.filter((piece, index) => index % 2 === 0 && piece !== '');
     throw wrong(
       `${word} cannot join conditions in one ${flag}`,
-      /^(or|\|\|)$/i.test(word)
+      /or|\|/i.test(word)
         ? `several ${flag} must all hold; for either of them run the command once for each`
         : `give each a flag of its own: ${parts.map((part) => `${flag} ${quotedWord(part)}`).join(' ')}`,
     );
@@ -80,7 +80,7 @@ export function parseCondition(text: string, flag: string, now: number, zone: Ti
   const value = quotation ?? rest;
   const time = quoted ? undefined : parseTime(value, zone);
   const instant = time && resolveTime(time, now);
-  const isOrder = /^[<>]/.test(operator);
+  const isOrder = /[<>]/.test(operator);
   if (isOrder && !quoted && !instant && !isNumber(value))
     throw wrong(
       `${value === '' ? 'nothing' : `'${value}'`} is neither a number nor a time, so that nothing is ${operator.startsWith('<') ? 'less' : 'greater'}`,
@@ -112,7 +112,6 @@ function quotedText(value: string): string | null | undefined {
 
 /** True if a value is a whole list or object of JSON, whose texts may read like conditions. */
 function isListOrObject(value: string): boolean {
-  if (!/^[[{]/.test(value)) return false;
   try {
     return typeof JSON.parse(value) === 'object';
   } catch {
@@ -122,8 +121,7 @@ function isListOrObject(value: string): boolean {
 
 /** True if a value goes on with another condition. Text such as `Smith and Sons` does not. */
 function joinsConditions(value: string): boolean {
-  const [joint] = JOINT.exec(value) ?? [];
-  if (joint === undefined) return false;
+  const [joint = ''] = JOINT.exec(value) ?? [];
   return /[&|]/.test(joint) || /[=<>~]|^!/.test(value.split(JOINT).slice(2).join('').trim());
 }
 

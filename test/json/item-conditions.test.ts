@@ -33,6 +33,8 @@ describe('--where', () => {
     'attempts >= 3',
     'attempts = 3.0',
     'attempts < 10',
+    'attempts <= 3',
+    'attempts <= 3.5',
     'big = 9007199254740993',
     'big > 9007199254740992',
     'big != 9007199254740992',
@@ -70,7 +72,12 @@ describe('--where', () => {
     'publishStatus = failed',
     'publishStatus = SUCCESS',
     'attempts > 3',
+    'attempts != 3',
+    'publishStatus != FAILED',
+    'attempts <= 2',
     'attempts = "3"',
+    'note > 2026-11-20',
+    'publishStatus > 2026-11-20',
     '!attempts',
     'missing',
     'error',
@@ -90,6 +97,20 @@ describe('--where', () => {
     'tags.7 = x',
   ])('%s does not hold', (condition) => expect(keeps(EVENT, [condition])).toBe(false));
 
+  test('each event is held against each condition', () => {
+    const items = Items.of(['{"a":3}', '{"a":4}', '{"a":3}', '{"b":3}'].map((text) => Buffer.from(text)));
+    for (const [condition, kept] of [
+      ['a = 3', '{"a":3} {"a":3}'],
+      ['a != 3', '{"a":4} {"b":3}'],
+      ['a', '{"a":3} {"a":4} {"a":3}'],
+      ['!a', '{"b":3}'],
+      ['a > 3', '{"a":4}'],
+    ] as const) {
+      const keep = itemFilter([parseCondition(condition, '--where', 0)], []);
+      expect([condition, keep(items).texts().join(' ')]).toEqual([condition, kept]);
+    }
+  });
+
   test('all have to hold', () => {
     expect(keeps(EVENT, ['attempts = 3', 'note = 5'])).toBe(true);
     expect(keeps(EVENT, ['attempts = 3', 'note = 6'])).toBe(false);
@@ -97,7 +118,11 @@ describe('--where', () => {
 
   test.each([
     ['', 'it is empty'],
+    ['  ', 'it is empty'],
     ['= 3', 'it names no field'],
+    ['! ', 'it names no field'],
+    ['a = {x && b', '&& cannot join conditions in one --where'],
+    ['a = [1 and b = c', 'and cannot join conditions in one --where'],
     ['!', 'it names no field'],
     ['!a = 3', "'!' stands before a field alone, or before '=' in a comparison"],
     ['a > 3 && b = c', '&& cannot join conditions in one --where'],
@@ -162,6 +187,10 @@ describe('--where', () => {
     ['and = 3', 'and', '=', '3', false],
     ['a\\ and\\ b = 3', 'a and b', '=', '3', false],
     ['a = 5 > 3', 'a', '=', '5 > 3', false],
+    ['a = x and wow!', 'a', '=', 'x and wow!', false],
+    ['a = {"b":"x && y"}', 'a', '=', '{"b":"x && y"}', false],
+    ['a = ["x and y = z"]', 'a', '=', '["x and y = z"]', false],
+    ['createdOn.x = b', 'createdOn/x', '=', 'b', false],
     ['a = "x && y = 3"', 'a', '=', 'x && y = 3', true],
   ] as const)('%s is read as it is meant', (text, field, ...rest) => {
     const read = () => {
@@ -337,6 +366,24 @@ describe('a condition that may be wrong', () => {
     ],
     ['xyz', ['{"status":"FAILED"}'], "--where: no event has the field 'xyz'"],
     ['!xyz', ['{"status":"FAILED"}'], "--where: no event has the field 'xyz'"],
+    ['status > 3', ['{"status":"abc"}'], '--where: no event has a value in status that compares with 3'],
+    ['status <= 3', ['{"status":"abc"}'], '--where: no event has a value in status that compares with 3'],
+    [
+      'status = truex',
+      ['{"status":true}'],
+      '--where: no event has a value in status that compares with truex',
+    ],
+    [
+      'status = xtrue',
+      ['{"status":true}'],
+      '--where: no event has a value in status that compares with xtrue',
+    ],
+    ['status = true', ['{"status":1}'], '--where: no event has a value in status that compares with true'],
+    [
+      'status = "true"',
+      ['{"status":true}'],
+      '--where: no event has a value in status that compares with the text "true"',
+    ],
     ['status = null', ['{"a":null}'], "--where: no event has the field 'status'"],
     [
       'status = failed',
@@ -362,6 +409,13 @@ describe('a condition that may be wrong', () => {
     expect(doubtsOf(condition, ...items)).toEqual([doubt]),
   );
 
+  test('is doubted by the first events that there are', () => {
+    const keep = itemFilter([parseCondition('statis = FAILED', '--where', 0)], []);
+    keep(Items.of([]));
+    keep(Items.of([Buffer.from('{"status":"x"}')]));
+    expect(keep.doubts()).toEqual(["--where: no event has the field 'statis'; did you mean status?"]);
+  });
+
   test.each([
     ['status = FAILED', ['{"status":"x"}', '{"status":"FAILED"}', '{"status":"failed"}']],
     ['status = FAILED', ['{"status":"SUCCESS"}']],
@@ -372,6 +426,8 @@ describe('a condition that may be wrong', () => {
     ['!status', ['{"status":1}']],
     ['status ~ ail', ['{"status":"x"}']],
     ['status = true', ['{"status":false}']],
+    ['status = x', ['{"status":null}']],
+    ['status = 2', ['{"status":123}']],
     ['status = x', []],
   ] as const)('%s is not', (condition, items) => expect(doubtsOf(condition, ...items)).toEqual([]));
 });
