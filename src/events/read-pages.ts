@@ -136,7 +136,7 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage, En
   const { reading, size } = plan;
   let start = from;
   let stepsBack = 0;
-  read: for (;;) {
+  for (;;) {
     const origin = start - reading.emitted;
     const end = () =>
       Math.min(reading.lastTotal ?? 0, reading.moved ? Number.MAX_SAFE_INTEGER : origin + reading.limit - 1);
@@ -156,7 +156,7 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage, En
         // be known one answer late, so that they may have moved past the page before, too.
         reading.stepBack(page);
         start = Math.max(1, job.start - size - shrunk);
-        continue read;
+        break;
       }
       yield handOn(reading, page);
       start = job.start + size;
