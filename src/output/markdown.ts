@@ -2,30 +2,25 @@ import type { Output } from '../context.ts';
 import type { ItemWriter } from '../json/items.ts';
 import type { FormatOptions, TableNote } from './format-flags.ts';
 import { itemTable, oneLine, type Table } from './table.ts';
-import { type Column, type ColumnHead, wholeColumns } from './table-layout.ts';
+import { type Column, type ColumnHead, type TableCell, wholeColumns } from './table-layout.ts';
 
 /** A table for tickets and chats (GitHub Flavored Markdown, section 4.10), each line ended. Bars are left out. */
 export function markdownTable({ heads, rows }: Table): string {
-  const texts = rows.map((row) => row.map((cell) => (typeof cell === 'object' ? cell.text : cell)));
-  const columns = columnsOf(heads, texts);
-  return markdownHead(columns) + markdownRows(columns, texts);
+  const columns = columnsOf(heads, rows);
+  return markdownHead(columns) + markdownRows(columns, rows);
 }
 
-type Texts = Parameters<typeof wholeColumns>[1];
-
-const columnsOf = (heads: readonly ColumnHead[], texts: Texts) =>
-  wholeColumns(heads, texts).filter(({ kind }) => kind !== 'bar');
+const columnsOf = (heads: readonly ColumnHead[], rows: Table['rows']) =>
+  wholeColumns(heads, rows).filter(({ kind }) => kind !== 'bar');
 
 function markdownHead(columns: readonly Column[]): string {
   const rules = columns.map(({ kind }) => (kind === 'number' ? '---:' : '---'));
   return markdownLine(columns.map(({ title }) => inMarkdown(title))) + markdownLine(rules);
 }
 
-function markdownRows(columns: readonly Column[], texts: Texts): string {
-  const textOf = (cell: Texts[number][number] | undefined) => (typeof cell === 'string' ? cell : '');
-  return texts
-    .map((row) => markdownLine(columns.map(({ index }) => inMarkdown(textOf(row[index])))))
-    .join('');
+function markdownRows(columns: readonly Column[], rows: Table['rows']): string {
+  const textOf = (cell: TableCell = '') => (typeof cell === 'string' ? inMarkdown(cell) : '');
+  return rows.map((row) => markdownLine(columns.map(({ index }) => textOf(row[index])))).join('');
 }
 
 function markdownLine(cells: readonly string[]): string {

@@ -147,7 +147,7 @@ function barTable(
     rows: rows.map(([text, tally, value]) => [
       text,
       ...figuresOf(tally),
-      { text: (width: number) => bar(value, full, width, unicode), paint },
+      { draw: (width: number) => bar(value, full, width, unicode), paint },
     ]),
   };
 }

@@ -5,8 +5,12 @@ export const NONE = '-';
 /** Columns of the terminal between two columns of a table. */
 export const GAP = 2;
 
-/** A text, or one that depends on the width of its column, as a bar does. */
-export type CellText = string | ((width: number) => string);
+/** A text, or a bar, which is drawn for the width of its column. */
+export type TableCell = string | BarCell;
+interface BarCell {
+  readonly draw: (width: number) => string;
+  readonly paint?: (text: string) => string;
+}
 
 /** A column of a table before its width is known. Of the optional members, those that are absent are told from the texts. */
 export interface ColumnHead {
@@ -38,7 +42,7 @@ export interface Column {
 /** The kinds of cells that are cut, aligned or coloured in different ways. A `bar` takes what the others leave. */
 export type ColumnKind = 'time' | 'id' | 'status' | 'number' | 'text' | 'bar';
 
-type Rows = readonly (readonly CellText[])[];
+type Rows = readonly (readonly TableCell[])[];
 
 const TIME = /^(\d{4})-(\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)?$/;
 const ID = /^\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?$/i;

@@ -10,23 +10,15 @@ import { terminalSafeLine, unicodeEscape } from '../terminal/terminal-text.ts';
 import { UTC } from '../time/time-zone.ts';
 import type { FormatOptions } from './format-flags.ts';
 import {
-  type CellText,
   type Column,
   type ColumnHead,
   fitColumns,
   GAP,
   NONE,
+  type TableCell,
   timeWithin,
   wholeColumns,
 } from './table-layout.ts';
-
-/** A cell with a colour of its own. Without one, statuses have theirs. */
-export interface PaintedCell {
-  readonly text: CellText;
-  readonly paint: (text: string) => string;
-}
-
-type TableCell = CellText | PaintedCell;
 
 /** A table as data: text, or on a terminal fitted to its width by the rules of `fitColumns`. Texts are made inert here. */
 export interface Table {
@@ -69,11 +61,10 @@ export function tableLines(
   { heads, rows }: Table,
   { room, palette, draw, hasHeader = true }: TableLook,
 ): string[] {
-  const cells = rows.map((row) => row.map(inertCell));
+  const cells = rows.map((row) => row.map((cell) => (typeof cell === 'string' ? oneLine(cell) : cell)));
   const titled = heads.map((head) => ({ ...head, title: oneLine(head.title) }));
   const shown = hasHeader ? titled : titled.map(untitled);
-  const texts = cells.map((row) => row.map(({ text }) => text));
-  const columns = room === undefined ? wholeColumns(shown, texts) : fitColumns(shown, texts, room, true);
+  const columns = room === undefined ? wholeColumns(shown, cells) : fitColumns(shown, cells, room, true);
   return draw(columns, [
     ...(hasHeader ? [titleCells(columns, palette)] : []),
     ...cells.map((row) => rowCells(row, columns, palette)),
@@ -83,11 +74,6 @@ export function tableLines(
 /** A column without its title, which takes no room then. */
 function untitled(head: ColumnHead): ColumnHead {
   return { ...head, title: '', ...(isStatusTitle(head.title) ? { kind: 'status' } : {}) };
-}
-
-function inertCell(cell: TableCell): Omit<PaintedCell, 'paint'> & Partial<PaintedCell> {
-  const { text, ...paint } = typeof cell === 'object' ? cell : { text: cell };
-  return { text: typeof text === 'string' ? oneLine(text) : text, ...paint };
 }
 
 /** Other characters that end a line: a row of a table has to stay on one line. */
@@ -107,17 +93,16 @@ export interface Cell {
 
 /** The cells of a row that are shown: statuses in their colour, and with `isFitted` times in the form that fits. */
 export function rowCells(
-  row: readonly (string | ReturnType<typeof inertCell>)[],
+  row: readonly TableCell[],
   columns: readonly Column[],
   palette: Palette,
   isFitted = true,
 ): Cell[] {
   return columns.map(({ index, kind, width }) => {
     const cell = row[index] ?? '';
-    const { text: given, paint = undefined } = typeof cell === 'string' ? { text: cell } : cell;
-    const text = typeof given === 'function' ? given(width) : given;
-    if (kind === 'time' && isFitted) return { text: timeWithin(text, width), paint };
-    return { text, paint: paint ?? (kind === 'status' ? statusPaint(text, palette) : undefined) };
+    if (typeof cell !== 'string') return { text: cell.draw(width), paint: cell.paint };
+    if (kind === 'time' && isFitted) return { text: timeWithin(cell, width) };
+    return { text: cell, paint: kind === 'status' ? statusPaint(cell, palette) : undefined };
   });
 }
 

@@ -51,7 +51,7 @@ describe('a table in Markdown', () => {
 
   test('aligns numbers to the right and leaves bars out', () => {
     const heads = [{ title: 'type' }, { title: 'failed' }, { title: '0 to 5 %', kind: 'bar' as const }];
-    expect(markdownTable({ heads, rows: [['order.created', '1,200', () => '███']] })).toBe(
+    expect(markdownTable({ heads, rows: [['order.created', '1,200', { draw: () => '███' }]] })).toBe(
       '| type | failed |\n| --- | ---: |\n| order.created | 1,200 |\n',
     );
   });
