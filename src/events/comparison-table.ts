@@ -400,7 +400,8 @@ export class TimeColumn {
     if (!instant) return row;
     const point = instant.text.indexOf('.');
     const digits = point === -1 ? 0 : Math.min(9, instant.text.length - point - 2);
-    this.#fractions[row] = digits / 16 + Number(instant.fraction.slice(0, 9).padEnd(9, '0'));
+    const fraction = instant.fraction.slice(0, 9);
+    this.#fractions[row] = digits / 16 + Number(fraction) * 10 ** (9 - fraction.length);
     if (this.#first === undefined || this.compare(row, this.#first) < 0) this.#first = row;
     if (this.#last === undefined || this.compare(row, this.#last) > 0) this.#last = row;
     return row;

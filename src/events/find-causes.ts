@@ -341,10 +341,9 @@ export class CauseSearch {
 
   #timed(rows: Int32Array): Int32Array {
     const { times } = this.#table;
-    return rows.subarray(
-      0,
-      countIf(rows, (row) => times.isKnown(row)),
-    );
+    // Rows without a time come last, and mostly there are none.
+    if (times.isKnown(rows.at(-1) ?? 0)) return rows;
+    return rows.filter((row) => times.isKnown(row));
   }
 
   #isSameTime(rows: Int32Array, one: number, other: number): boolean {
@@ -386,7 +385,7 @@ export class CauseSearch {
     const consider: typeof see = (op, code, count, failures, cost) => {
       if (count >= LEAST_EVENTS && count < all.events && failures >= 2) see(op, code, count, failures, cost);
     };
-    const states = countIf(events, (count) => count > 0);
+    const states = field.numbers ? 0 : countIf(events, (count) => count > 0);
     for (let code = NO_VALUE; code < (field.numbers ? FIRST_CODE : events.length); code++) {
       const [count, failures] = [events[code] as number, failed[code] as number];
       if (count === 0 || code === UNCODED) continue;
