@@ -17,7 +17,7 @@ const [MOST_ELEMENTS, MOST_MEMBERS, MOST_FIELDS] = [16, 100, 400];
 /** More events than this would take about half a gigabyte. */
 const MOST_ROWS = 6_000_000;
 /** At most 15 digits, which a double holds exactly (IEEE 754): other numbers are compared only as texts. */
-const EXACT_NUMBER = /^-?(?:\d{1,15}|(?=[\d.]{1,16}$)\d+\.\d+)$/;
+const EXACT_NUMBER = /^"?-?(?!0\d)(?:\d{1,15}|(?=[\d.]{1,16}"?$)\d+\.\d+)"?$/;
 
 const [QUOTE, COMMA, OBJECT, ARRAY, NULL] = [0x22, 0x2c, 0x7b, 0x5b, 0x6e];
 const [END_OF_OBJECT, END_OF_ARRAY] = [0x7d, 0x5d];
@@ -131,7 +131,7 @@ export class Field {
 
   #newCode(row: number, text: string): number {
     if (this.numbers) {
-      if (EXACT_NUMBER.test(text)) this.numbers[row] = Number(text);
+      if (EXACT_NUMBER.test(text)) this.numbers[row] = Number(bareText(text));
       else {
         this.numbers = undefined;
         this.isUncompared = true;
@@ -158,7 +158,7 @@ export class Field {
     this.#codes = undefined;
     this.#known.length = 0;
     if (texts.every((text) => EXACT_NUMBER.test(text))) {
-      const numbers = Float64Array.from(texts, Number);
+      const numbers = Float64Array.from(texts, (text) => Number(bareText(text)));
       this.numbers = Float64Array.from(this.codes, (code) => numbers[code - FIRST_CODE] ?? Number.NaN);
     } else this.isUncompared = true;
     this.codes = this.codes.map((code) => Math.min(code, UNCODED));

@@ -11,6 +11,7 @@ import {
   NO_VALUE,
   rowsWithout,
   selectRows,
+  UNCODED,
 } from './comparison-table.ts';
 import {
   CauseSearch,
@@ -105,14 +106,7 @@ export function explainTable(table: ComparisonTable): Explanation {
   // If nothing else explains the failures, a value that only they have may be the cause after all.
   if (causes.length === 0) causes = findCauses(table, search, (field) => !effects.certain.has(field));
   const explained = causes.reduce((sum, cause) => sum + cause.failed, 0);
-  return {
-    events,
-    failed,
-    causes,
-    unexplained: failed - explained,
-    onlyInFailures: effects.list,
-    notCompared,
-  };
+  return { ...none, causes, unexplained: failed - explained, onlyInFailures: effects.list };
 }
 
 function findCauses(
@@ -289,7 +283,7 @@ function boundsAround(table: ComparisonTable, tests: readonly Test[]) {
 
 /** Names of fields that tell how a delivery went, rather than what was delivered. */
 const OF_OUTCOMES =
-  /attempt|retr(y|ies)|error|fail|exception|fault|reason|response|http_?status|status_?code|outcome/i;
+  /attempt|retr(y|ies)|error|fail|exception|fault|reason|response|http_?status|status_?code|outcome|delivered|acknowledged/i;
 
 /** Fields that only failures have, or values that all failures and no success have. */
 function findEffects(table: ComparisonTable, features: readonly Feature[]) {
@@ -326,7 +320,7 @@ function effectsOf(table: ComparisonTable, feature: Feature, isOutcome: boolean)
     return [{ ...fieldCondition(new FieldTest(feature, '!=', NO_VALUE)), failed: present, values }];
   }
   const codes = [...failed.keys()].filter((code) => (failed[code] as number) + (others[code] as number) > 0);
-  const ofFailures = codes.filter((code) => code >= FIRST_CODE && failed[code] && !others[code]);
+  const ofFailures = codes.filter((code) => code !== UNCODED && failed[code] && !others[code]);
   const ofAll = ofFailures.filter((code) => failed[code] === table.failed && table.failed > 1);
   const isParted = codes.every((code) => failed[code] === 0 || others[code] === 0);
   const isTold = isOutcome && isParted && codes.length <= 50 && 4 * codes.length <= table.rows;

@@ -190,20 +190,21 @@ function correctCommand(group: Command, words: readonly string[]): Correction {
   // A word about profiles or settings means no command about events.
   const others = /^(profiles|config)$/.test(group.name()) ? [] : (group.parent ?? group).commands;
   const all = others.flatMap((one) => [one, ...one.commands]);
+  // An id is that of an event.
+  const get = all.find((one) => wordsOf(one) === 'events get');
+  if (get && isGuid(word)) return replacedBy(get, 0);
   for (const typed of [`${word} ${words[at + 1]}`, word]) {
     const isCalled = (one: Command) => namesOf(one).includes(typed);
     const sibling = group.commands.find(isCalled);
     const called = sibling ? [sibling] : all.filter(isCalled);
     const paths = called.map((one) => `\`${pathOf(one)}\``);
+    if (called.length > 1 && get && isGuid(words[at + 1] ?? '')) return replacedBy(get, 1);
     if (called.length > 1) return { problem, next: `did you mean ${orList(paths)}?` };
     if (called[0]) return replacedBy(called[0], typed === word ? 1 : 2);
   }
   const visible = group.createHelp().visibleCommands(group);
-  const near = nearest(
-    word,
-    visible.map((one) => one.name()),
-  );
-  const meant = visible.find((one) => one.name() === near);
+  const names = visible.map((one) => one.name());
+  const meant = visible[names.indexOf(nearest(word, names) ?? '')];
   return meant ? replacedBy(meant, 1) : { problem, next: `\`${pathOf(group)} --help\` lists the commands` };
 }
 

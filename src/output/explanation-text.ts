@@ -78,7 +78,7 @@ export async function printHealth(
       rows.length === 0
         ? [counts]
         : [...tableLines(table, look), '', look.palette.bold(counts), look.palette.dim(ORDER)],
-    next: failing > 0 && 'says why they fail',
+    next: failing + recovered > 0 && 'says why they fail',
   };
   await printSummary(summary, options, call);
 }
@@ -289,7 +289,7 @@ function conditionWords({ field, op, value }: CauseCondition): string {
 function timesText(cause: Cause, zone: TimeZone): string {
   const { firstFailed, lastFailed, lastSuccess, failingSince } = cause;
   const shown = ({ text }: Instant) => secondText(text, zone);
-  const success = lastSuccess ? `last success ${shown(lastSuccess)}` : 'no success';
+  const success = lastSuccess ? `last success ${shown(lastSuccess)}` : 'no success in this time';
   if (failingSince) return `failing since ${shown(failingSince)}, ${success}`;
   if (!firstFailed || !lastFailed) return success;
   const isOver = lastSuccess && compareInstants(lastSuccess, lastFailed) > 0;
@@ -349,7 +349,7 @@ function healthTable({ rows, by }: HealthReport, { zone }: EventFilters, unicode
       { title: by.steps.at(-1) as string, isWhole: true },
       { title: 'state', kind: 'status' },
       { title: 'failed', kind: 'number' },
-      { title: 'failing since', kind: 'time', spare: 1 },
+      { title: 'failing since', kind: 'time', spare: rows[0]?.failingSince ? 0 : 4 },
       { title: 'last success', kind: 'time', spare: 3 },
       { title: 'last ten', kind: 'text', spare: 2, least: 10 },
     ],

@@ -103,7 +103,9 @@ const OFFSETS: Readonly<Record<string, string>> = {
 /** A day, a time of day and a zone, each of which may be missing, in one of the orders in which people write them. */
 function dated(given: string, defaultZone: TimeZone): Time | undefined {
   // JavaScript prints the zone's name at the end, and logs of web servers join day and time by a colon.
-  const text = given.replace(/ \([^()]*\)$/, '').replace(/(\/\d{4}):(?=\d\d:)/, '$1 ');
+  const plain = given.replace(/ \([^()]*\)$/, '').replace(/(\/\d{4}):(?=\d\d:)/, '$1 ');
+  // The year stands last, behind time and zone, in what `date` prints.
+  const text = plain.replace(new RegExp(`( (?:${CLOCK})(?: [a-z]+| [+-]\\d\\d)?)( \\d{4})$`, 'i'), '$2$1');
   const zoned =
     /(.*(?:\d|[ap]m|noon|midnight)) ?(?:(?:gmt|utc)?([+-]\d\d(?::?\d\d)?)|([a-z][a-z0-9_+-]*(?:\/[a-z0-9_+/-]+)?))$/i.exec(
       text,
@@ -126,19 +128,17 @@ function zoneOfText(offset: string | undefined, name = ''): Zone | undefined {
 const FORMS = [
   `(?<day>.*?)(?:(?:,? at|,|t)? ?)(?<![\\d:])(?<clock>${CLOCK})`,
   `(?<clock>${CLOCK})(?: on|,)? (?<day>.+)`,
-  // The time stands before the year in what `date` prints.
-  `(?<day>.+) (?<clock>${CLOCK}) (?<year>\\d{4})`,
   '(?<day>\\d{4}-\\d\\d-\\d\\d)[t ](?<clock>\\d\\d)',
 ];
 
 function dayAndClock(text: string, zone: Zone, isZoned: boolean): Time | undefined {
   const found = FORMS.map((form) => new RegExp(`^${form}$`).exec(text)?.groups);
-  const { day = text, clock: said, year } = found.find((groups) => groups) ?? {};
+  const { day = text, clock: said } = found.find((groups) => groups) ?? {};
   // A zone belongs to a time of day.
   if (said === undefined && (isZoned || text === '')) return undefined;
   const clock = clockText(said ?? 'midnight');
   if (clock === undefined) return undefined;
-  return dayAt(year === undefined ? day : `${day} ${year}`, clock, zone, said !== undefined);
+  return dayAt(day, clock, zone, said !== undefined);
 }
 
 const NAMED_CLOCKS: Readonly<Record<string, string>> = { noon: '12:00', midnight: '00:00' };

@@ -410,11 +410,12 @@ function saidText({ outcome, answer }: Ended): string {
   return answer.status === undefined ? 'no answer' : String(answer.status);
 }
 
-/** `12 accepted, 3 duplicates, 1 failed, 2 rejected; 4 of the accepted were recovered`. */
+/** `12 accepted, 3 duplicates, 1 failed try, 2 rejected; 4 of the accepted were recovered`. */
 function summaryText(counts: Listener['counts']): string {
   const { accepted, duplicates, failed, rejected, recovered } = counts;
   const copies = duplicates === 1 ? 'duplicate' : 'duplicates';
-  const text = `${accepted} accepted, ${duplicates} ${copies}, ${failed} failed, ${rejected} rejected`;
+  const tries = failed === 1 ? 'failed try' : 'failed tries';
+  const text = `${accepted} accepted, ${duplicates} ${copies}, ${failed} ${tries}, ${rejected} rejected`;
   if (recovered === 0) return text;
   return `${text}; ${recovered} of the accepted ${recovered === 1 ? 'was' : 'were'} recovered`;
 }

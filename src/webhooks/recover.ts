@@ -117,7 +117,7 @@ async function listMissing(
   await print(missing);
   if (failure) throw failure.error;
   call.reporter.notice(`${missing.length} to forward; ${known} in the journal already`);
-  noticeDelivered(missing.filter(({ isDelivered }) => isDelivered).length, call.reporter);
+  noticeDelivered(missing, call.reporter);
 }
 
 /**
@@ -137,26 +137,25 @@ async function recoverMissing(
   const progress = startProgress(context, reporter, 'recovering');
   const onWait = (reason: string, delay: number) => progress.update({ note: waitText({ reason, delay }) });
   const left = new LeftEvents();
-  let forwarded = 0;
-  let delivered = 0;
+  const forwarded: FoundEvent[] = [];
   let { known } = found;
   const onEnd = (event: FoundEvent, { outcome, reason = 'the handler did not accept it' }: Forwarded) => {
     if (outcome === 'refused') left.add(event, reason, reporter);
     else if (outcome === 'duplicate') known++;
-    else {
-      forwarded++;
-      if (event.isDelivered) delivered++;
-    }
-    progress.update({ events: forwarded + known + left.events.length, note: `${forwarded} forwarded` });
+    else forwarded.push(event);
+    const { length } = forwarded;
+    progress.update({ events: length + known + left.events.length, note: `${length} forwarded` });
   };
   try {
     await forwardOnce(found.missing, { ...flags, apiToken, onWait, onEnd }, context);
   } finally {
     progress.stop();
     await print(left.events).catch(() => undefined);
-    const rest = `${left.events.length} left${failure ? ' of those found' : ''}`;
-    reporter.notice(`${forwarded} forwarded; ${known} in the journal already; ${rest}`);
-    noticeDelivered(delivered, reporter);
+    // An interruption leaves more than what the handler refused.
+    const rest = found.missing.length + found.known - forwarded.length - known;
+    const those = failure ? ' of those found' : '';
+    reporter.notice(`${forwarded.length} forwarded; ${known} in the journal already; ${rest} left${those}`);
+    noticeDelivered(forwarded, reporter);
   }
   if (failure) throw failure.error;
   if (left.events.length > 0) throw left.error('recovered', 'run the same command again to retry them');
@@ -165,7 +164,8 @@ async function recoverMissing(
 const WITHOUT_ID = "without an 'eventId' there is no way to know whether the handler has it";
 
 /** An event that the journal lacks may have been delivered before the journal began, or to another handler. */
-function noticeDelivered(count: number, reporter: Reporter): void {
+function noticeDelivered(events: readonly FoundEvent[], reporter: Reporter): void {
+  const count = events.filter(({ isDelivered }) => isDelivered).length;
   if (count === 0) return;
   reporter.notice(
     `${count} of these ${count === 1 ? 'was' : 'were'} delivered before, by the service's own word; --failed leaves such events out`,

@@ -157,7 +157,9 @@ async function replay(
     progress.stop();
     await print(left.events).catch(() => undefined);
     await handler.close();
-    reporter.notice(`${taken} replayed; ${left.events.length} refused`);
+    const unsent = chosen.length - taken - left.events.length;
+    const rest = unsent > 0 ? `; ${unsent} not answered or not sent` : '';
+    reporter.notice(`${taken} replayed; ${left.events.length} refused${rest}`);
   }
   if (left.events.length > 0) throw left.error('replayed', nextReplay(refused, forwardTo));
 }

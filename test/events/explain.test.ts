@@ -151,6 +151,32 @@ describe('what only failures have', () => {
     ]);
   });
 
+  test('is also that an outcome is null or missing: no answer is no cause', () => {
+    for (const none of [null, undefined]) {
+      const { causes, onlyInFailures } = explain(
+        itemsOf(
+          events(
+            300,
+            (index) => index % 3 === 0 && index > 150,
+            (index) => {
+              const failed = index % 3 === 0 && index > 150;
+              const answered = failed ? none : 200 + (index % 2);
+              return {
+                tenant: index % 3 ? 'a' : 'b',
+                answer: { host: 'h', httpStatus: answered, deliveredAt: answered },
+              };
+            },
+          ),
+        ),
+      );
+      expect(causes.map(({ conditions }) => texts(conditions))).toEqual([['tenant = b']]);
+      expect(onlyInFailures).toMatchObject([
+        { field: 'answer.httpStatus', op: none === null ? '=' : 'missing', value: null, failed: 49 },
+        { field: 'answer.deliveredAt', op: none === null ? '=' : 'missing', value: null, failed: 49 },
+      ]);
+    }
+  });
+
   test('is a cause if nothing else is, unless its name tells that it is an outcome', () => {
     const only = (name: string) =>
       explain(
@@ -225,6 +251,21 @@ describe('values', () => {
     expect(countsOf(['true', '"no"', '"true"', 'false'], half)).toEqual(['a = true']);
     expect(countsOf(['"1"', '"1.0"', '"2"', '"3.5"'], (index) => index % 4 < 2)).toEqual(['a <= 1.0']);
     expect(countsOf(['"8"', '"9"', '"10"', '"11"'], (index) => index % 4 < 2)).toEqual(['a <= 9']);
+  });
+
+  test('that are numbers as texts have limits, also where nearly every event has another one', () => {
+    const cents = (index: number) => ((index * 7919) % 20_000) / 100;
+    const isLarge = (index: number) => cents(index) >= 150;
+    const causesOf = (text: (index: number) => string) =>
+      explain(itemsOf(events(2000, isLarge, (index) => ({ amount: text(index) }))));
+    expect(
+      causesOf((index) => cents(index).toFixed(2)).causes.map(({ conditions }) => texts(conditions)),
+    ).toEqual([['amount >= 150']]);
+    // A text with a zero before it is a number to nobody.
+    expect(causesOf((index) => `0${cents(index).toFixed(2)}`)).toMatchObject({
+      causes: [],
+      notCompared: ['amount', 'eventId'],
+    });
   });
 
   test('whose bytes look like another text are told apart', () => {

@@ -65,6 +65,25 @@ describe('events health', () => {
     ]);
   });
 
+  test('says since when on a narrow terminal while any is failing, and else the last ten', async () => {
+    const wide = 'c'.repeat(30);
+    const copies = ndjsonOf(
+      Array.from({ length: 100 }, (_, copy) =>
+        events.map((event) => ({ ...event, eventId: `${event.eventId}-${copy}`, wide })),
+      ).flat(),
+    );
+    await writeFile(`${file}.many`, copies);
+    const lines = async (...args: string[]) => {
+      const command = ['events', 'health', '--from', `${file}.many`, ...args];
+      const { stdout } = await hooktrail(command, { env: home.env, terminal: 80 });
+      return stdout.replaceAll(/\u001b\[[\d;]*m/g, '').split('\n');
+    };
+    expect((await lines())[1]).toMatch(/failing +600 of 1,500 +(2026-)?11-02 00:10:00Z/);
+    const [title, row] = await lines('--until', '2026-11-02T00:10:00Z');
+    expect(title).toMatch(/last ten$/);
+    expect(row).toMatch(/recovered .*··········$/);
+  });
+
   test('has no titles under --no-header', async () => {
     const { stdout } = await health(['--no-header']);
     expect(stdout.split('\n')[0]).toMatch(new RegExp(`^${FAILING}  failing `));

@@ -282,7 +282,7 @@ test('on a terminal each delivery is a line, with a summary at the end', async (
       line('-', 'b\\u001b[31m', '500') +
       line('-', 'c', 'no answer'),
   );
-  expect(stderr.split('\n').at(-2)).toMatch(/1 accepted, 1 duplicate, 2 failed, 1 rejected$/);
+  expect(stderr.split('\n').at(-2)).toMatch(/1 accepted, 1 duplicate, 2 failed tries, 1 rejected$/);
 });
 
 test('on a terminal of 80 columns the id of an event is whole, and its type is cut', async () => {

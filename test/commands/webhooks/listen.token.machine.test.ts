@@ -59,7 +59,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
       /m12:00:\d\d\x1b\[22m {2}- {33}a {37}\x1b\[32maccepted \x1b\[39m {2}\x1b\[2m +\d+ ms\x1b\[22m\r\n/,
     );
     terminal.type('\x03');
-    await terminal.shows(/1 accepted, 0 duplicates, 0 failed, 0 rejected/);
+    await terminal.shows(/1 accepted, 0 duplicates, 0 failed tries, 0 rejected/);
     expect(await terminal.finished).toBe(130);
     expect(terminal.screen).not.toContain(API_TOKEN);
   });

@@ -178,7 +178,7 @@ test('on SIGINT deliveries in progress are finished and journaled', async () => 
   answer(200);
   const { code, stderr } = await program.finished;
   expect(code).toBe(130);
-  expect(stderr).toContain('1 forwarded; 0 in the journal already; 0 left\n');
+  expect(stderr).toContain('1 forwarded; 0 in the journal already; 59 left\n');
   handler.answer = () => 200;
   expect((await recovering.recover()).stderr).toMatch(/^59 forwarded; 1 in the journal already; 0 left\n/);
   expect([...handler.taken.values()]).toEqual(Array(60).fill(1));
