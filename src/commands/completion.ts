@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { chmod, readFile, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
@@ -154,6 +154,8 @@ async function uninstall({ script, startup }: Place): Promise<string[]> {
   const hadLines = startup && (await change(startup.file, (text) => text.replace(BLOCK, '')));
   const isThere = existsSync(script);
   await rm(script, { force: true });
+  // Fails unless it is empty.
+  await rmdir(path.dirname(script)).catch(() => undefined);
   return [
     ...(hadLines ? [`removed lines from ${startup.file}`] : []),
     ...(isThere ? [`removed ${script}`] : []),

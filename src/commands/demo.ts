@@ -1,5 +1,4 @@
 import path from 'node:path';
-import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import { ExitCode } from '../errors.ts';
 
@@ -11,10 +10,6 @@ everything is in a temporary folder that is removed at the end.
 Examples:
   $ hooktrail demo
   $ hooktrail demo --verbose    # with a line for every request`;
-
-export function declare(command: Command): void {
-  command;
-}
 
 export async function run(call: Call): Promise<ExitCode> {
   const { context, reporter } = call;
@@ -37,7 +32,7 @@ export async function run(call: Call): Promise<ExitCode> {
     // `npm run demo` in a checkout, where the program may not be installed.
     const program = environment['npm_lifecycle_event'] === 'demo' ? 'npx .' : 'hooktrail';
     const shell = machine.platform === 'win32' ? 'powershell' : path.basename(environment['SHELL'] || 'sh');
-    reporter.notice(`\nA shell that is signed in to such a sandbox:  ${program} sandbox -- ${shell}`);
+    reporter.notice(`\nA shell in which the commands above work:  ${program} sandbox -- ${shell}`);
     reporter.notice(`Your own service:  ${program} login`);
     return ExitCode.done;
   } finally {

@@ -106,7 +106,7 @@ async function machineFindings(settings: Settings | undefined, context: Context)
   const needsBus = machine.platform === 'linux' && store === 'keychain';
   return await Promise.all([
     found('node', () => `Node.js ${machine.runtime}`),
-    found('keychain', () => checkKeychain(store, context)),
+    found('keychain', () => checkKeychain(store, settings?.given.store?.source, context)),
     ...(needsBus ? [found('d-bus', () => checkBus(context))] : []),
     found('configuration', () => checkFolder(context)),
     found('lock', () => checkLock('doctor', 'locks can be taken and freed', context)),
@@ -115,8 +115,8 @@ async function machineFindings(settings: Settings | undefined, context: Context)
   ]);
 }
 
-async function checkKeychain(store: 'keychain' | 'file', context: Context): Promise<string> {
-  if (store === 'file') return 'not used: the secrets are in an encrypted file (HOOKTRAIL_STORE, --store)';
+async function checkKeychain(store: string, source: string | undefined, context: Context): Promise<string> {
+  if (store === 'file') return `not used: the secrets are in an encrypted file, by ${source}`;
   // No item has that name, so no system asks the user for permission to read it.
   await (await openKeychain(context)).get('doctor');
   return 'the OS keychain is there, unlocked, and answers';
@@ -124,12 +124,8 @@ async function checkKeychain(store: 'keychain' | 'file', context: Context): Prom
 
 async function checkBus(context: Context): Promise<string> {
   const bus = await sessionBus(context);
-  if (bus === 'absent')
-    throw new Broken('there is no D-Bus session bus, which the keychain needs', {
-      next: 'run hooktrail in a desktop session or under `dbus-run-session`, or use `--store file`',
-    });
-  if (bus === 'other')
-    throw new Doubtful('the session bus is not on a local socket', {
+  if (typeof bus === 'string')
+    throw new Doubtful(`the session bus is ${bus === 'absent' ? 'absent' : 'not on a local socket'}`, {
       next: 'if the keychain does not answer, check DBUS_SESSION_BUS_ADDRESS',
     });
   return `the session bus is ${bus.socket.replace(/^\0/, '@')}`;

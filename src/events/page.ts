@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { OnRetry, Service } from '../http/service.ts';
-import { describeBody, serviceError } from '../http/service.ts';
+import { CHECK_BASE_URL, describeBody, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { Items } from '../json/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';
@@ -68,7 +68,6 @@ export interface PageClient {
 }
 
 const TRIES = 3;
-const CHECK_BASE_URL = 'check --base-url (HOOKTRAIL_BASE_URL), or try again later';
 
 /**
  * Asks for pages of a collection. A body that is not the JSON it should be (cut short by a proxy, say) is asked for
@@ -118,7 +117,7 @@ export function askPage(
 function noCollection(details: string[]): ServiceError {
   return new ServiceError('the service answered with something that is not a collection', {
     details,
-    next: CHECK_BASE_URL,
+    next: `try again later, or ${CHECK_BASE_URL}`,
   });
 }
 
@@ -127,7 +126,7 @@ function damaged(error: JsonSyntaxError, response: HttpResponse): ServiceError {
   const words = /^\s*[[{]/.test(response.body.toString('latin1', 0, 100)) ? [] : describeBody(response);
   return new ServiceError('the service answered with something that is not a collection in JSON', {
     details: [error.message, ...words],
-    next: CHECK_BASE_URL,
+    next: `try again later, or ${CHECK_BASE_URL}`,
     cause: error,
   });
 }

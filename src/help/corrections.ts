@@ -309,6 +309,7 @@ function flagForWord(word: string, words: readonly string[]): string[][] {
   const isSummed = words.some((one) => /^(explain|health|stats|report)$/.test(one));
   if (isGuid(word)) return [[isSummed ? '--subscription' : '--id', word]];
   if (/^https?:/.test(word)) return ['--forward-to', '--auth-url', '--base-url'].map((flag) => [flag, word]);
+  if (words.includes('login')) return [['--profile', word]];
   const isList = words.includes('--json') && /^[\w.-]+(,[\w.-]+)*$/.test(word);
   const isType = /^[\w-]+\.[\w.*-]+$/.test(word);
   return [...(isList ? [['--fields', word]] : []), ...(isType ? [['--type', word]] : [])];

@@ -114,9 +114,10 @@ async function replacement(tokens: TokenSource, rejected: string, response: Http
 
 function failed(error: TransportError): HooktrailError {
   const { kind, message, next = 'try again later' } = error;
-  if (kind === 'too-large')
-    return new ServiceError(message, { next: 'check --base-url (HOOKTRAIL_BASE_URL)', cause: error });
-  return new UnreachableError(`the service could not be reached: ${message}`, { next, cause: error });
+  if (kind === 'too-large') return new ServiceError(message, { next: CHECK_BASE_URL, cause: error });
+  const change = /^(refused|unknown-host)$/.test(kind) ? `; ${SAVE_BASE_URL}` : '';
+  const steps = { next: next + change, cause: error };
+  return new UnreachableError(`the service could not be reached: ${message}`, steps);
 }
 
 /**
@@ -137,6 +138,8 @@ export function apiUrl(baseUrl: URL, path: string): URL {
 }
 
 const MAX_TEXT = 2000;
+const SAVE_BASE_URL = '`hooktrail config set base-url URL` saves another';
+export const CHECK_BASE_URL = `check --base-url (HOOKTRAIL_BASE_URL); ${SAVE_BASE_URL}`;
 const SIGN_IN_AGAIN =
   'run `hooktrail login` to sign in again; where HOOKTRAIL_ACCESS_TOKEN is set, put a valid token there';
 
@@ -148,7 +151,7 @@ const SIGN_IN_AGAIN =
 export function serviceError(
   response: HttpResponse,
   what: string,
-  ifNotFound = 'check --base-url (HOOKTRAIL_BASE_URL)',
+  ifNotFound = CHECK_BASE_URL,
 ): ServiceError | NotSignedInError {
   const { status } = response;
   const message = `${what}: the service answered ${`${status} ${STATUS_CODES[status] ?? ''}`.trimEnd()}`;

@@ -79,9 +79,10 @@ export function resolveSettings<Needed extends SettingName = never>(
   );
   if (missing.length > 0) {
     const isNamed = flags.profile !== undefined || Boolean(environment['HOOKTRAIL_PROFILE']);
+    const [other] = chosen.profileExists ? [] : Object.keys(config.profiles);
     throw isNamed && !chosen.profileExists
       ? unknownProfile(chosen.profile, config)
-      : missingSettings(missing, file && `looked in the profile '${chosen.profile}' of ${file}`);
+      : missingSettings(missing, file && `looked in the profile '${chosen.profile}' of ${file}`, other);
   }
   return { ...chosen, given, ...values } as Settings<Needed>;
 }
@@ -158,8 +159,8 @@ export function savedProfileName(name: string, { profiles }: SavedConfig): strin
   return Object.keys(profiles).find((saved) => saved.toLowerCase() === name.toLowerCase());
 }
 
-/** Names every missing setting, and says where else it was looked for. */
-export function missingSettings(names: readonly SettingName[], looked?: string): UsageError {
+/** Names every missing setting, and says where else it was looked for, and a profile that may have them. */
+export function missingSettings(names: readonly SettingName[], looked?: string, other?: string): UsageError {
   const details = names.map((name) => {
     const { flag, variable, meaning } = settingNames[name];
     return `${flag}${looked && OF_SIGN_IN.has(name) ? ' (login)' : ''} or ${variable}: ${meaning}`;
@@ -167,19 +168,15 @@ export function missingSettings(names: readonly SettingName[], looked?: string):
   if (looked) details.push(looked);
   return new UsageError(`${names.length === 1 ? 'a setting is' : 'settings are'} missing`, {
     details,
-    next: 'give them as flags or variables, or run `hooktrail login` once to save them',
+    next: `give them as flags or variables, or run ${other ? `\`hooktrail profiles use ${other}\`` : '`hooktrail login` once to save them'}`,
   });
 }
 
-export function unknownProfile(
-  name: string,
-  config: SavedConfig,
-  next = `run \`hooktrail login --profile ${name}\` to make one`,
-): UsageError {
-  const names = Object.keys(config.profiles);
+export function unknownProfile(name: string, { profiles }: SavedConfig, next?: string): UsageError {
+  const names = Object.keys(profiles);
   return new UsageError(`there is no profile '${name}'`, {
     details: names.length > 0 ? [`profiles: ${names.join(', ')}`] : [],
-    ...didYouMean(name, names, next),
+    ...didYouMean(name, names, next ?? `run \`hooktrail login --profile ${name}\` to make one`),
   });
 }
 

@@ -25,6 +25,7 @@ import {
   type SavedProfile,
   type SettingFlags,
   type Settings,
+  savedProfileName,
 } from '../settings/settings.ts';
 import { canPrompt, confirm, type Lines, promptSecret, promptText, withLines } from '../terminal/prompt.ts';
 import { durationWords, terminalSafeLine } from '../terminal/terminal-text.ts';
@@ -142,7 +143,8 @@ async function givenClientSecret({ flags, context, lines }: Attempt): Promise<st
   if (canPrompt(context)) return undefined;
   const line = (await lines.next())?.trim();
   if (line) return line;
-  throw new UsageError('--client-secret-stdin: the first line of standard input is empty');
+  const next = 'send the client secret there, or run `hooktrail login` on a terminal and be asked';
+  throw new UsageError('--client-secret-stdin: the first line of standard input is empty', { next });
 }
 
 /** Tries the store. Without a keychain a terminal offers the encrypted file: returns that store if it was wanted. */
@@ -451,8 +453,8 @@ async function saveSettings(profile: string, texts: SettingFlags, context: Conte
     ),
   );
   await changeConfig(context, (config) => {
-    // The first profile becomes the default.
-    if (Object.keys(config.profiles).length === 0) config.profile = profile;
+    // The first profile becomes the default, as does one that follows a deleted default.
+    if (savedProfileName(config.profile ?? 'default', config) === undefined) config.profile = profile;
     config.profiles[profile] = { ...config.profiles[profile], ...saved };
   });
 }

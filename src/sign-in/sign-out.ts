@@ -83,6 +83,9 @@ export async function deleteProfile(typed: string, context: Context, reporter: R
     if (saved.profile === name) delete saved.profile;
   });
   reporter.notice(`deleted profile '${name}' and what was stored for it on this machine`);
+  const [other] = Object.keys(config.profiles).filter((one) => one !== name);
+  if (other && chooseProfile({}, {}, config).profile === name)
+    reporter.notice(`next: commands had used it; \`hooktrail profiles use ${other}\` chooses another`);
   if (failure) reporter.warning(failure, { kind: 'sign-in' });
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -45,6 +46,7 @@ test.each([
     stderr: `removed lines from ${startupFile}\nremoved ${scriptFile}\n`,
   });
   expect(await readFile(startupFile, 'utf8')).toBe('mine=1\n');
+  expect(existsSync(path.dirname(scriptFile))).toBe(shell === 'powershell');
   expect((await completion(home, shell, '--uninstall')).stderr).toBe(`nothing is installed for ${shell}\n`);
 });
 

@@ -100,6 +100,26 @@ test('profiles use and profiles delete ignore the case of the name', async () =>
   );
 });
 
+test('a deleted profile that commands used is replaced by the one of the next sign-in, or by a command that is named', async () => {
+  await using at = await startSigningIn();
+  const login = (name: string) => at.run(['login', '--profile', name]);
+  for (const name of ['p1', 'p2']) expect(await login(name)).toMatchObject({ code: 0 });
+  expect((await at.run(['profiles', 'delete', 'p2'])).stderr).not.toContain('next:');
+  await login('p2');
+  expect((await at.run(['profiles', 'delete', 'p1'])).stderr).toContain(
+    'next: commands had used it; `hooktrail profiles use p2` chooses another\n',
+  );
+  const alone = { ...at.env, HOOKTRAIL_BASE_URL: '', HOOKTRAIL_AUTH_URL: '', HOOKTRAIL_CLIENT_ID: '' };
+  expect((await hooktrail(['events', 'count'], { env: alone })).stderr).toMatch(
+    /^error: settings are missing\n[\s\S]*\nnext: give them as flags or variables, or run `hooktrail profiles use p2`\n$/,
+  );
+  await login('p3');
+  expect(JSON.parse((await at.run(['profiles', '--json'])).stdout)).toMatchObject([
+    { name: 'p2', active: false },
+    { name: 'p3', active: true },
+  ]);
+});
+
 test('profiles says which are signed in', async () => {
   await using at = await startSigningIn();
   await at.signIn();

@@ -15,7 +15,7 @@ const bomb: Fault = { kind: 'flood', bytes: 2 * 1024 * 1024, compressed: true };
 const UNREACHABLE = 'error: the service could not be reached: HOST';
 const TOO_SLOW = `${UNREACHABLE} took more than 0.3 s for its answer\nnext: try again later\n`;
 const TOO_LARGE =
-  'error: the answer of HOST is larger than 1 MiB\nnext: check --base-url (HOOKTRAIL_BASE_URL)\n';
+  'error: the answer of HOST is larger than 1 MiB\nnext: check --base-url (HOOKTRAIL_BASE_URL); `hooktrail config set base-url URL` saves another\n';
 
 describe('an answer of the event service', () => {
   test.each([
@@ -78,7 +78,7 @@ test('a host that does not exist is looked up once', async () => {
     code: 5,
     stdout: '',
     stderr: expect.stringMatching(
-      /^GET \S+ failed: .* \d+ ms\nerror: the service could not be reached: the name events.invalid could not be resolved \(ENOTFOUND\)\nnext: check the URL and the network; behind a proxy set HTTPS_PROXY\n$/,
+      /^GET \S+ failed: .* \d+ ms\nerror: the service could not be reached: the name events.invalid could not be resolved \(ENOTFOUND\)\nnext: check the URL and the network; behind a proxy set HTTPS_PROXY; `hooktrail config set base-url URL` saves another\n$/,
     ),
   });
 });

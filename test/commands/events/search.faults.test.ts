@@ -92,7 +92,7 @@ describe('an answer in words with status 200', () => {
     expect(stderr).toBe(
       'error: the service answered with something that is not a collection in JSON\n' +
         `  an object expected at byte 0\n${told}` +
-        'next: check --base-url (HOOKTRAIL_BASE_URL), or try again later\n',
+        'next: try again later, or check --base-url (HOOKTRAIL_BASE_URL); `hooktrail config set base-url URL` saves another\n',
     );
     expect(code).toBe(1);
   });
