@@ -114,6 +114,18 @@ test('refused events are listed, each tried once, and the exit code is 1', async
   expect(at.handler.received).toHaveLength(60);
 });
 
+test('an interruption says how many events were not sent', async () => {
+  await using at = await startReplaying();
+  at.handler.answer = () => (at.handler.received.length === 1 ? 200 : new Promise<number>(() => {}));
+  const program = startHooktrail(at.args('--since', '60d', '--concurrency', '1'), { env: at.env });
+  await expect.poll(() => at.handler.received.length, { timeout: 10_000 }).toBe(2);
+  program.kill('SIGINT');
+  expect(await program.finished).toMatchObject({
+    code: 130,
+    stderr: '1 replayed; 0 refused; 59 not answered or not sent\n',
+  });
+});
+
 test('--dry-run lists what would be replayed, in that order', async () => {
   await using at = await startReplaying();
   const ids = idsOf((await at.searching.search('--failed', '--ndjson')).stdout).reverse();
