@@ -8,7 +8,7 @@ interface Core {
 
 /**
  * The modules in which a wrong line costs a user an event or a sign-in, each with the tests that have to notice it.
- * `floor` is the share of mutants, in per cent, that they kill at least. It only rises.
+ * `floor` is the share of mutants, in per cent, that they kill at least, and 0 until that is measured. It only rises.
  */
 export const CORES: Readonly<Record<string, Core>> = {
   time: {
@@ -20,18 +20,18 @@ export const CORES: Readonly<Record<string, Core>> = {
     mutate: ['src/json/item-conditions.ts'],
     tests: ['test/json/item-conditions.test.ts'],
     without: 'a text that was made of a condition',
-    floor: 0,
+    floor: 95,
   },
   scanner: {
     mutate: ['src/json/json-scanner.ts'],
     tests: ['test/json/json-scanner.test.ts'],
     without: 'the scanner accepts exactly what',
-    floor: 0,
+    floor: 96,
   },
   'merge-pages': {
     mutate: ['src/events/merge-pages.ts'],
     tests: ['test/events/merge-pages.test.ts'],
-    floor: 0,
+    floor: 98,
   },
   page: {
     mutate: ['src/events/page.ts'],
