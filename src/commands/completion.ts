@@ -154,7 +154,6 @@ async function uninstall({ script, startup }: Place): Promise<string[]> {
   const hadLines = startup && (await change(startup.file, (text) => text.replace(BLOCK, '')));
   const isThere = existsSync(script);
   await rm(script, { force: true });
-  // Fails unless it is empty.
   await rmdir(path.dirname(script)).catch(() => undefined);
   return [
     ...(hadLines ? [`removed lines from ${startup.file}`] : []),

@@ -2,6 +2,7 @@ import type { Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { withLock } from '../lock/lock.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
+import { KeychainError } from '../secrets/keychain.ts';
 import { forgetSignIns, openVault } from '../secrets/stored-sign-ins.ts';
 import type { Secrets } from '../secrets/vault.ts';
 import {
@@ -141,6 +142,8 @@ async function revokeStored(settings: BoundSettings, context: Context, reporter:
   } catch (error) {
     // A fault may pass; what is damaged or sealed with another passphrase stays so.
     if (error instanceof Error && error.cause instanceof Error && 'syscall' in error.cause) throw error;
+    if (error instanceof KeychainError && error.holdsNothing)
+      return failed(`${error.message}; it may still hold them: sign out again where it is reached`);
     return failed('they could not be read');
   }
   const { refreshToken, access, clientSecret: kept } = stored ?? {};

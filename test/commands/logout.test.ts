@@ -183,6 +183,21 @@ test('a keychain whose user denies access to an item is not mistaken for an empt
   });
 });
 
+test('where the keychain is not reached, logout says that it may still hold the tokens', async () => {
+  const keychain = memoryKeychain();
+  const machine = { ...thisMachine(), platform: 'darwin' as const };
+  const env = { ...at.env, HOOKTRAIL_STORE: 'keychain' };
+  const context = { machine, loadKeychain: async () => keychain };
+  expect(await at.run(['login'], { env, context })).toMatchObject({ code: 0 });
+  const loadKeychain = () => Promise.reject(new Error('dlopen failed'));
+  const { stderr } = await at.run(['logout'], { env, context: { machine, loadKeychain } });
+  expect(stderr).toContain(
+    "warning: the tokens of 'default' could not be revoked: the OS keychain cannot be reached: the npm package keytar is not installed; it may still hold them: sign out again where it is reached\n",
+  );
+  expect((await at.run(['logout'], { env, context })).stderr).toContain('its tokens are revoked');
+  expect(await keychain.accounts()).toEqual([]);
+});
+
 test('without the saved settings, the secrets are deleted, and the error says that the tokens stay valid', async () => {
   await signInAs('default');
   await rm(path.join(at.home.folder, 'config', 'config.json'));
