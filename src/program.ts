@@ -140,8 +140,10 @@ class LazyProgram implements Program {
     const width = helpWidth(this.#context);
     const text = wantsShortHelp(argv) ? shortHelp(command, width) : fullHelp(command, width);
     if (!isError) return await printHelp(text, argv, this.#context);
-    await this.#context.stderr.write(text);
-    throw new UsageError('a command is missing', { next: 'choose one of those above' });
+    const { errorFormatOf } = await import('./settings/settings.ts');
+    if ((await errorFormatOf(this.flags, this.#context)) === 'text') await this.#context.stderr.write(text);
+    const next = `choose one of those that \`hooktrail ${command.name()} --help\` lists`;
+    throw new UsageError('a command is missing', { next });
   }
 
   async #act(command: Command, run: Run<never>): Promise<void> {

@@ -185,6 +185,13 @@ export const systemClock: Clock = {
   },
 };
 
+/** The zone that TZ asks for. ICU, which says what was `found`, takes UTC for what it does not know. */
+export function machineZone(variable: string | undefined, found = 'UTC'): string {
+  const asked = variable?.replace(/^:/, '') ?? found;
+  if (/^((Etc\/)?(UTC|UCT|GMT|Zulu|Universal|Greenwich)[-+]?0?)?$/.test(asked)) return 'UTC';
+  return found === 'UTC' ? asked : found;
+}
+
 function machine(): Machine {
   let user: UserInfo<string> | undefined;
   // Looked up in the user database only when needed: most commands do not.
@@ -201,7 +208,7 @@ function machine(): Machine {
       return hostname();
     },
     get timezone() {
-      return Intl.DateTimeFormat().resolvedOptions().timeZone ?? 'UTC';
+      return machineZone(process.env['TZ'], Intl.DateTimeFormat().resolvedOptions().timeZone);
     },
     userId: process.geteuid?.() ?? -1,
     get userHome() {

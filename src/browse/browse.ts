@@ -18,7 +18,7 @@ import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
-import { type TimeZone, UTC, zoneOf } from '../time/time-zone.ts';
+import { localZone, type TimeZone, UTC } from '../time/time-zone.ts';
 import { eventLines, screenLines } from './browse-views.ts';
 import { Browsing, EventList, type Narrowing, narrowingOf } from './browsing.ts';
 import { runScreen, type Screen } from './full-screen.ts';
@@ -120,13 +120,7 @@ async function showList(
 
 /** The zones that a key switches between, the given one first, each once. */
 function zonesFor(given: TimeZone, context: Pick<Context, 'machine'>): [TimeZone, ...TimeZone[]] {
-  const others = new Map([[UTC.name, UTC]]);
-  try {
-    const local = zoneOf('local', context);
-    others.set(local.name, local);
-  } catch {
-    // The machine's zone is not known.
-  }
+  const others = new Map([UTC, localZone(context)].map((zone) => [zone.name, zone]));
   others.delete(given.name);
   return [given, ...others.values()];
 }

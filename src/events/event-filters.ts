@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import { UsageError } from '../errors.ts';
 import { type Condition, itemFilter, type KeepItems, parseCondition } from '../json/item-conditions.ts';
 import { guidsIn, notAGuid } from '../json/items.ts';
-import { didYouMean, shellWord, wholeNumber } from '../settings/flag-values.ts';
+import { oneOf, shellWord, wholeNumber } from '../settings/flag-values.ts';
 import { addTimezoneFlag } from '../settings/setting-names.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
 import { parseTime, resolveTime, type Time, timeAdvice } from '../time/time-text.ts';
@@ -326,13 +326,9 @@ function grepText(text: string): string {
   return text;
 }
 
-function parseStatus(text: string): PublishStatus {
-  const status = text.toUpperCase();
-  if (status === 'SUCCESS' || status === 'FAILED') return status;
-  throw new UsageError(`--status: invalid value '${text}': must be SUCCESS or FAILED`, {
-    ...didYouMean(text, ['SUCCESS', 'FAILED']),
-  });
-}
+const parseStatus = oneOf<PublishStatus>('--status', ['SUCCESS', 'FAILED'], {
+  ...{ ok: 'SUCCESS', delivered: 'SUCCESS', error: 'FAILED', undelivered: 'FAILED' },
+});
 
 /** Removes duplicates, ignoring case: two searches for one GUID would find everything twice. */
 function guids(texts: readonly string[], flag: string, what: string, from?: string): string[] {

@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { guidsIn, notAGuid } from '../json/items.ts';
-import { shellWord } from '../settings/flag-values.ts';
+import { commandOver } from '../settings/flag-values.ts';
 
 /**
  * Event ids given as arguments, several with commas too; all are checked before any is used. Throws `UsageError`, whose
@@ -122,6 +122,5 @@ function notAnId(where: string, text: string, from?: string): UsageError {
 export function findByPart(text: string, what: string, from: string | undefined): string | undefined {
   const part = /^([0-9a-f][0-9a-f-]{3,34})(…|\.\.\.)?$/i.exec(text.trim())?.[1];
   if (part === undefined || guidsIn(text).length > 0) return undefined;
-  const source = from === undefined ? '' : ` --from ${shellWord(from)}`;
-  return `\`hooktrail events search --grep ${part}${source}\` finds ${what} by part of its id`;
+  return `\`${commandOver(from, ['hooktrail events search --grep', part])}\` finds ${what} by part of its id`;
 }

@@ -2,7 +2,7 @@ import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { itemFilter, parseCondition } from '../json/item-conditions.ts';
 import { isGuid } from '../json/items.ts';
-import { shellWord } from '../settings/flag-values.ts';
+import { commandOver, shellWord } from '../settings/flag-values.ts';
 import { type Instant, instantAt, milliseconds } from '../time/instant.ts';
 import { ComparisonTable } from './comparison-table.ts';
 import { EventFilters } from './event-filters.ts';
@@ -79,23 +79,20 @@ export function searchCommand(
   const since = cause?.after?.text ?? (isAbsolute || from !== undefined ? undefined : explained.after.text);
   const until = cause?.before?.text;
   const without = [...(since === undefined ? [] : ['since']), ...(until === undefined ? [] : ['until'])];
-  return [
+  return commandOver(from, [
     'hooktrail events search --failed',
     ...narrowed.filters.words(...without),
     ...narrowed.rest.flatMap(({ text }) => ['--where', shellWord(text)]),
     ...(since === undefined ? [] : ['--since', since]),
     ...(until === undefined ? [] : ['--until', until]),
-    ...(from === undefined ? [] : ['--from', shellWord(from)]),
-  ].join(' ');
+  ]);
 }
 
 /** The command that compares with all other events of the time; undefined if the filters chose all of them. */
 export function wideCommand({ zone, after, before, ...filters }: EventFilters, from?: string) {
-  const isWide = new EventFilters(filters).withStatuses().texts().length === 0;
-  if (isWide) return undefined;
-  const source = from === undefined ? [] : ['--from', shellWord(from)];
+  if (new EventFilters(filters).withStatuses().texts().length === 0) return undefined;
   const words = new EventFilters({ zone, after, before }).words();
-  return ['hooktrail events explain', ...words, ...source].join(' ');
+  return commandOver(from, ['hooktrail events explain', ...words]);
 }
 
 /** The object that `events explain --json` prints. */

@@ -147,7 +147,9 @@ async function* pagesOfText(
       onDoubt?.(`all events of ${name} have failed: delivered ones may be missing from it`);
   } catch (error) {
     if (error instanceof HooktrailError || signal.aborted) throw error;
-    throw new ServiceError(`${name} cannot be read: ${faultText(error)}`, { cause: error });
+    const isDamaged = /^Z_/.test(String((error as NodeJS.ErrnoException).code));
+    const next = isDamaged ? 'the compressed data is cut or damaged: make or copy it again' : undefined;
+    throw new ServiceError(`${name} cannot be read: ${faultText(error)}`, { next, cause: error });
   } finally {
     stream.destroy();
   }

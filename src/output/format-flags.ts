@@ -110,11 +110,11 @@ export async function checkFormat(_: Command, command: Command): Promise<void> {
   if (jq !== undefined) await (await import('./jq.ts')).checkProgram(jq);
 }
 
-const EXTENSIONS: Readonly<Record<string, FormatName>> = { jsonl: 'ndjson', md: 'markdown' };
+const SYNONYMS: Readonly<Record<string, FormatName>> = { jsonl: 'ndjson', md: 'markdown', yaml: 'json' };
 
 function isFile(output: string, { options }: Command): UsageError {
   const extension = output.slice(output.lastIndexOf('.') + 1).toLowerCase();
-  const meant = EXTENSIONS[extension] ?? FORMATS.find((name) => name === extension) ?? 'table';
+  const meant = SYNONYMS[extension] ?? FORMATS.find((name) => name === extension) ?? 'table';
   const takesFile = options.some(({ long }) => long === '--output-file');
   return new UsageError(`--output names a format, and '${output}' looks like a file`, {
     next: `end the line with \`-o ${meant} ${takesFile ? '--output-file' : '>'} ${shellWord(output)}\``,
@@ -130,7 +130,7 @@ export function formatOptions(
 ): FormatOptions {
   const asked = new Map<FormatName, string>();
   if (flags.output !== undefined)
-    asked.set(oneOf('--output', formats, EXTENSIONS)(flags.output), `--output ${flags.output}`);
+    asked.set(oneOf('--output', formats, SYNONYMS)(flags.output), `--output ${flags.output}`);
   for (const name of ['json', 'ndjson', 'csv'] as const) {
     if (flags[name] && !asked.has(name)) asked.set(name, `--${name}`);
   }

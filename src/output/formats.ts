@@ -4,7 +4,7 @@ import type { EventFilters } from '../events/event-filters.ts';
 import type { FieldPath } from '../json/item-fields.ts';
 import { createCursor, MISSING, noSuchField } from '../json/item-fields.ts';
 import { Items, type ItemWriter, type ListKind } from '../json/items.ts';
-import { shellWord } from '../settings/flag-values.ts';
+import { commandOver } from '../settings/flag-values.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -157,9 +157,8 @@ export async function printSummary(
   const look = await loadTableLook(stdout, reporter);
   await stdout.write(ended(lines({ ...look, unicode: takesUnicode(context), hasHeader })));
   if (!next || !stdout.isTerminal || !stderr.isTerminal) return;
-  const source = from === undefined ? [] : ['--from', shellWord(from)];
-  const words = ['hooktrail events explain', ...filters.words('status'), ...source].join(' ');
-  reporter.notice(`next: \`${words}\` ${next}`);
+  const command = commandOver(from, ['hooktrail events explain', ...filters.words('status')]);
+  reporter.notice(`next: \`${command}\` ${next}`);
 }
 
 /** The filters in words, but for those of time. */

@@ -148,6 +148,12 @@ export function didYouMean(
   return { next: `did you mean ${meant}?`, correction: { typed: text, meant } };
 }
 
+/** A command over the same events, in the words of a POSIX shell. A pipe that was read has to be piped again. */
+export function commandOver(from: string | undefined, words: readonly string[]): string {
+  const source = from === undefined ? [] : ['--from', shellWord(from)];
+  return [...(from === '-' ? ['… |'] : []), ...words, ...source].join(' ');
+}
+
 /**
  * Flags as words of a command line again, in the order of `names` (as commander names them): `authUrl` becomes
  * `--auth-url` and its value, a switch only the flag, a repeated flag as many pairs as it has values.

@@ -110,9 +110,9 @@ export function offsetText(offset: number): string {
 }
 
 /** The machine's own zone; UTC if it is unknown. */
-export function localZone({ machine }: Pick<Context, 'machine'>): TimeZone {
+export function localZone(context: Pick<Context, 'machine'>): TimeZone {
   try {
-    return new TimeZone(machine.timezone);
+    return zoneOf('local', context);
   } catch {
     return UTC;
   }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseSetting } from '../../src/settings/setting-names.ts';
+import { machineZone } from '../../src/system.ts';
 import { zoneOf } from '../../src/time/time-zone.ts';
 import { thisMachine } from '../support/context.ts';
 import { createHome } from '../support/home.ts';
@@ -29,6 +30,29 @@ describe('the setting timezone', () => {
         }),
       );
   });
+});
+
+describe('the zone of the machine', () => {
+  test.each([
+    [undefined, 'Europe/Berlin', 'Europe/Berlin'],
+    [undefined, undefined, 'UTC'],
+    [':Europe/Berlin', 'Europe/Berlin', 'Europe/Berlin'],
+    ['', 'Etc/Unknown', 'UTC'],
+    ['UTC0', 'UTC', 'UTC'],
+    ['Etc/GMT', 'UTC', 'UTC'],
+  ])('with TZ=%s is %s to ICU and %s to us', (variable, found, name) =>
+    expect(machineZone(variable, found)).toBe(name),
+  );
+
+  test.each(['Bogus/Zone', 'UTC+3', 'CET-1CEST', '/usr/share/zoneinfo/Europe/Berlin'])(
+    'with TZ=%s, which ICU takes for UTC, is not known',
+    (variable) => {
+      const timezone = machineZone(variable, 'UTC');
+      expect(() => zoneOf('local', { machine: { ...thisMachine(), timezone } })).toThrow(
+        `this machine's zone '${variable}' is not known`,
+      );
+    },
+  );
 });
 
 describe('filters are read in the zone', () => {

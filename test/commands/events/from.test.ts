@@ -50,6 +50,24 @@ describe('--from, without a sign-in', () => {
     }
   });
 
+  test('the next step after a pipe that has been read shows the place of what was piped', async () => {
+    const event = (id: number) =>
+      `{"eventId":"${id}","createdOn":"2026-11-20T10:00:00Z","publishStatus":"FAILED"}\n`;
+    const stdin = [1, 2, 3].map(event).join('');
+    const { stdout } = await offline(['explain', '--from', '-'], stdin);
+    expect(stdout).toContain('… | hooktrail events search --failed --from -');
+  });
+
+  test('compressed data that is cut is an error that says so', async () => {
+    const file = inHome('cut.gz');
+    await writeFile(file, gzipSync(lines).subarray(0, 500));
+    expect(await offline(['count', '--from', file])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `error: ${file} cannot be read: unexpected end of file\nnext: the compressed data is cut or damaged: make or copy it again\n`,
+    });
+  });
+
   test('reads a pipe, and a signal ends the wait for one that nobody writes to', async () => {
     const pipe = inHome('pipe');
     execFileSync('mkfifo', [pipe]);
