@@ -78,15 +78,17 @@ export function parseCondition(text: string, flag: string, now: number, zone: Ti
   if (quotation === null) throw wrong('the text in quotes is not a JSON string');
   const quoted = quotation !== undefined;
   const value = quotation ?? rest;
-  const time = quoted ? undefined : parseTime(value, zone);
-  const instant = time && resolveTime(time, now);
   const isOrder = /[<>]/.test(operator);
+  const isTime = field.steps.length === 1 && field.steps[0] === 'createdOn' && operator !== '~';
+  // `= 20261120` means the number alone: a text with that date is another value.
+  const mayBeTime = !quoted && (isOrder || isTime || !isNumber(value));
+  const time = mayBeTime ? parseTime(value, zone) : undefined;
+  const instant = time && resolveTime(time, now);
   if (isOrder && !quoted && !instant && !isNumber(value))
     throw wrong(
       `${value === '' ? 'nothing' : `'${value}'`} is neither a number nor a time, so that nothing is ${operator.startsWith('<') ? 'less' : 'greater'}`,
       `compare with a number or a time, as in ${flag} 'delivery.attempts >= 3' or ${flag} 'createdOn < 2h'; a value in quotes compares as text`,
     );
-  const isTime = field.steps.length === 1 && field.steps[0] === 'createdOn' && operator !== '~';
   if (isTime && !instant && value !== 'null')
     throw wrong(
       `'${value}' is not a time`,

@@ -253,7 +253,7 @@ describe('pages that are asked for', () => {
     await expect(bad.ask()).rejects.toMatchObject({
       message: 'the service answered with something that is not a collection in JSON',
       details: ['an object expected at byte 1'],
-      next: 'check --base-url (HOOKTRAIL_BASE_URL), or try again later',
+      next: 'try again later, or check --base-url (HOOKTRAIL_BASE_URL); `hooktrail config set base-url URL` saves another',
     });
     expect([bad.left.length, bad.slept]).toEqual([1, [500, 1000]]);
     const text = asking(...['a', 'b', ' the {proxy} is tired'].map((body) => answer(body)));
@@ -267,7 +267,7 @@ describe('pages that are asked for', () => {
     await expect(none.ask()).rejects.toMatchObject({
       message: 'the service answered with something that is not a collection',
       details: ['code: x.y', 'message: m'],
-      next: 'check --base-url (HOOKTRAIL_BASE_URL), or try again later',
+      next: 'try again later, or check --base-url (HOOKTRAIL_BASE_URL); `hooktrail config set base-url URL` saves another',
     });
     const failed = asking(answer('{}', { status: 400 }), answer('{}'));
     await expect(failed.ask()).rejects.toThrow('the search failed');

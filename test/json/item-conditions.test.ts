@@ -111,6 +111,15 @@ describe('--where', () => {
     }
   });
 
+  test.each([
+    ['= 20261120', false],
+    ['!= 20261120', true],
+    ['< 20261121', true],
+    ['= 2026-11-20', true],
+  ])('of a text with a date, %s is %s: equal to a number is that number alone', (condition, expected) =>
+    expect(keeps('{"day":"2026-11-20"}', [`day ${condition}`])).toBe(expected),
+  );
+
   test('all have to hold', () => {
     expect(keeps(EVENT, ['attempts = 3', 'note = 5'])).toBe(true);
     expect(keeps(EVENT, ['attempts = 3', 'note = 6'])).toBe(false);

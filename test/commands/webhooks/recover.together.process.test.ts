@@ -94,7 +94,7 @@ test('while a listener forwards elsewhere, a recovery is an error that names bot
       code: 2,
       stdout: '',
       stderr:
-        '0 forwarded; 0 in the journal already; 0 left\n' +
+        '0 forwarded; 0 in the journal already; 3 left\n' +
         `error: --forward-to: a running \`webhooks listen\` has the journal ${journal} and ${words}, not to ${handler.url}\n` +
         'next: name the same handler, stop the listener, or choose another journal\n',
     });
@@ -155,7 +155,7 @@ test('a listener that does not answer is an error that says what to do', async (
   const { code, stderr } = await startProcess(recovering.args(), { env }).finished;
   expect([code, stderr]).toEqual([
     1,
-    '0 forwarded; 0 in the journal already; 0 left\n' +
+    '0 forwarded; 0 in the journal already; 1 left\n' +
       `error: another hooktrail process (${listener.pid}) has the journal ${journal}, and does not answer this one\n` +
       `next: continue it (\`fg\`, or \`kill -CONT ${listener.pid}\`), or end it; in another container, or of another user, it recovers with \`hooktrail webhooks listen --recover\`\n`,
   ]);
