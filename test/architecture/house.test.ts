@@ -5,8 +5,8 @@ import { readSources } from './sources.ts';
 /** The limits of the house. They only fall: a feature that needs more says in its commit what its users gain. */
 const MOST = {
   /** Files and lines of `src`. */
-  files: 171,
-  lines: 30_800,
+  files: 170,
+  lines: 30_150,
   /** `await import(` in `src/commands`: one a command, and libraries that few runs need. */
   lazyImports: 50,
 };

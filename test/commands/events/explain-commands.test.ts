@@ -150,7 +150,9 @@ const wordsOf = (line: string) =>
     word.replace(/'([^']*)'|\\(.)/g, (_, quoted, single) => quoted ?? single),
   );
 
-test('each command that explain prints lists exactly the events that it counts', async () => {
+test('each command that explain prints lists exactly the events that it counts', {
+  timeout: 900_000,
+}, async () => {
   await using home = await createHome();
   const file = path.join(home.env['HOME'] as string, 'e.ndjson');
   const random = randomOf('the commands of explain');
