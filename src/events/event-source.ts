@@ -2,7 +2,7 @@ import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { Service } from '../http/service.ts';
-import { createCursor, MISSING, memberPath } from '../json/item-fields.ts';
+import { itemFilter, parseCondition } from '../json/item-conditions.ts';
 import type { Items } from '../json/items.ts';
 import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
@@ -115,18 +115,11 @@ async function* readByOutcome(
   filters: EventFilters,
   within: Bounds | undefined,
 ): AsyncGenerator<PageOfOutcomes> {
-  const cursor = createCursor([memberPath('publishStatus')]);
-  const tells = (items: Items) => {
-    for (let item = 0; item < items.count; item++) {
-      cursor.read(items.bytes, items.start(item));
-      if (cursor.starts[0] !== MISSING) return true;
-    }
-    return false;
-  };
+  const telling = itemFilter([parseCondition('publishStatus', '--status', 0)], []);
   let isTold: boolean | undefined;
   for await (const { items } of read(filters, within)) {
     if (items.count === 0) continue;
-    isTold ??= tells(items);
+    isTold ??= telling(items).count > 0;
     if (!isTold) break;
     yield { items, haveFailed: undefined };
   }

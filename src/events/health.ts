@@ -39,6 +39,8 @@ export interface HealthReport {
 const SUBSCRIPTION = memberPath('subscriptionId');
 const MOST_VALUES = 100_000;
 const RECENT_EVENTS = 10;
+const UNORDERED =
+  'events have no time, and the service lists failed ones apart: which are the newest is not known, and failing means that any failed';
 
 /** Tells of each value of a field whether its newest event failed. */
 export async function checkHealth(
@@ -55,9 +57,11 @@ export async function checkHealth(
     const failures: boolean[] = [];
     const times = new TimeColumn();
     let isFound = false;
+    let isSplit = false;
     let sample: Items | undefined;
     for await (const { items, haveFailed } of source.readOutcomes(source.filters, source.window)) {
       if (items.count > 0) sample ??= items;
+      if (haveFailed !== undefined) isSplit = true;
       for (let item = 0; item < items.count; item++) {
         cursor.read(items.bytes, items.start(item));
         const [start = MISSING] = cursor.starts;
@@ -74,6 +78,7 @@ export async function checkHealth(
     }
     if (failures.length === 0) source.doubt();
     else if (!isFound) call.reporter.warning(`--by: ${noSuchField(by, sample as Items)}`);
+    if (failures.length > 0 && isSplit && !times.bounds.last) call.reporter.warning(UNORDERED);
     const { after, before } = windowOf(source, times.bounds, call.context.clock);
     const rows = [...rowsOf].map(([value, of]) => healthOf(value, of, failures, times)).sort(byUrgency);
     return { name: source.name, after, before, by, rows };

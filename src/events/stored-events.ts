@@ -46,7 +46,10 @@ export async function* storedEvents(
   const matches = matcher(queries, filters.eventTypes);
   const [{ after }] = queries;
   let endsEarly: boolean | undefined;
+  const needsOutcomes = comparesOutcomes || filters.statuses.length > 0;
+  let isTold: boolean | undefined;
   const matching = (items: Items) => {
+    if (needsOutcomes && items.count > 0) isTold ||= items.bytes.includes('"publishStatus"');
     if (after && endsEarly !== false && items.count > 0) endsEarly = !holdsEventsFrom(items, after);
     return matches(items);
   };
@@ -57,6 +60,7 @@ export async function* storedEvents(
   yield* keepPages(pages, keep ? (items) => keep(matching(items)) : matching, limit);
   // The limit may have ended the loop.
   await checkRest?.();
+  if (isTold === false) onDoubt?.('--from: no event has a publishStatus: which of them failed is not known');
   if (after && endsEarly) onDoubt?.(`--from: no event is from after ${filters.zone.shown(after.text)}`);
   for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);
 }
@@ -251,18 +255,15 @@ function candidates(queries: readonly Query[]): (items: Items) => (item: number)
   const text = queries[0]?.publishStatus;
   if (text === undefined || queries.some(({ publishStatus }) => publishStatus !== text))
     return () => () => true;
-  const needle = Buffer.from(text);
   return (items) => {
-    const holdsText = placesOf(needle, items);
-    const holdsEscape = placesOf(BACKSLASH, items);
+    const holdsText = placesOf(text, items);
+    const holdsEscape = placesOf('\\', items);
     return (item) => holdsText(item) || holdsEscape(item);
   };
 }
 
-const BACKSLASH = Buffer.from('\\');
-
 /** Tells which items hold some bytes; they are asked about in their order. */
-function placesOf(needle: Buffer, items: Items): (item: number) => boolean {
+function placesOf(needle: string, items: Items): (item: number) => boolean {
   let next = items.bytes.indexOf(needle);
   return (item) => {
     const start = items.start(item);

@@ -287,9 +287,10 @@ function conditionWords({ field, op, value }: CauseCondition): string {
 }
 
 function timesText(cause: Cause, zone: TimeZone): string {
-  const { firstFailed, lastFailed, lastSuccess, failingSince } = cause;
+  const { failed, events, firstFailed, lastFailed, lastSuccess, failingSince } = cause;
   const shown = ({ text }: Instant) => secondText(text, zone);
-  const success = lastSuccess ? `last success ${shown(lastSuccess)}` : 'no success in this time';
+  const none = failed === events ? 'no success in this time' : 'when the last success was is not known';
+  const success = lastSuccess ? `last success ${shown(lastSuccess)}` : none;
   if (failingSince) return `failing since ${shown(failingSince)}, ${success}`;
   if (!firstFailed || !lastFailed) return success;
   const isOver = lastSuccess && compareInstants(lastSuccess, lastFailed) > 0;

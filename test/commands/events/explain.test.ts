@@ -218,6 +218,25 @@ describe('events explain', () => {
     },
   );
 
+  test.each(['explain', 'health', 'stats', 'report r.html', 'count --failed', 'search --failed'])(
+    '%s says that the outcome of stored events is not known where none has a publishStatus',
+    async (words) => {
+      const stdin = ndjsonOf([{ eventId: '1', state: 'failed' }]);
+      const { code, stderr } = await hooktrail(['events', ...words.split(' '), '--from', '-'], {
+        ...{ env: home.env, cwd: home.env['HOME'] as string, stdin },
+      });
+      const doubt = 'warning: --from: no event has a publishStatus: which of them failed is not known\n';
+      expect({ code, doubts: stderr.split(doubt).length - 1 }).toEqual({ code: 0, doubts: 1 });
+    },
+  );
+
+  test('does not say that nothing was delivered where the time of a delivery is not known', async () => {
+    const timeless = events.map(({ createdOn: _, ...event }) => event);
+    const stdin = ndjsonOf([...timeless, { ...timeless[0], publishStatus: 'FAILED' }]);
+    const { stdout } = await hooktrail(['events', 'explain', '--from', '-'], { env: home.env, stdin });
+    expect(stdout).toContain('\n  when the last success was is not known\n');
+  });
+
   test('of a window that begins too early for its baseline says so', async () => {
     expect(await explain(['--since', '1000-01-01', '--baseline', 'previous'])).toMatchObject({
       code: 2,

@@ -49,6 +49,24 @@ const health = (args: readonly string[] = [], options: { terminal?: number; env?
   });
 
 describe('events health', () => {
+  test('says that the newest event is not known where no event has a time or an outcome', async () => {
+    await using searching = await startSearching({ events: 0 });
+    for (const [minute, publishStatus] of (['FAILED', 'SUCCESS'] as const).entries())
+      searching.sandbox.control.addEvent({
+        createdOn: timeOf(minute),
+        publishStatus,
+        json: JSON.stringify({ subscriptionId: OK }),
+      });
+    const { code, stderr } = await hooktrail(['events', 'health', '--since', '2026-11-01'], {
+      env: searching.env,
+    });
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr:
+        'warning: events have no time, and the service lists failed ones apart: which are the newest is not known, and failing means that any failed\n',
+    });
+  });
+
   test('has a row for each subscription, failing first, with since when and the last ten', async () => {
     const { code, stdout, stderr } = await health();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
