@@ -38,7 +38,6 @@ export async function* storedEvents(
   filters: EventFilters,
   { limit = Number.POSITIVE_INFINITY, context, onDoubt, within, comparesOutcomes = false }: StoredOptions,
 ): AsyncGenerator<FoundPage> {
-  const { signal } = context;
   const now = context.clock.now();
   const ofAnyType = filters.withTypes([], []);
   const queries = within ? ofAnyType.queriesWithin(within) : ofAnyType.queries(now);
@@ -56,7 +55,7 @@ export async function* storedEvents(
   const { keep } = filters;
   const { lists, checkRest } = await openPlace(place, context, onDoubt, comparesOutcomes);
   const [only, another] = lists;
-  const pages = only && !another ? only : mergePages(lists, () => 1, signal, onDoubt);
+  const pages = only && !another ? only : mergePages(lists, () => 1, context.signal, onDoubt);
   yield* keepPages(pages, keep ? (items) => keep(matching(items)) : matching, limit);
   // The limit may have ended the loop.
   await checkRest?.();
@@ -256,9 +255,8 @@ function candidates(queries: readonly Query[]): (items: Items) => (item: number)
   if (text === undefined || queries.some(({ publishStatus }) => publishStatus !== text))
     return () => () => true;
   return (items) => {
-    const holdsText = placesOf(text, items);
-    const holdsEscape = placesOf('\\', items);
-    return (item) => holdsText(item) || holdsEscape(item);
+    const tests = [text, '\\'].map((needle) => placesOf(needle, items));
+    return (item) => tests.some((holds) => holds(item));
   };
 }
 

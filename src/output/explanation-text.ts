@@ -291,8 +291,10 @@ function timesText(cause: Cause, zone: TimeZone): string {
   const shown = ({ text }: Instant) => secondText(text, zone);
   const none = failed === events ? 'no success in this time' : 'when the last success was is not known';
   const success = lastSuccess ? `last success ${shown(lastSuccess)}` : none;
-  if (failingSince) return `failing since ${shown(failingSince)}, ${success}`;
   if (!firstFailed || !lastFailed) return success;
+  const isBroken = failingSince && compareInstants(firstFailed, failingSince) < 0;
+  const first = isBroken ? `, first failure ${shown(firstFailed)}` : '';
+  if (failingSince) return `failing since ${shown(failingSince)}, ${success}${first}`;
   const isOver = lastSuccess && compareInstants(lastSuccess, lastFailed) > 0;
   return `first failure ${shown(firstFailed)}, last failure ${shown(lastFailed)}${isOver ? `, ${success}` : ''}`;
 }

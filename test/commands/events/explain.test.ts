@@ -230,6 +230,19 @@ describe('events explain', () => {
     },
   );
 
+  test('says when a cause that fails now and then failed first, beside since when it fails without a success', async () => {
+    const now = events.map((event, minute) => ({
+      ...event,
+      publishStatus: minute % 4 === 0 && minute % 20 > 0 ? 'FAILED' : 'SUCCESS',
+    }));
+    const { stdout } = await hooktrail(['events', 'explain', '--from', '-'], {
+      ...{ env: home.env, stdin: ndjsonOf(now) },
+    });
+    expect(stdout).toContain(
+      '\n  failing since 2026-11-02 06:24:00Z, last success 2026-11-02 06:20:00Z, first failure 2026-11-02 00:04:00Z\n',
+    );
+  });
+
   test('does not say that nothing was delivered where the time of a delivery is not known', async () => {
     const timeless = events.map(({ createdOn: _, ...event }) => event);
     const stdin = ndjsonOf([...timeless, { ...timeless[0], publishStatus: 'FAILED' }]);
