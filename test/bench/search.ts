@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { open, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { nodeOf } from '../support/machine/node-versions.ts';
 import { type Command, compare, measure, median, pairedRatio, printTable } from './measure.ts';
@@ -115,50 +115,59 @@ export async function benchMemory(): Promise<void> {
   printTable(`peak memory in MiB (largest of ${PEAK_ROUNDS})`, header, rows);
 }
 
-/** Measures searches of a file of events, beside jq, and what explains its failures. */
+/** Measures searches of an export, and of one file with the same events, beside jq and explaining the failures. */
 export async function benchOffline(): Promise<void> {
-  const ours = 'hooktrail events search --failed --ndjson --from FILE';
   const filter = 'select(.publishStatus=="FAILED")';
   await using folder = await createFolder();
   for (const [events, rounds] of [
     [50_000, ROUNDS],
     [1_000_000, 3],
   ] as const) {
-    const file = path.join(folder.path, `${events}.ndjson`);
-    await writeEvents(events, file);
-    const searching = search({ env: {} }, '--failed', '--from', file);
-    const results = await compare(
-      {
-        [ours]: searching,
-        'hooktrail events explain --from FILE': {
-          ...searching,
-          args: [program, 'events', 'explain', '--from', file],
+    const directory = path.join(folder.path, `${events}`);
+    const file = `${directory}.ndjson`;
+    await writeEvents(events, directory, file);
+    for (const [name, from] of [
+      ['DIRECTORY', directory],
+      ['FILE', file],
+    ] as const) {
+      const ours = `hooktrail events search --failed --ndjson --from ${name}`;
+      const searching = search({ env: {} }, '--failed', '--from', from);
+      const parts = name === 'FILE' ? '"$0"' : '"$0"/part-*.ndjson';
+      const results = await compare(
+        {
+          [ours]: searching,
+          [`hooktrail events explain --from ${name}`]: {
+            ...searching,
+            args: [program, 'events', 'explain', '--from', from],
+          },
+          [`jq -c '${filter}'`]: { file: 'sh', args: ['-c', `exec jq -c '${filter}' ${parts}`, from] },
         },
-        [`jq -c '${filter}' FILE`]: { file: 'jq', args: ['-c', filter, file] },
-      },
-      rounds,
-    );
-    printTable(
-      `${events} events of a file (medians of ${rounds})`,
-      ['command', 'seconds', 'times ours', 'CPU s', 'times ours', 'peak MiB', 'lines'],
-      Object.entries(results).map(([command, { seconds, runs, cpu, peakMiB, lines }]) => [
-        ...[command, seconds, pairedRatio(runs, results[ours]?.runs)],
-        ...[cpu, cpu / (results[ours]?.cpu ?? Number.NaN), peakMiB, String(lines)],
-      ]),
-    );
+        rounds,
+      );
+      printTable(
+        `${events} events ${name === 'FILE' ? 'in one file' : 'of an export'} (medians of ${rounds})`,
+        ['command', 'seconds', 'times ours', 'CPU s', 'times ours', 'peak MiB', 'lines'],
+        Object.entries(results).map(([command, { seconds, runs, cpu, peakMiB, lines }]) => [
+          ...[command, seconds, pairedRatio(runs, results[ours]?.runs)],
+          ...[cpu, cpu / (results[ours]?.cpu ?? Number.NaN), peakMiB, String(lines)],
+        ]),
+      );
+    }
   }
 }
 
-async function writeEvents(events: number, file: string): Promise<void> {
+/** Exports that many events of a sandbox, and puts them into one file, too. */
+async function writeEvents(events: number, directory: string, file: string): Promise<void> {
   await using sandbox = await startSandboxProcess('--events', String(events));
-  await using target = await open(file, 'w');
-  const { args, env } = search(sandbox);
-  const writing = spawn(process.execPath, args, {
+  const { env } = search(sandbox);
+  const exporting = spawn(process.execPath, [program, 'events', 'export', directory], {
     env: { ...process.env, ...env },
-    stdio: ['ignore', target.fd, 'inherit'],
+    stdio: ['ignore', 'ignore', 'inherit'],
   });
-  const [code] = await once(writing, 'exit');
-  if (code !== 0) throw new Error(`the search for ${file} ended with ${code}`);
+  const [code] = await once(exporting, 'exit');
+  if (code !== 0) throw new Error(`the export to ${directory} ended with ${code}`);
+  const joining = spawn('sh', ['-c', 'cat "$0"/part-*.ndjson > "$1"', directory, file]);
+  await once(joining, 'exit');
 }
 
 function search({ env }: Pick<Service, 'env'>, ...flags: string[]): Command {
