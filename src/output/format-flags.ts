@@ -110,7 +110,14 @@ export async function checkFormat(_: Command, command: Command): Promise<void> {
   if (jq !== undefined) await (await import('./jq.ts')).checkProgram(jq);
 }
 
-const SYNONYMS: Readonly<Record<string, FormatName>> = { jsonl: 'ndjson', md: 'markdown', yaml: 'json' };
+const SYNONYMS: Readonly<Record<string, FormatName>> = {
+  jsonl: 'ndjson',
+  md: 'markdown',
+  text: 'table',
+  wide: 'table',
+  yaml: 'json',
+  yml: 'json',
+};
 
 function isFile(output: string, { options }: Command): UsageError {
   const extension = output.slice(output.lastIndexOf('.') + 1).toLowerCase();
