@@ -28,7 +28,7 @@ event's status changes meanwhile, the status at the time its file was read
 counts; files whose number of events changed are read again.
 
 --update adds files with new events to a finished export. It reads the last hour
-of the export again, so that each event is there once, in its latest state.
+of the export again; each event is there once, as it was last read.
 Older files are no longer compared with the service.
 
 A damaged file is kept as damaged-part-… beside its replacement. If the
