@@ -47,7 +47,7 @@ export interface CommandModule {
    * shows the command's own flags, without those of shared blocks.
    */
   readonly commonFlags?: string;
-  /** What `--help` says beside the flags: explanations, then `Examples:` and lines of a shell. */
+  /** The text of `--help` beside the flags: explanations, then `Examples:` and lines of a shell. */
   readonly help?: string;
   /** Adds its arguments and options to the command that the tree made for it. */
   declare?(command: Command): void;

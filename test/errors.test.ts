@@ -223,7 +223,7 @@ describe('every error', () => {
   });
 });
 
-/** What a command prints with `--error-format json`: one object a line. */
+/** The lines that a command prints with `--error-format json`: one object a line. */
 async function problems(args: readonly string[], env: Record<string, string> = {}, context = {}) {
   await using home = await createHome();
   const { code, stderr } = await hooktrail([...args, '--error-format', 'json', '--quiet'], {

@@ -327,7 +327,10 @@ function grepText(text: string): string {
 }
 
 const parseStatus = oneOf<PublishStatus>('--status', ['SUCCESS', 'FAILED'], {
-  ...{ ok: 'SUCCESS', delivered: 'SUCCESS', error: 'FAILED', undelivered: 'FAILED' },
+  ok: 'SUCCESS',
+  delivered: 'SUCCESS',
+  error: 'FAILED',
+  undelivered: 'FAILED',
 });
 
 /** Removes duplicates, ignoring case: two searches for one GUID would find everything twice. */
@@ -342,10 +345,10 @@ function guids(texts: readonly string[], flag: string, what: string, from?: stri
   return [...new Map(found.toReversed().map((guid) => [guid.toLowerCase(), guid])).values()].reverse();
 }
 
-/** For commands that can take their events from a file. */
-/** The next step of who names several files. */
+/** The next step of an error about several places. */
 export const SEVERAL_PLACES = 'several files go through standard input: cat FILES | hooktrail … --from -';
 
+/** For commands that can take their events from a file. */
 export function addFromFlag(command: Command): Command {
   return command.option(
     '--from <place>',

@@ -146,7 +146,7 @@ const both = (...causes: readonly Planted[]): Planted => ({
   holds: (event) => causes.every(({ holds }) => holds(event)),
 });
 
-/** What each kind plants, drawn when it is called. */
+/** The causes that each kind plants, drawn when it is called. */
 function plantingOf({ random, pick, below }: Draw, events: readonly Json[]) {
   const valueLike = (path: string) => equal(path, at(pick(events), path));
   const number = (path: string, holds: (value: number) => boolean): Planted => ({
