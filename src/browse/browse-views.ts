@@ -8,15 +8,7 @@ import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import type { Palette } from '../terminal/palette.ts';
 import { grouped, terminalSafeLine } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import {
-  type Browsing,
-  type EventList,
-  type EventRows,
-  type GroupRows,
-  type OpenedEvent,
-  rememberLatest,
-  type Typing,
-} from './browsing.ts';
+import { type Browsing, type EventList, rememberLatest } from './browsing.ts';
 
 export interface Look extends Pick<TableLook, 'draw' | 'palette'> {
   /** Fields that have the same value in every event, failed or not, because of the filters. */
@@ -41,29 +33,28 @@ export function screenLines(browsing: Browsing, look: Look): string[] {
 }
 
 function bodyLines(browsing: Browsing, look: Look): readonly string[] {
-  const { level, typing, screen } = browsing;
-  if (browsing.isHelpShown) {
+  const { kind, rows, screen } = browsing;
+  if (kind === 'help') {
     const keys = look.help.map((line) => cutToWidth(line, screen.columns - 1));
     return [look.palette.bold('Keys'), '', ...keys];
   }
-  if (typing?.into === 'field') return fieldLines(browsing, typing, look);
-  if (level.kind === 'event') return openedLines(browsing, level, look);
-  const body =
-    level.kind === 'events' ? eventsLines(browsing, level, look) : groupsLines(browsing, level, look);
-  return [titleLine(browsing, look), ...body];
+  if (kind === 'event') return openedLines(browsing, look);
+  const listLines = kind === 'field' ? fieldLines : rows.by ? groupsLines : eventsLines;
+  return [titleLine(browsing, look), ...listLines(browsing, look)];
 }
 
-function eventsLines(browsing: Browsing, level: EventRows, look: Look): string[] {
+function eventsLines(browsing: Browsing, look: Look): string[] {
   const { list, zone, failedOnly, screen, listRows } = browsing;
+  const { items, top, selected } = browsing.rows;
   const measured = Math.min(MEASURED, list.items.length);
   const { columns, cellsOf } = layOut(list, measured, failedOnly, look.constant, zone, screen.columns - 2);
-  const rows = level.items.slice(level.top, level.top + listRows);
+  const rows = items.slice(top, top + listRows);
   const lines = look.draw(columns, [
     titleCells(columns, look.palette),
     ...rows.map((item) => rowCells(cellsOf(item), columns, look.palette)),
   ]);
   const nothing = browsing.canGoBack ? 'none of the events read so far' : 'no events match';
-  return selectedLines(lines, level, list.loading ? 'reading' : nothing, browsing, look);
+  return selectedLines(lines, selected - top, list.loading ? 'reading' : nothing, browsing, look);
 }
 
 /** Lays the columns out by the first events, so that they stay while others are scrolled to. */
@@ -84,39 +75,36 @@ const layOut = rememberLatest(
   },
 );
 
-function groupsLines(browsing: Browsing, level: GroupRows, look: Look): string[] {
+function groupsLines(browsing: Browsing, look: Look): string[] {
   const { zone, screen, listRows } = browsing;
-  const { groups, field, total, top } = level;
-  const rows = groups.slice(top, top + listRows).map((group) => groupCells(group, total, zone));
+  const { groups, by, items, top, selected } = browsing.rows;
+  const rows = groups.slice(top, top + listRows).map((group) => groupCells(group, items.length, zone));
   const heads = [
-    { title: field.text },
+    { title: by?.text ?? '' },
     { title: 'events' },
     { title: 'share' },
     { title: 'first', spare: 2 },
     { title: 'last', spare: 2 },
   ];
   const lines = tableLines({ heads, rows }, { ...look, room: screen.columns - 2 });
-  return selectedLines(lines, level, 'reading', browsing, look);
+  return selectedLines(lines, selected - top, 'reading', browsing, look);
 }
 
 /** The fields to choose from while one is typed. */
-function fieldLines(browsing: Browsing, { selected }: Typing, look: Look): string[] {
-  const { fields, listRows, screen } = browsing;
+function fieldLines(browsing: Browsing, look: Look): string[] {
+  const { fields, cover, listRows, screen } = browsing;
+  const selected = cover?.place ?? 0;
   const top = Math.max(0, selected - listRows + 1);
   const rows = fields
     .slice(top, top + listRows)
     .map((field) => cutToWidth(oneLine(field), screen.columns - 2));
-  const empty = 'no field has this in its name';
-  return [
-    titleLine(browsing, look),
-    ...selectedLines(['', ...rows], { selected, top }, empty, browsing, look),
-  ];
+  return selectedLines(['', ...rows], selected - top, 'no field has this in its name', browsing, look);
 }
 
 /** Marks the selected one of the rows that follow the column heads. */
 function selectedLines(
   [titles = '', ...rows]: readonly string[],
-  { selected, top }: { readonly selected: number; readonly top: number },
+  selected: number,
   empty: string,
   { screen }: Browsing,
   { palette, unicode }: Look,
@@ -125,15 +113,15 @@ function selectedLines(
   if (rows.length === 0) return [head, `${GAP}${palette.dim(cutToWidth(empty, screen.columns - 2))}`];
   const mark = palette.accent(unicode ? '❯' : '>');
   const shown = rows.map((row, index) =>
-    index === selected - top ? `${mark} ${palette.bold(row)}` : `${GAP}${row}`,
+    index === selected ? `${mark} ${palette.bold(row)}` : `${GAP}${row}`,
   );
   return [head, ...shown];
 }
 
-function openedLines(browsing: Browsing, level: OpenedEvent, look: Look): string[] {
-  const lines = browsing.linesOf(level);
-  const from = Math.min(level.line, Math.max(0, lines.length - browsing.eventRows));
-  const to = Math.min(lines.length, from + browsing.eventRows);
+function openedLines(browsing: Browsing, look: Look): string[] {
+  const { eventLines: lines, eventRows, cover } = browsing;
+  const from = Math.min(cover?.place ?? 0, Math.max(0, lines.length - eventRows));
+  const to = Math.min(lines.length, from + eventRows);
   const title = `event, lines ${grouped(from + 1)} to ${grouped(to)} of ${grouped(lines.length)}`;
   return [placedTitle(title, browsing, look), ...lines.slice(from, to)];
 }
@@ -147,27 +135,27 @@ function footerLine(browsing: Browsing, { palette }: Look, columns: number): str
 }
 
 /** The keys that the bottom line names. */
-function keysOf({ typing, level, isHelpShown, failedOnly, canGoBack }: Browsing): string {
-  if (isHelpShown) return 'any key goes back  q quit';
-  if (typing?.into === 'filter') return 'type to filter what was read  enter keep  esc clear';
-  if (typing?.into === 'condition') return 'type FIELD OP VALUE, or a text to find  enter filter  esc cancel';
-  if (typing) return 'type a part of a field  up down choose  tab complete  enter group  esc cancel';
-  if (level.kind === 'event')
-    return 'esc back  n next  p previous  y copy id  z zone  o report  ? keys  q quit';
+function keysOf({ kind, failedOnly, canGoBack }: Browsing): string {
   const back = canGoBack ? 'esc back  ' : '';
-  if (level.kind === 'groups')
-    return `enter show the events  g group by another field  ${back}? keys  q quit`;
-  return `enter open  / filter  w where  g group  ${back}f ${failedOnly ? 'all events' : 'failed only'}  ? keys  q quit`;
+  const keys: Readonly<Record<Browsing['kind'], string>> = {
+    help: 'any key goes back  q quit',
+    filter: 'type to filter what was read  enter keep  esc clear',
+    condition: 'type FIELD OP VALUE, or a text to find  enter filter  esc cancel',
+    field: 'type a part of a field  up down choose  tab complete  enter group  esc cancel',
+    event: 'esc back  n next  p previous  y copy id  z zone  o report  ? keys  q quit',
+    groups: `enter show the events  g group by another field  ${back}? keys  q quit`,
+    events: `enter open  / filter  w where  g group  ${back}f ${failedOnly ? 'all events' : 'failed only'}  ? keys  q quit`,
+  };
+  return keys[kind];
 }
 
 function titleLine(browsing: Browsing, look: Look): string {
-  const { level, events, typing, failedOnly, list } = browsing;
+  const { kind, cover, rows, failedOnly, list, screen } = browsing;
   const cursor = look.unicode ? '▏' : '_';
-  if (typing && typing.into !== 'filter') {
-    const prompt = typing.into === 'condition' ? 'where' : 'group by';
-    return look.palette.bold(
-      cutToWidth(`${prompt} ${terminalSafeLine(typing.text)}${cursor}`, browsing.screen.columns - 1),
-    );
+  if (kind === 'condition' || kind === 'field') {
+    const prompt = kind === 'field' ? 'group by' : 'where';
+    const typed = `${prompt} ${terminalSafeLine(cover?.text ?? '')}${cursor}`;
+    return look.palette.bold(cutToWidth(typed, screen.columns - 1));
   }
   const read = list.items.length;
   const all = list.ended ? read : (list.total ?? read);
@@ -176,15 +164,15 @@ function titleLine(browsing: Browsing, look: Look): string {
   const ofRead = list.ended ? '' : ` of the first ${grouped(read)}`;
   // The latest first: a narrow screen cuts the others off.
   const chosen = [
-    ...(events.filter !== '' || typing ? [`/${terminalSafeLine(events.filter)}${typing ? cursor : ''}`] : []),
-    ...events.narrowings
+    ...(rows.filter !== '' || cover ? [`/${terminalSafeLine(rows.filter)}${cover ? cursor : ''}`] : []),
+    ...rows.narrowings
       .map(({ flag, text }) => terminalSafeLine(flag === 'grep' ? `"${text}"` : text))
       .toReversed(),
   ];
-  if (chosen.length > 0) parts.push(`${grouped(events.count)}${ofRead} with ${chosen.join(' and ')}`);
-  if (level.kind === 'groups') {
-    const what = `${grouped(level.count)} ${level.count === 1 ? 'group' : 'groups'}`;
-    parts.push(`${what}${chosen.length > 0 ? '' : ofRead} by ${terminalSafeLine(level.field.text)}`);
+  if (chosen.length > 0) parts.push(`${grouped(rows.items.length)}${ofRead} with ${chosen.join(' and ')}`);
+  if (rows.by) {
+    const what = `${grouped(rows.count)} ${rows.count === 1 ? 'group' : 'groups'}`;
+    parts.push(`${what}${chosen.length > 0 ? '' : ofRead} by ${terminalSafeLine(rows.by.text)}`);
   }
   if (list.loading) parts.push('reading');
   return placedTitle(parts.join(', '), browsing, look);

@@ -73,6 +73,8 @@ async function showList(
     place,
     help,
   };
+  const folders: Folder[] = [];
+  const reports: Promise<string>[] = [];
   const browsing = new Browsing({
     open: (failed) => new EventList(find(failed ? filters.withStatuses('FAILED') : events)),
     failedOnly,
@@ -80,30 +82,17 @@ async function showList(
     screen: context.stdout,
     zones: zonesFor(filters.zone, context),
     linesOf: (item, columns, zone) => eventLines(item, columns, zone, palette),
+    copy: (item) => copyEventId(item, context),
+    report: (narrowings) => {
+      const report = openReport(call, narrowings, folders);
+      reports.push(report);
+      return report;
+    },
     onChange: () => screen.redraw(),
   });
-  const tell = (message: string) => {
-    browsing.message = message;
-    screen.redraw();
-  };
-  const reports: Promise<OpenedReport>[] = [];
-  const openReport = () => {
-    browsing.message = 'making the report';
-    const opened = reportOn({ ...call, flags: narrowFlags(call.flags, browsing.events.narrowings) });
-    reports.push(opened);
-    opened.then(
-      ({ message }) => tell(message),
-      (error: Error) => tell(error.message),
-    );
-  };
   const screen: Screen = {
     lines: () => screenLines(browsing, look),
-    press: (key) => {
-      const request = browsing.press(key);
-      if (request === 'copy') void copyEventId(browsing.current, context).then(tell);
-      else if (request === 'report') openReport();
-      return request === 'leave';
-    },
+    press: (key) => browsing.press(key),
     redraw: () => {},
   };
   await browsing.list.more();
@@ -114,7 +103,8 @@ async function showList(
     await runScreen(screen, context);
   } finally {
     await browsing.list.close().catch(() => undefined);
-    for (const opened of reports) await opened.then(({ remove }) => remove()).catch(() => undefined);
+    await Promise.allSettled(reports);
+    for (const folder of folders) await folder.remove().catch(() => undefined);
   }
 }
 
@@ -125,30 +115,23 @@ function zonesFor(given: TimeZone, context: Pick<Context, 'machine'>): [TimeZone
   return [given, ...others.values()];
 }
 
-/** The flags with the conditions that were added in the list. */
-function narrowFlags<Flags extends FilterFlags>(flags: Flags, narrowings: readonly Narrowing[]): Flags {
-  const texts = (flag: Narrowing['flag']) => [
-    ...(flags[flag] ?? []),
-    ...narrowings.filter((narrowing) => narrowing.flag === flag).map(({ text }) => text),
-  ];
-  return { ...flags, where: texts('where'), grep: texts('grep') };
-}
-
 const REPORT_FLAGS = [
   ...['after', 'since', 'before', 'until', 'subscription', 'id', 'type', 'where', 'grep', 'from'],
   ...['timezone', 'profile', 'baseUrl', 'vendor'],
 ];
 
-interface OpenedReport {
-  /** The outcome in one line. */
-  readonly message: string;
-  readonly remove: () => Promise<void>;
-}
+type Folder = Awaited<ReturnType<typeof temporaryFolder>>;
 
-/** Runs `events report --open` for the same events, with the file in a new temporary folder. */
-async function reportOn({ flags, context, invoke }: BrowseCall): Promise<OpenedReport> {
+/** Runs `events report --open` for the same events, with the file in a new folder. Resolves to the outcome in one line. */
+async function openReport(
+  { flags, context, invoke }: BrowseCall,
+  narrowings: readonly Narrowing[],
+  folders: Folder[],
+): Promise<string> {
   const folder = await temporaryFolder('hooktrail-report-');
+  folders.push(folder);
   const file = path.join(folder.path, 'report.html');
+  const narrowed = narrowings.map(({ flag, text }) => `--${flag}=${text}`);
   const said: string[] = [];
   // The list is on the terminal.
   const output: Output = {
@@ -159,20 +142,19 @@ async function reportOn({ flags, context, invoke }: BrowseCall): Promise<OpenedR
     write: async (chunk) => void said.push(chunk.toString()),
   };
   const code = await invoke(
-    ['events', 'report', file, '--open', '--quiet', ...flagWords(flags, REPORT_FLAGS)],
+    ['events', 'report', file, '--open', '--quiet', ...flagWords(flags, REPORT_FLAGS), ...narrowed],
     { ...context, stdout: output, stderr: output },
   );
-  const problem = said.join('').split('\n')[0] || `the report ended with ${code}`;
-  const message = code === ExitCode.done ? `the report is ${file} until you leave` : problem;
-  return { message, remove: folder.remove };
+  if (code === ExitCode.done) return `the report is ${file} until you leave`;
+  return said.join('').split('\n')[0] || `the report ended with ${code}`;
 }
 
 /** Copies the item's `eventId`. Resolves to the outcome in one line. */
 export async function copyEventId(
-  item: Items | undefined,
+  item: Items,
   context: Pick<Context, 'environment' | 'runProgram' | 'stdout'>,
 ): Promise<string> {
-  const id = item && createRowReader([memberPath('eventId')], valueText, '')(item)[0]?.[0];
+  const id = createRowReader([memberPath('eventId')], valueText, '')(item)[0]?.[0];
   if (!id) return 'the event has no eventId to copy';
   const { environment, runProgram, stdout } = context;
   const { PATH, HOME, TMUX } = environment;

@@ -5,26 +5,15 @@ import { itemFilter, type KeepItems, parseCondition } from '../json/item-conditi
 import { type FieldPath, fieldsOf, parseFieldPath } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { characterOf, type Key, moverOf } from './full-screen.ts';
+import { characterOf, type Key, type Mover, moverOf } from './full-screen.ts';
 
-/** A request of a key to the caller. */
-export type Request = 'leave' | 'copy' | 'report';
-
-/** An open event, and the first of its lines on the screen. */
-export interface OpenedEvent {
-  readonly kind: 'event';
-  readonly item: Items;
-  /** Its place is the selected one there. */
-  readonly events: EventRows;
-  line: number;
-}
-
-/** The text being typed: into the filter, or a condition or a field that takes effect with Enter. */
-export interface Typing {
-  readonly into: 'filter' | 'condition' | 'field';
+/** What lies over the rows and takes the keys: the selected event, the page of keys, or a line that is typed. */
+export interface Cover {
+  readonly kind: 'event' | 'help' | 'filter' | 'condition' | 'field';
+  /** What was typed. */
   text: string;
-  /** The field that is selected among `fields`. */
-  selected: number;
+  /** The first line of the event on the screen, or the selected one of `fields`. */
+  place: number;
 }
 
 export interface BrowsingParts {
@@ -39,13 +28,18 @@ export interface BrowsingParts {
   readonly zones: readonly [TimeZone, ...TimeZone[]];
   /** Returns an event as the lines that are shown when it is open. */
   readonly linesOf: (item: Items, columns: number, zone: TimeZone) => readonly string[];
+  /** Copies the event's id. Resolves to the outcome in one line. */
+  readonly copy: (item: Items) => Promise<string>;
+  /** Opens a report of the events that meet these too. Resolves to the outcome in one line. */
+  readonly report: (narrowings: readonly Narrowing[]) => Promise<string>;
   /** Called when something other than a key changed what is shown. */
   readonly onChange: () => void;
 }
 
-/** Rows taken by the title, the column heads and the bottom line. */
-const AROUND_LIST = 3;
-const AROUND_EVENT = 2;
+/** Keys that do what another one does. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  ...{ enter: 'return', backspace: 'escape', left: 'escape', right: 'n' },
+};
 /** The most pages read for one key press, so that a filter without matches does not download everything. */
 const PAGES_PER_KEY = 20;
 const READING = 'reading again';
@@ -53,53 +47,40 @@ const READING = 'reading again';
 const SAMPLE = 200;
 
 /**
- * Holds the views that are open and changes them as keys say; it draws nothing. A key may open a view above the one it was
- * pressed in, and Escape closes the topmost.
+ * Holds what is shown and changes it as keys say; it draws nothing. A filter, a condition or a grouping puts rows above those
+ * that it was made from, and Escape takes the topmost away.
  */
 export class Browsing {
   readonly #parts: BrowsingParts;
-  readonly #levels: (EventRows | GroupRows | OpenedEvent)[];
+  readonly #stack: Rows[] = [new Rows([])];
+  cover: Cover | undefined;
   failedOnly: boolean;
   list: EventList;
   zone: TimeZone;
-  typing: Typing | undefined;
   message = '';
-  /** True while the page of keys is on the screen. */
-  isHelpShown = false;
   #pagesLeft = PAGES_PER_KEY;
   readonly #linesOf: BrowsingParts['linesOf'];
 
-  /** The keys everywhere, and those of each kind of level. */
-  readonly #keys: Readonly<Record<string, Readonly<Record<string, () => Request | void>>>> = {
-    everywhere: {
+  /** The keys of rows and covers that take no text. One that returns true ends the program. */
+  readonly #keys: Readonly<Record<string, Readonly<Record<string, () => true | void>>>> = {
+    all: {
       return: () => this.#enter(),
-      enter: () => this.#enter(),
       escape: () => this.#goBack(),
-      backspace: () => this.#goBack(),
-      left: () => this.#goBack(),
+      y: () => this.#copy(),
+      o: () => this.#report(),
       z: () => this.#changeZone(),
-      '?': () => {
-        this.isHelpShown = true;
-      },
-      q: () => 'leave',
+      '?': () => this.#show('help'),
+      q: () => true,
     },
     events: {
       '/': () => this.#askFilter(),
-      w: () => this.#ask('condition'),
-      g: () => this.#ask('field'),
+      w: () => this.#show('condition'),
+      g: () => this.#show('field'),
       f: () => this.#readAgain(!this.failedOnly),
       r: () => this.#readAgain(this.failedOnly),
-      y: () => 'copy',
-      o: () => 'report',
     },
-    groups: { g: () => this.#ask('field') },
-    event: {
-      n: () => this.#step(1),
-      right: () => this.#step(1),
-      p: () => this.#step(-1),
-      y: () => 'copy',
-      o: () => 'report',
-    },
+    groups: { g: () => this.#show('field') },
+    event: { n: () => this.#step(1), p: () => this.#step(-1) },
   };
 
   constructor(parts: BrowsingParts) {
@@ -108,64 +89,63 @@ export class Browsing {
     this.list = parts.open(parts.failedOnly);
     [this.zone] = parts.zones;
     this.#linesOf = rememberLatest(parts.linesOf);
-    this.#levels = [new EventRows([], '')];
   }
 
-  get level(): EventRows | GroupRows | OpenedEvent {
-    return this.#levels.at(-1) as EventRows;
+  get rows(): Rows {
+    return this.#stack.at(-1) as Rows;
   }
 
-  /** The events that are shown, grouped, or of which one is open. */
-  get events(): EventRows {
-    const { level } = this;
-    return level.kind === 'events' ? level : level.events;
+  /** The kind of what takes the keys. */
+  get kind(): Cover['kind'] | 'events' | 'groups' {
+    return this.cover?.kind ?? (this.rows.by ? 'groups' : 'events');
   }
 
-  /** The event that is open, or the selected one. */
+  /** The event that is selected, which may be open. */
   get current(): Items | undefined {
-    const { level } = this;
-    if (level.kind === 'groups') return undefined;
-    return level.kind === 'events' ? level.items[level.selected] : level.item;
+    return this.rows.by ? undefined : this.rows.items[this.rows.selected];
   }
 
   get canGoBack(): boolean {
-    return this.#levels.length > 1;
+    return this.#stack.length > 1;
   }
 
   get screen(): BrowsingParts['screen'] {
     return this.#parts.screen;
   }
 
-  get listRows(): number {
-    return Math.max(1, this.screen.rows - AROUND_LIST);
+  /** The lines between the title and the bottom line. */
+  get eventRows(): number {
+    return Math.max(2, this.screen.rows - 2);
   }
 
-  get eventRows(): number {
-    return Math.max(1, this.screen.rows - AROUND_EVENT);
+  /** The same without the column heads. */
+  get listRows(): number {
+    return this.eventRows - 1;
   }
 
   /** The fields of the first events whose names contain what is typed. */
   get fields(): readonly string[] {
     const items = this.list.items.slice(0, SAMPLE).map((item) => item.text(0));
-    const wanted = this.typing?.text.trim().toLowerCase() ?? '';
+    const wanted = this.cover?.text.trim().toLowerCase() ?? '';
     return fieldsOf(Items.of(items)).filter((field) => field.toLowerCase().includes(wanted));
   }
 
-  linesOf({ item }: OpenedEvent): readonly string[] {
-    return this.#linesOf(item, this.screen.columns, this.zone);
+  /** The lines of the open event. */
+  get eventLines(): readonly string[] {
+    return this.#linesOf(this.current as Items, this.screen.columns, this.zone);
   }
 
-  press(key: Key): Request | undefined {
+  /** Does what a key says. Returns true if it ends the program. */
+  press(key: Key): boolean {
     this.message = '';
     this.#pagesLeft = PAGES_PER_KEY;
-    let request: Request | undefined;
     try {
-      request = this.#pressKey(key);
+      if (this.#pressKey(key)) return true;
     } catch (error) {
       this.#tell(error);
     }
     this.settle();
-    return request;
+    return false;
   }
 
   /** Shows an error that is explained; any other is a defect. */
@@ -177,11 +157,12 @@ export class Browsing {
   /** Keeps the selection on the screen, and reads more when it comes near the end. */
   settle(): void {
     const { list, listRows } = this;
-    const rows = this.#update();
+    this.#update();
+    const { rows } = this;
     rows.selected = Math.max(0, Math.min(rows.selected, rows.count - 1));
     rows.top = Math.max(Math.min(rows.top, rows.selected), rows.selected - listRows + 1, 0);
     // All events count in the groups.
-    const wanted = rows.kind === 'groups' ? Number.POSITIVE_INFINITY : rows.selected + 2 * listRows;
+    const wanted = rows.by ? Number.POSITIVE_INFINITY : rows.selected + 2 * listRows;
     if (list.ended || list.loading || rows.count > wanted || this.#pagesLeft === 0) return;
     this.#pagesLeft--;
     void list.more().then(() => {
@@ -192,60 +173,64 @@ export class Browsing {
   }
 
   /** Updates the shown rows, and leaves groups that become too many. */
-  #update(): EventRows | GroupRows {
-    const { level } = this;
-    const rows = level.kind === 'event' ? level.events : level;
+  #update(): void {
     try {
-      rows.update(this.list);
-      return rows;
+      this.rows.update(this.list);
     } catch (error) {
       this.#tell(error);
-      this.#levels.pop();
-      return this.#update();
+      this.#stack.pop();
+      this.#update();
     }
   }
 
-  #pressKey(key: Key): Request | undefined {
-    const { level } = this;
-    const name = characterOf(key) ?? key.name ?? '';
-    if (this.isHelpShown) {
-      this.isHelpShown = false;
-      return name === 'q' ? 'leave' : undefined;
+  #pressKey(key: Key): boolean {
+    const { cover, kind } = this;
+    const pressed = characterOf(key) ?? key.name ?? '';
+    if (kind === 'help') {
+      this.cover = undefined;
+      return pressed === 'q';
     }
-    if (this.typing) {
-      this.#type(this.typing, key);
-      return undefined;
-    }
-    const move = moverOf(key, true);
-    if (move && level.kind === 'event')
-      level.line = move(level.line, this.linesOf(level).length - this.eventRows + 1, this.eventRows);
-    else if (move && level.kind !== 'event')
-      level.selected = move(level.selected, level.count, this.listRows);
-    const act = this.#keys['everywhere']?.[name] ?? this.#keys[level.kind]?.[name];
-    return act?.() ?? undefined;
+    const keys = this.#keys[kind];
+    const move = moverOf(key, keys !== undefined);
+    const name = SYNONYMS[pressed] ?? pressed;
+    if (move) this.#move(move);
+    else if (keys) return (this.#keys['all']?.[name] ?? keys[name])?.() === true;
+    else this.#type(cover as Cover, key);
+    return false;
+  }
+
+  #move(move: Mover): void {
+    const { cover, rows, listRows, eventRows } = this;
+    if (cover?.kind === 'event')
+      cover.place = move(cover.place, this.eventLines.length - eventRows + 1, eventRows);
+    else if (cover?.kind === 'field') cover.place = move(cover.place, this.fields.length, listRows);
+    else rows.selected = move(rows.selected, rows.count, listRows);
+  }
+
+  #show(kind: Cover['kind'], text = ''): void {
+    this.cover = { kind, text, place: 0 };
   }
 
   #enter(): void {
-    const { level, current } = this;
-    if (level.kind === 'event') this.#goBack();
-    else if (level.kind === 'groups') {
-      const group = level.groups[level.selected];
-      if (group) this.#narrow(`${level.field.text} = ${group.values[0] ?? 'null'}`);
-    } else if (current) this.#levels.push({ kind: 'event', item: current, events: level, line: 0 });
+    const { by, groups, selected } = this.rows;
+    const group = groups[selected];
+    if (this.cover) this.#goBack();
+    else if (by && group) this.#narrow(`${by.text} = ${group.values[0] ?? 'null'}`);
+    else if (this.current) this.#show('event');
   }
 
   #goBack(): void {
-    if (this.canGoBack) this.#levels.pop();
+    if (this.cover) this.cover = undefined;
+    else if (this.canGoBack) this.#stack.pop();
     else this.message = 'this is the whole list; q quits';
   }
 
   /** Opens the event before or after the open one. */
   #step(step: 1 | -1): void {
-    const { events } = this;
-    const item = events.items[events.selected + step];
-    if (item) {
-      events.selected += step;
-      this.#levels.splice(-1, 1, { kind: 'event', item, events, line: 0 });
+    const { rows } = this;
+    if (rows.items[rows.selected + step]) {
+      rows.selected += step;
+      this.#show('event');
     } else if (step < 0) this.message = 'this is the first event';
     else this.message = this.list.ended ? 'this is the last event' : 'the next event is being read';
   }
@@ -261,64 +246,71 @@ export class Browsing {
     this.message = failedOnly === this.failedOnly ? READING : '';
     this.failedOnly = failedOnly;
     this.list = this.#parts.open(failedOnly);
-    for (const level of this.#levels) if (level.kind !== 'event') level.restart();
+    const again = this.#stack.map(({ narrowings, filter, by }) => new Rows(narrowings, filter, by));
+    this.#stack.splice(0, again.length, ...again);
   }
 
-  /** A filter is a level of its own, unless one is there already. */
+  #copy(): void {
+    if (this.current) this.#tellOutcome(this.#parts.copy(this.current));
+  }
+
+  #report(): void {
+    this.message = 'making the report';
+    this.#tellOutcome(this.#parts.report(this.rows.narrowings));
+  }
+
+  async #tellOutcome(outcome: Promise<string>): Promise<void> {
+    this.message = await outcome.catch((error: Error) => error.message);
+    this.#parts.onChange();
+  }
+
+  /** A filter has rows of its own, unless they are there already. */
   #askFilter(): void {
-    const { filter, narrowings } = this.events;
-    if (filter === '') this.#levels.push(new EventRows(narrowings, ''));
-    this.typing = { into: 'filter', text: filter, selected: 0 };
+    const { filter, narrowings } = this.rows;
+    if (filter === '') this.#stack.push(new Rows(narrowings));
+    this.#show('filter', filter);
   }
 
-  #ask(into: 'condition' | 'field'): void {
-    this.typing = { into, text: '', selected: 0 };
-  }
-
-  #type(typing: Typing, key: Key): void {
-    const isFilter = typing.into === 'filter';
-    const move = moverOf(key, false);
-    const { events, listRows } = this;
-    const before = typing.text;
-    if (key.name === 'return' || key.name === 'enter') this.#take(typing);
+  #type(cover: Cover, key: Key): void {
+    const isFilter = cover.kind === 'filter';
+    const before = cover.text;
+    if (key.name === 'return' || key.name === 'enter') this.#take(cover);
     else if (key.name === 'escape') {
-      this.typing = undefined;
+      this.#goBack();
       if (isFilter) this.#goBack();
-    } else if (key.name === 'tab' && typing.into === 'field')
-      typing.text = this.fields[typing.selected] ?? typing.text;
-    else if (move && isFilter) events.selected = move(events.selected, events.count, listRows);
-    else if (move) typing.selected = move(typing.selected, this.fields.length, listRows);
-    else if (key.name === 'backspace') typing.text = [...typing.text].slice(0, -1).join('');
-    else if (key.ctrl && key.name === 'u') typing.text = '';
-    else typing.text += characterOf(key) ?? '';
-    if (typing.text === before) return;
-    typing.selected = 0;
-    if (isFilter && this.typing) this.#levels.splice(-1, 1, new EventRows(events.narrowings, typing.text));
+    } else if (key.name === 'tab' && cover.kind === 'field')
+      cover.text = this.fields[cover.place] ?? cover.text;
+    else if (key.name === 'backspace') cover.text = [...cover.text].slice(0, -1).join('');
+    else if (key.ctrl && key.name === 'u') cover.text = '';
+    else cover.text += characterOf(key) ?? '';
+    if (cover.text === before) return;
+    cover.place = 0;
+    if (isFilter) this.#stack.splice(-1, 1, new Rows(this.rows.narrowings, cover.text));
   }
 
   /** Uses what was typed. What is invalid throws `UsageError` and stays, so that the user can correct it. */
-  #take({ into, text, selected }: Typing): void {
-    if (into === 'filter' && text.trim() === '') this.#goBack();
-    if (into === 'condition' && text.trim() !== '') this.#narrow(text);
-    if (into === 'field') this.#group(text, selected);
-    this.typing = undefined;
+  #take({ kind, text, place }: Cover): void {
+    if (kind === 'condition' && text.trim() !== '') this.#narrow(text);
+    if (kind === 'field') this.#group(text, place);
+    this.cover = undefined;
+    if (kind === 'filter' && text.trim() === '') this.#goBack();
   }
 
   /** Groups by the typed field, or the selected one. */
-  #group(text: string, selected: number): void {
-    const field = this.fields.find((one) => one === text.trim()) ?? this.fields[selected];
+  #group(text: string, place: number): void {
+    const field = this.fields.find((one) => one === text.trim()) ?? this.fields[place];
     if (field === undefined) throw new UsageError(`no event has a field like '${text}'; esc cancels`);
-    const { events } = this;
+    const { narrowings, filter, by } = this.rows;
     // Grouped by another field, the groups take the place of those before.
-    if (this.level.kind === 'groups') this.#levels.pop();
-    this.#levels.push(new GroupRows(events, parseFieldPath(field, 'g')));
+    if (by) this.#stack.pop();
+    this.#stack.push(new Rows(narrowings, filter, parseFieldPath(field, 'g')));
   }
 
   /** Shows those events that also meet a condition. */
   #narrow(condition: string): void {
     const narrowing = this.#parts.narrowing(condition);
-    const rows = new EventRows([...this.events.narrowings, narrowing], this.events.filter);
-    this.#levels.push(rows);
+    const rows = new Rows([...this.rows.narrowings, narrowing], this.rows.filter);
+    this.#stack.push(rows);
     rows.update(this.list);
     const [doubt] = rows.count === 0 ? narrowing.keep.doubts() : [];
     if (doubt) this.message = doubt;
@@ -331,33 +323,18 @@ export class EventList {
   /** The number of all matching events, if the service gives it. */
   total: number | undefined;
   ended = false;
+  loading = false;
   /** The error that ended reading. */
   problem: Error | undefined;
   readonly #pages: AsyncIterator<FoundPage>;
-  #loading: Promise<void> | undefined;
 
   constructor(pages: AsyncIterator<FoundPage>) {
     this.#pages = pages;
   }
 
-  get loading(): boolean {
-    return this.#loading !== undefined;
-  }
-
-  /** Reads one more page, or waits for the one being read. Never rejects: see `problem`. */
-  more(): Promise<void> {
-    this.#loading ??= this.#read().finally(() => {
-      this.#loading = undefined;
-    });
-    return this.#loading;
-  }
-
-  async close(): Promise<void> {
-    await this.#pages.return?.();
-  }
-
-  async #read(): Promise<void> {
-    if (this.ended) return;
+  /** Reads one more page, if none is being read. Never rejects: see `problem`. */
+  async more(): Promise<void> {
+    this.loading = true;
     try {
       const { done, value } = await this.#pages.next();
       this.ended = done === true;
@@ -367,89 +344,56 @@ export class EventList {
     } catch (error) {
       this.ended = true;
       this.problem = error as Error;
+    } finally {
+      this.loading = false;
     }
+  }
+
+  async close(): Promise<void> {
+    await this.#pages.return?.();
   }
 }
 
-/** The events that meet all conditions and whose text contains all words of a filter, in any case. */
-export class EventRows {
-  readonly kind = 'events';
+/** The events that meet all conditions and have all words of a filter; with `by`, in groups by that field. */
+export class Rows {
   readonly narrowings: readonly Narrowing[];
   readonly filter: string;
-  items: Items[] = [];
-  selected = 0;
-  /** The first row on the screen. */
-  top = 0;
-  #looked = 0;
-
-  constructor(narrowings: readonly Narrowing[], filter: string) {
-    this.narrowings = narrowings;
-    this.filter = filter;
-  }
-
-  get count(): number {
-    return this.items.length;
-  }
-
-  /** Looks at the events that were read since the last call. */
-  update(list: EventList): void {
-    const words = this.filter.toLowerCase().split(/\s+/).filter(Boolean);
-    for (; this.#looked < list.items.length; this.#looked++) {
-      const item = list.items[this.#looked] as Items;
-      const text = words.length > 0 ? item.text(0).toString().toLowerCase() : '';
-      const isKept = this.narrowings.every(({ keep }) => keep(item).count === 1);
-      if (isKept && words.every((word) => text.includes(word))) this.items.push(item);
-    }
-  }
-
-  /** Forgets what it looked at: another list follows. */
-  restart(): void {
-    this.items = [];
-    this.selected = 0;
-    this.#looked = 0;
-  }
-}
-
-/** Events in groups by a field. */
-export class GroupRows {
-  readonly kind = 'groups';
-  readonly field: FieldPath;
-  readonly events: EventRows;
+  readonly by: FieldPath | undefined;
+  readonly items: Items[] = [];
   /** The largest first. */
   groups: readonly EventGroup[] = [];
   selected = 0;
+  /** The first row on the screen. */
   top = 0;
-  #counted: EventGroups;
+  readonly #keeps: readonly KeepItems[];
+  readonly #counted: EventGroups;
+  #looked = 0;
 
-  constructor(events: EventRows, field: FieldPath) {
-    this.events = events;
-    this.field = field;
-    this.#counted = new EventGroups([field]);
+  constructor(narrowings: readonly Narrowing[], filter = '', by?: FieldPath) {
+    this.narrowings = narrowings;
+    this.filter = filter;
+    this.by = by;
+    const words = filter.split(/\s+/).filter(Boolean);
+    this.#keeps = [...narrowings.map(({ keep }) => keep), itemFilter([], words)];
+    this.#counted = new EventGroups(by ? [by] : []);
   }
 
   get count(): number {
-    return this.groups.length;
+    return this.by ? this.groups.length : this.items.length;
   }
 
-  /** Events in all groups. */
-  get total(): number {
-    return this.#counted.total;
-  }
-
-  /** Counts the events that were read since the last call. The selected group stays selected. Throws `ServiceError` if the groups become too many. */
+  /** Looks at the events that were read since the last call. The selected group stays selected. Throws `ServiceError` if the groups become too many. */
   update(list: EventList): void {
-    this.events.update(list);
-    if (this.total === this.events.count) return;
-    for (const item of this.events.items.slice(this.total)) this.#counted.add(item);
+    const known = this.items.length;
+    for (; this.#looked < list.items.length; this.#looked++) {
+      const item = list.items[this.#looked] as Items;
+      if (this.#keeps.every((keep) => keep(item).count === 1)) this.items.push(item);
+    }
+    if (!this.by || this.items.length === known) return;
+    for (const item of this.items.slice(known)) this.#counted.add(item);
     const selected = this.groups[this.selected];
     this.groups = this.#counted.largest();
     if (selected && this.selected > 0) this.selected = Math.max(0, this.groups.indexOf(selected));
-  }
-
-  restart(): void {
-    this.#counted = new EventGroups([this.field]);
-    this.groups = [];
-    this.selected = 0;
   }
 }
 

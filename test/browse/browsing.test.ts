@@ -53,6 +53,10 @@ function browsing(items: readonly string[], { pageSize = 10, rows = 8, columns =
     screen: size,
     zones: [UTC, KOLKATA],
     linesOf: (item, columns, zone) => eventLines(item, columns, zone, plain),
+    copy: async (item) => `copied ${item.text(0)}`,
+    report: async (narrowings) => {
+      throw new Error(`no report with ${narrowings.map(({ text }) => text)}`);
+    },
     onChange: () => changed.resolve(),
   });
   const settled = async () => {
@@ -60,14 +64,14 @@ function browsing(items: readonly string[], { pageSize = 10, rows = 8, columns =
     for (let turn = 0; turn < 200; turn++) await Promise.resolve();
   };
   const press = async (...keys: Key[]) => {
-    let request: string | undefined;
-    for (const key of keys) request = state.press(key);
+    let isOver = false;
+    for (const key of keys) isOver = state.press(key);
     await settled();
-    return request;
+    return isOver;
   };
   const lines = () => screenLines(state, look);
   const current = () => state.current?.text(0).toString();
-  const places = () => state.events.items.map((item) => state.list.items.indexOf(item));
+  const places = () => state.rows.items.map((item) => state.list.items.indexOf(item));
   return { state, press, settled, lines, read, size, current, places };
 }
 const many = Array.from({ length: 95 }, (_, number) => event(number));
@@ -146,7 +150,7 @@ describe('browsing', () => {
     await press(named('end'));
     expect(lines().slice(-3, -1)).toEqual(['  ]', '}']);
     await press(named('escape'));
-    expect(state.events.selected).toBe(1);
+    expect(state.rows.selected).toBe(1);
     expect(lines()[3]).toMatch(/^❯ /);
   });
 
@@ -154,7 +158,7 @@ describe('browsing', () => {
     const { settled, press, read, state } = browsing(many);
     await settled();
     await press(...typed('f'));
-    expect([state.failedOnly, read.lists, state.events.count > 8]).toEqual([true, 2, true]);
+    expect([state.failedOnly, read.lists, state.rows.count > 8]).toEqual([true, 2, true]);
     await press(...typed('f'));
     expect([state.failedOnly, read.lists]).toEqual([false, 3]);
   });
@@ -164,7 +168,7 @@ describe('browsing', () => {
     const { settled, press, lines, state } = browsing(items, { pageSize: 100, columns: 80 });
     const titles: string[] = [];
     const go = async (...keys: Key[]) => {
-      expect(await press(...keys)).toBeUndefined();
+      expect(await press(...keys)).toBe(false);
       titles.push(lines()[0] as string);
     };
     await settled();
@@ -184,11 +188,11 @@ describe('browsing', () => {
     ]);
     for (let level = 0; level < 4; level++) await go(named('escape'));
     expect(titles.slice(5)).toEqual(down.toReversed().slice(1));
-    expect(state.level.kind).toBe('events');
+    expect(state.kind).toBe('events');
     await go(named('escape'));
     await go(named('escape'));
     expect([lines()[0], lines().at(-1)]).toEqual(['95 events', 'this is the whole list; q quits']);
-    expect(await press(...typed('q'))).toBe('leave');
+    expect(await press(...typed('q'))).toBe(true);
   });
 
   test('after a group the groups are there again, with the selection', async () => {
@@ -289,9 +293,9 @@ describe('browsing', () => {
     const { settled, press, read, state } = browsing(many);
     await settled();
     await press(...typed('G'), ...typed('r'));
-    expect([read.lists, state.events.selected, state.list.ended]).toEqual([2, 0, false]);
+    expect([read.lists, state.rows.selected, state.list.ended]).toEqual([2, 0, false]);
     expect(state.message).toBe('');
-    expect(state.events.count).toBeGreaterThan(8);
+    expect(state.rows.count).toBeGreaterThan(8);
   });
 
   test('the hint for f says what the key does next', async () => {
@@ -412,6 +416,8 @@ describe('browsing', () => {
       screen: { rows: 8, columns: 60 },
       zones: [UTC],
       linesOf: () => [],
+      copy: async () => '',
+      report: async () => '',
       onChange: () => {},
     });
     state.settle();
@@ -421,16 +427,20 @@ describe('browsing', () => {
     expect(lines[0]).toBe('1 event');
   });
 
-  test('keys that need the outside are returned as requests', async () => {
-    const { settled, press } = browsing(many);
+  test('y copies the event, o reports on those that are shown, and the bottom line says what came of it', async () => {
+    const { settled, press, lines } = browsing([event(0), event(1)], { columns: 100 });
     await settled();
-    expect(await press(...typed('y'))).toBe('copy');
-    expect(await press(...typed('o'))).toBe('report');
-    expect(await press(...typed('x'))).toBeUndefined();
-    expect(await press(...typed('q'))).toBe('leave');
-    await press(named('return'));
-    expect(await press(...typed('y'))).toBe('copy');
-    expect(await press(...typed('q'))).toBe('leave');
+    const outcome = async (...keys: Key[]) => {
+      expect(await press(...keys)).toBe(false);
+      return lines().at(-1);
+    };
+    expect(await outcome(named('down'), ...typed('y'))).toBe(`copied ${event(1)}`);
+    expect(await outcome(named('return'), ...typed('y'))).toBe(`copied ${event(1)}`);
+    expect(await outcome(named('escape'), ...typed('wid-1'), named('return'), ...typed('o'))).toBe(
+      'no report with id-1',
+    );
+    expect(await outcome(...typed('x'))).toContain('? keys  q quit');
+    expect(await press(named('return'), ...typed('q'))).toBe(true);
   });
 });
 
