@@ -171,16 +171,14 @@ function refusePage(items: Items, name: string): void {
 
 /** The pieces of a stream, decompressed if they are gzip (RFC 1952 section 2.3.1). A byte order mark is in the first one. */
 async function* decompressed(stream: Readable): AsyncGenerator<Buffer> {
-  const pieces = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-  let start = Buffer.alloc(0);
-  while (start.length < BYTE_ORDER_MARK.length) {
-    const { done, value } = await pieces.next();
-    if (done) break;
-    start = Buffer.concat([start, value]);
+  let start: Buffer = Buffer.alloc(0);
+  for await (const piece of stream.iterator({ destroyOnReturn: false })) {
+    start = Buffer.concat([start, piece]);
+    if (start.length >= BYTE_ORDER_MARK.length) break;
   }
   const all = (async function* () {
     yield start;
-    yield* { [Symbol.asyncIterator]: () => pieces };
+    yield* stream;
   })();
   yield* start[0] === 0x1f && start[1] === 0x8b ? gunzipped(all) : all;
 }
@@ -276,42 +274,38 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 const NEWLINE = 0x0a;
 
 /**
- * The objects of NDJSON (one a line), or of one JSON array over any number of lines, as items. Takes time linear in the
+ * The objects of NDJSON, or of one JSON array, as items; either may have any number of lines. Takes time linear in the
  * text's length however it is cut into pieces. Throws `ServiceError` that begins with `name` and says the line.
  */
 export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string): AsyncGenerator<Items> {
   const parser = new ItemTextParser(name);
-  let held: Buffer = Buffer.alloc(0);
+  let held: Buffer[] = [];
   let length = 0;
   // An object that is not whole yet is looked at again when twice as much has come.
   let wanted = 0;
   for await (const piece of pieces) {
-    if (length + piece.length > held.length) {
-      const larger = Buffer.allocUnsafe(Math.max(length + piece.length, 2 * length));
-      held.copy(larger, 0, 0, length);
-      held = larger;
-    }
-    held.set(piece, length);
+    held.push(piece);
     length += piece.length;
-    if (length < wanted && !(parser.isLines && piece.includes(NEWLINE))) continue;
-    const { items, used } = parser.parse(held.subarray(0, length), false);
-    if (length - used > LONGEST_BYTES) throw parser.faultAt('it is longer than 32 MiB, which no event is');
+    if (length < wanted) continue;
+    const { items, rest } = parser.parse(Buffer.concat(held, length));
+    if (rest.length > LONGEST_BYTES) throw parser.faultAt('it is longer than 32 MiB, which no event is');
     // The items belong to their reader from now on: the rest needs memory of its own.
-    if (used > 0) held = Buffer.from(held.subarray(used, length));
-    wanted = used > 0 ? 0 : 2 * length;
-    length -= used;
+    held = [Buffer.from(rest)];
+    wanted = items.count > 0 ? 0 : 2 * rest.length;
+    length = rest.length;
     if (items.count > 0) yield items;
   }
-  const { items } = parser.parse(held.subarray(0, length), true);
+  const { items, rest } = parser.parse(Buffer.concat(held));
   if (items.count > 0) yield items;
+  parser.checkEnd(rest);
 }
+
+/** What may come next, outside of an object. */
+const NEXT = { start: '[{', object: '{', array: '{]', value: ',]', comma: '{', end: '' } as const;
 
 class ItemTextParser {
   readonly #name: string;
-  /** Undefined until the first byte that is not white space tells. */
-  #form: 'lines' | 'array' | undefined;
-  /** The place in an array. */
-  #behind: 'start' | 'value' | 'comma' | 'end' = 'start';
+  #state: keyof typeof NEXT = 'start';
   /** Lines before the bytes at hand. */
   #lines = 0;
 
@@ -319,118 +313,79 @@ class ItemTextParser {
     this.#name = name;
   }
 
-  get isLines(): boolean {
-    return this.#form === 'lines';
-  }
-
-  /** Takes the objects that are whole, and says how many bytes they are. At the end, everything has to be whole. */
-  parse(bytes: Buffer, isEnd: boolean): { items: Items; used: number } {
+  /** Takes the objects that are whole. */
+  parse(bytes: Buffer): { items: Items; rest: Buffer } {
     const spans: number[] = [];
     const scanner = new JsonScanner(bytes);
-    const used = this.#parseObjects(scanner, skipSpace(bytes, this.#begin(bytes)), spans, isEnd);
+    const used = this.#parseObjects(scanner, spans);
     const read = bytes.subarray(0, used);
-    if (!isUtf8(read)) throw this.#encodingFault(read);
+    if (!isUtf8(read)) {
+      const end = spans.findIndex((_, index) => index % 2 === 1 && !isUtf8(bytes.subarray(0, spans[index])));
+      throw this.faultAt('it is not UTF-8', bytes, spans[end - 1]);
+    }
     for (let at = read.indexOf(NEWLINE); at !== -1; at = read.indexOf(NEWLINE, at + 1)) this.#lines++;
     const items = new Items(read, spans);
-    return { items: scanner.spaced && items.count > 0 ? items.compacted() : items, used };
+    return {
+      items: scanner.spaced && items.count > 0 ? items.compacted() : items,
+      rest: bytes.subarray(used),
+    };
+  }
+
+  /** Throws if the text ends too early. */
+  checkEnd(rest: Buffer): void {
+    if (rest.length > 0) throw this.faultAt('it is cut off');
+    if (['array', 'value', 'comma'].includes(this.#state)) throw this.faultAt('the array is not closed');
   }
 
   /** The error for what begins at a place of the bytes at hand. */
   faultAt(why: string, bytes: Buffer = Buffer.alloc(0), at = 0, cause?: unknown): ServiceError {
     const line = this.#lines + bytes.subarray(0, at).toString('latin1').split('\n').length;
     return new ServiceError(`${this.#name}, line ${line}: ${why}`, {
-      next: 'events are read as one JSON object per line, as --ndjson prints them and `hooktrail events export` writes them, or as one array of objects, as --json prints them',
+      next: 'events are read as JSON objects one after the other, as --ndjson prints them and `hooktrail events export` writes them, or as one array of objects, as --json prints them',
       cause,
     });
   }
 
-  /** The offset after a byte order mark and the opening bracket of an array. */
-  #begin(bytes: Buffer): number {
-    if (this.#form !== undefined) return 0;
-    const isMarked = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK);
-    const first = skipSpace(bytes, isMarked ? BYTE_ORDER_MARK.length : 0);
-    if (first === bytes.length) return first;
-    this.#form = bytes[first] === 0x5b ? 'array' : 'lines';
-    return this.isLines ? first : first + 1;
-  }
-
-  #parseObjects(scanner: JsonScanner, from: number, spans: number[], isEnd: boolean): number {
+  /** The offset of the first object that is not all there, or of the end. */
+  #parseObjects(scanner: JsonScanner, spans: number[]): number {
     const { bytes } = scanner;
-    let at = from;
-    while (at < bytes.length) {
-      if (this.#form === 'array') {
-        if (this.#behind === 'end') throw this.faultAt('something follows the array', bytes, at);
-        const isClosed = bytes[at] === 0x5d && this.#behind !== 'comma';
-        if (isClosed || (bytes[at] === 0x2c && this.#behind === 'value')) {
-          this.#behind = isClosed ? 'end' : 'comma';
-          at = skipSpace(bytes, at + 1);
-          continue;
-        }
-        if (this.#behind === 'value') throw this.faultAt("',' or ']' expected", bytes, at);
+    const isMarked = this.#state === 'start' && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK);
+    for (let at = skipSpace(bytes, isMarked ? 3 : 0); ; at = skipSpace(bytes, at)) {
+      if (at === bytes.length) return at;
+      const next = String.fromCharCode(bytes[at] as number);
+      if (!NEXT[this.#state].includes(next)) throw this.#unexpected(bytes, at);
+      if (next === '{') {
+        const end = this.#objectEnd(scanner, at);
+        if (end === undefined) return at;
+        spans.push(at, end);
+        at = end;
+        this.#state = this.#state === 'start' || this.#state === 'object' ? 'object' : 'value';
+      } else {
+        at++;
+        this.#state = next === '[' ? 'array' : next === ',' ? 'comma' : 'end';
       }
-      // An endless text of something else is not waited for.
-      if (bytes[at] !== 0x7b) throw this.#notAnObject(bytes, at);
-      const end = this.isLines ? this.#lineEnd(scanner, at, isEnd) : this.#objectEnd(scanner, at);
-      if (end === undefined) break;
-      spans.push(at, end);
-      this.#behind = 'value';
-      at = skipSpace(bytes, end);
     }
-    if (isEnd && this.#form === 'array' && this.#behind !== 'end')
-      throw this.faultAt('the array is not closed', bytes, bytes.length);
-    return at;
   }
 
-  /** The end of an object in an array; undefined if it is not all there. */
+  /** The end of an object; undefined if it is not all there. */
   #objectEnd(scanner: JsonScanner, at: number): number | undefined {
     try {
       return scanner.value(at);
     } catch (error) {
       if (!(error instanceof JsonSyntaxError)) throw error;
       if (error.offset >= scanner.bytes.length) return undefined;
-      throw this.faultAt('it is not JSON', scanner.bytes, error.offset, error);
+      // After a line that is cut off, the fault is in the next one.
+      throw this.faultAt('it is not JSON', scanner.bytes, at, error);
     }
   }
 
-  /** The end of an object that has a line to itself; undefined if the line is not all there. */
-  #lineEnd(scanner: JsonScanner, at: number, isEnd: boolean): number | undefined {
-    const { bytes } = scanner;
-    const lineEnd = endOfLine(bytes, at);
-    if (lineEnd === bytes.length && !isEnd) return undefined;
-    let end: number;
-    try {
-      end = scanner.value(at);
-    } catch (error) {
-      if (!(error instanceof JsonSyntaxError)) throw error;
-      const why = error.offset > lineEnd ? 'it is not one JSON object' : 'it is not JSON';
-      throw this.faultAt(why, bytes, at, error);
-    }
-    // A line feed within an object is white space to the scanner.
-    if (end > lineEnd || Math.min(skipSpace(bytes, end), lineEnd) < lineEnd)
-      throw this.faultAt('it is not one JSON object', bytes, at);
-    return end;
-  }
-
-  #notAnObject(bytes: Buffer, at: number): ServiceError {
-    const end = endOfLine(bytes, at);
-    if (encodingOf(bytes) === 'utf16le' || (end < bytes.length && !isUtf8(bytes.subarray(at, end))))
-      return this.#encodingFault(bytes);
-    const isJson = /^(?:[[\d"-]|true|false|null)/.test(bytes.toString('latin1', at, at + 5));
-    return this.faultAt(isJson ? 'it is not a JSON object' : 'it is not JSON', bytes, at);
-  }
-
-  #encodingFault(bytes: Buffer): ServiceError {
-    if (this.#lines === 0 && encodingOf(bytes) === 'utf16le')
+  #unexpected(bytes: Buffer, at: number): ServiceError {
+    if (encodingOf(bytes) === 'utf16le')
       return this.faultAt('it is UTF-16, which Windows PowerShell makes of it with >; use --output-file');
-    let start = 0;
-    while (isUtf8(bytes.subarray(start, endOfLine(bytes, start)))) start = endOfLine(bytes, start) + 1;
-    return this.faultAt('it is not UTF-8', bytes, start);
+    if (this.#state === 'end') return this.faultAt('something follows the array', bytes, at);
+    if (this.#state === 'value') return this.faultAt("',' or ']' expected", bytes, at);
+    return this.faultAt('it is not a JSON object', bytes, at);
   }
-}
-
-function endOfLine(bytes: Buffer, start: number): number {
-  const newline = bytes.indexOf(NEWLINE, start);
-  return newline === -1 ? bytes.length : newline;
 }
 
 function skipSpace(bytes: Buffer, from: number): number {

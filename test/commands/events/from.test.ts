@@ -191,7 +191,7 @@ describe('--from, without a sign-in', () => {
   test('a damaged line is an error that names the file and the line', async () => {
     const file = inHome('damaged.ndjson');
     const all = lines.split('\n');
-    for (const bad of ['{"eventId":', '{} {}', '\u0000', '[1,]', '{"a":\n1}', '{"a":"\n"}']) {
+    for (const bad of ['{"eventId":', '{"eventId":"x', '{} x', '\u0000', '[1,]', '{"a":"\n"}']) {
       await writeFile(file, ['', ...all.slice(0, 700), bad, ...all.slice(700)].join('\n'));
       const { code, stdout, stderr } = await offline(['search', '--ndjson', '--from', file, '--failed']);
       expect({ code, named: stderr.startsWith(`error: ${file}, line 702: `) }).toEqual({
@@ -200,7 +200,7 @@ describe('--from, without a sign-in', () => {
       });
       expect(stdout.endsWith('}\n') || stdout === '').toBe(true);
     }
-    await writeFile(file, Buffer.concat([Buffer.from('{}\n"'), Buffer.of(0xff), Buffer.from('"\n')]));
+    await writeFile(file, Buffer.concat([Buffer.from('{}\n{"a":"'), Buffer.of(0xff), Buffer.from('"}\n{}')]));
     expect((await offline(['count', '--from', file])).stderr).toContain(`${file}, line 2: it is not UTF-8\n`);
     await writeFile(file, gzipSync(lines).subarray(0, 5000));
     const cut = await offline(['count', '--from', file]);
@@ -210,15 +210,7 @@ describe('--from, without a sign-in', () => {
   test.each([
     ['one line', (events: string[]) => `[${events.join(',')}]`],
     ['an event a line, as --json prints it', (events: string[]) => `[\n${events.join(',\n')}\n]\n`],
-    [
-      'many lines an event',
-      (events: string[]) =>
-        `\n${JSON.stringify(
-          events.map((e) => JSON.parse(e)),
-          null,
-          2,
-        )}\n`,
-    ],
+    ['many lines an event', (events: string[]) => `\n${indented(events)}\n`],
   ])('a JSON array on %s is read as its events', async (_, arrayOf) => {
     const events = lines.trimEnd().split('\n');
     const file = inHome('array.json');
@@ -231,6 +223,13 @@ describe('--from, without a sign-in', () => {
     expect((await offline(['search', '--ndjson', '--from', '-'], '[]')).stdout).toBe('');
   });
 
+  test('objects one after the other may have any number of lines, as jq prints them', async () => {
+    const events = lines.trimEnd().split('\n');
+    const text = indented(events).slice(1, -1).replaceAll('\n  },', '\n  }');
+    const { code, stdout } = await offline(['search', '--json', '--from', '-'], `${text}{}{"a":1}`);
+    expect([code, JSON.parse(stdout)]).toEqual([0, [...events.map((e) => JSON.parse(e)), {}, { a: 1 }]]);
+  });
+
   test.each([
     ['7\n', 1, 'it is not a JSON object'],
     ['{}\n\n"x"\n', 3, 'it is not a JSON object'],
@@ -238,22 +237,22 @@ describe('--from, without a sign-in', () => {
     ['{}\n[{}]\n', 2, 'it is not a JSON object'],
     ['[1]', 1, 'it is not a JSON object'],
     ['[{},\n\n{},[]]', 3, 'it is not a JSON object'],
-    ['[{},\n]', 2, 'it is not JSON'],
+    ['[{},\n]', 2, 'it is not a JSON object'],
     ['[{}\n{}]', 2, "',' or ']' expected"],
-    ['[{\n"a":\n1x}]', 3, 'it is not JSON'],
+    ['[\n{"a":\n1x}]', 2, 'it is not JSON'],
     ['[{},\n{}', 2, 'the array is not closed'],
     ['[{}]\n\n{}', 3, 'something follows the array'],
-    ['yesterday', 1, 'it is not JSON'],
-    ['{"a":1', 1, 'it is not JSON'],
-    ['{"a":\n1}', 1, 'it is not one JSON object'],
-    ['{"a":1}{"a":2}', 1, 'it is not one JSON object'],
+    ['[\n{"a":[\n', 2, 'it is cut off'],
+    ['yesterday', 1, 'it is not a JSON object'],
+    ['{}\n{"a":1', 2, 'it is cut off'],
+    ['{"a":1}\n{"a":\n{"a":2}\n{"a":3}', 2, 'it is not JSON'],
   ])('what is not a JSON object is an error with its line: %j', async (text, line, why) => {
     expect(await offline(['count', '--from', '-'], text)).toEqual({
       code: 1,
       stdout: '',
       stderr:
         `error: standard input, line ${line}: ${why}\n` +
-        'next: events are read as one JSON object per line, as --ndjson prints them and `hooktrail events export` writes them, or as one array of objects, as --json prints them\n',
+        'next: events are read as JSON objects one after the other, as --ndjson prints them and `hooktrail events export` writes them, or as one array of objects, as --json prints them\n',
     });
   });
 
@@ -278,8 +277,8 @@ describe('--from, without a sign-in', () => {
     }
   });
 
-  test('a line without an end is given up at 32 MiB, in a time that grows with its length', async () => {
-    const text = `{"eventId":"${'x'.repeat(64 << 20)}"}`;
+  test('an object without an end is given up at 32 MiB, in a time that grows with its length', async () => {
+    const text = `{"eventId":"${'x'.repeat(64 << 20)}`;
     const { code, stderr } = await offline(['count', '--from', '-'], `{}\n${text}`);
     expect([code, stderr.split('\n')[0]]).toEqual([
       1,
@@ -378,3 +377,11 @@ describe('--from, without a sign-in', () => {
     }
   });
 });
+
+function indented(events: readonly string[]): string {
+  return JSON.stringify(
+    events.map((event) => JSON.parse(event)),
+    null,
+    2,
+  );
+}
