@@ -64,4 +64,4 @@ else if (HOOKTRAIL_TEST_SHIFT)
 if (HOOKTRAIL_TEST_HOME) exports.giveHome(HOOKTRAIL_TEST_HOME);
 if (HOOKTRAIL_TEST_SHARED) giveSharedFolder(HOOKTRAIL_TEST_SHARED);
 // Wine sets it anew in each process.
-if (process.env.HOOKTRAIL_TEST_SYSTEMROOT) process.env.SYSTEMROOT = process.env.HOOKTRAIL_TEST_SYSTEMROOT;
+if (process.env.HOOKTRAIL_TEST_APPDATA) process.env.APPDATA = process.env.HOOKTRAIL_TEST_APPDATA;

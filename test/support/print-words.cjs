@@ -1,1 +1,0 @@
-console.log(JSON.stringify(process.argv.slice(2)));
