@@ -58,7 +58,11 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/secrets/file-vault.test.ts', 'test/secrets/keychain-vault.test.ts'],
     floor: 0,
   },
-  refresh: { mutate: ['src/sign-in/refresh.ts'], tests: ['test/sign-in/refresh-protocol.test.ts'], floor: 0 },
+  refresh: {
+    mutate: ['src/sign-in/refresh.ts'],
+    tests: ['test/sign-in/refresh-protocol.test.ts'],
+    floor: 97,
+  },
   redirect: {
     mutate: ['src/sign-in/redirect-listener.ts'],
     tests: ['test/sign-in/redirect-listener.test.ts'],

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
 import type { Context } from '../context.ts';
-import { type HooktrailError, NotSignedInError, ServiceError, UnreachableError } from '../errors.ts';
+import { type HooktrailError, NotSignedInError, ServiceError } from '../errors.ts';
 import { cacheFolder, makeFolder } from '../files/folders.ts';
 import { readRegularFile, replaceFile } from '../files/whole-files.ts';
 import { TransportError } from '../http/transport.ts';
@@ -117,8 +117,7 @@ export async function refreshUnderLock(
       // A process of another version or machine may have stored a successor without this lock. Not every provider
       // refuses a spent token with `invalid_grant` (RFC 6749 section 5.2): some answer 400 without a body.
       const again: Secrets = (await vault.read()) ?? {};
-      if (again.access && again.access.token !== stored.access?.token && serves(again.access))
-        return again.access;
+      if (again.access && serves(again.access)) return again.access;
       const superseded: boolean = again.refreshToken !== undefined && again.refreshToken !== refreshToken;
       if (attempt === TRIES || (!superseded && (lost || !ambiguous))) {
         if (!(error instanceof RefusedGrantError) || error.error !== 'invalid_grant') throw error;
@@ -142,7 +141,7 @@ const LOST = 'the answer to the previous request was lost, and with it the new r
 
 /** True if the request may have been carried out, so that a new refresh token was issued but lost. */
 function isAmbiguous(error: unknown): boolean {
-  return error instanceof UnreachableError && error.cause instanceof TransportError && error.cause.ambiguous;
+  return error instanceof Error && error.cause instanceof TransportError && error.cause.ambiguous;
 }
 
 function endedSignIn(details: readonly string[], cause?: unknown): NotSignedInError {
@@ -226,9 +225,7 @@ export function readRefusal(
 ): Refusal | undefined {
   if (refreshToken === undefined) return undefined;
   try {
-    const { token, at, details } = JSON.parse(
-      readRegularFile(refusalFile(binding, context)).toString('utf8'),
-    );
+    const { token, at, details } = JSON.parse(readRegularFile(refusalFile(binding, context)).toString());
     if (token !== hashOf(refreshToken) || !Number.isFinite(at)) return undefined;
     return { token, at, details: details.map(String) };
   } catch {

@@ -1,13 +1,18 @@
+import { createHash } from 'node:crypto';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { TransportError } from '../../src/http/transport.ts';
-import type { Secrets, Vault } from '../../src/secrets/vault.ts';
+import { takeLock } from '../../src/lock/lock.ts';
+import type { AccessToken, Secrets, Vault } from '../../src/secrets/vault.ts';
 import { resolveSettings } from '../../src/settings/settings.ts';
-import { refreshUnderLock } from '../../src/sign-in/refresh.ts';
+import { readRefusal, refreshSignIn, refreshUnderLock, refusalFile } from '../../src/sign-in/refresh.ts';
 import { BOUND } from '../../src/sign-in/session.ts';
 import { NEW_SIGN_IN } from '../../src/sign-in/token-endpoint.ts';
-import { createContext } from '../support/context.ts';
+import { clock, NOON } from '../support/clock.ts';
+import { createContext, thisMachine } from '../support/context.ts';
 import { createHome, type Home } from '../support/home.ts';
 
 // A refusal is noted in its cache.
@@ -20,11 +25,24 @@ afterEach(() => home[Symbol.asyncDispose]());
 const flags = { authUrl: 'https://id.example', baseUrl: 'https://events.example', clientId: 'client' };
 const granted = { access_token: 'new-access', refresh_token: 'new', expires_in: 1800, token_type: 'Bearer' };
 
+const old = { refreshToken: 'old', clientSecret: 'secret' };
+const theirs = { refreshToken: 'theirs', clientSecret: 'secret' };
+const binding = { profile: 'default', authUrl: '', clientId: '', serviceOrigin: '' };
+const settings = resolveSettings(flags, {}, { version: 1, profiles: {} }, BOUND);
+
+interface Parts {
+  readonly stored?: Secrets | undefined;
+  /** The answers of the lock, in order; it is held after them. */
+  readonly held?: readonly (boolean | Error)[];
+  readonly environment?: Record<string, string>;
+  readonly holdOff?: () => () => void;
+}
+
 /** Runs the protocol with a store and a provider that record what happens, in order. */
-function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: boolean[] } = {}) {
+function scene(answers: (object | Error)[], parts: Parts = {}) {
   const events: string[] = [];
   const held = [...(parts.held ?? [])];
-  let stored: Secrets | undefined = parts.stored ?? { refreshToken: 'old', clientSecret: 'secret' };
+  let stored = 'stored' in parts ? parts.stored : old;
   const vault: Vault = {
     kind: 'file',
     place: 'here',
@@ -42,8 +60,14 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
       return '/elsewhere/file';
     },
   };
+  const clientSecrets: (string | null)[] = [];
+  /** Called for each request before its answer. */
+  const during = { request: () => {} };
   const send = async ({ body }: HttpRequest): Promise<HttpResponse> => {
-    events.push(`post ${new URLSearchParams(String(body)).get('refresh_token')}`);
+    const form = new URLSearchParams(String(body));
+    events.push(`post ${form.get('refresh_token')}`);
+    clientSecrets.push(form.get('client_secret'));
+    during.request();
     const answer = answers.shift();
     if (answer instanceof Error) throw answer;
     const status = answer && 'error' in answer ? 400 : 200;
@@ -53,38 +77,105 @@ function scene(answers: (object | Error)[], parts: { stored?: Secrets; held?: bo
       body: Buffer.from(JSON.stringify(answer)),
     };
   };
+  const traces: string[] = [];
   const warnings: string[] = [];
-  const context = createContext({ environment: home.env });
-  const run = () =>
-    refreshUnderLock(
-      {
-        binding: { profile: 'default', authUrl: '', clientId: '', serviceOrigin: '' },
-        vault,
-        context,
-        reporter: { trace: () => undefined, warning: (text) => void warnings.push(text) },
-        serves: (access) => access.token.startsWith('good'),
-        lasts: () => false,
-      },
-      {
-        settings: resolveSettings(flags, {}, { version: 1, profiles: {} }, BOUND),
-        transport: { send, close: async () => undefined },
-        clock: context.clock,
-        advice: NEW_SIGN_IN,
-      },
-      { isStillHeld: async () => held.shift() ?? true },
-    );
-  const store = (secrets: Secrets) => {
-    stored = secrets;
+  const { environment = {}, holdOff } = parts;
+  const context = createContext({
+    environment: { ...home.env, ...environment },
+    ...(holdOff ? { holdOff } : {}),
+  });
+  const refreshParts = {
+    binding,
+    vault,
+    context,
+    reporter: {
+      trace: (text: string) => void traces.push(text),
+      warning: (text: string, { kind = '' } = {}) => void warnings.push(`${kind}: ${text}`),
+    },
+    serves: (access: AccessToken) => access.token.startsWith('good'),
+    lasts: (access: AccessToken) => access.token === 'lasting',
   };
-  return { events, vault, run, store, warnings };
+  const transport = { send, close: async () => undefined };
+  const isStillHeld = async () => {
+    const isHeld = held.shift() ?? true;
+    if (isHeld instanceof Error) throw isHeld;
+    return isHeld;
+  };
+  return {
+    events,
+    clientSecrets,
+    vault,
+    context,
+    during,
+    refreshParts,
+    traces,
+    warnings,
+    run: () =>
+      refreshUnderLock(refreshParts, { settings, transport, clock, advice: NEW_SIGN_IN }, { isStillHeld }),
+    store: (secrets: Secrets | undefined) => {
+      stored = secrets;
+    },
+    stored: () => stored,
+  };
 }
+
+/** The error of a sign-in that has ended. */
+const ended = {
+  exitCode: 4,
+  message: 'the sign-in has ended: the identity provider does not accept the refresh token',
+  details: ['error: invalid_grant'],
+  next: 'run `hooktrail login`',
+};
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 
 const lost = () => new TransportError('broken', 'the connection broke');
 
 test('the store is proved writable before the token is spent, and written before anything else', async () => {
-  const { events, run } = scene([granted]);
-  expect((await run())?.token).toBe('new-access');
+  const { events, run, stored, traces } = scene([granted]);
+  const access = { token: 'new-access', expiresAt: NOON + 1_800_000 };
+  expect(await run()).toEqual(access);
   expect(events).toEqual(['read', 'probe', 'post old', 'write new new-access']);
+  expect(stored()).toEqual({ refreshToken: 'new', clientSecret: 'secret', access });
+  expect(traces).toEqual(['refreshing the access token']);
+});
+
+test('without a stored sign-in nothing is sent', async () => {
+  const { events, run } = scene([], { stored: undefined });
+  expect(await run()).toBe(undefined);
+  expect(events).toEqual(['read']);
+});
+
+test('interrupts are held off from before the request until the new tokens are stored', async () => {
+  const held: string[][] = [];
+  const { events, run } = scene([lost(), granted], {
+    holdOff: () => {
+      held.push([...events]);
+      return () => void held.push([...events]);
+    },
+  });
+  await run();
+  expect(held.map((before) => before.at(-1))).toEqual(['probe', 'read', 'read', 'write new new-access']);
+});
+
+test.each([
+  [{ HOOKTRAIL_CLIENT_SECRET: 'given' }, 'given'],
+  [{}, 'secret'],
+])('with %j and the stored client secret, the secret %j is sent', async (environment, sent) => {
+  const { clientSecrets, run } = scene([granted], { environment });
+  await run();
+  expect(clientSecrets).toEqual([sent]);
+});
+
+test('the scopes stay those that were granted, until an answer names others', async () => {
+  const access = { token: 'ended', scope: 'granted' };
+  for (const [scope, kept] of [
+    [undefined, 'granted'],
+    ['other', 'other'],
+  ]) {
+    const { run } = scene([{ ...granted, scope }], { stored: { ...old, access } });
+    expect(await run()).toMatchObject({ scope: kept });
+  }
 });
 
 test('if the store cannot be written, no token is spent', async () => {
@@ -94,28 +185,55 @@ test('if the store cannot be written, no token is spent', async () => {
   expect(events).toEqual(['read']);
 });
 
-test('a token that another process stored meanwhile is used', async () => {
-  const { events, run } = scene([], { stored: { refreshToken: 'old', access: { token: 'good' } } });
-  expect((await run())?.token).toBe('good');
-  expect(events).toEqual(['read']);
+test('a token that another process stored meanwhile is used, and one that cannot be renewed while it lasts', async () => {
+  for (const stored of [{ ...old, access: { token: 'good' } }, { access: { token: 'lasting' } }]) {
+    const { events, run } = scene([], { stored });
+    expect(await run()).toEqual(stored.access);
+    expect(events).toEqual(['read']);
+  }
+  const { run } = scene([granted], { stored: { ...old, access: { token: 'lasting' } } });
+  expect((await run())?.token).toBe('new-access');
 });
 
 test('a process that lost the lock while suspended spends nothing', async () => {
   const { events, run } = scene([granted], { held: [false] });
-  await expect(run()).rejects.toMatchObject({ exitCode: 1, next: 'run the command again' });
+  await expect(run()).rejects.toMatchObject({
+    exitCode: 1,
+    message: 'another process took over refreshing the sign-in',
+    next: 'run the command again',
+  });
   expect(events).toEqual(['read', 'probe']);
 });
 
 test('after a lost answer the store is checked, and the same token is tried once more', async () => {
-  const { events, run } = scene([lost(), granted]);
+  const { events, run, traces } = scene([lost(), granted]);
   expect((await run())?.token).toBe('new-access');
   expect(events).toEqual(['read', 'probe', 'post old', 'read', 'post old', 'write new new-access']);
+  expect(traces).toEqual([
+    'refreshing the access token',
+    'the answer was lost: trying once more',
+    'refreshing the access token',
+  ]);
 });
 
 test('after two lost answers the refresh fails', async () => {
   const { events, run } = scene([lost(), lost(), granted]);
-  await expect(run()).rejects.toMatchObject({ exitCode: 5 });
+  await expect(run()).rejects.toMatchObject({
+    exitCode: 5,
+    message: 'the identity provider could not be reached: the connection broke',
+  });
   expect(events).toEqual(['read', 'probe', 'post old', 'read', 'post old', 'read']);
+});
+
+test('a refusal after a lost answer names the loss', async () => {
+  const { run } = scene([lost(), { error: 'invalid_grant' }]);
+  await expect(run()).rejects.toMatchObject({
+    message: 'the sign-in has ended: the identity provider does not accept the refresh token',
+    details: [
+      'error: invalid_grant',
+      'the answer to the previous request was lost, and with it the new refresh token',
+    ],
+  });
 });
 
 test('a request that was never sent is not repeated', async () => {
@@ -129,7 +247,7 @@ test('after invalid_grant a token that was stored meanwhile is used, without del
   const { probe } = vault;
   vault.probe = async () => {
     await probe();
-    store({ refreshToken: 'theirs', clientSecret: 'secret', access: { token: 'good' } });
+    store({ ...theirs, access: { token: 'good' } });
   };
   expect((await run())?.token).toBe('good');
   expect(events).toEqual(['read', 'probe', 'post old', 'read']);
@@ -137,29 +255,117 @@ test('after invalid_grant a token that was stored meanwhile is used, without del
 
 test('after a refusal that names no error a token that was stored meanwhile is used', async () => {
   const { vault, run, store } = scene([{ error: undefined }]);
-  vault.probe = async () =>
-    store({ refreshToken: 'theirs', clientSecret: 'secret', access: { token: 'good' } });
+  vault.probe = async () => store({ ...theirs, access: { token: 'good' } });
   expect((await run())?.token).toBe('good');
 });
 
+test('a refusal that names no error is not noted', async () => {
+  const { run } = scene([{ error: undefined }, granted]);
+  await expect(run()).rejects.toMatchObject({
+    exitCode: 4,
+    message: 'refreshing the sign-in was refused by the identity provider (400)',
+  });
+  expect((await run())?.token).toBe('new-access');
+});
+
 test('after invalid_grant a refresh token that was stored meanwhile is spent', async () => {
-  const { events, vault, run, store } = scene([{ error: 'invalid_grant' }, granted]);
-  vault.probe = async () => store({ refreshToken: 'theirs', clientSecret: 'secret' });
+  const { events, vault, run, store, traces } = scene([{ error: 'invalid_grant' }, granted]);
+  vault.probe = async () => store(theirs);
   expect((await run())?.token).toBe('new-access');
   expect(events).toEqual(['read', 'post old', 'read', 'post theirs', 'write new new-access']);
+  expect(traces[1]).toBe('another process stored a new refresh token');
+});
+
+test('a token that other processes replace again and again is sent three times', async () => {
+  const { events, during, run, store } = scene(Array(4).fill({ error: 'invalid_grant' }));
+  let count = 0;
+  during.request = () => store({ ...old, refreshToken: `theirs ${++count}` });
+  await expect(run()).rejects.toMatchObject({ exitCode: 4 });
+  expect(events.filter((event) => event !== 'read')).toEqual([
+    'probe',
+    'post old',
+    'post theirs 1',
+    'post theirs 2',
+  ]);
+});
+
+test.each([
+  ['refused', { error: 'invalid_grant' }],
+  ['lost', lost()],
+])('a token that took the place of a %s one is sent again if its answer is lost', async (_name, first) => {
+  const { events, vault, run, store } = scene([first, lost(), granted]);
+  vault.probe = async () => store(theirs);
+  expect((await run())?.token).toBe('new-access');
+  expect(events.filter((event) => event.startsWith('post'))).toEqual([
+    'post old',
+    'post theirs',
+    'post theirs',
+  ]);
 });
 
 test('after invalid_grant without a newer token the sign-in has ended', async () => {
   const { events, run } = scene([{ error: 'invalid_grant' }, granted]);
-  await expect(run()).rejects.toMatchObject({ exitCode: 4, next: 'run `hooktrail login`' });
+  await expect(run()).rejects.toMatchObject(ended);
   expect(events).toEqual(['read', 'probe', 'post old', 'read']);
+});
+
+test('after invalid_grant in a run whose sign-in another process removed, the sign-in has ended', async () => {
+  for (const left of [undefined, {}]) {
+    const { during, run, store } = scene([{ error: 'invalid_grant' }, granted]);
+    during.request = () => store(left);
+    await expect(run()).rejects.toMatchObject(ended);
+    await rm(refusalFile(binding, createContext({ environment: home.env })));
+  }
+});
+
+test('a refused token is not sent again for a minute, of a clock that was not set back', async () => {
+  const { events, run } = scene([{ error: 'invalid_grant' }, { error: 'invalid_grant' }, granted]);
+  const posts = () => events.filter((event) => event.startsWith('post')).length;
+  await expect(run()).rejects.toMatchObject(ended);
+  for (const later of [0, 59_999]) {
+    clock.set(NOON + later);
+    await expect(run()).rejects.toMatchObject(ended);
+    expect(posts()).toBe(1);
+  }
+  clock.set(NOON + 60_000);
+  await expect(run()).rejects.toMatchObject(ended);
+  expect(posts()).toBe(2);
+  clock.set(NOON + 59_999);
+  expect((await run())?.token).toBe('new-access');
+});
+
+test('a refusal is that of one token of one sign-in, and a file of it that is damaged is none', async () => {
+  const { context, run } = scene([{ error: 'invalid_grant' }]);
+  await expect(run()).rejects.toMatchObject(ended);
+  const refusal = { token: sha256('old'), at: NOON, details: ['error: invalid_grant'] };
+  expect(readRefusal(binding, context, 'old')).toEqual(refusal);
+  expect(readRefusal(binding, context, 'new')).toBe(undefined);
+  expect(readRefusal(binding, context, undefined)).toBe(undefined);
+  expect(readRefusal({ ...binding, profile: 'other' }, context, 'old')).toBe(undefined);
+  for (const damaged of [{ ...refusal, at: 'noon' }, { ...refusal, details: null }, null]) {
+    await writeFile(refusalFile(binding, context), JSON.stringify(damaged));
+    expect(readRefusal(binding, context, 'old')).toBe(undefined);
+  }
+});
+
+test('of an answer that cannot be used, a new refresh token is stored, and nothing without one', async () => {
+  for (const [refresh_token, writes] of [
+    ['new', ['write new undefined']],
+    [undefined, []],
+  ]) {
+    const { events, run, stored } = scene([{ ...granted, refresh_token, token_type: 'mac' }]);
+    await expect(run()).rejects.toMatchObject({ exitCode: 1 });
+    expect(events).toEqual(['read', 'probe', 'post old', ...(writes ?? [])]);
+    expect(stored()).toEqual({ refreshToken: refresh_token ?? 'old', clientSecret: 'secret' });
+  }
 });
 
 test('without a refresh token nothing is sent', async () => {
   const { run } = scene([], { stored: { clientSecret: 'secret', access: { token: 'ended' } } });
   await expect(run()).rejects.toMatchObject({
     exitCode: 4,
-    details: [expect.stringContaining('offline_access')],
+    message: 'the sign-in has ended, and it came without a refresh token',
+    details: ['a sign-in lasts when the scopes include offline_access and the identity provider grants it'],
   });
 });
 
@@ -189,14 +395,17 @@ test('if the store keeps failing, the new tokens go to another folder, and the u
   expect((await run())?.token).toBe('new-access');
   expect(events).toEqual(['read', 'probe', 'post old', 'rescue new new-access']);
   expect(warnings).toEqual([
-    'the new tokens could not be stored in here; they are kept, encrypted, in /elsewhere/file, where the next command finds them',
+    'sign-in: the new tokens could not be stored in here; they are kept, encrypted, in /elsewhere/file, where the next command finds them',
   ]);
 });
 
 test('if the new tokens cannot be stored anywhere, the error says that the sign-in is lost', async () => {
-  const { vault, run } = scene([granted]);
+  const { during, vault, run } = scene([granted]);
   failing(vault, 100);
   vault.rescue = () => Promise.reject(noRoom());
+  during.request = () => {
+    vault.read = async () => undefined;
+  };
   await expect(run()).rejects.toMatchObject({
     exitCode: 4,
     message:
@@ -216,7 +425,7 @@ test('tokens that are stored although the store reported an error are not report
   vault.rescue = () => Promise.reject(noRoom());
   expect((await run())?.token).toBe('new-access');
   expect(warnings).toEqual([
-    'the new tokens are stored, but a loss of power could still lose them: secrets cannot be written to here: ENOSPC',
+    'sign-in: the new tokens are stored, but a loss of power could still lose them: secrets cannot be written to here: ENOSPC',
   ]);
 });
 
@@ -226,23 +435,58 @@ test('without a new refresh token nothing is lost if the access token cannot be 
   vault.rescue = () => Promise.reject(noRoom());
   expect((await run())?.token).toBe('new-access');
   expect(warnings).toEqual([
-    'the new access token could not be stored, so the next command asks for another: secrets cannot be written to here: ENOSPC',
+    'sign-in: the new access token could not be stored, so the next command asks for another: secrets cannot be written to here: ENOSPC',
   ]);
 });
 
 test('a process that lost the lock during the request does not overwrite a newer token', async () => {
-  const { events, vault, run, store } = scene([granted], { held: [true, false] });
-  const { read } = vault;
-  vault.read = async () => {
-    if (events.includes('post old')) store({ refreshToken: 'theirs', clientSecret: 'secret' });
-    return await read();
-  };
+  const { events, during, run, store } = scene([granted], { held: [true, false] });
+  during.request = () => store(theirs);
   expect((await run())?.token).toBe('new-access');
   expect(events).toEqual(['read', 'probe', 'post old', 'read']);
 });
 
-test('a process that lost the lock during the request stores a token that nobody else has', async () => {
-  const { events, run } = scene([granted], { held: [true, false] });
+test.each<[string, (boolean | Error)[], Secrets | undefined, string[]]>([
+  ['it lost the lock, and nobody stored another', [true, false], old, ['read']],
+  ['it lost the lock, and the sign-in is gone', [true, false], undefined, ['read']],
+  ['it cannot tell whether it holds the lock', [true, new Error('disk')], theirs, []],
+])('a new token is stored if %s', async (_name, held, found, reads) => {
+  const { events, during, run, store } = scene([granted], { held });
+  during.request = () => store(found);
   expect((await run())?.token).toBe('new-access');
-  expect(events).toEqual(['read', 'probe', 'post old', 'read', 'write new new-access']);
+  expect(events).toEqual(['read', 'probe', 'post old', ...reads, 'write new new-access']);
+});
+
+/** Refreshes while another process holds the lock, which `meanwhile` ends with; the provider cannot be reached. */
+async function waiting(meanwhile: Secrets | undefined) {
+  const { context, refreshParts, store } = scene([], { stored: old });
+  const machine = { ...thisMachine(), userHome: home.folder };
+  const reporter = { ...refreshParts.reporter } as never;
+  const other = await takeLock('the sign-in', { ...context, machine });
+  const nobody = { ...settings, authUrl: new URL('http://127.0.0.1:9') };
+  const refreshed = refreshSignIn(nobody, 'the sign-in', {
+    ...refreshParts,
+    context: { ...context, machine },
+    reporter,
+  });
+  await clock.slept();
+  store(meanwhile);
+  await other.release();
+  const end = await refreshed.catch((error: Error) => error.message);
+  const locks = path.join(home.folder, '.hooktrail', 'locks');
+  const [folder = ''] = await readdir(locks);
+  return { end, numbers: await readdir(path.join(locks, folder)) };
+}
+
+test('a token that a process stored under the lock is used without taking the lock', async () => {
+  const { end, numbers } = await waiting({ refreshToken: 'new', access: { token: 'good' } });
+  expect(end).toEqual({ token: 'good' });
+  expect(numbers).toEqual(['1.lock']);
+});
+
+test('after a process that stored no token that serves, the lock is taken', async () => {
+  const unreachable = expect.stringContaining('the identity provider could not be reached');
+  for (const left of [old, { ...old, access: { token: 'ended' } }])
+    expect((await waiting(left)).end).toEqual(unreachable);
+  expect((await waiting(undefined)).end).toBe(undefined);
 });
