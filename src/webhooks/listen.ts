@@ -23,7 +23,7 @@ import {
 } from './forward.ts';
 import { type FoundEvent, inOrderOfCreation, searchToForward } from './found-events.ts';
 import { defaultJournal, type Journal, type Outcome, openJournal, SharedWrites } from './journal.ts';
-import { type ListenerSocket, openListenerSocket } from './local-socket.ts';
+import { openListenerSocket } from './local-socket.ts';
 import { type Acceptance, type Receiver, startReceiver } from './receiver.ts';
 
 /** The command line. */
@@ -165,7 +165,7 @@ class Listener {
   /** Events of `recover` and of this listener's own searches that wait for their outcome. */
   #foundUnderWay = 0;
   #receiver: Receiver | undefined;
-  #socket: ListenerSocket | undefined;
+  #closeSocket: (() => Promise<void>) | undefined;
 
   constructor(
     options: ListenOptions,
@@ -201,7 +201,7 @@ class Listener {
     }).catch((error) => {
       throw unusableAddress(error, port, host);
     });
-    this.#socket = await this.#openToRecover();
+    this.#closeSocket = await this.#openToRecover();
     return this.#receiver.port;
   }
 
@@ -221,7 +221,7 @@ class Listener {
     // An event without an answer by then counts as not accepted.
     after(GRACE_MS, () => void this.#handler?.close());
     after(GRACE_MS + FAREWELL_MS, () => this.#receiver?.destroy());
-    await Promise.all([this.#receiver?.stop(), this.#socket?.close(), this.#journal.idle()]);
+    await Promise.all([this.#receiver?.stop(), this.#closeSocket?.(), this.#journal.idle()]);
     stopped.abort();
   }
 
@@ -239,7 +239,7 @@ class Listener {
   }
 
   /** Lets `recover` hand its events to this listener. A failure is only a warning: deliveries do not depend on it. */
-  async #openToRecover(): Promise<ListenerSocket | undefined> {
+  async #openToRecover(): Promise<(() => Promise<void>) | undefined> {
     const { forwardTo, forwardTimeout } = this.#options;
     const self = { forwardTo: forwardTo?.href ?? null, forwardTimeout };
     const accept = (body: Buffer) => this.#acceptFound(body);

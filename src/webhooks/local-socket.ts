@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import fs from 'node:fs';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import http from 'node:http';
 import path from 'node:path';
+import { json } from 'node:stream/consumers';
 import type { Machine } from '../context.ts';
 import { makeFolder, replaceableBy } from '../files/folders.ts';
 import type { HandlerAnswer } from './forward.ts';
@@ -11,9 +12,9 @@ import type { Acceptance } from './receiver.ts';
 
 /*
  * A listener that has a journal open is reached by the user's other processes at a local socket: a Unix socket in a folder
- * that only this user can enter, or a named pipe on Windows. A connection carries one line with a question and one with
- * the reply, both JSON. Its name comes from the journal's path, since a socket's own path ends at about 104 bytes and not
- * every folder with a journal can hold a socket.
+ * that only this user can enter, or a named pipe on Windows. A question is a POST by HTTP; question and reply are JSON. The
+ * socket's name comes from the journal's path, since its own path ends at about 104 bytes and not every folder with a
+ * journal can hold a socket.
  */
 
 export interface ListenerQuestion {
@@ -40,49 +41,36 @@ export interface ListenerReply extends ListenerSelf {
   readonly answer?: HandlerAnswer | undefined;
 }
 
-/** The listener's side. */
-export interface ListenerSocket {
-  /** Answers no more questions, and resolves when those that were asked are answered. */
-  close(): Promise<void>;
-}
+/** Milliseconds in which a question has to come. */
+const QUESTION_MS = 5_000;
 
-/** Answers questions about a journal that this process has open. Throws if no socket can be made. */
+/**
+ * Answers questions about a journal that this process has open. Returns a function that ends this when those that were
+ * asked are answered. Throws if no socket can be made.
+ */
 export async function openListenerSocket(
   { path: file, identity }: Pick<Journal, 'path' | 'identity'>,
   machine: Machine,
   self: ListenerSelf,
   accept: (event: Buffer) => Promise<Acceptance>,
-): Promise<ListenerSocket> {
-  const sockets = new Set<Socket>();
-  const underWay = new Set<Promise<void>>();
-  const reply = async (socket: Socket, event: string | undefined) => {
-    if (event === undefined) return await writeLine(socket, self);
-    const { outcome, answer, error } = await accept(Buffer.from(event, 'base64'));
-    await writeLine(socket, { ...self, outcome, answer: error ? undefined : answer });
-  };
-  const answer = async (socket: Socket) => {
-    const { journal, event, forwardTo } = JSON.parse(await readLine(socket)) as Question;
+): Promise<() => Promise<void>> {
+  const replyTo = async ({ journal, event, forwardTo }: Question): Promise<ListenerReply> => {
     if (journal !== identity) throw new Error('another journal');
-    if (event !== undefined && forwardTo !== self.forwardTo) throw new Error('another handler');
-    const replied = reply(socket, event);
-    underWay.add(replied);
-    await replied.finally(() => underWay.delete(replied));
+    if (event === undefined) return self;
+    if (forwardTo !== self.forwardTo) throw new Error('another handler');
+    const { outcome, answer, error } = await accept(Buffer.from(event, 'base64'));
+    return { ...self, outcome, answer: error ? undefined : answer };
   };
-  const server = createServer((socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-    answer(socket).catch(() => socket.destroy());
+  const limits = { requestTimeout: QUESTION_MS, headersTimeout: QUESTION_MS };
+  const server = http.createServer({ ...limits, connectionsCheckingInterval: 1_000 }, (request, response) => {
+    json(request)
+      .then((question) => replyTo(question as Question))
+      .then((reply) => response.end(JSON.stringify(reply)))
+      .catch(() => response.destroy());
   });
   await listenAtFirst(server, machine, file);
-  return {
-    async close() {
-      // This also removes the socket's file.
-      const closed = new Promise((resolve) => server.close(resolve));
-      await Promise.allSettled(underWay);
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
-  };
+  // This also removes the socket's file.
+  return () => new Promise((resolve) => server.close(() => resolve()));
 }
 
 /**
@@ -97,22 +85,18 @@ export async function askListener(
 ): Promise<ListenerReply | undefined> {
   const found = fs.statSync(journal, { throwIfNoEntry: false });
   if (!found) return undefined;
-  const line = JSON.stringify({ journal: identityOf(found), ...question } satisfies Question);
-  for (const place of socketPlaces(journal, machine)) {
-    if (signal.aborted || !isPrivate(place.folder, machine)) continue;
-    const socket = connect(place.path);
-    const leave = () => socket.destroy();
-    const timer = setTimeout(leave, milliseconds);
-    signal.addEventListener('abort', leave, { once: true });
+  const whole: Question = { journal: identityOf(found), ...question };
+  for (const { folder, path: socketPath } of socketPlaces(journal, machine)) {
+    if (signal.aborted || !isPrivate(folder, machine)) continue;
     try {
-      socket.write(`${line}\n`);
-      return JSON.parse(await readLine(socket)) as ListenerReply;
+      const asked = http.request({ socketPath, method: 'POST', agent: false, signal });
+      asked.setTimeout(milliseconds, () => asked.destroy(new Error('no reply in time')));
+      // It may also fail after the response has begun; then the reply is not whole.
+      asked.on('error', () => undefined).end(JSON.stringify(whole));
+      const [answer] = await once(asked, 'response');
+      return (await json(answer)) as ListenerReply;
     } catch {
       // Nobody is there, or not any more.
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', leave);
-      socket.destroy();
     }
   }
   return undefined;
@@ -142,7 +126,7 @@ function socketPlaces(journal: string, { platform, userHome, userId, sharedFolde
     .filter((place) => Buffer.byteLength(place.path) <= LONGEST_PATH);
 }
 
-async function listenAtFirst(server: Server, machine: Machine, journal: string): Promise<void> {
+async function listenAtFirst(server: http.Server, machine: Machine, journal: string): Promise<void> {
   let failure: unknown = new Error(
     'the paths of the home and of the folder for temporary files are too long',
   );
@@ -171,25 +155,4 @@ function isPrivate(folder: string | undefined, machine: Machine): boolean {
   const found = fs.lstatSync(folder, { throwIfNoEntry: false });
   if (!found?.isDirectory() || found.uid !== machine.userId || (found.mode & 0o077) !== 0) return false;
   return replaceableBy(folder, machine) === undefined;
-}
-
-const NEWLINE = 0x0a;
-
-/** Resolves to the first line that the peer sends; rejects if the connection ends before. */
-function readLine(socket: Socket): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    socket.on('data', (chunk: Buffer) => {
-      const end = chunk.indexOf(NEWLINE);
-      chunks.push(end === -1 ? chunk : chunk.subarray(0, end));
-      if (end !== -1) resolve(Buffer.concat(chunks).toString());
-    });
-    socket.on('error', reject).once('close', () => reject(new Error('the connection was closed')));
-  });
-}
-
-function writeLine(socket: Socket, reply: ListenerReply): Promise<void> {
-  return new Promise((resolve) => {
-    socket.once('close', resolve).end(`${JSON.stringify(reply)}\n`, resolve);
-  });
 }

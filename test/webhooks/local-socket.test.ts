@@ -1,7 +1,9 @@
 import { chmod, mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { beforeEach, expect, test } from 'vitest';
 import type { Machine } from '../../src/context.ts';
 import type { Journal } from '../../src/webhooks/journal.ts';
@@ -32,7 +34,7 @@ test('a listener describes itself, takes events, and is gone when it has closed'
   const journal = await place.open();
   expect(await ask()).toBeUndefined();
   const events: string[] = [];
-  const socket = await answered(journal, async (event) => {
+  const close = await answered(journal, async (event) => {
     events.push(event.toString());
     return { outcome: 'accepted' };
   });
@@ -43,7 +45,7 @@ test('a listener describes itself, takes events, and is gone when it has closed'
   // An event for another handler is not taken.
   expect(await ask({ ...question, forwardTo: 'http://127.0.0.1:3001/' })).toBeUndefined();
   expect(events).toEqual([event.toString()]);
-  await socket.close();
+  await close();
   expect(await ask()).toBeUndefined();
   expect(await readdir(path.join(place.folder, '.hooktrail', 'sockets'))).toEqual([]);
 });
@@ -53,25 +55,25 @@ test('the socket lies in a folder that only its user can enter, and carries the 
   const name = await socketName();
   expect((await stat(folder)).mode & 0o777).toBe(0o700);
   let heard = '';
-  const server = createServer((socket) => {
-    socket.setEncoding('utf8').on('data', (text: string) => {
-      heard += text;
-      socket.end('{}\n');
-    });
+  const server = createServer(async (request, response) => {
+    heard = `${JSON.stringify(request.rawHeaders)} ${await text(request)}`;
+    response.end('{}');
   });
   await new Promise<void>((resolve) => server.listen(path.join(folder, name), resolve));
   await ask({ event: 'e30=', forwardTo: HANDLER });
   const { dev, ino } = await stat(place.file);
-  expect(heard).toBe(`{"journal":"${dev}/${ino}","event":"e30=","forwardTo":"${HANDLER}"}\n`);
+  const body = `{"journal":"${dev}/${ino}","event":"e30=","forwardTo":"${HANDLER}"}`;
+  const headers = ['Host', 'localhost', 'Connection', 'close', 'Content-Length', String(body.length)];
+  expect(heard).toBe(`${JSON.stringify(headers)} ${body}`);
   server.close();
 });
 
 /** The name that a listener with the test's journal gives to its socket. */
 async function socketName(): Promise<string> {
   const journal = await place.open();
-  const socket = await answered(journal);
+  const close = await answered(journal);
   const [name = ''] = await readdir(path.join(place.folder, '.hooktrail', 'sockets'));
-  await socket.close();
+  await close();
   await place.close(journal);
   return name;
 }
@@ -95,22 +97,22 @@ test.each([
   await mkdir(home, { mode: 0o700 });
   machine = { ...machine, userHome: home };
   const journal = await place.open();
-  await (await answered(journal)).close();
+  await (await answered(journal))();
   await meddle(path.join(home, '.hooktrail', 'sockets'));
-  const socket = await answered(journal);
+  const close = await answered(journal);
   expect(await ask()).toEqual(DESCRIPTION);
   const other = path.join(machine.sharedFolder, `hooktrail-sockets-${machine.userId}`);
   expect(await readdir(other)).toHaveLength(1);
   await chmod(other, 0o755);
   expect(await ask()).toBeUndefined();
-  await socket.close();
+  await close();
 });
 
 test('a home whose path is too long for a socket is not used', async () => {
   machine = { ...machine, userHome: path.join(os.tmpdir(), 'h'.repeat(80)) };
-  const socket = await answered(await place.open());
+  const close = await answered(await place.open());
   expect(await ask()).toEqual(DESCRIPTION);
-  await socket.close();
+  await close();
 });
 
 test('a socket that a killed listener left is replaced, and another file of that path is not answered for', async () => {
@@ -118,28 +120,24 @@ test('a socket that a killed listener left is replaced, and another file of that
   const file = path.join(place.folder, '.hooktrail', 'sockets', name);
   await writeFile(file, 'left');
   const journal = await place.open();
-  const socket = await answered(journal);
+  const close = await answered(journal);
   expect(await ask()).toEqual(DESCRIPTION);
   // The same path in another container is another file.
   await rm(place.file);
   await writeFile(place.file, '');
   expect(await ask()).toBeUndefined();
-  await socket.close();
+  await close();
 });
 
 test('what is no question is not answered, and harms nobody', async () => {
   const name = await socketName();
   const journal = await place.open();
-  const socket = await answered(journal);
+  const close = await answered(journal);
   for (const text of [
     '',
     'x\n',
-    '{}\n',
-    '[]\n',
-    'null\n',
-    '{"journal":1}\n',
-    '{"event":"e30="}\n',
-    `${'x'.repeat(100_000)}\n`,
+    ...['', 'x', '{}', '[]', 'null', '{"journal":1}', '{"event":"e30="}'].map(posted),
+    'x'.repeat(100_000),
   ]) {
     const peer = connect(path.join(place.folder, '.hooktrail', 'sockets', name));
     peer.on('error', () => undefined).resume();
@@ -148,8 +146,12 @@ test('what is no question is not answered, and harms nobody', async () => {
     await closed;
   }
   expect(await ask()).toEqual(DESCRIPTION);
-  await socket.close();
+  await close();
 });
+
+function posted(body: string): string {
+  return `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}
 
 test('a listener that never answers is given up in time', async () => {
   const journal = await place.open();
