@@ -68,30 +68,21 @@ export interface Finding {
   readonly next?: string | undefined;
 }
 
-/** The outcome of a check that is not well. */
-class Complaint extends Error {
-  readonly next: string;
+type Outcome = Omit<Finding, 'check'>;
+const ok = (message: string): Outcome => ({ state: 'ok', message });
+const doubtful = (message: string, next: string): Outcome => ({ state: 'doubtful', message, next });
+const broken = (message: string, next: string): Outcome => ({ state: 'broken', message, next });
 
-  constructor(message: string, { next }: { readonly next: string }) {
-    super(message);
-    this.next = next;
-  }
-}
-class Broken extends Complaint {}
-class Doubtful extends Complaint {}
-
-/** Runs a check, which returns its message if all is well. An error is a finding of the given state. */
+/** Runs a check. An error is a finding of the given state. */
 async function found(
   check: string,
-  work: () => string | Promise<string>,
+  work: () => Outcome | Promise<Outcome>,
   failure: 'doubtful' | 'broken' = 'broken',
 ): Promise<Finding> {
   try {
-    return { check, state: 'ok', message: await work() };
+    return { check, ...(await work()) };
   } catch (error) {
     const { message } = error as Error;
-    if (error instanceof Complaint)
-      return { check, state: error instanceof Doubtful ? 'doubtful' : 'broken', message, next: error.next };
     if (!(error instanceof HooktrailError)) return { check, state: failure, message };
     // A lock that is held may be in its right use.
     const state = error instanceof LockedError ? 'doubtful' : failure;
@@ -105,7 +96,7 @@ async function machineFindings(settings: Settings | undefined, context: Context)
   const store = settings?.store ?? 'keychain';
   const needsBus = machine.platform === 'linux' && store === 'keychain';
   return await Promise.all([
-    found('node', () => `Node.js ${machine.runtime}`),
+    found('node', () => ok(`Node.js ${machine.runtime}`)),
     found('keychain', () => checkKeychain(store, settings?.given.store?.source, context)),
     ...(needsBus ? [found('d-bus', () => checkBus(context))] : []),
     found('configuration', () => checkFolder(context)),
@@ -115,81 +106,82 @@ async function machineFindings(settings: Settings | undefined, context: Context)
   ]);
 }
 
-async function checkKeychain(store: string, source: string | undefined, context: Context): Promise<string> {
-  if (store === 'file') return `not used: the secrets are in an encrypted file, by ${source}`;
+async function checkKeychain(store: string, source: string | undefined, context: Context): Promise<Outcome> {
+  if (store === 'file') return ok(`not used: the secrets are in an encrypted file, by ${source}`);
   // No item has that name, so no system asks the user for permission to read it.
   await (await openKeychain(context)).get('doctor');
-  return 'the OS keychain is there, unlocked, and answers';
+  return ok('the OS keychain is there, unlocked, and answers');
 }
 
-async function checkBus(context: Context): Promise<string> {
+async function checkBus(context: Context): Promise<Outcome> {
   const bus = await sessionBus(context);
-  if (typeof bus === 'string')
-    throw new Doubtful(`the session bus is ${bus === 'absent' ? 'absent' : 'not on a local socket'}`, {
-      next: 'if the keychain does not answer, check DBUS_SESSION_BUS_ADDRESS',
-    });
-  return `the session bus is ${bus.socket.replace(/^\0/, '@')}`;
+  if (typeof bus !== 'string') return ok(`the session bus is ${bus.socket.replace(/^\0/, '@')}`);
+  const place = bus === 'absent' ? 'absent' : 'not on a local socket';
+  const next = 'if the keychain does not answer, check DBUS_SESSION_BUS_ADDRESS';
+  return doubtful(`the session bus is ${place}`, next);
 }
 
-async function checkFolder(context: Context): Promise<string> {
+async function checkFolder(context: Context): Promise<Outcome> {
   const { platform, userId } = context.machine;
   const place = configFolder(context);
   const existing = nearestExisting(place);
-  await checkWritable(path.join(existing, 'config.json'), context.machine).catch((error) => {
-    throw new Broken(`${existing} is not writable (${error.code})`, {
-      next: 'make it writable for this user, or choose another folder with HOOKTRAIL_CONFIG_DIR',
-    });
-  });
-  if (existing !== place) return `${place} will be created when something is saved`;
-  if (platform === 'win32') return place;
+  try {
+    await checkWritable(path.join(existing, 'config.json'), context.machine);
+  } catch (error) {
+    const message = `${existing} is not writable (${(error as NodeJS.ErrnoException).code})`;
+    return broken(
+      message,
+      'make it writable for this user, or choose another folder with HOOKTRAIL_CONFIG_DIR',
+    );
+  }
+  if (existing !== place) return ok(`${place} will be created when something is saved`);
+  if (platform === 'win32') return ok(place);
   const { mode, uid } = await stat(place);
   const protect = `\`chmod 700 ${shellWord(place)}\``;
-  if (uid !== userId)
-    throw new Broken(`${place} belongs to another user`, { next: '`chown` it to this user' });
-  if ((mode & 0o022) !== 0) throw new Broken(`others can write to ${place}`, { next: protect });
-  if ((mode & 0o055) !== 0)
-    throw new Doubtful(`others can look into ${place}; each secret file is private`, { next: protect });
-  return place;
+  if (uid !== userId) return broken(`${place} belongs to another user`, '`chown` it to this user');
+  if ((mode & 0o022) !== 0) return broken(`others can write to ${place}`, protect);
+  if ((mode & 0o055) === 0) return ok(place);
+  return doubtful(`others can look into ${place}; each secret file is private`, protect);
 }
 
-async function checkLock(name: string, free: string, context: Context): Promise<string> {
+async function checkLock(name: string, free: string, context: Context): Promise<Outcome> {
   await withLock(name, context, async () => undefined, { patience: 0, subject: 'the sign-in' });
-  return free;
+  return ok(free);
 }
 
-async function checkRedirect({ redirectUri }: Settings): Promise<string> {
+async function checkRedirect({ redirectUri }: Settings): Promise<Outcome> {
   (await listenForRedirect(redirectUri)).close();
-  return `${redirectUri.text} is free for a sign-in`;
+  return ok(`${redirectUri.text} is free for a sign-in`);
 }
 
-async function checkCertificates({ environment }: Context): Promise<string> {
+async function checkCertificates({ environment }: Context): Promise<Outcome> {
   if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
-    throw new Broken('NODE_TLS_REJECT_UNAUTHORIZED=0 turns certificate checks off', {
-      next: "unset it, and name your company's authority with NODE_EXTRA_CA_CERTS",
-    });
+    return broken(
+      'NODE_TLS_REJECT_UNAUTHORIZED=0 turns certificate checks off',
+      "unset it, and name your company's authority with NODE_EXTRA_CA_CERTS",
+    );
   const extra = environment['NODE_EXTRA_CA_CERTS'];
   if (!extra) {
     const system = (await readsSystemTrust()) ? ' and those of the operating system' : '';
-    return `Node's own authorities${system} are trusted; NODE_EXTRA_CA_CERTS is not set`;
+    return ok(`Node's own authorities${system} are trusted; NODE_EXTRA_CA_CERTS is not set`);
   }
   const next = 'set it to a file with the certificate of the authority (PEM)';
-  const text = await readFile(extra, 'utf8').catch((error: Error) => {
-    throw new Broken(`NODE_EXTRA_CA_CERTS: ${error.message}`, { next });
-  });
+  const text = await readFile(extra, 'utf8').catch((error: Error) => error);
+  if (text instanceof Error) return broken(`NODE_EXTRA_CA_CERTS: ${text.message}`, next);
   const count = text.split('-----BEGIN CERTIFICATE-----').length - 1;
-  if (count > 0) return `NODE_EXTRA_CA_CERTS adds ${count} from ${extra}`;
-  throw new Broken(`NODE_EXTRA_CA_CERTS: ${extra} holds no certificate`, { next });
+  if (count > 0) return ok(`NODE_EXTRA_CA_CERTS adds ${count} from ${extra}`);
+  return broken(`NODE_EXTRA_CA_CERTS: ${extra} holds no certificate`, next);
 }
 
 /** Names the sources of the settings: a forgotten variable is a common cause of trouble. */
-function sourcesOf(settings: Settings | Error): string {
+function sourcesOf(settings: Settings | Error): Outcome {
   if (settings instanceof Error) throw settings;
   const { profile, profileExists, given } = settings;
   const others = Object.values(given)
     .map(({ source }) => source)
     .filter((source) => /^(--|HOOKTRAIL_)/.test(source));
   const saved = profileExists ? `profile '${profile}'` : `profile '${profile}', which saves nothing`;
-  return others.length > 0 ? `${saved}; overridden by ${others.join(', ')}` : saved;
+  return ok(others.length > 0 ? `${saved}; overridden by ${others.join(', ')}` : saved);
 }
 
 /** Shorter limits than those of other commands: a diagnosis should not make the user wait. */
@@ -213,7 +205,7 @@ async function networkFindings(call: Call<SettingFlags>, settings: Settings): Pr
     ...(await Promise.all(proxies)),
     ...reached.flat(),
     await found('refresh', async () => {
-      if (!authUrl || !baseUrl || !clientId) return 'nothing to refresh';
+      if (!authUrl || !baseUrl || !clientId) return ok('nothing to refresh');
       const name = signInLockName({ ...settings, authUrl, baseUrl, clientId });
       return await checkLock(name, 'no other process refreshes the sign-in', context);
     }),
@@ -221,70 +213,68 @@ async function networkFindings(call: Call<SettingFlags>, settings: Settings): Pr
   ];
 }
 
-function proxyOf(url: URL, { environment }: Context): string {
+function proxyOf(url: URL, { environment }: Context): Outcome {
   const proxy = proxyFor(url, environment);
-  if (!proxy) return `${url.host} is reached directly`;
-  return `${url.host} is reached through ${proxy.protocol}//${proxy.host} (HTTPS_PROXY)`;
+  if (!proxy) return ok(`${url.host} is reached directly`);
+  return ok(`${url.host} is reached through ${proxy.protocol}//${proxy.host} (HTTPS_PROXY)`);
 }
 
 /** An answer of any kind shows that the peer is there, so the request needs no sign-in. Its date shows the clock's skew. */
 async function reach(
-  check: string,
+  peer: string,
   flag: string,
   base: URL | undefined,
   path: string,
   context: Context,
 ): Promise<Finding[]> {
+  if (!base)
+    return [{ check: peer, ...broken('no address is set', `give ${flag}, or run \`hooktrail login\``) }];
   const { clock, signal } = context;
   const sent = clock.now();
-  let skew: number | undefined;
-  const finding = await found(check, async () => {
-    if (!base) throw new Broken('no address is set', { next: `give ${flag}, or run \`hooktrail login\`` });
-    const transport = createTransport(context, LIMITS);
-    const url = new URL(`${urlText(base)}${path}`);
-    const { status, headers } = await transport
-      .send({ method: 'GET', url, keepBytes: 0, signal })
-      .catch((error: Error) => {
-        const next = error instanceof TransportError ? error.next : undefined;
-        const message = `${urlText(base)}: ${error.message}`;
-        throw new Broken(message, { next: next ?? 'check the address and the network' });
-      })
-      .finally(() => transport.close());
-    const date = Date.parse(headers.date ?? '');
-    if (!Number.isNaN(date)) skew = date - (sent + clock.now()) / 2;
-    const there = `${urlText(base)} reached in ${clock.now() - sent} ms`;
-    if (status >= 500)
-      throw new Doubtful(`${there}, but it answers with ${status}`, { next: 'try again later' });
-    // The request carries no token, so a service that asks for one is well.
-    if (status === 401) return `${there} (asks for a token, as it should)`;
-    return `${there} (${status < 300 ? 'answers as it should' : `answers with ${status}`})`;
-  });
-  const measured = skew;
-  if (measured === undefined) return [finding];
-  return [finding, await found(`clock (${check})`, () => clockMessage(check, measured))];
+  const transport = createTransport(context, LIMITS);
+  const url = new URL(`${urlText(base)}${path}`);
+  const answer = await transport
+    .send({ method: 'GET', url, keepBytes: 0, signal })
+    .catch((error: Error) => error)
+    .finally(() => transport.close());
+  if (answer instanceof Error) {
+    const next = answer instanceof TransportError ? answer.next : undefined;
+    const message = `${urlText(base)}: ${answer.message}`;
+    return [{ check: peer, ...broken(message, next ?? 'check the address and the network') }];
+  }
+  const skew = Date.parse(answer.headers.date ?? '') - (sent + clock.now()) / 2;
+  const there = `${urlText(base)} reached in ${clock.now() - sent} ms`;
+  return [
+    { check: peer, ...answerOutcome(there, answer.status) },
+    ...(Number.isNaN(skew) ? [] : [{ check: `clock (${peer})`, ...clockOutcome(peer, skew) }]),
+  ];
 }
 
-function clockMessage(peer: string, skewMs: number): string {
+/** The request carries no token, so a service that asks for one is well. */
+function answerOutcome(there: string, status: number): Outcome {
+  if (status >= 500) return doubtful(`${there}, but it answers with ${status}`, 'try again later');
+  if (status === 401) return ok(`${there} (asks for a token, as it should)`);
+  return ok(`${there} (${status < 300 ? 'answers as it should' : `answers with ${status}`})`);
+}
+
+function clockOutcome(peer: string, skewMs: number): Outcome {
   const size = Math.abs(skewMs);
-  if (size <= SMALL_SKEW_MS) return `agrees with that of the ${peer}`;
+  if (size <= SMALL_SKEW_MS) return ok(`agrees with that of the ${peer}`);
   const side = skewMs > 0 ? 'behind' : 'ahead of';
   const message = `is ${Math.round(size / 1000)} s ${side} that of the ${peer}`;
-  const next = "set this machine's clock, by NTP for instance";
-  throw size > LARGE_SKEW_MS ? new Broken(message, { next }) : new Doubtful(message, { next });
+  const fail = size > LARGE_SKEW_MS ? broken : doubtful;
+  return fail(message, "set this machine's clock, by NTP for instance");
 }
 
-async function checkSignIn(call: Call<SettingFlags>, settings: Settings): Promise<string> {
+async function checkSignIn(call: Call<SettingFlags>, settings: Settings): Promise<Outcome> {
   const { signedIn, profile, source } = await readSignInState(settings, call.context);
-  if (!signedIn)
-    throw new Broken(`nobody is signed in with the profile '${profile}'`, {
-      next: 'run `hooktrail login`',
-    });
+  if (!signedIn) return broken(`nobody is signed in with the profile '${profile}'`, 'run `hooktrail login`');
   await withService(call, async (service) => {
     const response = await service.send({ url: apiUrl(service.baseUrl, '/event-types') });
     if (response.status !== 200) throw serviceError(response, 'GET event-types');
   });
   const from = source === 'environment' ? 'HOOKTRAIL_ACCESS_TOKEN' : `profile '${profile}'`;
-  return `the service accepts the token (${from})`;
+  return ok(`the service accepts the token (${from})`);
 }
 
 /**
