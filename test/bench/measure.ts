@@ -45,8 +45,8 @@ export async function measure({ file, args, env }: Command): Promise<Measured> {
   return { seconds: (performance.now() - began) / 1000, lines, peakMiB: usage.peakMiB, cpu: usage.cpu };
 }
 
-/** Returns the processor seconds of a process so far, and its resident size now and at most in MiB (Linux only). */
-export async function usageOf({ pid }: ChildProcess) {
+/** Returns the processor seconds of a process so far, and its resident size at most in MiB (Linux only). */
+async function usageOf({ pid }: ChildProcess) {
   const [stat, status] = await Promise.all(
     ['stat', 'status'].map((name) => readFile(`/proc/${pid}/${name}`, 'utf8').catch(() => '')),
   );
@@ -54,7 +54,7 @@ export async function usageOf({ pid }: ChildProcess) {
     .replace(/^.*\) /s, '')
     .split(' ');
   const size = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(String(status))?.[1]) / 1024;
-  return { cpu: (Number(fields[11]) + Number(fields[12])) / 100, miB: size('VmRSS'), peakMiB: size('VmHWM') };
+  return { cpu: (Number(fields[11]) + Number(fields[12])) / 100, peakMiB: size('VmHWM') };
 }
 
 export function median(values: readonly number[]): number {

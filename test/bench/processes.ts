@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -18,32 +18,20 @@ import { type Env, measure } from './measure.ts';
 export const program = path.resolve(import.meta.dirname, '../../bin/hooktrail.js');
 
 export interface Peer extends AsyncDisposable {
-  readonly process: ChildProcess;
   /** The first line that it printed. */
   readonly line: string;
 }
 
-/** Starts a program of Node, and waits for a line on one of its outputs that matches. */
-async function start(
-  args: readonly string[],
-  env: Env,
-  output: 'stdout' | 'stderr',
-  ready = /^/,
-): Promise<Peer> {
+/** Starts a program of Node, and waits for its first line. */
+async function start(args: readonly string[]): Promise<Peer> {
   const child = spawn(process.execPath, args, {
-    stdio: ['ignore', output === 'stdout' ? 'pipe' : 'ignore', output === 'stderr' ? 'pipe' : 'inherit'],
-    env: { ...process.env, NO_COLOR: '1', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NO_COLOR: '1' },
   });
-  const stream = child[output] as NodeJS.ReadableStream;
-  for await (const line of createInterface(stream)) {
-    if (!ready.test(line)) {
-      console.error(line);
-      continue;
-    }
+  for await (const line of createInterface(child.stdout)) {
     // Nobody reads the rest, and the pipe must not fill up.
-    stream.resume();
+    child.stdout.resume();
     return {
-      process: child,
       line,
       async [Symbol.asyncDispose]() {
         if (child.exitCode !== null || child.signalCode !== null) return;
@@ -65,7 +53,7 @@ export async function startSandboxProcess(
   ...flags: string[]
 ): Promise<Service & { readonly settings: SandboxSettings }> {
   const args = ['sandbox', '--json', '--quiet', '--auto-approve', ...flags];
-  const peer = await start([program, ...args], {}, 'stdout');
+  const peer = await start([program, ...args]);
   const settings = JSON.parse(peer.line) as SandboxSettings;
   const env = {
     HOOKTRAIL_BASE_URL: settings.baseUrl,
@@ -75,17 +63,9 @@ export async function startSandboxProcess(
   return { ...peer, settings, env };
 }
 
-/** Starts `peer.mjs`, whose comment says which sides it plays. */
+/** Starts `peer.mjs`. */
 export async function startPeer(...args: string[]): Promise<Peer> {
-  return await start([path.join(import.meta.dirname, 'peer.mjs'), ...args], {}, 'stdout');
-}
-
-export const API_TOKEN = 'bench';
-
-/** Starts `webhooks listen` on a journal; its line names its port. */
-export async function startListen(journal: string, ...flags: string[]): Promise<Peer> {
-  const args = ['webhooks', 'listen', '--port', '0', '--journal', journal, ...flags];
-  return await start([program, ...args], { HOOKTRAIL_API_TOKEN: API_TOKEN }, 'stderr', /listening on/);
+  return await start([path.join(import.meta.dirname, 'peer.mjs'), ...args]);
 }
 
 /** A folder on a disk, not in memory, so that syncs take their real time. */

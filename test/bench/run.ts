@@ -1,7 +1,6 @@
 import { benchRefresh } from './refresh.ts';
 import { benchLatency, benchMemory, benchOffline, benchSearch } from './search.ts';
 import { benchStartUp } from './start-up.ts';
-import { benchWebhooks } from './webhooks.ts';
 
 /** `npm run bench [name…]` runs every measurement, or those named. Nothing here passes or fails. */
 const benches: Readonly<Record<string, () => Promise<void>>> = {
@@ -11,7 +10,6 @@ const benches: Readonly<Record<string, () => Promise<void>>> = {
   offline: benchOffline,
   startup: benchStartUp,
   refresh: benchRefresh,
-  webhooks: benchWebhooks,
 };
 
 async function main(names: readonly string[]): Promise<void> {

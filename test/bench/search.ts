@@ -16,7 +16,7 @@ const CURL_JQ = 'one curl | jq';
 
 /** A service whose pages are prepared in advance: the sandbox takes a millisecond to write each page. */
 async function startPreparedPages(events: number, bytes: number, latency = 0): Promise<Service> {
-  const peer = await startPeer('pages', `${events}`, `${bytes}`, `${latency}`);
+  const peer = await startPeer(`${events}`, `${bytes}`, `${latency}`);
   const env = {
     HOOKTRAIL_BASE_URL: `http://127.0.0.1:${peer.line}`,
     HOOKTRAIL_VENDOR: 'bench',
