@@ -5,7 +5,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isForCode, refusePlanted, replaceableBy } from '../../src/files/folders.ts';
 import { openVault } from '../../src/secrets/stored-sign-ins.ts';
 import { createContext } from '../support/context.ts';
+import { createHome } from '../support/home.ts';
 import { available } from '../support/machine/requirement.ts';
+import { hooktrail } from '../support/program.ts';
 
 /** Only root can create files of another user. */
 describe.skipIf(!available('root'))('a path through a folder that everybody can write to', () => {
@@ -82,6 +84,18 @@ describe.skipIf(!available('root'))('a path through a folder that everybody can 
     expect(() => refusePlanted(path.join(place, 'x'), 'the report', user)).toThrow(
       `the report: ${place} is a link of another user (1001)`,
     );
+  });
+
+  test.each(['token', 'login', 'logout'])('is refused for the settings: %s', async (command) => {
+    await using home = await createHome();
+    const config = path.join(shared, 'config.json');
+    await writeFile(config, '{"version":1,"profiles":{"default":{"base-url":"http://127.0.0.1:1/"}}}');
+    await lchown(config, 1001, 1001);
+    const { code, stderr } = await hooktrail([command], {
+      env: { ...home.env, HOOKTRAIL_CONFIG_DIR: shared },
+    });
+    const error = `error: the settings: ${config} is a file that another user (1001) put`;
+    expect([code, stderr]).toEqual([2, expect.stringContaining(error)]);
   });
 
   test('is not followed for secrets: the mode of its target stays, and nothing is stored there', async () => {

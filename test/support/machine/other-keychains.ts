@@ -49,10 +49,8 @@ export async function startKWallet(bus: Bus) {
     await restart();
     await open();
   } while ((await serviceCondition(bus.env)) !== undefined);
-  return { restart, open, end: () => daemon.end() };
+  return { lock: restart, open, end: () => daemon.end() };
 }
-
-export type KWallet = Awaited<ReturnType<typeof startKWallet>>;
 
 async function dbusSend(env: Readonly<Record<string, string>>, to: string, ...words: string[]) {
   const [name, place] = to.split(' ') as [string, string];
@@ -118,22 +116,23 @@ export async function startKeePassXC(bus: Bus) {
       `org.keepassxc.KeePassXC.MainWindow.${method}`,
       ...strings.map((one) => `string:${one}`),
     );
-  await call('openDatabase', file('database.kdbx'), password.trim());
-  // KeePassXC can crash if a client searches while a database opens: its window says when that is over.
-  await promisify(execFile)('/usr/bin/xdotool', ['search', '--sync', '--name', 'database.kdbx - KeePassXC'], {
-    env,
-  });
-  while ((await serviceCondition(bus.env)) !== undefined) await setTimeout(100);
-  const close = async () => {
+  const open = async () => {
+    await call('openDatabase', file('database.kdbx'), password.trim());
+    // KeePassXC can crash if a client searches while a database opens: its window says when that is over.
+    const words = ['search', '--sync', '--name', 'database.kdbx - KeePassXC'];
+    await promisify(execFile)('/usr/bin/xdotool', words, { env });
+    while ((await serviceCondition(bus.env)) !== undefined) await setTimeout(100);
+  };
+  const lock = async () => {
     await call('lockAllDatabases');
     while ((await serviceCondition(bus.env)) !== 'locked') await setTimeout(100);
   };
+  await open();
   return {
-    close,
+    lock,
+    open,
     end: async () => {
       for (const tool of [person, program, screen]) await tool.end();
     },
   };
 }
-
-export type KeePassXC = Awaited<ReturnType<typeof startKeePassXC>>;
