@@ -1,9 +1,15 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { eventKey } from '../../src/webhooks/delivery.ts';
+import { readIds } from '../../src/webhooks/journal.ts';
 import { clock } from '../support/clock.ts';
+import { thisMachine } from '../support/context.ts';
 import { startExporting } from '../support/exporting.ts';
-import { type RecordedRun, recordRun } from '../support/machine/power-loss.ts';
+import { startHandler } from '../support/handler.ts';
+import { createHome } from '../support/home.ts';
+import { API_TOKEN, portOf, post } from '../support/listening.ts';
+import { type RecordedRun, recordRun, startRecording } from '../support/machine/power-loss.ts';
 import { describeFaults } from '../support/machine/strace-faults.ts';
 import { hooktrail } from '../support/program.ts';
 import { faultRounds, noteFaults, randomOf } from '../support/seed.ts';
@@ -92,5 +98,48 @@ describeFaults('a loss of power at any moment', () => {
       return held ? undefined : { counted, after, parts: await at.parts() };
     });
     expect(await readFile(path.join(at.directory, 'manifest.json'), 'utf8')).toContain('sha256');
+  });
+
+  test('of webhooks listen loses no event that it acknowledged, though its process was killed before', async () => {
+    await using handler = await startHandler();
+    await using home = await createHome();
+    const random = randomOf('power loss');
+    const folder = path.join(home.folder, 'journals');
+    await mkdir(folder, { mode: 0o700 });
+    const journal = path.join(folder, 'events.journal');
+    const args = ['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url];
+    const recording = await startRecording(folder);
+    const unanswered = new Set<string>();
+    for (let round = 0; round < 4; round++) {
+      const program = recording.start({ ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN }, args);
+      const port = await portOf(program);
+      const send = async (eventId: string) => {
+        // Some are sent twice, simultaneously: an event acknowledged as known has to be on the disk, too.
+        const copies = random.float() < 0.2 ? 2 : 1;
+        unanswered.add(eventId);
+        const sent = () => post(port, JSON.stringify({ eventId })).then(() => unanswered.delete(eventId));
+        await Promise.all(Array.from({ length: copies }, sent));
+      };
+      // The next process acknowledges as known what a killed one may have written.
+      for (const id of [...unanswered]) await send(id);
+      const senders = Array.from({ length: 16 }, async (_, sender) => {
+        for (let index = 0; index < 12; index++) await send(`${round} ${sender} ${index}`);
+      });
+      await senders[random.below(16)];
+      program.kill('SIGKILL');
+      await Promise.allSettled(senders);
+      await program.finished;
+    }
+    const recorded = await recording.recorded();
+    expect(recorded.acknowledged(recorded.moments).length).toBeGreaterThan((4 * 16 * 12) / 2);
+    const rounds = faultRounds(100, 2_000);
+    for (let round = 0; round < rounds; round++) {
+      const steps = random.below(recorded.moments);
+      await recorded.lose(steps, random);
+      const ids = await readIds(journal, thisMachine()).catch(() => undefined);
+      const lost = recorded.acknowledged(steps).filter((id) => !ids?.has(eventKey(id)));
+      expect(lost, `a loss of power behind step ${steps}`).toEqual([]);
+    }
+    noteFaults('listen, a loss of power', rounds, rounds);
   });
 });

@@ -5,49 +5,72 @@ import type { Result } from '../process.ts';
 import { startStraced } from './strace-faults.ts';
 
 /*
- * Losses of power, replayed: the system calls of one run are recorded with their data, and a model of the disk says what a
+ * Losses of power, replayed: the system calls of a run, or of several, are recorded with their data, and a model of the disk says what a
  * folder may hold if the power is lost behind any of them. Data is on the disk when its file was synced, names are when their
  * folder was. Of what was not synced, each write may be there, wholly, in part or not at all, and of the changes to the names
  * of each folder those up to some moment.
  */
 
-/** One system call on the folder, without those that failed. */
+/** One system call on the folder, without those that failed, or the answer 200 to the delivery of an event. */
 type Step =
+  | { readonly call: 'acknowledge'; readonly eventId: string }
   | { readonly call: 'open'; readonly fd: number; readonly file: string; readonly flags: string }
   | { readonly call: 'write'; readonly fd: number; readonly bytes: Buffer; readonly at?: number | undefined }
   | { readonly call: 'truncate'; readonly fd: number; readonly size: number }
   | { readonly call: 'sync'; readonly fd: number }
-  | { readonly call: 'rename'; readonly file: string; readonly to: string }
+  | { readonly call: 'rename' | 'link'; readonly file: string; readonly to: string }
   | { readonly call: 'unlink' | 'mkdir' | 'rmdir'; readonly file: string };
 
 /** Content of the files by their path; null is a folder. */
 type Image = ReadonlyMap<string, Buffer | null>;
 
-export interface RecordedRun {
-  readonly result: Result;
+export interface Recorded {
   /** The number of moments at which power can be lost: before the first step, and behind each of them. */
   readonly moments: number;
+  /** The events whose deliveries were acknowledged in that many steps. */
+  acknowledged(steps: number): string[];
   /** Makes the folder what it may be after a loss of power behind that many steps. */
   lose(steps: number, random: Random): Promise<void>;
 }
 
-const CALLS =
-  'openat,write,writev,pwrite64,ftruncate,fsync,fdatasync,rename,unlink,mkdir,rmdir,link,copy_file_range';
+export type RecordedRun = Recorded & { readonly result: Result };
 
-/** Runs the program and records what it does to a folder, whose content is on the disk when it starts. */
+const CALLS =
+  'openat,read,write,writev,pwrite64,ftruncate,fsync,fdatasync,rename,unlink,mkdir,rmdir,link,copy_file_range';
+
+/** Records what the programs that it starts, one after another, do to a folder, whose content is on the disk before. */
+export async function startRecording(folder: string) {
+  const before = await imageOf(folder);
+  const logs: (() => Promise<string>)[] = [];
+  return {
+    start: (env: Readonly<Record<string, string | undefined>>, args: readonly string[]) => {
+      const { program, log } = startStraced(env, args, '-s', '4000000', '-xx', '-e', `trace=${CALLS}`);
+      logs.push(log);
+      return program;
+    },
+    /** What the programs did, once all of them have ended. */
+    recorded: async (): Promise<Recorded> => {
+      const texts = await Promise.all(logs.map((log) => log()));
+      const steps = texts.flatMap((text) => stepsIn(text, folder));
+      return {
+        moments: steps.length + 1,
+        acknowledged: (count) =>
+          steps.slice(0, count).flatMap((step) => (step.call === 'acknowledge' ? [step.eventId] : [])),
+        lose: async (count, random) => await restore(folder, imageAfter(before, steps, count, random)),
+      };
+    },
+  };
+}
+
+/** Runs the program and records what it does to a folder. */
 export async function recordRun(
   env: Readonly<Record<string, string | undefined>>,
   args: readonly string[],
   folder: string,
 ): Promise<RecordedRun> {
-  const before = await imageOf(folder);
-  const { program, log } = startStraced(env, args, '-s', '4000000', '-xx', '-e', `trace=${CALLS}`);
-  const steps = stepsIn(await log(), folder);
-  return {
-    result: await program.finished,
-    moments: steps.length + 1,
-    lose: async (count, random) => await restore(folder, imageAfter(before, steps.slice(0, count), random)),
-  };
+  const recording = await startRecording(folder);
+  const result = await recording.start(env, args).finished;
+  return { result, ...(await recording.recorded()) };
 }
 
 async function imageOf(folder: string): Promise<Image> {
@@ -75,6 +98,8 @@ const unescaped = (text: string) => Buffer.from(text.replaceAll('\\x', ''), 'hex
 function stepsIn(log: string, folder: string): Step[] {
   const steps: Step[] = [];
   const unfinished = new Map<string, string>();
+  /** The event whose delivery came last over each connection. */
+  const delivered = new Map<number, string>();
   const isOurs = (file: string) => file === folder || file.startsWith(folder + path.sep);
   for (const line of log.split('\n')) {
     const [, thread = '', text = ''] = /^(\d+) +(.*)$/.exec(line) ?? [];
@@ -89,7 +114,13 @@ function stepsIn(log: string, folder: string): Step[] {
     const descriptor = open.startsWith('\\x') ? unescaped(open).toString() : open;
     const file = String(strings.at(0) ?? '');
     const fd = Number(number);
-    if (call === 'openat' && isOurs(file)) {
+    if (/^(socket|TCP)/.test(descriptor)) {
+      const [, eventId] = /"eventId":"([^"]+)"/.exec(file) ?? [];
+      if (call === 'read' && eventId) delivered.set(fd, eventId);
+      else if (call !== 'read' && file.startsWith('HTTP/1.1 200'))
+        steps.push({ call: 'acknowledge', eventId: delivered.get(fd) as string });
+    } else if (call === 'read') continue;
+    else if (call === 'openat' && isOurs(file)) {
       const [, flags = ''] = /, (O_[A-Z_|]+)/.exec(rest) ?? [];
       steps.push({ call: 'open', fd: Number(answer), file, flags });
     } else if (number !== '' && !isOurs(descriptor)) continue;
@@ -99,7 +130,8 @@ function stepsIn(log: string, folder: string): Step[] {
     } else if (call === 'ftruncate') {
       steps.push({ call: 'truncate', fd, size: Number(/(\d+)$/.exec(rest)?.[1]) });
     } else if (call === 'fsync' || call === 'fdatasync') steps.push({ call: 'sync', fd });
-    else if (call === 'rename' && isOurs(file)) steps.push({ call, file, to: String(strings[1]) });
+    else if ((call === 'rename' || call === 'link') && isOurs(file))
+      steps.push({ call, file, to: String(strings[1]) });
     else if ((call === 'unlink' || call === 'mkdir' || call === 'rmdir') && isOurs(file)) {
       steps.push({ call, file });
     } else if (call !== '' && isOurs(number === '' ? file : descriptor))
@@ -116,13 +148,13 @@ interface Node {
 
 type Names = Map<string, Node>;
 
-function imageAfter(before: Image, steps: readonly Step[], random: Random): Image {
+function imageAfter(before: Image, all: readonly Step[], count: number, random: Random): Image {
   const durable: Names = new Map([...before].map(([place, disk]) => [place, { disk, pending: [] }]));
   const names: Names = new Map(durable);
   const changes = new Map<string, ((names: Names) => void)[]>();
   const open = new Map<
     number,
-    { readonly node: Node; readonly file: string; at: number; isAppending: boolean }
+    { readonly node: Node; readonly file: string; at: number; isAppending: boolean; isSynced: boolean }
   >();
   const change = (file: string, apply: (names: Names) => void) => {
     const parent = path.dirname(file);
@@ -131,9 +163,13 @@ function imageAfter(before: Image, steps: readonly Step[], random: Random): Imag
   };
   const contentOf = ({ disk, pending }: Node) =>
     pending.reduce((content, apply) => apply(content), disk ?? Buffer.alloc(0));
-  for (const step of steps) {
+  // A write may have begun.
+  const begun = all.slice(count, count + 1).filter(({ call }) => call === 'write');
+  for (const [index, step] of [...all.slice(0, count), ...begun].entries()) {
     const opened = 'fd' in step ? open.get(step.fd) : undefined;
     switch (step.call) {
+      case 'acknowledge':
+        break;
       case 'open': {
         let node = names.get(step.file);
         if (!node) {
@@ -141,7 +177,8 @@ function imageAfter(before: Image, steps: readonly Step[], random: Random): Imag
           node = made;
           if (step.flags.includes('O_CREAT')) change(step.file, (all) => all.set(step.file, made));
         } else if (step.flags.includes('O_TRUNC')) node.pending.push(() => Buffer.alloc(0));
-        open.set(step.fd, { node, file: step.file, at: 0, isAppending: step.flags.includes('O_APPEND') });
+        const [isAppending, isSynced] = ['O_APPEND', 'O_DSYNC'].map((flag) => step.flags.includes(flag));
+        open.set(step.fd, { node, file: step.file, at: 0, isAppending: !!isAppending, isSynced: !!isSynced });
         break;
       }
       case 'write': {
@@ -149,13 +186,15 @@ function imageAfter(before: Image, steps: readonly Step[], random: Random): Imag
         const size = opened.isAppending ? contentOf(opened.node).length : opened.at;
         const at = step.at ?? size;
         if (step.at === undefined) opened.at = at + step.bytes.length;
-        opened.node.pending.push((content, dice) => {
+        const write = (content: Buffer, dice?: Random) => {
           const stored = dice ? step.bytes.subarray(0, dice.below(step.bytes.length + 1)) : step.bytes;
           const grown = Buffer.alloc(Math.max(content.length, at + stored.length));
           content.copy(grown);
           stored.copy(grown, at);
           return grown;
-        });
+        };
+        if (opened.isSynced && index < count) opened.node.disk = write(opened.node.disk ?? Buffer.alloc(0));
+        else opened.node.pending.push(write);
         break;
       }
       case 'truncate':
@@ -179,6 +218,11 @@ function imageAfter(before: Image, steps: readonly Step[], random: Random): Imag
           all.delete(step.file);
           all.set(step.to, moved);
         });
+        break;
+      }
+      case 'link': {
+        const linked = names.get(step.file) as Node;
+        change(step.to, (all) => all.set(step.to, linked));
         break;
       }
       case 'mkdir':
