@@ -37,7 +37,7 @@ export const CORES: Readonly<Record<string, Core>> = {
     mutate: ['src/events/page.ts'],
     tests: ['test/events/page.test.ts'],
     without: 'pretty-printed or not',
-    floor: 0,
+    floor: 99,
   },
   'read-pages': { mutate: ['src/events/read-pages.ts'], tests: ['test/events/read-pages.test.ts'], floor: 0 },
   causes: { mutate: ['src/events/find-causes.ts'], tests: ['test/events/explain.test.ts'], floor: 0 },

@@ -142,7 +142,7 @@ export async function askCount(
 ): Promise<number | undefined> {
   const { page } = await askPage(client, query, { start: 1, count: 1 }, signal);
   const total = totalOf(page);
-  return total !== undefined && total < page.items.count ? undefined : total;
+  return (total ?? 0) < page.items.count ? undefined : total;
 }
 
 /**
@@ -185,15 +185,14 @@ const COLLECTION = ['items', 'href', 'previous', 'first', 'next', 'count', 'limi
 export function readPage(body: Buffer): Page {
   if (!isUtf8(body)) throw new JsonSyntaxError('text that is not UTF-8', 0);
   const scanner = new JsonScanner(body);
-  const hasMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
-  const start = scanner.space(hasMark ? 3 : 0);
+  const start = scanner.space(body.toString('utf8', 0, 3) === '\ufeff' ? 3 : 0);
   if (body[start] !== 0x7b) throw scanner.fault('an object', start);
   const members = new Map<string, string>();
-  let items = none(body);
+  let items = identified(Items.of([]));
   const end = readEach(scanner, start, (at) => {
     const name = JSON.parse(body.toString('utf8', at, scanner.string(at))) as string;
     const value = scanner.key(at);
-    if (name === 'items') items = none(body);
+    if (name === 'items') items = identified(Items.of([]));
     if (name === 'items' && body[value] === 0x5b) {
       const list = readItems(scanner, value);
       items = list.items;
@@ -215,10 +214,6 @@ export function readPage(body: Buffer): Page {
       ['[]', 'null', undefined].includes(members.get('items')) &&
       (members.size === 0 || COLLECTION.some((name) => members.has(name))),
   };
-}
-
-function none(bytes: Buffer): IdentifiedItems {
-  return new IdentifiedItems(new Items(bytes, []), new Float64Array(0), true);
 }
 
 /** Reads each member of the object, or element of the array, that begins there. Returns the offset after the whole. */
@@ -261,7 +256,7 @@ function identify(scanner: JsonScanner, at: number): { end: number; key: number;
   const end = scanner.value(at);
   const id = scanner.eventIdAt;
   const idEnd = id === 0 ? 0 : scanner.value(id);
-  const isOfId = id !== 0 && scanner.bytes[id] !== 0x6e && idEnd - id > '""'.length;
+  const isOfId = scanner.bytes[id] !== 0x6e && idEnd - id > '""'.length;
   const key = isOfId ? hashed(scanner.bytes, id, idEnd) : hashed(scanner.bytes, at, end);
   return { end, key, isOfId };
 }
