@@ -17,8 +17,8 @@ export interface Part {
   /** Index of its query. */
   readonly query: number;
   /** `gt(createdOn,…)` and `lt(createdOn,…)` of the slice; slices of one query overlap by a second. */
-  readonly after: string | null;
-  readonly before: string;
+  readonly after: Instant | null;
+  readonly before: Instant;
   /** Events in the file or, before it is written, the number expected. Null if the service gives no count. */
   readonly events: number | null;
   /** The service's count between `after` and `before` when the part was read. */
@@ -43,12 +43,7 @@ interface Lost {
   readonly sha256: string;
 }
 
-/** A query whose times are texts, as the service is asked. */
-export type SavedQuery = Omit<Query, 'after' | 'before'> & {
-  readonly after?: string;
-  readonly before: string;
-};
-
+/** Times are instants in memory, and their texts in the file. */
 export interface Manifest {
   readonly format: 'hooktrail-export';
   readonly version: 1;
@@ -59,14 +54,15 @@ export interface Manifest {
   readonly filters: TypedFilters;
   readonly gzip: boolean;
   /** Events created before this belong to the export: the service's time when it began, or `--until`. */
-  readonly pin: string;
-  readonly queries: readonly SavedQuery[];
+  readonly pin: Instant;
+  /** The searches, each limited to the export's window. */
+  readonly queries: readonly Query[];
   readonly startedAt: string;
   readonly finishedAt: string | null;
   /** Events in all parts, once the export is finished. */
   readonly events: number | null;
   /** Set while an update runs: from this time on, its parts may repeat events of settled parts. */
-  readonly overlapFrom?: string | null;
+  readonly overlapFrom?: Instant | null;
   readonly parts: readonly Part[];
 }
 
@@ -83,16 +79,22 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new ServiceError(`${file} cannot be read: ${faultText(error)}`, { cause: error });
   }
-  const manifest = parseObject(text);
-  if (manifest?.format !== 'hooktrail-export') throw foreign(file, 'is not the manifest of an export');
-  if (typeof manifest.version === 'number' && manifest.version > 1)
-    throw foreign(file, 'was written by a newer version of hooktrail');
-  if (manifest.version !== 1 || !isSound(manifest)) throw foreign(file, 'is damaged');
-  return manifest;
+  try {
+    const saved = JSON.parse(text);
+    if (saved?.format !== 'hooktrail-export') throw foreign(file, 'is not the manifest of an export');
+    if (saved.version > 1) throw foreign(file, 'was written by a newer version of hooktrail');
+    const [queries, parts] = [saved.queries.map(restoreTimes), saved.parts.map(restoreTimes)];
+    const manifest: Manifest = { ...restoreTimes<Manifest>(saved), queries, parts };
+    if (isSound(manifest)) return manifest;
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+  }
+  throw foreign(file, 'is damaged');
 }
 
 export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
-  await replaceFile(path.join(directory, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`);
+  const text = JSON.stringify(manifest, (_, value) => (isInstant(value) ? value.text : value), 2);
+  await replaceFile(path.join(directory, MANIFEST), `${text}\n`);
 }
 
 /** The events in the finished parts. */
@@ -129,101 +131,53 @@ export function partName(parts: readonly Part[], gzip: boolean): string {
 }
 
 /** The search that reads a part. */
-export function partQuery(manifest: Manifest, part: Part): Query {
-  return restoreQuery({ ...(manifest.queries[part.query] as SavedQuery), before: part.before }, part.after);
+export function partQuery({ queries }: Manifest, { query, after, before }: Part): Query {
+  return { ...queries[query], after: after ?? undefined, before };
 }
 
-/** A whole query of the export, limited to its window. */
-export function heldQuery(manifest: Manifest, index: number): Query {
-  const saved = manifest.queries[index] as SavedQuery;
-  return restoreQuery(saved, saved.after ?? null);
+const TIMES = new Set(['pin', 'overlapFrom', 'after', 'before']);
+
+/** Returns the object with instants in place of their texts. */
+function restoreTimes<Of>(saved: Readonly<Record<string, unknown>>): Of {
+  const members = Object.entries(saved).map(([name, value]) => {
+    return [name, TIMES.has(name) && typeof value === 'string' ? parseInstant(value) : value];
+  });
+  return Object.fromEntries(members);
 }
 
-export function saveQuery(query: Query, before: string): SavedQuery {
-  const { after, before: _, ...rest } = query;
-  return { ...(after ? { after: after.text } : {}), before, ...rest };
+function isInstant(value: unknown): value is Instant {
+  return isObject(value) && 'fraction' in value;
 }
 
-function restoreQuery({ before, ...rest }: SavedQuery, after: string | null): Query {
-  const time = (text: string) => parseInstant(text) as Instant;
-  return { ...rest, after: after === null ? undefined : time(after), before: time(before) };
-}
-
-function parseObject(text: string): Partial<Manifest> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-type Check = (value: unknown) => boolean;
-/** The form of each member, so that a damaged manifest is not misread. */
-type Form<Of> = Readonly<Record<keyof Of, Check>>;
-
-const isText: Check = (value) => typeof value === 'string';
-const isFlag: Check = (value) => typeof value === 'boolean';
-const isTime: Check = (value) => typeof value === 'string' && parseInstant(value) !== undefined;
-const isNumber: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
-const orNull =
-  (check: Check): Check =>
-  (value) =>
-    value === null || check(value);
-const optional =
-  (check: Check): Check =>
-  (value) =>
-    value === undefined || check(value);
-const listOf =
-  (check: Check): Check =>
-  (value) =>
-    Array.isArray(value) && value.every(check);
-const recordOf =
-  (check: Check): Check =>
-  (value) =>
-    isObject(value) && Object.values(value).every(check);
-const formed =
-  <Of>(form: Form<Of>): Check =>
-  (value) =>
-    isObject(value) && Object.entries<Check>(form).every(([name, check]) => check(value[name]));
-
-const LOST: Form<Lost> = { events: isNumber, bytes: isNumber, sha256: isText };
-const PART: Form<Part> = {
-  // A name that led out of the directory would let a manifest have other files overwritten.
-  file: (value) => typeof value === 'string' && PART_NAME.test(value),
-  query: isNumber,
-  after: orNull(isTime),
-  before: isTime,
-  events: orNull(isNumber),
-  counted: orNull(isNumber),
-  ofAnyStatus: orNull(isNumber),
-  bytes: orNull(isNumber),
-  sha256: orNull(isText),
-  settled: optional(isFlag),
-  lost: optional(formed(LOST)),
-};
-const QUERY: Form<Pick<SavedQuery, 'after' | 'before'>> = { after: optional(isTime), before: isTime };
-const FORM: Form<Manifest> = {
-  format: (value) => value === 'hooktrail-export',
-  version: (value) => value === 1,
-  hooktrail: optional(isText),
-  service: isText,
-  filters: recordOf((value) => isText(value) || listOf(isText)(value)),
-  gzip: isFlag,
-  pin: isTime,
-  queries: listOf((value) => formed(QUERY)(value) && recordOf(isText)(value)),
-  startedAt: isText,
-  finishedAt: orNull(isText),
-  events: orNull(isNumber),
-  overlapFrom: optional(orNull(isTime)),
-  parts: listOf(formed(PART)),
-};
-
-function isSound(manifest: Partial<Manifest>): manifest is Manifest {
-  if (!formed(FORM)(manifest)) return false;
-  const { parts, queries, finishedAt, events } = manifest as Manifest;
-  const isWhole = () => parts.every(({ sha256 }) => sha256) && events === eventsIn({ parts });
-  return parts.every(({ query }) => query < queries.length) && (finishedAt === null || isWhole());
+/** False if a member is not what it should be, so that a damaged manifest is not misread. */
+function isSound(manifest: Manifest): boolean {
+  const { version, service, filters, gzip, pin, overlapFrom = null, queries, parts } = manifest;
+  const { finishedAt, events } = manifest;
+  const isText = (value: unknown) => typeof value === 'string';
+  const isNumber = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
+  const isPart = ({ file, query, after, before, sha256, lost, ...part }: Part) =>
+    // A name that led out of the directory would let a manifest have other files overwritten.
+    PART_NAME.test(file) &&
+    isNumber(query) &&
+    query < queries.length &&
+    (after === null || isInstant(after)) &&
+    isInstant(before) &&
+    (sha256 === null || isText(sha256)) &&
+    [part.events, part.counted, part.ofAnyStatus, part.bytes].every((one) => one === null || isNumber(one)) &&
+    (!lost || (isNumber(lost.events) && isNumber(lost.bytes) && isText(lost.sha256)));
+  const isQuery = ({ after, before, ...query }: Query) =>
+    (after === undefined || isInstant(after)) && isInstant(before) && Object.values(query).every(isText);
+  return (
+    version === 1 &&
+    isText(service) &&
+    isObject(filters) &&
+    typeof gzip === 'boolean' &&
+    isInstant(pin) &&
+    (overlapFrom === null || isInstant(overlapFrom)) &&
+    queries.every(isQuery) &&
+    parts.every(isPart) &&
+    (finishedAt === null || (parts.every(({ sha256 }) => sha256) && events === eventsIn(manifest)))
+  );
 }
 
 function foreign(file: string, why: string): UsageError {

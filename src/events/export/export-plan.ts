@@ -8,7 +8,6 @@ import {
   laterOf,
   milliseconds,
   nextFullSecond,
-  parseInstant,
 } from '../../time/instant.ts';
 import { version } from '../../version.ts';
 import type { EventFilters } from '../event-filters.ts';
@@ -17,14 +16,12 @@ import { askCount, askPage, type PageClient } from '../page.ts';
 import { readAhead } from '../read-ahead.ts';
 import {
   eventsIn,
-  heldQuery,
   type Identity,
   isFiltered,
   type Manifest,
   type Part,
   partName,
   partQuery,
-  saveQuery,
 } from './export-manifest.ts';
 
 export interface Planning extends PageClient {
@@ -57,8 +54,8 @@ export async function beginExport(
     version: 1,
     hooktrail: version,
     ...identity,
-    pin: pin.text,
-    queries: queries.map((query) => saveQuery(query, pin.text)),
+    pin,
+    queries: queries.map(({ after, before: _, ...query }) => ({ after, before: pin, ...query })),
     startedAt,
     finishedAt: null,
     events: null,
@@ -75,13 +72,11 @@ export async function planUpdate(
   earlier: Manifest,
   planning: Planning,
 ): Promise<Manifest> {
-  const end = parseInstant(earlier.pin) as Instant;
   const { pin } = await pinnedQueries(filters, planning);
-  if (compareInstants(pin, end) <= 0) return earlier;
-  const from = knownInstant((end.seconds - OVERLAP_SECONDS) * 1000);
+  if (compareInstants(pin, earlier.pin) <= 0) return earlier;
+  const from = knownInstant((earlier.pin.seconds - OVERLAP_SECONDS) * 1000);
   let parts = earlier.parts.map((part): Part => ({ ...part, settled: true }));
-  for (const index of earlier.queries.keys()) {
-    const query = heldQuery(earlier, index);
+  for (const [index, query] of earlier.queries.entries()) {
     const window = { ...query, after: laterOf(query.after, from), before: pin };
     const added = await planParts(index, window, parts, earlier.gzip, planning);
     // Within a query, newer parts come before older ones.
@@ -90,11 +85,11 @@ export async function planUpdate(
   }
   return {
     ...earlier,
-    pin: pin.text,
-    queries: earlier.queries.map((query) => ({ ...query, before: pin.text })),
+    pin,
+    queries: earlier.queries.map((query) => ({ ...query, before: pin })),
     finishedAt: null,
     events: null,
-    overlapFrom: from.text,
+    overlapFrom: from,
     parts,
   };
 }
@@ -120,7 +115,7 @@ export async function warnOfLaterDated(
   { pin }: Manifest,
   planning: Planning,
 ): Promise<void> {
-  const after = knownInstant(milliseconds(parseInstant(pin) as Instant) + MARGIN_MS);
+  const after = knownInstant(milliseconds(pin) + MARGIN_MS);
   let events = 0;
   for (const query of filters.queries(planning.clock.now()))
     if (!query.before || compareInstants(query.before, after) > 0)
@@ -131,14 +126,6 @@ export async function warnOfLaterDated(
   reporter.warning(
     `${filters.keep ? 'up to ' : ''}${subject} dated later than the service's clock and not in this export; --update adds them when their time has come`,
   );
-}
-
-/** A slice of a search's time, in seconds, and the number of events before each end: no event at a boundary is lost. */
-interface Slice {
-  readonly from: number;
-  readonly to: number;
-  readonly eventsBeforeFrom: number;
-  readonly eventsBeforeTo: number;
 }
 
 /**
@@ -157,24 +144,20 @@ async function planParts(
   const end = query.before as Instant;
   const total = await askCount(planning, query, signal);
   const target = Math.max(PAGES_PER_PART * pageSize, Math.ceil((total ?? 0) / MAX_PARTS));
-  const whole: Slice = {
-    from: query.after?.seconds ?? 0,
-    // An end with a fraction of a second is rounded up.
-    to: end.seconds + (end.fraction === '' ? 0 : 1),
-    eventsBeforeFrom: 0,
-    eventsBeforeTo: total ?? 0,
-  };
+  // An end with a fraction of a second is rounded up.
+  const newest: Mark = { seconds: end.seconds + (end.fraction === '' ? 0 : 1), events: total ?? 0 };
+  const oldest: Mark = { seconds: query.after?.seconds ?? 0, events: 0 };
+  const marks = await markTime([newest, oldest], query, target, planning);
   const parts: Part[] = [];
-  const slices = await cutToSize(whole, query, target, planning);
-  for (const [at, slice] of slices.entries()) {
-    const isOldest = at === slices.length - 1;
-    const after = isOldest ? query.after : laterOf(query.after, knownInstant((slice.from - 1) * 1000));
+  for (const [at, from] of marks.slice(1).entries()) {
+    const to = marks[at] as Mark;
+    const overlapping = () => laterOf(query.after, knownInstant((from.seconds - 1) * 1000));
     parts.push({
       file: partName([...others, ...parts], gzip),
       query: index,
-      after: after?.text ?? null,
-      before: at === 0 ? end.text : knownInstant(slice.to * 1000).text,
-      events: total === undefined ? null : eventsOf(slice),
+      after: (from === oldest ? query.after : overlapping()) ?? null,
+      before: to === newest ? end : knownInstant(to.seconds * 1000),
+      events: total === undefined ? null : to.events - from.events,
       counted: null,
       ofAnyStatus: null,
       bytes: null,
@@ -184,58 +167,46 @@ async function planParts(
   return parts;
 }
 
-/** The number of cuts that are counted at once in one slice. */
-const MAX_PIECES = 16;
+/** A second at which parts may meet, and the number of a search's events before it: none at a boundary is lost. */
+interface Mark {
+  readonly seconds: number;
+  events: number;
+}
 
-/** Cuts a slice into some with about so many events each; one of a second may have more. Returns them newest first. */
-async function cutToSize(whole: Slice, query: Query, target: number, planning: Planning): Promise<Slice[]> {
+/** The number of marks that are counted at once between two others. */
+const MAX_MARKS = 16;
+
+/** Marks time, newest first, so that about `target` events lie between two marks; within a second there may be more. */
+async function markTime(bounds: readonly Mark[], query: Query, target: number, planning: Planning) {
   const { concurrency, signal } = planning;
+  const isLarge = (to: Mark, from: Mark) => to.events - from.events > 1.5 * target;
+  const between = (to: Mark, from: Mark) => {
+    const seconds = to.seconds - from.seconds;
+    if (!isLarge(to, from)) return [];
+    const pieces = Math.min(Math.ceil((to.events - from.events) / target), MAX_MARKS, seconds);
+    return Array.from(
+      { length: pieces - 1 },
+      (_, at) => to.seconds - Math.ceil((seconds * (at + 1)) / pieces),
+    );
+  };
   const count = (seconds: number, ending: AbortSignal) =>
     askCount(planning, { ...query, before: knownInstant(seconds * 1000) }, ending);
-  let slices = [whole];
+  let marks = [...bounds];
   for (;;) {
-    const cuts = slices.flatMap((slice) => cutsOf(slice, target));
-    if (cuts.length === 0) break;
-    const counts = new Map<number, number>();
-    for await (const { job, result } of readAhead(cuts, count, concurrency, signal))
-      counts.set(job, result ?? 0);
-    slices = slices.flatMap((slice) => {
-      let rest = slice;
-      const pieces = cutsOf(slice, target).map((seconds) => {
-        const { eventsBeforeFrom, eventsBeforeTo } = rest;
-        // Events may appear or disappear during the count, but the numbers must still rise.
-        const before = Math.min(Math.max(counts.get(seconds) as number, eventsBeforeFrom), eventsBeforeTo);
-        const piece = { ...rest, from: seconds, eventsBeforeFrom: before };
-        rest = { ...rest, to: seconds, eventsBeforeTo: before };
-        return piece;
-      });
-      return [...pieces, rest];
-    });
+    const times = marks.slice(1).flatMap((from, at) => between(marks[at] as Mark, from));
+    if (times.length === 0) break;
+    for await (const { job: seconds, result = 0 } of readAhead(times, count, concurrency, signal))
+      marks.push({ seconds, events: result });
+    marks.sort((a, b) => b.seconds - a.seconds);
+    // Events may appear or disappear during the count, but the numbers must still fall.
+    for (const [at, from] of marks.slice(1).entries())
+      from.events = Math.min(from.events, (marks[at] as Mark).events);
   }
-  const merged: Slice[] = [];
-  for (const slice of slices) {
-    const newer = merged.at(-1);
-    const both = newer && { ...slice, to: newer.to, eventsBeforeTo: newer.eventsBeforeTo };
-    if (both && !isLarge(both, target)) merged[merged.length - 1] = both;
-    else merged.push(slice);
-  }
-  return merged;
-}
-
-/** The seconds at which a slice is cut into equal spans of time, latest first. */
-function cutsOf(slice: Slice, target: number): number[] {
-  const seconds = slice.to - slice.from;
-  if (!isLarge(slice, target) || seconds <= 1) return [];
-  const pieces = Math.min(Math.ceil(eventsOf(slice) / target), MAX_PIECES, seconds);
-  return Array.from({ length: pieces - 1 }, (_, cut) => slice.to - Math.ceil((seconds * (cut + 1)) / pieces));
-}
-
-function isLarge(slice: Slice, target: number): boolean {
-  return eventsOf(slice) > 1.5 * target;
-}
-
-function eventsOf({ eventsBeforeFrom, eventsBeforeTo }: Slice): number {
-  return eventsBeforeTo - eventsBeforeFrom;
+  // A mark is of no use if the parts on both sides of it together are not large.
+  for (let at = 1; at < marks.length - 1; )
+    if (isLarge(marks[at - 1] as Mark, marks[at + 1] as Mark)) at++;
+    else marks = marks.toSpliced(at, 1);
+  return marks;
 }
 
 /**
@@ -252,8 +223,8 @@ export async function recount(
   let total: number | undefined;
   if (!isPartial) {
     total = 0;
-    for (const index of queries.keys()) {
-      const counted = await askCount(planning, heldQuery(manifest, index), planning.signal);
+    for (const query of queries) {
+      const counted = await askCount(planning, query, planning.signal);
       total = total === undefined || counted === undefined ? undefined : total + counted;
     }
     const mayMove = parts.some(({ ofAnyStatus }) => ofAnyStatus !== null);

@@ -8,7 +8,7 @@ import { loadSettings, type SettingFlags } from '../../settings/settings.ts';
 import { withService } from '../../sign-in/session.ts';
 import { type Progress, startProgress } from '../../terminal/progress.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
-import { compareInstants, type Instant, parseInstant } from '../../time/instant.ts';
+import { compareInstants } from '../../time/instant.ts';
 import type { EventFilters } from '../event-filters.ts';
 import { resolveTypes, warnOfTypes } from '../event-types.ts';
 import { identified, pageClient } from '../page.ts';
@@ -127,7 +127,7 @@ function warnOfUncounted({ parts }: Manifest, reporter: Pick<Reporter, 'warning'
 
 function summaryOf(directory: string, { events, parts, pin }: Manifest): string {
   const files = parts.length === 1 ? '1 file' : `${parts.length} files`;
-  return `${events} events in ${files} in ${directory}, all that match before ${pin}`;
+  return `${events} events in ${files} in ${directory}, all that match before ${pin.text}`;
 }
 
 function busyError(directory: string, error: LockedError): ServiceError {
@@ -323,12 +323,11 @@ class ExportRun {
     const directory = this.#job.directory;
     const { overlapFrom, parts } = this.#manifest;
     if (!overlapFrom) return;
-    const from = parseInstant(overlapFrom) as Instant;
     const again = new Set<number>();
     for (const part of parts.filter(({ settled }) => !settled))
       for (const key of await keysOf(directory, part)) again.add(key);
     for (const [index, part] of parts.entries()) {
-      if (!part.settled || compareInstants(parseInstant(part.before) as Instant, from) <= 0) continue;
+      if (!part.settled || compareInstants(part.before, overlapFrom) <= 0) continue;
       const file = partName(this.#manifest.parts, this.#manifest.gzip);
       const trimmed = await PartFile.create(directory, { file });
       try {
@@ -367,7 +366,7 @@ class ExportRun {
 /** True if the times of two parts overlap. */
 function overlap(one: Part, other: Part): boolean {
   const reachesInto = ({ after }: Part, { before }: Part) =>
-    after === null || compareInstants(parseInstant(after) as Instant, parseInstant(before) as Instant) < 0;
+    after === null || compareInstants(after, before) < 0;
   return reachesInto(one, other) && reachesInto(other, one);
 }
 

@@ -4,12 +4,14 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../../src/errors.ts';
 import {
-  heldQuery,
   type Manifest,
   partQuery,
   readManifest,
   writeManifest,
 } from '../../../src/events/export/export-manifest.ts';
+import { type Instant, parseInstant } from '../../../src/time/instant.ts';
+
+const time = (text: string) => parseInstant(text) as Instant;
 
 const MANIFEST: Manifest = {
   format: 'hooktrail-export',
@@ -18,8 +20,9 @@ const MANIFEST: Manifest = {
   service: 'https://events.example.com/',
   filters: { after: '7d', type: ['a.b'] },
   gzip: false,
-  pin: '2026-11-20T12:00:01Z',
-  queries: [{ after: '2026-11-13T12:00:00Z', before: '2026-11-20T12:00:01Z', eventType: 'a.b' }],
+  pin: time('2026-11-20T12:00:01Z'),
+  overlapFrom: null,
+  queries: [{ after: time('2026-11-13T12:00:00Z'), before: time('2026-11-20T12:00:01Z'), eventType: 'a.b' }],
   startedAt: '2026-11-20T12:00:00.000Z',
   finishedAt: null,
   events: null,
@@ -28,7 +31,7 @@ const MANIFEST: Manifest = {
       file: 'part-000001.ndjson',
       query: 0,
       after: null,
-      before: '2026-11-20T12:00:01Z',
+      before: time('2026-11-20T12:00:01Z'),
       events: 3,
       counted: null,
       ofAnyStatus: null,
@@ -52,10 +55,12 @@ describe('the manifest of an export', () => {
     const directory = await folder();
     const file = path.join(directory, 'manifest.json');
     const damage = [null, 7, -1, 1.5, 'x', '', true, [], [null], {}, '../../x', undefined];
+    await writeManifest(directory, MANIFEST);
+    const text = await readFile(file, 'utf8');
     const tried: string[] = [];
-    for (const at of placesIn(MANIFEST)) {
+    for (const at of placesIn(JSON.parse(text))) {
       for (const value of damage) {
-        const manifest = structuredClone(MANIFEST) as unknown as Record<string, unknown>;
+        const manifest: Record<string, unknown> = JSON.parse(text);
         let holder = manifest;
         for (const step of at.slice(0, -1)) holder = holder[step] as Record<string, unknown>;
         holder[at.at(-1) as string] = value;
@@ -64,7 +69,6 @@ describe('the manifest of an export', () => {
           const read = (await readManifest(directory)) as Manifest;
           // An accepted manifest is usable.
           for (const part of read.parts) partQuery(read, part);
-          for (const index of read.queries.keys()) heldQuery(read, index);
         } catch (error) {
           expect(error).toBeInstanceOf(UsageError);
           expect((error as Error).message).toContain(`${file} `);
