@@ -1,7 +1,6 @@
-import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
+import { isObject } from '../json/item-columns.ts';
 import { Items, isGuid } from '../json/items.ts';
-import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 /** An `eventId` as the journal holds it: 32 hexadecimal digits, whatever form the id is written in. */
@@ -28,71 +27,44 @@ export interface Delivery {
   readonly body: Buffer;
   readonly contentType: string | undefined;
   readonly apiToken: string;
-  /** Returns the body on one line, without white space between tokens. */
-  line(): Buffer;
-  /** Returns the `eventType`, or `-` if the body has none that is a string. */
-  type(): string;
+  /** The `eventType`, or `-` if the body has none that is a string. */
+  readonly type: string;
 }
 
 /** The body is not that of a delivery; the message tells the sender why. */
 export class BodyError extends Error {}
-
-const OBJECT_OPEN = 0x7b;
-const QUOTE = 0x22;
 
 /** Reads a delivery's body, which may hold anything besides its `eventId`. Throws `BodyError`. */
 export function readDelivery(
   body: Buffer,
   headers: { readonly contentType: string | undefined; readonly apiToken: string },
 ): Delivery {
-  const { scanner, start, end } = readObject(body);
-  const at = scanner.eventIdAt;
-  if (at === 0) throw new BodyError("the body has no 'eventId'");
-  if (body[at] !== QUOTE) throw new BodyError("the 'eventId' is not a string");
-  const eventId: string = JSON.parse(body.toString('utf8', at, scanner.string(at)));
+  const { eventId, eventType } = readObject(body);
+  if (eventId === undefined) throw new BodyError("the body has no 'eventId'");
+  if (typeof eventId !== 'string') throw new BodyError("the 'eventId' is not a string");
   if (eventId === '') throw new BodyError("the 'eventId' is empty");
-  const { spaced } = scanner;
-  return {
-    eventId,
-    key: eventKey(eventId),
-    body,
-    ...headers,
-    line: () => lineOf(body, start, end, spaced),
-    type: () => {
-      const { eventType } = JSON.parse(body.toString('utf8', start, end)) as { eventType?: unknown };
-      return typeof eventType === 'string' ? eventType : '-';
-    },
-  };
+  const type = typeof eventType === 'string' ? eventType : '-';
+  return { eventId, key: eventKey(eventId), body, ...headers, type };
 }
 
-/** Checks that a text is a JSON object and returns it without white space between tokens. Throws `BodyError`. */
-export function objectLine(body: Buffer): Buffer {
-  const { scanner, start, end } = readObject(body);
-  return lineOf(body, start, end, scanner.spaced);
-}
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
-function readObject(body: Buffer): { scanner: JsonScanner; start: number; end: number } {
-  if (!isUtf8(body)) throw new BodyError('the body is not UTF-8');
-  const hasMark = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf;
-  const scanner = new JsonScanner(body);
-  let start: number;
-  let end: number;
+/** Returns the object whose JSON text a body is. Throws `BodyError`. */
+export function readObject(body: Buffer): Readonly<Record<string, unknown>> {
+  let item: unknown;
   try {
-    start = scanner.space(hasMark ? 3 : 0);
-    end = scanner.value(start);
-    const rest = scanner.space(end);
-    if (rest !== body.length) throw scanner.fault('the end', rest);
+    item = JSON.parse(UTF_8.decode(body));
   } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    throw new BodyError(`the body is not JSON: ${error.message}`);
+    // What is wrong, without the part of the body that Node's own message quotes.
+    throw new BodyError(error instanceof SyntaxError ? 'the body is not JSON' : 'the body is not UTF-8');
   }
-  if (body[start] !== OBJECT_OPEN) throw new BodyError('the body is not a JSON object');
-  return { scanner, start, end };
+  if (isObject(item)) return item;
+  throw new BodyError('the body is not a JSON object');
 }
 
-function lineOf(body: Buffer, start: number, end: number, spaced: boolean): Buffer {
-  if (!spaced) return body.subarray(start, end);
-  return new Items(body, [start, end]).compacted().bytes;
+/** Returns the text of a JSON object on one line, without a byte order mark and white space between tokens. */
+export function objectLine(body: Buffer): Buffer {
+  return new Items(body, [body.indexOf('{'), body.length]).compacted().bytes;
 }
 
 const LONGEST_ID = 100;

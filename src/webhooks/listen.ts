@@ -12,7 +12,7 @@ import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { probeTokenStore, requireApiToken, saveApiToken } from './api-token.ts';
-import { type Delivery, readDelivery, shownId } from './delivery.ts';
+import { type Delivery, objectLine, readDelivery, shownId } from './delivery.ts';
 import {
   answerLine,
   createHandler,
@@ -271,7 +271,7 @@ class Listener {
       answer = await this.#handler?.forward(delivery);
       if (answer && !isTaken(answer)) return false;
       // On a terminal the line tells the outcome, so it comes at the end.
-      if (!stdout.isTerminal) await this.#lines.add(delivery.line());
+      if (!stdout.isTerminal) await this.#lines.add(objectLine(delivery.body));
       return true;
     };
     try {
@@ -393,7 +393,7 @@ function liveLine(ended: Ended, now: number, zone: TimeZone, columns: number, pa
   const said = saidText(ended).padEnd(9);
   const took = columns < DURATION_COLUMNS ? '' : `${Math.round(ms)} ms`.padStart(8);
   const room = columns - time.length - 36 - said.length - took.length - 8;
-  const type = cut(delivery.type(), Math.min(Math.max(room, LEAST_TYPE_COLUMNS), MOST_TYPE_COLUMNS));
+  const type = cut(delivery.type, Math.min(Math.max(room, LEAST_TYPE_COLUMNS), MOST_TYPE_COLUMNS));
   const line = `${palette.dim(time)}  ${type}  ${id}  `;
   return took === '' ? line + paint(said.trimEnd()) : `${line}${paint(said)}  ${palette.dim(took)}`;
 }

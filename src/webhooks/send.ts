@@ -6,7 +6,7 @@ import { readGivenFile } from '../files/whole-files.ts';
 import { stringEnd, stringText, valueEnd } from '../json/json-scanner.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import { apiTokenOrWarning } from './api-token.ts';
-import { BodyError, objectLine } from './delivery.ts';
+import { BodyError, objectLine, readObject } from './delivery.ts';
 import { answerLine, answerText, createHandler, type HandlerAnswer, isTaken } from './forward.ts';
 
 /** The command line. */
@@ -94,6 +94,7 @@ const COMMA = 0x2c;
  * first. Throws `BodyError` if the text is not a JSON object.
  */
 export function withMembers(body: Buffer, members: Readonly<Record<string, string>>): Buffer {
+  readObject(body);
   const text = objectLine(body);
   const left = new Map(Object.entries(members));
   const parts: Buffer[] = [];
