@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { Context, Environment, Input } from './context.ts';
+import type { Context, Environment } from './context.ts';
 import { UnreachableError } from './errors.ts';
 import { temporaryFolder } from './files/folders.ts';
 import type { SandboxSettings } from './sandbox/sandbox-options.ts';
 import { quotedWord } from './settings/flag-values.ts';
 import { REDIRECTS_ONLY, visitWithoutBrowser } from './sign-in/sign-in.ts';
+import { inputOf } from './streams.ts';
 
 type Variables = Readonly<Record<string, string>>;
 
@@ -53,12 +54,7 @@ export async function createSandboxUser(context: Context, settings: SandboxSetti
 }
 
 /** Typed input is meant for the program that runs next. */
-const noInput: Input = {
-  isTerminal: false,
-  stream: () => Readable.from([]),
-  lines: async function* () {},
-  bytes: async () => Buffer.alloc(0),
-};
+const noInput = inputOf(() => Readable.from([]));
 
 /**
  * Only the variables of the terminal: others would say that the browser is on another machine, but the sandbox's

@@ -1,4 +1,4 @@
-import { PassThrough } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
@@ -7,6 +7,7 @@ import type { Context, Output } from '../context.ts';
 import { ExitCode } from '../errors.ts';
 import { flagWords } from '../settings/flag-values.ts';
 import type { SettingFlags } from '../settings/settings.ts';
+import { inputOf } from '../streams.ts';
 
 const DEFAULT_EVENTS = 20;
 const MOST_EVENTS = 200;
@@ -26,6 +27,7 @@ const UNTRUSTED_ERROR =
 
 const optionalText = (description: string) => z.string().optional().describe(description);
 const optionalTexts = (description: string) => z.array(z.string()).optional().describe(description);
+const upTo = (most: number) => z.number().int().min(1).max(most);
 const TIME = 'a date, a date-time (UTC without a zone), a time of day, or a span ago such as 15m, 2h, 7d';
 const filters = {
   since: optionalText(`created later than this: ${TIME}`),
@@ -56,7 +58,8 @@ interface Tool {
   readonly description: string;
   readonly input: z.ZodRawShape;
   readonly output: z.ZodObject;
-  readonly call: (args: Arguments, run: RunWords) => Promise<CallToolResult>;
+  /** Answers with what a command line prints as one value; a function with more than that. */
+  readonly call: string | ((args: Arguments, run: RunWords) => Promise<CallToolResult>);
 }
 
 /** The tools by their names. The filters promise UTC, whatever zone this machine's user has set. */
@@ -66,7 +69,7 @@ const tools: Readonly<Record<string, Tool>> = {
     description: `Events that match the filters, newest first: ${DEFAULT_EVENTS} unless limit says otherwise, ${MOST_EVENTS} at most. ${UNTRUSTED}`,
     input: {
       ...filters,
-      limit: z.number().int().min(1).max(MOST_EVENTS).default(DEFAULT_EVENTS),
+      limit: upTo(MOST_EVENTS).default(DEFAULT_EVENTS),
       fields: optionalTexts(
         'only these members, as dotted paths; with fewer members an answer holds more events',
       ),
@@ -100,8 +103,8 @@ const tools: Readonly<Record<string, Tool>> = {
     title: 'Count events',
     description: 'How many events match the filters. The service counts; no event is downloaded.',
     input: filters,
-    output: z.looseObject({ count: z.number(), warnings: z.array(z.string()) }),
-    call: async (args, run) => summarised(await run('events count --json --timezone=UTC', args)),
+    output: summaryOutput.extend({ count: z.number() }),
+    call: 'events count --json --timezone=UTC',
   },
   event_statistics: {
     title: 'Event statistics',
@@ -109,19 +112,13 @@ const tools: Readonly<Record<string, Tool>> = {
 the matching events in groups by any of their fields, largest first. Events are downloaded only for by, where and grep. ${UNTRUSTED}`,
     input: {
       ...filters,
-      buckets: z
-        .number()
-        .int()
-        .min(1)
-        .max(200)
-        .optional()
-        .describe('the number of buckets from since to until'),
+      buckets: upTo(200).optional().describe('the number of buckets from since to until'),
       by: optionalTexts(
         'group by these fields instead, as dotted paths: count, share, first, last and an example of each',
       ),
     },
     output: summaryOutput,
-    call: async (args, run) => summarised(await run('events stats --json --timezone=UTC', args), UNTRUSTED),
+    call: 'events stats --json --timezone=UTC',
   },
   explain_failures: {
     title: 'Explain failures',
@@ -135,7 +132,7 @@ unless since and until say otherwise; each cause with counts, since when, and wh
         .describe('compare with the window before, or with the same one a day or a week ago'),
     },
     output: summaryOutput,
-    call: async (args, run) => summarised(await run('events explain --json --timezone=UTC', args), UNTRUSTED),
+    call: 'events explain --json --timezone=UTC',
   },
   subscription_health: {
     title: 'Health of subscriptions',
@@ -146,7 +143,7 @@ when; last success; the last ten, newest first. By order of creation, which is n
       by: optionalText('a field, as a dotted path, instead of subscriptionId'),
     },
     output: summaryOutput.extend({ rows: z.array(z.unknown()) }),
-    call: async (args, run) => summarised(await run('events health --json --timezone=UTC', args), UNTRUSTED),
+    call: 'events health --json --timezone=UTC',
   },
   list_event_types: {
     title: 'List event types',
@@ -155,6 +152,19 @@ when; last success; the last ten, newest first. By order of creation, which is n
     output: listOutput,
     call: async (args, run) =>
       listed(await run('event-types --ndjson', args), null, () => 'give a text to match'),
+  },
+  sign_in_status: {
+    title: 'Sign-in status',
+    description:
+      'Who is signed in, where and until when. Where nobody is, a person has to run `hooktrail login`.',
+    input: {},
+    output: z.looseObject({ signedIn: z.boolean() }),
+    call: async (_, run) => {
+      const result = await run('status --json', {});
+      if (result.stdout === '') return refused(result);
+      const state = exactJson(result.stdout) as { signedIn: boolean };
+      return answer(state.signedIn ? state : { ...state, next: 'a person has to run `hooktrail login`' });
+    },
   },
 };
 
@@ -171,24 +181,11 @@ export function registerTools(server: McpServer, { flags, context, invoke }: Cal
   for (const [name, { title, description, input, output, call }] of Object.entries(tools)) {
     // Unknown arguments are refused, as by the command line: ignoring a filter would give a wrong result.
     const config = { title, description, inputSchema: z.strictObject(input), outputSchema: output };
-    server.registerTool(name, { ...config, annotations }, (args, { signal }) => call(args, runner(signal)));
+    server.registerTool(name, { ...config, annotations }, async (args, { signal }) => {
+      const run = runner(signal);
+      return typeof call === 'string' ? summarised(await run(call, args)) : await call(args, run);
+    });
   }
-  server.registerTool(
-    'sign_in_status',
-    {
-      title: 'Sign-in status',
-      description:
-        'Who is signed in, where and until when. Where nobody is, a person has to run `hooktrail login`.',
-      outputSchema: z.looseObject({ signedIn: z.boolean() }),
-      annotations: { ...annotations, openWorldHint: false },
-    },
-    async ({ signal }) => {
-      const result = await runner(signal)('status --json', {});
-      if (result.stdout === '') return refused(result);
-      const state = exactJson(result.stdout) as { signedIn: boolean };
-      return answer(state.signedIn ? state : { ...state, next: 'a person has to run `hooktrail login`' });
-    },
-  );
 }
 
 /** Each flag and its value as one word, so that no value can look like a flag. */
@@ -222,12 +219,7 @@ async function callCommand(
   context: Context,
 ): Promise<CommandResult> {
   const [stdout, stderr] = [keptOutput(), keptOutput()];
-  const stdin = {
-    isTerminal: false,
-    stream: () => new PassThrough().end(),
-    lines: async function* () {},
-    bytes: async () => Buffer.alloc(0),
-  };
+  const stdin = inputOf(() => Readable.from([]));
   const code = await invoke(argv, { ...context, stdin, stdout: stdout.output, stderr: stderr.output });
   return { code, stdout: stdout.text(), stderr: stderr.text() };
 }
@@ -266,15 +258,18 @@ function listed(
 ): CallToolResult {
   if (!hasResult(result)) return refused(result);
   const lines = result.stdout.split('\n').filter((line) => line !== '');
-  // Half of the limit: each item is in the text, and once more in the structured form.
-  const fitting = lines.filter((line) => bytesOf(line) <= MOST_BYTES / 2 && levelsOf(line) <= MOST_LEVELS);
-  const unfit = lines.length - fitting.length;
   const total = matching ?? lines.length;
   const items: unknown[] = [];
-  let bytes = 0;
-  for (const line of fitting) {
-    bytes += 2 * bytesOf(line);
-    if (bytes <= MOST_BYTES) items.push(exactJson(line));
+  let [bytes, unfit] = [0, 0];
+  for (const line of lines) {
+    // Each item is in the text, and once more in the structured form.
+    const size = 2 * Buffer.byteLength(line);
+    const item = size <= MOST_BYTES ? exactJson(line) : undefined;
+    if (item === undefined || hasLevels(item, MOST_LEVELS + 1)) unfit++;
+    else {
+      bytes += size;
+      if (bytes <= MOST_BYTES) items.push(item);
+    }
   }
   for (;;) {
     const returned = items.length;
@@ -286,7 +281,7 @@ function listed(
     ];
     const cut = reasons.length > 0 ? reasons.join('; ') : null;
     const text = answer({ notice: UNTRUSTED, items, returned, matching, cut, warnings: warningsOf(result) });
-    if (returned === 0 || bytesOf(JSON.stringify(text)) <= MOST_BYTES) return text;
+    if (returned === 0 || fits(text)) return text;
     items.pop();
   }
 }
@@ -308,29 +303,25 @@ function justAfter(time: string): string {
   });
 }
 
-/** How many objects and lists of a JSON value lie inside each other. */
-function levelsOf(json: string): number {
-  let level = 0;
-  let deepest = 0;
-  for (const [token] of json.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}]/g)) {
-    if (token === '{' || token === '[') deepest = Math.max(deepest, ++level);
-    else if (token === '}' || token === ']') level--;
-  }
-  return deepest;
+/** True if so many objects and lists lie inside each other. */
+function hasLevels(value: unknown, levels: number): boolean {
+  if (value === null || typeof value !== 'object') return false;
+  return levels === 1 || Object.values(value).some((member) => hasLevels(member, levels - 1));
 }
 
-/** `notice` says how far to trust the content; without it, only warnings can hold words of the service. */
-function summarised(result: CommandResult, notice?: string): CallToolResult {
+function summarised(result: CommandResult): CallToolResult {
   if (!hasResult(result)) return refused(result);
-  const tooLarge = () =>
-    failure('the result is larger than 100 KB: narrow the filters, or ask for fewer buckets or fields');
-  if (bytesOf(result.stdout) > MOST_BYTES || levelsOf(result.stdout) > MOST_LEVELS) return tooLarge();
-  const warnings = warningsOf(result);
-  const mark = notice ?? (warnings.length > 0 ? UNTRUSTED : undefined);
-  const value = exactJson(result.stdout) as object;
-  const members = Array.isArray(value) ? { rows: value } : value;
-  const text = answer({ ...(mark ? { notice: mark } : {}), ...members, warnings });
-  return bytesOf(JSON.stringify(text)) <= MOST_BYTES ? text : tooLarge();
+  const value = result.stdout.length <= MOST_BYTES ? (exactJson(result.stdout) as object) : undefined;
+  if (value && !hasLevels(value, MOST_LEVELS + 1)) {
+    const members = Array.isArray(value) ? { rows: value } : value;
+    const text = answer({ notice: UNTRUSTED, ...members, warnings: warningsOf(result) });
+    if (fits(text)) return text;
+  }
+  return failure('the result is larger than 100 KB: narrow the filters, or ask for fewer buckets or fields');
+}
+
+function fits(result: CallToolResult): boolean {
+  return Buffer.byteLength(JSON.stringify(result)) <= MOST_BYTES;
 }
 
 function answer(value: object): CallToolResult {
@@ -358,10 +349,6 @@ function warningsOf({ stderr }: CommandResult): string[] {
     .split('\n')
     .filter((line) => line.startsWith('warning: '))
     .map((line) => line.slice('warning: '.length, MOST_ERROR_LETTERS).toWellFormed());
-}
-
-function bytesOf(text: string): number {
-  return Buffer.byteLength(text);
 }
 
 /** Parses JSON without changing a number: one that JavaScript cannot represent becomes a string. */

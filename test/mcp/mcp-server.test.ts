@@ -172,6 +172,7 @@ describe('hooktrail mcp', () => {
     const { call } = peer;
     const found = await call('search_events', { status: 'FAILED', limit: 200, fields: ['publishStatus'] });
     expect(failed.structuredContent).toEqual({
+      notice: expect.stringContaining('untrusted'),
       count: (found.structuredContent as { matching: number }).matching,
       warnings: [],
     });
