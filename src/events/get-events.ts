@@ -71,10 +71,10 @@ export async function* eventsById(
 }
 
 /** The same from an export or a file: all ids are known before the events are read, in one pass. */
-async function* storedById(
+export async function* storedById(
   ids: Ids,
   place: string,
-  { filters }: GetOptions,
+  { filters }: Pick<GetOptions, 'filters'>,
   { context, reporter }: GetCall,
 ): AsyncGenerator<Got> {
   const wanted: string[] = [];
@@ -90,7 +90,7 @@ async function* storedById(
   for (const id of wanted) yield { id, items: Items.of(texts.get(id.toLowerCase()) ?? []) };
 }
 
-type Ids = (ending: AbortSignal) => AsyncIterable<string> | Iterable<string>;
+export type Ids = (ending: AbortSignal) => AsyncIterable<string> | Iterable<string>;
 
 async function printAll(
   all: AsyncIterable<Got>,

@@ -105,21 +105,22 @@ export interface ForwardRetryOptions {
 const RETRIED = new Set([408, 425, 429]);
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 10_000;
-
-/** Makes attempts to forward one event until the handler accepts it or is given up. */
-type ForwardRetry = (attempt: () => Promise<HandlerAnswer>) => Promise<string | undefined>;
+/** The number of events refused in a row after which a handler is given up: if it answers, and if it does not. */
+const [MOST_REFUSED, MOST_UNANSWERED] = [10, 3];
 
 /**
  * Returns a function for the events of a handler that may be overloaded or down. Answers of 5xx, 408, 425 and 429, and
- * missing answers, are retried for `retryFor`, after waits that double each time. If the handler accepts no other event in
- * this time, it is given up for good, otherwise only this event is. Any other answer is final. Resolves to undefined if
- * the event was accepted, otherwise to the reason. Rejects with the signal's reason if it aborts before or between
- * attempts, and with any error that an attempt throws.
+ * missing answers, are retried for `retryFor`, after waits that double each time. An event that the handler refuses for
+ * so long may be the only one: the next ones get one attempt each until one is accepted, and after several in a row the
+ * handler is given up for good. Each such event halves the time for later ones. Any other answer is final. Resolves to
+ * undefined if the event was accepted, otherwise to the reason. Rejects with the signal's reason if it aborts before or
+ * between attempts, and with any error that an attempt throws.
  */
-export function createForwardRetry({ clock, signal, retryFor, onWait }: ForwardRetryOptions): ForwardRetry {
-  let acceptedAt = Number.NEGATIVE_INFINITY;
+export function createForwardRetry({ clock, signal, retryFor, onWait }: ForwardRetryOptions) {
+  let patience = retryFor;
+  let refusedInRow = 0;
   let isGivenUp = false;
-  return async (attempt) => {
+  return async (attempt: () => Promise<HandlerAnswer>): Promise<string | undefined> => {
     let failingSince: number | undefined;
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted();
@@ -127,13 +128,17 @@ export function createForwardRetry({ clock, signal, retryFor, onWait }: ForwardR
       const answer = await attempt();
       const now = clock.now();
       if (isTaken(answer)) {
-        acceptedAt = now;
+        refusedInRow = 0;
         return undefined;
       }
       failingSince ??= now;
-      const left = failingSince + retryFor - now;
-      if (left <= 0) isGivenUp = acceptedAt < failingSince;
-      if (left <= 0 || !isPassing(answer)) return answerLine(answer);
+      const left = failingSince + (refusedInRow > 0 ? 0 : patience) - now;
+      if (!isPassing(answer)) return answerLine(answer);
+      if (left <= 0) {
+        if (refusedInRow++ === 0) patience /= 2;
+        isGivenUp = refusedInRow >= (answer.status === undefined ? MOST_UNANSWERED : MOST_REFUSED);
+        return answerLine(answer);
+      }
       const jitter = 0.5 + Math.random() / 2;
       const own = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** tries) * jitter;
       const delay = Math.min(Math.max(own, retryAfter(answer.retryAfter, now) ?? 0), left);

@@ -4,12 +4,11 @@ import { UsageError } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import { idsOfLines } from '../events/event-ids.ts';
 import { resolveTypes } from '../events/event-types.ts';
-import { eventsById } from '../events/get-events.ts';
+import { eventsById, type Got, type Ids, storedById } from '../events/get-events.ts';
 import { storedEvents } from '../events/stored-events.ts';
-import type { Service } from '../http/service.ts';
 import { isGuid } from '../json/items.ts';
 import type { FormatOptions } from '../output/format-flags.ts';
-import { shellWord } from '../settings/flag-values.ts';
+import { commandOver, shellWord } from '../settings/flag-values.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
@@ -26,8 +25,8 @@ import {
   searchToForward,
 } from './found-events.ts';
 
-/** The origin of the events: ids on standard input, a search, or an export, a file or standard input. */
-export type ReplaySource = 'ids' | 'search' | { readonly from: string };
+/** The origin of the events: ids on standard input, a search, or an export, a file or standard input, of which ids choose. */
+export type ReplaySource = 'ids' | 'search' | { readonly from: string; readonly hasIds: boolean };
 
 /** The command line. */
 export interface ReplayFlags {
@@ -46,6 +45,8 @@ export interface ReplayFlags {
   readonly yes?: true;
 }
 
+type Sending = ReplayFlags & { readonly forwardTo: URL };
+
 /** Replays the chosen events with the sign-in and the `Api-Token` of the profile. */
 export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlags>): Promise<void> {
   const { filters, source, format, forwardTo } = flags;
@@ -62,14 +63,18 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
   };
   if (typeof source === 'object') {
     const settings = await loadSettings(call.flags, context);
-    const chosen: FoundEvent[] = [];
-    for await (const { items } of storedEvents(source.from, filters, { context, onDoubt: reporter.warning }))
-      chosen.push(...items.texts().map(foundEvent));
+    const { from, hasIds } = source;
+    const stored = (ids: Ids) => storedById(ids, from, { filters }, call);
+    const chosen = hasIds ? await eventsOfInput(stored, call) : [];
+    const pages = hasIds ? [] : storedEvents(from, filters, { context, onDoubt: reporter.warning });
+    for await (const { items } of pages) chosen.push(...items.texts().map(foundEvent));
     return await forward(chosen, settings);
   }
   await withService(call, async (service, settings) => {
     const resolved = await resolveTypes(filters, service, settings, context);
-    if (source === 'ids') return await forward(await readIdsOfInput(resolved, service, call), settings);
+    const byId = (ids: Ids) =>
+      eventsById(ids, service, { filters: resolved, concurrency: PAGES_AT_ONCE }, call);
+    if (source === 'ids') return await forward(await eventsOfInput(byId, call), settings);
     const chosen: FoundEvent[] = [];
     for await (const event of searchToForward(resolved, service, context, reporter, 'searching'))
       chosen.push(event);
@@ -82,11 +87,7 @@ const UNASKED = 100;
 const PAGES_AT_ONCE = 4;
 
 /** Gets the events whose ids are on standard input, each once. Throws `UsageError` if there is no id, or one does not exist. */
-async function readIdsOfInput(
-  filters: EventFilters,
-  service: Service,
-  call: Call<SettingFlags>,
-): Promise<FoundEvent[]> {
+async function eventsOfInput(find: (ids: Ids) => AsyncIterable<Got>, call: Call): Promise<FoundEvent[]> {
   const ids = new Set<string>();
   const chosen: FoundEvent[] = [];
   const missing: string[] = [];
@@ -96,8 +97,7 @@ async function readIdsOfInput(
       ids.add(id.toLowerCase());
     }
   };
-  const options = { filters, concurrency: PAGES_AT_ONCE };
-  for await (const { id, items } of eventsById(given, service, options, call)) {
+  for await (const { id, items } of find(given)) {
     const [text] = items.texts();
     if (text) chosen.push(foundEvent(text));
     else missing.push(id);
@@ -116,7 +116,7 @@ async function readIdsOfInput(
  */
 async function replay(
   chosen: readonly FoundEvent[],
-  flags: ReplayFlags & { readonly forwardTo: URL },
+  flags: Sending,
   apiToken: string | undefined,
   call: Call,
 ): Promise<void> {
@@ -161,17 +161,20 @@ async function replay(
     const rest = unsent > 0 ? `; ${unsent} not answered or not sent` : '';
     reporter.notice(`${taken} replayed; ${left.events.length} refused${rest}`);
   }
-  if (left.events.length > 0) throw left.error('replayed', nextReplay(refused, forwardTo));
+  if (left.events.length > 0) throw left.error('replayed', nextReplay(refused, flags));
 }
 
 const MOST_IDS = 5;
 
 /** The command that sends the refused events again. */
-function nextReplay(ids: readonly string[], forwardTo: URL): string {
-  const to = `--forward-to ${shellWord(forwardTo.href)}`;
+function nextReplay(ids: readonly string[], { forwardTo, source }: Sending): string {
+  const from = typeof source === 'object' ? source.from : undefined;
+  const command = (...words: string[]) =>
+    commandOver(from, ['hooktrail webhooks replay', ...words, '--forward-to', shellWord(forwardTo.href)]);
   if (ids.length > 0 && ids.length <= MOST_IDS)
-    return `\`hooktrail webhooks replay --id ${ids.join(',')} ${to}\` sends ${ids.length === 1 ? 'it' : 'them'} again`;
-  return `pipe what is listed to \`hooktrail webhooks replay - ${to}\`, which sends them again`;
+    return `\`${command('--id', ids.join(','))}\` sends ${ids.length === 1 ? 'it' : 'them'} again`;
+  if (from === '-') return `list them with --ndjson, and pipe that to \`${command().replace('… | ', '')}\``;
+  return `pipe what is listed to \`${command('-')}\`, which sends them again`;
 }
 
 /** Waits for the next event's turn, so that at most `rate` events start per second. */

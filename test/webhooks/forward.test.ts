@@ -86,15 +86,30 @@ test.each([
   expect(now()).toBeLessThan(32_000);
 });
 
-test('a handler that accepts nothing is given up after a while, for every event', async () => {
-  const { hand, tries, waits, now } = forwarding(() => ({ status: 503 }), 30_000);
-  expect(await hand('a')).toEqual('the handler answered 503');
+test.each([
+  [10, { status: 503 }, 'the handler answered 503'],
+  [3, { failure: 'refused' }, 'the handler did not answer: refused'],
+])('a handler that accepts nothing for a while is given up after %i events', async (most, answer, reason) => {
+  const { hand, tries, waits, now } = forwarding(() => answer, 30_000);
+  expect(await hand('a')).toEqual(reason);
   expect(now()).toBeGreaterThanOrEqual(30_000);
   expect(now()).toBeLessThan(30_001);
-  expect(new Set(waits)).toEqual(new Set(['the handler answered 503']));
+  expect(new Set(waits)).toEqual(new Set([reason]));
   const before = tries.length;
+  for (let event = 2; event <= most; event++) expect(await hand('b')).toEqual(reason);
   expect(await hand('b')).toEqual('not tried: the handler had already been given up');
-  expect(tries.length).toBe(before);
+  expect([tries.length - before, now() < 30_001]).toEqual([most - 1, true]);
+});
+
+test('events that the handler alone refuses, one after the other, keep no others from it, and take less time each', async () => {
+  const { hand, now } = forwarding((name) => ({ status: name === 'poison' ? 500 : 200 }), 32_000);
+  const times: number[] = [];
+  for (const name of ['poison', 'poison', 'good', 'poison', 'good']) {
+    const began = now();
+    expect(await hand(name)).toEqual(name === 'good' ? undefined : 'the handler answered 500');
+    times.push(now() - began);
+  }
+  expect(times).toEqual([32_000, 0, 0, 16_000, 0]);
 });
 
 test('only the failing event is given up while others are accepted', async () => {

@@ -28,10 +28,10 @@ JSON as the search shows it, with content type application/json and the
 Api-Token. It goes round the rule that each event reaches the handler once: no
 journal is read or written. \`webhooks recover\` forwards only missed events.
 
-Choose events by filters, by ids on standard input, or from an export. On a
-terminal, replay asks before it forwards more than 100 events. Events that the
-handler refuses are listed on standard output, and make the exit code 1; nothing
-is retried.
+Choose events by filters, by ids on standard input, or from an export, of which
+ids may choose too. On a terminal, replay asks before it forwards more than 100
+events. Events that the handler refuses are listed on standard output, and make
+the exit code 1; nothing is retried.
 
 Examples:
   $ hooktrail webhooks replay --id 0f8fad5b-d9cb-469f-a165-70867728950e \\
@@ -75,9 +75,9 @@ export async function run(call: Call<Flags>): Promise<void> {
 function sourceOf({ flags, args, context }: Call<Flags>, filters: EventFilters): ReplaySource {
   const hasIds = args[0] === '-';
   if (flags.from !== undefined) {
-    if (!hasIds) return { from: flags.from };
-    throw new UsageError('--from and - are two sources of events: give one', {
-      next: 'choose events of an export by --id',
+    if (!hasIds || flags.from !== '-') return { from: flags.from, hasIds };
+    throw new UsageError('standard input cannot hold both the ids and, by --from -, the events', {
+      next: 'choose them by --id, or give the events as a file',
     });
   }
   if (hasIds) return 'ids';

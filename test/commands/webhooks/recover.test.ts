@@ -113,6 +113,16 @@ test('events that the handler does not accept are listed, and forwarded the next
   });
 });
 
+test('an event that makes the handler fail each time does not keep later events from it', async () => {
+  await using recovering = await startRecovering({ events: 6 });
+  const ids = idsOf((await recovering.searching.search('--ndjson')).stdout).reverse();
+  recovering.handler.answer = ({ body }) => (JSON.parse(body.toString()).eventId === ids[0] ? 500 : 200);
+  const { code, stdout, stderr } = await recovering.recover('--new-journal', '--retry-for', '1s', '--ndjson');
+  expect([code, idsOf(stdout)]).toEqual([1, [ids[0]]]);
+  expect(stderr).toContain('5 forwarded; 0 in the journal already; 1 left\n');
+  expect([...recovering.handler.taken.keys()]).toEqual(ids.slice(1));
+});
+
 test('a handler that is overloaded for a while gets every event in the end, once', async () => {
   clock.skips = 10_000;
   await using recovering = await startRecovering();

@@ -65,6 +65,33 @@ test('reads the events of a file with --from, without a sign-in, in order of cre
   );
 });
 
+test('the next step after refused events of a file sends them from the file, without a sign-in', async () => {
+  await using at = await startReplaying();
+  const { HOOKTRAIL_ACCESS_TOKEN: _, ...env } = at.env;
+  const file = path.join(env['HOME'] as string, 'all.ndjson');
+  const lines = (await at.searching.search('--ndjson')).stdout;
+  await writeFile(file, lines);
+  const refused = new Set(idsOf(lines).slice(0, 7));
+  at.handler.answer = ({ body }) => (refused.has(JSON.parse(body.toString()).eventId) ? 500 : 200);
+  const { stdout, stderr } = await hooktrail(at.args('--from', file), { env });
+  const to = `--forward-to '${at.handler.url}'`;
+  const next = `hooktrail webhooks replay - ${to} --from ${file}`;
+  expect(stderr).toContain(`next: pipe what is listed to \`${next}\`, which sends them again\n`);
+  at.handler.answer = () => 200;
+  const again = await hooktrail(next.replaceAll("'", '').split(' ').slice(1), { env, stdin: stdout });
+  expect(again).toEqual({ code: 0, stdout: '', stderr: '7 replayed; 0 refused\n' });
+  const [one = ''] = refused;
+  at.handler.answer = () => 500;
+  const { stderr: single } = await hooktrail(at.args('--from', file, '--id', one), { env });
+  expect(single).toContain(
+    `next: \`hooktrail webhooks replay --id ${one} ${to} --from ${file}\` sends it again\n`,
+  );
+  const { stderr: piped } = await hooktrail(at.args('--from', '-'), { env, stdin: lines });
+  expect(piped).toContain(
+    `next: list them with --ndjson, and pipe that to \`hooktrail webhooks replay ${to} --from -\`\n`,
+  );
+});
+
 test('--where filters, too, also among ids', async () => {
   await using at = await startReplaying();
   const failed = idsOf((await at.searching.search('--failed', '--ndjson')).stdout);
