@@ -192,7 +192,7 @@ class Listener {
     this.#receiver = await startReceiver({
       ...this.#options,
       accept: (delivery) => this.#accept(delivery, false),
-      onRejected: ({ status, message }) => {
+      onRejected: (status, message) => {
         this.counts.rejected++;
         this.#rejections.report(`refused with ${status}: ${message}`);
       },

@@ -2,17 +2,20 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { finished } from 'node:stream';
 import { BodyError, type Delivery, readDelivery } from './delivery.ts';
 import type { HandlerAnswer } from './forward.ts';
 import type { Outcome } from './journal.ts';
 
-/** An answer to a sender, in the shape of the service's own Error object (service description, part 2). */
-export interface Refusal {
+interface Answer {
   readonly status: number;
-  readonly code: string;
-  readonly message: string;
+  /** The body, as JSON. */
+  readonly content: object;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Has the shape of the service's own Error object (service description, part 2). */
+interface Refusal extends Answer {
+  readonly content: { readonly code: string; readonly message: string };
 }
 
 export interface ReceiverOptions {
@@ -28,7 +31,7 @@ export interface ReceiverOptions {
   /** Handles a delivery. Never rejects. */
   readonly accept: (delivery: Delivery) => Promise<Acceptance>;
   /** Called for each request at the right path that did not reach `accept`. */
-  readonly onRejected: (refusal: Refusal) => void;
+  readonly onRejected: (status: number, message: string) => void;
   /** Called for each answer with a line about it. */
   readonly onAnswer: (line: string) => void;
   /** The path whose GET returns the report as JSON. */
@@ -60,10 +63,7 @@ const HEADERS_MS = 10_000;
 /** Senders keep connections open for their next delivery. */
 const KEEP_ALIVE_MS = 60_000;
 const CHECK_INTERVAL_MS = 1_000;
-/**
- * Milliseconds that a sender gets to finish its body when the server stops. After that it has to send the delivery
- * again.
- */
+/** When the server stops, milliseconds that senders get to finish a request. After that they have to send it again. */
 const HALF_SENT_MS = 1_000;
 
 /** Listens for deliveries. Rejects with the system's error if it cannot bind the host and port. */
@@ -90,66 +90,56 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     return Number(headers['content-length'] ?? 0) > maxBody ? refusals.tooLarge : undefined;
   };
 
-  const handle = (request: IncomingMessage, response: ServerResponse, waits = false): void => {
-    const { method = '', url = '' } = request;
+  const reject = (refusal: Refusal): Refusal => {
+    // A request for another path is not from a sender of deliveries.
+    if (refusal !== refusals.notFound) options.onRejected(refusal.status, refusal.content.message);
+    return refusal;
+  };
+
+  const answerTo = async (request: IncomingMessage): Promise<Answer> => {
+    const { method = '', url = '', headers } = request;
+    if (health !== undefined && pathOf(url) === health && ['GET', 'HEAD'].includes(method))
+      return { status: 200, content: options.report() };
+    const refusal = objection(request);
+    if (refusal) return reject(refusal);
+    const body = await readBody(request, maxBody);
+    if (body === undefined) return reject(refusals.tooLarge);
+    let delivery: Delivery;
+    try {
+      delivery = readDelivery(body, { contentType: headers['content-type'], apiToken: options.token });
+    } catch (error) {
+      if (!(error instanceof BodyError)) throw error;
+      return reject(refuse(400, 'body.invalid', error.message));
+    }
+    const { outcome, error } = await options.accept(delivery);
+    if (outcome === 'refused') return error ? refusals.notAccepted : refusals.handler;
+    return { status: 200, content: { outcome } };
+  };
+
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const began = performance.now();
     underWay.add(response);
     response.once('close', () => underWay.delete(response));
-    response.once('finish', () => {
-      const ms = Math.round(performance.now() - began);
-      options.onAnswer(`${method} ${url} ${response.statusCode} ${ms}`);
-    });
-    if (health !== undefined && pathOf(url) === health && (method === 'GET' || method === 'HEAD')) {
-      request.resume();
-      send(response, 200, options.report());
-      return;
-    }
-    const refusal = objection(request);
-    if (refusal) {
-      turnAway(request, response, refusal);
-      return;
-    }
-    if (waits) response.writeContinue();
-    readBody(request, maxBody, (body) => {
-      if (body === undefined) turnAway(request, response, refusals.tooLarge);
-      else take(request, response, body).catch(() => response.destroy());
-    });
-  };
-
-  const turnAway = (request: IncomingMessage, response: ServerResponse, refusal: Refusal): void => {
-    // A request for another path is not from a sender of deliveries.
-    if (refusal !== refusals.notFound) options.onRejected(refusal);
-    refuse(request, response, refusal);
-  };
-
-  const take = async (request: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> => {
-    let delivery: Delivery;
-    try {
-      const contentType = request.headers['content-type'];
-      delivery = readDelivery(body, { contentType, apiToken: options.token });
-    } catch (error) {
-      if (!(error instanceof BodyError)) throw error;
-      return turnAway(request, response, { status: 400, code: 'body.invalid', message: error.message });
-    }
-    const { outcome, error } = await options.accept(delivery);
-    const { status, code, message } = error ? refusals.notAccepted : refusals.handler;
-    if (outcome === 'refused') send(response, status, { code, message });
-    else send(response, 200, { outcome });
-  };
-
-  const send = (response: ServerResponse, status: number, content: object): void => {
+    const { status, content, headers } = await answerTo(request);
     const text = JSON.stringify(content);
-    response.writeHead(status, { ...bodyHeaders(text), ...(stopping ? { Connection: 'close' } : {}) });
+    response.writeHead(status, {
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(text),
+      ...headers,
+      ...(stopping ? { Connection: 'close' } : {}),
+    });
     response.end(text);
+    // A sender that is still writing would lose the answer if nobody read on.
+    request.resume();
+    options.onAnswer(`${request.method} ${request.url} ${status} ${Math.round(performance.now() - began)}`);
   };
 
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
   });
-  server.on('request', (request, response) => handle(request, response));
-  // RFC 9110 section 10.1.1: a sender that asks first need not send a body that would be refused.
-  server.on('checkContinue', (request, response) => handle(request, response, true));
+  // A sender that disconnects before the end of its body gets no answer.
+  server.on('request', (request, response) => handle(request, response).catch(() => response.destroy()));
   server.listen({ port, host, backlog: 4096 });
   await once(server, 'listening');
   return {
@@ -160,10 +150,10 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
     stop: async () => {
       stopping = true;
       const closed = new Promise((resolve) => server.close(resolve));
-      const busy = new Set(Array.from(underWay, ({ req }) => req.socket));
-      for (const socket of sockets) if (!busy.has(socket)) socket.destroy();
       const timer = setTimeout(() => {
-        for (const { req } of underWay) if (!req.complete) req.destroy();
+        const whole = Array.from(underWay, ({ req }) => req).filter(({ complete }) => complete);
+        const answered = new Set(whole.map(({ socket }) => socket));
+        for (const socket of sockets) if (!answered.has(socket)) socket.destroy();
       }, HALF_SENT_MS);
       await closed;
       clearTimeout(timer);
@@ -189,63 +179,34 @@ function tokenCheck(expected: string): (given: string | undefined) => boolean {
   return (given) => given !== undefined && timingSafeEqual(digest(given), right);
 }
 
+function refuse(
+  status: number,
+  code: string,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): Refusal {
+  return { status, content: { code, message }, headers };
+}
+
 const refusals = {
-  notFound: { status: 404, code: 'path.not_found', message: 'there is nothing at this path' },
-  method: {
-    status: 405,
-    code: 'method.not_allowed',
-    message: 'deliveries are sent with POST',
-    headers: { Allow: 'POST' },
-  },
-  token: {
-    status: 401,
-    code: 'api_token.invalid',
-    message: 'the Api-Token header is missing or is not the expected one',
-  },
-  encoding: { status: 415, code: 'body.encoded', message: 'compressed bodies are not accepted' },
-  tooLarge: { status: 413, code: 'body.too_large', message: 'the body is larger than this receiver accepts' },
-  handler: { status: 502, code: 'handler.failed', message: 'the handler did not accept the delivery' },
-  notAccepted: {
-    status: 502,
-    code: 'delivery.not_accepted',
-    message: 'the delivery could not be accepted',
-  },
-  stopping: { status: 503, code: 'receiver.stopping', message: 'the receiver is being stopped' },
-} satisfies Record<string, Refusal>;
+  notFound: refuse(404, 'path.not_found', 'there is nothing at this path'),
+  method: refuse(405, 'method.not_allowed', 'deliveries are sent with POST', { Allow: 'POST' }),
+  token: refuse(401, 'api_token.invalid', 'the Api-Token header is missing or is not the expected one'),
+  encoding: refuse(415, 'body.encoded', 'compressed bodies are not accepted'),
+  tooLarge: refuse(413, 'body.too_large', 'the body is larger than this receiver accepts'),
+  handler: refuse(502, 'handler.failed', 'the handler did not accept the delivery'),
+  notAccepted: refuse(502, 'delivery.not_accepted', 'the delivery could not be accepted'),
+  stopping: refuse(503, 'receiver.stopping', 'the receiver is being stopped'),
+};
 
-/** Milliseconds to read on after a refusal: a sender that is still writing would lose the answer if the connection were reset. */
-const LINGER_MS = 2_000;
-
-function refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
-  const { status, code, message, headers } = refusal;
-  const text = JSON.stringify({ code, message });
-  response.writeHead(status, { ...bodyHeaders(text), Connection: 'close', ...headers });
-  response.write(text);
-  const timer = setTimeout(() => response.end(), LINGER_MS).unref();
-  finished(request.resume(), () => {
-    clearTimeout(timer);
-    response.end();
-  });
-}
-
-function bodyHeaders(text: string) {
-  return { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) };
-}
-
-/**
- * Calls `done` with the whole body, or with nothing if it has more than `limit` bytes. Never calls it if the sender
- * disconnects before the end.
- */
-function readBody(request: IncomingMessage, limit: number, done: (body: Buffer | undefined) => void): void {
+/** Returns the whole body; undefined if it has more than `limit` bytes. Throws if the sender disconnects before the end. */
+async function readBody(request: IncomingMessage, limit: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
-  const onData = (chunk: Buffer) => {
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     length += chunk.length;
+    if (length > limit) return undefined;
     chunks.push(chunk);
-    if (length <= limit) return;
-    request.off('data', onData).off('end', onEnd);
-    done(undefined);
-  };
-  const onEnd = () => done(Buffer.concat(chunks, length));
-  request.on('data', onData).once('end', onEnd);
+  }
+  return Buffer.concat(chunks, length);
 }
