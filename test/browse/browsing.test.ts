@@ -29,7 +29,10 @@ const typed = (text: string): Key[] => [...text].map((sequence) => ({ sequence, 
 const identified = (items: readonly string[]) => readPage(Buffer.from(`{"items":[${items}]}`)).items;
 
 /** Pages of a given size, and the number of those that were read. */
-function browsing(items: readonly string[], { pageSize = 10, rows = 8, columns = 60, total = true } = {}) {
+async function browsing(
+  items: readonly string[],
+  { pageSize = 10, rows = 8, columns = 60, total = true } = {},
+) {
   const read = { pages: 0, lists: 0 };
   async function* pages(): AsyncGenerator<ReadPage> {
     for (let from = 0; from < items.length; from += pageSize) {
@@ -45,7 +48,6 @@ function browsing(items: readonly string[], { pageSize = 10, rows = 8, columns =
     read.lists++;
     return new EventList(pages());
   };
-  const changed = { resolve: () => {} };
   const state = new Browsing({
     open,
     failedOnly: false,
@@ -54,7 +56,7 @@ function browsing(items: readonly string[], { pageSize = 10, rows = 8, columns =
     zones: [UTC, KOLKATA],
     linesOf: (item, columns, zone) => eventLines(item, columns, zone, plain),
     copy: async (item) => `copied ${item.text(0)}`,
-    onChange: () => changed.resolve(),
+    onChange: () => {},
   });
   const settled = async () => {
     state.settle();
@@ -69,14 +71,14 @@ function browsing(items: readonly string[], { pageSize = 10, rows = 8, columns =
   const lines = () => screenLines(state, look);
   const current = () => state.current?.text(0).toString();
   const places = () => state.rows.items.map((item) => state.list.items.indexOf(item));
-  return { state, press, settled, lines, read, size, current, places };
+  await settled();
+  return { state, press, lines, read, size, current, places };
 }
 const many = Array.from({ length: 95 }, (_, number) => event(number));
 
 test('the list shows times in the zone, and again in another', async () => {
   const items = [event(1, ',"createdOn":"2026-11-20T12:00:00.1234567Z"')];
-  const { settled, press, lines } = browsing(items, { columns: 100 });
-  await settled();
+  const { press, lines } = await browsing(items, { columns: 100 });
   const shown = () => lines()[2]?.slice(2).split('  ')[0];
   expect(shown()).toBe('2026-11-20 12:00:00.1234567Z');
   await press(...typed('z'));
@@ -87,8 +89,7 @@ test('the list shows times in the zone, and again in another', async () => {
 
 describe('browsing', () => {
   test('reads two screens ahead and no further, and everything if the user keeps going to the end', async () => {
-    const { settled, press, read, state, places } = browsing(many);
-    await settled();
+    const { press, read, state, places } = await browsing(many);
     expect(read.pages).toBe(2);
     while (!state.list.ended) await press(named('end'));
     expect(places()).toHaveLength(95);
@@ -96,8 +97,7 @@ describe('browsing', () => {
   });
 
   test('moves by keys, keeps the selection on the screen, and stops at both ends', async () => {
-    const { settled, press, lines, current } = browsing(many);
-    await settled();
+    const { press, lines, current } = await browsing(many);
     await press(named('up'));
     expect(current()).toContain('id-0"');
     await press(named('down'), named('pagedown'), ...typed('j'));
@@ -111,8 +111,7 @@ describe('browsing', () => {
     const items = many.map((text, number) =>
       number % 10 === 3 ? event(number, ',"why":"Time out ÄÖ"') : text,
     );
-    const { settled, press, state, lines, places } = browsing(items, { pageSize: 100 });
-    await settled();
+    const { press, state, lines, places } = await browsing(items, { pageSize: 100 });
     await press(...typed('/time äö'));
     expect(places()).toEqual([3, 13, 23, 33, 43, 53, 63, 73, 83, 93]);
     expect(lines()[0]).toBe('95 events, 10 with /time äö▏');
@@ -130,8 +129,7 @@ describe('browsing', () => {
   });
 
   test('a filter that nothing matches does not read forever', async () => {
-    const { settled, press, read, state } = browsing(many, { pageSize: 1 });
-    await settled();
+    const { press, read, state } = await browsing(many, { pageSize: 1 });
     const before = read.pages;
     await press(...typed('/'), ...typed('z'));
     expect(read.pages - before).toBeLessThanOrEqual(21);
@@ -140,8 +138,7 @@ describe('browsing', () => {
 
   test('opens an event whole, scrolls it, and comes back to its place', async () => {
     const long = `,"list":[${Array.from({ length: 40 }, (_, number) => number).join(',')}]`;
-    const { settled, press, lines, state } = browsing([event(0), event(1, long), event(2)]);
-    await settled();
+    const { press, lines, state } = await browsing([event(0), event(1, long), event(2)]);
     await press(named('down'), named('return'));
     expect(lines().slice(0, 3)).toEqual(['event, lines 1 to 6 of 46', '{', '  "eventId": "id-1",']);
     await press(named('end'));
@@ -152,8 +149,7 @@ describe('browsing', () => {
   });
 
   test('f reads failed events only, and all again', async () => {
-    const { settled, press, read, state } = browsing(many);
-    await settled();
+    const { press, read, state } = await browsing(many);
     await press(...typed('f'));
     expect([state.failedOnly, read.lists, state.rows.count > 8]).toEqual([true, 2, true]);
     await press(...typed('f'));
@@ -162,13 +158,12 @@ describe('browsing', () => {
 
   test('esc goes back by one level, and never leaves: q does', async () => {
     const items = many.map((_, number) => event(number, `,"why":${number % 3}`));
-    const { settled, press, lines, state } = browsing(items, { pageSize: 100, columns: 80 });
+    const { press, lines, state } = await browsing(items, { pageSize: 100, columns: 80 });
     const titles: string[] = [];
     const go = async (...keys: Key[]) => {
       expect(await press(...keys)).toBe(false);
       titles.push(lines()[0] as string);
     };
-    await settled();
     await press(...typed('G'));
     await go(...typed('/id-'), named('return'));
     await go(...typed('gwhy'), named('return'));
@@ -194,8 +189,7 @@ describe('browsing', () => {
 
   test('after a group the groups are there again, with the selection', async () => {
     const items = many.map((_, number) => event(number, `,"why":${number % 3}`));
-    const { settled, press, lines } = browsing(items, { pageSize: 100, columns: 80 });
-    await settled();
+    const { press, lines } = await browsing(items, { pageSize: 100, columns: 80 });
     await press(...typed('gwhy'), named('return'), named('down'), named('down'));
     const before = lines();
     await press(named('return'), named('escape'));
@@ -204,8 +198,7 @@ describe('browsing', () => {
 
   test('g offers the fields of the events; a name that none has is not taken', async () => {
     const items = many.map((_, number) => event(number, `,"delivery":{"attempts":${number % 2},"at":1}`));
-    const { settled, press, lines } = browsing(items, { pageSize: 100, columns: 80 });
-    await settled();
+    const { press, lines } = await browsing(items, { pageSize: 100, columns: 80 });
     await press(...typed('g'));
     expect(lines().slice(0, 6)).toEqual([
       'group by ▏',
@@ -226,8 +219,7 @@ describe('browsing', () => {
   });
 
   test('w with a field or a value that no event has says so, and names the near one', async () => {
-    const { settled, press, lines } = browsing(many, { pageSize: 100, columns: 100 });
-    await settled();
+    const { press, lines } = await browsing(many, { pageSize: 100, columns: 100 });
     await press(...typed('wpublishstatus = FAILED'), named('return'));
     expect(lines().at(-1)).toBe("w: no event has the field 'publishstatus'; did you mean publishStatus?");
     await press(named('escape'), ...typed('wpublishStatus = failed'), named('return'));
@@ -236,8 +228,7 @@ describe('browsing', () => {
 
   test('the title says where the events are from, the times of an open event are in the zone', async () => {
     const items = [event(1, ',"createdOn":"2026-11-20T12:00:00Z"')];
-    const { settled, press, lines, state, size } = browsing(items);
-    await settled();
+    const { press, lines, state, size } = await browsing(items);
     const title = (columns: number) => {
       size.columns = columns;
       return screenLines(state, { ...look, place: 'night: events.example.com' })[0];
@@ -252,8 +243,7 @@ describe('browsing', () => {
   });
 
   test('n and p show the next and the previous event while one is open', async () => {
-    const { settled, press, current, lines } = browsing(many.slice(0, 3));
-    await settled();
+    const { press, current, lines } = await browsing(many.slice(0, 3));
     await press(named('return'), ...typed('n'));
     expect(current()).toContain('id-1"');
     await press(...typed('nn'));
@@ -267,16 +257,14 @@ describe('browsing', () => {
   });
 
   test('n leads through all events: the next pages are read meanwhile', async () => {
-    const { settled, press, current } = browsing(many);
-    await settled();
+    const { press, current } = await browsing(many);
     await press(named('return'));
     for (let number = 1; number < many.length; number++) await press(...typed('n'));
     expect(current()).toContain(`id-${many.length - 1}"`);
   });
 
   test('? lists the keys until the next key', async () => {
-    const { settled, press, lines } = browsing(many, { rows: 20, columns: 80 });
-    await settled();
+    const { press, lines } = await browsing(many, { rows: 20, columns: 80 });
     const before = lines();
     await press(...typed('?'));
     expect(lines().filter((line) => line.includes('…'))).toEqual([]);
@@ -287,8 +275,7 @@ describe('browsing', () => {
   });
 
   test('r reads the events again', async () => {
-    const { settled, press, read, state } = browsing(many);
-    await settled();
+    const { press, read, state } = await browsing(many);
     await press(...typed('G'), ...typed('r'));
     expect([read.lists, state.rows.selected, state.list.ended]).toEqual([2, 0, false]);
     expect(state.message).toBe('');
@@ -296,8 +283,7 @@ describe('browsing', () => {
   });
 
   test('the hint for f says what the key does next', async () => {
-    const { settled, press, lines } = browsing(many, { columns: 100 });
-    await settled();
+    const { press, lines } = await browsing(many, { columns: 100 });
     expect(lines().at(-1)).toBe('enter open  / filter  w where  g group  f failed only  ? keys  q quit');
     await press(...typed('f'));
     expect(lines().at(-1)).toBe('enter open  / filter  w where  g group  f all events  ? keys  q quit');
@@ -307,8 +293,7 @@ describe('browsing', () => {
     const items = many.map((_, number) =>
       event(number, `,"delivery":{"attempts":${number % 10}},"a":"x=${number % 2}"`),
     );
-    const { settled, press, lines, places } = browsing(items, { pageSize: 100, columns: 120 });
-    await settled();
+    const { press, lines, places } = await browsing(items, { pageSize: 100, columns: 120 });
     await press(...typed('wdelivery.attempts >= 8'));
     expect([lines()[0], lines().at(-1)]).toEqual([
       'where delivery.attempts >= 8▏',
@@ -328,8 +313,7 @@ describe('browsing', () => {
   });
 
   test('an invalid condition is reported and can be corrected', async () => {
-    const { settled, press, lines, places } = browsing(many, { pageSize: 100 });
-    await settled();
+    const { press, lines, places } = await browsing(many, { pageSize: 100 });
     await press(...typed('w= 3'), named('return'));
     expect([lines()[0], lines().at(-1)]).toEqual(['where = 3▏', "w: invalid value '= 3': it names no field"]);
     await press({ name: 'u', ctrl: true }, ...typed('eventId = id-33'), named('backspace'), named('return'));
@@ -343,8 +327,7 @@ describe('browsing', () => {
     const items = many.map((_, number) =>
       event(number, number < 5 ? '' : `,"why":${values[(number % 15) % 5]}`),
     );
-    const { settled, press, lines, places } = browsing(items, { pageSize: 100, columns: 79, rows: 9 });
-    await settled();
+    const { press, lines, places } = await browsing(items, { pageSize: 100, columns: 79, rows: 9 });
     await press(...typed('/id-'), named('return'), ...typed('gwhy'));
     expect([lines()[0], lines().at(-1)]).toEqual([
       'group by why▏',
@@ -383,15 +366,13 @@ describe('browsing', () => {
 
   test('a group of lists that read like several conditions is shown', async () => {
     const items = many.map((_, number) => event(number, `,"why":${number % 2 ? '["a && b = c"]' : '1'}`));
-    const { settled, press, lines } = browsing(items, { pageSize: 100, columns: 79, rows: 9 });
-    await settled();
+    const { press, lines } = await browsing(items, { pageSize: 100, columns: 79, rows: 9 });
     await press(...typed('gwhy'), named('return'), named('down'), named('return'));
     expect(lines()[0]).toBe('95 events, 47 with why = ["a && b = c"]');
   });
 
   test('groups count all events, up to the limit of one reading', async () => {
-    const { settled, press, read, lines } = browsing(many);
-    await settled();
+    const { press, read, lines } = await browsing(many);
     expect(read.pages).toBe(2);
     await press(...typed('gpublishStatus'), named('return'));
     expect(lines().slice(0, 3)).toEqual([
@@ -424,8 +405,7 @@ describe('browsing', () => {
   });
 
   test('y copies the event that is selected or open, and the bottom line says what came of it', async () => {
-    const { settled, press, lines } = browsing([event(0), event(1)], { columns: 100 });
-    await settled();
+    const { press, lines } = await browsing([event(0), event(1)], { columns: 100 });
     const outcome = async (...keys: Key[]) => {
       expect(await press(...keys)).toBe(false);
       return lines().at(-1);
@@ -457,11 +437,10 @@ test('fills the screen exactly, whatever its size, the events and the keys', asy
       fc.integer({ min: 4, max: 30 }),
       fc.integer({ min: 10, max: 200 }),
       async (items, keys, rows, columns) => {
-        const { settled, press, lines, size } = browsing(
+        const { press, lines, size } = await browsing(
           items.map((value) => JSON.stringify(value)),
           { rows, columns },
         );
-        await settled();
         for (const one of keys) {
           await press(one);
           const drawn = lines();
@@ -475,7 +454,7 @@ test('fills the screen exactly, whatever its size, the events and the keys', asy
           }
         }
         size.columns = 20;
-        await settled();
+        await press();
         expect(lines()).toHaveLength(rows);
       },
     ),

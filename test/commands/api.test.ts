@@ -11,7 +11,7 @@ describe('a request to any path', () => {
     await using searching = await startSearching({ events: 3 });
     const body = '{"a": 9007199254740993,\r\n"a":"\u001b[31m"} ';
     searching.sandbox.control.fault('service', { kind: 'status', status: 201, body });
-    const result = await hooktrail(['api', '/event-types'], { env: searching.env });
+    const result = await searching.run(['api', '/event-types']);
     expect(result).toEqual({ code: 0, stdout: body, stderr: '' });
   });
 
@@ -30,21 +30,21 @@ describe('a request to any path', () => {
   test('on a terminal other bodies are printed as text with a line end', async () => {
     await using searching = await startSearching({ events: 3 });
     searching.sandbox.control.fault('service', { kind: 'status', status: 200, body: '{"a":\u001b[31m' });
-    const { stdout } = await hooktrail(['api', '/event-types'], { env: searching.env, terminal: 80 });
+    const { stdout } = await searching.run(['api', '/event-types'], { terminal: 80 });
     expect(stdout).toBe('{"a":\\u001b[31m\n');
   });
 
   test('colours JSON if the terminal has colours', async () => {
     await using searching = await startSearching({ events: 3 });
     searching.sandbox.control.fault('service', { kind: 'status', status: 200, body: '{"a":1}' });
-    const { stdout } = await hooktrail(['api', '/event-types'], { env: searching.env, terminal: 80 });
+    const { stdout } = await searching.run(['api', '/event-types'], { terminal: 80 });
     expect(stdout).toMatch(/^\{\n {2}\u001b\[\d+m"a"\u001b\[39m: \u001b\[\d+m1\u001b\[39m\n\}\n$/);
   });
 
   test('--include prints the status line and the headers first', async () => {
     await using searching = await startSearching({ events: 3 });
     searching.sandbox.control.fault('service', { kind: 'status', status: 201, body: '{}' });
-    const { code, stdout } = await hooktrail(['api', '/event-types', '--include'], { env: searching.env });
+    const { code, stdout } = await searching.run(['api', '/event-types', '--include']);
     const [head = '', ...body] = stdout.split('\r\n\r\n');
     expect([code, body]).toEqual([0, ['{}']]);
     expect(head.split('\r\n')).toEqual(
@@ -54,7 +54,7 @@ describe('a request to any path', () => {
 
   test('--jq runs a program only over the JSON of a successful answer', async () => {
     await using searching = await startSearching({ events: 3 });
-    const api = (...args: string[]) => hooktrail(['api', '/event-types', ...args], { env: searching.env });
+    const api = (...args: string[]) => searching.run(['api', '/event-types', ...args]);
     const { control } = searching.sandbox;
     control.fault('service', { kind: 'status', status: 200, body: '{"a": ["x", "y"]}' });
     expect(await api('--jq', '.a[]')).toEqual({ code: 0, stdout: 'x\ny\n', stderr: '' });
@@ -75,7 +75,7 @@ describe('a request to any path', () => {
     await using searching = await startSearching({ events: 3 });
     const { baseUrl } = searching.sandbox.settings;
     const nothing = `there is nothing at ${new URL(baseUrl).pathname}/subscriptions`;
-    expect(await hooktrail(['api', '/subscriptions'], { env: searching.env })).toEqual({
+    expect(await searching.run(['api', '/subscriptions'])).toEqual({
       code: 1,
       stdout: `{"code":"path.not_found","message":"${nothing}"}\n`,
       stderr:
@@ -95,9 +95,16 @@ describe('a request to any path', () => {
     searching.sandbox.control.fault('service', see, { kind: 'status', status: 204 });
     const file = path.join(searching.env['HOME'] as string, 'body.json');
     await writeFile(file, '{"a":1}');
-    const result = await hooktrail(['api', 'event-types?x=1', '-X', 'put', '--input', file, '-H', 'X-A: b'], {
-      env: searching.env,
-    });
+    const result = await searching.run([
+      'api',
+      'event-types?x=1',
+      '-X',
+      'put',
+      '--input',
+      file,
+      '-H',
+      'X-A: b',
+    ]);
     expect(seen).toMatchObject([
       'PUT',
       { 'x-a': 'b', 'content-type': 'application/json', 'content-length': '7' },
@@ -115,7 +122,7 @@ describe('a request to any path', () => {
     searching.sandbox.control.fault('service', see, { kind: 'status', status: 204 });
     const pipe = path.join(searching.env['HOME'] as string, 'pipe');
     execFileSync('mkfifo', [pipe]);
-    const sent = hooktrail(['api', 'event-types', '--input', pipe], { env: searching.env });
+    const sent = searching.run(['api', 'event-types', '--input', pipe]);
     await writeFile(pipe, '{"a":1}');
     await sent;
     expect(lengths).toEqual(['7']);

@@ -27,7 +27,7 @@ test('if all is well, every check says so and no secret is printed', async () =>
   await using signing = await startSigningIn({}, { port: await freePort() });
   await signing.signIn();
   const { authUrl, baseUrl } = signing.sandbox.settings;
-  const { code, stdout, stderr } = await hooktrail(['doctor'], { env: signing.env });
+  const { code, stdout, stderr } = await signing.run(['doctor']);
   expect([code, stderr]).toEqual([0, '']);
   const text = stdout.replaceAll(/ in \d+ ms/g, '').replace(/Node\.js \S+/, 'Node.js');
   const folder = signing.env['HOOKTRAIL_CONFIG_DIR'];
@@ -50,7 +50,7 @@ test('if all is well, every check says so and no secret is printed', async () =>
     "ok        sign-in           the service accepts the token (profile 'default')",
     '',
   ]);
-  const { stdout: token } = await hooktrail(['token'], { env: signing.env });
+  const { stdout: token } = await signing.run(['token']);
   for (const secret of [
     token.trim(),
     signing.env['HOOKTRAIL_CLIENT_SECRET'],

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { hooktrail } from '../support/program.ts';
 import { startSearching } from '../support/searching.ts';
 
 const body = (items: string) => `{"href":"x","count":2,"items":${items}}`;
@@ -8,7 +7,7 @@ test('event types are listed unchanged, in one request without a query', async (
   await using searching = await startSearching({ events: 1 });
   const items = '[{"name":"b","n":1.10,"n":9007199254740993},"a"]';
   searching.sandbox.control.fault('event-types', { kind: 'status', status: 200, body: body(items) });
-  expect(await hooktrail(['event-types', '--ndjson'], { env: searching.env })).toEqual({
+  expect(await searching.run(['event-types', '--ndjson'])).toEqual({
     code: 0,
     stdout: '{"name":"b","n":1.10,"n":9007199254740993}\n"a"\n',
     stderr: '',
@@ -21,9 +20,7 @@ test('--match keeps those with the text in a value, ignoring case', async () => 
   await using searching = await startSearching({ events: 1 });
   const items = '[{"name":"a","text":{"deep":["Signed"]}},{"signed":"b"},"SIGNED"]';
   searching.sandbox.control.fault('event-types', { kind: 'status', status: 200, body: body(items) });
-  const { stdout } = await hooktrail(['event-types', '--match', 'sIgned', '--ndjson'], {
-    env: searching.env,
-  });
+  const { stdout } = await searching.run(['event-types', '--match', 'sIgned', '--ndjson']);
   expect(stdout).toBe('{"name":"a","text":{"deep":["Signed"]}}\n"SIGNED"\n');
 });
 
@@ -31,7 +28,7 @@ test('an error of the service is reported with its request; JSON stays valid', a
   await using searching = await startSearching({ events: 1 });
   const answer = '{"code":"types.closed","message":"Not today"}';
   searching.sandbox.control.fault('event-types', { kind: 'status', status: 400, body: answer });
-  expect(await hooktrail(['event-types', '--json'], { env: searching.env })).toEqual({
+  expect(await searching.run(['event-types', '--json'])).toEqual({
     code: 1,
     stdout: '[]\n',
     stderr:

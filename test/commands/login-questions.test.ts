@@ -242,12 +242,7 @@ describe('a provider that names no issuer', () => {
 
 test('a message that comes while a question is open stands above it', async () => {
   const open = () => Promise.reject(new Error('its command ended with 3'));
-  const login = startHooktrail(['login'], {
-    env: at.env,
-    stdin: null,
-    terminal: 200,
-    context: { browser: { open } },
-  });
+  const login = at.start(['login'], { stdin: null, terminal: 200, context: { browser: { open } } });
   const question = "If the browser's last page does not load, paste its address here: ";
   await login.printed('stderr', /still waiting\.\n.*here: /s);
   login.kill('SIGINT');

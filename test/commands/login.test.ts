@@ -226,14 +226,12 @@ test('settings typed into a failed sign-in are saved, except the secret', async 
 
 test('logout --all asks on a terminal, and --yes does not', async () => {
   await at.signIn();
-  const asked = startHooktrail(['logout', '--all'], { env: at.env, stdin: null, terminal: 100 });
+  const asked = at.start(['logout', '--all'], { stdin: null, terminal: 100 });
   await asked.printed('stderr', /Sign out of every profile \(default\)\? \(yes or no\)/);
   asked.stdin.write('no\r');
   expect(await asked.finished).toMatchObject({ code: 2 });
   expect((await at.run(['token'])).code).toBe(0);
-  expect(
-    await startHooktrail(['logout', '--all', '--yes'], { env: at.env, terminal: 100 }).finished,
-  ).toMatchObject({
+  expect(await at.start(['logout', '--all', '--yes'], { terminal: 100 }).finished).toMatchObject({
     code: 0,
   });
   expect((await at.run(['token'])).code).toBe(4);

@@ -11,7 +11,6 @@ import { createHome } from '../support/home.ts';
 import { API_TOKEN, portOf, post } from '../support/listening.ts';
 import { type RecordedRun, recordRun, startRecording } from '../support/machine/power-loss.ts';
 import { describeFaults } from '../support/machine/strace-faults.ts';
-import { hooktrail } from '../support/program.ts';
 import { faultRounds, noteFaults, randomOf } from '../support/seed.ts';
 import { startSigningIn } from '../support/signing-in.ts';
 
@@ -90,7 +89,7 @@ describeFaults('a loss of power at any moment', () => {
     expect((await at.ids()).sort()).toEqual(all);
     expect(run.moments).toBeGreaterThan(20);
     await eachLoss('export --update', run, async (hasEnded) => {
-      const counted = await hooktrail(['events', 'count', '--from', at.directory], { env: at.env });
+      const counted = await at.run(['events', 'count', '--from', at.directory]);
       const isTrue = counted.code === 0 ? Number(counted.stdout) >= (hasEnded ? all : old).length : !hasEnded;
       const after = await at.export(...args);
       const held =

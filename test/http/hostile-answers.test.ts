@@ -27,10 +27,7 @@ describe('an answer of the event service', () => {
     await using at = await startSearching({ events: 10 });
     const [HOST, before] = [new URL(at.sandbox.settings.baseUrl).host, at.sandbox.log.length];
     at.sandbox.control.fault('events', fault);
-    const result = await hooktrail(['events', 'search', '--json'], {
-      env: at.env,
-      context: { requestLimits },
-    });
+    const result = await at.run(['events', 'search', '--json'], { context: { requestLimits } });
     expect({ ...result, stderr: result.stderr.replaceAll(HOST, 'HOST') }).toEqual({
       code,
       stdout: expect.any(String),

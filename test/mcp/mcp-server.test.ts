@@ -251,7 +251,7 @@ describe('hooktrail mcp', () => {
   test('says which subscriptions fail', async () => {
     const { structuredContent } = await peer.call('subscription_health', { since: '7d' });
     const args = ['events', 'health', '--since', '7d', '--json'];
-    const { stdout } = await hooktrail(args, { env: searching.env });
+    const { stdout } = await searching.run(args);
     expect(structuredContent).toMatchObject({
       notice: expect.stringContaining('untrusted'),
       rows: JSON.parse(stdout),
@@ -298,7 +298,7 @@ test('answers everything that was sent before the end of the pipe', async () => 
     { id: 3, method: 'tools/list' },
   ];
   const stdin = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`).join('');
-  const { code, stdout, stderr } = await hooktrail(['mcp'], { env: searching.env, stdin });
+  const { code, stdout, stderr } = await searching.run(['mcp'], { stdin });
   expect([code, stderr]).toEqual([0, '']);
   const answers = valuesIn(stdout);
   expect(new Set(answers.map(({ id }) => id))).toEqual(new Set([1, 2, 3]));
@@ -308,7 +308,7 @@ test('answers everything that was sent before the end of the pipe', async () => 
 test('ends with its peer, even during a call, and survives invalid messages', async () => {
   await using searching = await startSearching({ events: 5 });
   searching.sandbox.control.fault('events', { kind: 'stall' });
-  const program = startHooktrail(['mcp'], { env: searching.env, stdin: null });
+  const program = searching.start(['mcp'], { stdin: null });
   const send = (message: object) =>
     program.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
   program.stdin.write('not a message\n');

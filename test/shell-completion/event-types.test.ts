@@ -38,7 +38,7 @@ test('a name that would act on a terminal, or end its line, is not offered', asy
 test('the Tab key does not refresh the token', async () => {
   await using at = await startRefreshing();
   const before = at.sandbox.log.length;
-  expect(await hooktrail(asked, { env: at.env })).toEqual(nothing);
+  expect(await at.run(asked)).toEqual(nothing);
   expect(at.sandbox.log.slice(before)).toEqual([]);
 });
 

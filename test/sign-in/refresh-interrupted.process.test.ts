@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { type NotingSignals, startNotingSignals, startProcess } from '../support/process.ts';
-import { startHooktrail } from '../support/program.ts';
+import type { startHooktrail } from '../support/program.ts';
 import { type Refreshing, startRefreshing } from '../support/signing-in.ts';
 
 /** Starts a command, and calls `act` once its refresh request has arrived and before it is answered. */
@@ -92,10 +92,7 @@ test('a suspended command keeps the lock, and both end with the one new token', 
     kill('SIGSTOP');
     await expect.poll(() => readFile(`/proc/${pid}/stat`, 'utf8')).toMatch(/^\d+ \(.*\) T /);
     // A holder that is silent for this long would be replaced if it were not known to be suspended.
-    waiting = startHooktrail(['token'], {
-      env: at.env,
-      context: { lockRhythm: { beat: 4000, silence: 50 } },
-    });
+    waiting = at.start(['token'], { context: { lockRhythm: { beat: 4000, silence: 50 } } });
     await clock.slept(20);
   });
   await expect.poll(at.refreshes, { timeout: 10_000 }).toEqual(['ok']);

@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { hooktrail } from './program.ts';
+import { type CommandOptions, hooktrail, startHooktrail } from './program.ts';
 import type { SandboxOptions } from './sandbox.ts';
 import { accessTokenOf } from './sandbox-client.ts';
 import { startSigningIn } from './signing-in.ts';
+
+type Given = Partial<CommandOptions>;
 
 /** A sandbox, and a way to run commands against it, signed in by an access token in the environment. */
 export async function startSearching(options: SandboxOptions = {}) {
@@ -18,6 +20,8 @@ export async function startSearching(options: SandboxOptions = {}) {
   return {
     sandbox,
     env,
+    run: (args: readonly string[], given: Given = {}) => hooktrail(args, { env, ...given }),
+    start: (args: readonly string[], given: Given = {}) => startHooktrail(args, { env, ...given }),
     search: (...args: string[]) => hooktrail(['events', 'search', ...args], { env }),
     /** The raw query of each search that the sandbox received, in order. */
     queries: () =>

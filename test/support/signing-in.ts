@@ -37,6 +37,7 @@ export async function startSigningIn(options: SandboxOptions = {}, { host = '127
     env,
     redirectUri,
     run: (args: readonly string[], given: Given = {}) => hooktrail(args, { env, ...given }),
+    start: (args: readonly string[], given: Given = {}) => startHooktrail(args, { env, ...given }),
     login,
     /** Returns the URL to sign in at, of a `login` that then ends. */
     authorizeUrl: async (args?: readonly string[], given: Given = {}) => {

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { hooktrail } from '../../support/program.ts';
 import { editJson } from '../../support/sandbox.ts';
-import { startSearching } from '../../support/searching.ts';
+import { type Searching, startSearching } from '../../support/searching.ts';
 
-const count = (searching: { env: Readonly<Record<string, string>> }, ...args: string[]) =>
-  hooktrail(['events', 'count', ...args], { env: searching.env });
+const count = (searching: Pick<Searching, 'run'>, ...args: string[]) =>
+  searching.run(['events', 'count', ...args]);
 
 describe('events count', () => {
   test("requests one item and prints the service's count", async () => {

@@ -205,7 +205,7 @@ describe('events explain', () => {
       await using searching = await startSearching({ events: 40 });
       const folder = searching.env['HOME'] as string;
       const run = (line: string, ...place: string[]) =>
-        hooktrail(['events', ...line.split(' '), ...place], { env: searching.env, cwd: folder });
+        searching.run(['events', ...line.split(' '), ...place], { cwd: folder });
       expect((await run('export --failed --since 60d', 'failures')).code).toBe(0);
       const warning =
         'warning: the export in failures was made with --status FAILED: other events are missing\n';
@@ -312,9 +312,8 @@ describe('events explain', () => {
         });
       }
     }
-    const { code, stdout } = await hooktrail(
+    const { code, stdout } = await searching.run(
       'events explain --since 2026-11-01T23:59:59Z --until 2026-11-02T03:00:00Z --baseline 1d'.split(' '),
-      { env: searching.env },
     );
     expect(code).toBe(0);
     expect(stdout.split('\n')[0]).toBe(
@@ -335,13 +334,10 @@ describe('events explain', () => {
         json: JSON.stringify({ createdOn, kind }),
       });
     }
-    const { stdout } = await hooktrail(
-      [
-        ...'events explain --since 2026-11-01 --until 2026-11-03 --jq'.split(' '),
-        '.causes[] | .conditions[0].value, .failed, .events',
-      ],
-      { env: searching.env },
-    );
+    const { stdout } = await searching.run([
+      ...'events explain --since 2026-11-01 --until 2026-11-03 --jq'.split(' '),
+      '.causes[] | .conditions[0].value, .failed, .events',
+    ]);
     expect(stdout).toBe('a\n15\n30\n');
   });
 });

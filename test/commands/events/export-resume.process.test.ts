@@ -6,7 +6,6 @@ import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { type Exporting, startExporting } from '../../support/exporting.ts';
 import { startProcess } from '../../support/process.ts';
-import { hooktrail } from '../../support/program.ts';
 import { editJson, times } from '../../support/sandbox.ts';
 import { idsOf } from '../../support/searching.ts';
 
@@ -178,8 +177,7 @@ test('an export that another process took over ends, says so, and leaves the dir
     await once(socket, 'close');
   };
   at.sandbox.control.fault('events', { kind: 'pass' }, { kind: 'run', run });
-  const { code, stderr } = await hooktrail(['events', 'export', at.directory], {
-    env: at.env,
+  const { code, stderr } = await at.run(['events', 'export', at.directory], {
     context: { lockRhythm: { beat: 20, silence: 20_000 } },
   });
   expect({ code, stderr }).toEqual({

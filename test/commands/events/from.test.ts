@@ -101,9 +101,7 @@ describe('--from, without a sign-in', () => {
     for (const place of [inHome('events.ndjson'), at.directory])
       expect((await offline(['search', '--ndjson', '--from', place, ...filters])).stdout).toBe(online);
     expect((await offline(['count', '--from', inHome('events.gz'), ...filters])).stdout).toBe(
-      filters.includes('-n')
-        ? ''
-        : (await hooktrail(['events', 'count', ...filters], { env: at.env })).stdout,
+      filters.includes('-n') ? '' : (await at.run(['events', 'count', ...filters])).stdout,
     );
   });
 
@@ -132,7 +130,7 @@ describe('--from, without a sign-in', () => {
 
   test('stats and report count the events', async () => {
     const window = ['--since', '2d', '--until', '1h', '--json'];
-    const online = JSON.parse((await hooktrail(['events', 'stats', ...window], { env: at.env })).stdout);
+    const online = JSON.parse((await at.run(['events', 'stats', ...window])).stdout);
     const types = online.types.filter(({ total }: { total: number }) => total > 0);
     const stats = await offline(['stats', '--from', inHome('events.ndjson'), ...window]);
     expect(JSON.parse(stats.stdout)).toEqual({ ...online, types });

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { hooktrail, startHooktrail } from '../../support/program.ts';
+import { hooktrail } from '../../support/program.ts';
 import type { Fault } from '../../support/sandbox.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 const get = (searching: Started, args: string[], stdin = '') =>
-  hooktrail(['events', 'get', ...args], { env: searching.env, stdin });
+  searching.run(['events', 'get', ...args], { stdin });
 const newest = (searching: Started, count: number) => searching.sandbox.control.store.newestIds(count);
 const NONE = '00000000-0000-4000-8000-000000000000';
 
@@ -106,9 +106,7 @@ describe('events get', () => {
       terminal: 80,
     });
     expect(idsOf((await get(searching, ['--ndjson'], shown.stdout)).stdout)).toEqual([a]);
-    const groups = await hooktrail(['events', 'stats', '--since', '40d', '--by', 'publishStatus'], {
-      env: searching.env,
-    });
+    const groups = await searching.run(['events', 'stats', '--since', '40d', '--by', 'publishStatus']);
     const examples = await get(searching, ['--ndjson'], groups.stdout);
     expect(examples.code).toBe(0);
     expect(idsOf(examples.stdout)).toHaveLength(2);
@@ -126,7 +124,7 @@ describe('events get', () => {
   test('answers each line as it arrives, before standard input ends', async () => {
     await using searching = await startSearching({ events: 5 });
     const [a, b] = newest(searching, 2) as [string, string];
-    const program = startHooktrail(['events', 'get', '-', '--ndjson'], { env: searching.env, stdin: null });
+    const program = searching.start(['events', 'get', '-', '--ndjson'], { stdin: null });
     program.stdin.write(`${a}\n`);
     await program.printed('stdout', new RegExp(`"${a}".*\n`));
     program.stdin.write(`${b}\n`);
@@ -137,7 +135,7 @@ describe('events get', () => {
 
   test('a signal ends it while it waits for lines', async () => {
     await using searching = await startSearching({ events: 5 });
-    const program = startHooktrail(['events', 'get', '-', '--json'], { env: searching.env, stdin: null });
+    const program = searching.start(['events', 'get', '-', '--json'], { stdin: null });
     program.stdin.write(`${newest(searching, 1)[0]}\n`);
     await program.printed('stdout', /\{.*\}/);
     program.kill('SIGINT');
@@ -149,7 +147,7 @@ describe('events get', () => {
   test('an error ends it while it waits for lines', async () => {
     await using searching = await startSearching({ events: 5 });
     searching.sandbox.control.fault('events', { kind: 'status', status: 403 });
-    const program = startHooktrail(['events', 'get', '-', '--json'], { env: searching.env, stdin: null });
+    const program = searching.start(['events', 'get', '-', '--json'], { stdin: null });
     program.stdin.write(`${NONE}\n`);
     expect((await program.finished).code).toBe(1);
   });
@@ -167,7 +165,7 @@ describe('events get', () => {
 
   test('a bad line ends it even if the input stays open', async () => {
     await using searching = await startSearching({ events: 5 });
-    const program = startHooktrail(['events', 'get', '-'], { env: searching.env, stdin: null });
+    const program = searching.start(['events', 'get', '-'], { stdin: null });
     program.stdin.write('nonsense\n');
     expect((await program.finished).code).toBe(2);
   });
@@ -176,7 +174,7 @@ describe('events get', () => {
     await using searching = await startSearching({ events: 5, latencyMs: 50 });
     const [a] = newest(searching, 1) as [string];
     const lines = `${a}\n`.repeat(2000);
-    const program = startHooktrail(['events', 'get', '-', '--ndjson'], { env: searching.env, stdin: lines });
+    const program = searching.start(['events', 'get', '-', '--ndjson'], { stdin: lines });
     await program.printed('stdout', /\n/);
     program.closeStdout();
     expect((await program.finished).code).toBe(0);

@@ -57,9 +57,7 @@ describe('events health', () => {
         publishStatus,
         json: JSON.stringify({ subscriptionId: OK }),
       });
-    const { code, stderr } = await hooktrail(['events', 'health', '--since', '2026-11-01'], {
-      env: searching.env,
-    });
+    const { code, stderr } = await searching.run(['events', 'health', '--since', '2026-11-01']);
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr:
@@ -163,7 +161,7 @@ describe('events health', () => {
 
   test('reads the service, and says when nothing was created', async () => {
     await using searching = await startSearching({ events: 0 });
-    const read = (...args: string[]) => hooktrail(['events', 'health', ...args], { env: searching.env });
+    const read = (...args: string[]) => searching.run(['events', 'health', ...args]);
     const window = ['--since', '2026-11-01', '--until', '2026-11-03'];
     expect((await read(...window)).stdout).toBe('no events from 2026-11-01 00:00Z to 2026-11-03 00:00Z\n');
     for (const event of events)

@@ -109,7 +109,7 @@ describe('what was read, on a terminal', () => {
 test('a count that failed does not say that something was counted', async () => {
   await using searching = await startSearching({ events: 5 });
   searching.sandbox.control.fault('events', { kind: 'status', status: 403 });
-  const { code, stderr } = await hooktrail(['events', 'count'], { env: searching.env, terminal: 200 });
+  const { code, stderr } = await searching.run(['events', 'count'], { terminal: 200 });
   expect(code).toBe(1);
   expect(stderr).not.toContain('counted');
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmod, lstat, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type CommandOptions, hooktrail, startHooktrail } from '../../support/program.ts';
+import { type CommandOptions, startHooktrail } from '../../support/program.ts';
 import { times } from '../../support/sandbox.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 
@@ -18,7 +18,7 @@ async function startWriting(events = 20) {
     folder,
     file,
     run: (args: readonly string[], options: Partial<CommandOptions> = {}) =>
-      hooktrail(args, { env: searching.env, ...options }),
+      searching.run(args, { ...options }),
     [Symbol.asyncDispose]: () => searching[Symbol.asyncDispose](),
   };
 }

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { type Fault, times } from '../../support/sandbox.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 import { startSigningIn } from '../../support/signing-in.ts';
@@ -117,8 +116,7 @@ test('a request whose answer stalls is retried after a time without progress', a
   await using searching = await startSearching({ events: 60 });
   const { control } = searching.sandbox;
   control.fault('events', { kind: 'pass' }, { kind: 'stall' });
-  const { code, stdout } = await hooktrail(['events', 'search', '--ndjson', '--page-size', '10'], {
-    env: searching.env,
+  const { code, stdout } = await searching.run(['events', 'search', '--ndjson', '--page-size', '10'], {
     context: { requestLimits: { idle: 500 } },
   });
   expect(idsOf(stdout)).toEqual(control.store.newestIds(60));
@@ -145,7 +143,7 @@ async function settled(number: () => number): Promise<void> {
 
 test('a slow reader slows the search down instead of filling the memory', { timeout: 60_000 }, async () => {
   await using searching = await startSearching({ events: 50_000 });
-  const program = startHooktrail(['events', 'search', '--ndjson'], { env: searching.env, paused: true });
+  const program = searching.start(['events', 'search', '--ndjson'], { paused: true });
   await settled(() => searching.queries().length);
   // The size of a pipe, plus the pages read ahead; without back-pressure all 100 pages would be requested.
   expect(searching.queries().length).toBeLessThan(20);

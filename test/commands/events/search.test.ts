@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { hooktrail, startHooktrail } from '../../support/program.ts';
+import { hooktrail } from '../../support/program.ts';
 import { idsOf, startSearching, valuesIn } from '../../support/searching.ts';
 
 const lines = (...args: string[]) => ['--ndjson', ...args];
@@ -79,9 +79,7 @@ describe('a search of many pages', () => {
 
   test('a reader that leaves early is not a failure', async () => {
     await using searching = await startSearching({ events: 20_000 });
-    const program = startHooktrail(['events', 'search', '--ndjson', '--page-size', '10'], {
-      env: searching.env,
-    });
+    const program = searching.start(['events', 'search', '--ndjson', '--page-size', '10']);
     await program.printed('stdout', /\n/);
     program.closeStdout();
     expect((await program.finished).code).toBe(0);
@@ -94,9 +92,7 @@ describe('a search of many pages', () => {
       ['SIGINT', 130],
       ['SIGTERM', 143],
     ] as const) {
-      const program = startHooktrail(['events', 'search', '--ndjson', '--page-size', '10'], {
-        env: searching.env,
-      });
+      const program = searching.start(['events', 'search', '--ndjson', '--page-size', '10']);
       await program.printed('stdout', /\n/);
       program.kill(signal);
       expect((await program.finished).code).toBe(code);
@@ -127,7 +123,7 @@ describe('--type', () => {
     expect(idsOf((await at.search('--ndjson', '--type', 'Document.SIGNED')).stdout)).toEqual(signed);
     const several = idsOf((await at.search('--ndjson', '--type', 'DOCUMENT.*,envelope.sent')).stdout);
     expect(several.sort()).toEqual(ofType(/^document\.|^envelope\.sent$/).sort());
-    const counted = await hooktrail(['events', 'count', '--type', 'document.*'], { env: at.env });
+    const counted = await at.run(['events', 'count', '--type', 'document.*']);
     expect(counted).toEqual({ code: 0, stdout: `${ofType(/^document\./).length}\n`, stderr: '' });
     // A pattern stands for what is on offer now; a name that was listed before is known.
     expect(idsOf((await at.search('--ndjson', '--type', 'document.SIGNED')).stdout)).toHaveLength(
@@ -185,10 +181,7 @@ test('a start in the future is one by the service’s clock, not by a wrong one 
     now: () => clock.now() - 48 * HOUR,
     sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms, signal),
   };
-  const { code, stderr } = await hooktrail(['events', 'count', '--since', since], {
-    env: at.env,
-    context: { clock: slow },
-  });
+  const { code, stderr } = await at.run(['events', 'count', '--since', since], { context: { clock: slow } });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });
 
@@ -233,9 +226,7 @@ describe('--reverse', () => {
     await using at = await startSearching({ events: 0 });
     for (const hours of [3, 2, 1])
       at.sandbox.control.addEvent({ createdOn: ago(hours), eventType: `h${hours}` });
-    const { stdout } = await hooktrail(['events', 'search', '--reverse', '--fields', 'eventType'], {
-      env: at.env,
-    });
+    const { stdout } = await at.run(['events', 'search', '--reverse', '--fields', 'eventType']);
     expect(stdout).toBe('eventType\nh3\nh2\nh1\n');
   });
 });

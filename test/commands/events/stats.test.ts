@@ -7,8 +7,7 @@ import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { startSearching, valuesIn } from '../../support/searching.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
-const stats = (searching: Started, ...args: string[]) =>
-  hooktrail(['events', 'stats', ...args], { env: searching.env });
+const stats = (searching: Started, ...args: string[]) => searching.run(['events', 'stats', ...args]);
 const json = async (searching: Started, ...args: string[]) =>
   JSON.parse((await stats(searching, '--json', ...args)).stdout);
 interface Tally {
@@ -206,7 +205,7 @@ test('on a terminal names of types are inert, in every format', async () => {
   for (const format of [[], ['--json'], ['--csv'], ['--jq', '.types[].eventType']]) {
     searching.sandbox.control.fault('event-types', { kind: 'status', status: 200, body });
     const flags = ['--after', '2020-01-01', ...format];
-    const terminal = startHooktrail(['events', 'stats', ...flags], { env: searching.env, terminal: 80 });
+    const terminal = searching.start(['events', 'stats', ...flags], { terminal: 80 });
     expect((await terminal.finished).code).toBe(0);
     expect(terminal.screen).not.toMatch(/\u001b\]|[\u0007\u0080-\u009f\u202e]/);
     if (format.length > 0) expect(terminal.screen).toContain('a\\u001b]0;x\\u0007\\u009b\\u202eb');

@@ -3,7 +3,6 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { thisMachine } from '../../support/context.ts';
-import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { startSearching } from '../../support/searching.ts';
 
 const BERLIN = ['--timezone', 'Europe/Berlin'];
@@ -44,9 +43,9 @@ describe('--timezone', () => {
 `,
     });
     const args = ['events', 'search', '--no-pager', ...BERLIN];
-    const wide = await startHooktrail(args, { env: at.env, terminal: 240 }).finished;
+    const wide = await at.start(args, { terminal: 240 }).finished;
     expect(times(wide.stdout)?.[1]).toBe('2027-10-31 02:30:00.1234567+01:00');
-    const narrow = await startHooktrail(args, { env: at.env, terminal: 40 }).finished;
+    const narrow = await at.start(args, { terminal: 40 }).finished;
     expect(times(narrow.stdout)?.[1]).toBe('2027-10-31 02:30:00+01:00');
   });
 
@@ -67,7 +66,7 @@ describe('--timezone', () => {
 
   test('today is the day of the zone', async () => {
     await using at = await startAtNight();
-    const count = (...args: string[]) => hooktrail(['events', 'count', ...args], { env: at.env });
+    const count = (...args: string[]) => at.run(['events', 'count', ...args]);
     expect((await count('--since', 'today')).stdout).toBe('3\n');
     // The event at midnight itself is excluded, since bounds are exclusive.
     expect((await count('--since', 'today', ...BERLIN)).stdout).toBe('3\n');
@@ -78,27 +77,31 @@ describe('--timezone', () => {
   test('local is the zone of the machine', async () => {
     await using at = await startAtNight();
     const machine = { ...thisMachine(), timezone: 'Asia/Kolkata' };
-    const { stdout } = await hooktrail(
+    const { stdout } = await at.run(
       ['events', 'search', '--limit', '1', '--fields', 'createdOn', '--timezone', 'local'],
-      { env: at.env, context: { machine } },
+      { context: { machine } },
     );
     expect(stdout).toBe('createdOn\n2027-10-31T16:30:00.0000000+05:30\n');
   });
 
   test('conditions read times in it', async () => {
     await using at = await startAtNight();
-    const count = (condition: string) =>
-      hooktrail(['events', 'count', '--where', condition, ...BERLIN], { env: at.env });
+    const count = (condition: string) => at.run(['events', 'count', '--where', condition, ...BERLIN]);
     expect((await count('createdOn >= 2027-10-31')).stdout).toBe('4\n');
     expect((await count('createdOn >= 2027-10-31T00:00:00Z')).stdout).toBe('3\n');
   });
 
   test('the bars of a day with 25 hours begin at its hours', async () => {
     await using at = await startAtNight();
-    const { stdout } = await hooktrail(
-      ['events', 'stats', '--since', '2027-10-31', '--until', '2027-11-01', ...BERLIN],
-      { env: at.env },
-    );
+    const { stdout } = await at.run([
+      'events',
+      'stats',
+      '--since',
+      '2027-10-31',
+      '--until',
+      '2027-11-01',
+      ...BERLIN,
+    ]);
     const lines = stdout.split('\n');
     const title = lines.findIndex((line) => line.startsWith('Europe/Berlin'));
     expect(lines.slice(title, title + 6).map((line) => line.slice(0, 36).trimEnd())).toEqual([
@@ -118,7 +121,7 @@ describe('--timezone', () => {
 
   test('bars with the same offset name it once, above them', async () => {
     await using at = await startAtNight();
-    const { stdout } = await hooktrail(['events', 'stats', '--since', '08:00', ...BERLIN], { env: at.env });
+    const { stdout } = await at.run(['events', 'stats', '--since', '08:00', ...BERLIN]);
     expect(stdout).toContain('\nUTC+01:00  ');
     expect(stdout).toContain(
       'created after 2027-10-31T08:00:00+01:00 and before 2027-10-31T13:00:01+01:00\n',
@@ -127,12 +130,7 @@ describe('--timezone', () => {
 
   test('groups show the first and last time in it', async () => {
     await using at = await startAtNight();
-    const { stdout } = await hooktrail(
-      ['events', 'stats', '--by', 'publishStatus', '--since', '2d', ...BERLIN],
-      {
-        env: at.env,
-      },
-    );
+    const { stdout } = await at.run(['events', 'stats', '--by', 'publishStatus', '--since', '2d', ...BERLIN]);
     expect(stdout).toContain(
       'FAILED              3  60.0 %  2027-10-31 02:30:00+02:00  2027-10-31 12:00:00+01:00  ',
     );
@@ -141,9 +139,7 @@ describe('--timezone', () => {
   test('a report shows times in it', async () => {
     await using at = await startAtNight();
     const file = path.join(at.env['HOME'] as string, 'report.html');
-    const { code } = await hooktrail(['events', 'report', file, '--since', '2027-10-31', ...BERLIN], {
-      env: at.env,
-    });
+    const { code } = await at.run(['events', 'report', file, '--since', '2027-10-31', ...BERLIN]);
     expect(code).toBe(0);
     const html = await readFile(file, 'utf8');
     expect(html).toContain('<dd>2027-10-31 00:00+02:00 to 2027-10-31 13:00:01+01:00 (Europe/Berlin)</dd>');
@@ -154,12 +150,15 @@ describe('--timezone', () => {
 
   test('a watch shows times in it, and its resume command names it', async () => {
     await using at = await startAtNight();
-    const watching = startHooktrail(
-      ['events', 'watch', '--fields', 'createdOn', '--until', '2027-11-01', ...BERLIN],
-      {
-        env: at.env,
-      },
-    );
+    const watching = at.start([
+      'events',
+      'watch',
+      '--fields',
+      'createdOn',
+      '--until',
+      '2027-11-01',
+      ...BERLIN,
+    ]);
     await watching.printed('stderr', /every 15s/);
     watching.kill('SIGINT');
     const { stderr } = await watching.finished;

@@ -1,14 +1,14 @@
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { hooktrail, startHooktrail } from '../../support/program.ts';
+import type { startHooktrail } from '../../support/program.ts';
 import type { Fault } from '../../support/sandbox.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 type Running = ReturnType<typeof startHooktrail>;
 const watch = (searching: Started, ...args: string[]): Running =>
-  startHooktrail(['events', 'watch', '--interval', '1s', ...args], { env: searching.env });
+  searching.start(['events', 'watch', '--interval', '1s', ...args]);
 const started = (program: Running) => program.printed('stderr', /watching events created after \S+Z, every/);
 const stopped = async (program: Running) => {
   program.kill('SIGINT');
@@ -45,7 +45,7 @@ describe('events watch', () => {
         /\nto resume: hooktrail (events watch --since \S+Z --status FAILED --interval 1s --ndjson)\nevents created since then may come again; --state FILE prints each once\n$/,
       ) ?? [];
     const d = control.addEvent({ publishStatus: 'FAILED' }).eventId;
-    const resumed = await hooktrail([...(rest as string).split(' '), '--count', '4'], { env: searching.env });
+    const resumed = await searching.run([...(rest as string).split(' '), '--count', '4']);
     expect(idsOf(resumed.stdout)).toEqual([...inOrder(searching, a, b), c, d]);
     expect(resumed.code).toBe(0);
   });
@@ -228,9 +228,7 @@ describe('events watch', () => {
 
   test('with --before it ends by itself', async () => {
     await using searching = await startSearching({ events: 500 });
-    const result = await hooktrail(['events', 'watch', '--ndjson', '--after', '2d', '--before', '1d'], {
-      env: searching.env,
-    });
+    const result = await searching.run(['events', 'watch', '--ndjson', '--after', '2d', '--before', '1d']);
     const search = await searching.search('--ndjson', '--after', '2d', '--before', '1d');
     expect(idsOf(result.stdout)).toEqual(idsOf(search.stdout).toReversed());
     expect(result.code).toBe(0);
@@ -262,7 +260,7 @@ describe('watch --until now with --state, as cron runs it', () => {
     const flags = '--failed --overlap 1h --until now --ndjson --state'.split(' ');
     const args = ['events', 'watch', ...flags, file];
     const round = async () => {
-      const { code, stdout } = await hooktrail(args, { env: at.env });
+      const { code, stdout } = await at.run(args);
       return { code, ids: idsOf(stdout) };
     };
     const { control } = at.sandbox;

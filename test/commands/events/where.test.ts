@@ -2,7 +2,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { idsOf, type Searching, startSearching, valuesIn } from '../../support/searching.ts';
 
 interface Event {
@@ -16,8 +15,7 @@ interface Event {
 
 let at: Searching;
 let all: Event[];
-const events = (command: string, ...args: string[]) =>
-  hooktrail(['events', command, ...args], { env: at.env });
+const events = (command: string, ...args: string[]) => at.run(['events', command, ...args]);
 
 beforeAll(async () => {
   at = await startSearching({ events: 1500 });
@@ -86,12 +84,17 @@ describe('--where and --grep', () => {
   test('filter what watch prints', async () => {
     // This needs its own service: the clock is put back afterwards, and these events would have later dates.
     await using watched = await startSearching({ events: 10 });
-    const program = startHooktrail(
-      ['events', 'watch', '--ndjson', '--count', '1', '--interval', '1s', '--where', 'eventType = a.b'],
-      {
-        env: watched.env,
-      },
-    );
+    const program = watched.start([
+      'events',
+      'watch',
+      '--ndjson',
+      '--count',
+      '1',
+      '--interval',
+      '1s',
+      '--where',
+      'eventType = a.b',
+    ]);
     await program.printed('stderr', /watching/);
     clock.advance(1000);
     watched.sandbox.control.addEvent({ eventType: 'b.c' });
@@ -254,7 +257,7 @@ describe('a condition that no event can meet', () => {
       code: 3,
       warnings: [...said.warnings, `the event ${(all[0] as Event).eventId} was not found`].toReversed(),
     });
-    const watch = startHooktrail(['events', 'watch', ...wrong], { env: at.env });
+    const watch = at.start(['events', 'watch', ...wrong]);
     await watch.printed(
       'stderr',
       /warning: --where: no event has the field 'statuss'; did you mean publishStatus\? \(of the latest 100\)\n/,
