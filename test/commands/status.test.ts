@@ -140,32 +140,47 @@ test('--check reports a token that the service accepts', async () => {
   expect(await json('--check')).toMatchObject({ code: 0, stderr: '', state: { check: 'accepted' } });
 });
 
-test('--check reports a rejected token', async () => {
-  const env = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: 'stale' };
-  const { code, stdout, stderr } = await at.run(['status', '--check'], { env });
-  expect(code).toBe(4);
-  expect(stdout).toContain('check      the service rejects the token\n');
-  expect(stderr).toContain('error: ');
-  expect(stderr).not.toContain('stale');
-});
-
-test('--check reports a service that cannot be reached', async () => {
-  await at.signIn();
-  const env = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: 'any', HOOKTRAIL_BASE_URL: 'http://127.0.0.1:9' };
-  const { code, stdout, stderr } = await at.run(['status', '--check', '--json'], { env });
-  expect(code).toBe(5);
-  expect(JSON.parse(stdout).check).toBe('unreachable');
-  expect(stderr).toContain(
+test.each<[string, string, number, string, string, Record<string, string>]>([
+  [
+    'a token that the service rejects',
+    'rejected',
+    4,
+    'the service rejects the token',
+    'error: GET event-types: the service answered 401 Unauthorized\n',
+    { HOOKTRAIL_ACCESS_TOKEN: 'stale' },
+  ],
+  [
+    'a service that cannot be reached',
+    'unreachable',
+    5,
+    'the service cannot be reached',
     'error: the service could not be reached: 127.0.0.1:9 does not accept connections',
-  );
-}, 90_000);
-
-test('--check reports a service that answers with an error', async () => {
-  await at.signIn();
-  const { code, state } = await json('--check', '--vendor', 'another');
-  expect(code).toBe(1);
-  expect(state.check).toBe('failed');
-});
+    { HOOKTRAIL_ACCESS_TOKEN: 'stale', HOOKTRAIL_BASE_URL: 'http://127.0.0.1:9' },
+  ],
+  [
+    'a service that answers with an error',
+    'failed',
+    1,
+    'the service answers with an error',
+    'error: ',
+    { HOOKTRAIL_VENDOR: 'another' },
+  ],
+])(
+  '--check reports %s',
+  async (_, check, code, line, error, changed) => {
+    await at.signIn();
+    const env = { ...at.env, ...changed };
+    const told = await at.run(['status', '--check'], { env });
+    expect({ ...told, stderr: told.stderr.includes('stale') }).toEqual({
+      code,
+      stdout: expect.stringContaining(`check      ${line}\n`),
+      stderr: false,
+    });
+    expect(told.stderr).toContain(error);
+    expect(JSON.parse((await at.run(['status', '--check', '--json'], { env })).stdout).check).toBe(check);
+  },
+  90_000,
+);
 
 test('--check distinguishes a refused refresh from a rejected token', async () => {
   await using due = await startRefreshing();

@@ -57,7 +57,7 @@ describe('sandbox', () => {
     const port = Number(new URL(sandbox.settings.baseUrl).port);
     const idle = connect(port, '127.0.0.1');
     await once(idle, 'connect');
-    sandbox.control.fault('event-types', { kind: 'silent' });
+    sandbox.control.fault('event-types', { kind: 'stall' });
     const stalled = rawGet(sandbox, '/event-types').catch((error: NodeJS.ErrnoException) => error.code);
     await expect.poll(() => sandbox.log.length).toBe(1);
     await Promise.all([sandbox.close(), once(idle, 'close')]);

@@ -1,7 +1,4 @@
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
-import { gzipSync } from 'node:zlib';
 
 export interface Answer {
   status: number;
@@ -22,33 +19,16 @@ export type Fault =
       readonly body?: string;
       readonly headers?: Readonly<Record<string, string>>;
     }
-  /**
-   * Writes text to the connection as it is, then `again` every `everyMs` until the client closes the connection. The request is not carried out.
-   */
-  | { readonly kind: 'raw'; readonly text: string; readonly again?: string; readonly everyMs?: number }
-  /**
-   * Answers with an empty search answer that contains this many bytes of white space (absent: without end);
-   * `compressed` sends a thousandth of them, as gzip. The request is not carried out.
-   */
-  | { readonly kind: 'flood'; readonly bytes?: number; readonly compressed?: boolean }
   /** Breaks the connection; the request is not carried out. */
   | { readonly kind: 'reset' }
   /** Carries the request out and breaks the connection instead of answering. */
   | { readonly kind: 'answer-lost' }
   /** Breaks the connection after half of the body. */
   | { readonly kind: 'reset-mid-body' }
-  /** As `reset-mid-body`, but closes the connection in an orderly way. */
-  | { readonly kind: 'close-mid-body' }
-  /** Sends half of the body as if it were the whole. */
-  | { readonly kind: 'truncate' }
   /** Stops forever after half of the body. */
   | { readonly kind: 'stall' }
-  /** Never answers. */
-  | { readonly kind: 'silent' }
   /** Answers later. */
   | { readonly kind: 'slow'; readonly ms: number }
-  /** Sends the body in small pieces. */
-  | { readonly kind: 'trickle'; readonly bytes: number; readonly everyMs: number }
   /** Carries the request out, but answers with this. */
   | { readonly kind: 'edit'; readonly edit: (answer: Answer) => Answer };
 
@@ -64,20 +44,6 @@ export function editJson(change: (body: any) => unknown): Fault {
 
 /** The same fault several times. */
 export const times = (count: number, fault: Fault): Fault[] => Array(count).fill(fault);
-
-/** An answer that switches to another protocol, although the client did not ask for that. */
-export const switchingProtocols: Fault = {
-  kind: 'raw',
-  text: 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n',
-};
-
-/** Interim answers (RFC 9110 section 15.2) that are never followed by a final one. */
-export const interimForEver: Fault = {
-  kind: 'raw',
-  text: '',
-  again: 'HTTP/1.1 102 Processing\r\n\r\n',
-  everyMs: 10,
-};
 
 type End = (body: Buffer) => void;
 
@@ -106,41 +72,10 @@ export async function applyFault(
       response.end(fault.body ?? '');
       return false;
     }
-    case 'raw':
-      writeRaw(fault, request.socket);
-      return false;
-    case 'flood':
-      await flood(fault, response);
-      return false;
     default:
       interceptEnd(response, (body, end) => spoil(fault, request, response, body, end));
       return true;
   }
-}
-
-function writeRaw(fault: Extract<Fault, { kind: 'raw' }>, socket: Socket): void {
-  socket.write(fault.text);
-  const { again, everyMs = 1000 } = fault;
-  if (again === undefined) return;
-  const timer = setInterval(() => socket.write(again), everyMs);
-  socket.once('close', () => clearInterval(timer));
-}
-
-async function flood(fault: Extract<Fault, { kind: 'flood' }>, response: ServerResponse): Promise<void> {
-  // Several gzip files in a row are one gzip file (RFC 1952 section 2.2), so the piece is compressed only once.
-  const encoded = (text: string) => (fault.compressed ? gzipSync(text) : Buffer.from(text));
-  const size = 1024 * 1024;
-  const space = encoded(' '.repeat(size));
-  response.setHeader('Content-Type', 'application/json; charset=utf-8');
-  if (fault.compressed) response.setHeader('Content-Encoding', 'gzip');
-  response.write(encoded('{"items":['));
-  const bytes = fault.bytes ?? Number.POSITIVE_INFINITY;
-  for (let sent = 0; sent < bytes; sent += size) {
-    const piece = bytes - sent < size ? encoded(' '.repeat(bytes - sent)) : space;
-    if (!response.write(piece)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
-    if (response.destroyed) return;
-  }
-  response.end(encoded(']}'));
 }
 
 function interceptEnd(response: ServerResponse, spoiled: (body: Buffer, end: End) => void): void {
@@ -153,7 +88,7 @@ function interceptEnd(response: ServerResponse, spoiled: (body: Buffer, end: End
 }
 
 function spoil(
-  fault: Exclude<Fault, { kind: 'pass' | 'run' | 'reset' | 'status' | 'raw' | 'flood' }>,
+  fault: Exclude<Fault, { kind: 'pass' | 'run' | 'reset' | 'status' }>,
   request: IncomingMessage,
   response: ServerResponse,
   body: Buffer,
@@ -171,37 +106,13 @@ function spoil(
       announce();
       response.write(half, () => setTimeout(() => socket.resetAndDestroy(), 20));
       return;
-    case 'close-mid-body':
-      announce();
-      response.write(half, () => socket.destroySoon());
-      return;
-    case 'truncate':
-      response.setHeader('Content-Length', half.length);
-      end(half);
-      return;
     case 'stall':
       announce();
       response.write(half);
       return;
-    case 'silent':
-      return;
     case 'slow': {
       const timer = setTimeout(() => end(body), fault.ms);
       response.once('close', () => clearTimeout(timer));
-      return;
-    }
-    case 'trickle': {
-      announce();
-      let sent = 0;
-      const timer = setInterval(() => {
-        response.write(body.subarray(sent, sent + fault.bytes));
-        sent += fault.bytes;
-        if (sent >= body.length) {
-          clearInterval(timer);
-          end(Buffer.alloc(0));
-        }
-      }, fault.everyMs);
-      response.once('close', () => clearInterval(timer));
       return;
     }
     case 'edit':

@@ -12,7 +12,7 @@ import { indentJson } from './json-text.ts';
 
 export type { SandboxOptions, SandboxSettings } from '../../src/sandbox/sandbox-options.ts';
 export type { NewEvent, WrittenEvent } from '../../src/sandbox/store/event-store.ts';
-export { editJson, type Fault, interimForEver, switchingProtocols, times } from './faults.ts';
+export { editJson, type Fault, times } from './faults.ts';
 
 /** The requests that a fault applies to; `service` means both operations of the event service. */
 export type FaultTarget =

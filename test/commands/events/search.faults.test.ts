@@ -6,21 +6,18 @@ import { startSigningIn } from '../../support/signing-in.ts';
 const lines = (...args: string[]) => ['--ndjson', ...args];
 
 describe('faults of the service', () => {
-  const faults: [string, Fault[]][] = [
-    ['429 with Retry-After', [{ kind: 'status', status: 429, headers: { 'retry-after': '1' } }]],
-    ['429 without', [{ kind: 'status', status: 429 }]],
-    ['500, 502 and 503 in a row', [500, 502, 503].map((status) => ({ kind: 'status', status }) as const)],
-    ['504', [{ kind: 'status', status: 504 }]],
-    ['a connection that breaks', [{ kind: 'reset' }]],
-    ['a connection that breaks in mid-body', [{ kind: 'reset-mid-body' }]],
-    ['a body that ends early', [{ kind: 'close-mid-body' }]],
-    ['JSON cut short', [{ kind: 'truncate' }]],
-    ['a slow trickle', [{ kind: 'trickle', bytes: 500, everyMs: 5 }]],
+  const faults: [string, Fault][] = [
+    ['an error of the service', { kind: 'status', status: 503 }],
+    ['a connection that breaks in mid-body', { kind: 'reset-mid-body' }],
+    [
+      'JSON cut short',
+      { kind: 'edit', edit: (answer) => ({ ...answer, body: answer.body.subarray(0, 500) }) },
+    ],
   ];
-  test.each(faults)('%s neither loses nor duplicates anything', async (_name, chain) => {
+  test.each(faults)('%s neither loses nor duplicates anything', async (_name, fault) => {
     await using searching = await startSearching({ events: 60 });
     const { control } = searching.sandbox;
-    control.fault('events', { kind: 'pass' }, { kind: 'pass' }, ...chain);
+    control.fault('events', { kind: 'pass' }, { kind: 'pass' }, fault);
     const { code, stdout } = await searching.search(...lines('--page-size', '10'));
     expect(control.pendingFaults).toBe(0);
     expect(idsOf(stdout)).toEqual(control.store.newestIds(60));

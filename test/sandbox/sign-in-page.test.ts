@@ -1,9 +1,6 @@
-import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasChromium, launchChromium } from '../support/machine/chromium.ts';
 import { type Sandbox, startSandbox } from '../support/sandbox.ts';
 import { authorizeUrl, loopback } from '../support/sandbox-client.ts';
-import { onLoopback } from '../support/server.ts';
 
 let sandbox: Sandbox;
 beforeAll(async () => {
@@ -84,40 +81,5 @@ describe('sign-in page', () => {
     const stranger = await fetch(url);
     expect(stranger.status).toBe(400);
     expect(await stranger.text()).toContain('This sign-in has ended');
-  });
-});
-
-describe.skipIf(!hasChromium)('sign-in page in Chromium', () => {
-  test.each([
-    ['Sign in', /^code=[\w-]+&state=a-state&iss=/],
-    ['Cancel', /^error=access_denied&/],
-  ])('leads back to the client with the button %s', async (button, expected) => {
-    const received: URLSearchParams[] = [];
-    const client = createServer((request, response) => {
-      const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost');
-      if (pathname === '/callback') received.push(searchParams);
-      response.end('back at the client');
-    });
-    await using loopback = await onLoopback(client);
-    const redirect_uri = `${loopback.origin}/callback`;
-    const browser = await launchChromium();
-    try {
-      const context = await browser.newContext({ javaScriptEnabled: false });
-      const page = await context.newPage();
-      const complaints: string[] = [];
-      page.on('console', (message) => complaints.push(message.text()));
-      await page.goto(authorizeUrl(sandbox, { redirect_uri }));
-      const background = await page.evaluate(
-        "getComputedStyle(document.querySelector('main')).backgroundColor",
-      );
-      expect(background).toBe('rgb(255, 255, 255)');
-      await page.getByLabel('User name').fill('someone@example.com');
-      await page.getByRole('button', { name: button }).click();
-      await page.getByText('back at the client').waitFor();
-      expect(String(received[0])).toMatch(expected);
-      expect(complaints.filter((text) => text.includes('Content Security Policy'))).toEqual([]);
-    } finally {
-      await browser.close();
-    }
   });
 });
