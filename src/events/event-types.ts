@@ -39,10 +39,10 @@ export async function listEventTypes(
       const items = (match === undefined ? all : matchingItems(all, match)).first(limit);
       if (items.count > 0) await writer.write(items, true);
     } catch (error) {
-      await writer.abort();
+      await writer.abort?.();
       throw error;
     }
-    await writer.end();
+    await writer.end?.();
   });
 }
 

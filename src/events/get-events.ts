@@ -122,11 +122,11 @@ async function printAll(
   } catch (error) {
     // Events that were found before a bad line are still printed.
     if (!context.signal.aborted) await print();
-    await writer.abort();
+    await writer.abort?.();
     throw error;
   }
-  if (printed === 0 && isForPeople) await writer.abort();
-  else await writer.end();
+  if (printed === 0 && isForPeople) await writer.abort?.();
+  else await writer.end?.();
   return missing;
 }
 

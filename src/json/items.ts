@@ -120,9 +120,9 @@ export interface ItemWriter {
   /** `isLast`: no more items come, so that what all of them share need not be shown with each. */
   write(items: Items, isLast?: boolean): Promise<void>;
   /** Called after the last page: closes the array and prints the rest. */
-  end(): Promise<void>;
+  end?(): Promise<void>;
   /** Called instead of `end` when the read failed: makes the printed text well-formed. Never rejects. */
-  abort(): Promise<void>;
+  abort?(): Promise<void>;
 }
 
 const DIGITS = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';

@@ -64,7 +64,6 @@ export function createCsvWriter(
       await stdout.write(header(fields ?? emptyColumns(list)));
       reporter.notice(nothingFound(list));
     },
-    abort: async () => {},
   };
 }
 

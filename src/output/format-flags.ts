@@ -23,17 +23,17 @@ export interface FormatOptions {
   /** `pretty` is one event on a terminal as indented JSON. */
   readonly format: FormatName | 'pretty';
   /** Only these fields, in this order. */
-  readonly fields?: readonly FieldPath[];
+  readonly fields?: readonly FieldPath[] | undefined;
   /** True if they are the saved columns of tables, which other items than these may have. */
   readonly areFieldsSaved?: boolean;
   /** False: without the line of titles, in a table and in CSV. */
-  readonly hasHeader?: boolean;
+  readonly hasHeader?: boolean | undefined;
   /** A jq program that runs over the JSON output. */
-  readonly jq?: string;
+  readonly jq?: string | undefined;
   /** Leaves text in CSV cells as it is, even where a spreadsheet would run it. */
-  readonly csvRaw?: boolean;
+  readonly csvRaw?: boolean | undefined;
   /** Begins CSV with a byte order mark. */
-  readonly csvBom?: boolean;
+  readonly csvBom?: boolean | undefined;
   /** Items like those to come. A table makes its columns wide enough for these too, if its first page is small. */
   readonly sample?: Items;
   /** Fields that have the same value in every item because of the filters. */
@@ -158,39 +158,13 @@ export function formatOptions(
   if (flags.csvBom && format !== 'csv') throw new UsageError('--csv-bom needs --csv');
   if (flags.header === false && format !== 'csv' && format !== 'table')
     throw new UsageError(`--no-header needs a table or --csv: ${names[0] ?? '--jq'} has no line of titles`);
-  return {
-    format,
-    list,
-    ...(flags.fields === undefined ? {} : { fields: parseFieldPaths(flags.fields) }),
-    ...(flags.jq === undefined ? {} : { jq: flags.jq }),
-    ...(flags.csvRaw ? { csvRaw: true } : {}),
-    ...(flags.csvBom ? { csvBom: true } : {}),
-    ...(flags.header === false ? { hasHeader: false } : {}),
-  };
-}
-
-/** The same for events, whose tables have the saved columns (`config set fields`) if none are given. */
-export async function eventFormat(
-  flags: FormatFlags & SettingFlags,
-  context: Pick<Context, 'environment' | 'machine'>,
-): Promise<FormatOptions> {
-  const options = formatOptions(flags, 'events');
-  const isTable = options.format === 'table' || options.format === 'markdown';
-  if (!isTable || options.fields) return options;
-  const saved = await loadSetting('fields', flags, context);
-  return saved === undefined
-    ? options
-    : { ...options, fields: parseFieldPaths(saved, 'fields'), areFieldsSaved: true };
+  const fields = flags.fields === undefined ? undefined : parseFieldPaths(flags.fields);
+  const { jq, csvRaw, csvBom, header: hasHeader } = flags;
+  return { format, list, fields, jq, csvRaw, csvBom, hasHeader };
 }
 
 /** The formats of a command that prints results of its own instead of items. */
 export type SummaryFormatName = Exclude<FormatName, 'ndjson'>;
-
-export interface SummaryFormat<Name extends SummaryFormatName = SummaryFormatName> {
-  readonly format: Name;
-  readonly jq: string | undefined;
-  readonly hasHeader: boolean;
-}
 
 /** The flags that `program.ts` acts on. */
 export interface OutputFlags {
@@ -250,20 +224,21 @@ export async function loadFilters(
   return eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
 }
 
-/** The flags of a command that prints events, in their final form. Throws `UsageError`. */
-export async function eventOptions({ flags, context }: Call<EventFlags>) {
+/** The flags of a command that sums up events, in their final form. Throws `UsageError`. */
+export async function summaryOptions(
+  { flags, context }: Pick<Call<EventFlags>, 'flags' | 'context'>,
+  formats: readonly FormatName[] = FORMATS,
+) {
   const filters = await loadFilters(flags, context);
-  const format: FormatOptions = { ...(await eventFormat(flags, context)), zone: filters.zone };
+  const format: FormatOptions = { ...formatOptions(flags, 'events', formats), zone: filters.zone };
   return { filters, format, from: flags.from, concurrency: flags.concurrency ?? CONCURRENCY };
 }
 
-/** The same of a command that sums up events. */
-export async function summaryOptions<Name extends SummaryFormatName>(
-  { flags, context }: Call<EventFlags>,
-  formats: readonly Name[],
-) {
-  const filters = await loadFilters(flags, context);
-  const { format, jq, hasHeader = true } = formatOptions(flags, 'events', formats);
-  const summary: SummaryFormat<Name> = { format: format as Name, jq, hasHeader };
-  return { filters, ...summary, from: flags.from, concurrency: flags.concurrency ?? CONCURRENCY };
+/** The same of a command that prints events: tables have the saved columns (`config set fields`) if none are given. */
+export async function eventOptions({ flags, context }: Call<EventFlags>) {
+  const { format, ...others } = await summaryOptions({ flags, context });
+  const isTable = format.format === 'table' || format.format === 'markdown';
+  const saved = isTable && !format.fields ? await loadSetting('fields', flags, context) : undefined;
+  if (saved === undefined) return { format, ...others };
+  return { ...others, format: { ...format, fields: parseFieldPaths(saved, 'fields'), areFieldsSaved: true } };
 }

@@ -9,7 +9,7 @@ import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type CsvRow, createCsvWriter, csvTable } from './csv.ts';
-import type { FormatOptions, SummaryFormat } from './format-flags.ts';
+import type { FormatOptions } from './format-flags.ts';
 import { createJqWriter } from './jq.ts';
 import { createJsonWriter, createPrettyWriter } from './json.ts';
 import { createMarkdownWriter, markdownNote, markdownTable } from './markdown.ts';
@@ -66,7 +66,7 @@ function withFieldWarnings(
       await writer.write(items, isLast);
     },
     end: async () => {
-      await writer.end();
+      await writer.end?.();
       if (!sample) return;
       for (const path of unseen)
         reporter.warning(`--fields: ${noSuchField(fields[path] as FieldPath, sample, list)}`);
@@ -127,7 +127,8 @@ export interface Summary {
   readonly next?: string | false;
 }
 
-export interface SummaryOptions extends SummaryFormat {
+export interface SummaryOptions {
+  readonly format: FormatOptions;
   readonly filters: EventFilters;
   readonly from: string | undefined;
 }
@@ -141,7 +142,7 @@ export type SummaryCall = Pick<Call, 'flags' | 'context' | 'reporter' | 'command
 /** Prints what a command says in the format asked for. */
 export async function printSummary(
   { json, csv, table, facts, lines, next }: Summary,
-  { format, jq, hasHeader, filters, from }: SummaryOptions,
+  { format: { format, jq, hasHeader = true }, filters, from }: SummaryOptions,
   call: Omit<SummaryCall, 'flags'>,
 ): Promise<void> {
   const { context, reporter } = call;

@@ -60,7 +60,6 @@ export async function createJqWriter(
       const array = () => `[${Buffer.concat(pages).toString().trimEnd().replaceAll('\n', ',')}]`;
       if (!perItem) await run(array);
     },
-    abort: async () => {},
   };
 }
 

@@ -23,8 +23,6 @@ export function createJsonWriter(
       write: async (page) => {
         if (page.count > 0) await print((pick ? pick(page) : page).toLines());
       },
-      end: async () => {},
-      abort: async () => {},
     };
   }
   let opened = false;
@@ -124,7 +122,5 @@ export function createPrettyWriter(stdout: Output, palette: Palette): ItemWriter
         await stdout.write(`${text}\n`);
       }
     },
-    end: async () => {},
-    abort: async () => {},
   };
 }

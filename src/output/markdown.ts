@@ -62,6 +62,5 @@ export function createMarkdownWriter(options: FormatOptions, stdout: Pick<Output
       const note = options.note?.(count);
       if (note) await stdout.write((table ? '\n' : '') + markdownNote(note));
     },
-    abort: async () => {},
   };
 }

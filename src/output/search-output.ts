@@ -124,9 +124,9 @@ async function printFound(
       await writer.write(page.items, count >= Math.min(limit, total ?? limit));
     }
     progress.stop();
-    await writer.end();
+    await writer.end?.();
   } catch (error) {
-    await writer.abort();
+    await writer.abort?.();
     throw error;
   } finally {
     progress.stop();

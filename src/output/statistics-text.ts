@@ -291,7 +291,7 @@ export async function printGroups(
     lines: (look) => (total === 0 ? ['no events match'] : [...tableLines(table, look), ...rest]),
   };
   await printSummary(summary, options, call);
-  if (options.format === 'csv') for (const line of rest) call.reporter.notice(`not shown: ${line}`);
+  if (options.format.format === 'csv') for (const line of rest) call.reporter.notice(`not shown: ${line}`);
 }
 
 /** A group in a table: its values, its events, their share of the total, the first and the last of them. */

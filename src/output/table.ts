@@ -279,6 +279,5 @@ export async function createTableWriter(
     end: async () => {
       if (!table) reporter.notice(nothingFound(options.list));
     },
-    abort: async () => {},
   };
 }

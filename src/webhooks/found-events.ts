@@ -109,7 +109,7 @@ export async function eventPrinter(format: FormatOptions, { context, reporter }:
       const end = at + PRINTED_AT_ONCE;
       await writer.write(Items.of(events.slice(at, end).map(({ body }) => body)), end >= events.length);
     }
-    await writer.end();
+    await writer.end?.();
   };
 }
 

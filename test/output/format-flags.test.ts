@@ -21,6 +21,6 @@ describe('format flags', () => {
     [['--jq', '.'], { format: 'json', jq: '.' }],
     [['--jq', '.', '--ndjson'], { format: 'ndjson', jq: '.' }],
   ])('%j', (argv, options) => {
-    expect(parse(...argv)).toEqual({ list: 'events', ...options });
+    expect(parse(...argv)).toEqual({ list: 'events', hasHeader: true, ...options });
   });
 });

@@ -112,7 +112,7 @@ describe('--jq', () => {
     const options = { format: 'json', jq: 'length', list: 'events' } as const;
     const writer = await createItemWriter(options, { stdout }, fakeReporter());
     await writer.write(pageOf(['1']));
-    await writer.abort();
+    await writer.abort?.();
     expect(stdout.text).toBe('');
   });
 
@@ -120,7 +120,7 @@ describe('--jq', () => {
     const options = { format: 'json', jq: 'length', list: 'events' } as const;
     const writer = await createItemWriter(options, { stdout: fakeOutput() }, fakeReporter());
     await writer.write(pageOf([`"${'x'.repeat(150e6)}"`]));
-    await expect(writer.end()).rejects.toMatchObject({
+    await expect(writer.end?.()).rejects.toMatchObject({
       message: '--jq: the result is too large for jq to hold as one array',
       next: 'add --ndjson to run the program on each item as it arrives, or narrow the search',
     });

@@ -57,7 +57,7 @@ describe('--json', () => {
     const stdout = fakeOutput();
     const writer = await createItemWriter({ format: 'json', list: 'events' }, { stdout }, fakeReporter());
     await writer.write(pageOf(['1', '2']));
-    await writer.abort();
+    await writer.abort?.();
     expect(stdout.text).toBe('[\n1,\n2\n]\n');
   });
 

@@ -93,7 +93,7 @@ export async function print(
   const writer = await createItemWriter({ format: 'table', list: 'events', ...more }, { stdout }, reporter);
   for (const page of pages)
     await writer.write(page instanceof Items ? page : pageOf(page), isLast && page === pages.at(-1));
-  await writer.end();
+  await writer.end?.();
   return { text: stdout.text, writes: stdout.writes, said: reporter.said };
 }
 

@@ -36,7 +36,7 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, context, reporter } = call;
   const preview = previewForm(flags);
   const options = await summaryOptions(call, FORMATS);
-  const { format, jq } = options;
+  const { format, jq } = options.format;
   const { countEvents } = await import('../../events/event-count.ts');
   const count = await countEvents({ ...options, preview }, call);
   if (count === undefined) return ExitCode.done;

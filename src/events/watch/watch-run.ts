@@ -111,12 +111,12 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
       try {
         await pollUntilEnd(follower, interval, { print, save }, run, reporter);
       } catch (error) {
-        await writer.abort();
+        await writer.abort?.();
         if (!deadline.passed && !(context.signal.reason instanceof ClosedPipeError))
           tellHowToResume(resolved, follower.resumeAt, reporter);
         throw error;
       }
-      await writer.end();
+      await writer.end?.();
     } catch (error) {
       if (!deadline.passed || context.signal.aborted) throw error;
       const details = trouble === undefined ? [] : [`the service did not answer in the end: ${trouble}`];
