@@ -142,7 +142,7 @@ function keysOf({ kind, failedOnly, canGoBack }: Browsing): string {
     filter: 'type to filter what was read  enter keep  esc clear',
     condition: 'type FIELD OP VALUE, or a text to find  enter filter  esc cancel',
     field: 'type a part of a field  up down choose  tab complete  enter group  esc cancel',
-    event: 'esc back  n next  p previous  y copy id  z zone  ? keys  q quit',
+    event: 'esc back  n next  p previous  y copy id  z zone  o report  ? keys  q quit',
     groups: `enter show the events  g group by another field  ${back}? keys  q quit`,
     events: `enter open  / filter  w where  g group  ${back}f ${failedOnly ? 'all events' : 'failed only'}  ? keys  q quit`,
   };
@@ -165,7 +165,9 @@ function titleLine(browsing: Browsing, look: Look): string {
   // The latest first: a narrow screen cuts the others off.
   const chosen = [
     ...(rows.filter !== '' || cover ? [`/${terminalSafeLine(rows.filter)}${cover ? cursor : ''}`] : []),
-    ...rows.narrowings.map(({ text }) => terminalSafeLine(text)).toReversed(),
+    ...rows.narrowings
+      .map(({ flag, text }) => terminalSafeLine(flag === 'grep' ? `"${text}"` : text))
+      .toReversed(),
   ];
   if (chosen.length > 0) parts.push(`${grouped(rows.items.length)}${ofRead} with ${chosen.join(' and ')}`);
   if (rows.by) {

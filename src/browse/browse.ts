@@ -1,22 +1,26 @@
+import path from 'node:path';
 import type { Call } from '../command.ts';
-import type { Context } from '../context.ts';
+import type { Context, Output } from '../context.ts';
+import { ExitCode } from '../errors.ts';
 import type { EventFilters, FilterFlags } from '../events/event-filters.ts';
 import { resolveTypes } from '../events/event-types.ts';
 import { findEvents } from '../events/find-events.ts';
 import type { FoundPage } from '../events/page.ts';
 import { storedEvents } from '../events/stored-events.ts';
+import { temporaryFolder } from '../files/folders.ts';
 import { createRowReader } from '../json/item-columns.ts';
 import { memberPath } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
 import { valueText } from '../json/json-scanner.ts';
 import { loadDraw } from '../output/table.ts';
+import { flagWords } from '../settings/flag-values.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import { localZone, type TimeZone, UTC } from '../time/time-zone.ts';
 import { eventLines, screenLines } from './browse-views.ts';
-import { Browsing, EventList, narrowingOf } from './browsing.ts';
+import { Browsing, EventList, type Narrowing, narrowingOf } from './browsing.ts';
 import { runScreen, type Screen } from './full-screen.ts';
 
 type BrowseCall = Call<FilterFlags & SettingFlags>;
@@ -69,6 +73,8 @@ async function showList(
     place,
     help,
   };
+  const folders: Folder[] = [];
+  const reports: Promise<string>[] = [];
   const browsing = new Browsing({
     open: (failed) => new EventList(find(failed ? filters.withStatuses('FAILED') : events)),
     failedOnly,
@@ -77,6 +83,11 @@ async function showList(
     zones: zonesFor(filters.zone, context),
     linesOf: (item, columns, zone) => eventLines(item, columns, zone, palette),
     copy: (item) => copyEventId(item, context),
+    report: (narrowings) => {
+      const report = openReport(call, narrowings, folders);
+      reports.push(report);
+      return report;
+    },
     onChange: () => screen.redraw(),
   });
   const screen: Screen = {
@@ -92,6 +103,8 @@ async function showList(
     await runScreen(screen, context);
   } finally {
     await browsing.list.close().catch(() => undefined);
+    await Promise.allSettled(reports);
+    for (const folder of folders) await folder.remove().catch(() => undefined);
   }
 }
 
@@ -100,6 +113,40 @@ function zonesFor(given: TimeZone, context: Pick<Context, 'machine'>): [TimeZone
   const others = new Map([UTC, localZone(context)].map((zone) => [zone.name, zone]));
   others.delete(given.name);
   return [given, ...others.values()];
+}
+
+const REPORT_FLAGS = [
+  ...['after', 'since', 'before', 'until', 'subscription', 'id', 'type', 'where', 'grep', 'from'],
+  ...['timezone', 'profile', 'baseUrl', 'vendor'],
+];
+
+type Folder = Awaited<ReturnType<typeof temporaryFolder>>;
+
+/** Runs `events report --open` for the same events, with the file in a new folder. Resolves to the outcome in one line. */
+async function openReport(
+  { flags, context, invoke }: BrowseCall,
+  narrowings: readonly Narrowing[],
+  folders: Folder[],
+): Promise<string> {
+  const folder = await temporaryFolder('hooktrail-report-');
+  folders.push(folder);
+  const file = path.join(folder.path, 'report.html');
+  const narrowed = narrowings.map(({ flag, text }) => `--${flag}=${text}`);
+  const said: string[] = [];
+  // The list is on the terminal.
+  const output: Output = {
+    ...context.stderr,
+    isTerminal: false,
+    columns: 80,
+    colorDepth: 1,
+    write: async (chunk) => void said.push(chunk.toString()),
+  };
+  const code = await invoke(
+    ['events', 'report', file, '--open', '--quiet', ...flagWords(flags, REPORT_FLAGS), ...narrowed],
+    { ...context, stdout: output, stderr: output },
+  );
+  if (code === ExitCode.done) return `the report is ${file} until you leave`;
+  return said.join('').split('\n')[0] || `the report ended with ${code}`;
 }
 
 /** Copies the item's `eventId`. Resolves to the outcome in one line. */

@@ -30,6 +30,8 @@ export interface BrowsingParts {
   readonly linesOf: (item: Items, columns: number, zone: TimeZone) => readonly string[];
   /** Copies the event's id. Resolves to the outcome in one line. */
   readonly copy: (item: Items) => Promise<string>;
+  /** Opens a report of the events that meet these too. Resolves to the outcome in one line. */
+  readonly report: (narrowings: readonly Narrowing[]) => Promise<string>;
   /** Called when something other than a key changed what is shown. */
   readonly onChange: () => void;
 }
@@ -64,7 +66,8 @@ export class Browsing {
     all: {
       return: () => this.#enter(),
       escape: () => this.#goBack(),
-      y: () => void this.#copy(),
+      y: () => this.#copy(),
+      o: () => this.#report(),
       z: () => this.#changeZone(),
       '?': () => this.#show('help'),
       q: () => true,
@@ -247,9 +250,17 @@ export class Browsing {
     this.#stack.splice(0, again.length, ...again);
   }
 
-  async #copy(): Promise<void> {
-    if (!this.current) return;
-    this.message = await this.#parts.copy(this.current);
+  #copy(): void {
+    if (this.current) this.#tellOutcome(this.#parts.copy(this.current));
+  }
+
+  #report(): void {
+    this.message = 'making the report';
+    this.#tellOutcome(this.#parts.report(this.rows.narrowings));
+  }
+
+  async #tellOutcome(outcome: Promise<string>): Promise<void> {
+    this.message = await outcome.catch((error: Error) => error.message);
     this.#parts.onChange();
   }
 
@@ -396,8 +407,9 @@ export function rememberLatest<Given extends readonly unknown[], Result>(make: (
   };
 }
 
-/** A condition that the shown events meet: as --where takes it, or a text in quotes, as --grep does. */
+/** A condition that the shown events meet, as a flag of a search gives it. */
 export interface Narrowing {
+  readonly flag: 'where' | 'grep';
   readonly text: string;
   readonly keep: KeepItems;
 }
@@ -410,7 +422,7 @@ export function narrowingOf(typed: string, now: number, zone: TimeZone): Narrowi
   const text = typed.trim();
   const isQuoted = /^"[^"]+"$/.test(text);
   if (!isQuoted && /[!=<>~]/.test(text))
-    return { text, keep: itemFilter([parseCondition(text, 'w', now, zone)], [], 'w') };
+    return { flag: 'where', text, keep: itemFilter([parseCondition(text, 'w', now, zone)], [], 'w') };
   const wanted = isQuoted ? text.slice(1, -1) : text;
-  return { text: `"${wanted}"`, keep: itemFilter([], [wanted]) };
+  return { flag: 'grep', text: wanted, keep: itemFilter([], [wanted]) };
 }

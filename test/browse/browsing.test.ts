@@ -56,6 +56,9 @@ async function browsing(
     zones: [UTC, KOLKATA],
     linesOf: (item, columns, zone) => eventLines(item, columns, zone, plain),
     copy: async (item) => `copied ${item.text(0)}`,
+    report: async (narrowings) => {
+      throw new Error(`no report with ${narrowings.map(({ text }) => text)}`);
+    },
     onChange: () => {},
   });
   const settled = async () => {
@@ -395,6 +398,7 @@ describe('browsing', () => {
       zones: [UTC],
       linesOf: () => [],
       copy: async () => '',
+      report: async () => '',
       onChange: () => {},
     });
     state.settle();
@@ -404,7 +408,7 @@ describe('browsing', () => {
     expect(lines[0]).toBe('1 event');
   });
 
-  test('y copies the event that is selected or open, and the bottom line says what came of it', async () => {
+  test('y copies the event, o reports on those that are shown, and the bottom line says what came of it', async () => {
     const { press, lines } = await browsing([event(0), event(1)], { columns: 100 });
     const outcome = async (...keys: Key[]) => {
       expect(await press(...keys)).toBe(false);
@@ -412,6 +416,9 @@ describe('browsing', () => {
     };
     expect(await outcome(named('down'), ...typed('y'))).toBe(`copied ${event(1)}`);
     expect(await outcome(named('return'), ...typed('y'))).toBe(`copied ${event(1)}`);
+    expect(await outcome(named('escape'), ...typed('wid-1'), named('return'), ...typed('o'))).toBe(
+      'no report with id-1',
+    );
     expect(await outcome(...typed('x'))).toContain('? keys  q quit');
     expect(await press(named('return'), ...typed('q'))).toBe(true);
   });

@@ -23,6 +23,7 @@ const KEYS = [
   'r                   reads the events again',
   "y                   copies the event's id",
   'z                   shows times in UTC, the local zone, that of --timezone',
+  'o                   shows a report of these events in the browser',
   '?                   lists the keys',
   'q                   quits; Ctrl-Z suspends, and fg goes on',
 ];

@@ -1,3 +1,5 @@
+import { readFile, stat } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { hasTerminal, startOnTerminal, startShell } from '../../support/machine/terminal.ts';
@@ -39,6 +41,24 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     await terminal.shows(/2,000 events[\s\S]*f failed only/);
     terminal.type('q');
     expect(await terminal.finished).toBe(0);
+  });
+
+  test('o creates a report of the events that are left, until one leaves', async () => {
+    await using searching = await startSearching({ events: 50 });
+    const { control } = searching.sandbox;
+    const [kept, other] = [1, 2].map(() => control.addEvent({ publishStatus: 'FAILED' }).eventId);
+    const env = { ...searching.env, HOOKTRAIL_BROWSER: '/bin/true', NO_COLOR: '1' };
+    const terminal = startOnTerminal(['events', 'browse'], { env, columns: 160 });
+    await terminal.shows(/52 events/);
+    terminal.type(`w${kept}\r`);
+    await terminal.shows(/52 events, 1 with "/);
+    terminal.type('o');
+    const [, file = ''] = await terminal.shows(/the report is (\S+\.html) until you leave/);
+    const report = await readFile(file, 'utf8');
+    expect([kept, other].map((id) => report.includes(id as string))).toEqual([true, false]);
+    terminal.type('q');
+    expect(await terminal.finished).toBe(0);
+    await expect(stat(path.dirname(file))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   test('Ctrl-Z suspends it, and fg draws it again', async () => {
