@@ -9,7 +9,7 @@ import {
   UsageError,
 } from '../../errors.ts';
 import { refusePlanted } from '../../files/folders.ts';
-import type { Service } from '../../http/service.ts';
+import type { OnRetry, Service } from '../../http/service.ts';
 import { Items, type ItemWriter } from '../../json/items.ts';
 import { LockedError, takeLock, whileHeld } from '../../lock/lock.ts';
 import { durationText, shellWord } from '../../settings/flag-values.ts';
@@ -19,7 +19,7 @@ import type { Reporter } from '../../terminal/reporter.ts';
 import { compareInstants, type Instant, knownInstant } from '../../time/instant.ts';
 import type { EventFilters } from '../event-filters.ts';
 import { resolveTypes } from '../event-types.ts';
-import { askPage, type PageClient, pageClient } from '../page.ts';
+import { askPage, pageClient } from '../page.ts';
 import { adaptiveConcurrency } from '../read-ahead.ts';
 import { Follower, type FollowerState, type WatchedItem } from './watch-follower.ts';
 import { WatchStateFile } from './watch-state.ts';
@@ -84,14 +84,17 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
     const state = file?.read();
     const deadline = startDeadline(timeout, context);
     let trouble: string | undefined;
-    const onTrouble = (reason: string | undefined) => {
+    const onRetry: OnRetry = ({ reason }) => {
       trouble = reason;
     };
-    const run = { clock: context.clock, signal: deadline.signal, onTrouble };
+    const run = { clock: context.clock, signal: deadline.signal, onRetry };
     let printed = 0;
     try {
       const { follower, sample } = await startFollowing(service, resolved, state, run, reporter);
-      const save = async () => file?.save(follower.state);
+      const save = async () => {
+        trouble = undefined;
+        await file?.save(follower.state);
+      };
       await save();
       const writer = await createWriter(isSampled ? sample : undefined, filters.constantFields);
       const from = state
@@ -104,7 +107,7 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
           await writer.write(Items.of(due.map(({ text }) => text)));
           printed += due.length;
           follower.remember(due);
-          file?.append(due);
+          await save();
         }
         return printed < limit;
       };
@@ -125,7 +128,6 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
         next: trouble && '`hooktrail doctor` finds out why',
       });
     } finally {
-      file?.close();
       deadline.stop();
     }
   });
@@ -164,8 +166,7 @@ function tellHowToResume(
 }
 
 interface Run extends Pick<Context, 'clock' | 'signal'> {
-  /** Called with the reason when a request is tried again, and without one when the service answers. */
-  readonly onTrouble: (reason: string | undefined) => void;
+  readonly onRetry: OnRetry;
 }
 
 /** Some 10 MB of events. */
@@ -181,22 +182,14 @@ async function startFollowing(
   service: Service,
   { filters, overlap, concurrency, isSampled, state: file }: WatchOptions,
   state: FollowerState | undefined,
-  { clock, signal, onTrouble }: Run,
+  { clock, signal, onRetry }: Run,
   reporter: Reporter,
 ): Promise<{ follower: Follower; sample: Items }> {
-  const { width, onRetry } = adaptiveConcurrency(concurrency);
-  const sender = pageClient(service, clock, (attempt) => {
-    onTrouble(attempt.reason);
+  const adaptive = adaptiveConcurrency(concurrency);
+  const client = pageClient(service, clock, (attempt) => {
     onRetry(attempt);
+    adaptive.onRetry(attempt);
   });
-  const client: PageClient = {
-    ...sender,
-    fetchPage: async (...request) => {
-      const answer = await sender.fetchPage(...request);
-      onTrouble(undefined);
-      return answer;
-    },
-  };
   const { keep } = filters;
   const count = isSampled || keep ? SAMPLE_EVENTS : 1;
   const any = filters.queries(clock.now())[0];
@@ -215,14 +208,14 @@ async function startFollowing(
     );
   const follower = new Follower(
     { queries, start, before, keep: filters.keep, overlap, most: MOST },
-    { ...client, concurrency: width, signal, now: () => clock.now() },
+    { ...client, concurrency: adaptive.width, signal, now: () => clock.now() },
     state,
   );
   return { follower, sample: page.items };
 }
 
 /** Events that are printed and then remembered together. After a kill, at most this many are printed again. */
-const BATCH = 100;
+const BATCH = 500;
 
 interface Polling {
   /** Prints new events; false if no more are wanted. */

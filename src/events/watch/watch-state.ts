@@ -1,9 +1,8 @@
-import { appendFileSync, closeSync, openSync } from 'node:fs';
 import { faultText, UsageError } from '../../errors.ts';
 import { readRegularFile, replaceFile } from '../../files/whole-files.ts';
 import { type Instant, parseInstant } from '../../time/instant.ts';
 import type { EventFilters, TypedFilters } from '../event-filters.ts';
-import type { FollowerState, WatchedItem } from './watch-follower.ts';
+import type { FollowerState } from './watch-follower.ts';
 
 /** Identifies the watch that a state belongs to: another watch would skip events that only this one printed. */
 interface WatchIdentity {
@@ -20,14 +19,10 @@ interface Saved extends WatchIdentity {
   readonly printed: readonly (readonly [key: number, createdBefore: number])[];
 }
 
-/**
- * The file that keeps the state of a watch: the state on the first line, and below it the events printed since. These
- * are appended right after each printing, so that only the events being printed at a kill are repeated.
- */
+/** The file that keeps the state of a watch. */
 export class WatchStateFile {
   readonly #file: string;
   readonly #identity: WatchIdentity;
-  #descriptor: number | undefined;
 
   constructor(file: string, baseUrl: URL, filters: EventFilters) {
     this.#file = file;
@@ -69,34 +64,13 @@ export class WatchStateFile {
     const place = { start: start.text, watermark, printed };
     const saved: Saved = { format: 'hooktrail-watch', version: 1, ...this.#identity, ...place };
     try {
-      this.close();
       await replaceFile(this.#file, `${JSON.stringify(saved)}\n`);
-      this.#descriptor = openSync(this.#file, 'a');
     } catch (error) {
-      throw this.#unwritable(error);
+      throw new UsageError(`--state: ${this.#file} cannot be written: ${faultText(error)}`, {
+        next: 'name a file in a folder that exists and can be written',
+        cause: error,
+      });
     }
-  }
-
-  /** Appends events that were printed. Throws as `save` does. */
-  append(items: readonly Pick<WatchedItem, 'key' | 'createdBefore'>[]): void {
-    const lines = items.map(({ key, createdBefore }) => `[${key},${createdBefore}]\n`).join('');
-    try {
-      appendFileSync(this.#descriptor as number, lines);
-    } catch (error) {
-      throw this.#unwritable(error);
-    }
-  }
-
-  close(): void {
-    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
-    this.#descriptor = undefined;
-  }
-
-  #unwritable(error: unknown): UsageError {
-    return new UsageError(`--state: ${this.#file} cannot be written: ${faultText(error)}`, {
-      next: 'name a file in a folder that exists and can be written',
-      cause: error,
-    });
   }
 }
 
@@ -107,11 +81,7 @@ function withoutTimes({ after: _, before: __, ...others }: TypedFilters): TypedF
 
 function parseState(text: string): Saved | undefined {
   try {
-    const [first = '', ...lines] = text.split('\n');
-    const whole = JSON.parse(first) as Saved;
-    // A kill may have cut the last line: its event is printed again.
-    const since = lines.slice(0, -1).map((line) => JSON.parse(line) as [number, number]);
-    const saved: Saved = { ...whole, printed: [...whole.printed, ...since] };
+    const saved = JSON.parse(text) as Saved;
     const isSound =
       saved.format === 'hooktrail-watch' &&
       saved.version === 1 &&
