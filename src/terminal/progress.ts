@@ -2,7 +2,7 @@ import type { Ora } from 'ora';
 import type { Context } from '../context.ts';
 import { cutToWidth, loadWidths } from './cell-width.ts';
 import { plain, redraws } from './palette.ts';
-import type { Reporter } from './reporter.ts';
+import { openQuestions, type Reporter } from './reporter.ts';
 import { grouped, terminalSafeLine } from './terminal-text.ts';
 
 export interface Progress {
@@ -16,6 +16,9 @@ export interface Progress {
 const PATIENCE_MS = 300;
 /** The interval between progress lines on a terminal where lines are not redrawn. */
 const LINE_INTERVAL_MS = 10_000;
+
+/** The line of each standard error: it would erase a question. */
+export const progressLines = new WeakMap<Context['stderr'], { hide(): void; showLater(): void }>();
 
 /**
  * Shows a line about a long read on standard error if that is a terminal, but not under `--quiet`, and not while standard
@@ -51,7 +54,7 @@ export function startProgress(
   const show = async () => {
     const { default: ora } = await import('ora');
     await loadWidths();
-    if (isStopped) return;
+    if (isStopped || spinner || openQuestions.has(stderr)) return;
     spinner = ora({
       text: text(),
       stream: stderr.stream(),
@@ -62,13 +65,20 @@ export function startProgress(
       discardStdin: false,
     }).start();
   };
-  const timer = setTimeout(() => void show().catch(() => undefined), patience);
-  timer.unref();
-  const stop = () => {
-    isStopped = true;
+  let timer: NodeJS.Timeout | undefined;
+  const hide = () => {
     clearTimeout(timer);
     spinner?.stop();
     spinner = undefined;
+  };
+  const showLater = () => {
+    timer = setTimeout(() => void show().catch(() => undefined), patience).unref();
+  };
+  showLater();
+  progressLines.set(stderr, { hide, showLater });
+  const stop = () => {
+    isStopped = true;
+    hide();
   };
   stdout.pagerOpened?.addEventListener('abort', stop, { once: true });
   return {

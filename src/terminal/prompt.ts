@@ -3,6 +3,7 @@ import { Writable } from 'node:stream';
 import type { Context } from '../context.ts';
 import { type HooktrailError, InterruptedError } from '../errors.ts';
 import { redraws } from './palette.ts';
+import { progressLines } from './progress.ts';
 import { openQuestions } from './reporter.ts';
 import { fittedLines, terminalSafeLine } from './terminal-text.ts';
 
@@ -50,7 +51,7 @@ async function ask(message: string, context: PromptContext, isSecret: boolean, c
   const isEdited = isSecret || redraws(environment);
   const lines = createInterface({
     input: stdin.stream(),
-    output: isSecret ? unseen() : stderr.stream(),
+    output: isSecret ? new Writable({ write: (_chunk, _encoding, done) => done() }) : stderr.stream(),
     terminal: isEdited,
     historySize: 0,
   });
@@ -65,6 +66,7 @@ async function ask(message: string, context: PromptContext, isSecret: boolean, c
           Object.assign(lines, { prevRows: 0 }).prompt(true);
         },
       });
+      progressLines.get(stderr)?.hide();
       const answer = (await answerTo(question, lines, context, isSecret)).trim();
       openQuestions.delete(stderr);
       const problem = answer === '' ? 'an answer is needed (Ctrl-C stops)' : await check?.(answer);
@@ -73,6 +75,7 @@ async function ask(message: string, context: PromptContext, isSecret: boolean, c
     }
   } finally {
     openQuestions.delete(stderr);
+    progressLines.get(stderr)?.showLater();
     lines.close();
   }
 }
@@ -104,10 +107,6 @@ async function answerTo(
     // The key that ended the line was not echoed either.
     if (isSecret || either.signal.aborted) await stderr.write('\n');
   }
-}
-
-function unseen(): Writable {
-  return new Writable({ write: (_chunk, _encoding, done) => done() });
 }
 
 /** Standard input, one line at a time: a secret and a pasted URL may come on the same pipe. */

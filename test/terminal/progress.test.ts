@@ -1,6 +1,8 @@
+import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test, vi } from 'vitest';
 import { startProgress } from '../../src/terminal/progress.ts';
+import { type PromptContext, promptSecret } from '../../src/terminal/prompt.ts';
 import { clock } from '../support/clock.ts';
 import { type FakeOutput, fakeOutput, fakeReporter } from '../support/outputs.ts';
 
@@ -14,6 +16,13 @@ async function untilShown() {
   progress.stop();
 }
 const shown = (stderr: FakeOutput) => stripVTControlCharacters(stderr.text);
+
+function askOn(stderr: FakeOutput) {
+  const keys = new PassThrough();
+  const stdin = { isTerminal: true, stream: () => keys } as unknown as PromptContext['stdin'];
+  const { signal } = new AbortController();
+  return { keys, answer: promptSecret('Passphrase', { stdin, stderr, signal, environment: {} }) };
+}
 
 describe('progress', () => {
   test('appears on a terminal after a while and leaves no trace', async () => {
@@ -49,6 +58,33 @@ describe('progress', () => {
     progress.update({ pages: 5 });
     progress.stop();
     expect(stderr.text).toBe('searching: 3 pages\nsearching: 5 pages\n');
+  });
+
+  test('leaves the line to a question that is open when it would appear, and appears after the answer', async () => {
+    const stderr = fakeOutput(80);
+    const progress = start(stderr);
+    const { keys, answer } = askOn(stderr);
+    await untilShown();
+    expect(stderr.text).toBe('Passphrase: ');
+    keys.write('secret\r');
+    expect(await answer).toBe('secret');
+    await vi.waitFor(() => expect(shown(stderr)).toContain('searching'), 10_000);
+    progress.stop();
+  });
+
+  test('goes when a question opens', async () => {
+    const stderr = fakeOutput(80);
+    const progress = start(stderr);
+    await vi.waitFor(() => expect(shown(stderr)).toContain('searching'), 10_000);
+    const { keys, answer } = askOn(stderr);
+    await vi.waitFor(() => expect(stderr.text).toContain('Passphrase: '), 10_000);
+    await untilShown();
+    expect(stderr.text.endsWith('\u001b[1G\u001b[0KPassphrase: ')).toBe(true);
+    progress.stop();
+    keys.write('secret\r');
+    await answer;
+    await untilShown();
+    expect(stderr.text.endsWith('Passphrase: \n')).toBe(true);
   });
 
   test('shows nothing for short work', async () => {
