@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Context, Environment } from './context.ts';
-import { UnreachableError } from './errors.ts';
 import { temporaryFolder } from './files/folders.ts';
+import type { Sandbox } from './sandbox/sandbox.ts';
 import type { SandboxSettings } from './sandbox/sandbox-options.ts';
 import { quotedWord } from './settings/flag-values.ts';
-import { REDIRECTS_ONLY, visitWithoutBrowser } from './sign-in/sign-in.ts';
+import { REDIRECTS_ONLY } from './sign-in/sign-in.ts';
 import { inputOf } from './streams.ts';
 
 type Variables = Readonly<Record<string, string>>;
+
+const NO_BROWSER = { HOOKTRAIL_BROWSER: REDIRECTS_ONLY };
 
 /** A user that exists only in the sandbox: no setting, secret or folder of the real user is read or written. */
 export interface SandboxUser {
@@ -21,33 +23,19 @@ export interface SandboxUser {
   remove(): Promise<void>;
 }
 
-/**
- * Creates a user in a temporary folder, whose browser approves every sign-in. If the browser fails, the user's commands
- * end.
- */
-export async function createSandboxUser(context: Context, settings: SandboxSettings): Promise<SandboxUser> {
+/** Creates a user in a temporary folder, who signs in without a browser, as do the user's programs if the sandbox approves. */
+export async function createSandboxUser(context: Context, sandbox: Sandbox): Promise<SandboxUser> {
   const folder = await temporaryFolder('hooktrail-sandbox-');
-  const variables = variablesOf(settings, folder.path);
-  const browserFailed = new AbortController();
+  const variables = variablesOf(sandbox.settings, folder.path);
+  const toUse = { ...variables, ...(sandbox.behaviour.autoApprove ? NO_BROWSER : {}) };
   return {
-    variables,
-    environment: { ...withoutUserSecrets(context.environment), ...variables },
+    variables: toUse,
+    environment: { ...withoutUserSecrets(context.environment), ...toUse },
     context: {
       ...context,
       stdin: noInput,
-      environment: { ...terminalVariables(context.environment), ...variables },
+      environment: { ...terminalVariables(context.environment), ...variables, ...NO_BROWSER },
       machine: { ...context.machine, userHome: folder.path, isContainer: false },
-      signal: AbortSignal.any([context.signal, browserFailed.signal]),
-      browser: {
-        // Not awaited: the last page is sent after the sign-in has ended.
-        open: async (url) => {
-          visitWithoutBrowser(url, context.signal).catch((cause: Error) => {
-            browserFailed.abort(
-              new UnreachableError(`signing in to the sandbox failed: ${cause.message}`, { cause }),
-            );
-          });
-        },
-      },
     },
     remove: folder.remove,
   };
@@ -91,21 +79,16 @@ function variablesOf(settings: SandboxSettings, folder: string): Variables {
   };
 }
 
-/**
- * Lines for a shell of any machine, with or without a keychain: for PowerShell on Windows, else for a POSIX shell. Where the
- * sandbox approves sign-ins itself, they need no browser.
- */
+/** Lines for a shell of any machine, with or without a keychain: for PowerShell on Windows, else for a POSIX shell. */
 export function shellLines(
   variables: Variables,
-  approves: boolean,
   { environment, machine }: Pick<Context, 'environment' | 'machine'>,
 ): string {
   const isWindows = machine.platform === 'win32';
   // A secret may have one source only, and a ready token goes before every sign-in.
   const inTheWay = Object.keys(environment).filter((name) => IN_THE_WAY.test(name) && environment[name]);
   const removals = inTheWay.map((name) => (isWindows ? `$env:${name} = ''\n` : `unset ${name}\n`));
-  const all = Object.entries({ ...variables, ...(approves ? { HOOKTRAIL_BROWSER: REDIRECTS_ONLY } : {}) });
-  const lines = all.map(([name, value]) =>
+  const lines = Object.entries(variables).map(([name, value]) =>
     isWindows ? `$env:${name} = '${value.replaceAll("'", "''")}'\n` : `export ${name}=${quotedWord(value)}\n`,
   );
   return [...removals, ...lines].join('');

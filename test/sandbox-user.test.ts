@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { main } from '../src/main.ts';
+import type { Sandbox } from '../src/sandbox/sandbox.ts';
 import { createSandboxUser } from '../src/sandbox-user.ts';
 import { createContext } from './support/context.ts';
 import { fakeOutput } from './support/outputs.ts';
@@ -15,11 +16,14 @@ test('a sign-in to the sandbox ends if its browser fails', async () => {
   const { fault } = sandbox.control;
   fault('authorize', { kind: 'pass' }, { kind: 'reset' });
   const stderr = fakeOutput();
-  const user = await createSandboxUser(createContext({ stderr }), sandbox.settings);
+  const user = await createSandboxUser(createContext({ stderr }), {
+    settings: sandbox.settings,
+    behaviour: {},
+  } as Sandbox);
   try {
     expect(await main(['login'], user.context)).toBe(5);
     expect(stderr.text).toMatch(
-      /^error: signing in to the sandbox failed: the connection to \S+ broke \(.*\)$/m,
+      /^error: signing in without a browser failed: the connection to \S+ broke \(.*\)$/m,
     );
   } finally {
     await sandbox.close();
@@ -34,7 +38,10 @@ test('a sign-in to the sandbox works wherever the user has the browser', async (
   const environment = { SSH_CONNECTION: '192.0.2.1 50000 192.0.2.2 22', CODESPACES: 'true', PATH: '/bin' };
   const context = createContext({ stderr, environment });
   const machine = { ...context.machine, isContainer: true };
-  const user = await createSandboxUser({ ...context, machine }, sandbox.settings);
+  const user = await createSandboxUser({ ...context, machine }, {
+    settings: sandbox.settings,
+    behaviour: {},
+  } as Sandbox);
   try {
     expect(user.environment).toMatchObject(environment);
     expect(await main(['login'], user.context)).toBe(0);

@@ -19,7 +19,7 @@ export async function run(call: Call): Promise<ExitCode> {
   ]);
   const redirectUri = 'http://127.0.0.1:0/callback';
   const sandbox = await startSandbox({ autoApprove: true, redirectUri, now: () => context.clock.now() });
-  const user = await createSandboxUser(context, sandbox.settings);
+  const user = await createSandboxUser(context, sandbox);
   try {
     for (const argv of story) {
       reporter.command(`hooktrail ${argv.join(' ')}`);
@@ -32,7 +32,9 @@ export async function run(call: Call): Promise<ExitCode> {
     // `npm run demo` in a checkout, where the program may not be installed.
     const program = environment['npm_lifecycle_event'] === 'demo' ? 'npx .' : 'hooktrail';
     const shell = machine.platform === 'win32' ? 'powershell' : path.basename(environment['SHELL'] || 'sh');
-    reporter.notice(`\nA shell in which the commands above work:  ${program} sandbox -- ${shell}`);
+    reporter.notice(
+      `\nA shell in which the commands above work:  ${program} sandbox --auto-approve -- ${shell}`,
+    );
     reporter.notice(`Your own service:  ${program} login`);
     return ExitCode.done;
   } finally {

@@ -111,11 +111,11 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
       : error;
   });
   const { settings } = sandbox;
-  const user = await createSandboxUser(context, settings);
+  const user = await createSandboxUser(context, sandbox);
   try {
     if (args.length > 0) return await runCommand(args, sandbox, user, options.deliveries?.apiToken, call);
-    const lines = () => shellLines(user.variables, options.autoApprove === true, context);
-    await context.stdout.write(flags.json ? `${JSON.stringify(settings)}\n` : lines());
+    const lines = flags.json ? `${JSON.stringify(settings)}\n` : shellLines(user.variables, context);
+    await context.stdout.write(lines);
     sayHowToUse(settings, call);
     return await untilStopped(context.signal);
   } finally {

@@ -268,8 +268,8 @@ async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Promise<v
     const onStray = (reason: string) =>
       reporter.trace(`a request to the redirect URI was rejected: ${reason}`);
     const reception = port && receiveRedirect(port, request, context.clock, onStray);
-    announce(request, attempt);
-    const answer = await withinTime(attempt, (signal) => {
+    const answer = await withinTime(attempt, (signal, over) => {
+      announce(request, attempt, over);
       const waiting = { ...context, signal };
       if (!reception) return receivePasted(request, waiting, lines, reporter);
       return canPrompt(context) ? pastedBeside(reception.answer, request, waiting) : reception.answer;
@@ -312,7 +312,7 @@ async function confirmUnnamed(
       details: ['another provider may have answered in place of yours (a mix-up attack, RFC 9207)'],
       next:
         issuer === undefined
-          ? 'if your provider names none, run `hooktrail login --issuer none`'
+          ? 'if your provider names none, run the same command with --issuer none'
           : 'if that is your provider, give what it names with --issuer; otherwise check --auth-url',
     },
   );
@@ -344,17 +344,14 @@ const AFTER_REFUSAL: Readonly<Record<string, string>> = {
 function refusal(error: string, description?: string): NotSignedInError {
   return new NotSignedInError(`the sign-in was refused: ${terminalSafeLine(error)}`, {
     details: description ? [description] : [],
-    next: AFTER_REFUSAL[error] ?? 'run `hooktrail login` again',
+    next: AFTER_REFUSAL[error] ?? NEW_SIGN_IN.again,
   });
 }
 
-const BY_DEVICE_AGAIN = 'run `hooktrail login --device` again';
-
 async function signInByDevice(setup: SignInSetup, attempt: Attempt): Promise<void> {
-  const advice = { ...NEW_SIGN_IN, again: BY_DEVICE_AGAIN };
   const grant = await withinTime(attempt, (signal) => {
     const ask = (provider: Provider) => grantByDevice(provider, setup, attempt, signal);
-    return withProvider(setup.settings, attempt, ask, { advice });
+    return withProvider(setup.settings, attempt, ask, { advice: NEW_SIGN_IN });
   });
   await keepGrant(grant, setup, attempt);
 }
@@ -380,7 +377,9 @@ async function grantByDevice(
     });
   const device = await authorizeDevice(provider, clientSecret, endpoint, settings.scope);
   const expiresAt = clock.now() + device.expires_in * 1000;
-  const expired = new NotSignedInError('nobody signed in before the code expired', { next: BY_DEVICE_AGAIN });
+  const expired = new NotSignedInError('nobody signed in before the code expired', {
+    next: NEW_SIGN_IN.again,
+  });
   reporter.notice('Sign in with a browser on any device. The page is');
   reporter.say(terminalSafeLine(device.verification_uri_complete ?? device.verification_uri));
   reporter.notice('The code is');
@@ -477,7 +476,7 @@ async function saveTyped({ typed, flags, context, reporter }: Attempt): Promise<
  */
 async function withinTime<Result>(
   { flags: { timeout = TIMEOUT_MS, device, paste }, context: { clock, signal } }: Attempt,
-  wait: (signal: AbortSignal) => Promise<Result>,
+  wait: (signal: AbortSignal, over: AbortController) => Promise<Result>,
 ): Promise<Result> {
   const over = new AbortController();
   const either = AbortSignal.any([over.signal, signal]);
@@ -490,20 +489,22 @@ async function withinTime<Result>(
     throw error;
   });
   try {
-    return await Promise.race([wait(either), late]);
+    return await Promise.race([wait(either, over), late]);
   } finally {
     over.abort(new Error('over'));
   }
 }
 
-/** Always shows the URL, and opens it in a browser if one is wanted and is on this machine. */
-function announce({ url, redirectUri }: AuthorizationRequest, { flags, context, reporter }: Attempt): void {
+/** Always shows the URL, and opens it in a browser if one is wanted and is on this machine. `over` aborts at the end. */
+function announce(request: AuthorizationRequest, attempt: Attempt, over: AbortController): void {
+  const { url, redirectUri } = request;
+  const { flags, context, reporter } = attempt;
   const { environment, browser } = context;
   const command = environment['HOOKTRAIL_BROWSER'] || undefined;
   // A remote machine without a display has no browser, or a text browser that would take over the terminal.
   const near = command !== undefined || !isRemote(environment) || hasDisplay(environment);
   const opens = flags.browser && near;
-  const advice = flags.paste ? [] : remoteAdvice(context, redirectUri.url);
+  const advice = flags.paste ? [] : remoteAdvice(context, redirectUri.url, url);
   for (const line of advice) reporter.notice(line);
   if (advice.length > 0) {
     const how = canPrompt(context) ? 'paste below' : 'run the same command with --paste and paste';
@@ -516,6 +517,9 @@ function announce({ url, redirectUri }: AuthorizationRequest, { flags, context, 
     const opening =
       command === REDIRECTS_ONLY ? visitWithoutBrowser(url, context.signal) : browser.open(url, command);
     opening.catch((error: Error) => {
+      if (over.signal.aborted) return;
+      if (command === REDIRECTS_ONLY)
+        return over.abort(new UnreachableError(`signing in without a browser failed: ${error.message}`));
       reporter.warning(`the browser could not be started: ${error.message}`, { kind: 'sign-in' });
       reporter.notice('Open the URL above by hand: the sign-in is still waiting.');
     });
@@ -528,7 +532,7 @@ export const REDIRECTS_ONLY = 'hooktrail';
 const MAX_REDIRECTS = 10;
 
 /** Opens an address as a browser would, following redirects, without one. */
-export async function visitWithoutBrowser(url: URL, signal: AbortSignal): Promise<void> {
+async function visitWithoutBrowser(url: URL, signal: AbortSignal): Promise<void> {
   const transport = createTransport({ environment: {} });
   try {
     let at = url;
@@ -552,7 +556,7 @@ function hasDisplay(environment: Environment): boolean {
 }
 
 /** Advice for a browser on another machine, whose redirect does not reach this one by itself; no lines if it does. */
-function remoteAdvice({ environment, machine }: Context, redirectUri: URL): string[] {
+function remoteAdvice({ environment, machine }: Context, redirectUri: URL, signInUrl: URL): string[] {
   const { CODESPACES, REMOTE_CONTAINERS, DEVCONTAINER, WSL_DISTRO_NAME, WSL_INTEROP } = environment;
   const port = redirectUri.port || '80';
   const forwarded = (place: string) => [
@@ -560,10 +564,16 @@ function remoteAdvice({ environment, machine }: Context, redirectUri: URL): stri
   ];
   if (CODESPACES === 'true') return forwarded('codespace');
   if (isRemote(environment)) {
-    const target = redirectUri.hostname === '[::1]' ? '[::1]' : '127.0.0.1';
+    // A provider on this machine, such as a sandbox, is as far from that browser.
+    const ends = isLoopback(signInUrl) ? [redirectUri, signInUrl] : [redirectUri];
+    const forwards = ends.map((end) => {
+      const target = end.hostname === '[::1]' ? '[::1]' : '127.0.0.1';
+      const at = end.port || (end.protocol === 'https:' ? '443' : '80');
+      return `-L ${at}:${target}:${at}`;
+    });
     return [
-      'This is an SSH session: for a browser on your own machine, forward the port from there first,',
-      `  ssh -N -L ${port}:${target}:${port} ${machine.hostname}`,
+      `This is an SSH session: for a browser on your own machine, forward the port${ends[1] ? 's' : ''} from there first,`,
+      `  ssh -N ${forwards.join(' ')} ${machine.hostname}`,
     ];
   }
   if (REMOTE_CONTAINERS || DEVCONTAINER) return forwarded('dev container');

@@ -36,7 +36,6 @@ export interface Provider {
 interface ProviderAdvice {
   /** If there was no answer; follows "check the network, then". */
   readonly again: string;
-  readonly later: string;
   /** If the client or its secret is refused. */
   readonly refused: string;
   /** Instead of both, if the request may have been carried out. */
@@ -44,8 +43,7 @@ interface ProviderAdvice {
 }
 
 export const NEW_SIGN_IN: ProviderAdvice = {
-  again: 'run `hooktrail login` again',
-  later: 'run `hooktrail login` again later',
+  again: 'run the same command again',
   refused: 'check --client-id and the client secret, and run the same command again',
 };
 
@@ -54,7 +52,6 @@ const KEPT = 'run the command again later: the sign-in is kept';
 const UNKNOWN = 'run the command again to find out whether the sign-in is kept';
 const STORED: ProviderAdvice = {
   again: KEPT,
-  later: KEPT,
   refused: 'check --client-id, and run `hooktrail login --client-secret-stdin` with the right client secret',
   unknown: UNKNOWN,
 };
@@ -235,7 +232,7 @@ async function requestGrant(
     return { access: { token, expiresAt, scope }, refreshToken };
   } catch (error) {
     if (error instanceof HooktrailError) throw error;
-    const next = (successor === undefined && advice.unknown) || advice.later;
+    const next = (successor === undefined && advice.unknown) || advice.again;
     throw new UnusableGrantError(unusableText(what, error), { next }, successor);
   }
 }
@@ -364,7 +361,7 @@ function refusalOf(answer: HttpResponse, what: string, { advice }: Provider, for
     return new RefusedGrantError(`${refused} (${status})`, parts, error);
   }
   const retryable = isPassingStatus(status);
-  const passing = (status >= 500 && status !== 503 && advice.unknown) || advice.later;
+  const passing = (status >= 500 && status !== 503 && advice.unknown) || advice.again;
   const next = retryable ? passing : `${CHECK_ADDRESS} and the client settings`;
   const message = `${what} failed: the identity provider answered ${status}`;
   return new ServiceError(message, { status, retryable, details, next });

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { redirectOf, visit } from '../support/browser.ts';
 import { type RunningCommand, startHooktrail } from '../support/program.ts';
@@ -31,7 +32,7 @@ describe('a provider that does not answer', () => {
   const env = () => ({ ...at.home.env, HOOKTRAIL_REDIRECT_URI: at.redirectUri });
   const error = (host: string) =>
     `error: the identity provider could not be reached: ${host} does not accept connections (ECONNREFUSED)\n` +
-    'next: check the network and --auth-url (HOOKTRAIL_AUTH_URL), then run `hooktrail login` again\n';
+    'next: check the network and --auth-url (HOOKTRAIL_AUTH_URL), then run the same command again\n';
 
   test('is an error at once, before anything is asked', async () => {
     const url = 'http://127.0.0.1:1/identity';
@@ -190,7 +191,7 @@ describe('a provider that names no issuer', () => {
   const question =
     /The answer to the sign-in does not name its provider, and http\S+ does not promise that\.\nDid you sign in at 127\.0\.0\.1:\d+\? \(yes or no\): /m;
   const refusal =
-    /error: the answer to the sign-in names no issuer, not http.*\n.*\nnext: if your provider names none, run `hooktrail login --issuer none`\n$/;
+    /error: the answer to the sign-in names no issuer, not http.*\n.*\nnext: if your provider names none, run the same command with --issuer none\n$/;
 
   test('is confirmed once by a person, which is saved', async () => {
     const login = startLogin();
@@ -238,6 +239,23 @@ describe('a provider that names no issuer', () => {
     expect(await startLogin().finished).toMatchObject({ code: 4, stderr: expect.stringMatching(refusal) });
     expect(at.exchanges()).toBe(0);
   });
+});
+
+test('a browser that fails after the end of the sign-in says nothing', async () => {
+  let fail = (_: Error) => {};
+  const open = () =>
+    new Promise<void>((_, reject) => {
+      fail = reject;
+    });
+  const login = startHooktrail(['login', '--paste'], {
+    env: at.env,
+    stdin: '',
+    context: { browser: { open } },
+  });
+  expect(await login.finished).toMatchObject({ code: 4 });
+  fail(new Error('its command ended with 3'));
+  await setImmediate();
+  expect(login.stderr).not.toContain('browser could not be started');
 });
 
 test('a message that comes while a question is open stands above it', async () => {

@@ -70,12 +70,19 @@ test.runIf(process.platform !== 'win32')('$BROWSER is honoured, with its argumen
   expect(await readFile(seen, 'utf8')).toMatch(/^--new --url http:\/\/127\.0\.0\.1:\d+\/\S+\n$/);
 });
 
-test('in an SSH session no browser is opened, and login says how to forward the port', async () => {
+test('in an SSH session no browser is opened, and login says how to forward the ports, that of a provider on loopback too', async () => {
   const env = { ...at.env, SSH_CONNECTION: '192.0.2.1 50000 192.0.2.2 22' };
   const program = startProcess(['login'], { env });
   const [url] = await program.printed('stderr', /^http\S+$/m);
   const { port } = new URL(new URL(url).searchParams.get('redirect_uri') ?? '');
-  expect(program.stderr).toContain(`  ssh -N -L ${port}:127.0.0.1:${port} `);
+  const provider = new URL(url).port;
+  expect(program.stderr).toMatch(/ your own machine, forward the ports from there first,\n/);
+  expect(program.stderr).toMatch(
+    new RegExp(
+      `^  ssh -N -L ${port}:127\\.0\\.0\\.1:${port} -L ${provider}:127\\.0\\.0\\.1:${provider} \\S+$`,
+      'm',
+    ),
+  );
   expect(program.stderr).toContain('or run the same command with --paste');
   expect(program.stderr).toContain('Sign in in a browser at\n');
   await visit(url);

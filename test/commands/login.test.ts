@@ -112,7 +112,7 @@ test('an exchange whose connection breaks cannot be repeated: one signs in again
   at.sandbox.control.fault('token', { kind: 'reset' });
   expect(await at.run(['login'])).toMatchObject({
     code: 5,
-    stderr: expect.stringContaining('then run `hooktrail login` again\n'),
+    stderr: expect.stringContaining('then run the same command again\n'),
   });
 });
 

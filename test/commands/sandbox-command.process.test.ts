@@ -94,8 +94,9 @@ process.exitCode = status + 30;`,
     expect(token).toBe('s3cret');
   });
 
-  test('leaves its sign-ins to a person without --auto-approve', async () => {
+  test('leaves its sign-ins to a person without --auto-approve, and needs no browser with it', async () => {
     await using home = await createHome();
+    const browsers: (string | undefined)[] = [];
     const approves = async (...flags: string[]) => {
       let status = 0;
       const runProgram = async (_: readonly string[], environment: Environment) => {
@@ -116,6 +117,7 @@ process.exitCode = status + 30;`,
             .join('; '),
         };
         status = (await fetch(page, { redirect: 'manual', headers })).status;
+        browsers.push(environment['HOOKTRAIL_BROWSER']);
         return 0;
       };
       await hooktrail(['sandbox', '--events', '0', ...flags, '--', 'x'], {
@@ -125,6 +127,7 @@ process.exitCode = status + 30;`,
       return status;
     };
     expect([await approves(), await approves('--auto-approve')]).toEqual([200, 303]);
+    expect(browsers).toEqual([undefined, 'hooktrail']);
   });
 
   test.each([

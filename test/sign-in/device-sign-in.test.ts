@@ -159,7 +159,7 @@ test('the wait ends when the code expires, even if the provider asks for longer 
   expect(await program.finished).toMatchObject({
     code: 4,
     stderr: expect.stringContaining(
-      'error: nobody signed in before the code expired\nnext: run `hooktrail login --device` again\n',
+      'error: nobody signed in before the code expired\nnext: run the same command again\n',
     ),
   });
   expect(polls()).toEqual([]);

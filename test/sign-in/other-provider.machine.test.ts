@@ -112,7 +112,9 @@ test('a provider that names no issuer is an error that says how to sign in there
   expect(await at.login()).toMatchObject({
     code: 4,
     stdout: '',
-    stderr: expect.stringContaining('next: if your provider names none, run `hooktrail login --issuer none`'),
+    stderr: expect.stringContaining(
+      'next: if your provider names none, run the same command with --issuer none',
+    ),
   });
   expect(at.provider.grants).toEqual([]);
 });

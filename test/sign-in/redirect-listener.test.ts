@@ -96,7 +96,7 @@ test('an answer with our state that names no issuer ends the sign-in and names -
   expect(stderr).toContain(
     `error: the answer to the sign-in names no issuer, not ${at.sandbox.settings.issuer}\n`,
   );
-  expect(stderr).toContain('next: if your provider names none, run `hooktrail login --issuer none`\n');
+  expect(stderr).toContain('next: if your provider names none, run the same command with --issuer none\n');
 });
 
 test.each(['code', 'state', 'iss', 'anything'])('a redirect with two of %s is rejected', async (name) => {
