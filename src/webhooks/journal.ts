@@ -95,9 +95,8 @@ export function defaultJournal(profile: string, context: Pick<Context, 'environm
 
 /**
  * Records on disk which events the handler has accepted. A journal has one writer, which holds a lock beside the file
- * while it is open. An id counts as known only when its line is on the disk, so acknowledged events survive a crash and
- * a power failure. A process that lost the lock because it was suspended notices that the file was changed before it
- * forwards or acknowledges anything more.
+ * while it is open. An event is acknowledged only when its line is on the disk, so it survives a crash and a power
+ * failure. A process that lost the lock while suspended notices that the file was changed before it forwards more.
  */
 export class Journal {
   readonly path: string;
@@ -117,10 +116,11 @@ export class Journal {
   #forgotAt: number;
   /** Deliveries in progress; a second copy waits for the first one's outcome. */
   readonly #running = new Map<EventKey, Promise<Outcome>>();
-  readonly #records = new SharedWrites<readonly [EventKey, number]>(async (records) => {
+  /** The records of what the handler has taken and a full disk has not. The handler gets nothing more meanwhile. */
+  #unwritten = '';
+  readonly #records = new SharedWrites<string>(async (records) => {
     this.failed.throwIfAborted();
-    await this.#append(records.map(recordLine).join(''));
-    for (const [key, seconds] of records) this.#ids.set(key, seconds);
+    await this.#append(this.#unwritten + records.join(''));
   });
 
   /** For `openJournal`, which has the lock, and calls `load` next. */
@@ -188,6 +188,7 @@ export class Journal {
   /** Waits for deliveries in progress, closes the file and releases the journal for the next process. */
   async close(): Promise<void> {
     await this.idle();
+    if (this.#unwritten) await this.#records.add('').catch(() => undefined);
     await this.#records.inTurn(async () => fs.closeSync(this.#fd));
     await this.#lock.release();
   }
@@ -201,9 +202,12 @@ export class Journal {
     this.failed.throwIfAborted();
     // A write in progress changes the file, and checks it at its end.
     if (!this.#records.areWritten) this.#check();
+    if (this.#unwritten) await this.#records.add('');
     if (this.#ids.has(key)) return 'duplicate';
     if (!(await forward())) return 'refused';
-    await this.#records.add([key, secondsOf(this.#context.clock.now())]);
+    const seconds = secondsOf(this.#context.clock.now());
+    this.#ids.set(key, seconds);
+    await this.#records.add(recordLine([key, seconds]));
     return 'accepted';
   }
 
@@ -218,12 +222,14 @@ export class Journal {
         this.#size += bytesWritten;
       }
       if (!syncsWrites(this.#context.machine)) await fdatasync(this.#fd);
+      this.#unwritten = '';
     } catch (error) {
       const message = `the journal ${this.path} cannot be written: ${faultText(error)}`;
       const fault = error as NodeJS.ErrnoException;
       if (isDiskFull(fault) || fault.code === 'EFBIG') {
+        this.#unwritten = text;
         const next = 'free some space; deliveries are refused until then, and the service sends them again';
-        throw new JournalFullError(message, { cause: error, next });
+        throw new ServiceError(message, { cause: error, next });
       }
       // A disk that failed may also have lost earlier writes: nothing can be promised any more.
       throw this.#end(message, { cause: error });
@@ -285,9 +291,6 @@ export class Journal {
     return error;
   }
 }
-
-/** An event could not be journaled on a full disk. The next one may be. */
-export class JournalFullError extends ServiceError {}
 
 /** Writes one thing after the other. What is added in one turn of the event loop, or during a write, shares the next one. */
 export class SharedWrites<Item> {

@@ -29,7 +29,6 @@ import {
 import {
   defaultJournal,
   type Journal,
-  JournalFullError,
   type Outcome,
   openJournal,
   readIds,
@@ -263,7 +262,8 @@ async function forwardOnce(
       try {
         onEnd(next.event, key ? await forward(way, key, body) : { outcome: 'refused', reason: WITHOUT_ID });
       } catch (error) {
-        if (error instanceof JournalFullError)
+        // A full disk may have room for the next one.
+        if (error instanceof ServiceError && 'journal' in way && !way.journal.failed.aborted)
           return onEnd(next.event, { outcome: 'refused', reason: error.message });
         if (!(error instanceof ListenerGone)) throw error;
         end = clock.now();
