@@ -13,7 +13,7 @@ import { parseTime } from '../time/time-text.ts';
 import { type EventFilters, typePattern } from './event-filters.ts';
 import type { Query } from './event-query.ts';
 import { MANIFEST, type Part, readManifest } from './export/export-manifest.ts';
-import { checkPart, gunzipped, PIECE_BYTES, readPart } from './export/export-parts.ts';
+import { gunzipped, PIECE_BYTES, readPart } from './export/export-parts.ts';
 import { mergePages } from './merge-pages.ts';
 import { type FoundPage, keepPages } from './page.ts';
 
@@ -111,7 +111,7 @@ async function openPlace(
   const checkRest = async () => {
     for (const part of unchecked) {
       signal.throwIfAborted();
-      await checkPart(place, part);
+      for await (const _ of readPart(place, part));
     }
   };
   return { lists, checkRest };

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { createHash, hash } from 'node:crypto';
+import { type FileHandle, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { pipeline } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGunzip, gzip } from 'node:zlib';
 import { faultText, ServiceError } from '../../errors.ts';
@@ -64,8 +63,6 @@ export class PartFile {
 
 /** Bytes of a file that are read at once. */
 export const PIECE_BYTES = 1 << 19;
-/** A part that is larger than this is read twice: to be checked, and then for its events. */
-const HELD_BYTES = 64 << 20;
 const NEWLINE = 0x0a;
 
 /** The file of a part is not what the manifest says. */
@@ -86,44 +83,28 @@ export class DamagedPartError extends ServiceError {
  * its content.
  */
 export async function* readPart(directory: string, part: Part): AsyncGenerator<Items> {
-  const held: Buffer[] = [];
-  const isHeld = (part.bytes ?? 0) <= HELD_BYTES;
-  for await (const piece of checkedBytes(directory, part)) if (isHeld) held.push(piece);
-  const bytes = isHeld ? each(held) : checkedBytes(directory, part);
+  const file = path.join(directory, part.file);
+  const bytes = Readable.from([await checkedBytes(file, part)]);
   let events = 0;
-  for await (const items of linesOf(part.file.endsWith('.gz') ? gunzipped(bytes) : bytes)) {
+  for await (const items of linesOf(file.endsWith('.gz') ? gunzipped(bytes) : bytes)) {
     events += items.count;
     yield items;
   }
-  if (events === part.events) return;
-  const file = path.join(directory, part.file);
-  throw new DamagedPartError(file, `holds ${events} events instead of ${part.events}`);
+  if (events !== part.events)
+    throw new DamagedPartError(file, `holds ${events} events instead of ${part.events}`);
 }
 
-/** The bytes of a finished part; after the last one comes an error if the checksum differs. */
-async function* checkedBytes(directory: string, part: Part): AsyncGenerator<Buffer> {
-  const file = path.join(directory, part.file);
-  const hash = createHash('sha256');
-  try {
-    const found = await stat(file);
-    if (!found.isFile()) throw new DamagedPartError(file, 'is not a file');
-    if (found.size !== part.bytes)
-      throw new DamagedPartError(file, `has ${found.size} bytes instead of ${part.bytes}`);
-    for await (const piece of createReadStream(file, { highWaterMark: PIECE_BYTES })) {
-      hash.update(piece);
-      yield piece;
-    }
-  } catch (error) {
-    if (error instanceof ServiceError) throw error;
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new DamagedPartError(file, 'is missing');
+async function checkedBytes(file: string, { bytes, sha256 }: Part): Promise<Buffer> {
+  const unreadable = (error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') throw new DamagedPartError(file, 'is missing');
     throw new ServiceError(`${file} cannot be read: ${faultText(error)}`, { cause: error });
-  }
-  if (hash.digest('hex') !== part.sha256)
-    throw new DamagedPartError(file, 'was changed: its checksum differs');
-}
-
-async function* each(pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
-  yield* pieces;
+  };
+  const found = await stat(file).catch(unreadable);
+  if (!found.isFile()) throw new DamagedPartError(file, 'is not a file');
+  if (found.size !== bytes) throw new DamagedPartError(file, `has ${found.size} bytes instead of ${bytes}`);
+  const content = await readFile(file).catch(unreadable);
+  if (hash('sha256', content) === sha256) return content;
+  throw new DamagedPartError(file, 'was changed: its checksum differs');
 }
 
 async function* linesOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<Items> {
@@ -147,14 +128,9 @@ export function gunzipped(source: AsyncIterable<Buffer>): AsyncIterable<Buffer> 
   return pipeline(source, createGunzip({ chunkSize: PIECE_BYTES }), () => undefined);
 }
 
-/** Throws as `readPart` does. */
-export async function checkPart(directory: string, part: Part): Promise<void> {
-  for await (const _ of readPart(directory, part));
-}
-
 async function damageOf(directory: string, part: Part): Promise<DamagedPartError | undefined> {
   try {
-    await checkPart(directory, part);
+    for await (const _ of readPart(directory, part));
     return undefined;
   } catch (error) {
     if (error instanceof DamagedPartError) return error;
