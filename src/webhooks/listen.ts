@@ -127,10 +127,8 @@ async function openListenersJournal(
     reporter.notice(`waiting for another hooktrail process${name} that has the journal ${file}`);
   };
   const journal = await openJournal(file, { keep, onWait }, context);
-  if (journal.damaged > 0) {
-    const lines = journal.damaged === 1 ? '1 line' : `${journal.damaged} lines`;
-    reporter.warning(`${lines} of ${file} that cannot be read: skipped`);
-  }
+  const lines = journal.damaged === 1 ? '1 line' : `${journal.damaged} lines`;
+  if (journal.damaged > 0) reporter.warning(`${lines} of ${file} that cannot be read: skipped`);
   return journal;
 }
 
@@ -196,7 +194,8 @@ class Listener {
         this.counts.rejected++;
         this.#rejections.report(`refused with ${status}: ${message}`);
       },
-      report: () => ({ since, ...this.counts, underWay: this.#underWay, known: this.#journal.size }),
+      // The request for the report is under way too.
+      report: () => ({ since, ...this.counts, underWay: this.#underWay - 1, known: this.#journal.size }),
       onAnswer: this.#reporter.trace,
     }).catch((error) => {
       throw unusableAddress(error, port, host);

@@ -96,10 +96,7 @@ export function post(
   return ask(`http://127.0.0.1:${port}`, { method, target, headers: all, body, agent });
 }
 
-/**
- * Returns the number of requests that wait for their answer, including this one. For a listener with `--health
- * /health`.
- */
+/** Returns the number of deliveries that wait for their answer. For a listener with `--health /health`. */
 export async function underWay(listening: Pick<Listening, 'send'>): Promise<number> {
   const { body } = await listening.send('', {}, { method: 'GET', path: '/health' });
   return JSON.parse(body).underWay;
