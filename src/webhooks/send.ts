@@ -3,7 +3,7 @@ import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { faultText, ServiceError, UsageError } from '../errors.ts';
 import { readGivenFile } from '../files/whole-files.ts';
-import { stringEnd, stringText, valueEnd } from '../json/json-scanner.ts';
+import { createCursor, MISSING, memberPath } from '../json/item-fields.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import { apiTokenOrWarning } from './api-token.ts';
 import { BodyError, objectLine, readObject } from './delivery.ts';
@@ -86,31 +86,19 @@ function notTakenError(
   return new ServiceError(`${what}${answerLine(answer)}`, { next });
 }
 
-const CLOSE = 0x7d;
-const COMMA = 0x2c;
-
 /**
- * Replaces the values of some members of a JSON object. Only white space changes besides. Missing members are added
- * first. Throws `BodyError` if the text is not a JSON object.
+ * Replaces the values of some members of a JSON object, and puts those that it lacks before the others. Only white space
+ * changes besides. Throws `BodyError` if the text is not a JSON object.
  */
-export function withMembers(body: Buffer, members: Readonly<Record<string, string>>): Buffer {
+function withMembers(body: Buffer, members: Readonly<Record<string, string>>): Buffer {
   readObject(body);
-  const text = objectLine(body);
-  const left = new Map(Object.entries(members));
-  const parts: Buffer[] = [];
-  let copied = 1;
-  for (let at = 1; text[at] !== CLOSE; ) {
-    const nameEnd = stringEnd(text, at);
-    const name = stringText(text, at, nameEnd);
-    at = valueEnd(text, nameEnd + 1);
-    if (Object.hasOwn(members, name)) {
-      parts.push(text.subarray(copied, nameEnd + 1), Buffer.from(JSON.stringify(members[name])));
-      copied = at;
-      left.delete(name);
-    }
-    if (text[at] === COMMA) at++;
-  }
-  const rest = Buffer.concat([...parts, text.subarray(copied)]);
-  const added = [...left].map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
-  return Buffer.from(`{${added.join(',')}${added.length > 0 && rest[0] !== CLOSE ? ',' : ''}${rest}`);
+  return Object.entries(members).reduceRight((text, [name, value]) => {
+    const cursor = createCursor([memberPath(name)]);
+    cursor.read(text, 0);
+    const replace = (start: number, end: number, json: string) =>
+      Buffer.concat([text.subarray(0, start), Buffer.from(json), text.subarray(end)]);
+    const [start = MISSING] = cursor.starts;
+    if (start !== MISSING) return replace(start, cursor.ends[0] as number, JSON.stringify(value));
+    return replace(1, 1, `${JSON.stringify(name)}:${JSON.stringify(value)}${text.length > 2 ? ',' : ''}`);
+  }, objectLine(body));
 }

@@ -57,7 +57,8 @@ test.each([
     ['--type', 'b"c'],
     '{"eventId":"ID","eventType":"b\\"c","x":[{"eventId":"in"}]}',
   ],
-  ['{"\\u0065ventId":1,"eventId":null}', [], '{"\\u0065ventId":"ID","eventId":"ID"}'],
+  ['{"eventId":1,"\\u0065ventId":null}', [], '{"eventId":1,"\\u0065ventId":"ID"}'],
+  ['{"n":1}', ['--type', 'b'], '{"eventId":"ID","eventType":"b","n":1}'],
   ['{}', [], '{"eventId":"ID"}'],
 ] as const)('--body %s is delivered with a new id, all else as it is', async (body, flags, delivered) => {
   await using at = await startSending();
