@@ -2,11 +2,11 @@ import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { Service } from '../http/service.ts';
-import { itemFilter, parseCondition } from '../json/item-conditions.ts';
 import type { Items } from '../json/items.ts';
 import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { eventsText } from '../terminal/terminal-text.ts';
 import { instantAt, milliseconds } from '../time/instant.ts';
 import type { TimeColumn } from './comparison-table.ts';
 import type { EventFilters } from './event-filters.ts';
@@ -17,7 +17,7 @@ import type { FoundPage } from './page.ts';
 import { askCount, pageClient } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { type CountQueries, type StatsWindow, statsWindow } from './statistics.ts';
-import { storedEvents } from './stored-events.ts';
+import { keepTold, storedEvents } from './stored-events.ts';
 
 type Bounds = Pick<Query, 'after' | 'before'>;
 
@@ -37,8 +37,10 @@ export interface EventSource {
   readonly window: StatsWindow | undefined;
   /** Reads the events that the filters choose. Times that are given replace those of the filters. */
   read(filters: EventFilters, within?: Bounds): AsyncIterable<FoundPage>;
-  /** The same with the outcomes, also where the events do not tell them themselves. */
+  /** The same with the outcomes, also where only the service's filter tells them. Leaves out events of unknown outcome. */
   readOutcomes(filters: EventFilters, within?: Bounds): AsyncIterable<PageOfOutcomes>;
+  /** Warns of the events that were left out, and returns their number. */
+  warnOfUntold(): number;
   /** Absent where nobody counts without reading. */
   readonly count?: CountQueries;
   /** The types on offer; absent where nobody lists them. */
@@ -64,8 +66,12 @@ export async function withEventSource<Result>(
   work: (source: EventSource) => Promise<Result>,
 ): Promise<Result> {
   const { context, reporter } = call;
-  const { clock } = context;
-  const window = statsWindow(filters, clock.now());
+  const window = statsWindow(filters, context.clock.now());
+  const untold = { count: 0 };
+  const warnOfUntold = () => {
+    if (untold.count > 0) reporter.warning(untoldText(untold.count));
+    return untold.count;
+  };
   if (from !== undefined) {
     const doubts = new Set<string>();
     // Some commands read the events twice.
@@ -81,15 +87,14 @@ export async function withEventSource<Result>(
       filters,
       window: filters.after ? window : undefined,
       read,
-      readOutcomes: async function* (chosen, within) {
-        for await (const { items } of read(chosen, within)) yield { items, haveFailed: undefined };
-      },
+      readOutcomes: (chosen, within) => readByOutcome(read, true, untold, chosen, within),
+      warnOfUntold,
       isReadOnce: from === '-',
       doubt: () => {},
     });
   }
   return await withService(call, async (service, settings) => {
-    const { page, serviceTime } = await askEventTypes(service, clock);
+    const { page, serviceTime } = await askEventTypes(service, context.clock);
     await keepEventTypes(page.items, settings, context);
     const typesOnOffer = eventTypeNames(page.items);
     const resolved = spelledAs(filters, typesOnOffer);
@@ -98,9 +103,10 @@ export async function withEventSource<Result>(
     return await work({
       name: service.baseUrl.host,
       filters: resolved,
-      window: statsWindow(resolved, serviceTime ?? clock.now()),
+      window: statsWindow(resolved, serviceTime ?? context.clock.now()),
       read,
-      readOutcomes: (chosen, within) => readByOutcome(read, chosen, within),
+      readOutcomes: (chosen, within) => readByOutcome(read, undefined, untold, chosen, within),
+      warnOfUntold,
       count: countQueries(service, concurrency, context, reporter),
       typesOnOffer,
       isReadOnce: false,
@@ -109,19 +115,24 @@ export async function withEventSource<Result>(
   });
 }
 
+export function untoldText(count: number): string {
+  return `${eventsText(count)} left out: publishStatus is neither SUCCESS nor FAILED, so that the outcome is not known`;
+}
+
 /** Items need not have the field that the service filters by (service description, part 2): then its filter tells. */
 async function* readByOutcome(
   read: EventSource['read'],
+  isTold: boolean | undefined,
+  untold: { count: number },
   filters: EventFilters,
   within: Bounds | undefined,
 ): AsyncGenerator<PageOfOutcomes> {
-  const telling = itemFilter([parseCondition('publishStatus', '--status', 0)], []);
-  let isTold: boolean | undefined;
   for await (const { items } of read(filters, within)) {
-    if (items.count === 0) continue;
-    isTold ??= telling(items).count > 0;
-    if (!isTold) break;
-    yield { items, haveFailed: undefined };
+    const told = keepTold(items);
+    if (items.count > 0) isTold ??= told.count > 0;
+    if (isTold === false) break;
+    untold.count += items.count - told.count;
+    yield { items: told, haveFailed: undefined };
   }
   if (isTold !== false) return;
   const statuses = filters.statuses.length > 0 ? filters.statuses : (['FAILED', 'SUCCESS'] as const);
@@ -161,7 +172,10 @@ function countQueries(
     const ask = ([, query]: [string, Query], ending: AbortSignal) => askCount(client, query, ending);
     try {
       for await (const { job, result } of readAhead(distinct.entries(), ask, width, context.signal)) {
-        if (result === undefined) throw uncounted();
+        if (result === undefined)
+          throw new ServiceError('the service gives no count, and statistics are made of its counts', {
+            next: 'download the events and count them: `hooktrail events search --ndjson`',
+          });
         counts.set(job[0], result);
         progress.update({ note: `${counts.size} of ${distinct.size} counts` });
       }
@@ -170,10 +184,4 @@ function countQueries(
     }
     return queries.map((query) => counts.get(queryString(query)) as number);
   };
-}
-
-function uncounted(): ServiceError {
-  return new ServiceError('the service gives no count, and statistics are made of its counts', {
-    next: 'download the events and count them: `hooktrail events search --ndjson`',
-  });
 }

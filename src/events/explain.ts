@@ -32,6 +32,8 @@ export interface Explained extends Explanation {
   readonly after: Instant;
   readonly before: Instant;
   readonly baseline: BaselineCounts | undefined;
+  /** Events of unknown outcome, which are left out. */
+  readonly untold: number;
 }
 
 /** Explains the failures among the events that the filters choose, whatever status they name. */
@@ -62,6 +64,7 @@ export async function explainEvents(
       name: source.name,
       after,
       before,
+      untold: source.warnOfUntold(),
       baseline: then && (await countBaseline(source, then, explanation.causes)),
     };
   });

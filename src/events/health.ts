@@ -6,15 +6,16 @@ import type { Items } from '../json/items.ts';
 import type { Instant } from '../time/instant.ts';
 import { sortRows, TimeColumn } from './comparison-table.ts';
 import { type SourceOptions, windowOf, withEventSource } from './event-source.ts';
+import type { Explained } from './explain.ts';
 
 /** `failing`: the newest event failed. `recovered`: an earlier one did. */
-export type HealthState = 'failing' | 'recovered' | 'ok';
+const STATES = ['failing', 'recovered', 'ok'] as const;
 
 /** The deliveries of a subscription, or of another value's events. */
 export interface Health {
   /** Null for events without the field. A number that JavaScript cannot hold is a text. */
   readonly value: unknown;
-  readonly state: HealthState;
+  readonly state: (typeof STATES)[number];
   readonly failed: number;
   readonly events: number;
   /** The first of the failures that no success follows. */
@@ -25,11 +26,7 @@ export interface Health {
   readonly recent: string;
 }
 
-export interface HealthReport {
-  /** The service's host, or the place of stored events. */
-  readonly name: string;
-  readonly after: Instant;
-  readonly before: Instant;
+export interface HealthReport extends Pick<Explained, 'after' | 'before' | 'untold'> {
   readonly by: FieldPath;
   /** Failing first. */
   readonly rows: readonly Health[];
@@ -81,7 +78,7 @@ export async function checkHealth(
     if (failures.length > 0 && isSplit && !times.bounds.last) call.reporter.warning(UNORDERED);
     const { after, before } = windowOf(source, times.bounds, call.context.clock);
     const rows = [...rowsOf].map(([value, of]) => healthOf(value, of, failures, times)).sort(byUrgency);
-    return { name: source.name, after, before, by, rows };
+    return { after, before, by, rows, untold: source.warnOfUntold() };
   });
 }
 
@@ -108,8 +105,6 @@ function healthOf(value: string, rows: number[], failures: readonly boolean[], t
       .join(''),
   };
 }
-
-const STATES: readonly HealthState[] = ['failing', 'recovered', 'ok'];
 
 function byUrgency(a: Health, b: Health): number {
   return (

@@ -10,17 +10,12 @@ import { explainTable } from './explain-table.ts';
 import { type Stats, statsOfTable } from './statistics.ts';
 import { EventGroups } from './stats.ts';
 
-export interface SubscriptionTally {
-  readonly subscriptionId: string;
-  readonly failed: number;
-}
-
 /** Everything that a report shows. */
 export interface ReportData {
   readonly explained: Explained;
   readonly stats: Stats;
   /** Those with failures, worst first; empty if the events name no subscription. */
-  readonly subscriptions: readonly SubscriptionTally[];
+  readonly subscriptions: ReturnType<ComparisonTable['outcomesOf']>;
   /** The latest failures, newest first. */
   readonly failures: Items;
   /** All failures, grouped by the requested fields. */
@@ -58,10 +53,10 @@ export async function gatherReport(
     const stats = statsOfTable(table, window, buckets);
     const subscriptions = table
       .outcomesOf('subscriptionId')
-      .flatMap(({ value, failed }) => (value && failed > 0 ? [{ subscriptionId: value, failed }] : []))
+      .filter(({ value, failed }) => value && failed > 0)
       .sort((a, b) => b.failed - a.failed);
-    const { after, before } = window;
-    const explained = { ...explainTable(table), name: source.name, after, before, baseline: undefined };
+    const facts = { name: source.name, baseline: undefined, untold: source.warnOfUntold() };
+    const explained = { ...explainTable(table), ...window, ...facts };
     return { explained, stats, subscriptions, failures: latest.items(), groups };
   });
 }

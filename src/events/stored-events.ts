@@ -45,10 +45,9 @@ export async function* storedEvents(
   const matches = matcher(queries, filters.eventTypes);
   const [{ after }] = queries;
   let endsEarly: boolean | undefined;
-  const needsOutcomes = comparesOutcomes || filters.statuses.length > 0;
   let isTold: boolean | undefined;
   const matching = (items: Items) => {
-    if (needsOutcomes && items.count > 0) isTold ||= items.bytes.includes('"publishStatus"');
+    if (filters.statuses.length > 0 && items.count > 0) isTold ||= keepTold(items).count > 0;
     if (after && endsEarly !== false && items.count > 0) endsEarly = !holdsEventsFrom(items, after);
     return matches(items);
   };
@@ -59,7 +58,7 @@ export async function* storedEvents(
   yield* keepPages(pages, keep ? (items) => keep(matching(items)) : matching, limit);
   // The limit may have ended the loop.
   await checkRest?.();
-  if (isTold === false) onDoubt?.('--from: no event has a publishStatus: which of them failed is not known');
+  if (isTold === false) onDoubt?.('--from: no publishStatus is SUCCESS or FAILED: what failed is not known');
   if (after && endsEarly) onDoubt?.(`--from: no event is from after ${filters.zone.shown(after.text)}`);
   for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);
 }
@@ -243,6 +242,9 @@ function matcher(queries: readonly Query[], types: readonly string[]): (items: I
     return kept.length === items.count ? items : items.pick(kept);
   };
 }
+
+/** Keeps the items that tell their outcome (service description, part 3). */
+export const keepTold = matcher([{ publishStatus: 'FAILED' }, { publishStatus: 'SUCCESS' }], []);
 
 /**
  * For a filter by status, finds the items that may match by their bytes: they contain the value, or an escape

@@ -14,7 +14,7 @@ import { completeCommands } from '../settings/flag-values.ts';
 import { cellWidth, cutToWidth, wrapWords } from '../terminal/cell-width.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
-import { grouped, percent } from '../terminal/terminal-text.ts';
+import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { conditionTexts, printSummary, type SummaryOptions } from './formats.ts';
@@ -67,7 +67,7 @@ export async function printHealth(
   const span = windowText(report, options);
   const counts =
     rows.length === 0
-      ? `no events ${span}`
+      ? nothingText(report, span)
       : `${failing} of ${rows.length} failing, ${recovered} recovered, ${span}`;
   const table = healthTable(report, options.filters, takesUnicode(call.context));
   const summary = {
@@ -196,7 +196,7 @@ function headline(explained: Explained, options: ExplanationOptions): string {
   const what = events === 1 ? 'event' : 'events';
   const now =
     events === 0
-      ? `no events ${time}`
+      ? nothingText(explained, time)
       : failed === 0
         ? `none of ${grouped(events)} ${what} failed ${time}`
         : `${grouped(failed)} of ${grouped(events)} ${what} failed (${percent(failed / events)}) ${time}`;
@@ -210,6 +210,11 @@ function headline(explained: Explained, options: ExplanationOptions): string {
   const then =
     baseline.events === 0 ? 'no events' : `${share} (${percent(baseline.failed / baseline.events)})`;
   return `${now}; ${names[options.baseline as Baseline]}: ${then}`;
+}
+
+/** Says why there is nothing to tell of: no events, or none that tells its outcome. */
+function nothingText({ untold }: Pick<Explained, 'untold'>, time: string): string {
+  return untold === 0 ? `no events ${time}` : `of ${eventsText(untold)} no outcome is known`;
 }
 
 /** True if the time asked about ends now. */

@@ -26,15 +26,12 @@ export function rankChart(title: string, ranks: readonly Rank[]): Html {
 }
 
 /** Draws failures over time and below them, on a scale of their own, the deliveries that went well. */
-export function timeChart({ buckets, window, success }: Stats): Html {
+export function timeChart({ buckets, window }: Stats): Html {
   const clock = timeLabels(buckets, window.zone);
-  const failed: Panel = { name: 'failed', role: 'failed', values: buckets.map((one) => one.failed ?? 0) };
-  const delivered: Panel = {
-    name: 'delivered',
-    role: 'success',
-    values: buckets.map((one) => one.success ?? 0),
-  };
-  const panels = success === null ? [failed] : [failed, delivered];
+  const panels: readonly Panel[] = [
+    { name: 'failed', role: 'failed', values: buckets.map((one) => one.failed ?? 0) },
+    { name: 'delivered', role: 'success', values: buckets.map((one) => one.success ?? 0) },
+  ];
   const label = `${panels.map(({ name }) => name).join(' and ')} events over time (${clock.title})`;
   const bottom = panels.length * (PANEL + TITLE);
   const { length } = buckets;

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { EventFilters } from '../../events/event-filters.ts';
+import { untoldText } from '../../events/event-source.ts';
 import type { Explained } from '../../events/explain.ts';
-import type { ReportData, SubscriptionTally } from '../../events/report-data.ts';
-import { failureRate, type Stats } from '../../events/statistics.ts';
+import type { ReportData } from '../../events/report-data.ts';
+import type { Stats } from '../../events/statistics.ts';
 import type { EventGroups } from '../../events/stats.ts';
 import { createRowReader, errorField, membersOf, tableColumns } from '../../json/item-columns.ts';
 import type { FieldPath } from '../../json/item-fields.ts';
@@ -41,8 +42,9 @@ const SCRIPT = /<script>([\s\S]*)<\/script>\n/;
 
 /** Returns a page about failed deliveries: one HTML document that uses no network and runs only its own script. */
 export function reportPage(data: ReportData, facts: ReportFacts): string {
-  const { failed, name } = data.explained;
-  const title = html`${failed === 0 ? 'No' : grouped(failed)} failed ${failed === 1 ? 'delivery' : 'deliveries'}, ${name}`;
+  const { failed, name, untold } = data.explained;
+  const none = untold > 0 ? 'No known' : 'No';
+  const title = html`${failed === 0 ? none : grouped(failed)} failed ${failed === 1 ? 'delivery' : 'deliveries'}, ${name}`;
   const policy = `default-src 'none'; style-src ${hashOf(/<style>([\s\S]*)<\/style>/)}; script-src ${hashOf(SCRIPT)}; img-src data:; base-uri 'none'; form-action 'none'`;
   const parts: Readonly<Record<string, string>> = {
     policy,
@@ -65,7 +67,7 @@ function contents(data: ReportData, { filters, from, profile, generatedAt }: Rep
   const { zone } = filters;
   const others = conditionTexts(filters);
   return html`<h1>${title}</h1>
-<p class="lead">${lead(stats)}</p>
+<p class="lead">${lead(stats, explained)}${explained.untold > 0 ? html` ${untoldText(explained.untold)}.` : ''}</p>
 <dl>
 <dt>${from === undefined ? 'Service' : 'Source'}</dt><dd>${profile === undefined ? name : `${name}, profile ${profile}`}</dd>
 <dt>Period</dt><dd>${boundText(after, zone)} to ${boundText(before, zone)} (${zone.name})</dd>
@@ -75,17 +77,19 @@ function contents(data: ReportData, { filters, from, profile, generatedAt }: Rep
 ${failed > 0 ? causesSection(explained, zone) : ''}
 ${stats.total > 0 ? overTime(stats) : ''}
 ${failed > 0 ? byType(stats) : ''}
-${subscriptions.length > 0 ? bySubscription(subscriptions) : ''}
+${section(
+  'By subscription',
+  subscriptions.map(({ value, failed }) => countRank(value as string, failed)),
+)}
 ${groups && groups.total > 0 ? byFields(groups) : ''}
 ${failures.count > 0 ? latest(failuresTable(failures, zone), failures.count, failed) : ''}`;
 }
 
-function lead(stats: Stats): Html {
-  if (stats.total === 0) return html`No events in this period.`;
+function lead(stats: Stats, explained: Explained): Html {
+  if (stats.total === 0) return explained.untold > 0 ? html`` : html`No events in this period.`;
   if (!stats.failed)
     return html`No failed deliveries: ${stats.total === 1 ? 'the one event was' : `all ${grouped(stats.total)} events were`} delivered.`;
-  const rate = failureRate(stats);
-  return html`<strong>${grouped(stats.failed)} of ${grouped(stats.total)} ${stats.total === 1 ? 'event' : 'events'} failed</strong>${rate === null ? '' : ` (${percent(rate)})`}.`;
+  return html`<strong>${grouped(stats.failed)} of ${grouped(stats.total)} ${stats.total === 1 ? 'event' : 'events'} failed</strong> (${percent(stats.failed / stats.total)}).`;
 }
 
 /** The causes come first. */
@@ -125,28 +129,17 @@ function byType(stats: Stats): Html {
   const ranks = stats.types
     .filter(({ failed }) => failed)
     .map((type): FailureRank => {
-      const name = type.eventType ?? UNLISTED;
-      const rate = failureRate(type);
       const failed = type.failed as number;
-      if (rate === null) return countRank(name, failed);
-      const [figure, total] = [percent(rate), grouped(type.total)];
+      const value = failed / type.total;
+      const [figure, total] = [percent(value), grouped(type.total)];
       return {
-        name,
-        failed,
-        value: rate,
+        ...{ name: type.eventType ?? UNLISTED, failed, value },
         figure,
         note: `${grouped(failed)} of ${total}`,
         share: `${figure} of ${total}`,
       };
     });
   return section('By type', ranks);
-}
-
-function bySubscription(subscriptions: readonly SubscriptionTally[]): Html {
-  return section(
-    'By subscription',
-    subscriptions.map(({ subscriptionId, failed }) => countRank(subscriptionId, failed)),
-  );
 }
 
 function byFields(groups: EventGroups): Html {

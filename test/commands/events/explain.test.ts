@@ -218,17 +218,46 @@ describe('events explain', () => {
     },
   );
 
-  test.each(['explain', 'health', 'stats', 'report r.html', 'count --failed', 'search --failed'])(
-    '%s says that the outcome of stored events is not known where none has a publishStatus',
+  test.each(['explain', 'health', 'stats', 'report -', 'count --failed', 'search --failed'])(
+    '%s says that the outcome of stored events is not known where no publishStatus tells it',
     async (words) => {
-      const stdin = ndjsonOf([{ eventId: '1', state: 'failed' }]);
-      const { code, stderr } = await hooktrail(['events', ...words.split(' '), '--from', '-'], {
-        ...{ env: home.env, cwd: home.env['HOME'] as string, stdin },
-      });
-      const doubt = 'warning: --from: no event has a publishStatus: which of them failed is not known\n';
-      expect({ code, doubts: stderr.split(doubt).length - 1 }).toEqual({ code: 0, doubts: 1 });
+      for (const status of [{ state: 'failed' }, { publishStatus: 'error' }, { publishStatus: null }]) {
+        const stdin = ndjsonOf([{ eventId: '1', ...status }]);
+        const { code, stdout, stderr } = await hooktrail(['events', ...words.split(' '), '--from', '-'], {
+          ...{ env: home.env, stdin },
+        });
+        const doubt = words.endsWith('--failed')
+          ? 'warning: --from: no publishStatus is SUCCESS or FAILED: what failed is not known\n'
+          : 'warning: 1 event left out: publishStatus is neither SUCCESS nor FAILED, so that the outcome is not known\n';
+        expect({ code, doubts: stderr.split(doubt).length - 1 }).toEqual({ code: 0, doubts: 1 });
+        expect(stdout).not.toMatch(/none of|\bok\b|delivered\.|No failed/);
+        if (/explain|health/.test(words)) expect(stdout).toBe('of 1 event no outcome is known\n');
+      }
     },
   );
+
+  test('an event that is neither delivered nor failed is left out, and no success', async () => {
+    const at = (minute: number, publishStatus: string) => ({
+      ...{ eventId: String(minute), subscriptionId: OTHER, publishStatus },
+      createdOn: `2026-11-02T05:0${minute}:00Z`,
+    });
+    const stdin = ndjsonOf([at(3, 'PENDING'), at(2, 'FAILED'), at(1, 'SUCCESS')]);
+    const run = (...words: string[]) =>
+      hooktrail(['events', ...words, '--from', '-'], { env: home.env, stdin });
+    const [row] = JSON.parse((await run('health', '--json')).stdout);
+    expect(row).toMatchObject({
+      state: 'failing',
+      events: 2,
+      recent: 'FS',
+      lastSuccess: '2026-11-02T05:01:00Z',
+    });
+    expect((await run('explain')).stdout).toMatch(/^1 of 2 events failed /);
+    expect((await run('stats', '--csv')).stdout).toContain('(not listed),2,1,1,0.5');
+    const { stdout: page } = await run('report', '-');
+    expect(page).toContain(
+      '</strong> (50.0 %). 1 event left out: publishStatus is neither SUCCESS nor FAILED, so that the outcome is not known.</p>',
+    );
+  });
 
   test('says when a cause that fails now and then failed first, beside since when it fails without a success', async () => {
     const now = events.map((event, minute) => ({
