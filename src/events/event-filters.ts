@@ -330,6 +330,7 @@ const parseStatus = oneOf<PublishStatus>('--status', ['SUCCESS', 'FAILED'], {
   ok: 'SUCCESS',
   delivered: 'SUCCESS',
   error: 'FAILED',
+  failure: 'FAILED',
   undelivered: 'FAILED',
 });
 

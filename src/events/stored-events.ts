@@ -159,10 +159,10 @@ async function* pagesOfText(
 
 /** Throws `ServiceError` for an answer of the event service (service description, part 2), which looks like one event. */
 function refusePage(items: Items, name: string): void {
-  const cursor = createCursor(['items', 'href', 'eventId'].map(memberPath));
+  const cursor = createCursor(['items', 'eventId', 'href', 'count', 'limit', 'next'].map(memberPath));
   cursor.read(items.bytes, items.start(0));
-  const [list = MISSING, href, eventId] = cursor.starts;
-  if (list === MISSING || items.bytes[list] !== 0x5b || href === MISSING || eventId !== MISSING) return;
+  const [list = MISSING, eventId, ...ofPage] = cursor.starts;
+  if (items.bytes[list] !== 0x5b || eventId !== MISSING || ofPage.every((at) => at === MISSING)) return;
   throw new ServiceError(`${name} holds a page of the service's answer, not events`, {
     next: "take the events out of it, as in `hooktrail api '/integrator-events?limit(1,500)' --jq .items`",
   });

@@ -42,7 +42,7 @@ const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
  */
 const FLAG_SYNONYMS: readonly (readonly [typed: string, ...meanings: string[]])[] = [
   ['--format --output-format --out', '--output'],
-  ['--file --out-file --output-to --save', '--output-file'],
+  ['--out-file --output-to --save', '--output-file'],
   ['--event-id --event --ids', '--id'],
   ['--event-type --types --topic --event-name', '--type'],
   ['--subscription-id --sub', '--subscription'],
@@ -67,7 +67,7 @@ const FLAG_SYNONYMS: readonly (readonly [typed: string, ...meanings: string[]])[
   ['--server --url --endpoint --host --api-url --service', '--base-url'],
   ['--group-by --group', '--by'],
   ['--handler --target --forward --destination', '--forward-to'],
-  ['--data --body-file', '--input', '--body'],
+  ['--data --body-file --file --input', '--input', '--body', '--from', '--output-file'],
   ['--dryrun --preview', '--dry-run'],
   ['--force --confirm -y', '--yes', '--replace'],
   ['--env --environment --context -p', '--profile'],
@@ -260,7 +260,8 @@ function flagMeant(name: string, value: string | undefined, command: Command): s
   if (name === '--last' && /^\d{1,5}$/.test(value ?? '')) meanings.unshift('--limit', '--count');
   // A flag that means something elsewhere is not misspelt, nor one that a command below may have.
   const isMisspelt = meanings.length === 0 && name.startsWith('--') && command.commands.length === 0;
-  const names = options.flatMap(({ long, hidden }) => (long && !hidden ? [long] : []));
+  const isNear = (long: string) => name.startsWith('--no') || !long.startsWith('--no-');
+  const names = options.flatMap(({ long, hidden }) => (long && !hidden && isNear(long) ? [long] : []));
   const optionOf = (flag = '') => options.find(({ long }) => long === flag.replace(/ .*/, ''));
   const meant = isMisspelt ? nearest(name, names) : meanings.find(optionOf);
   if (meant === undefined) return undefined;
@@ -309,7 +310,9 @@ function flagForWord(word: string, words: readonly string[]): string[][] {
   const isSummed = words.some((one) => /^(explain|health|stats|report)$/.test(one));
   if (isGuid(word)) return [[isSummed ? '--subscription' : '--id', word]];
   if (/^https?:/.test(word)) return ['--forward-to', '--auth-url', '--base-url'].map((flag) => [flag, word]);
-  if (words.includes('login')) return [['--profile', word]];
+  if (/^log(in|out)$/.test(words[0] ?? '')) return [['--profile', word]];
+  if (/\.(nd)?json(\.gz)?$/.test(word)) return [['--from', word]];
+  if (parseTime(word)) return [['--since', word]];
   const isList = words.includes('--json') && /^[\w.-]+(,[\w.-]+)*$/.test(word);
   const isType = /^[\w-]+\.[\w.*-]+$/.test(word);
   return [...(isList ? [['--fields', word]] : []), ...(isType ? [['--type', word]] : [])];

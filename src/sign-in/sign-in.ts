@@ -250,9 +250,8 @@ async function confirmReplacement(settings: BoundSettings, { context, reporter }
 }
 
 function incomplete(names: readonly SettingName[], secretToo: boolean): UsageError {
-  const lines = missingSettings(names).details;
   const secret = '--client-secret-stdin or HOOKTRAIL_CLIENT_SECRET: client secret';
-  const details = secretToo ? [...lines, secret] : lines;
+  const details = [...missingSettings(names).details, ...(secretToo ? [secret] : [])];
   return new UsageError(details.length === 1 ? 'a setting is missing' : 'settings are missing', {
     details,
     next: 'give them as flags or variables, or run `hooktrail login` on a terminal and be asked',
@@ -377,9 +376,7 @@ async function grantByDevice(
     });
   const device = await authorizeDevice(provider, clientSecret, endpoint, settings.scope);
   const expiresAt = clock.now() + device.expires_in * 1000;
-  const expired = new NotSignedInError('nobody signed in before the code expired', {
-    next: NEW_SIGN_IN.again,
-  });
+  const late = new NotSignedInError('nobody signed in before the code expired', { next: NEW_SIGN_IN.again });
   reporter.notice('Sign in with a browser on any device. The page is');
   reporter.say(terminalSafeLine(device.verification_uri_complete ?? device.verification_uri));
   reporter.notice('The code is');
@@ -389,13 +386,13 @@ async function grantByDevice(
   for (;;) {
     const left = expiresAt - clock.now();
     await clock.sleep(Math.min(interval * 1000, left), signal);
-    if (interval * 1000 >= left) throw expired;
+    if (interval * 1000 >= left) throw late;
     try {
       return await exchangeDeviceCode(provider, clientSecret, device.device_code);
     } catch (error) {
       const code = error instanceof RefusedGrantError ? error.error : undefined;
       if (code === 'access_denied') throw refusal(code);
-      if (code === 'expired_token') throw expired;
+      if (code === 'expired_token') throw late;
       if (code === 'authorization_pending') continue;
       // RFC 8628 section 3.5: poll less often after a time-out, too.
       if (code !== 'slow_down' && !mayPass(error)) throw error;
@@ -502,8 +499,7 @@ function announce(request: AuthorizationRequest, attempt: Attempt, over: AbortCo
   const { environment, browser } = context;
   const command = environment['HOOKTRAIL_BROWSER'] || undefined;
   // A remote machine without a display has no browser, or a text browser that would take over the terminal.
-  const near = command !== undefined || !isRemote(environment) || hasDisplay(environment);
-  const opens = flags.browser && near;
+  const opens = flags.browser && (command !== undefined || !isRemote(environment) || hasDisplay(environment));
   const advice = flags.paste ? [] : remoteAdvice(context, redirectUri.url, url);
   for (const line of advice) reporter.notice(line);
   if (advice.length > 0) {

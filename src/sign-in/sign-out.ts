@@ -35,7 +35,7 @@ export interface SignOutFlags {
 export async function logout(flags: SignOutFlags, context: Context, reporter: Reporter): Promise<void> {
   const config = await readConfig(context);
   // No other setting matters here, and an invalid one must not prevent signing out.
-  const { profile } = chooseProfile(flags, context.environment, config);
+  const { profile, profileExists } = chooseProfile(flags, context.environment, config);
   const saved = Object.keys(config.profiles);
   if (flags.all && !flags.yes && saved.length > 0 && canPrompt(context)) {
     const declined = new UsageError('nothing was changed', {
@@ -61,8 +61,8 @@ export async function logout(flags: SignOutFlags, context: Context, reporter: Re
     total += removed;
     if (removed > 0) unknown ??= 'profiles that are no longer saved';
   }
-  if (total === 0)
-    reporter.notice(flags.all ? 'nothing was stored' : `nothing was stored for the profile '${profile}'`);
+  const where = flags.profile && !profileExists ? ': there is no' : ' for the';
+  if (total === 0) reporter.notice(`nothing was stored${flags.all ? '' : `${where} profile '${profile}'`}`);
   if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment))
     reporter.warning('HOOKTRAIL_ACCESS_TOKEN is still set, and commands still use it');
   if (unknown !== undefined)

@@ -154,6 +154,12 @@ test('logout succeeds and says so if nothing was stored', async () => {
     stderr: "nothing was stored for the profile 'default'\n",
   });
   expect(await at.run(['logout', '--all'])).toEqual({ code: 0, stdout: '', stderr: 'nothing was stored\n' });
+  // A mistyped name does not look signed out.
+  expect(await at.run(['logout', '--profile', 'stagin'])).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: "nothing was stored: there is no profile 'stagin'\n",
+  });
 });
 
 test('logout points out a token that stays in the environment', async () => {
