@@ -42,7 +42,7 @@ export function createConnections(
    * Opens a connection to a service or a proxy, for TLS with the operating system's authorities too. Rejects with
    * `TransportError`, which names a refused certificate.
    */
-  const openTrusted = async (options: buildConnector.Options, url: URL, proxy?: URL) => {
+  const openTrusted = async (options: buildConnector.Options, url: URL, isProxy: boolean, proxy?: URL) => {
     const open = async (connect: buildConnector.connector) =>
       await openSocket(connect, proxy ? { ...options, httpSocket: await openTunnel(proxy, url) } : options);
     try {
@@ -55,7 +55,7 @@ export function createConnections(
     } catch (error) {
       // No data is sent over this connection: it is opened to read the refused certificate.
       const unchecked = () => open(connectorWith({ rejectUnauthorized: false, maxCachedSessions: 0 }));
-      throw (await trustFailure(error, url, unchecked)) ?? connectFailure(error, url);
+      throw (await trustFailure(error, url, unchecked)) ?? connectFailure(error, url, isProxy);
     }
   };
 
@@ -66,7 +66,7 @@ export function createConnections(
     const credentials = `Basic ${Buffer.from(user).toString('base64')}`;
     const headers = { host: path, ...(user === ':' ? {} : { 'proxy-authorization': credentials }) };
     // undici takes the name for TLS from the `Host` of `CONNECT`. Without one, it is that of the proxy.
-    const agent = agentOver((options) => openTrusted({ ...options, servername: '' }, proxy), {
+    const agent = agentOver((options) => openTrusted({ ...options, servername: '' }, proxy, true), {
       headersTimeout: limits.connect,
     });
     return await new Promise<Socket>((resolve, reject) => {
@@ -79,7 +79,7 @@ export function createConnections(
             socket.destroy();
             reject(proxyRefusal(proxy, target, status, user !== ':'));
           },
-          onResponseError: (_controller, error) => reject(connectFailure(error, proxy)),
+          onResponseError: (_controller, error) => reject(connectFailure(error, proxy, true)),
         },
       );
     });
@@ -88,7 +88,7 @@ export function createConnections(
   const agent = agentOver(
     async (options) => {
       const url = new URL(`${options.protocol}//${options.host ?? options.hostname}`);
-      return await openTrusted(options, url, proxyFor(url));
+      return await openTrusted(options, url, false, proxyFor(url));
     },
     { headersTimeout: limits.idle, bodyTimeout: limits.idle, maxResponseSize: limits.bytes },
   );

@@ -52,6 +52,7 @@ const FAILURES = {
     isSetup: true,
     next: 'check HTTPS_PROXY: http://user:password@proxy.example.com:3128',
   },
+  'proxy-down': { isSetup: true, next: 'check HTTPS_PROXY and that the proxy runs' },
   tls: { isLasting: true, isSetup: true, next: "check the URL and this machine's date" },
   untrusted: {
     isLasting: true,
@@ -100,23 +101,22 @@ export class TransportError extends Error {
 }
 
 /** The error for a connection that could not be opened; `url` is the peer or the proxy. */
-export function connectFailure(error: unknown, url: URL): TransportError {
+export function connectFailure(error: unknown, url: URL, isProxy = false): TransportError {
   if (error instanceof TransportError) return error;
+  const peer = isProxy ? `the proxy ${url.host}` : url.host;
   const { code, message } = causeOf(error);
   const failure = (kind: TransportFailure, text: string) =>
     new TransportError(kind, `${text} (${code || message})`, error);
-  if (/^(ENOTFOUND|EAI_AGAIN|EAI_FAIL)$/.test(code))
-    return failure(
-      code === 'ENOTFOUND' ? 'unknown-host' : 'dns',
-      `the name ${url.hostname} could not be resolved`,
-    );
+  const unresolved = `the name ${url.hostname} could not be resolved`;
+  if (code === 'ENOTFOUND') return failure(isProxy ? 'proxy' : 'unknown-host', unresolved);
+  if (/^EAI_(AGAIN|FAIL)$/.test(code)) return failure('dns', unresolved);
   if (/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/.test(code))
-    return failure('refused', `${url.host} does not accept connections`);
+    return failure(isProxy ? 'proxy-down' : 'refused', `${peer} does not accept connections`);
   if (/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT|UND_ERR_HEADERS_TIMEOUT)$/.test(code))
-    return failure('connect-timeout', `no connection to ${url.host} in time`);
+    return failure(isProxy ? 'proxy-down' : 'connect-timeout', `no connection to ${peer} in time`);
   if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO|^EPROTO$/.test(code))
-    return failure('tls', `no trusted TLS connection to ${url.host}`);
-  return failure('broken', `the connection to ${url.host} broke`);
+    return failure('tls', `no trusted TLS connection to ${peer}`);
+  return failure('broken', `the connection to ${peer} broke`);
 }
 
 /** The error for an exchange that failed on an open connection, whatever the error code. */

@@ -1,16 +1,22 @@
 import http from 'node:http';
 import { expect, test } from 'vitest';
 import { proxyFor } from '../../src/http/proxy.ts';
+import type { TransportError } from '../../src/http/transport.ts';
 import { createTransport } from '../../src/http/undici-client.ts';
 import { freePort } from '../support/ports.ts';
 import { onLoopback, startProxy } from '../support/server.ts';
 
+/** Returns the body of the answer, or what a person reads of the error. */
 async function ask(url: URL, environment: Record<string, string>): Promise<string> {
+  return (await answerOf(url, environment)).text;
+}
+
+async function answerOf(url: URL, environment: Record<string, string>) {
   const transport = createTransport({ environment });
   try {
-    return (await transport.send({ method: 'GET', url })).body.toString();
+    return { text: (await transport.send({ method: 'GET', url })).body.toString() };
   } catch (error) {
-    return (error as Error).message;
+    return { text: (error as Error).message, next: (error as TransportError).next };
   } finally {
     await transport.close();
   }
@@ -101,12 +107,14 @@ test('a proxy that requires a user is an error, and gets the user in its URL', a
 test('a proxy that cannot be reached is named, not the service behind it', async () => {
   const port = await freePort();
   for (const scheme of ['http', 'https'])
-    expect(await ask(HTTPS, { HTTPS_PROXY: `${scheme}://127.0.0.1:${port}` })).toBe(
-      `127.0.0.1:${port} does not accept connections (ECONNREFUSED)`,
-    );
-  expect(await ask(HTTPS, { HTTPS_PROXY: 'http://proxy.invalid:3128' })).toBe(
-    'the name proxy.invalid could not be resolved (ENOTFOUND)',
-  );
+    expect(await answerOf(HTTPS, { HTTPS_PROXY: `${scheme}://127.0.0.1:${port}` })).toEqual({
+      text: `the proxy 127.0.0.1:${port} does not accept connections (ECONNREFUSED)`,
+      next: 'check HTTPS_PROXY and that the proxy runs',
+    });
+  expect(await answerOf(HTTPS, { HTTPS_PROXY: 'http://proxy.invalid:3128' })).toEqual({
+    text: 'the name proxy.invalid could not be resolved (ENOTFOUND)',
+    next: 'check HTTPS_PROXY: http://user:password@proxy.example.com:3128',
+  });
 });
 
 test.each(['http://', 'ftp://proxy:21', 'socks5://proxy:1080', 'a b'])(
