@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { encoded, queryString, searchUrl } from '../../src/events/event-query.ts';
+import { encoded, followed, leadsTo, queryString, searchUrl } from '../../src/events/event-query.ts';
 import { parseInstant } from '../../src/time/instant.ts';
 
 /**
@@ -83,5 +83,32 @@ describe('the query keys of a search', () => {
     );
     expect(queryString({}, { start: 1, count: 1 })).toBe('limit(1,1)');
     expect(queryString({})).toBe('');
+  });
+});
+
+describe('a link to the next page', () => {
+  const page = new URL('https://events.example.com/v1/integrator-events?limit(1,10)');
+  const next = 'https://events.example.com/v1/integrator-events?limit(11,10)';
+
+  test.each([next, '/v1/integrator-events?limit(11,10)', '?limit(11,10)', `${next}#top`])(
+    'is followed on the service itself: %s',
+    (link) => {
+      expect(followed(link, page).href).toBe(next);
+      expect([leadsTo(11, link, page), leadsTo(21, link, page)]).toEqual([true, false]);
+    },
+  );
+
+  test.each([
+    ['http://[', 'is no address'],
+    ['https://user:password@events.example.com/?limit(11,10)', 'holds a user name or password'],
+    ['https://other.example.com/?limit(11,10)', 'leads away from https://events.example.com'],
+    ['http://events.example.com/?limit(11,10)', 'leads away from https://events.example.com'],
+  ])('is refused before any request, with a count and without: %s', (link, why) => {
+    const error = expect.objectContaining({
+      message: `the service's link to the next page ${why}`,
+      details: [`link: ${link}`],
+    });
+    expect(() => followed(link, page)).toThrow(error);
+    expect(() => leadsTo(11, link, page)).toThrow(error);
   });
 });

@@ -111,7 +111,7 @@ describe('a result that changes while its count stays the same', () => {
 });
 
 describe('what the service leaves open', () => {
-  test.each(['absolute', 'relative', 'query-only'] as const)(
+  test.each(['absolute', 'relative'] as const)(
     '%s links are followed if there is no count',
     async (links) => {
       await using searching = await startSearching({ events: 95 });
@@ -139,23 +139,15 @@ describe('what the service leaves open', () => {
     },
   );
 
-  test.each([
-    ['other-origin', 'leads away from'],
-    ['user-info', 'holds a user name or password'],
-    ['loop', 'lead in a circle'],
-    ['same-page', 'lead in a circle'],
-  ] as const)(
-    'a link of the kind %s ends in an error before it is followed, with and without a count',
-    async (links, message) => {
+  test.each(['first', 'href'] as const)(
+    'links that lead in a circle, to %s, end in an error',
+    async (member) => {
       await using searching = await startSearching({ events: 95 });
-      Object.assign(searching.sandbox.control.behaviour, { links });
-      const counted = await searching.search(...lines('--page-size', '10'));
-      expect([counted.code, counted.stderr]).toEqual([1, expect.stringContaining(message)]);
-      const before = searching.queries().length;
-      Object.assign(searching.sandbox.control.behaviour, { omit: ['count'] });
+      const circle = editJson(({ count: _, ...page }) => ({ ...page, next: page[member] }));
+      searching.sandbox.control.fault('events', ...times(20, circle));
       const { code, stderr } = await searching.search(...lines('--page-size', '10'));
-      expect([code, stderr]).toEqual([1, expect.stringContaining(message)]);
-      expect(searching.queries().length - before).toBeLessThanOrEqual(2);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('lead in a circle')]);
+      expect(searching.queries().length).toBeLessThanOrEqual(2);
     },
   );
 });
