@@ -80,29 +80,40 @@ describe('a file', () => {
     expect(await give({ HOOKTRAIL_PASSPHRASE_FILE: place }).secret).toBe('the sécret');
   });
 
-  test.each(['', '\n', '  \nthe second line\n'])(
-    'that begins with an empty line (%j) gives none',
-    async (text) => {
-      await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: await file(text) }).secret).rejects.toMatchObject({
-        exitCode: 2,
-        message: 'HOOKTRAIL_PASSPHRASE_FILE: the file gives no secret: its first line is empty',
-      });
-    },
-  );
-
-  test('that does not exist is named with its variable', async () => {
-    const place = path.join(folder, 'nothing');
+  const EMPTY = 'the file gives no secret: its first line is empty';
+  test.each<[string, () => Promise<string>, string, string?]>([
+    ['is empty', () => file(''), EMPTY],
+    ['begins with an empty line', () => file('\n'), EMPTY],
+    ['begins with white space alone', () => file('  \nthe second line\n'), EMPTY],
+    [
+      'is /dev/null, which needs no other mode',
+      async () => '/dev/null',
+      EMPTY,
+      'put the secret on the first line',
+    ],
+    [
+      'does not exist',
+      async () => path.join(folder, 'nothing'),
+      'the file cannot be read: no such file or directory (ENOENT)',
+    ],
+    ['its group can write to', () => file('the secret\n', 0o620), 'others can write FILE'],
+    ['everybody can write to', () => file('the secret\n', 0o602), 'others can write FILE'],
+    ...[0o770, 0o777].map((mode): [string, () => Promise<string>, string, string] => [
+      `is in a folder that others can write to (${mode.toString(8)})`,
+      async () => {
+        await chmod(folder, mode);
+        return await file('the secret\n');
+      },
+      'others can replace FILE, since others can write to the folder FOLDER',
+      'name a file in a folder that only you can write to',
+    ]),
+  ])('that %s is an error', async (_, make, why, next) => {
+    const place = await make();
+    const message = why.replace('FILE', place).replace('FOLDER', folder);
     await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: place }).secret).rejects.toMatchObject({
       exitCode: 2,
-      message: `HOOKTRAIL_PASSPHRASE_FILE: the file cannot be read: no such file or directory (ENOENT)`,
-    });
-  });
-
-  test.each([0o620, 0o602, 0o666])('that others can write to (%o) is an error', async (mode) => {
-    const place = await file('the secret\n', mode);
-    await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: place }).secret).rejects.toMatchObject({
-      exitCode: 2,
-      message: `HOOKTRAIL_PASSPHRASE_FILE: others can write ${place}`,
+      message: `HOOKTRAIL_PASSPHRASE_FILE: ${message}`,
+      ...(next ? { next } : {}),
     });
   });
 
@@ -127,28 +138,10 @@ describe('a file', () => {
     });
   });
 
-  test.each([0o770, 0o777])('in a folder that others can write to (%o) is an error', async (mode) => {
-    const place = await file('the secret\n');
-    await chmod(folder, mode);
-    await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: place }).secret).rejects.toMatchObject({
-      exitCode: 2,
-      message: `HOOKTRAIL_PASSPHRASE_FILE: others can replace ${place}, since others can write to the folder ${folder}`,
-      next: 'name a file in a folder that only you can write to',
-    });
-  });
-
   test('of the user in a folder like /tmp, where others cannot replace it, is accepted', async () => {
     const place = await file('the secret\n');
     await chmod(folder, 0o1777);
     expect(await give({ HOOKTRAIL_PASSPHRASE_FILE: place }).secret).toBe('the secret');
-  });
-
-  test('/dev/null gives no secret, and no advice to change its mode', async () => {
-    await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: '/dev/null' }).secret).rejects.toMatchObject({
-      exitCode: 2,
-      message: 'HOOKTRAIL_PASSPHRASE_FILE: the file gives no secret: its first line is empty',
-      next: 'put the secret on the first line',
-    });
   });
 
   test('that is a pipe gives the first line that is written to it', async () => {
