@@ -3,7 +3,6 @@ import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { hooktrail } from '../support/program.ts';
 import { startSearching } from '../support/searching.ts';
 
 describe('a request to any path', () => {
@@ -15,30 +14,24 @@ describe('a request to any path', () => {
     expect(result).toEqual({ code: 0, stdout: body, stderr: '' });
   });
 
-  test('on a terminal JSON is indented, its numbers unchanged, and control characters escaped', async () => {
+  test.each<[string, string, string, Record<string, string>]>([
+    [
+      'JSON is indented, its numbers unchanged, and control characters escaped',
+      '{"a": 9007199254740993,\r\n"b":["\\u001b]0;\u009b\u202e",{}]} ',
+      '{\n  "a": 9007199254740993,\n  "b": [\n    "\\u001b]0;\\u009b\\u202e",\n    {}\n  ]\n}\n',
+      { NO_COLOR: '1' },
+    ],
+    ['JSON has colours', '{"a":1}', '{\n  \u001b[36m"a"\u001b[39m: \u001b[35m1\u001b[39m\n}\n', {}],
+    ['other bodies are printed as text with a line end', '{"a":\u001b[31m', '{"a":\\u001b[31m\n', {}],
+  ])('on a terminal %s', async (_, body, stdout, variables) => {
     await using searching = await startSearching({ events: 3 });
-    const body = '{"a": 9007199254740993,\r\n"b":["\\u001b]0;\u009b\u202e",{}]} ';
     searching.sandbox.control.fault('service', { kind: 'status', status: 200, body });
-    const env = { ...searching.env, NO_COLOR: '1' };
-    expect(await hooktrail(['api', '/event-types'], { env, terminal: 80 })).toEqual({
+    const env = { ...searching.env, ...variables };
+    expect(await searching.run(['api', '/event-types'], { env, terminal: 80 })).toEqual({
       code: 0,
-      stdout: '{\n  "a": 9007199254740993,\n  "b": [\n    "\\u001b]0;\\u009b\\u202e",\n    {}\n  ]\n}\n',
+      stdout,
       stderr: '',
     });
-  });
-
-  test('on a terminal other bodies are printed as text with a line end', async () => {
-    await using searching = await startSearching({ events: 3 });
-    searching.sandbox.control.fault('service', { kind: 'status', status: 200, body: '{"a":\u001b[31m' });
-    const { stdout } = await searching.run(['api', '/event-types'], { terminal: 80 });
-    expect(stdout).toBe('{"a":\\u001b[31m\n');
-  });
-
-  test('colours JSON if the terminal has colours', async () => {
-    await using searching = await startSearching({ events: 3 });
-    searching.sandbox.control.fault('service', { kind: 'status', status: 200, body: '{"a":1}' });
-    const { stdout } = await searching.run(['api', '/event-types'], { terminal: 80 });
-    expect(stdout).toMatch(/^\{\n {2}\u001b\[\d+m"a"\u001b\[39m: \u001b\[\d+m1\u001b\[39m\n\}\n$/);
   });
 
   test('--include prints the status line and the headers first', async () => {
@@ -55,16 +48,15 @@ describe('a request to any path', () => {
   test('--jq runs a program only over the JSON of a successful answer', async () => {
     await using searching = await startSearching({ events: 3 });
     const api = (...args: string[]) => searching.run(['api', '/event-types', ...args]);
-    const { control } = searching.sandbox;
-    control.fault('service', { kind: 'status', status: 200, body: '{"a": ["x", "y"]}' });
+    searching.control.fault('service', { kind: 'status', status: 200, body: '{"a": ["x", "y"]}' });
     expect(await api('--jq', '.a[]')).toEqual({ code: 0, stdout: 'x\ny\n', stderr: '' });
-    control.fault('service', { kind: 'status', status: 200, body: 'a page' });
+    searching.control.fault('service', { kind: 'status', status: 200, body: 'a page' });
     expect(await api('-q', '.a')).toEqual({
       code: 1,
       stdout: '',
       stderr: 'error: --jq: the answer is not JSON\n',
     });
-    control.fault('service', { kind: 'status', status: 400, body: '{"a":["x"]}' });
+    searching.control.fault('service', { kind: 'status', status: 400, body: '{"a":["x"]}' });
     expect(await api('--jq', '.a[]')).toMatchObject({ code: 1, stdout: '{"a":["x"]}\n' });
     const before = searching.sandbox.log.length;
     expect(await api('--jq', '.[')).toMatchObject({ code: 2, stdout: '' });

@@ -230,12 +230,11 @@ describe('a provider that names no issuer', () => {
   });
 
   test('is refused if its metadata promises one, or cannot be read', async () => {
-    const { control } = at.sandbox;
-    control.behaviour.metadata = 'whole';
+    at.control.behaviour.metadata = 'whole';
     const login = startLogin();
     expect(await login.finished).toMatchObject({ code: 4, stderr: expect.stringMatching(refusal) });
     const failure = { kind: 'status', status: 503 } as const;
-    control.fault('metadata', failure, failure);
+    at.control.fault('metadata', failure, failure);
     expect(await startLogin().finished).toMatchObject({ code: 4, stderr: expect.stringMatching(refusal) });
     expect(at.exchanges()).toBe(0);
   });

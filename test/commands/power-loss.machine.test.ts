@@ -78,10 +78,9 @@ describeFaults('a loss of power at any moment', () => {
     const args = ['--page-size', '2', '--update'];
     expect((await at.export('--page-size', '2')).code).toBe(0);
     const old = await at.ids();
-    const { control } = at.sandbox;
     at.forget(old.slice(5));
     clock.advance(30 * 60_000);
-    const added = Array.from({ length: 7 }, () => control.addEvent().eventId);
+    const added = Array.from({ length: 7 }, () => at.control.addEvent().eventId);
     clock.advance(2_000);
     const all = [...old, ...added].sort();
     const run = await recordRun(at.env, ['events', 'export', at.directory, ...args], at.directory);

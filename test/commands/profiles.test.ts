@@ -146,17 +146,6 @@ test('profiles says no for a sign-in that the provider refused to renew, and yes
   expect(await isSignedIn()).toBe(true);
 });
 
-test('deleting a profile that is not there leads to the list of those that are', async () => {
-  await using home = await createHome();
-  await save(home);
-  expect(await hooktrail(['profiles', 'delete', 'nope'], { env: home.env })).toEqual({
-    code: 2,
-    stdout: '',
-    stderr:
-      "error: there is no profile 'nope'\n  profiles: production, staging\nnext: `hooktrail profiles` lists them\n",
-  });
-});
-
 test('deleting a profile leaves no secret of it', async () => {
   await using at = await startSigningIn();
   await at.signIn();

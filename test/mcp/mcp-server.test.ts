@@ -206,9 +206,8 @@ describe('hooktrail mcp', () => {
   });
 
   test('gets events by id with unchanged numbers, and names those that are not found', async () => {
-    const { control } = searching.sandbox;
-    const { eventId } = control.addEvent();
-    control.fault('events', {
+    const { eventId } = searching.control.addEvent();
+    searching.control.fault('events', {
       kind: 'edit',
       edit: (answer) => ({
         ...answer,

@@ -80,7 +80,7 @@ describe('a file', () => {
     expect(await give({ HOOKTRAIL_PASSPHRASE_FILE: place }).secret).toBe('the sécret');
   });
 
-  const EMPTY = 'the file gives no secret: its first line is empty';
+  const EMPTY = 'HOOKTRAIL_PASSPHRASE_FILE: the file gives no secret: its first line is empty';
   test.each<[string, () => Promise<string>, string, string?]>([
     ['is empty', () => file(''), EMPTY],
     ['begins with an empty line', () => file('\n'), EMPTY],
@@ -94,25 +94,33 @@ describe('a file', () => {
     [
       'does not exist',
       async () => path.join(folder, 'nothing'),
-      'the file cannot be read: no such file or directory (ENOENT)',
+      'HOOKTRAIL_PASSPHRASE_FILE: the file cannot be read: no such file or directory (ENOENT)',
     ],
-    ['its group can write to', () => file('the secret\n', 0o620), 'others can write FILE'],
-    ['everybody can write to', () => file('the secret\n', 0o602), 'others can write FILE'],
+    [
+      'its group can write to',
+      () => file('the secret\n', 0o620),
+      'HOOKTRAIL_PASSPHRASE_FILE: others can write PLACE',
+    ],
+    [
+      'everybody can write to',
+      () => file('the secret\n', 0o602),
+      'HOOKTRAIL_PASSPHRASE_FILE: others can write PLACE',
+    ],
     ...[0o770, 0o777].map((mode): [string, () => Promise<string>, string, string] => [
       `is in a folder that others can write to (${mode.toString(8)})`,
       async () => {
         await chmod(folder, mode);
         return await file('the secret\n');
       },
-      'others can replace FILE, since others can write to the folder FOLDER',
+      'HOOKTRAIL_PASSPHRASE_FILE: others can replace PLACE, since others can write to the folder FOLDER',
       'name a file in a folder that only you can write to',
     ]),
   ])('that %s is an error', async (_, make, why, next) => {
     const place = await make();
-    const message = why.replace('FILE', place).replace('FOLDER', folder);
+    const message = why.replace('PLACE', place).replace('FOLDER', folder);
     await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: place }).secret).rejects.toMatchObject({
       exitCode: 2,
-      message: `HOOKTRAIL_PASSPHRASE_FILE: ${message}`,
+      message,
       ...(next ? { next } : {}),
     });
   });

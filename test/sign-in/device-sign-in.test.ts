@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { visit } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
-import { type Behaviour, editJson } from '../support/sandbox.ts';
+import { type Behaviour, editJson, type Fault } from '../support/sandbox.ts';
 import { useSigningIn } from '../support/signing-in.ts';
 
 const at = useSigningIn({ autoApprove: false });
@@ -70,15 +70,6 @@ test('a provider that wants to be polled less often is', async () => {
   expect((second?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(10_000);
 });
 
-test('a poll whose connection breaks is repeated', async () => {
-  at.sandbox.control.fault('token', { kind: 'reset' });
-  const { program, url } = await startDevice();
-  await decide(url, 'approve');
-  await nextPoll();
-  await nextPoll();
-  expect(await program.finished).toMatchObject({ code: 0 });
-});
-
 test.each<[string, Partial<Behaviour>]>([
   ['offers no device sign-in', { deviceSignIn: false }],
   ['has no metadata', { metadata: 'none' }],
@@ -141,8 +132,12 @@ const answerDevice = (members: object) =>
     editJson((body) => ({ ...body, ...members })),
   );
 
-test.each([500, 503, 429])('a poll that is answered with %i is repeated', async (status) => {
-  at.sandbox.control.fault('token', { kind: 'status', status, body: 'busy' });
+test.each<[string, Fault]>([
+  ['is answered with 503', { kind: 'status', status: 503, body: 'busy' }],
+  ['is answered with 429', { kind: 'status', status: 429, body: 'busy' }],
+  ['loses its connection', { kind: 'reset' }],
+])('a poll that %s is repeated', async (_, fault) => {
+  at.sandbox.control.fault('token', fault);
   const { program, url } = await startDevice();
   await decide(url, 'approve');
   await nextPoll();

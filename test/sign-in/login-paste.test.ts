@@ -9,20 +9,14 @@ async function paste({ program, authorizeUrl }: Login, change: (redirect: URL) =
   return await program.finished;
 }
 
-test('the pasted URL signs in, while standard input stays open', async () => {
+test.each<[string, (redirect: URL) => string]>([
+  ['as it is', ({ href }) => href],
+  ['in quotes and white space', ({ href }) => `  "${href}"\t`],
+  ['without its scheme, as where an address bar hides it', ({ href }) => href.replace('http://', '')],
+])('the pasted URL signs in %s, while standard input stays open', async (_, change) => {
   const login = await at.login(['--paste'], { stdin: null });
-  expect(await paste(login, (redirect) => redirect.href)).toMatchObject({ code: 0, stdout: '' });
+  expect(await paste(login, change)).toMatchObject({ code: 0, stdout: '' });
   expect((await at.run(['token'])).code).toBe(0);
-});
-
-test('quotes and white space around the pasted URL do no harm', async () => {
-  const login = await at.login(['--paste'], { stdin: null });
-  expect(await paste(login, (redirect) => `  "${redirect.href}"\t`)).toMatchObject({ code: 0 });
-});
-
-test('the scheme may be missing, as where an address bar hides it', async () => {
-  const login = await at.login(['--paste'], { stdin: null });
-  expect(await paste(login, ({ href }) => href.replace('http://', ''))).toMatchObject({ code: 0 });
 });
 
 test('a redirect URI that does not lead back here works with --paste', async () => {

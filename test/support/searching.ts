@@ -19,6 +19,7 @@ export async function startSearching(options: SandboxOptions = {}) {
   };
   return {
     sandbox,
+    control: sandbox.control,
     env,
     run: (args: readonly string[], given: Given = {}) => hooktrail(args, { env, ...given }),
     start: (args: readonly string[], given: Given = {}) => startHooktrail(args, { env, ...given }),

@@ -33,6 +33,7 @@ export async function startSigningIn(options: SandboxOptions = {}, { host = '127
   };
   return {
     sandbox,
+    control: sandbox.control,
     home,
     env,
     redirectUri,

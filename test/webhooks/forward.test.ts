@@ -1,7 +1,6 @@
-import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { createForwardRetry, createHandler, type HandlerAnswer } from '../../src/webhooks/forward.ts';
-import { onLoopback, startProxy } from '../support/server.ts';
+import { startProxy } from '../support/server.ts';
 
 test('a handler on another machine is reached through a tunnel of the proxy', async () => {
   await using proxy = await startProxy();
@@ -20,20 +19,6 @@ test('an invalid proxy is refused before anything is received', async () => {
   expect(() => createHandler(new URL('https://hooks.invalid/in'), 5_000, { environment })).toThrow(
     "https_proxy: invalid value 'ftp://proxy': must be the address of a proxy",
   );
-});
-
-test('a handler that keeps sending interim answers does not block its delivery', async () => {
-  const server = createServer((socket) => {
-    socket.on('error', () => undefined);
-    const timer = setInterval(() => socket.write('HTTP/1.1 102 Processing\r\n\r\n'), 10);
-    socket.once('close', () => clearInterval(timer));
-  });
-  await using loopback = await onLoopback(server);
-  const url = new URL(`${loopback.origin}/in`);
-  const handler = createHandler(url, 300, { environment: {} });
-  const failure = `${url.host} took more than 0.3 s for its answer`;
-  expect(await handler.forward({ body: Buffer.from('{}') })).toEqual({ failure });
-  await handler.close();
 });
 
 /** A handler that answers by the event's name, and a clock that only sleeping moves. */

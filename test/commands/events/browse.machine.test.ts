@@ -14,9 +14,8 @@ const LEFT = /\u001b\[\?25h\u001b\[\?1049l/;
 describe.skipIf(!hasTerminal)('events browse', () => {
   test('shows the list, opens an event, copies its id, and leaves the terminal as it was', async () => {
     await using searching = await startSearching({ events: 300 });
-    const { control } = searching.sandbox;
     const createdOn = new Date(clock.now() + 1000).toISOString();
-    const { eventId } = control.addEvent({ createdOn, publishStatus: 'FAILED' });
+    const { eventId } = searching.control.addEvent({ createdOn, publishStatus: 'FAILED' });
     const terminal = browse(searching);
     await terminal.shows(new RegExp(`301 events[\\s\\S]*❯ [\\s\\S]*${eventId}`));
     expect(terminal.screen.startsWith(ENTERED)).toBe(true);

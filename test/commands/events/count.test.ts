@@ -34,10 +34,9 @@ describe('events count', () => {
     "finds what failed though this machine's clock differs from the service's by %i ms",
     async (offset) => {
       await using searching = await startSearching({ events: 20 });
-      const { control } = searching.sandbox;
       // The clocks of the service and of this machine are wrong by the same amount, and so are the events' times.
-      control.behaviour.clockOffsetMs = -offset;
-      control.addEvent({ publishStatus: 'FAILED', eventType: 'a.b' });
+      searching.control.behaviour.clockOffsetMs = -offset;
+      searching.control.addEvent({ publishStatus: 'FAILED', eventType: 'a.b' });
       const filters = ['--failed', '--type', 'a.b', '--since', '1m'];
       const { code, stdout, stderr } = await count(searching, ...filters, '--exit-code');
       expect({ code, stdout }).toEqual({ code: 10, stdout: '1\n' });

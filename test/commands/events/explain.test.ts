@@ -279,13 +279,6 @@ describe('events explain', () => {
     expect(stdout).toContain('\n  when the last success was is not known\n');
   });
 
-  test('of a window that begins too early for its baseline says so', async () => {
-    expect(await explain(['--since', '1000-01-01', '--baseline', 'previous'])).toMatchObject({
-      code: 2,
-      stderr: 'error: --baseline: there is no time as long before 1000-01-01\n',
-    });
-  });
-
   test('of more causes than it names it does not say that the other failures have none', async () => {
     const planted = events.map((event, minute) => ({
       ...event,
@@ -326,14 +319,13 @@ describe('events explain', () => {
 
   test('reads the window and the baseline, each once, and says which cause was there then', async () => {
     await using searching = await startSearching({ events: 0 });
-    const { control } = searching.sandbox;
     for (const [day, failing] of [
       ['01', 10],
       ['02', 30],
     ] as const) {
       for (let minute = 0; minute < 120; minute++) {
         const isOurs = minute % 3 === 0;
-        control.addEvent({
+        searching.control.addEvent({
           createdOn: new Date(Date.parse(`2026-11-${day}T00:00:00Z`) + minute * 60_000).toISOString(),
           eventType: 'document.signed',
           publishStatus: isOurs && minute < 3 * failing ? 'FAILED' : 'SUCCESS',

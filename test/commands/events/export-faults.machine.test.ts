@@ -62,10 +62,9 @@ describeFaults('a fault at any file operation', () => {
       const before = `${at.directory}-before`;
       await cp(at.directory, before, { recursive: true });
       const old = await at.ids();
-      const { control } = at.sandbox;
       at.forget(old.slice(5));
       clock.advance(30 * 60_000);
-      const added = Array.from({ length: 7 }, () => control.addEvent().eventId);
+      const added = Array.from({ length: 7 }, () => at.control.addEvent().eventId);
       clock.advance(2000);
       const restore = async () => {
         await rm(at.directory, { recursive: true, force: true });

@@ -18,18 +18,17 @@ const complete = async (exporting: Exporting) =>
  */
 async function endedAfter(exporting: Exporting, parts: number, signal: NodeJS.Signals, ...args: string[]) {
   const had = await complete(exporting).catch(() => 0);
-  const { control } = exporting.sandbox;
   const isEnough = async () => (await complete(exporting).catch(() => 0)) >= had + parts;
   const run = async () => {
     if (await isEnough()) await new Promise(() => undefined);
   };
-  control.fault('events', ...times(5000, { kind: 'run', run }));
+  exporting.control.fault('events', ...times(5000, { kind: 'run', run }));
   const words = ['events', 'export', exporting.directory, ...small, ...args];
   const program = startProcess(words, { env: exporting.env });
   await expect.poll(isEnough, { interval: 10 }).toBe(true);
   program.kill(signal);
   const result = await program.finished;
-  control.clearFaults();
+  exporting.control.clearFaults();
   return result;
 }
 
@@ -73,13 +72,13 @@ describe('after a crash', () => {
 
   test('a status that changed between the runs has its last value, and hides no other event', async () => {
     await using exporting = await startExporting({ events: 6000 });
-    const { control } = exporting.sandbox;
     await killedAfter(exporting, 3, '--failed', '--page-size', '2');
     const done = await exporting.ids();
     const all = idsOf((await exporting.search('--failed', '--ndjson')).stdout);
     const healthy = idsOf((await exporting.search('--status', 'SUCCESS', '--ndjson')).stdout);
-    for (const id of [done[0], done[1], done.at(-1), all.at(-1)]) control.setStatus(id as string, 'SUCCESS');
-    for (const id of [healthy[0], healthy.at(-1)]) control.setStatus(id as string, 'FAILED');
+    for (const id of [done[0], done[1], done.at(-1), all.at(-1)])
+      exporting.control.setStatus(id as string, 'SUCCESS');
+    for (const id of [healthy[0], healthy.at(-1)]) exporting.control.setStatus(id as string, 'FAILED');
     expect((await exporting.export('--failed', '--page-size', '2')).code).toBe(0);
     const now = idsOf((await exporting.search('--failed', '--ndjson')).stdout);
     expect((await exporting.ids()).sort()).toEqual(now.sort());

@@ -55,20 +55,19 @@ describe('events export --update', () => {
 
   test('keeps events that the service has deleted', async () => {
     await using exporting = await startExporting({ events: 300, tokenLifetimeSeconds: 86_400 });
-    const { control } = exporting.sandbox;
     await exporting.export('--page-size', '5');
     const all = await exporting.ids();
     clock.advance(3 * 3_600_000);
-    const { eventId } = control.addEvent();
+    const { eventId } = exporting.control.addEvent();
     clock.advance(2000);
     // The service only answers with events of the last hour.
     const forgetting = editJson((page) => {
       const items = page.items.filter((item: { eventId: string }) => item.eventId === eventId);
       return { ...page, next: null, count: items.length, items };
     });
-    control.fault('events', ...times(50, forgetting));
+    exporting.control.fault('events', ...times(50, forgetting));
     const { code, stderr } = await exporting.export('--page-size', '5', '--update');
-    control.clearFaults();
+    exporting.control.clearFaults();
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^exported: 301 events in /) });
     expect((await exporting.ids()).sort()).toEqual([...all, eventId].sort());
   });

@@ -13,10 +13,9 @@ const NONE = '00000000-0000-4000-8000-000000000000';
 describe('events get', () => {
   test('requests each id separately and prints exact items in the order of the ids', async () => {
     await using searching = await startSearching({ events: 50 });
-    const { control } = searching.sandbox;
     const json =
       '{"eventId":"0F8FAD5B-D9CB-469F-A165-70867728950E","n":9007199254740993,"d":1.10,"e":1e400,"b":1,"b":2,"s":"\\u00e9 \\/"}';
-    control.addEvent({ eventId: '0f8fad5b-d9cb-469f-a165-70867728950e', json });
+    searching.control.addEvent({ eventId: '0f8fad5b-d9cb-469f-a165-70867728950e', json });
     const [a, b, c] = newest(searching, 3) as [string, string, string];
     const result = await get(searching, [c, b, a, '--ndjson']);
     expect(result).toMatchObject({ code: 0, stderr: '' });
@@ -183,9 +182,8 @@ describe('events get', () => {
 
   test('prints a table in a pipe, with the columns of all events', async () => {
     await using searching = await startSearching({ events: 5 });
-    const { control } = searching.sandbox;
     const second = '0f8fad5b-d9cb-469f-a165-70867728950e';
-    control.addEvent({ eventId: second, json: `{"eventId":"${second}","extra":"x,y"}` });
+    searching.control.addEvent({ eventId: second, json: `{"eventId":"${second}","extra":"x,y"}` });
     const [, first] = newest(searching, 2) as [string, string];
     const table = await get(searching, [first, second]);
     expect(table.stdout.split('\n')[0]).toMatch(

@@ -18,10 +18,9 @@ const plain = async (searching: Started, args: string[], columns = 120) => {
 describe('events search on a terminal', () => {
   test('offers the first failure in full, and what the failures have in common', async () => {
     await using searching = await startSearching({ events: 20 });
-    const { control } = searching.sandbox;
     const later = new Date(clock.now() + 1000).toISOString();
-    const { eventId } = control.addEvent({ publishStatus: 'FAILED', createdOn: later });
-    control.addEvent({ publishStatus: 'FAILED', createdOn: '2026-01-01' });
+    const { eventId } = searching.control.addEvent({ publishStatus: 'FAILED', createdOn: later });
+    searching.control.addEvent({ publishStatus: 'FAILED', createdOn: '2026-01-01' });
     const { screen } = await plain(searching, [
       'search',
       '--since',

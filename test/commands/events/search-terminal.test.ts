@@ -73,14 +73,13 @@ describe('a search on a terminal', () => {
 
   test('progress leaves no traces between the rows', async () => {
     await using searching = await startSearching({ events: 20 });
-    const { control } = searching.sandbox;
     const args = ['events', 'search', '--page-size', '10', '--concurrency', '1'];
     const env = { ...searching.env, NO_COLOR: '1' };
     const running = startHooktrail(args, { env, terminal: 100 });
     // The second page is sent once the progress was visible.
     const seen = async () =>
       await expect.poll(() => running.screen, { timeout: 20_000 }).toContain('searching: ');
-    control.fault('events', { kind: 'pass' }, { kind: 'run', run: seen });
+    searching.control.fault('events', { kind: 'pass' }, { kind: 'run', run: seen });
     expect((await running.finished).code).toBe(0);
     // A carriage return or an erased line overwrites what a spinner wrote, since no frame contains a line feed.
     const lines = running.screen
@@ -88,7 +87,7 @@ describe('a search on a terminal', () => {
       .map((line) => stripVTControlCharacters(line.slice(line.lastIndexOf('\u001b[0K') + 1)));
     expect(lines.slice(0, 21).map((line) => line.split(/ {2,}/)[3])).toEqual([
       'eventId',
-      ...control.store.newestIds(20),
+      ...searching.control.store.newestIds(20),
     ]);
   });
 

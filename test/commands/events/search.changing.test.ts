@@ -6,14 +6,13 @@ const lines = (...args: string[]) => ['--ndjson', ...args];
 
 test('a FAILED event that turns SUCCESS hides no other', async () => {
   await using searching = await startSearching({ events: 1000 });
-  const { control } = searching.sandbox;
   const ids = idsOf((await searching.search(...lines('--failed'))).stdout);
   expect(ids.length).toBeGreaterThan(20);
   // One event that was already printed, and one that is still to come.
   const run = () => {
-    for (const id of [ids[1], ids.at(-1)]) control.setStatus(id as string, 'SUCCESS');
+    for (const id of [ids[1], ids.at(-1)]) searching.control.setStatus(id as string, 'SUCCESS');
   };
-  control.fault('events', { kind: 'pass' }, { kind: 'pass' }, { kind: 'run', run });
+  searching.control.fault('events', { kind: 'pass' }, { kind: 'pass' }, { kind: 'run', run });
   const { code, stdout, stderr } = await searching.search(...lines('--failed', '--page-size', '4'));
   expect(idsOf(stdout)).toEqual(ids.slice(0, -1));
   const [all, read, last] = [ids.length, ids.length - 1, ids.length - 2];

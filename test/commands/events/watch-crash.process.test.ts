@@ -9,7 +9,6 @@ test('--state across kills at random moments prints each event, and repeats only
   timeout: 60_000,
 }, async () => {
   await using searching = await startSearching({ events: 5 });
-  const { control } = searching.sandbox;
   const random = randomOf('watch crash');
   const state = path.join(searching.env['HOME'] as string, 'watch.json');
   const watch = () =>
@@ -21,7 +20,7 @@ test('--state across kills at random moments prints each event, and repeats only
   /** The content that each killed run must have had in its state, and the number of events printed by then. */
   const before: { remembered: readonly string[]; printed: number }[] = [];
   const add = () => {
-    const { eventId } = control.addEvent();
+    const { eventId } = searching.control.addEvent();
     added.push(eventId);
     return eventId;
   };

@@ -26,16 +26,15 @@ const second = () => clock.advance(1100);
 describe('events watch', () => {
   test('prints events created from now on, each once, oldest first, and says how to resume', async () => {
     await using searching = await startSearching({ events: 50 });
-    const { control } = searching.sandbox;
     second();
     const program = watch(searching, '--ndjson', '--failed');
     await started(program);
-    const a = control.addEvent({ publishStatus: 'FAILED' }).eventId;
-    control.addEvent({ publishStatus: 'SUCCESS' });
-    const b = control.addEvent({ publishStatus: 'FAILED' }).eventId;
+    const a = searching.control.addEvent({ publishStatus: 'FAILED' }).eventId;
+    searching.control.addEvent({ publishStatus: 'SUCCESS' });
+    const b = searching.control.addEvent({ publishStatus: 'FAILED' }).eventId;
     await program.printed('stdout', new RegExp(b));
     second();
-    const c = control.addEvent({ publishStatus: 'FAILED' }).eventId;
+    const c = searching.control.addEvent({ publishStatus: 'FAILED' }).eventId;
     await program.printed('stdout', new RegExp(c));
     const { code, stdout, stderr } = await stopped(program);
     expect(idsOf(stdout)).toEqual([...inOrder(searching, a, b), c]);
@@ -44,7 +43,7 @@ describe('events watch', () => {
       stderr.match(
         /\nto resume: hooktrail (events watch --since \S+Z --status FAILED --interval 1s --ndjson)\nevents created since then may come again; --state FILE prints each once\n$/,
       ) ?? [];
-    const d = control.addEvent({ publishStatus: 'FAILED' }).eventId;
+    const d = searching.control.addEvent({ publishStatus: 'FAILED' }).eventId;
     const resumed = await searching.run([...(rest as string).split(' '), '--count', '4']);
     expect(idsOf(resumed.stdout)).toEqual([...inOrder(searching, a, b), c, d]);
     expect(resumed.code).toBe(0);
@@ -71,18 +70,17 @@ describe('events watch', () => {
 
   test('--state prints each event once across restarts, and those created in between', async () => {
     await using searching = await startSearching({ events: 5 });
-    const { control } = searching.sandbox;
     const state = path.join(searching.env['HOME'] as string, 'watch.json');
     const program = watch(searching, '--ndjson', '--state', state);
     await started(program);
-    const a = control.addEvent().eventId;
+    const a = searching.control.addEvent().eventId;
     await program.printed('stdout', new RegExp(a));
     const first = await stopped(program);
     expect(first.stderr).toMatch(/\nto resume: run the same command again\n$/);
     second();
     const [b, c, d] = [0, 1, 2].map(() => {
       second();
-      return control.addEvent().eventId;
+      return searching.control.addEvent().eventId;
     });
     const later = ['--ndjson', '--state', state];
     // The next run prints the events that --count left over.
@@ -105,17 +103,16 @@ describe('events watch', () => {
 
   test('--count with --timeout ends with 0 if the events came, and with 1 if they did not', async () => {
     await using searching = await startSearching({ events: 5 });
-    const { control } = searching.sandbox;
     const waiting = ['--ndjson', '--count', '2', '--timeout', '10m'];
     const program = watch(searching, ...waiting);
     await started(program);
-    const ids = [control.addEvent().eventId, control.addEvent().eventId];
+    const ids = [searching.control.addEvent().eventId, searching.control.addEvent().eventId];
     expect(idsOf((await program.finished).stdout)).toEqual(inOrder(searching, ...ids));
     second();
     const vain = watch(searching, ...waiting);
     await started(vain);
     second();
-    const { eventId } = control.addEvent();
+    const { eventId } = searching.control.addEvent();
     await vain.printed('stdout', new RegExp(eventId));
     await clock.asleep(600_000);
     clock.advance(600_000);
@@ -126,9 +123,8 @@ describe('events watch', () => {
 
   test('a --timeout that passes while the service does not answer says so', async () => {
     await using searching = await startSearching({ events: 5 });
-    const { control } = searching.sandbox;
     const busy: Fault = { kind: 'status', status: 503, headers: { 'retry-after': '60' } };
-    control.fault('events', busy, busy);
+    searching.control.fault('events', busy, busy);
     const program = watch(searching, '--count', '1', '--timeout', '10m');
     await clock.asleep(60_000);
     clock.advance(600_000);
@@ -144,19 +140,25 @@ describe('events watch', () => {
 
   test('sees events that appear late, and events that turn FAILED later', async () => {
     await using searching = await startSearching({ events: 5 });
-    const { control } = searching.sandbox;
     const ago = (seconds: number) => new Date(clock.now() - seconds * 1000).toISOString();
-    const turning = control.addEvent({ publishStatus: 'SUCCESS', createdOn: ago(30) }).eventId;
+    const turning = searching.control.addEvent({ publishStatus: 'SUCCESS', createdOn: ago(30) }).eventId;
     const flags = '--ndjson --failed --after 1h --type x --type document.signed'.split(' ');
     const program = watch(searching, ...flags);
     await started(program);
-    const first = control.addEvent({ publishStatus: 'FAILED', eventType: 'x' }).eventId;
+    const first = searching.control.addEvent({ publishStatus: 'FAILED', eventType: 'x' }).eventId;
     await program.printed('stdout', new RegExp(first));
-    const late = control.addEvent({ publishStatus: 'FAILED', eventType: 'x', createdOn: ago(60) }).eventId;
+    const late = searching.control.addEvent({
+      publishStatus: 'FAILED',
+      eventType: 'x',
+      createdOn: ago(60),
+    }).eventId;
     await program.printed('stdout', new RegExp(late));
-    const flips = control.addEvent({ publishStatus: 'SUCCESS', eventType: 'document.signed' }).eventId;
+    const flips = searching.control.addEvent({
+      publishStatus: 'SUCCESS',
+      eventType: 'document.signed',
+    }).eventId;
     second();
-    control.setStatus(flips, 'FAILED');
+    searching.control.setStatus(flips, 'FAILED');
     await program.printed('stdout', new RegExp(flips));
     const { stdout } = await stopped(program);
     expect(idsOf(stdout).slice(-3)).toEqual([first, late, flips]);
@@ -168,12 +170,11 @@ describe('events watch', () => {
     ['behind', -86_400_000],
   ])("uses the service's clock if that is %s ours", async (_name, offset) => {
     await using searching = await startSearching({ events: 50 });
-    const { control } = searching.sandbox;
-    control.behaviour.clockOffsetMs = offset;
+    searching.control.behaviour.clockOffsetMs = offset;
     const program = watch(searching, '--ndjson', '--limit', '2');
     const [text] = await started(program);
     expect(text.match(/\S+Z/)?.[0]).toBe(new Date(clock.now() + offset).toISOString().replace('.000Z', 'Z'));
-    const ids = [control.addEvent().eventId, control.addEvent().eventId];
+    const ids = [searching.control.addEvent().eventId, searching.control.addEvent().eventId];
     const { code, stdout } = await program.finished;
     expect(idsOf(stdout)).toEqual(inOrder(searching, ...ids));
     expect(code).toBe(0);
@@ -181,13 +182,12 @@ describe('events watch', () => {
 
   test('reports an outage once, and its end, and misses no event', async () => {
     await using searching = await startSearching({ events: 5 });
-    const { control } = searching.sandbox;
     const program = watch(searching, '--ndjson');
     await started(program);
     const down: Fault = { kind: 'status', status: 404 };
-    control.fault('events', down, down, down);
+    searching.control.fault('events', down, down, down);
     await program.printed('stderr', /warning: .*404.*; trying again every 1s\n/);
-    const ids = [control.addEvent().eventId, control.addEvent().eventId];
+    const ids = [searching.control.addEvent().eventId, searching.control.addEvent().eventId];
     await program.printed('stderr', /the service answers again; everything since was caught up\n/);
     const { stdout, stderr } = await stopped(program);
     expect(idsOf(stdout)).toEqual(inOrder(searching, ...ids));
@@ -196,20 +196,18 @@ describe('events watch', () => {
 
   test('--json is a valid array however it ends', async () => {
     await using searching = await startSearching({ events: 5 });
-    const { control } = searching.sandbox;
     const none = watch(searching, '--json');
     await started(none);
     expect((await stopped(none)).stdout).toBe('[]\n');
     const program = watch(searching, '--json');
     await started(program);
-    const { eventId } = control.addEvent();
+    const { eventId } = searching.control.addEvent();
     await program.printed('stdout', new RegExp(eventId));
     expect(JSON.parse((await stopped(program)).stdout)).toMatchObject([{ eventId }]);
   });
 
   test('--jq runs on each event; a table and CSV have one header', async () => {
     await using searching = await startSearching({ events: 5 });
-    const { control } = searching.sandbox;
     for (const [flags, lines] of [
       ['--jq .eventType', 'a.a\nb.b\n'],
       ['--csv --fields eventType', 'eventType\r\na.a\r\nb.b\r\n'],
@@ -217,9 +215,9 @@ describe('events watch', () => {
     ] as const) {
       const program = watch(searching, '--limit', '2', ...flags.split(' '));
       await started(program);
-      control.addEvent({ eventType: 'a.a' });
+      searching.control.addEvent({ eventType: 'a.a' });
       await program.printed('stdout', /a\.a/);
-      control.addEvent({ eventType: 'b.b' });
+      searching.control.addEvent({ eventType: 'b.b' });
       const { code, stdout } = await program.finished;
       expect([code, stdout]).toEqual([0, lines]);
       second();
@@ -263,27 +261,26 @@ describe('watch --until now with --state, as cron runs it', () => {
       const { code, stdout } = await at.run(args);
       return { code, ids: idsOf(stdout) };
     };
-    const { control } = at.sandbox;
     expect(await round()).toEqual({ code: 0, ids: [] });
     clock.advance(500_000);
-    const late = control.addEvent({
+    const late = at.control.addEvent({
       publishStatus: 'SUCCESS',
       createdOn: new Date(clock.now() - 300_000).toISOString(),
     });
-    const failed = control.addEvent({
+    const failed = at.control.addEvent({
       publishStatus: 'FAILED',
       createdOn: new Date(clock.now() - 60_000).toISOString(),
     });
     expect(await round()).toEqual({ code: 0, ids: [failed.eventId] });
     clock.advance(500_000);
-    control.setStatus(late.eventId, 'FAILED');
+    at.control.setStatus(late.eventId, 'FAILED');
     expect(await round()).toEqual({ code: 0, ids: [late.eventId] });
     clock.advance(500_000);
     expect(await round()).toEqual({ code: 0, ids: [] });
     // The same place serves a watch that goes on, and the job after it.
     const onward = watch(at, '--failed', '--overlap', '1h', '--state', file, '--ndjson', '--count', '1');
     await onward.printed('stderr', /watching from where it stopped/);
-    const next = control.addEvent({ publishStatus: 'FAILED' });
+    const next = at.control.addEvent({ publishStatus: 'FAILED' });
     expect(idsOf((await onward.finished).stdout)).toEqual([next.eventId]);
     second();
     expect(await round()).toEqual({ code: 0, ids: [] });

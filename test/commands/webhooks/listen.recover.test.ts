@@ -1,7 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { accepted, ended, portOf, post, type Recovering, startRecovering } from '../../support/listening.ts';
-import { hooktrail, startHooktrail } from '../../support/program.ts';
+import { startHooktrail } from '../../support/program.ts';
 
 const MINUTE = 60_000;
 
@@ -131,42 +131,27 @@ test('events that a handler which is down refuses are tried again for a day, tho
   expect(at.handler.received.length).toBe(tried);
 });
 
-describe('with --keep', () => {
-  test('a shorter time than the window is refused: forgotten events would be forwarded again', async () => {
-    await using at = await startRecovering({ events: 0 });
-    const shorter = (...flags: string[]) => hooktrail(at.listenArgs('--recover', ...flags), { env: at.env });
-    const error = (window: string) => ({
-      code: 2,
-      stdout: '',
-      stderr: `error: --keep: must be at least the window of --recover, ${window}: forgotten events would be forwarded again\n`,
-    });
-    expect(await shorter('--keep', '59m')).toEqual(error('1h'));
-    expect(await shorter('2d', '--keep', '1d')).toEqual(error('2d'));
-  });
-
-  test('no event is searched for that the journal may have forgotten', async () => {
-    await using at = await startRecovering({ events: 0, tokenLifetimeSeconds: 86_400 });
-    const { control } = at.searching.sandbox;
-    await using listener = await startCatchingUp(at, '--keep', '2h');
-    await listener.program.printed('stderr', /recovered 0 events/);
-    await clock.asleep(5 * MINUTE);
-    const { eventId } = control.addEvent({});
-    expect(await post(listener.port, JSON.stringify({ eventId }))).toMatchObject(accepted);
-    control.fault('events', { kind: 'status', status: 403, body: '{"code":"event.forbidden"}' });
-    clock.advance(180 * MINUTE);
-    await listener.program.printed('stderr', /could not be recovered/);
-    const late = control.addEvent({}).eventId;
-    expect(await post(listener.port, JSON.stringify({ eventId: late }))).toMatchObject(accepted);
-    await clock.asleep(5 * MINUTE);
-    clock.advance(5 * MINUTE);
-    await clock.asleep(5 * MINUTE);
-    expect([...at.handler.taken]).toEqual([
-      [eventId, 1],
-      [late, 1],
-    ]);
-  });
+test('with --keep no event is searched for that the journal may have forgotten', async () => {
+  await using at = await startRecovering({ events: 0, tokenLifetimeSeconds: 86_400 });
+  const { control } = at.searching.sandbox;
+  await using listener = await startCatchingUp(at, '--keep', '2h');
+  await listener.program.printed('stderr', /recovered 0 events/);
+  await clock.asleep(5 * MINUTE);
+  const { eventId } = control.addEvent({});
+  expect(await post(listener.port, JSON.stringify({ eventId }))).toMatchObject(accepted);
+  control.fault('events', { kind: 'status', status: 403, body: '{"code":"event.forbidden"}' });
+  clock.advance(180 * MINUTE);
+  await listener.program.printed('stderr', /could not be recovered/);
+  const late = control.addEvent({}).eventId;
+  expect(await post(listener.port, JSON.stringify({ eventId: late }))).toMatchObject(accepted);
+  await clock.asleep(5 * MINUTE);
+  clock.advance(5 * MINUTE);
+  await clock.asleep(5 * MINUTE);
+  expect([...at.handler.taken]).toEqual([
+    [eventId, 1],
+    [late, 1],
+  ]);
 });
-
 test('events that the handler refuses are tried again the next time', async () => {
   await using at = await startRecovering({ events: 0 });
   const { eventId } = at.searching.sandbox.control.addEvent({});
