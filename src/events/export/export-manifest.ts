@@ -164,7 +164,7 @@ function isSound(manifest: Manifest): boolean {
     isInstant(before) &&
     (sha256 === null || isText(sha256)) &&
     [part.events, part.counted, part.ofAnyStatus, part.bytes].every((one) => one === null || isNumber(one)) &&
-    (!lost || (isNumber(lost.events) && isNumber(lost.bytes) && isText(lost.sha256)));
+    (lost === undefined || (isNumber(lost.events) && isNumber(lost.bytes) && isText(lost.sha256)));
   const isQuery = ({ after, before, ...query }: Query) =>
     (after === undefined || isInstant(after)) && isInstant(before) && Object.values(query).every(isText);
   return (

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../../src/errors.ts';
 import {
+  checkNothingLost,
   type Manifest,
   partQuery,
   readManifest,
@@ -37,6 +38,8 @@ const MANIFEST: Manifest = {
       ofAnyStatus: null,
       bytes: null,
       sha256: null,
+      settled: true,
+      lost: { events: 4, bytes: 100, sha256: 'a' },
     },
   ],
 };
@@ -69,6 +72,8 @@ describe('the manifest of an export', () => {
           const read = (await readManifest(directory)) as Manifest;
           // An accepted manifest is usable.
           for (const part of read.parts) partQuery(read, part);
+          if (read.parts[0]?.lost !== undefined)
+            expect(() => checkNothingLost(directory, read)).toThrow(/lacks .* that it held before/);
         } catch (error) {
           expect(error).toBeInstanceOf(UsageError);
           expect((error as Error).message).toContain(`${file} `);
