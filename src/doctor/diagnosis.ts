@@ -6,7 +6,6 @@ import { ExitCode, HooktrailError } from '../errors.ts';
 import { checkWritable, configFolder, nearestExisting } from '../files/folders.ts';
 import { readsSystemTrust } from '../http/certificates.ts';
 import { proxyFor } from '../http/proxy.ts';
-import { apiUrl, serviceError } from '../http/service.ts';
 import { TransportError } from '../http/transport.ts';
 import { createTransport } from '../http/undici-client.ts';
 import { LockedError, withLock } from '../lock/lock.ts';
@@ -17,8 +16,8 @@ import { completeCommands, shellWord } from '../settings/flag-values.ts';
 import { urlText } from '../settings/setting-names.ts';
 import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import { listenForRedirect } from '../sign-in/redirect-listener.ts';
-import { signInLockName, withService } from '../sign-in/session.ts';
-import { readSignInState } from '../sign-in/sign-in-state.ts';
+import { signInLockName } from '../sign-in/session.ts';
+import { checkSignIn, readSignInState } from '../sign-in/sign-in-state.ts';
 import { type Palette, paletteOf } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { fittedLines, terminalSafeLine } from '../terminal/terminal-text.ts';
@@ -209,7 +208,7 @@ async function networkFindings(call: Call<SettingFlags>, settings: Settings): Pr
       const name = signInLockName({ ...settings, authUrl, baseUrl, clientId });
       return await checkLock(name, 'no other process refreshes the sign-in', context);
     }),
-    await found('sign-in', () => checkSignIn(call, settings)),
+    await found('sign-in', () => signInOutcome(call, settings)),
   ];
 }
 
@@ -266,13 +265,11 @@ function clockOutcome(peer: string, skewMs: number): Outcome {
   return fail(message, "set this machine's clock, by NTP for instance");
 }
 
-async function checkSignIn(call: Call<SettingFlags>, settings: Settings): Promise<Outcome> {
+async function signInOutcome(call: Call<SettingFlags>, settings: Settings): Promise<Outcome> {
   const { signedIn, profile, source } = await readSignInState(settings, call.context);
   if (!signedIn) return broken(`nobody is signed in with the profile '${profile}'`, 'run `hooktrail login`');
-  await withService(call, async (service) => {
-    const response = await service.send({ url: apiUrl(service.baseUrl, '/event-types') });
-    if (response.status !== 200) throw serviceError(response, 'GET event-types');
-  });
+  const failure = await checkSignIn(call);
+  if (failure) throw failure.error;
   const from = source === 'environment' ? 'HOOKTRAIL_ACCESS_TOKEN' : `profile '${profile}'`;
   return ok(`the service accepts the token (${from})`);
 }
