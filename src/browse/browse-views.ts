@@ -1,7 +1,7 @@
 import wrapAnsi from 'wrap-ansi';
 import type { Items } from '../json/items.ts';
 import { prettyJson } from '../output/json.ts';
-import { groupCells } from '../output/statistics-text.ts';
+import { groupTable } from '../output/statistics-text.ts';
 import { itemTable, oneLine, rowCells, type TableLook, tableLines, titleCells } from '../output/table.ts';
 import { fitColumns } from '../output/table-layout.ts';
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
@@ -78,15 +78,10 @@ const layOut = rememberLatest(
 function groupsLines(browsing: Browsing, look: Look): string[] {
   const { zone, screen, listRows } = browsing;
   const { groups, by, items, top, selected } = browsing.rows;
-  const rows = groups.slice(top, top + listRows).map((group) => groupCells(group, items.length, zone));
-  const heads = [
-    { title: by?.text ?? '' },
-    { title: 'events' },
-    { title: 'share' },
-    { title: 'first', spare: 2 },
-    { title: 'last', spare: 2 },
-  ];
-  const lines = tableLines({ heads, rows }, { ...look, room: screen.columns - 2 });
+  const whole = { fields: by ? [by] : [], total: items.length };
+  const { heads, rows } = groupTable(groups.slice(top, top + listRows), whole, zone);
+  // Enter shows the events themselves, in place of the id of one.
+  const lines = tableLines({ heads: heads.slice(0, -1), rows }, { ...look, room: screen.columns - 2 });
   return selectedLines(lines, selected - top, 'reading', browsing, look);
 }
 

@@ -84,7 +84,7 @@ export async function printHealth(
 }
 
 /** A cause for people. */
-export interface CauseRow {
+interface CauseRow {
   readonly conditions: readonly string[];
   /** The same events by other conditions, since when, and whether the baseline has the cause too. */
   readonly notes: readonly string[];
@@ -92,11 +92,11 @@ export interface CauseRow {
   readonly figures: readonly string[];
 }
 
-export const CAUSE_TITLE = 'what failed events have';
-export const FIGURE_TITLES = ['of failures', 'of delivered', 'fail with it', 'without it'];
+const CAUSE_TITLE = 'what failed events have';
+const FIGURE_TITLES = ['of failures', 'of delivered', 'fail with it', 'without it'];
 
 /** The causes as rows of a table. */
-export function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
+function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
   const { failed, events, baseline } = explained;
   const delivered = events - failed;
   return explained.causes.map((cause, index) => {
@@ -141,8 +141,8 @@ const NO_CONTRAST = 'all of them failed: there is no delivered event to compare 
 const NOTHING =
   'nothing stands out: no value, field, limit or time is so much more frequent among the failed events that chance would not explain it';
 
-/** The causes as a table for tickets. */
-function causesTable(explained: Explained, zone: TimeZone): Table {
+/** The causes as a table for tickets and reports. */
+export function causesTable(explained: Explained, zone: TimeZone): Table {
   return {
     heads: [CAUSE_TITLE, ...FIGURE_TITLES, 'times'].map((title) => ({
       title,

@@ -88,21 +88,34 @@ function statusWord({ success, failed }: Tally): string {
 }
 
 function typesTable(stats: Stats, look?: SummaryLook): Table {
-  const shown = stats.types.filter(({ total }) => total > 0);
-  const values = shown.map((type) => (hasRates(stats) ? (failureRate(type) ?? 0) : type.total));
+  const rows = stats.types.map((type): NamedTally => [type.eventType ?? UNLISTED, type]);
+  return talliesTable('type', rows, stats, look);
+}
+
+type NamedTally = readonly [name: string, tally: Tally];
+
+/** A row with figures and a bar for each of some parts of the events. */
+export function talliesTable(
+  title: string,
+  parts: readonly NamedTally[],
+  stats: Stats,
+  look?: SummaryLook,
+): Table {
+  const shown = parts.filter(([, { total }]) => total > 0);
+  const values = shown.map(([, one]) => (hasRates(stats) ? (failureRate(one) ?? 0) : one.total));
   const highest = Math.max(...values);
   const full = hasRates(stats) ? rateScale(highest) : highest;
   return barTable(
     stats,
-    { title: 'type', kind: 'text', least: SHORTEST_NAME },
-    shown.map((type, index) => [type.eventType ?? UNLISTED, type, values[index] as number]),
+    { title, kind: 'text', least: SHORTEST_NAME },
+    shown.map(([name, tally], index) => [name, tally, values[index] as number]),
     { title: hasRates(stats) ? `0 to ${percent(full)}` : '', full },
     look,
   );
 }
 
 /** A bar for each bucket: of its failures if any bucket has some, else of its events. */
-function timeTable(stats: Stats, look: SummaryLook): Table {
+export function timeTable(stats: Stats, look?: SummaryLook): Table {
   const { buckets, window } = stats;
   const clock = timeLabels(buckets, window.zone);
   const shownOf = ({ failed, total }: Tally) => (stats.failed ? (failed as number) : total);
@@ -147,7 +160,7 @@ function barTable(
     rows: rows.map(([text, tally, value]) => [
       text,
       ...figuresOf(tally),
-      { draw: (width: number) => bar(value, full, width, unicode), paint },
+      { share: value / full, draw: (width: number) => bar(value, full, width, unicode), paint },
     ]),
   };
 }
@@ -252,20 +265,7 @@ export async function printGroups(
   const rest =
     others.length > 0 ? [`${what}: ${eventsText(otherEvents)} (${percent(otherEvents / total)})`] : [];
   const names = fields.map(({ text }) => text);
-  const lasts = fields.map(({ steps }) => steps.at(-1) ?? 'value');
-  const titleOf = (last: string, index: number) =>
-    lasts.indexOf(last) === lasts.lastIndexOf(last) ? last : (names[index] as string);
-  const table: Table = {
-    heads: [
-      ...lasts.map((last, index) => ({ title: titleOf(last, index) })),
-      { title: 'events', kind: 'number' },
-      { title: 'share', kind: 'number', spare: 1 },
-      { title: 'first', kind: 'time', spare: 3 },
-      { title: 'last', kind: 'time', spare: 2 },
-      { title: 'example', isWhole: true },
-    ],
-    rows: kept.map((group) => [...groupCells(group, total, zone), group.example ?? NONE]),
-  };
+  const table = groupTable(kept, groups, zone);
   const summary: Summary = {
     json: {
       total,
@@ -294,27 +294,36 @@ export async function printGroups(
   if (options.format.format === 'csv') for (const line of rest) call.reporter.notice(`not shown: ${line}`);
 }
 
-/** A group in a table: its values, its events, their share of the total, the first and the last of them. */
-export function groupCells(
-  { values, count, first, last }: EventGroup,
-  total: number,
+/** Some of the groups as a table: values, events, their share of all, the first and the last of them, an example's id. */
+export function groupTable(
+  some: readonly EventGroup[],
+  { fields, total }: Pick<EventGroups, 'fields' | 'total'>,
   zone: TimeZone,
-): string[] {
-  const shown = [
-    ...values.map(groupValue),
-    grouped(count),
-    percent(count / total),
-    toSeconds(first),
-    toSeconds(last),
-  ];
-  return shown.map((text) => zone.shown(text));
+): Table {
+  const lasts = fields.map(({ steps }) => steps.at(-1) ?? 'value');
+  const isAlone = (last: string) => lasts.indexOf(last) === lasts.lastIndexOf(last);
+  return {
+    heads: [
+      ...lasts.map((last, index) => ({ title: isAlone(last) ? last : (fields[index]?.text ?? last) })),
+      { title: 'events', kind: 'number' },
+      { title: 'share', kind: 'number', spare: 1 },
+      { title: 'first', kind: 'time', spare: 3 },
+      { title: 'last', kind: 'time', spare: 2 },
+      { title: 'example', isWhole: true },
+    ],
+    rows: some.map(({ values, count, first, last, example = NONE }) => {
+      const times = [first, last].map((time) => zone.shown(toSeconds(time)));
+      const shown = values.map((value) => zone.shown(groupValue(value)));
+      return [...shown, grouped(count), percent(count / total), ...times, example];
+    }),
+  };
 }
 
 /** The characters of a value in a table. */
 const LONGEST_VALUE = 1000;
 
 /** The value of a group's field for people: a string's characters, an object's scalars, nothing if it is missing. */
-export function groupValue(value: string | null): string {
+function groupValue(value: string | null): string {
   // Groups without the field are not those in which it is null.
   if (value === null || value === 'null') return value ?? NONE;
   const bytes = Buffer.from(value);

@@ -8,6 +8,8 @@ export const GAP = 2;
 /** A text, or a bar, which is drawn for the width of its column. */
 export type TableCell = string | BarCell;
 interface BarCell {
+  /** Its length, of 1. */
+  readonly share: number;
   readonly draw: (width: number) => string;
   readonly paint?: (text: string) => string;
 }

@@ -51,9 +51,9 @@ describe('a table in Markdown', () => {
 
   test('aligns numbers to the right and leaves bars out', () => {
     const heads = [{ title: 'type' }, { title: 'failed' }, { title: '0 to 5 %', kind: 'bar' as const }];
-    expect(markdownTable({ heads, rows: [['order.created', '1,200', { draw: () => '███' }]] })).toBe(
-      '| type | failed |\n| --- | ---: |\n| order.created | 1,200 |\n',
-    );
+    expect(
+      markdownTable({ heads, rows: [['order.created', '1,200', { share: 1, draw: () => '███' }]] }),
+    ).toBe('| type | failed |\n| --- | ---: |\n| order.created | 1,200 |\n');
   });
 
   test('a command with backticks stays one span of code', () => {

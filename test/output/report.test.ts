@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Stats } from '../../src/events/statistics.ts';
-import { escaped, html, rankChart, shortened, timeChart } from '../../src/output/report/report-charts.ts';
+import { escaped, html, shortened, tableHtml, timeChart } from '../../src/output/report/report-charts.ts';
 import { failuresTable } from '../../src/output/report/report-page.ts';
 import { type Instant, instantAt } from '../../src/time/instant.ts';
 import { UTC } from '../../src/time/time-zone.ts';
@@ -37,40 +37,49 @@ describe('text in HTML', () => {
   });
 });
 
-describe('a chart', () => {
-  test('is SVG of plain elements, whatever the names in it', () => {
+describe('a table of figures', () => {
+  test('is made of plain elements, whatever the texts in it', () => {
     fc.assert(
       fc.property(fc.array(hostile, { minLength: 1, maxLength: 5 }), (names) => {
-        const { text } = rankChart(
-          'By type',
-          names.map((name, value) => ({ name, value, figure: String(value) })),
-        );
+        const rows = names.map((name, value) => [name, { share: value / 5, draw: () => '' }]);
+        const { text } = tableHtml({
+          heads: [{ title: names[0] as string }, { title: '', kind: 'bar' }],
+          rows,
+        });
         const elements = new Set([...text.matchAll(/<([^\s/>]+)/g)].map(([, name]) => name));
         for (const name of elements)
-          expect(['div', 'svg', 'g', 'path', 'text', 'rect', 'defs']).toContain(name);
+          expect([...['div', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'bdi', 'svg', 'rect']]).toContain(
+            name,
+          );
         expect(text).not.toMatch(/ style=|<style| on\w+=|href=/);
       }),
       { numRuns: 50 },
     );
   });
 
-  test('gets its colours from the page, and has bars in proportion to their values', () => {
-    const { text } = rankChart('By "type"', [
-      { name: 'a', value: 0.5, figure: '50 %', note: '1 of 2' },
-      { name: 'b', value: 0.25, figure: '25 %' },
-      { name: 'c', value: 0, figure: '0 %' },
-    ]);
-    expect(text).toMatch(
-      /^<div class="chart"><svg role="img" aria-label="By &quot;type&quot;: 3 bars, the first is a" focusable="false" height="102">/,
+  test('has bars in proportion to their values, in the colour of the page', () => {
+    const draw = () => '';
+    const { text } = tableHtml({
+      heads: [{ title: 'by "type"' }, { title: 'failed', kind: 'number' }, { title: '0 to 1', kind: 'bar' }],
+      rows: [
+        ['a', '1,200', { share: 1, draw }],
+        ['b', '600', { share: 0.5, draw }],
+        ['c', '0', { share: 0, draw }],
+      ],
+    });
+    expect(text).toContain(
+      '<th scope="col" class="text">by &quot;type&quot;</th><th scope="col" class="number">failed</th>',
     );
+    expect(text).toContain('<td class="text"><bdi>b</bdi></td><td class="number"><bdi>600</bdi></td>');
     expect(
-      [...text.matchAll(/<rect x="0%" y="\d+" width="([\d.]+%)" height="8" fill="var\(--failed\)"/g)].map(
+      [...text.matchAll(/<rect x="0%" y="0" width="([\d.]+%)" height="8" fill="var\(--failed\)"/g)].map(
         ([, width]) => width,
       ),
     ).toEqual(['100%', '50%', '0%']);
-    expect(text).toContain('>50 %\u2002a\u2002(1 of 2)</text>');
   });
+});
 
+describe('a chart', () => {
   test('over time has a bar for each part that has events, on whole numbers', () => {
     const part = (hour: number, failed: number, success: number) => ({
       from: instantAt(Date.UTC(2026, 10, 1, hour)) as Instant,

@@ -1,29 +1,21 @@
 import type { Stats } from '../../events/statistics.ts';
 import { terminalSafe, unicodeEscape } from '../../terminal/terminal-text.ts';
 import { timeLabels } from '../statistics-text.ts';
+import type { Table } from '../table.ts';
+import type { TableCell } from '../table-layout.ts';
 
-export interface Rank {
-  readonly name: string;
-  /** The name of the bar. */
-  readonly value: number;
-  /** The value as text. */
-  readonly figure: string;
-  /** Shown in parentheses after the name. */
-  readonly note?: string;
+/** A table with its bars, which are left out on a narrow page. Their figures stand beside them. */
+export function tableHtml({ heads, rows }: Table): Html {
+  const cellOf = (cell: TableCell, index: number) =>
+    typeof cell === 'string'
+      ? html`<td class="${heads[index]?.kind ?? 'text'}"><bdi>${shortened(cell, LONGEST_CELL)}</bdi></td>`
+      : html`<td class="bar wide"><svg aria-hidden="true" height="8">${[bar(0, 0, cell.share, 8, 'failed')]}</svg></td>`;
+  return html`<div class="scroll"><table class="figures">
+<thead><tr>${heads.map(({ title, kind = 'text' }) => html`<th scope="col" class="${kind}${kind === 'bar' ? ' wide' : ''}">${title}</th>`)}</tr></thead>
+<tbody>${rows.map((row) => html`<tr>${row.map(cellOf)}</tr>\n`)}</tbody></table></div>`;
 }
 
-/** Draws horizontal bars, with each name above its bar so that long names fit on a phone too. */
-export function rankChart(title: string, ranks: readonly Rank[]): Html {
-  const row = 34;
-  const full = Math.max(...ranks.map(({ value }) => value));
-  const label = `${title}: ${ranks.length} bars, the first is ${oneLine(ranks[0]?.name ?? '')}`;
-  const shapes = ranks.flatMap(({ name, value, figure, note }, index) => {
-    const words = `${figure}\u2002${shortened(oneLine(name), 110)}${note ? `\u2002(${note})` : ''}`;
-    const length = value > 0 ? Math.max(LEAST / 1000, value / full) : 0;
-    return [text(0, index * row + 14, 'ink', words), bar(0, index * row + 20, length, 8, 'failed')];
-  });
-  return drawing(ranks.length * row, label, shapes);
-}
+const LONGEST_CELL = 1000;
 
 /** Draws failures over time and below them, on a scale of their own, the deliveries that went well. */
 export function timeChart({ buckets, window }: Stats): Html {
@@ -111,10 +103,6 @@ function rounded(number: number): number {
 
 function colorOf(role: Role): Html {
   return new Html(`var(--${role})`);
-}
-
-function oneLine(name: string): string {
-  return visible(name).replace(/\s+/g, ' ');
 }
 
 /** Text that is HTML already. All other text is escaped when it is put into a page. */

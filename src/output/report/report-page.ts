@@ -5,7 +5,6 @@ import { untoldText } from '../../events/event-source.ts';
 import type { Explained } from '../../events/explain.ts';
 import type { ReportData } from '../../events/report-data.ts';
 import type { Stats } from '../../events/statistics.ts';
-import type { EventGroups } from '../../events/stats.ts';
 import { createRowReader, errorField, membersOf, tableColumns } from '../../json/item-columns.ts';
 import type { FieldPath } from '../../json/item-fields.ts';
 import type { Items } from '../../json/items.ts';
@@ -15,11 +14,12 @@ import { grouped, percent } from '../../terminal/terminal-text.ts';
 import { knownInstant } from '../../time/instant.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 import { version } from '../../version.ts';
-import { boundText, causeRows, explanationFacts, FIGURE_TITLES } from '../explanation-text.ts';
+import { boundText, causesTable, explanationFacts } from '../explanation-text.ts';
 import { conditionTexts } from '../formats.ts';
 import { prettyJson } from '../json.ts';
-import { groupValue, timeLabels, UNLISTED } from '../statistics-text.ts';
-import { type Html, html, type Rank, rankChart, shortened, timeChart } from './report-charts.ts';
+import { groupTable, talliesTable, timeTable, UNLISTED } from '../statistics-text.ts';
+import type { Table } from '../table.ts';
+import { type Html, html, shortened, tableHtml, timeChart } from './report-charts.ts';
 
 export interface ReportFacts {
   readonly filters: EventFilters;
@@ -31,10 +31,8 @@ export interface ReportFacts {
   readonly generatedAt: number;
 }
 
-const NAME = 200;
-const RANKS = 15;
-/** The number of failure groups that get their own line. */
-const MOST_GROUPS = 100;
+/** Rows of a table that are shown at once, and those that can be unfolded. */
+const [SHOWN_ROWS, MOST_ROWS] = [15, 100];
 
 /** The page without its contents: `{{name}}` stands for a part. Style and script are in it. */
 const template = readFileSync(new URL('report.html', import.meta.url), 'utf8');
@@ -66,6 +64,11 @@ function contents(data: ReportData, { filters, from, profile, generatedAt }: Rep
   const { failed, name, after, before } = explained;
   const { zone } = filters;
   const others = conditionTexts(filters);
+  const failing = stats.types.filter((type) => type.failed);
+  const byType = failing.map((type) => [type.eventType ?? UNLISTED, type] as const);
+  const bySubscription = subscriptions.map(
+    ({ value, total, failed }) => [value as string, { total, failed, success: total - failed }] as const,
+  );
   return html`<h1>${title}</h1>
 <p class="lead">${lead(stats, explained)}${explained.untold > 0 ? html` ${untoldText(explained.untold)}.` : ''}</p>
 <dl>
@@ -76,12 +79,9 @@ function contents(data: ReportData, { filters, from, profile, generatedAt }: Rep
 </dl>
 ${failed > 0 ? causesSection(explained, zone) : ''}
 ${stats.total > 0 ? overTime(stats) : ''}
-${failed > 0 ? byType(stats) : ''}
-${section(
-  'By subscription',
-  subscriptions.map(({ value, failed }) => countRank(value as string, failed)),
-)}
-${groups && groups.total > 0 ? byFields(groups) : ''}
+${byType.length > 0 ? section('By type', talliesTable('type', byType, stats)) : ''}
+${subscriptions.length > 0 ? section('By subscription', talliesTable('subscription', bySubscription, stats)) : ''}
+${groups && groups.total > 0 ? section(`By ${groups.fields.map(({ text }) => text).join(', ')}`, groupTable(groups.largest(), groups, zone)) : ''}
 ${failures.count > 0 ? latest(failuresTable(failures, zone), failures.count, failed) : ''}`;
 }
 
@@ -94,88 +94,30 @@ function lead(stats: Stats, explained: Explained): Html {
 
 /** The causes come first. */
 function causesSection(explained: Explained, zone: TimeZone): Html {
-  const rows = causeRows(explained, zone);
-  const cell = (lines: readonly string[]) => lines.map((line) => html`<div><bdi>${line}</bdi></div>`);
   return html`<section>
 <h2>What failed events have in common</h2>
-${
-  rows.length === 0
-    ? ''
-    : html`<div class="scroll"><table class="causes">
-<thead><tr><th scope="col">what failed events have</th>${FIGURE_TITLES.map((title) => html`<th scope="col" class="number">${title}</th>`)}</tr></thead>
-<tbody>${rows.map(
-        ({ conditions, notes, figures }) =>
-          html`<tr><td><strong>${cell(conditions)}</strong><div class="muted">${cell(notes)}</div></td>${figures.map((figure) => html`<td class="number">${figure}</td>`)}</tr>`,
-      )}</tbody></table></div>`
-}
+${explained.causes.length > 0 ? tableHtml(causesTable(explained, zone)) : ''}
 ${explanationFacts(explained).map((fact) => html`<p>${fact}</p>`)}
 </section>`;
 }
 
 function overTime(stats: Stats): Html {
-  const { title, label } = timeLabels(stats.buckets, stats.window.zone);
   return html`<section>
 <h2>Over time</h2>
 ${timeChart(stats)}
-<details><summary>Numbers</summary>
-<table><thead><tr><th scope="col">from (${title})</th><th scope="col" class="number">failed</th><th scope="col" class="number">events</th></tr></thead>
-<tbody>${stats.buckets.map((bucket) => html`<tr><td>${label(bucket)}</td><td class="number">${grouped(bucket.failed ?? 0)}</td><td class="number">${grouped(bucket.total)}</td></tr>`)}</tbody></table>
-</details>
+<details><summary>Numbers</summary>${tableHtml(timeTable(stats))}</details>
 </section>`;
 }
 
-/** Lists types in the order of `events stats`, worst first. */
-function byType(stats: Stats): Html {
-  const ranks = stats.types
-    .filter(({ failed }) => failed)
-    .map((type): FailureRank => {
-      const failed = type.failed as number;
-      const value = failed / type.total;
-      const [figure, total] = [percent(value), grouped(type.total)];
-      return {
-        ...{ name: type.eventType ?? UNLISTED, failed, value },
-        figure,
-        note: `${grouped(failed)} of ${total}`,
-        share: `${figure} of ${total}`,
-      };
-    });
-  return section('By type', ranks);
-}
-
-function byFields(groups: EventGroups): Html {
-  const rankOf = (name: string, count: number): FailureRank => {
-    const share = percent(count / groups.total);
-    return { ...countRank(name, count), note: share, share };
-  };
-  const largest = groups.largest();
-  const ranks = largest
-    .slice(0, MOST_GROUPS)
-    .map(({ values, count }) => rankOf(values.map(groupValue).join(' · '), count));
-  const rest = largest.slice(MOST_GROUPS).reduce((sum, { count }) => sum + count, 0);
-  if (rest > 0) ranks.push(rankOf('(others)', rest));
-  return section(`By ${groups.fields.map(({ text }) => text).join(', ')}`, ranks);
-}
-
-interface FailureRank extends Rank {
-  readonly failed: number;
-  readonly share?: string;
-}
-
-function countRank(name: string, failed: number): FailureRank {
-  return { name, failed, value: failed, figure: grouped(failed) };
-}
-
-function section(title: string, ranks: readonly FailureRank[]): Html {
-  if (ranks.length === 0) return html``;
-  const more = ranks.length - RANKS;
+/** A table of which the first rows matter most. */
+function section(title: string, { heads, rows }: Table): Html {
+  const folded = { heads, rows: rows.slice(SHOWN_ROWS, MOST_ROWS) };
+  const more = rows.length - SHOWN_ROWS;
+  const number = more > folded.rows.length ? `${folded.rows.length} of ${grouped(more)}` : more;
   return html`<section>
 <h2>${title}</h2>
-${rankChart(title, ranks.slice(0, RANKS))}
-${more > 0 ? html`<p class="muted">and ${more} more that are less affected</p>` : ''}
-<details><summary>Numbers</summary>
-<table><thead><tr><th scope="col">name</th><th scope="col" class="number">failed</th><th scope="col">share</th></tr></thead>
-<tbody>${ranks.map(({ name, failed, share }) => html`<tr><td><bdi>${shortened(name, NAME)}</bdi></td><td class="number">${grouped(failed)}</td><td>${share ?? ''}</td></tr>`)}</tbody></table>
-</details>
+${tableHtml({ heads, rows: rows.slice(0, SHOWN_ROWS) })}
+${more > 0 ? html`<details><summary>${number} more that are less affected</summary>${tableHtml(folded)}</details>` : ''}
 </section>`;
 }
 

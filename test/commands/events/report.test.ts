@@ -22,7 +22,9 @@ describe('a report', () => {
     expect(page).toContain(`The latest 20 of ${failed}; --limit shows more.`);
     expect(rows(page)).toBe(20);
     for (const { eventType, failed: number } of types.filter((type: { failed: number }) => type.failed > 0)) {
-      expect(page).toContain(`<td><bdi>${eventType}</bdi></td><td class="number">${number}</td>`);
+      expect(page).toContain(
+        `<td class="text"><bdi>${eventType}</bdi></td><td class="number"><bdi>${number}</bdi></td>`,
+      );
     }
     const search = ['--failed', '--since', '30d', '--limit', '20', '--fields', 'eventId', '--csv'];
     const latest = (await reporting.search(...search)).stdout.trim().split('\r\n').slice(1);
@@ -34,9 +36,9 @@ describe('a report', () => {
     await reporting.report('--since', '30d', '--limit', '5');
     const page = await reporting.page();
     const section = page.slice(page.indexOf('<h2>By subscription'), page.indexOf('<h2>Latest'));
-    const numbers = [...section.matchAll(/<td><bdi>([^<]*)<\/bdi><\/td><td class="number">([\d,]+)</g)].map(
-      ([, name, number]) => [name, Number(number?.replaceAll(',', ''))] as const,
-    );
+    const numbers = [
+      ...section.matchAll(/<td class="text"><bdi>([^<]*)<\/bdi><\/td><td class="number"><bdi>([\d,]+)</g),
+    ].map(([, name, number]) => [name, Number(number?.replaceAll(',', ''))] as const);
     const { failed } = await stats(reporting.env, '--since', '30d');
     expect(numbers.reduce((sum, [, number]) => sum + number, 0)).toBe(failed);
     for (const [id, number] of numbers) {
