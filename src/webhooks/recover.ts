@@ -157,9 +157,11 @@ async function recoverMissing(
     noticeDelivered(forwarded, reporter);
   }
   if (failure) throw failure.error;
-  if (left.events.length > 0) throw left.error('recovered', 'run the same command again to retry them');
+  const next = left.events.some(({ key }) => key) ? 'run the same command again to retry them' : REPLAY;
+  if (left.events.length > 0) throw left.error('recovered', next);
 }
 
+const REPLAY = '`hooktrail webhooks replay` sends events without one';
 const WITHOUT_ID = "without an 'eventId' there is no way to know whether the handler has it";
 
 /** An event that the journal lacks may have been delivered before the journal began, or to another handler. */

@@ -151,7 +151,10 @@ test('an event without an eventId is never forwarded, since a repetition could n
   control.addEvent({ json: '{"n":2}' });
   const { code, stdout, stderr } = await recovering.recover('--new-journal', '--ndjson');
   expect(stdout.split('\n').sort()).toEqual(['', '{"eventId":7,"n":1}', '{"n":2}']);
-  expect(stderr).toContain("  2: without an 'eventId' there is no way to know whether the handler has it\n");
+  expect(stderr).toContain(
+    "  2: without an 'eventId' there is no way to know whether the handler has it\n" +
+      'next: `hooktrail webhooks replay` sends events without one\n',
+  );
   expect(code).toBe(1);
   expect(recovering.handler.received).toHaveLength(3);
 });
