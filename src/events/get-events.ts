@@ -7,10 +7,10 @@ import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import type { EventFilters } from './event-filters.ts';
 import { idsOfLines } from './event-ids.ts';
-import { PAGE_SIZE, type Query } from './event-query.ts';
+import { PAGE_SIZE } from './event-query.ts';
 import { resolveTypes } from './event-types.ts';
 import { byServiceClock } from './find-events.ts';
-import { askPage, type PageClient, pageClient } from './page.ts';
+import { askPage, pageClient } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { storedEvents } from './stored-events.ts';
 
@@ -28,45 +28,51 @@ export interface GetOptions {
   readonly isForPeople: boolean;
 }
 
-type GetCall = Call<SettingFlags>;
-
 /**
  * Prints the events with these ids in the order of the ids, and reports the ids that are not found. Returns the number
  * of these.
  */
 export async function getEvents(
   options: GetOptions,
-  call: GetCall,
+  call: Call<SettingFlags>,
   createWriter: () => Promise<ItemWriter>,
 ): Promise<number> {
-  const { context } = call;
-  const { ids } = options;
-  const source: Ids = (ending) => ids ?? idsOfLines(context.stdin.lines(), ending);
-  const { from } = options;
+  const { ids, from } = options;
+  const source: Ids = (ending) => ids ?? idsOfLines(call.context.stdin.lines(), ending);
   if (from !== undefined)
     return await printAll(storedById(source, from, options, call), await createWriter(), options, call);
   return await withService(call, async (service, settings) => {
-    const filters = await resolveTypes(options.filters, service, settings, context);
+    const filters = await resolveTypes(options.filters, service, settings, call.context);
     const all = eventsById(source, service, { ...options, filters }, call);
     return await printAll(all, await createWriter(), options, call);
   });
 }
 
-/** The events with some ids, asked for one by one and in parallel. */
+/** The events with some ids, asked for one by one (service description, part 4) and in parallel. */
 export async function* eventsById(
   ids: Ids,
   service: Service,
   { filters, concurrency }: Pick<GetOptions, 'filters' | 'concurrency'>,
-  { context, reporter }: GetCall,
+  { context, reporter }: Call,
 ): AsyncGenerator<Got> {
   const { clock, signal } = context;
   const { keep } = filters;
   const { width, onRetry } = adaptiveConcurrency(concurrency);
   const sender = pageClient(service, clock, onRetry);
   const { queries, client } = await byServiceClock(filters, sender, 1, clock, reporter.warning);
-  const ask = (id: string, ending: AbortSignal) => getEvent(client, queries, id, ending);
-  for await (const { result } of readAhead(ids, ask, width, signal))
-    yield { id: result.id, items: keep?.(result.items) ?? result.items };
+  const ask = async (id: string, ending: AbortSignal) => {
+    let items = Items.of([]);
+    for (const query of queries) {
+      const window = { start: 1, count: PAGE_SIZE };
+      ({ items } = (await askPage(client, { ...query, eventId: id }, window, ending)).page);
+      if (items.count > 0) break;
+    }
+    return items;
+  };
+  for await (const { job: id, result } of readAhead(ids, ask, width, signal)) {
+    checkIds(result, id);
+    yield { id, items: keep?.(result) ?? result };
+  }
   for (const doubt of keep?.doubts() ?? []) reporter.warning(doubt);
 }
 
@@ -75,7 +81,7 @@ export async function* storedById(
   ids: Ids,
   place: string,
   { filters }: Pick<GetOptions, 'filters'>,
-  { context, reporter }: GetCall,
+  { context, reporter }: Call,
 ): AsyncGenerator<Got> {
   const wanted: string[] = [];
   for await (const id of ids(context.signal)) wanted.push(id);
@@ -96,26 +102,24 @@ async function printAll(
   all: AsyncIterable<Got>,
   writer: ItemWriter,
   { batch, isForPeople, from }: GetOptions,
-  { context, reporter }: GetCall,
+  { context, reporter }: Call,
 ): Promise<number> {
   let missing = 0;
-  let printed = 0;
-  let found: Items[] = [];
+  let isPrinted = false;
+  let found: Buffer[] = [];
   const print = async (isLast = false) => {
-    if (found.length > 0) await writer.write(Items.of(found.flatMap((items) => items.texts())), isLast);
-    printed += found.length;
+    if (found.length === 0) return;
+    await writer.write(Items.of(found), isLast);
+    isPrinted = true;
     found = [];
   };
   try {
     for await (const { id, items } of all) {
-      if (items.count > 0) found.push(items);
-      else {
-        reporter.warning(`the event ${id} was not found`, {
-          kind: 'not-found',
-          ...(missing === 0 && from === undefined ? NOT_HERE : {}),
-        });
-        missing++;
+      if (items.count === 0) {
+        const next = missing++ === 0 && from === undefined ? NOT_HERE : undefined;
+        reporter.warning(`the event ${id} was not found`, { kind: 'not-found', next });
       }
+      found.push(...items.texts());
       if (found.length >= batch) await print();
     }
     await print(true);
@@ -125,14 +129,13 @@ async function printAll(
     await writer.abort?.();
     throw error;
   }
-  if (printed === 0 && isForPeople) await writer.abort?.();
+  if (!isPrinted && isForPeople) await writer.abort?.();
   else await writer.end?.();
   return missing;
 }
 
-const NOT_HERE = {
-  next: 'another profile may know it (`hooktrail profiles` lists them); the service keeps events for a limited time',
-};
+const NOT_HERE =
+  'another profile may know it (`hooktrail profiles` lists them); the service keeps events for a limited time';
 
 export interface Got {
   readonly id: string;
@@ -140,28 +143,8 @@ export interface Got {
   readonly items: Items;
 }
 
-/**
- * Asks for one event by its id (service description, part 4), within each of `queries`.
- * Throws `ServiceError` where the service answers with another event.
- */
-export async function getEvent(
-  client: PageClient,
-  queries: readonly Query[],
-  id: string,
-  signal: AbortSignal,
-): Promise<Got> {
-  let items: Items | undefined;
-  for (const query of queries) {
-    const window = { start: 1, count: PAGE_SIZE };
-    ({ items } = (await askPage(client, { ...query, eventId: id }, window, signal)).page);
-    verify(items, id);
-    if (items.count > 0) break;
-  }
-  return { id, items: items as Items };
-}
-
-/** Items may lack an id. If an item has one, it has to be the one requested. */
-function verify(items: Items, id: string): void {
+/** Throws `ServiceError` if an item has another id than the one asked for. It may have none. */
+function checkIds(items: Items, id: string): void {
   const cursor = createCursor([memberPath('eventId')]);
   for (let item = 0; item < items.count; item++) {
     cursor.read(items.bytes, items.start(item));
