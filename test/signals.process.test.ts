@@ -78,24 +78,21 @@ describe('a second signal', () => {
     expect(at.refreshes()).toEqual(['ok']);
   });
 
-  test.skipIf(process.platform === 'win32')(
-    'ends a command whose --output-file is a pipe that nobody empties',
-    async () => {
-      await using at = await startSearching();
-      const pipe = path.join(at.env['HOME'] as string, 'pipe');
-      execFileSync('mkfifo', [pipe]);
-      const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
-      try {
-        const program = startProcess(['events', 'search', '--ndjson', '--output-file', pipe], {
-          env: at.env,
-        });
-        await expect.poll(() => readSome(reader), { timeout: 20_000, interval: 20 }).toBe(1);
-        expect((await insist(program, 'SIGINT')).code).toBe('SIGINT');
-      } finally {
-        closeSync(reader);
-      }
-    },
-  );
+  test('ends a command whose --output-file is a pipe that nobody empties', async () => {
+    await using at = await startSearching();
+    const pipe = path.join(at.env['HOME'] as string, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const program = startProcess(['events', 'search', '--ndjson', '--output-file', pipe], {
+        env: at.env,
+      });
+      await expect.poll(() => readSome(reader), { timeout: 20_000, interval: 20 }).toBe(1);
+      expect((await insist(program, 'SIGINT')).code).toBe('SIGINT');
+    } finally {
+      closeSync(reader);
+    }
+  });
 
   test('that `npm exec` forwards counts as the first', async () => {
     await using handler = await startHandler();

@@ -9,10 +9,10 @@ import { startExporting } from '../support/exporting.ts';
 import { startHandler } from '../support/handler.ts';
 import { createHome } from '../support/home.ts';
 import { API_TOKEN, portOf, post } from '../support/listening.ts';
-import { type RecordedRun, recordRun, startRecording } from '../support/machine/power-loss.ts';
 import { describeFaults } from '../support/machine/strace-faults.ts';
 import { faultRounds, noteFaults, randomOf } from '../support/seed.ts';
 import { startSigningIn } from '../support/signing-in.ts';
+import { type RecordedRun, recordRun, startRecording } from './power-loss.ts';
 
 /**
  * Loses the power at some moments of a run, the last of them always among these; with `npm run faults` at each, twice.

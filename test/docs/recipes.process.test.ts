@@ -22,9 +22,7 @@ async function bareEnvironment({ folder, env }: Home): Promise<Record<string, st
   return { PATH: `${await binFolder(folder, inject('program'))}:/usr/bin:/bin`, HOME: folder, ...apart };
 }
 
-const isPosix = process.platform !== 'win32';
-
-test.skipIf(!isPosix).each(blocksOf(pageAt('sandbox.md'), 'sh runs'))(
+test.each(blocksOf(pageAt('sandbox.md'), 'sh runs'))(
   'these lines of sandbox.md run on a machine that has nothing but them: %s',
   { timeout: 60_000 },
   async (lines) => {
@@ -52,38 +50,36 @@ async function runAsCron(home: Home): Promise<{ printed: string; mail: string }>
   return { printed, mail: await readFile(mail, 'utf8') };
 }
 
-test.skipIf(!isPosix)(
-  'the script for cron mails each failure once, is silent without any, and shows that the check failed',
-  { timeout: 60_000 },
-  async () => {
-    await using at = await startSigningIn({ events: 0 });
-    const { sandbox, home } = at;
-    const { authUrl, baseUrl, clientId, clientSecret, vendor } = sandbox.settings;
-    const service = `--auth-url ${authUrl} --base-url ${baseUrl} --client-id ${clientId} --vendor ${vendor}`;
-    const lines = `${blockWith('scripting.md', 'sh', 'hooktrail keygen ').trim()} ${service} --redirect-uri ${at.redirectUri}`;
-    const env = {
-      ...(await bareEnvironment(home)),
-      HOOKTRAIL_CLIENT_SECRET: clientSecret,
-      HOOKTRAIL_BROWSER: browserCommand,
-    };
-    await promisify(execFile)('sh', ['-ec', lines], { env, cwd: home.folder });
-    expect(await runAsCron(home)).toEqual({ printed: '', mail: '' });
+test('the script for cron mails each failure once, is silent without any, and shows that the check failed', {
+  timeout: 60_000,
+}, async () => {
+  await using at = await startSigningIn({ events: 0 });
+  const { sandbox, home } = at;
+  const { authUrl, baseUrl, clientId, clientSecret, vendor } = sandbox.settings;
+  const service = `--auth-url ${authUrl} --base-url ${baseUrl} --client-id ${clientId} --vendor ${vendor}`;
+  const lines = `${blockWith('scripting.md', 'sh', 'hooktrail keygen ').trim()} ${service} --redirect-uri ${at.redirectUri}`;
+  const env = {
+    ...(await bareEnvironment(home)),
+    HOOKTRAIL_CLIENT_SECRET: clientSecret,
+    HOOKTRAIL_BROWSER: browserCommand,
+  };
+  await promisify(execFile)('sh', ['-ec', lines], { env, cwd: home.folder });
+  expect(await runAsCron(home)).toEqual({ printed: '', mail: '' });
 
-    const eventId = '61da9926-7c98-4928-81bb-5f216b36f603';
-    const createdOn = new Date(clock.now()).toISOString();
-    const json = JSON.stringify({ eventId, createdOn, publishStatus: 'FAILED', eventType: 'a' });
-    sandbox.control.addEvent({ eventId, createdOn, publishStatus: 'FAILED', json });
-    // The service's clock is known to the second, and the run reads what is older than that.
-    clock.advance(5_000);
-    const failed = await runAsCron(home);
-    expect(failed.printed).toBe('');
-    expect(failed.mail).toMatch(/^-s failed deliveries ops@example\.com\n/);
-    expect(failed.mail).toContain(eventId);
-    expect(await runAsCron(home)).toEqual({ printed: '', mail: '' });
+  const eventId = '61da9926-7c98-4928-81bb-5f216b36f603';
+  const createdOn = new Date(clock.now()).toISOString();
+  const json = JSON.stringify({ eventId, createdOn, publishStatus: 'FAILED', eventType: 'a' });
+  sandbox.control.addEvent({ eventId, createdOn, publishStatus: 'FAILED', json });
+  // The service's clock is known to the second, and the run reads what is older than that.
+  clock.advance(5_000);
+  const failed = await runAsCron(home);
+  expect(failed.printed).toBe('');
+  expect(failed.mail).toMatch(/^-s failed deliveries ops@example\.com\n/);
+  expect(failed.mail).toContain(eventId);
+  expect(await runAsCron(home)).toEqual({ printed: '', mail: '' });
 
-    sandbox.control.fault('events', { kind: 'status', status: 403, body: '{"code":"event.forbidden"}' });
-    const blind = await runAsCron(home);
-    expect(blind.mail).toBe('');
-    expect(blind.printed).toMatch(/^error: .*403 Forbidden\n/);
-  },
-);
+  sandbox.control.fault('events', { kind: 'status', status: 403, body: '{"code":"event.forbidden"}' });
+  const blind = await runAsCron(home);
+  expect(blind.mail).toBe('');
+  expect(blind.printed).toMatch(/^error: .*403 Forbidden\n/);
+});

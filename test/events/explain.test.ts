@@ -3,7 +3,7 @@ import { ComparisonTable } from '../../src/events/comparison-table.ts';
 import { explainTable } from '../../src/events/explain-table.ts';
 import { itemFilter, parseCondition } from '../../src/json/item-conditions.ts';
 import { Items } from '../../src/json/items.ts';
-import { historyOf, KINDS, type Scenario } from '../support/planted-causes.ts';
+import { historyOf, KINDS, type Scenario } from './planted-causes.ts';
 
 const explain = (items: Items) => {
   const table = new ComparisonTable();

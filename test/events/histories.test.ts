@@ -3,19 +3,19 @@ import os from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  type Change,
-  type ChangingService,
-  type Manner,
-  type Step,
-  startChangingService,
-} from '../support/changing-service.ts';
 import { clock } from '../support/clock.ts';
 import { type HandlerServer, startHandler } from '../support/handler.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { hooktrail, startHooktrail } from '../support/program.ts';
 import { idsOf } from '../support/searching.ts';
 import { faultRounds } from '../support/seed.ts';
+import {
+  type Change,
+  type ChangingService,
+  type Manner,
+  type Step,
+  startChangingService,
+} from './changing-service.ts';
 
 /*
  * Commands that read events, while the service changes under them and fails. Whatever the history:

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Finding } from '../../src/doctor/diagnosis.ts';
-import { hasSquid, type Squid, startSquid } from '../support/machine/squid.ts';
 import { spawnHooktrail } from '../support/process.ts';
 import { authorityFile } from '../support/tls.ts';
-import { startWorkingOverTls, type WorkingOverTls, workOverTls } from '../support/working-over-tls.ts';
+import { hasSquid, type Squid, startSquid } from './squid.ts';
+import { startWorkingOverTls, type WorkingOverTls, workOverTls } from './working-over-tls.ts';
 
 // Only the proxy can resolve these names.
 const HOSTS = { login: 'login.invalid', events: 'events.invalid', hooks: 'hooks.invalid' };

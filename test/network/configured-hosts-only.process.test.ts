@@ -57,7 +57,7 @@ describe('the hosts that the program connects to', () => {
   beforeAll(async () => {
     signingIn = await startSigningIn({}, { port: await freePort() });
     log = path.join(signingIn.home.folder, 'sockets.log');
-    const watcher = path.resolve(import.meta.dirname, '../support/watch-sockets.mjs');
+    const watcher = path.resolve(import.meta.dirname, 'watch-sockets.mjs');
     env = {
       ...signingIn.env,
       HOOKTRAIL_API_TOKEN: 'a token of the webhook',

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { hasMitmproxy, type Mitmproxy, startMitmproxy } from '../support/machine/mitmproxy.ts';
 import { spawnHooktrail } from '../support/process.ts';
 import { authorityFile } from '../support/tls.ts';
-import { startWorkingOverTls, type WorkingOverTls, workOverTls } from '../support/working-over-tls.ts';
+import { hasMitmproxy, type Mitmproxy, startMitmproxy } from './mitmproxy.ts';
+import { startWorkingOverTls, type WorkingOverTls, workOverTls } from './working-over-tls.ts';
 
 // Only the proxy can reach these names.
 const HOSTS = { login: 'login.invalid', events: 'events.invalid', hooks: 'hooks.invalid' };

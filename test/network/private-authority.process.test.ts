@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { spawnHooktrail } from '../support/process.ts';
 import { authorityFile, type Certificate } from '../support/tls.ts';
-import { signInOverTls, startWorkingOverTls, workOverTls } from '../support/working-over-tls.ts';
+import { signInOverTls, startWorkingOverTls, workOverTls } from './working-over-tls.ts';
 
 test('under a private authority: sign in, search, refresh, export, replay, log out', async () => {
   await using working = await startWorkingOverTls('localhost');

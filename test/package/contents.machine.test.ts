@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { build } from '../../build/build.ts';
 import { createHome } from '../support/home.ts';
-import { install, pack, type Tarball } from '../support/machine/tarball.ts';
 import { spawnHooktrail } from '../support/process.ts';
+import { install, pack, type Tarball } from './tarball.ts';
 
 const execute = promisify(execFile);
 const root = path.resolve(import.meta.dirname, '../..');

@@ -6,9 +6,9 @@ import { browserCommand } from '../support/browser.ts';
 import { createHome } from '../support/home.ts';
 import { nodeOf } from '../support/machine/node-versions.ts';
 import { hasMatrix } from '../support/machine/requirement.ts';
-import { type Installed, install, pack } from '../support/machine/tarball.ts';
 import { freePort } from '../support/ports.ts';
 import { sandboxEnv, startSandbox } from '../support/sandbox.ts';
+import { type Installed, install, pack } from './tarball.ts';
 
 const execute = promisify(execFile);
 describe.skipIf(!hasMatrix)('the packed program', () => {

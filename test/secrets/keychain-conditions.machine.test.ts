@@ -16,6 +16,12 @@ const elsewhere = (parts: Parameters<typeof createContext>[0]) => {
   return { ...plain, machine: { ...plain.machine, platform: 'win32' as const } };
 };
 const keytarOn = (bus: Bus) => keytarApart(process.execPath, { ...process.env, ...bus.env });
+
+async function startUnlocked() {
+  const bus = await startBus();
+  await bus.startKeyring('pw');
+  return bus;
+}
 const next = expect.stringContaining('`hooktrail login --store file`');
 
 describe.skipIf(process.platform !== 'linux')('on Linux, before the native library is called', () => {
@@ -67,29 +73,27 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
     const { XDG_RUNTIME_DIR } = bus.env;
     await expect(openKeychain(linux({ XDG_RUNTIME_DIR }))).rejects.toMatchObject({ condition: 'no-service' });
   });
+});
 
-  test.skipIf(!hasKeyring)(
-    'a bus in the abstract namespace, which Node may not reach, is left to the native library',
-    async () => {
-      await using bus = await startBus('unix:abstract=');
-      expect(bus.env['DBUS_SESSION_BUS_ADDRESS']).toMatch(/^unix:abstract=/);
-      const reached = await openKeychain(linux({ ...bus.env })).then(
-        () => 'left to the library',
-        (error) => error.condition,
-      );
-      expect(['left to the library', 'no-service']).toContain(reached);
-    },
-  );
+describe.skipIf(!hasKeyring)('with gnome-keyring, before the native library is called', () => {
+  test('a bus in the abstract namespace, which Node may not reach, is left to the native library', async () => {
+    await using bus = await startBus('unix:abstract=');
+    expect(bus.env['DBUS_SESSION_BUS_ADDRESS']).toMatch(/^unix:abstract=/);
+    const reached = await openKeychain(linux({ ...bus.env })).then(
+      () => 'left to the library',
+      (error) => error.condition,
+    );
+    expect(['left to the library', 'no-service']).toContain(reached);
+  });
 
-  test.skipIf(!hasKeyring)('a Secret Service without a default keyring', async () => {
+  test('a Secret Service without a default keyring', async () => {
     await using bus = await startBus();
     await bus.startKeyring();
     await expect(openKeychain(linux(bus.env))).rejects.toMatchObject({ condition: 'no-keyring', next });
   });
 
-  test.skipIf(!hasKeyring)('a locked keyring, even if it holds none of our secrets', async () => {
-    await using bus = await startBus();
-    await bus.startKeyring('pw');
+  test('a locked keyring, even if it holds none of our secrets', async () => {
+    await using bus = await startUnlocked();
     await bus.stopKeyring();
     await bus.startKeyring();
     await expect(openKeychain(linux(bus.env))).rejects.toMatchObject({
@@ -99,9 +103,8 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
     });
   });
 
-  test.skipIf(!hasKeyring)('no libsecret', async () => {
-    await using bus = await startBus();
-    await bus.startKeyring('pw');
+  test('no libsecret', async () => {
+    await using bus = await startUnlocked();
     const loadKeychain = () => Promise.reject(new Error('Failed to load keytar native addon'));
     await expect(openKeychain({ ...linux(bus.env), loadKeychain })).rejects.toMatchObject({
       condition: 'no-library',
@@ -109,9 +112,8 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
     });
   });
 
-  test.skipIf(!hasKeyring)('a refusal that does not last is not an error, one that lasts is', async () => {
-    await using bus = await startBus();
-    await bus.startKeyring('pw');
+  test('a refusal that does not last is not an error, one that lasts is', async () => {
+    await using bus = await startUnlocked();
     for (const refusals of [1, 2]) {
       const keychain = memoryKeychain();
       let calls = 0;
@@ -126,61 +128,52 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
     }
   });
 
-  test.skipIf(!hasKeyring)(
-    'an item that is there and gives nothing, as in one of 100 sessions with KWallet, is read in another session, where later calls stay',
-    async () => {
-      await using bus = await startBus();
-      await bus.startKeyring('pw');
-      await keytarOn(bus).setPassword('hooktrail', 'there', 'secret');
-      const loaded: (string | undefined)[] = [];
-      const written: (string | undefined)[] = [];
-      const open = async (answers: (string | null)[]) =>
-        await openKeychain({
-          ...linux(bus.env),
-          loadKeychain: async (apart) => {
-            loaded.push(apart);
-            const get = async () => answers.shift() ?? null;
-            const set = async () => void written.push(apart);
-            return { ...memoryKeychain(), get, set };
-          },
-        });
-      const keychain = await open([null, 'secret']);
-      expect(await keychain.get('there')).toBe('secret');
-      // The first session would store something else.
-      await keychain.set('there', 'next');
-      expect(written).toEqual(['apart']);
-      expect(await (await open([null, null, 'secret'])).get('there')).toBe('secret');
-      await expect((await open([])).get('there')).rejects.toMatchObject({
-        condition: 'unreadable',
-        message: 'the OS keychain has the item, but what it gave cannot be decrypted',
-        next: expect.stringContaining('`hooktrail logout` and `hooktrail login`'),
+  test('an item that is there and gives nothing, as in one of 100 sessions with KWallet, is read in another session, where later calls stay', async () => {
+    await using bus = await startUnlocked();
+    await keytarOn(bus).setPassword('hooktrail', 'there', 'secret');
+    const loaded: (string | undefined)[] = [];
+    const written: (string | undefined)[] = [];
+    const open = async (answers: (string | null)[]) =>
+      await openKeychain({
+        ...linux(bus.env),
+        loadKeychain: async (apart) => {
+          loaded.push(apart);
+          const get = async () => answers.shift() ?? null;
+          const set = async () => void written.push(apart);
+          return { ...memoryKeychain(), get, set };
+        },
       });
-      // An item that somebody deleted is not asked for again: that person is not signed in.
-      loaded.length = 0;
-      expect(await (await open([])).get('not there')).toBeNull();
-      expect(loaded).toEqual([undefined]);
-    },
-  );
+    const keychain = await open([null, 'secret']);
+    expect(await keychain.get('there')).toBe('secret');
+    // The first session would store something else.
+    await keychain.set('there', 'next');
+    expect(written).toEqual(['apart']);
+    expect(await (await open([null, null, 'secret'])).get('there')).toBe('secret');
+    await expect((await open([])).get('there')).rejects.toMatchObject({
+      condition: 'unreadable',
+      message: 'the OS keychain has the item, but what it gave cannot be decrypted',
+      next: expect.stringContaining('`hooktrail logout` and `hooktrail login`'),
+    });
+    // An item that somebody deleted is not asked for again: that person is not signed in.
+    loaded.length = 0;
+    expect(await (await open([])).get('not there')).toBeNull();
+    expect(loaded).toEqual([undefined]);
+  });
 
-  test.skipIf(!hasKeyring)(
-    'items are listed without the native library, which reads all of them',
-    async () => {
-      await using bus = await startBus();
-      await bus.startKeyring('pw');
-      const keytar = keytarOn(bus);
-      for (const account of ['default/hash/sign-in', 'ü/hash/sign-in'])
-        await keytar.setPassword('hooktrail', account, 'secret');
-      await keytar.setPassword('another program', 'account', 'secret');
-      const accounts = () => Promise.reject(new Error('the process would have ended'));
-      const loadKeychain = async () => ({ ...memoryKeychain(), accounts });
-      const keychain = await openKeychain({ ...linux(bus.env), loadKeychain });
-      expect((await keychain.accounts()).sort()).toEqual(['default/hash/sign-in', 'ü/hash/sign-in']);
-    },
-  );
+  test('items are listed without the native library, which reads all of them', async () => {
+    await using bus = await startUnlocked();
+    const keytar = keytarOn(bus);
+    for (const account of ['default/hash/sign-in', 'ü/hash/sign-in'])
+      await keytar.setPassword('hooktrail', account, 'secret');
+    await keytar.setPassword('another program', 'account', 'secret');
+    const accounts = () => Promise.reject(new Error('the process would have ended'));
+    const loadKeychain = async () => ({ ...memoryKeychain(), accounts });
+    const keychain = await openKeychain({ ...linux(bus.env), loadKeychain });
+    expect((await keychain.accounts()).sort()).toEqual(['default/hash/sign-in', 'ü/hash/sign-in']);
+  });
 
-  test.skipIf(!hasKeyring)('the native library answers from a process of its own', async () => {
-    await using bus = await startBus();
-    await bus.startKeyring('pw');
+  test('the native library answers from a process of its own', async () => {
+    await using bus = await startUnlocked();
     const keytar = keytarOn(bus);
     const secret = 'a "secret"\n\u2028 of two lines';
     await keytar.setPassword('hooktrail', 'account', secret);
@@ -199,9 +192,8 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
     );
   });
 
-  test.skipIf(!hasKeyring)('a Secret Service that does not answer', async () => {
-    await using bus = await startBus();
-    await bus.startKeyring('pw');
+  test('a Secret Service that does not answer', async () => {
+    await using bus = await startUnlocked();
     bus.suspendKeyring();
     await expect(openKeychain(linux(bus.env), 300)).rejects.toMatchObject({
       condition: 'mute',
@@ -210,33 +202,28 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
     });
   });
 
-  test.skipIf(!hasKeyring)(
-    'one that holds our secrets is asked for those, and never for an alias',
-    async () => {
-      await using bus = await startBus();
-      await bus.startKeyring('pw');
-      await keytarOn(bus).setPassword('hooktrail', 'account', 'secret');
-      await using home = await createHome();
-      let asked = '';
-      const listening = path.join(home.folder, 'bus');
-      const between = createServer((client) => {
-        const onward = connect(/path=([^,]*)/.exec(bus.env.DBUS_SESSION_BUS_ADDRESS)?.[1] as string);
-        client.on('data', (chunk) => {
-          asked += chunk.toString('latin1');
-        });
-        client.pipe(onward).pipe(client);
-        for (const side of [client, onward]) side.on('error', () => undefined);
-      }).listen(listening);
-      await openKeychain(linux({ DBUS_SESSION_BUS_ADDRESS: `unix:path=${listening}` }));
-      between.close();
-      expect(asked).toContain('SearchItems');
-      expect(asked).not.toMatch(/ReadAlias|aliases|Locked/);
-    },
-  );
+  test('one that holds our secrets is asked for those, and never for an alias', async () => {
+    await using bus = await startUnlocked();
+    await keytarOn(bus).setPassword('hooktrail', 'account', 'secret');
+    await using home = await createHome();
+    let asked = '';
+    const listening = path.join(home.folder, 'bus');
+    const between = createServer((client) => {
+      const onward = connect(/path=([^,]*)/.exec(bus.env.DBUS_SESSION_BUS_ADDRESS)?.[1] as string);
+      client.on('data', (chunk) => {
+        asked += chunk.toString('latin1');
+      });
+      client.pipe(onward).pipe(client);
+      for (const side of [client, onward]) side.on('error', () => undefined);
+    }).listen(listening);
+    await openKeychain(linux({ DBUS_SESSION_BUS_ADDRESS: `unix:path=${listening}` }));
+    between.close();
+    expect(asked).toContain('SearchItems');
+    expect(asked).not.toMatch(/ReadAlias|aliases|Locked/);
+  });
 
-  test.skipIf(!hasKeyring)('an unlocked one is always found usable', async () => {
-    await using bus = await startBus();
-    await bus.startKeyring('pw');
+  test('an unlocked one is always found usable', async () => {
+    await using bus = await startUnlocked();
     for (let i = 0; i < 20; i++) {
       const keychain = await openKeychain(linux(bus.env));
       expect(await keychain.get('an account')).toBeNull();

@@ -4,15 +4,10 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { browserCommand } from '../support/browser.ts';
 import { type Bus, hasKeyring, startBus } from '../support/machine/keyring.ts';
-import {
-  hasKeePassXC,
-  hasKWallet,
-  startKeePassXC,
-  startKWallet,
-} from '../support/machine/other-keychains.ts';
 // These tests run processes, because they test the native library.
 import { spawnHooktrail } from '../support/process.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+import { hasKeePassXC, hasKWallet, startKeePassXC, startKWallet } from './other-keychains.ts';
 
 interface StartedKeychain {
   readonly lock: () => Promise<unknown>;

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { createHome } from '../support/home.ts';
-import { startGlewlwyd } from '../support/machine/glewlwyd.ts';
 import { available } from '../support/machine/requirement.ts';
-import { startNodeOAuthProvider } from '../support/node-oauth-provider.ts';
-import { client, type OtherProvider } from '../support/other-provider.ts';
 import { freePort } from '../support/ports.ts';
 import { hooktrail, startHooktrail } from '../support/program.ts';
+import { startGlewlwyd } from './glewlwyd.ts';
+import { startNodeOAuthProvider } from './node-oauth-provider.ts';
+import { client, type OtherProvider } from './other-provider.ts';
 
 type StartProvider = (redirectUri: string) => Promise<OtherProvider>;
 

@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { drawOf } from '../../events/planted-causes.ts';
 import { createHome } from '../../support/home.ts';
-import { drawOf } from '../../support/planted-causes.ts';
 import { hooktrail } from '../../support/program.ts';
 import { faultRounds, randomOf } from '../../support/seed.ts';
 

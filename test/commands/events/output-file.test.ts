@@ -23,7 +23,6 @@ async function startWriting(events = 20) {
   };
 }
 
-const isWindows = process.platform === 'win32';
 /** Beginnings of lines that end with a file's name, and what they write to it. */
 const WRITERS = [
   ['events count --output-file', /^20\n$/],
@@ -112,26 +111,23 @@ describe('--output-file', () => {
     expect(await readFile(at.file, 'utf8')).toBe(all.split('\n').slice(0, 3).join('\n').concat('\n'));
   });
 
-  test.skipIf(isWindows).each(WRITERS)(
-    'modes are those of a redirection; a link stays: %s',
-    async (line, whole) => {
-      await using at = await startWriting();
-      const words = line.split(' ');
-      const link = path.join(at.folder, 'link');
-      await symlink(at.file, link);
-      await writeFile(at.file, 'old');
-      await chmod(at.file, 0o640);
-      expect((await at.run([...words, link])).code).toBe(0);
-      expect((await lstat(link)).isSymbolicLink()).toBe(true);
-      expect(await readFile(at.file, 'utf8')).toMatch(whole);
-      expect((await stat(at.file)).mode & 0o777).toBe(0o640);
-      const fresh = path.join(at.folder, 'new');
-      await at.run([...words, fresh]);
-      expect((await stat(fresh)).mode & 0o777).toBe(0o666 & ~process.umask());
-    },
-  );
+  test.each(WRITERS)('modes are those of a redirection; a link stays: %s', async (line, whole) => {
+    await using at = await startWriting();
+    const words = line.split(' ');
+    const link = path.join(at.folder, 'link');
+    await symlink(at.file, link);
+    await writeFile(at.file, 'old');
+    await chmod(at.file, 0o640);
+    expect((await at.run([...words, link])).code).toBe(0);
+    expect((await lstat(link)).isSymbolicLink()).toBe(true);
+    expect(await readFile(at.file, 'utf8')).toMatch(whole);
+    expect((await stat(at.file)).mode & 0o777).toBe(0o640);
+    const fresh = path.join(at.folder, 'new');
+    await at.run([...words, fresh]);
+    expect((await stat(fresh)).mode & 0o777).toBe(0o666 & ~process.umask());
+  });
 
-  test.skipIf(isWindows)('the file that a link names is created', async () => {
+  test('the file that a link names is created', async () => {
     await using at = await startWriting();
     const [link, other] = [path.join(at.folder, 'link'), path.join(at.folder, 'other')];
     await symlink('other', link);
@@ -150,24 +146,21 @@ describe('--output-file', () => {
     });
   });
 
-  test.skipIf(isWindows).each(WRITERS)(
-    'a named pipe is written to, not replaced: %s',
-    async (line, whole) => {
-      await using at = await startWriting();
-      execFileSync('mkfifo', [at.file]);
-      const reader = spawn('cat', [at.file]);
-      let read = '';
-      reader.stdout.setEncoding('utf8').on('data', (text: string) => {
-        read += text;
-      });
-      const ended = once(reader, 'close');
-      try {
-        expect((await at.run([...line.split(' '), at.file])).code).toBe(0);
-        await ended;
-        expect([read, (await lstat(at.file)).isFIFO()]).toEqual([expect.stringMatching(whole), true]);
-      } finally {
-        reader.kill();
-      }
-    },
-  );
+  test.each(WRITERS)('a named pipe is written to, not replaced: %s', async (line, whole) => {
+    await using at = await startWriting();
+    execFileSync('mkfifo', [at.file]);
+    const reader = spawn('cat', [at.file]);
+    let read = '';
+    reader.stdout.setEncoding('utf8').on('data', (text: string) => {
+      read += text;
+    });
+    const ended = once(reader, 'close');
+    try {
+      expect((await at.run([...line.split(' '), at.file])).code).toBe(0);
+      await ended;
+      expect([read, (await lstat(at.file)).isFIFO()]).toEqual([expect.stringMatching(whole), true]);
+    } finally {
+      reader.kill();
+    }
+  });
 });

@@ -25,28 +25,25 @@ test('who takes the port of a killed listener gets no event and no Api-Token', a
   await ended(holder);
 });
 
-test.skipIf(process.platform === 'win32')(
-  'on a full disk the handler gets one event that the journal cannot note, and none after it',
-  async () => {
-    await using at = await startRecovering({ events: 40 });
-    const words = at.args('--new-journal', '--ndjson', '--fields', 'eventId');
-    const args = ['-c', 'ulimit -f 1 && exec "$@"', 'sh', process.execPath, inject('program'), ...words];
-    const env = { ...at.env, NODE_DISABLE_COMPILE_CACHE: '1' };
-    const { code, stdout, stderr } = await startProcess(args, { env, executable: 'sh' }).finished;
-    const left = stdout.trimEnd().split('\n').length;
-    const forwarded = 40 - left;
-    expect([code, at.handler.taken.size]).toEqual([1, forwarded + 1]);
-    expect(stderr).toBe(
-      `${forwarded} forwarded; 0 in the journal already; ${left} left\n` +
-        `${forwarded} of these were delivered before, by the service's own word; --failed leaves such events out\n` +
-        `error: ${left} events were not recovered\n` +
-        `  ${left}: the journal ${at.journal} cannot be written: file too large (EFBIG)\n` +
-        'next: run the same command again to retry them\n',
-    );
-    expect(await at.recover()).toMatchObject({ code: 0 });
-    expect([...at.handler.taken.values()].filter((times) => times > 1)).toEqual([2]);
-  },
-);
+test('on a full disk the handler gets one event that the journal cannot note, and none after it', async () => {
+  await using at = await startRecovering({ events: 40 });
+  const words = at.args('--new-journal', '--ndjson', '--fields', 'eventId');
+  const args = ['-c', 'ulimit -f 1 && exec "$@"', 'sh', process.execPath, inject('program'), ...words];
+  const env = { ...at.env, NODE_DISABLE_COMPILE_CACHE: '1' };
+  const { code, stdout, stderr } = await startProcess(args, { env, executable: 'sh' }).finished;
+  const left = stdout.trimEnd().split('\n').length;
+  const forwarded = 40 - left;
+  expect([code, at.handler.taken.size]).toEqual([1, forwarded + 1]);
+  expect(stderr).toBe(
+    `${forwarded} forwarded; 0 in the journal already; ${left} left\n` +
+      `${forwarded} of these were delivered before, by the service's own word; --failed leaves such events out\n` +
+      `error: ${left} events were not recovered\n` +
+      `  ${left}: the journal ${at.journal} cannot be written: file too large (EFBIG)\n` +
+      'next: run the same command again to retry them\n',
+  );
+  expect(await at.recover()).toMatchObject({ code: 0 });
+  expect([...at.handler.taken.values()].filter((times) => times > 1)).toEqual([2]);
+});
 
 describe('what lies beside or in the place of a journal', () => {
   test.each([

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { clock } from './clock.ts';
-import { onLoopback } from './server.ts';
+import { clock } from '../support/clock.ts';
+import { onLoopback } from '../support/server.ts';
 
 /** The habits of a service that the description leaves open (parts 2, 4 and 7). */
 export interface Manner {

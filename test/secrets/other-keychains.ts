@@ -3,9 +3,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { startTool } from './foreground-tool.ts';
-import { type Bus, hasBus, hasService, serviceCondition } from './keyring.ts';
-import { available } from './requirement.ts';
+import { startTool } from '../support/machine/foreground-tool.ts';
+import { type Bus, hasBus, hasService, serviceCondition } from '../support/machine/keyring.ts';
+import { available } from '../support/machine/requirement.ts';
 
 /** Implementations of the Secret Service other than gnome-keyring. */
 

@@ -1,5 +1,5 @@
 import OAuth2Server from '@node-oauth/oauth2-server';
-import { visit } from './browser.ts';
+import { visit } from '../support/browser.ts';
 import { client as expected, type OtherProvider, startFront } from './other-provider.ts';
 
 /** The npm package `@node-oauth/oauth2-server`. It names no issuer, has no metadata, and spends refresh tokens once. */

@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Random } from '../../../src/sandbox/random.ts';
-import type { Result } from '../process.ts';
-import { startStraced } from './strace-faults.ts';
+import type { Random } from '../../src/sandbox/random.ts';
+import { startStraced } from '../support/machine/strace-faults.ts';
+import type { Result } from '../support/process.ts';
 
 /*
  * Losses of power, replayed: the system calls of a run, or of several, are recorded with their data, and a model of the disk says what a

@@ -1,10 +1,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { freePort } from '../ports.ts';
-import { authorityFile } from '../tls.ts';
-import { startTool } from './foreground-tool.ts';
-import { available } from './requirement.ts';
+import { startTool } from '../support/machine/foreground-tool.ts';
+import { available } from '../support/machine/requirement.ts';
+import { freePort } from '../support/ports.ts';
+import { authorityFile } from '../support/tls.ts';
 
 export const hasMitmproxy = available('mitmproxy');
 

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { freePort } from '../ports.ts';
-import { startTool } from './foreground-tool.ts';
-import { available } from './requirement.ts';
+import { startTool } from '../support/machine/foreground-tool.ts';
+import { available } from '../support/machine/requirement.ts';
+import { freePort } from '../support/ports.ts';
 
 export const hasSquid = available('Squid');
 

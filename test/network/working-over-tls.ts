@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect } from 'vitest';
-import { visit } from './browser.ts';
+import { visit } from '../support/browser.ts';
 // This runs processes, since Node reads NODE_EXTRA_CA_CERTS when it starts.
-import { spawnHooktrail, startProcess } from './process.ts';
-import { startSigningIn } from './signing-in.ts';
-import { type Certificate, startTlsFront, startTlsServer } from './tls.ts';
+import { spawnHooktrail, startProcess } from '../support/process.ts';
+import { startSigningIn } from '../support/signing-in.ts';
+import { type Certificate, startTlsFront, startTlsServer } from '../support/tls.ts';
 
 /** A sandbox behind a TLS front, a webhook handler with the same certificate, and a home. */
 export async function startWorkingOverTls(

@@ -4,10 +4,10 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { visit } from '../browser.ts';
-import { client, type OtherProvider, startFront } from '../other-provider.ts';
-import { freePort } from '../ports.ts';
-import { startTool } from './foreground-tool.ts';
+import { visit } from '../support/browser.ts';
+import { startTool } from '../support/machine/foreground-tool.ts';
+import { freePort } from '../support/ports.ts';
+import { client, type OtherProvider, startFront } from './other-provider.ts';
 
 const admin = { username: 'admin', password: 'password' };
 const someone = { username: 'someone', password: 'of their own' };

@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import { onLoopback } from './server.ts';
+import { onLoopback } from '../support/server.ts';
 
 /** An independent identity provider, behind a front that only maps the paths in the service description to its own. */
 export interface OtherProvider extends AsyncDisposable {
