@@ -55,15 +55,17 @@ async function ask(message: string, context: PromptContext, isSecret: boolean, c
     terminal: isEdited,
     historySize: 0,
   });
+  // After Ctrl-Z and `fg` Node leaves the input paused: no key would arrive, not even Ctrl-C.
+  lines.on('SIGCONT', () => openQuestions.get(stderr)?.show());
   try {
     for (;;) {
       const question = `${message}: `;
       openQuestions.set(stderr, {
         clear: isEdited ? '\r\x1b[K' : '\n',
         show: () => {
-          if (isSecret) return void stderr.write(question).catch(() => undefined);
           // Other output has replaced the rows where the editor believes its question to be.
           Object.assign(lines, { prevRows: 0 }).prompt(true);
+          if (isSecret) stderr.write(question).catch(() => undefined);
         },
       });
       progressLines.get(stderr)?.hide();
@@ -94,14 +96,11 @@ async function answerTo(
   const either = { signal: AbortSignal.any([signal, over.signal]) };
   try {
     if (!isSecret) return await lines.question(question, either);
-    // Start reading before the question is shown, so that an answer that is already there is not lost.
-    const answer = lines.question('', either);
-    answer.catch(() => undefined);
-    await stderr.write(question);
-    return await answer;
+    // Reading starts before the question is shown, so that an answer that is already there is not lost.
+    const [answer] = await Promise.all([lines.question('', either), stderr.write(question)]);
+    return answer;
   } catch (error) {
-    either.signal.throwIfAborted();
-    throw error;
+    throw either.signal.aborted ? either.signal.reason : error;
   } finally {
     lines.off('SIGINT', interrupt).off('close', close);
     // The key that ended the line was not echoed either.

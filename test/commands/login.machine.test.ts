@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { changed, redirectOf, visit } from '../support/browser.ts';
 import { available, chromiumPath } from '../support/machine/requirement.ts';
-import { hasTerminal, startOnTerminal } from '../support/machine/terminal.ts';
+import { hasTerminal, startOnTerminal, startShell } from '../support/machine/terminal.ts';
 import { spawnHooktrail } from '../support/process.ts';
 import { startSigningIn, useSigningIn } from '../support/signing-in.ts';
 
@@ -47,6 +47,28 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     expect(await terminal.finished).toBe(0);
     expect(terminal.screen).not.toContain(clientSecret);
     expect((await at.run(['token'], { env: at.home.env })).code).toBe(0);
+  });
+
+  test('a question that is suspended takes its answer after fg, and Ctrl-C; a hidden one too', async () => {
+    const { authUrl, baseUrl, clientId, vendor } = at.sandbox.settings;
+    const shell = startShell({ env: at.home.env, columns: 200 });
+    shell.type(
+      `${shell.command(['login', '--base-url', baseUrl, '--client-id', clientId, '--vendor', vendor])}\n`,
+    );
+    for (const [question, answer] of [
+      [/Identity provider \(--auth-url\), such as \S+: /, authUrl],
+      [/Client secret: /, '\x03'],
+    ] as const) {
+      await shell.shows(question);
+      shell.type('\x1a');
+      await shell.shows(/Stopped/);
+      shell.type('fg\n');
+      await shell.shows(question);
+      shell.type(`${answer}${enter}`);
+    }
+    await shell.shows(/what you typed is saved/);
+    shell.type('exit $?\n');
+    expect(await shell.finished).toBe(130);
   });
 
   test('the passphrase of the encrypted file is asked for once per command', async () => {
