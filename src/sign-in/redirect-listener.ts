@@ -50,15 +50,15 @@ export async function listenForRedirect(redirectUri: RedirectUri): Promise<Redir
     }
   };
   for (const host of addressesOf(url)) {
-    const server = createServer({ keepAlive: false });
+    const server = createServer();
     try {
-      server.listen({ host, port: Number(bound.port || 80), ipv6Only: host === '::1' });
+      server.listen({ host, port: Number(bound.port || 80) });
       // If 'error' is emitted instead, `once` rejects.
       await once(server, 'listening');
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       // `localhost` on a machine without IPv6: no other program can listen there either.
-      if (servers.length > 0 && ['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes(code ?? '')) continue;
+      if (servers.length > 0 && ['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes(String(code))) continue;
       close();
       const taken = `port ${bound.port || 80} of ${bound.hostname} is taken by another program`;
       const why = code === 'EADDRINUSE' ? taken : message;
@@ -109,7 +109,6 @@ export function receiveRedirect(
   let isAsked = false;
 
   const deliver = async (response: ServerResponse, content: string) => {
-    waiting.delete(response);
     if (response.writableEnded || response.destroyed) return;
     respond(response, 200, content);
     // A response that is queued behind another one may never close.
@@ -194,11 +193,11 @@ function redirectParameters(
   const refuse = (status: Refusal['status'], reason: string): Refusal => ({ status, reason });
   // A browser sends the host of the redirect URI. Another name that resolves to this machine is DNS rebinding.
   const hosts = port ? [`${hostname}:${port}`] : [hostname, `${hostname}:80`];
-  if (!hosts.includes((headers.host ?? '').toLowerCase())) return refuse(400, 'another Host');
+  if (!hosts.includes(String(headers.host).toLowerCase())) return refuse(400, 'another Host');
   const [path, ...query] = url.split('?');
   if (path !== pathname) return refuse(404, 'another path');
   // A prefetch may never be shown, and would leave the person's own request without an answer.
-  if (PREFETCHES.some((name) => /\bpre(fetch|render|view)\b/i.test(String(headers[name] ?? ''))))
+  if (PREFETCHES.some((name) => /\bpre(fetch|render|view)\b/i.test(String(headers[name]))))
     return refuse(400, 'a prefetch');
   // HEAD comes from link previews and virus scanners: it must not use up the code.
   if (method !== 'GET') return refuse(405, 'not a GET');

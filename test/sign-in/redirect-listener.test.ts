@@ -1,298 +1,235 @@
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { connect, createServer, type Server } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server } from 'node:net';
 import os from 'node:os';
 import { expect, test } from 'vitest';
-import { listenForRedirect, receiveRedirect } from '../../src/sign-in/redirect-listener.ts';
-import { changed, redirectOf, visit } from '../support/browser.ts';
+import { listenForRedirect, type PageName, receiveRedirect } from '../../src/sign-in/redirect-listener.ts';
+import { changed } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
 import { freePort } from '../support/ports.ts';
 import { ask } from '../support/server.ts';
-import { startSigningIn, useSigningIn } from '../support/signing-in.ts';
 
-const at = useSigningIn();
+const expected = { state: 'the-state', issuer: 'https://id.example', clientId: 'me' };
+const good = { state: expected.state, iss: expected.issuer, code: 'abc' };
+const uri = (text: string) => ({ text, url: new URL(text) });
 
-const turnedAway = 'Only the answer to a sign-in is accepted here.\n';
-
-/** Sends the requests of `stray`, expects them to be rejected, then signs in as if nothing had happened. */
-async function survives(
-  stray: (redirect: URL) => Promise<{ status: number; body: string }>,
-  status: number,
-): Promise<string> {
-  const { program, authorizeUrl } = await at.login();
-  const redirect = await redirectOf(authorizeUrl);
-  const answer = await stray(redirect);
-  expect(answer).toMatchObject({ status, body: turnedAway });
-  expect(at.exchanges()).toBe(0);
-  expect((await visit(redirect)).status).toBe(200);
-  expect(await program.finished).toMatchObject({ code: 0, stdout: '' });
-  expect(at.exchanges()).toBe(1);
-  return program.stderr;
+/**
+ * A listener on a free port, whose browsers do not wait for the outcome unless the clock stands still. `redirect` is the
+ * good redirect; `strays` are the reasons of rejected requests.
+ */
+async function listening(text = 'http://127.0.0.1:0/callback') {
+  clock.skips = 10_000;
+  const port = await listenForRedirect(uri(text));
+  const strays: string[] = [];
+  const reception = receiveRedirect(port, expected, clock, (reason) => void strays.push(reason));
+  const redirect = changed(port.redirectUri.url, good);
+  return { ...reception, port, redirect, strays, [Symbol.asyncDispose]: async () => port.close() };
 }
 
-test('a favicon that is requested first is not found, and the wait continues', async () => {
-  await survives((redirect) => ask(new URL('/favicon.ico', redirect)), 404);
-});
-
-test.each([
-  ['below the redirect path', (path: string) => `${path}/more`],
-  ['with a slash after it', (path: string) => `${path}/`],
-  ['in other letters', (path: string) => path.toUpperCase()],
-  ['percent-encoded', (path: string) => path.replace('c', '%63')],
-  ['in absolute form', (path: string) => `http://127.0.0.1${path}`],
-])('a good redirect to a path %s is not found', async (_name, path) => {
-  await survives((redirect) => ask(redirect, { target: path(redirect.pathname) + redirect.search }), 404);
-});
-
-test('a wrong state is rejected, and the right one after it is accepted', async () => {
-  await survives((redirect) => ask(changed(redirect, { state: 'x'.repeat(43) })), 400);
-});
-
-test('a redirect without state is rejected', async () => {
-  await survives((redirect) => ask(changed(redirect, { state: undefined })), 400);
-});
-
-test('a forged error without the state does not end the sign-in', async () => {
-  const forged = { error: 'access_denied', state: undefined, code: undefined };
-  await survives((redirect) => ask(changed(redirect, forged)), 400);
-});
-
-/** Sends an answer with the right state and another issuer, and expects it to end the sign-in. */
-async function endsWith(iss: string | undefined, more: Record<string, string | undefined> = {}) {
-  const { program, authorizeUrl } = await at.login();
-  const { status, body } = await visit(changed(await redirectOf(authorizeUrl), { iss, ...more }));
-  expect(status).toBe(200);
-  expect(body).toContain('<h1>Not signed in</h1>');
-  const { code, stdout, stderr } = await program.finished;
-  expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
-  expect(at.exchanges()).toBe(0);
-  return { body, stderr };
+/** What a rejected request differs in from the good redirect. */
+interface Stray {
+  readonly path?: string;
+  readonly parameters?: Readonly<Record<string, string | undefined>>;
+  readonly more?: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
-test('an answer with our state that names another issuer ends the sign-in; page and terminal name it and --issuer', async () => {
-  const { body, stderr } = await endsWith('https://evil.example/?<b>&"');
-  expect(body).toContain(
-    '<p>The answer names another identity provider than expected. If it is yours, give its name with --issuer.</p>\n' +
-      '<p>It names the issuer https://evil.example/?&#60;b&#62;&#38;&#34;.</p>\n',
-  );
-  expect(stderr).toContain(
-    `error: the answer to the sign-in names the issuer https://evil.example/?<b>&", not ${at.sandbox.settings.issuer}\n` +
-      '  another provider may have answered in place of yours (a mix-up attack, RFC 9207)\n' +
-      'next: if that is your provider, give what it names with --issuer; otherwise check --auth-url\n',
-  );
+test.each<[string, Stray, number, string]>([
+  ['a request for the favicon', { path: '/favicon.ico' }, 404, 'another path'],
+  ['a path below the redirect path', { path: '/callback/more' }, 404, 'another path'],
+  ['a path with a slash after it', { path: '/callback/' }, 404, 'another path'],
+  ['a path in other letters', { path: '/CALLBACK' }, 404, 'another path'],
+  ['a percent-encoded path', { path: '/%63allback' }, 404, 'another path'],
+  ['a path in absolute form', { path: 'http://127.0.0.1/callback' }, 404, 'another path'],
+  ['a Host with another name', { headers: { host: 'evil.example' } }, 400, 'another Host'],
+  ['a Host with the name localhost', { headers: { host: 'localhost' } }, 400, 'another Host'],
+  ['a Host without the port', { headers: { host: '127.0.0.1' } }, 400, 'another Host'],
+  ['a Host with another port', { headers: { host: '127.0.0.1:1' } }, 400, 'another Host'],
+  ['a POST request', { method: 'POST' }, 405, 'not a GET'],
+  ['a PUT request', { method: 'PUT' }, 405, 'not a GET'],
+  ['an OPTIONS request', { method: 'OPTIONS' }, 405, 'not a GET'],
+  ['a DELETE request', { method: 'DELETE' }, 405, 'not a GET'],
+  // It comes from link previews and virus scanners.
+  ['a HEAD request', { method: 'HEAD' }, 405, 'not a GET'],
+  ['a prefetch', { headers: { 'Sec-Purpose': 'prefetch' } }, 400, 'a prefetch'],
+  ['a prerender', { headers: { 'sec-purpose': 'x;prerender' } }, 400, 'a prefetch'],
+  ['a prefetch of an older browser', { headers: { Purpose: 'Prefetch' } }, 400, 'a prefetch'],
+  ['a preview', { headers: { 'X-Purpose': 'preview' } }, 400, 'a prefetch'],
+  ['a prefetch of Firefox', { headers: { 'X-Moz': 'prefetch' } }, 400, 'a prefetch'],
+  [
+    'an answer with a wrong state',
+    { parameters: { state: 'x'.repeat(43) } },
+    400,
+    'its state does not match this sign-in',
+  ],
+  [
+    'an answer without state',
+    { parameters: { state: undefined } },
+    400,
+    'its state does not match this sign-in',
+  ],
+  [
+    'a forged error without the state',
+    { parameters: { error: 'access_denied', state: undefined, code: undefined } },
+    400,
+    'its state does not match this sign-in',
+  ],
+  ['an answer with two codes', { more: '&code=x' }, 400, 'a parameter appears more than once'],
+  ['an answer with two states', { more: '&state=x' }, 400, 'a parameter appears more than once'],
+  ['an answer with two issuers', { more: '&iss=x' }, 400, 'a parameter appears more than once'],
+  ['an answer with two of anything', { more: '&any=x&any=x' }, 400, 'a parameter appears more than once'],
+  [
+    'an answer with neither code nor error',
+    { parameters: { code: undefined } },
+    400,
+    'it has neither code nor error',
+  ],
+  ['an answer with an empty code', { parameters: { code: '' } }, 400, 'it has neither code nor error'],
+  [
+    'an answer of the implicit flow',
+    { parameters: { id_token: 'x' } },
+    400,
+    'it is not the answer to a code request',
+  ],
+])('%s is rejected, and the redirect after it is accepted', async (_name, stray, status, reason) => {
+  await using at = await listening();
+  const { path = '/callback', parameters = {}, more = '', method = 'GET', headers = {} } = stray;
+  const target = `${path}${changed(at.redirect, parameters).search}${more}`;
+  const rejected = await ask(at.redirect, { target, method, headers });
+  const body = 'Only the answer to a sign-in is accepted here.\n';
+  expect(rejected).toMatchObject({ status, body: method === 'HEAD' ? '' : body });
+  expect(rejected.headers).toEqual({
+    ...pageHeaders,
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': String(body.length),
+    ...(status === 405 ? { allow: 'GET' } : {}),
+    date: expect.any(String),
+  });
+  expect(at.strays).toEqual([reason]);
+  expect((await ask(at.redirect)).status).toBe(200);
+  expect(await at.answer).toMatchObject({ kind: 'code' });
+  expect(at.strays).toEqual([reason]);
 });
 
-test("an error of another issuer is not mistaken for our provider's error", async () => {
-  const { stderr } = await endsWith('https://evil.example', { error: 'access_denied', code: undefined });
-  expect(stderr).not.toContain('access_denied');
-});
+const pageHeaders = {
+  'cache-control': 'no-store',
+  'content-security-policy': expect.stringMatching(
+    /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+  ),
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+  connection: 'close',
+};
 
-test('an issuer that differs only by a slash is another issuer', async () => {
-  await endsWith(`${at.sandbox.settings.issuer}/`);
-});
+const marks = { good: 'M7 12.5l3.4 3.4L17 9', bad: 'M8 8l8 8M16 8l-8 8' };
 
-test('an answer with our state that names no issuer ends the sign-in and names --issuer none', async () => {
-  const { body, stderr } = await endsWith(undefined);
-  expect(body).toContain('<p>It names no issuer.</p>');
-  expect(stderr).toContain(
-    `error: the answer to the sign-in names no issuer, not ${at.sandbox.settings.issuer}\n`,
-  );
-  expect(stderr).toContain('next: if your provider names none, run the same command with --issuer none\n');
-});
-
-test.each(['code', 'state', 'iss', 'anything'])('a redirect with two of %s is rejected', async (name) => {
-  await survives((redirect) => {
-    const twice = new URL(redirect);
-    twice.searchParams.append(name, 'x');
-    twice.searchParams.append(name, 'x');
-    return ask(twice);
-  }, 400);
-});
-
-test('a redirect without code and error is rejected', async () => {
-  await survives((redirect) => ask(changed(redirect, { code: undefined })), 400);
-});
-
-test('a redirect with an empty code is rejected', async () => {
-  await survives((redirect) => ask(changed(redirect, { code: '' })), 400);
-});
-
-test('an answer of the implicit flow is rejected', async () => {
-  await survives((redirect) => ask(changed(redirect, { id_token: 'x' })), 400);
-});
-
-test.each(['evil.example', 'localhost', '127.0.0.1', '127.0.0.1:1'])(
-  'a good redirect with the Host %j is rejected',
-  async (host) => {
-    await survives((redirect) => ask(redirect, { headers: { host } }), 400);
+test.each<[PageName, 'good' | 'bad', string, string, string?]>([
+  ['signedIn', 'good', 'Signed in', 'You can close this tab and go back to the terminal.'],
+  ['failed', 'bad', 'Not signed in', 'Something went wrong. The terminal says what.'],
+  ['refused', 'bad', 'Not signed in', 'The sign-in was refused. The terminal says why.'],
+  [
+    'foreign',
+    'bad',
+    'Not signed in',
+    'The answer names another identity provider than expected. If it is yours, give its name with --issuer.</p>\n' +
+      '<p>It names the issuer &#60;b&#62;&#38;&#34;&#39;.',
+    `the issuer <b>&"'`,
+  ],
+])(
+  'the page %s is not cached, runs no script and shows nothing of the request',
+  async (name, mood, title, text, issuer) => {
+    await using at = await listening();
+    await at.conclude(name, issuer);
+    const { status, headers, body } = await ask(at.redirect);
+    expect(status).toBe(200);
+    expect(headers).toEqual({
+      ...pageHeaders,
+      'content-type': 'text/html; charset=utf-8',
+      'content-length': String(Buffer.byteLength(body)),
+      date: expect.any(String),
+    });
+    expect(body).toContain(`<title>${title} – hooktrail</title>\n`);
+    const [, style = ''] = /<style>([^<]+)<\/style>/.exec(body) ?? [];
+    const hash = createHash('sha256').update(style).digest('base64');
+    expect(headers['content-security-policy']).toContain(`'sha256-${hash}'`);
+    expect(body.slice(body.indexOf('<main'))).toBe(
+      `<main class="${mood}">\n` +
+        `<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="10"/><path d="${marks[mood]}"/></svg>\n` +
+        `<h1>${title}</h1>\n<p>${text}</p>\n<small>hooktrail</small>\n</main>\n</html>\n`,
+    );
+    expect(body).not.toMatch(/<script|https?:/);
   },
 );
 
-test.each(['POST', 'PUT', 'OPTIONS', 'DELETE'])('a good redirect by %s is rejected', async (method) => {
-  await survives((redirect) => ask(redirect, { method }), 405);
-});
-
-test('a HEAD request of a good redirect does not use it up', async () => {
-  await survives(
-    async (redirect) => ({ ...(await ask(redirect, { method: 'HEAD' })), body: turnedAway }),
-    405,
+test('a browser waits ten seconds for the outcome, and sees it when it loads the page again', async () => {
+  await using at = await listening();
+  clock.skips = 0;
+  const asked = ask(at.redirect);
+  expect(await Promise.race([asked, clock.asleep()])).toBe(10_000);
+  clock.advance(10_000);
+  expect((await asked).body).toContain(
+    '<h1>Almost there</h1>\n<p>The terminal finishes the sign-in. You can close this tab.</p>\n',
   );
-});
-
-test('a good redirect that arrives twice is exchanged once, and both requests get the same page', async () => {
-  at.sandbox.control.fault('token', { kind: 'slow', ms: 500 });
-  const { program, authorizeUrl } = await at.login();
-  const redirect = await redirectOf(authorizeUrl);
-  const [first, second, other] = await Promise.all([
-    visit(redirect),
-    visit(redirect),
-    visit(changed(redirect, { code: 'another' })),
-  ]);
-  expect(await program.finished).toMatchObject({ code: 0 });
-  expect(at.exchanges()).toBe(1);
-  expect(first.body).toContain('<h1>Signed in</h1>');
-  expect([second.body, other.body]).toEqual([first.body, first.body]);
-});
-
-test('the page is static, is not cached and runs no script', async () => {
-  const { program, authorizeUrl } = await at.login();
-  const redirect = await redirectOf(authorizeUrl);
-  const { status, headers, body } = await visit(redirect);
-  expect(status).toBe(200);
-  expect(Object.fromEntries(headers)).toMatchObject({
-    'content-type': 'text/html; charset=utf-8',
-    'cache-control': 'no-store',
-    'referrer-policy': 'no-referrer',
-    'x-content-type-options': 'nosniff',
-    'content-security-policy': expect.stringMatching(
-      /^default-src 'none'; style-src 'sha256-[A-Za-z0-9+/]{43}='; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
-    ),
-    connection: 'close',
-  });
-  for (const value of redirect.searchParams.values()) expect(body).not.toContain(value);
-  expect(body).not.toMatch(/<script|https?:/);
-  await program.finished;
-});
-
-test('the process ends while a browser keeps idle sockets open', async () => {
-  const { program, authorizeUrl } = await at.login();
-  const { port } = new URL(authorizeUrl.searchParams.get('redirect_uri') ?? '');
-  const idle = [1, 2, 3].map(() => connect(Number(port), '127.0.0.1').on('error', () => undefined));
-  const half = connect(Number(port), '127.0.0.1').on('error', () => undefined);
-  await Promise.all([...idle, half].map((socket) => once(socket, 'connect')));
-  half.write('GET /callback?');
-  await visit(authorizeUrl);
-  // The server's time-out for half a request is 60 s, so the test would time out if the connection were not closed.
-  expect(await program.finished).toMatchObject({ code: 0 });
-  for (const socket of [...idle, half]) socket.destroy();
-});
-
-test('the process ends although the redirect came behind another request on its connection', async () => {
-  const { program, authorizeUrl } = await at.login();
-  const { pathname, search, host, port } = await redirectOf(authorizeUrl);
-  const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined);
-  const stray = `GET /favicon.ico HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
-  socket.resume().write(`${stray}GET ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-  expect(await program.finished).toMatchObject({ code: 0 });
-  socket.destroy();
-});
-
-test('the port is free as soon as the program has ended', async () => {
-  await using at = await startSigningIn({}, { port: await freePort() });
-  await at.run(['login']);
-  const server = createServer().listen(Number(new URL(at.redirectUri).port), '127.0.0.1');
-  await once(server, 'listening');
-  server.close();
-});
-
-test('a failed exchange is reported in the browser and on the terminal', async () => {
-  at.sandbox.control.fault('token', { kind: 'status', status: 400, body: '{"error":"invalid_grant"}' });
-  const { program, authorizeUrl } = await at.login();
-  expect((await visit(authorizeUrl)).body).toContain('<h1>Not signed in</h1>');
-  const { code, stderr } = await program.finished;
-  expect(code).toBe(4);
-  expect(stderr).toContain('invalid_grant');
-});
-
-test('a refusal of the provider ends the sign-in with its error and description', async () => {
-  const { program, authorizeUrl } = await at.login();
-  const refused = changed(await redirectOf(authorizeUrl), {
-    code: undefined,
-    error: 'access_denied',
-    error_description: 'the sign-in was cancelled',
-  });
-  expect((await visit(refused)).body).toContain('The sign-in was refused.');
-  const { code, stderr } = await program.finished;
-  expect(code).toBe(4);
-  expect(stderr).toContain(
-    'error: the sign-in was refused: access_denied\n  the sign-in was cancelled\nnext: sign in again and allow the access\n',
-  );
-  expect(at.exchanges()).toBe(0);
-});
-
-test('SIGINT ends the wait with 130, SIGTERM with 143', async () => {
-  for (const [signal, code] of [
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const) {
-    const { program } = await at.login();
-    program.kill(signal);
-    expect(await program.finished).toMatchObject({ code, stdout: '' });
-  }
-});
-
-test.each([
-  ['Sec-Purpose', 'prefetch'],
-  ['sec-purpose', 'prefetch;prerender'],
-  ['Purpose', 'prefetch'],
-  ['X-Moz', 'prefetch'],
-])('a prefetch of a good redirect (%s: %s) does not use it up', async (name, value) => {
-  await survives((redirect) => ask(redirect, { headers: { [name]: value } }), 400);
-});
-
-const expected = { state: 'the-state', issuer: 'https://id.example', clientId: 'me' };
-const anyPort = { text: 'http://127.0.0.1:0/callback', url: new URL('http://127.0.0.1:0/callback') };
-const nobody = () => undefined;
-const good = { state: expected.state, iss: expected.issuer, code: 'abc' };
-
-test('a browser is not kept waiting for an exchange that takes too long', async () => {
-  const port = await listenForRedirect(anyPort);
-  const waited: number[] = [];
-  const clock = { sleep: async (milliseconds: number) => void waited.push(milliseconds) };
-  const reception = receiveRedirect(port, expected, clock, nobody);
-  const { body } = await ask(changed(port.redirectUri.url, good));
-  expect(body).toContain('The terminal finishes the sign-in.');
-  expect(waited[0]).toBe(10_000);
-  expect(await reception.answer).toMatchObject({ kind: 'code' });
-  await reception.conclude('signedIn');
-  // A reload between the outcome and the end of the program sees the outcome.
-  expect((await ask(changed(port.redirectUri.url, good))).body).toContain('<h1>Signed in</h1>');
-  port.close();
+  expect((await asked).body).toMatch(/<main class="busy">[\s\S]*<path d="M12 7v5.2l3.2 2"\/>/);
+  await at.conclude('signedIn');
+  expect((await ask(at.redirect)).body).toContain('<h1>Signed in</h1>');
 });
 
 test('the first of two answers counts, whatever the second says', async () => {
-  const port = await listenForRedirect(anyPort);
-  const reception = receiveRedirect(port, expected, { sleep: async () => undefined }, nobody);
-  await ask(changed(port.redirectUri.url, good));
-  await ask(changed(port.redirectUri.url, { ...good, code: undefined, error: 'access_denied' }));
-  expect(await reception.answer).toMatchObject({ kind: 'code' });
-  port.close();
+  await using at = await listening();
+  const first = await ask(at.redirect);
+  const second = await ask(changed(at.redirect, { code: undefined, error: 'access_denied' }));
+  expect(await at.answer).toMatchObject({ kind: 'code' });
+  expect(second.body).toBe(first.body);
 });
 
-test('a tab that was reloaded while the code was exchanged gets the outcome', async () => {
-  const port = await listenForRedirect(anyPort);
+test('a code with a question mark is read whole', async () => {
+  await using at = await listening();
+  await ask(at.redirect, { target: `${at.redirect.pathname}${at.redirect.search}?&z=` });
+  const { parameters } = (await at.answer) as { parameters: URLSearchParams };
+  expect(parameters.get('code')).toBe('abc?');
+});
+
+test('a browser that waits gets the outcome, and nothing waits after that', async () => {
+  await using at = await listening();
   clock.skips = 0;
-  const reception = receiveRedirect(port, expected, clock, nobody);
-  const first = new AbortController();
-  const url = changed(port.redirectUri.url, good);
-  const left = fetch(url, { signal: first.signal }).catch((error: Error) => error.name);
-  await reception.answer;
-  // The reload closes the first connection before it opens another.
-  first.abort();
+  const asked = ask(at.redirect);
+  await Promise.race([at.answer, asked]);
+  const concluded = at.conclude('signedIn');
+  expect((await asked).body).toContain('<h1>Signed in</h1>');
+  await concluded;
+});
+
+/** Requests the good redirect, and closes the connection before the answer. */
+async function leave({ redirect, answer }: Awaited<ReturnType<typeof listening>>): Promise<void> {
+  clock.skips = 0;
+  const browser = new AbortController();
+  const left = fetch(redirect, { signal: browser.signal }).catch((error: Error) => error.name);
+  await Promise.race([answer, left]);
+  browser.abort();
   expect(await left).toBe('AbortError');
   // By the time that a later request is answered, the listener has seen that.
-  expect((await ask(new URL('/favicon.ico', url))).status).toBe(404);
-  const concluded = reception.conclude('signedIn').then(() => port.close());
-  expect((await ask(url)).body).toContain('<h1>Signed in</h1>');
+  expect((await ask(new URL('/favicon.ico', redirect))).status).toBe(404);
+}
+
+test('a tab that was reloaded while the code was exchanged gets the outcome', async () => {
+  await using at = await listening();
+  await leave(at);
+  const concluded = at.conclude('signedIn').then(() => at.port.close());
+  expect((await ask(at.redirect)).body).toContain('<h1>Signed in</h1>');
+  await concluded;
+});
+
+test('a browser that left has two seconds to load the outcome; if none came, nothing waits', async () => {
+  await using never = await listening();
+  clock.skips = 0;
+  expect(await Promise.race([never.conclude('signedIn'), clock.asleep()])).toBe(undefined);
+  await using at = await listening();
+  await leave(at);
+  const concluded = at.conclude('signedIn');
+  expect(await Promise.race([concluded, clock.asleep()])).toBe(2_000);
+  clock.advance(2_000);
   await concluded;
 });
 
@@ -313,42 +250,71 @@ function through(address: string, redirect: URL): [URL, { headers: { host: strin
   return [url, { headers: { host: redirect.host } }];
 }
 
-test.each(['127.0.0.1', '[::1]'])('a redirect URI on localhost is answered on %s', async (address) => {
+test.each([
+  ['localhost', '127.0.0.1', ['127.0.0.1', '::1']],
+  ['localhost', '[::1]', ['127.0.0.1', '::1']],
+  ['mine.localhost', '[::1]', ['127.0.0.1', '::1']],
+  ['[::1]', '[::1]', ['::1']],
+  ['127.0.0.2', '127.0.0.2', ['127.0.0.2']],
+])('a redirect URI on %s is answered on %s, and port 0 becomes a free port', async (host, address, all) => {
   if (address === '[::1]' && !hasIpv6) return;
-  await using at = await startSigningIn({}, { host: 'localhost' });
-  const { program, authorizeUrl } = await at.login();
-  const redirect = await redirectOf(authorizeUrl);
-  expect((await ask(...through(address, redirect))).status).toBe(200);
-  expect(await program.finished).toMatchObject({ code: 0 });
+  await using at = await listening(`http://${host}:0/callback`);
+  const { port } = at.redirect;
+  expect(at.port.redirectUri.text).toBe(`http://${host}:${port}/callback`);
+  const bound = at.port.servers.map((server) => (server.address() as AddressInfo).address);
+  expect(bound).toEqual(hasIpv6 ? all : ['127.0.0.1']);
+  const [url, { headers }] = through(address, at.redirect);
+  expect((await ask(url, { headers: { host: headers.host.toUpperCase() } })).status).toBe(200);
+});
+
+test.each(['https://127.0.0.1:0/callback', 'http://app.example/callback'])(
+  'the redirect URI %s does not lead back here',
+  async (text) => {
+    await expect(listenForRedirect(uri(text))).rejects.toMatchObject({
+      exitCode: 2,
+      message: `--redirect-uri: ${text} does not lead back to this machine`,
+      next: 'use --paste, and paste the URL that the browser ends up at',
+    });
+  },
+);
+
+test('a socket that a browser keeps open is closed with the port', async () => {
+  const port = await listenForRedirect(uri('http://127.0.0.1:0/callback'));
+  const socket = connect(Number(port.redirectUri.url.port), '127.0.0.1').on('error', () => undefined);
+  await once(port.servers[0] as Server, 'connection');
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  port.close();
+  await closed;
+});
+
+test('a redirect URI with a port is sent as it was typed', async () => {
+  const given = uri(`http://LOCALHOST:${await freePort()}/x`);
+  const port = await listenForRedirect(given);
+  port.close();
+  expect(port.redirectUri).toBe(given);
+});
+
+test.each(['127.0.0.1', '127.0.0.1:80'])('for a redirect URI on port 80 the Host may be %s', async (host) => {
+  clock.skips = 10_000;
+  const port = await listenForRedirect(uri('http://127.0.0.1:0/callback'));
+  const typed = { ...port, redirectUri: uri('http://127.0.0.1/callback') };
+  receiveRedirect(typed, expected, clock, () => undefined);
+  expect((await ask(changed(port.redirectUri.url, good), { headers: { host } })).status).toBe(200);
+  port.close();
 });
 
 test('a program on the other address family of localhost counts as a taken port', async ({ skip }) => {
   skip(!hasIpv6, 'this machine has no IPv6');
-  await using at = await startSigningIn({}, { host: 'localhost', port: await freePort() });
-  const port = Number(new URL(at.redirectUri).port);
+  const port = await freePort();
   const neighbour = await occupy(port, '::1');
-  const { code, stderr } = await at.run(['login', '--no-browser']);
-  neighbour.close();
-  expect(code).toBe(2);
-  expect(stderr).toContain(
-    `error: cannot wait for the sign-in on localhost:${port}: port ${port} of localhost is taken by another program\n`,
-  );
-  expect(stderr).toContain('--redirect-uri');
-});
-
-test('a taken port is an error that names --redirect-uri', async () => {
-  await using at = await startSigningIn({}, { port: await freePort() });
-  const port = Number(new URL(at.redirectUri).port);
-  const neighbour = await occupy(port, '127.0.0.1');
-  const result = await at.run(['login', '--no-browser']);
-  neighbour.close();
-  expect(result).toEqual({
-    code: 2,
-    stdout: '',
-    stderr:
-      `error: cannot wait for the sign-in on 127.0.0.1:${port}: port ${port} of 127.0.0.1 is taken by another program\n` +
-      'next: give another address with --redirect-uri (it has to be registered for the client), or use --paste\n',
+  await expect(listenForRedirect(uri(`http://localhost:${port}/callback`))).rejects.toMatchObject({
+    exitCode: 2,
+    message: `cannot wait for the sign-in on localhost:${port}: port ${port} of localhost is taken by another program`,
+    next: 'give another address with --redirect-uri (it has to be registered for the client), or use --paste',
   });
+  neighbour.close();
+  // The address that was free is so again.
+  (await occupy(port, '127.0.0.1')).close();
 });
 
 test('the listener is not reached from outside loopback', async ({ skip }) => {
@@ -356,41 +322,6 @@ test('the listener is not reached from outside loopback', async ({ skip }) => {
     .flat()
     .find((address) => address && !address.internal && address.family === 'IPv4')?.address;
   skip(!outside, 'this machine has no address but loopback');
-  await using at = await startSigningIn();
-  const { program, authorizeUrl } = await at.login();
-  const redirect = await redirectOf(authorizeUrl);
-  await expect(ask(...through(outside as string, redirect))).rejects.toThrow('ECONNREFUSED');
-  program.kill('SIGTERM');
-  await program.finished;
-});
-
-test('port 0 of the redirect URI becomes a free port', async () => {
-  await using at = await startSigningIn();
-  const { program, authorizeUrl } = await at.login(['--redirect-uri', 'http://127.0.0.1:0/callback']);
-  const redirect = await redirectOf(authorizeUrl);
-  expect(Number(redirect.port)).toBeGreaterThan(0);
-  expect((await ask(redirect)).status).toBe(200);
-  expect(await program.finished).toMatchObject({ code: 0 });
-});
-
-test.each([
-  'http://127.0.0.1:8976',
-  'http://LOCALHOST:8976/x',
-  'http://127.0.0.1:80/callback',
-  'https://app.example.com',
-])('the redirect URI %s is sent as it was typed', async (redirectUri) => {
-  await using at = await startSigningIn();
-  const { searchParams } = await at.authorizeUrl(['--paste', '--redirect-uri', redirectUri]);
-  expect(searchParams.get('redirect_uri')).toBe(redirectUri);
-});
-
-test('a redirect URI that does not lead back here needs --paste', async () => {
-  await using at = await startSigningIn();
-  expect(await at.run(['login', '--redirect-uri', 'https://app.example/callback'])).toEqual({
-    code: 2,
-    stdout: '',
-    stderr:
-      'error: --redirect-uri: https://app.example/callback does not lead back to this machine\n' +
-      'next: use --paste, and paste the URL that the browser ends up at\n',
-  });
+  await using at = await listening();
+  await expect(ask(...through(outside as string, at.redirect))).rejects.toThrow('ECONNREFUSED');
 });
