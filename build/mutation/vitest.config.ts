@@ -16,6 +16,6 @@ export default defineConfig({
     isolate: false,
     include: [...tests],
     testNamePattern: new RegExp(`^(?!.*(?:${without}))`),
-    exclude: ['test/**/*.{process,machine}.test.ts'],
+    exclude: ['test/**/*.process.test.ts'],
   },
 });

@@ -33,7 +33,7 @@ interface JournalOptions {
  */
 export async function openJournal(
   file: string,
-  { keep, onWait }: JournalOptions,
+  { keep = Number.POSITIVE_INFINITY, onWait }: JournalOptions,
   context: JournalContext,
 ): Promise<Journal> {
   const { machine } = context;
@@ -105,7 +105,7 @@ export class Journal {
   /** Aborts with the error once the journal can no longer be trusted. */
   readonly failed: AbortSignal;
   readonly #context: JournalContext;
-  readonly #keep: number | undefined;
+  readonly #keep: number;
   readonly #lock: TakenLock;
   readonly #failure = new AbortController();
   #fd: number;
@@ -124,7 +124,7 @@ export class Journal {
   });
 
   /** For `openJournal`, which has the lock, and calls `load` next. */
-  constructor(real: string, lock: TakenLock, keep: number | undefined, context: JournalContext) {
+  constructor(real: string, lock: TakenLock, keep: number, context: JournalContext) {
     this.path = real;
     this.#lock = lock;
     this.#keep = keep;
@@ -161,7 +161,7 @@ export class Journal {
     await this.#forgetOld();
     await this.#append(openedLine(this.#context));
     await fdatasync(this.#fd);
-    if (end === 0) await syncFolder(path.dirname(this.path));
+    await syncFolder(path.dirname(this.path));
   }
 
   /**
@@ -195,7 +195,7 @@ export class Journal {
 
   async #once(key: EventKey, forward: () => Promise<boolean>): Promise<Outcome> {
     const now = this.#context.clock.now();
-    if (this.#keep !== undefined && now - this.#forgotAt >= this.#keep / 2) {
+    if (now - this.#forgotAt >= this.#keep / 2) {
       this.#forgotAt = now;
       await this.#records.inTurn(() => this.#forgetOld());
     }
@@ -239,10 +239,8 @@ export class Journal {
 
   /** Forgets ids that are older than `keep`, and rewrites the file if more than a quarter of it is of no use. */
   async #forgetOld(): Promise<void> {
-    if (this.#keep !== undefined) {
-      const oldest = secondsOf(this.#context.clock.now() - this.#keep);
-      for (const [key, seconds] of this.#ids) if (seconds < oldest) this.#ids.delete(key);
-    }
+    const oldest = secondsOf(this.#context.clock.now() - this.#keep);
+    for (const [key, seconds] of this.#ids) if (seconds < oldest) this.#ids.delete(key);
     const useless = this.#size - this.#ids.size * RECORD_BYTES;
     if (useless <= WORTH_REWRITING_BYTES || useless <= this.#size / 4) return;
     this.#check();
@@ -389,7 +387,7 @@ async function readRecords(fd: number): Promise<Records> {
     if (bytesRead === 0) return { ids, damaged, end };
     position += bytesRead;
     const lines = (rest + chunk.toString('latin1', 0, bytesRead)).split('\n');
-    rest = lines.pop() ?? '';
+    rest = lines.pop() as string;
     if (lines.length > 0) end = position - rest.length;
     rest = rest.slice(-LONGEST_RECORD_BYTES);
     for (const line of lines) {
