@@ -1,8 +1,18 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type Claim, claimLock, readLock, tidyLock } from '../../src/lock/lock-file.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type Claim,
+  claimLock,
+  conditionOf,
+  describeSelf,
+  readLock,
+  tidyLock,
+} from '../../src/lock/lock-file.ts';
+import { thisMachine } from '../support/context.ts';
 
 const holder = (nonce: string) => ({ pid: 1, hostname: 'here', nonce });
 let top: string;
@@ -36,9 +46,11 @@ test('a claim of a number that was used and tidied away is withdrawn', async () 
     expect(await claim(number - 1, 'a')).toBeDefined();
     await tidyLock(folder, number);
   }
+  const kept = [12, 13, 14, 15, 16, 17, 18, 19, 20].map((number) => `${number}.lock`);
+  expect((await readdir(folder)).sort()).toEqual(kept);
   expect(await claim(2, 'late')).toBeUndefined();
   expect(await claims[19]?.isHeld()).toBe(true);
-  expect((await readdir(folder)).sort()).not.toContain('3.lock');
+  expect((await readdir(folder)).sort()).toEqual(kept);
 });
 
 test('a claim after a number that is gone is withdrawn: the folder was swept and recreated', async () => {
@@ -59,13 +71,94 @@ test('nobody releases a lock that another process holds', async () => {
   const first = await claim(0, 'a');
   const second = await claim(1, 'b');
   expect([await first?.isHeld(), await second?.isHeld()]).toEqual([false, true]);
+  // The same number of another holder, in a folder that was swept.
+  await writeFile(path.join(folder, '2.lock'), JSON.stringify(holder('c')));
+  expect(await second?.isHeld()).toBe(false);
   await first?.release();
   expect(await readLock(folder)).toMatchObject({ number: 2, released: false });
 });
 
-test('a file that was created but is still empty counts as held', async () => {
-  await writeFile(path.join(folder, '1.lock'), '');
-  expect(await readLock(folder)).toEqual({ number: 1, released: false, text: '' });
+test('what is no number is no lock', async () => {
+  for (const name of ['0.lock', '01.lock', 'x1.lock', '1.lock.tmp', '1xlock', `1${'0'.repeat(16)}.lock`])
+    await writeFile(path.join(folder, name), '');
+  expect(await readLock(folder)).toEqual({ number: 0, text: '', released: true });
+  await tidyLock(folder, 100);
+  expect(await readdir(folder)).toHaveLength(6);
+  await writeFile(path.join(folder, `1${'0'.repeat(15)}.lock`), 'R');
+  await writeFile(path.join(folder, '999.lock'), '');
+  expect(await readLock(folder)).toEqual({ number: 1e15, text: 'R', released: true });
+});
+
+test.each(['', 'no JSON', 'null', '{"pid":1}', '{"pid":"1","hostname":"here"}', '{"hostname":"here"}', ' R'])(
+  'a file that holds %j is held by somebody unknown',
+  async (text) => {
+    await writeFile(path.join(folder, '1.lock'), text);
+    expect(await readLock(folder)).toEqual({ number: 1, released: false, text });
+  },
+);
+
+test('a folder that cannot be used is the error of the system', async () => {
+  await expect(claimLock(path.join(top, 'nowhere'), 0, holder('a'))).rejects.toThrow('ENOENT');
+  await mkdir(path.join(folder, '1.lock'));
+  await expect(readLock(folder)).rejects.toMatchObject({ code: expect.not.stringMatching('ENOENT') });
+});
+
+describe.skipIf(process.platform !== 'linux')('the condition of a holder', () => {
+  const machine = { ...thisMachine(), hasProcess: () => false };
+
+  test('is found out by what a holder says of itself', async () => {
+    const self = await describeSelf(machine);
+    expect(self).toEqual({
+      pid: process.pid,
+      started: expect.stringMatching(/^\d+$/),
+      hostname: os.hostname(),
+      boot: (await readFile('/proc/sys/kernel/random/boot_id', 'utf8')).trim(),
+      processes: expect.stringMatching(/^pid:\[\d+\]$/),
+      nonce: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
+    expect(await describeSelf({ ...machine, platform: 'win32' })).toEqual({
+      pid: process.pid,
+      hostname: os.hostname(),
+      nonce: expect.not.stringContaining(self.nonce),
+    });
+    const gone = { pid: 2 ** 22 + 1 };
+    for (const [changes, condition] of [
+      [{}, 'running'],
+      [{ started: '1' }, 'dead'],
+      [{ started: undefined }, 'unknown'],
+      [gone, 'dead'],
+      [{ boot: 'another' }, 'dead'],
+      [{ boot: 'another', hostname: 'elsewhere' }, 'unknown'],
+      // Containers on one kernel.
+      [{ hostname: 'elsewhere' }, 'running'],
+      [{ hostname: 'elsewhere', ...gone }, 'dead'],
+      [{ hostname: 'elsewhere', boot: undefined, ...gone }, 'unknown'],
+      [{ boot: undefined }, 'running'],
+      [{ processes: 'pid:[1]', ...gone }, 'unknown'],
+    ] as const)
+      expect([changes, await conditionOf({ ...self, ...changes }, machine)]).toEqual([changes, condition]);
+    for (const hasProcess of [() => true, () => undefined])
+      expect(await conditionOf({ ...self, ...gone }, { ...machine, hasProcess })).toBe('unknown');
+  });
+
+  test('is that of its process: running, suspended, or a zombie, whatever its name', async () => {
+    const program = path.join(top, ') Z 1 (');
+    await copyFile('/bin/sleep', program);
+    // The child of a program that was replaced is reaped by nobody.
+    const child = spawn('/bin/sh', ['-c', 'true & echo $!; exec "$0" 60', program]);
+    const [zombie] = (await once(child.stdout, 'data')) as [Buffer];
+    const pid = child.pid as number;
+    const self = await describeSelf(machine);
+    const state = async (of: number) =>
+      conditionOf({ ...self, ...(await describeSelf({ ...machine, pid: of })) }, machine);
+    await expect.poll(() => state(Number(zombie))).toBe('dead');
+    await expect.poll(async () => readFile(`/proc/${pid}/comm`, 'utf8')).toBe(') Z 1 (\n');
+    expect(await state(pid)).toBe('running');
+    child.kill('SIGSTOP');
+    await expect.poll(() => state(pid)).toBe('suspended');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  });
 });
 
 test('each beat changes the text, and the holder can be read all the time', async () => {

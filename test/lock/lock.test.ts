@@ -1,4 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -7,7 +8,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Context, Machine } from '../../src/context.ts';
-import { takeLock, withLock } from '../../src/lock/lock.ts';
+import { takeLock, whileHeld, withLock } from '../../src/lock/lock.ts';
 import { conditionOf, describeSelf } from '../../src/lock/lock-file.ts';
 import { clock } from '../support/clock.ts';
 import { createContext } from '../support/context.ts';
@@ -98,18 +99,25 @@ test('there are never two holders, although holders are killed all the time', {
   expect((await readdir(await folder())).length).toBeLessThan(40);
 });
 
+/** Leaves a lock behind that a process holds which does nothing. */
+async function heldByProcess(): Promise<ChildProcess> {
+  const child = spawn('sleep', ['60'], { stdio: 'ignore' });
+  children.push(child);
+  await leaveLock(await describeSelf({ ...here().machine, pid: child.pid as number }));
+  return child;
+}
+
 test('a lock whose holder was killed is taken over at once', async () => {
-  const holder = worker(1, 60_000);
-  await entered(holder);
+  const holder = await heldByProcess();
   holder.kill('SIGKILL');
   await once(holder, 'exit');
-  expect(await withLock('worker', here(), async () => 'mine', { patience: 1000 })).toBe('mine');
+  expect(await withLock('worker', here(), async () => 'mine', { patience: 0 })).toBe('mine');
 });
 
 test('a suspended holder keeps the lock; a waiting process names it and says what to do', async () => {
-  const holder = worker(1, 60_000);
-  await entered(holder);
+  const holder = await heldByProcess();
   holder.kill('SIGSTOP');
+  await expect.poll(() => readFile(`/proc/${holder.pid}/stat`, 'utf8')).toMatch(/\) T /);
   const waiting = withLock('worker', here(), async () => 'mine', { patience: 1500 });
   await expect(waiting).rejects.toMatchObject({
     exitCode: 1,
@@ -142,13 +150,17 @@ test.each([
       hostname: 'elsewhere',
       boot: 'another',
     }),
+    ` (${process.pid} on elsewhere)`,
+    `wait for process ${process.pid} on elsewhere, or end it`,
   ],
   [
     'of another container',
     async (machine: Machine) => ({ ...(await describeSelf(machine)), processes: 'pid:[1]' }),
+    ` (${process.pid})`,
+    `wait for process ${process.pid}, or end it`,
   ],
-  ['that cannot be read', async () => ({})],
-])('a holder %s is taken over after a silence, and no sooner', async (_name, describe) => {
+  ['that cannot be read', async () => ({}), '', 'run the command again'],
+])('a holder %s is taken over after a silence, and no sooner', async (_name, describe, named, next) => {
   const file = await leaveLock(await describe(here().machine));
   let beats = 0;
   // The holder shows a sign of life whenever the waiting process sleeps.
@@ -158,11 +170,90 @@ test.each([
   };
   const besides = { ...fast(), clock: { now: () => clock.now(), sleep } };
   const waiting = withLock('worker', besides, async () => 'mine', { patience: 1_000 });
-  await expect(waiting).rejects.toMatchObject({ exitCode: 1 });
+  await expect(waiting).rejects.toMatchObject({
+    exitCode: 1,
+    message: `another hooktrail process${named} kept the sign-in locked for 1 s`,
+    next,
+    holder: named === '' ? undefined : named.slice(2, -1),
+  });
   const since = clock.now();
   expect(await withLock('worker', fast(), async () => 'mine', { patience: 0 })).toBe('mine');
   expect(clock.now() - since).toBeGreaterThanOrEqual(rhythm.silence);
   expect(clock.now() - since).toBeLessThan(rhythm.silence + 100);
+});
+
+test('a waiting process looks every 15 to 50 ms, and every 200 ms whether the holder still runs', async () => {
+  const asked: number[] = [];
+  const slept: number[] = [];
+  const machine = {
+    platform: 'win32' as const,
+    hasProcess: () => {
+      asked.push(clock.now());
+      return asked.length < 4;
+    },
+  };
+  await leaveLock({ pid: 77, hostname: os.hostname(), nonce: 'x' });
+  const sleep = async (milliseconds: number) => {
+    slept.push(milliseconds);
+    await clock.sleep(milliseconds);
+  };
+  const context = { ...here(machine), clock: { now: () => clock.now(), sleep } };
+  const since = clock.now();
+  expect(await withLock('worker', context, async () => 'mine', { patience: 60_000 })).toBe('mine');
+  expect(asked.length).toBe(4);
+  expect(asked[0]).toBe(since);
+  for (const [index, at] of asked.slice(1).entries()) {
+    const passed = at - (asked[index] as number);
+    expect(passed).toBeGreaterThanOrEqual(200);
+    expect(passed).toBeLessThan(250);
+  }
+  expect(Math.min(...slept)).toBeGreaterThanOrEqual(15);
+  expect(Math.max(...slept)).toBeLessThan(50);
+  expect(Math.max(...slept) - Math.min(...slept)).toBeGreaterThan(15);
+});
+
+test('whether a new holder runs is asked at once', async () => {
+  const machine = { platform: 'win32' as const, hasProcess: (pid: number) => pid === 77 };
+  const left = { hostname: os.hostname(), nonce: 'x' };
+  await leaveLock({ ...left, pid: 77 });
+  let sleeps = 0;
+  const sleep = async (milliseconds: number) => {
+    if (sleeps++ === 0)
+      await writeFile(path.join(await folder(), '3.lock'), JSON.stringify({ ...left, pid: 78 }));
+    await clock.sleep(milliseconds);
+  };
+  const context = { ...here(machine), clock: { now: () => clock.now(), sleep } };
+  expect(await withLock('worker', context, async () => 'mine')).toBe('mine');
+  expect(sleeps).toBe(1);
+});
+
+test('a live holder is waited for as long as the patience lasts, a minute unless given', async () => {
+  const running = `another hooktrail process (${process.pid}) kept`;
+  await withLock('worker', here(), async () => {
+    const since = clock.now();
+    const sleep = async () => clock.advance(1_000);
+    const patient = { ...here(), clock: { now: () => clock.now(), sleep } };
+    await expect(withLock('worker', patient, async () => 'never')).rejects.toMatchObject({
+      message: `${running} the sign-in locked for 60 s`,
+      next: `wait for process ${process.pid}, or end it`,
+    });
+    expect(clock.now() - since).toBe(60_000);
+    await expect(
+      takeLock('worker', here(), { patience: 0, folder: await folder(), subject: 'the file' }),
+    ).rejects.toMatchObject({ message: `${running} the file locked for 0 s` });
+  });
+});
+
+test('work under a lock ends with the program, and when the lock is lost', () => {
+  for (const ended of ['program', 'lock'] as const) {
+    const [program, lock] = [new AbortController(), new AbortController()];
+    const context = { ...here(), signal: program.signal };
+    const { signal, machine } = whileHeld(context, { isStillHeld: async () => true, lost: lock.signal });
+    expect(machine).toBe(context.machine);
+    expect(signal.aborted).toBe(false);
+    (ended === 'program' ? program : lock).abort(new Error(ended));
+    expect(signal.reason).toMatchObject({ message: ended });
+  }
 });
 
 test('a clock that is set, or a waiting process that was suspended, makes no silence', async () => {
@@ -267,13 +358,27 @@ test('an interrupt ends the wait', async () => {
 test('without a writable home the lock is in a folder that only the user can use', async () => {
   const nobody = { userHome: path.join(log, 'a-file-is-no-home'), sharedFolder: home };
   expect(await withLock('worker', here(nobody), async () => 'mine')).toBe('mine');
-  expect(await readdir(path.join(home, `hooktrail-${os.userInfo().uid}`))).toHaveLength(1);
-  await mkdir(path.join(home, 'hooktrail-4000000'));
+  const hash = createHash('sha256').update('worker').digest('hex').slice(0, 32);
+  expect(await readdir(path.join(home, `hooktrail-${os.userInfo().uid}`))).toEqual([hash]);
+  expect(await withLock('worker', here({ ...nobody, userHome: '/proc/nowhere' }), async () => 'mine')).toBe(
+    'mine',
+  );
+  const taken = path.join(home, 'hooktrail-4000000');
+  await mkdir(taken);
   await expect(
     withLock('worker', here({ ...nobody, userId: 4_000_000 }), async () => 'mine'),
   ).rejects.toMatchObject({
     exitCode: 2,
-    message: expect.stringContaining('is not a folder that only this user can use'),
+    message: `the folder ${taken}, where hooktrail's processes lock each other out, cannot be used: ${taken} is not a folder that only this user can use`,
+    next: 'repair the folder, or remove it',
+  });
+  // On Windows there is no such folder.
+  const place = path.join(nobody.userHome, '.hooktrail', 'locks', hash);
+  await expect(
+    withLock('worker', here({ ...nobody, platform: 'win32' }), async () => 'mine'),
+  ).rejects.toMatchObject({
+    exitCode: 2,
+    message: `the folder ${place}, where hooktrail's processes lock each other out, cannot be used: not a directory (ENOTDIR)`,
   });
 });
 
