@@ -53,7 +53,7 @@ export interface FileKey {
 /** The way a file is sealed: with a typed passphrase, or with a random key from `keygen`. */
 export type SealKind = keyof typeof MAGIC;
 
-const GENERATED = /^htk1-([A-Za-z0-9_-]{43})$/;
+const GENERATED = /^htk1-[A-Za-z0-9_-]{43}$/;
 
 /** 256 random bits in a form that is recognised as a key wherever a passphrase is accepted. */
 export function generateKey(): string {
@@ -74,12 +74,13 @@ export async function newFileKey(passphrase: string): Promise<FileKey> {
   return await fileKey(passphrase, Buffer.concat([magic, randomBytes(SALT_BYTES)]));
 }
 
+/** `passphrase` is of the kind with which the file is sealed. */
 export async function fileKey(passphrase: string, file: Buffer): Promise<FileKey> {
   const header = file.subarray(0, HEADER_BYTES);
   const salt = header.subarray(MAGIC_BYTES);
   if (sealKindIn(file) === 'passphrase') return { header, key: await derive(passphrase, salt, 32, SCRYPT) };
-  // RFC 5869. A passphrase that is not a key opens nothing: the caller distinguishes the two.
-  const secret = Buffer.from(GENERATED.exec(passphrase)?.[1] ?? passphrase, 'base64url');
+  // RFC 5869.
+  const secret = Buffer.from(passphrase.slice('htk1-'.length), 'base64url');
   return { header, key: Buffer.from(hkdfSync('sha256', secret, salt, 'hooktrail secrets', 32)) };
 }
 

@@ -97,6 +97,15 @@ describe('--csv', () => {
     expect((await csv([['7', '{"a":1}']])).text).toBe('value,a\r\n7,\r\n,1\r\n');
   });
 
+  test('prints a header even if nothing matches', async () => {
+    expect(await csv([])).toEqual({
+      text: 'createdOn,publishStatus,eventType,eventId,subscriptionId\r\n',
+      said: ['notice: no events match'],
+    });
+    const fields = parseFieldPaths('a,b.c');
+    expect(await csv([[]], { fields })).toEqual({ text: 'a,b.c\r\n', said: ['notice: no events match'] });
+  });
+
   test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '\0=1', '＝1', '＋1', '－1', '＠1'])(
     'keeps a spreadsheet from running the text %j',
     async (text) => {

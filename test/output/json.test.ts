@@ -2,10 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FieldPath, parseFieldPaths } from '../../src/json/item-fields.ts';
 import { Items } from '../../src/json/items.ts';
+import { createItemWriter } from '../../src/output/formats.ts';
 import { createPicker, prettyJson } from '../../src/output/json.ts';
 import { type Palette, plain } from '../../src/terminal/palette.ts';
 import { jsonNames, jsonText } from '../support/json-text.ts';
-import { pageOf, print } from '../support/outputs.ts';
+import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';
 
 const items = ['{"id":9007199254740993,"d":1.10,"d":1e400}', '"b\\u0061re"', '-0'];
 
@@ -14,6 +15,10 @@ describe('--ndjson', () => {
     const { text, writes } = await print([items, ['{}']], { format: 'ndjson' });
     expect(text).toBe('{"id":9007199254740993,"d":1.10,"d":1e400}\n"b\\u0061re"\n-0\n{}\n');
     expect(writes).toBe(2);
+  });
+
+  test('prints nothing when nothing matched', async () => {
+    expect((await print([[]], { format: 'ndjson' })).text).toBe('');
   });
 
   test('prints a last item that ends with its buffer', async () => {
@@ -42,6 +47,18 @@ describe('--json', () => {
     const { text, writes } = await print([items, [], ['{}']], { format: 'json' });
     expect(text).toBe('[\n{"id":9007199254740993,"d":1.10,"d":1e400},\n"b\\u0061re",\n-0,\n{}\n]\n');
     expect(writes).toBe(3);
+  });
+
+  test('prints [] when nothing matched', async () => {
+    expect((await print([[]], { format: 'json' })).text).toBe('[]\n');
+  });
+
+  test('stays valid when the read fails', async () => {
+    const stdout = fakeOutput();
+    const writer = await createItemWriter({ format: 'json', list: 'events' }, { stdout }, fakeReporter());
+    await writer.write(pageOf(['1', '2']));
+    await writer.abort?.();
+    expect(stdout.text).toBe('[\n1,\n2\n]\n');
   });
 
   test('prints any items unchanged', async () => {

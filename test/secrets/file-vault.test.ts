@@ -1,11 +1,20 @@
-import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { generateKey } from '../../src/secrets/encrypted-file.ts';
+import type { Context } from '../../src/context.ts';
+import {
+  deleteSecretFile,
+  encryptFile,
+  generateKey,
+  listSecretFiles,
+  newFileKey,
+  sealKindOf,
+} from '../../src/secrets/encrypted-file.ts';
 import { findSignIns, forgetSignIns, openVault } from '../../src/secrets/stored-sign-ins.ts';
 import type { Binding, Vault } from '../../src/secrets/vault.ts';
-import { createContext } from '../support/context.ts';
+import { createContext, thisMachine } from '../support/context.ts';
 
 const binding: Binding = {
   profile: 'default',
@@ -39,9 +48,118 @@ async function written(passphrase = 'pass'): Promise<string> {
   return vault.place;
 }
 
-test('what is written can be read, also in another process', async () => {
-  await written();
-  expect(await (await open('pass')).read()).toEqual(secrets);
+/** Files that version 0.1.0 wrote for this binding, with the passphrase `pass` and with the key. */
+const FILES = [
+  [
+    'pass',
+    'aG9va3RyYWlsLXNlY3JldHMtMQpsEr/yXaHJAfu7D68F3KEYiY1Gx6Oxx7VtzI5BHMRBrZLkX1sX2v5Q7JLxS0dk/xTI4ykneSK0Tpg63jVaaUeigSwJaRrC88u4M58M8eU5MaajunFfxygZ+TEpvowHtsOYMa7cNKutVRoor2LgKjbve0EmKCcWn1aUcZk=',
+  ],
+  [
+    KEY,
+    'aG9va3RyYWlsLXNlY3JldHMtMgpr9pgyzPrpFUEBM3QmQYbd5Lvq+hD9agwqxjqbtyPML6xLnwBixHdtt6UfdjCd875hevKuwABQGRi5ReYRt0ARVtC+ytsc+kOOPMeDkbGFOOAU2Tr84nu7ok5M650Cx3J0VS0GMnf+fofb4SqqzvDSWfz/a4YxzO8TM0Q=',
+  ],
+] as const;
+
+test('files of version 0.1.0 are found and opened, and written in the same format', async () => {
+  for (const [passphrase, file] of FILES) {
+    const place = path.join(folder, 'secrets', 'default~75628a31a2ad9e37.vault');
+    await mkdir(path.dirname(place), { recursive: true });
+    await writeFile(place, Buffer.from(file, 'base64'));
+    const vault = open(passphrase);
+    expect([vault.kind, vault.place]).toEqual(['file', place]);
+    expect(await vault.read()).toEqual({ refreshToken: 'kept' });
+    await vault.write(secrets);
+    expect(await vault.read()).toEqual(secrets);
+    expect((await readFile(place)).subarray(0, 20).toString()).toBe(
+      Buffer.from(file, 'base64').subarray(0, 20).toString(),
+    );
+  }
+  expect(await open(KEY).read()).toEqual(secrets);
+});
+
+test('the last write counts, wherever it was made, and whatever the clock says', async () => {
+  const rescued = { ...secrets, refreshToken: 'rescued' };
+  const vault = open(KEY);
+  const place = await vault.rescue(rescued);
+  await rename(place, `${place}.kept`);
+  await vault.write({ ...secrets, refreshToken: 'second' });
+  await rename(`${place}.kept`, place);
+  expect(await open(KEY).read()).toMatchObject({ refreshToken: 'second' });
+  const earlier = { ...context(KEY), clock: { ...context().clock, now: () => 0 } };
+  const other = openVault('file', binding, earlier);
+  await other.read();
+  await other.rescue(rescued);
+  expect(await open(KEY).read()).toMatchObject({ refreshToken: 'rescued' });
+});
+
+/** A person on a terminal who gives these answers to the questions, which are kept with the other text in `shown`. */
+function person(answers: string[]): Context & { readonly shown: string[] } {
+  const shown: string[] = [];
+  const input = new PassThrough();
+  const plain = context();
+  return {
+    ...plain,
+    shown,
+    stdin: { ...plain.stdin, isTerminal: true, stream: () => input },
+    stderr: {
+      ...plain.stderr,
+      isTerminal: true,
+      write: async (written) => {
+        const text = String(written);
+        shown.push(text);
+        if (text.endsWith(': ')) input.write(`${answers.shift()}\n`);
+      },
+    },
+  };
+}
+
+test('a person chooses a passphrase by typing it twice, and is asked once for all files', async () => {
+  const typing = person(['one', 'other', '\ufb01', '\ufb01']);
+  const vault = openVault('file', binding, typing);
+  await vault.probe();
+  await vault.write(secrets);
+  await openVault('file', { ...binding, profile: 'other' }, typing).write(secrets);
+  expect(typing.shown.filter((text) => text !== '\n')).toEqual([
+    'New passphrase for the encrypted file: ',
+    'Repeat the passphrase: ',
+    'The passphrases differ. New passphrase for the encrypted file: ',
+    'Repeat the passphrase: ',
+  ]);
+  // The same text in another form of Unicode.
+  expect(await open('fi').read()).toEqual(secrets);
+});
+
+test('a person has three tries to type the passphrase', async () => {
+  const place = await written('\ufb01');
+  const mistaken = '  that passphrase does not open the file\n';
+  const question = 'Passphrase of the encrypted file: ';
+  const typing = person(['pas', 'fi']);
+  expect(await openVault('file', binding, typing).read()).toEqual(secrets);
+  expect(typing.shown.filter((text) => text !== '\n')).toEqual([question, mistaken, question]);
+  const guessing = person(['a', 'b', 'c', 'd']);
+  await expect(openVault('file', binding, guessing).read()).rejects.toMatchObject({
+    exitCode: 2,
+    message: `the passphrase does not open ${place}`,
+    details: ['it is not the one the file was written with, or somebody altered the file'],
+    next: 'try again with the right passphrase; without the passphrase, `hooktrail logout` and `hooktrail login` start over',
+  });
+  expect(guessing.shown.filter((text) => text !== '\n')).toEqual([
+    question,
+    mistaken,
+    question,
+    mistaken,
+    question,
+  ]);
+});
+
+test('a key is recognised in its whole form alone', () => {
+  expect([KEY, `x${KEY}`, `${KEY}x`, KEY.slice(1), `${KEY} `].map(sealKindOf)).toEqual([
+    'key',
+    'passphrase',
+    'passphrase',
+    'passphrase',
+    'passphrase',
+  ]);
 });
 
 test('a write replaces everything, and after a read it reads nothing', async () => {
@@ -61,7 +179,11 @@ test('secrets rescued to another folder are found by the next read, until a writ
   const vault = await open(KEY);
   await vault.write(secrets);
   const place = await vault.rescue({ ...secrets, refreshToken: 'rescued' });
-  expect(path.dirname(place)).not.toBe(path.dirname(vault.place));
+  const hash = path.basename(path.dirname(place));
+  expect(hash).toMatch(/^[0-9a-f]{16}$/);
+  expect(place).toBe(
+    path.join(os.tmpdir(), `hooktrail-${os.userInfo().uid}`, 'secrets', hash, path.basename(vault.place)),
+  );
   expect((await stat(place)).mode & 0o777).toBe(0o600);
   expect(await (await open(KEY)).read()).toEqual({ ...secrets, refreshToken: 'rescued' });
   await rm(vault.place);
@@ -96,13 +218,6 @@ test('a key of keygen seals without scrypt, and its file opens only with that ke
     exitCode: 2,
     message: `the passphrase does not open ${vault.place}`,
   });
-  const whole = await readFile(vault.place);
-  for (const at of [0, 25, 40, 60, whole.length - 1]) {
-    const flipped = Buffer.from(whole);
-    flipped[at] = (flipped[at] as number) ^ 1;
-    await writeFile(vault.place, flipped);
-    await expect((await open(key)).read(), `byte ${at}`).rejects.toMatchObject({ exitCode: 4 });
-  }
 });
 
 test('a file that is sealed the other way is reported, and a sign-in seals it again', async () => {
@@ -136,14 +251,14 @@ test('finding out that nothing is stored needs no passphrase', async () => {
 });
 
 test('the file is accessible to the user only, reveals nothing, and differs after each write', async () => {
-  const place = await written();
+  const place = await written(KEY);
   expect((await stat(place)).mode & 0o777).toBe(0o600);
   expect((await stat(path.dirname(place))).mode & 0o777).toBe(0o700);
   const first = await readFile(place);
   for (const text of ['refresh', 'client secret', 'xxxxxxxx', 'example', 'event_api']) {
     expect(first.includes(text)).toBe(false);
   }
-  await written();
+  await written(KEY);
   expect((await readFile(place)).equals(first)).toBe(false);
 });
 
@@ -152,7 +267,7 @@ test('a wrong passphrase is reported as one', async () => {
   const refused = {
     exitCode: 2,
     message: `the passphrase does not open ${place}`,
-    next: expect.stringContaining('HOOKTRAIL_PASSPHRASE'),
+    next: 'check HOOKTRAIL_PASSPHRASE; without the passphrase, `hooktrail logout` and `hooktrail login` start over',
   };
   await expect((await open('other')).read()).rejects.toMatchObject(refused);
   await expect((await open('other')).probe()).rejects.toMatchObject(refused);
@@ -160,52 +275,74 @@ test('a wrong passphrase is reported as one', async () => {
 });
 
 test('no passphrase and no terminal is an error that names the variable', async () => {
-  const missing = { exitCode: 2, next: expect.stringContaining('HOOKTRAIL_PASSPHRASE') };
+  const missing = {
+    exitCode: 2,
+    message: 'the encrypted file of secrets needs a passphrase',
+    next: 'set HOOKTRAIL_PASSPHRASE, or run the command on a terminal',
+  };
   await expect((await open()).probe()).rejects.toMatchObject(missing);
   await written();
   await expect((await open()).read()).rejects.toMatchObject(missing);
 });
 
-test('a flipped bit anywhere is noticed', { timeout: 60_000 }, async () => {
-  const place = await written();
+test('a flipped bit anywhere is noticed', async () => {
+  const place = await written(KEY);
   const whole = await readFile(place);
-  const everywhere = [
-    0,
-    5,
-    20,
-    21,
-    22,
-    23,
-    30,
-    40,
-    52,
-    60,
-    100,
-    whole.length - 40,
-    whole.length - 33,
-    whole.length - 1,
-  ];
-  for (const at of everywhere) {
+  const damage = async (at: number) => {
     const flipped = Buffer.from(whole);
     flipped[at] = (flipped[at] as number) ^ 1;
     await writeFile(place, flipped);
-    await expect((await open('pass')).read(), `byte ${at}`).rejects.toMatchObject({
-      exitCode: 4,
-      next: 'restore it from a copy, or run `hooktrail logout` and `hooktrail login`',
-    });
-  }
+    return await open(KEY)
+      .read()
+      .catch(({ exitCode, message, next }) => [exitCode, message, next]);
+  };
+  const next = 'restore it from a copy, or run `hooktrail logout` and `hooktrail login`';
+  const foreign = `the encrypted file of secrets was not written by this version of hooktrail: ${place}`;
+  const damaged = `the encrypted file of secrets is damaged: ${place}`;
+  for (const at of [0, 5, 19]) expect(await damage(at)).toEqual([4, foreign, next]);
+  for (const at of [20, 35, 36, 48, 64, 100, -40, -33, -32, -1])
+    expect(await damage(at < 0 ? whole.length + at : at)).toEqual([4, damaged, next]);
 });
 
 test('a file cut short anywhere is noticed', async () => {
-  const place = await written();
+  const place = await written(KEY);
   const whole = await readFile(place);
-  for (const length of [0, 1, 19, 20, 38, 39, 60, 71, 99, whole.length - 1]) {
+  for (const [length, how] of [
+    [0, 'cut short'],
+    [19, 'cut short'],
+    [20, 'cut short'],
+    [67, 'cut short'],
+    [68, 'damaged'],
+    [whole.length - 1, 'damaged'],
+  ] as const) {
     await writeFile(place, whole.subarray(0, length));
-    await expect((await open('pass')).read(), `${length} bytes`).rejects.toMatchObject({
+    await expect(open(KEY).read(), `${length} bytes`).rejects.toMatchObject({
       exitCode: 4,
-      message: expect.stringMatching(/is (cut short|damaged): /),
+      message: `the encrypted file of secrets is ${how}: ${place}`,
     });
   }
+  // Intact, but with something else in it.
+  await writeFile(
+    place,
+    encryptFile(
+      await newFileKey(KEY),
+      'no secrets',
+      JSON.stringify(['default', binding.authUrl, 'client', binding.serviceOrigin]),
+    ),
+  );
+  await expect(open(KEY).read()).rejects.toMatchObject({
+    message: `the encrypted file of secrets is damaged: ${place}`,
+  });
+});
+
+test('of two copies that cannot be opened the first is reported, and one that can is used', async () => {
+  const vault = open(KEY);
+  await vault.write(secrets);
+  const place = await vault.rescue({ ...secrets, refreshToken: 'rescued' });
+  await writeFile(vault.place, 'x');
+  expect(await open(KEY).read()).toMatchObject({ refreshToken: 'rescued' });
+  await writeFile(place, 'x');
+  await expect(open(KEY).read()).rejects.toThrow(vault.place);
 });
 
 test('a file of another profile, provider or service does not open under this name', async () => {
@@ -228,13 +365,80 @@ test('a probe leaves nothing behind', async () => {
   expect(await readdir(path.join(folder, 'secrets'))).toEqual([]);
 });
 
-test('a folder that cannot be created is already an error of the probe', async () => {
-  await writeFile(path.join(folder, 'secrets'), 'in the way');
-  await expect((await open('pass')).probe()).rejects.toMatchObject({
+test('a folder that cannot be created or read is an error of each that needs it', async () => {
+  const place = path.join(folder, 'secrets');
+  await writeFile(place, 'in the way');
+  await expect(open(KEY).probe()).rejects.toMatchObject({
     exitCode: 2,
-    message: expect.stringContaining('secrets cannot be written'),
-    next: expect.stringContaining('HOOKTRAIL_CONFIG_DIR'),
+    message: `secrets cannot be written to ${place}: file already exists (EEXIST)`,
+    next: 'make the folder writable and free some space, or choose another with HOOKTRAIL_CONFIG_DIR',
   });
+  await expect(listSecretFiles(context(), undefined)).rejects.toMatchObject({
+    exitCode: 2,
+    message: `the folder ${place} cannot be read: not a directory (ENOTDIR)`,
+    next: 'change its permissions, or choose another with HOOKTRAIL_CONFIG_DIR',
+  });
+});
+
+test('a file that cannot be read or deleted is an error that names it', async () => {
+  const vault = open(KEY);
+  await mkdir(vault.place, { recursive: true });
+  await expect(vault.read()).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringMatching(new RegExp(`^the secrets in ${vault.place} cannot be read: .`)),
+    next: 'change the permissions of the file, or choose another folder with HOOKTRAIL_CONFIG_DIR',
+  });
+  await expect(deleteSecretFile(vault.place)).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringMatching(new RegExp(`^the secrets in ${vault.place} cannot be deleted: .`)),
+    next: 'delete the file yourself',
+  });
+  await deleteSecretFile(path.join(folder, 'nowhere', 'file'));
+});
+
+test('the folder of secrets is made accessible to the user only', async () => {
+  await mkdir(path.join(folder, 'secrets'));
+  await chmod(path.join(folder, 'secrets'), 0o755);
+  await open(KEY).write(secrets);
+  expect((await stat(path.join(folder, 'secrets'))).mode & 0o777).toBe(0o700);
+});
+
+test('the files of sign-ins are listed by their names, those of a profile and those of all', async () => {
+  const names = [
+    'a~0123456789abcdef.access',
+    'a~0123456789abcdef.vault.0a.tmp',
+    'b~0123456789abcdef.vault',
+    'b~0123456789abcde.vault',
+    '~0123456789abcdef.vault',
+    'b~c~0123456789abcdef.vault',
+    'b~0123456789abcdef.vault.old',
+    'b~0123456789abcdef.vault2',
+    'b~0123456789abcdef.vault.0a.tmp2',
+    'b~0123456789abcdef.VAULT',
+  ];
+  await mkdir(path.join(folder, 'secrets'));
+  for (const name of names) await writeFile(path.join(folder, 'secrets', name), '');
+  const list = async (profile?: string) =>
+    (await listSecretFiles(context(), profile))
+      .map(({ file, signIn, kind }) => `${path.basename(file)} ${signIn} ${kind}`)
+      .sort();
+  const a = [
+    'a~0123456789abcdef.access a/0123456789abcdef access',
+    'a~0123456789abcdef.vault.0a.tmp a/0123456789abcdef leftover',
+  ];
+  expect(await list('a')).toEqual(a);
+  expect(await list()).toEqual([...a, 'b~0123456789abcdef.vault b/0123456789abcdef vault']);
+});
+
+test('on Windows rescued secrets are in a folder of the home, and are listed there', async () => {
+  const machine = { ...thisMachine(), platform: 'win32' as const, userHome: path.join(folder, 'home') };
+  const windows = { ...context(KEY), machine };
+  const place = await openVault('file', binding, windows).rescue(secrets);
+  const [, hash] =
+    /^\.hooktrail.secrets.([0-9a-f]{16}).default~/.exec(path.relative(machine.userHome, place)) ?? [];
+  expect(hash).toBeDefined();
+  expect((await listSecretFiles(windows, 'default')).map(({ file }) => file)).toEqual([place]);
+  expect(await openVault('file', binding, windows).read()).toEqual(secrets);
 });
 
 test('all secrets of a profile are deleted, and those of no other', async () => {

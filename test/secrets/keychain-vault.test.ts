@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -44,6 +44,94 @@ test('a sign-in is one item, and the access token is a file', async () => {
   ).toEqual(['default/hash/sign-in']);
   expect(await files()).toEqual([expect.stringMatching(/^default~[0-9a-f]{16}\.access$/)]);
   expect(await (await open()).read()).toEqual({ refreshToken: 'refresh', clientSecret: 'secret', access });
+});
+
+test('a sign-in of version 0.1.0 is found and opened, and its place is named', async () => {
+  keychain.entries.set(
+    'default/75628a31a2ad9e37/sign-in',
+    '{"refreshToken":"kept","written":1795176000000,"key":"eaSu2v46YOWjX6MWCHhW_AsHJj0ZdZ2usAD7BMMJAjE"}',
+  );
+  await mkdir(path.join(folder, 'secrets'));
+  const file = path.join(folder, 'secrets', 'default~75628a31a2ad9e37.access');
+  const sealed =
+    'NAC+0V1NvBTq5IzqVskzDOVAMf9e6QqU3Uk4X1BoSlr4hZ9tGTuGDkzlOOMmQ+o5Qe1hyF/AqSEVKUxJNkr52DtkLTzL6VEn0ywMMfxGCipH';
+  await writeFile(file, Buffer.from(sealed, 'base64'));
+  const vault = open();
+  expect(await vault.read()).toEqual({ refreshToken: 'kept', access: { token: 'access' } });
+  expect([vault.kind, vault.place]).toEqual(['keychain', 'the Windows Credential Manager']);
+  for (const [platform, place] of [
+    ['darwin', 'the macOS Keychain'],
+    ['linux', 'the Secret Service'],
+  ] as const) {
+    const { machine, ...rest } = context();
+    expect(openVault('keychain', binding, { ...rest, machine: { ...machine, platform } }).place).toBe(place);
+  }
+});
+
+test('an item that is none of ours is damage, and one without anything in it holds nothing', async () => {
+  const vault = open();
+  await vault.write({ refreshToken: 'refresh' });
+  const [account = '', text = ''] = [...keychain.entries][0] ?? [];
+  const [file = ''] = await files();
+  for (const item of [
+    '',
+    'null',
+    JSON.stringify({ ...JSON.parse(text), key: 'c2hvcnQ' }),
+    JSON.stringify({ ...JSON.parse(text), key: undefined }),
+  ]) {
+    keychain.entries.set(account, item);
+    await expect(open().read(), item).rejects.toMatchObject({
+      exitCode: 4,
+      message: 'the stored refresh token is damaged',
+      details: [`${path.join(folder, 'secrets', file)} is missing, was changed, or belongs to another key`],
+      next: 'run `hooktrail logout` and `hooktrail login`',
+    });
+  }
+  keychain.entries.clear();
+  expect(await open().read()).toBe(undefined);
+  await open().write({});
+  expect(await open().read()).toBe(undefined);
+  for (const one of [{ clientSecret: 'secret' }, { access: { token: 'access' } }]) {
+    await open().write(one);
+    expect(await open().read()).toEqual(one);
+  }
+});
+
+test('a cache of any length is ignored if it does not open', async () => {
+  await open().write({ refreshToken: 'refresh', access: { token: 'access' } });
+  const cache = path.join(folder, 'secrets', (await files())[0] as string);
+  const whole = await readFile(cache);
+  for (const length of [0, 5, 27, 28, 29, whole.length - 1]) {
+    await writeFile(cache, whole.subarray(0, length));
+    expect(await open().read()).toEqual({ refreshToken: 'refresh' });
+  }
+});
+
+test('an item may have 2,048 bytes; longer secrets are in the file', async () => {
+  await open().write({ refreshToken: '' });
+  const size = Buffer.byteLength([...keychain.entries.values()][0] ?? '');
+  for (const [length, isInItem] of [
+    [2_048 - size, true],
+    [2_049 - size, false],
+  ] as const) {
+    await open().write({ refreshToken: 'r'.repeat(length) });
+    expect([...keychain.entries.values()][0]?.includes('rrr')).toBe(isInItem);
+    expect(await open().read()).toEqual({ refreshToken: 'r'.repeat(length) });
+  }
+});
+
+test('the last write counts, whatever the clock says', async () => {
+  const at = (now: number) => {
+    const plain = context();
+    return openVault('keychain', binding, { ...plain, clock: { ...plain.clock, now: () => now } });
+  };
+  await at(2_000).write({ refreshToken: 'first' });
+  const vault = at(1_000);
+  await vault.read();
+  await vault.rescue({ refreshToken: 'rescued' });
+  expect(await open().read()).toMatchObject({ refreshToken: 'rescued' });
+  await vault.write({ refreshToken: 'last' });
+  expect(await open().read()).toMatchObject({ refreshToken: 'last' });
 });
 
 test('reading reads one entry', async () => {
@@ -118,7 +206,7 @@ test('a crash after the refresh token was stored loses only the cached access to
   });
 });
 
-test('a write after a read is one call of the keychain', async () => {
+test('a write after a read is one call of the keychain, or none if the key stays and the secrets are long', async () => {
   await (await open()).write({ refreshToken: 'refresh', clientSecret: 'secret' });
   const vault = await open();
   await vault.read();
@@ -132,6 +220,10 @@ test('a write after a read is one call of the keychain', async () => {
   }
   await vault.write({ refreshToken: 'next', clientSecret: 'secret' });
   expect(calls).toEqual(['set']);
+  await vault.write({ refreshToken: long });
+  await vault.write({ refreshToken: `${long}er` });
+  expect(calls).toEqual(['set', 'set']);
+  expect(await open().read()).toEqual({ refreshToken: `${long}er` });
 });
 
 test('if the keychain stops answering after the rotation, the new token goes to a file, and the next read finds it', async () => {
@@ -144,11 +236,26 @@ test('if the keychain stops answering after the rotation, the new token goes to 
     exitCode: 2,
   });
   const place = await vault.rescue({ refreshToken: 'new', clientSecret: 'secret' });
+  expect(path.dirname(place)).toBe(path.join(folder, 'secrets'));
   expect((await readFile(place)).includes('new')).toBe(false);
   expect(await (await open()).read()).toMatchObject({ refreshToken: 'new', clientSecret: 'secret' });
   keychain.set = set;
   await (await open()).write({ refreshToken: 'after', clientSecret: 'secret' });
   expect(await (await open()).read()).toMatchObject({ refreshToken: 'after' });
+});
+
+test('if neither the keychain nor the folder takes the new token, another folder does; without a known key none can', async () => {
+  await open().write({ refreshToken: 'old' });
+  const vault = open();
+  await vault.read();
+  const secretsFolder = path.join(folder, 'secrets');
+  await rename(secretsFolder, `${secretsFolder}.away`);
+  await writeFile(secretsFolder, 'in the way');
+  const place = await vault.rescue({ refreshToken: 'new' });
+  expect(path.relative(folder, place)).toMatch(/^\.\./);
+  await rm(secretsFolder);
+  expect(await open().read()).toEqual({ refreshToken: 'new' });
+  await expect(open().rescue({ refreshToken: 'new' })).rejects.toThrow('the OS keychain refused');
 });
 
 test('a damaged cache is ignored; a damaged refresh token is an error', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { UsageError } from '../../src/errors.ts';
 import type { SavedConfig } from '../../src/settings/settings.ts';
 import { resolveSettings } from '../../src/settings/settings.ts';
 
@@ -9,6 +10,16 @@ const config: SavedConfig = {
     production: { 'base-url': 'https://saved.example', 'client-id': 'saved', vendor: 'saved' },
   },
 };
+
+function failureOf(work: () => unknown): Pick<UsageError, 'message' | 'details' | 'next'> {
+  try {
+    work();
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return { message: error.message, details: error.details, next: error.next };
+  }
+  throw new Error('nothing failed');
+}
 
 test('a flag overrides the environment, which overrides the profile, which overrides the default', () => {
   const environment = {
@@ -34,13 +45,43 @@ test('a flag overrides the environment, which overrides the profile, which overr
   });
 });
 
+test('all settings that are needed and missing are named at once, in one order', () => {
+  const empty: SavedConfig = { version: 1, profiles: {} };
+  expect(failureOf(() => resolveSettings({}, {}, empty, ['vendor', 'authUrl']))).toEqual({
+    message: 'settings are missing',
+    details: [
+      '--auth-url or HOOKTRAIL_AUTH_URL: identity provider',
+      '--vendor or HOOKTRAIL_VENDOR: vendor of the media type',
+    ],
+    next: 'give them as flags or variables, or run `hooktrail login` once to save them',
+  });
+});
+
 test('a whole media type is taken for its vendor', () => {
   const flags = { vendor: 'application/vnd.acme.v1+json' };
   expect(resolveSettings(flags, {}, config, ['vendor']).vendor).toBe('acme');
 });
 
 test('an invalid value is reported before missing ones', () => {
-  expect(() => resolveSettings({ vendor: 'a b' }, {}, config, ['authUrl'])).toThrow(/^--vendor: /);
+  const { message } = failureOf(() => resolveSettings({ vendor: 'a b' }, {}, config, ['authUrl']));
+  expect(message).toMatch(/^--vendor: /);
+});
+
+test('if the named profile does not exist, the error says that, not what is missing in it', () => {
+  const unknown = {
+    message: "there is no profile 'prodution'",
+    details: ['profiles: production'],
+    next: 'did you mean production?',
+  };
+  expect(failureOf(() => resolveSettings({ profile: 'prodution' }, {}, config, ['baseUrl']))).toEqual(
+    unknown,
+  );
+  const environment = { HOOKTRAIL_PROFILE: 'prodution' };
+  expect(failureOf(() => resolveSettings({}, environment, config, ['baseUrl']))).toEqual(unknown);
+  expect(resolveSettings({ profile: 'new' }, {}, config)).toMatchObject({
+    profile: 'new',
+    profileExists: false,
+  });
 });
 
 test('profile names ignore case, since names that differ only in case would share files', () => {
