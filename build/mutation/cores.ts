@@ -39,7 +39,11 @@ export const CORES: Readonly<Record<string, Core>> = {
     without: 'pretty-printed or not',
     floor: 99,
   },
-  'read-pages': { mutate: ['src/events/read-pages.ts'], tests: ['test/events/read-pages.test.ts'], floor: 0 },
+  'read-pages': {
+    mutate: ['src/events/read-pages.ts'],
+    tests: ['test/events/read-pages.test.ts'],
+    floor: 97,
+  },
   causes: { mutate: ['src/events/find-causes.ts'], tests: ['test/events/explain.test.ts'], floor: 0 },
   lock: {
     mutate: ['src/lock/*.ts'],

@@ -75,12 +75,12 @@ async function* readWindow(
   const at = searchUrl(client.baseUrl, query, first);
   const url = (window: PageWindow) => searchUrl(client.baseUrl, held, window);
   const plan: Plan = { client, url, size, pin, concurrency, signal, reading };
-  const aligned = page.items.count === size && total !== undefined && !(page.next && total <= size);
-  if (hold && serviceTime === undefined && !query.before && (aligned || page.next))
+  const aligned = page.items.count === size && total !== undefined;
+  if (serviceTime === undefined && !query.before && (aligned || page.next))
     onDoubt?.('the service sends no time: events that arrive meanwhile may shift the pages');
   const isShifted = pin !== undefined && holdsEventsFrom(page.items, pin);
   // An event added late could make up in the count for those after the pin.
-  const isMasked = isShifted && total !== undefined && total > page.items.count;
+  const isMasked = isShifted && (total ?? 0) > page.items.count;
   let end: End = isMasked
     ? 'later events'
     : yield* aligned && leadsTo(size + 1, page.next, at)
@@ -100,11 +100,7 @@ async function* readWindow(
   if (reading.lastTotal === undefined && reading.pages > 1 && !reading.full) {
     // Later pages are limited to events before the pin, so offsets in them are too high by the number of events after it on
     // the first page. A count would show that some are missing; without one, the pinned window is read again.
-    yield* readWindows(
-      plan,
-      isShifted && total === undefined ? windows : windows.filter((window) => window !== held),
-      options,
-    );
+    yield* readWindows(plan, isShifted ? windows : windows.filter((window) => window !== held), options);
     onDoubt?.(UNCOUNTED);
   }
 }
@@ -161,11 +157,10 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage, En
       yield handOn(reading, page);
       start = job.start + size;
       if (reading.full) return 'read';
-      const expected = Math.min(size, (reading.lastTotal ?? 0) - job.start + 1);
       // The service returns other pages than requested, or has more items than it counts: only its own links are
       // reliable.
       const at = plan.url(job);
-      if (page.items.count < expected || (page.next && start > end()) || !leadsTo(start, page.next, at)) {
+      if (page.items.count < size || (page.next && start > end()) || !leadsTo(start, page.next, at)) {
         return yield* byLinks(plan, page, at, job.start + page.items.count);
       }
     }
@@ -284,10 +279,9 @@ class Reading {
     return !this.#torn && (emitted === firstTotal || emitted === lastTotal);
   }
 
-  /** The number of items that left the result since the last page, by the service's count; negative if items were added. */
+  /** The number of items that left the result since the last page, by the service's count; negative if items were added, NaN without counts. */
   shrunkBy(page: Page): number {
-    const total = totalOf(page);
-    return total === undefined || this.lastTotal === undefined ? 0 : this.lastTotal - total;
+    return Number(this.lastTotal) - Number(totalOf(page));
   }
 
   /** The items of a page to pass on, up to the limit. Throws `ServiceError` for the page before once more. */
@@ -358,7 +352,7 @@ class Reading {
     const { keys, byEventId } = items;
     // Once repeated events are dropped, an earlier page may also be read again on purpose.
     const last = this.moved ? [this.#before] : this.#keys.slice(-LOOKED_BACK_PAGES);
-    const place = last.find((page) => byEventId && keys.length > 0 && page.includes(keys[0] as number));
+    const place = last.find((page) => byEventId && page.includes(keys[0] as number));
     if (place && new Set(place).size === place.length) {
       this.move();
       // Events that join at the front move all others down, and none is missed. Where none has joined, or all join at the end,

@@ -44,19 +44,6 @@ describe('counts of which not all can be trusted', () => {
     // Six pages, and one request for events dated later than the service's clock.
     expect(searching.queries()).toHaveLength(7);
   });
-
-  test('a service with small pages that only gives its limit is read to the end', async () => {
-    await using searching = await startSearching({ events: 57 });
-    const ids = searching.sandbox.control.store.newestIds(57);
-    const small = editJson(({ href }) => {
-      const start = Number(/limit\((\d+),/.exec(href)?.[1]);
-      return { limit: 10, items: ids.slice(start - 1, start + 9).map((eventId) => ({ eventId })) };
-    });
-    searching.sandbox.control.fault('events', ...times(20, small));
-    const { code, stdout } = await searching.search(...lines('--page-size', '20'));
-    expect(idsOf(stdout)).toEqual(ids);
-    expect(code).toBe(0);
-  });
 });
 
 describe('what the service leaves open', () => {
@@ -73,18 +60,6 @@ describe('what the service leaves open', () => {
       // The last request is for events dated later than the service's clock, which are not found otherwise without a
       // count.
       expect(filters).toEqual(['limit', ...Array(9).fill('lt(createdOn'), 'gt(createdOn']);
-    },
-  );
-
-  test.each([[['next', 'previous', 'first', 'count']], [['next']], [['href', 'limit', 'count']]] as const)(
-    'answers without %j are read to the end',
-    async (omit) => {
-      await using searching = await startSearching({ events: 95 });
-      const { control } = searching.sandbox;
-      control.behaviour.omit = omit;
-      const { code, stdout } = await searching.search(...lines('--page-size', '10'));
-      expect(idsOf(stdout)).toEqual(control.store.newestIds(95));
-      expect(code).toBe(0);
     },
   );
 
