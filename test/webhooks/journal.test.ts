@@ -316,34 +316,37 @@ describe.skipIf(process.platform !== 'linux')('descriptors', () => {
     expect(descriptors()).toEqual([]);
   });
 
-  /** Opens another file in the place of the journal's descriptor while an event is forwarded. */
-  const broken = (journal: Journal, file: string, flags: string) =>
-    journal.once(key('lost'), async () => {
+  /** Forwards an event, and meanwhile opens another file in the place of the journal's descriptor. */
+  const broken = (journal: Journal, id: string, file: string, flags: string) =>
+    journal.once(key(id), async () => {
       const [fd] = descriptors();
       closeSync(fd as number);
       expect(openSync(file, flags)).toBe(fd);
       return true;
     });
 
-  test('what a full disk did not take is written before the next delivery is forwarded', async () => {
+  test('what a full disk did not take is written before the next delivery is forwarded, or at the end', async () => {
     const journal = await place.open();
     const [fd] = descriptors();
-    await expect(broken(journal, '/dev/full', 'w')).rejects.toMatchObject({
-      exitCode: 1,
-      message: `the journal ${place.file} cannot be written: no space left on device (ENOSPC)`,
-      next: 'free some space; deliveries are refused until then, and the service sends them again',
-    });
-    expect(journal.failed.aborted).toBe(false);
-    closeSync(fd as number);
-    expect(openSync(place.file, 'a+')).toBe(fd);
-    expect(await journal.once(key('next'), take)).toBe('accepted');
-    expect(await journal.once(key('lost'), () => expect.fail('forwarded'))).toBe('duplicate');
-    expect((await readFile(place.file, 'utf8')).split('\n').map((line) => line.slice(0, 32))).toEqual([
-      expect.stringContaining('# hooktrail journal'),
-      key('lost'),
-      key('next'),
-      '',
-    ]);
+    const full = async (id: string) => {
+      await expect(broken(journal, id, '/dev/full', 'w')).rejects.toMatchObject({
+        exitCode: 1,
+        message: `the journal ${place.file} cannot be written: no space left on device (ENOSPC)`,
+        next: 'free some space; deliveries are refused until then, and the service sends them again',
+      });
+      expect(journal.failed.aborted).toBe(false);
+      closeSync(fd as number);
+      expect(openSync(place.file, 'a+')).toBe(fd);
+    };
+    const keys = async () =>
+      (await readFile(place.file, 'utf8')).split('\n').map((line) => line.slice(0, 32));
+    await full('first');
+    expect(await journal.once(key('first'), () => expect.fail('forwarded'))).toBe('duplicate');
+    const first = ['# hooktrail journal, opened 2026-', key('first')].map((line) => line.slice(0, 32));
+    expect(await keys()).toEqual([...first, '']);
+    await full('second');
+    await place.close(journal);
+    expect(await keys()).toEqual([...first, key('second'), '']);
   });
 
   test('a disk that fails ends the journal', async () => {
@@ -353,7 +356,7 @@ describe.skipIf(process.platform !== 'linux')('descriptors', () => {
       message: `the journal ${place.file} cannot be written: bad file descriptor (EBADF)`,
       cause: expect.objectContaining({ code: 'EBADF' }),
     };
-    await expect(broken(journal, place.file, 'r')).rejects.toMatchObject(failed);
+    await expect(broken(journal, 'lost', place.file, 'r')).rejects.toMatchObject(failed);
     expect(journal.failed.reason).toMatchObject(failed);
   });
 });
