@@ -15,7 +15,14 @@ import type { Result } from '../support/process.ts';
 type Step =
   | { readonly call: 'acknowledge'; readonly eventId: string }
   | { readonly call: 'open'; readonly fd: number; readonly file: string; readonly flags: string }
-  | { readonly call: 'write'; readonly fd: number; readonly bytes: Buffer; readonly at?: number | undefined }
+  /** `isCut`: the process was killed in it, so that nobody knows what the disk has of it. */
+  | {
+      readonly call: 'write';
+      readonly fd: number;
+      readonly bytes: Buffer;
+      readonly at?: number | undefined;
+      readonly isCut: boolean;
+    }
   | { readonly call: 'truncate'; readonly fd: number; readonly size: number }
   | { readonly call: 'sync'; readonly fd: number }
   | { readonly call: 'rename' | 'link'; readonly file: string; readonly to: string }
@@ -107,17 +114,24 @@ function stepsIn(log: string, folder: string): Step[] {
       unfinished.set(thread, text.slice(0, -'<unfinished ...>'.length));
       continue;
     }
-    const whole = text.replace(/^<\.\.\. \w+ resumed>/, () => unfinished.get(thread) ?? '');
-    const [, call = '', rest = '', answer = ''] = /^(\w+)\((.*)\) += (\d+)/.exec(whole) ?? [];
+    const begun = unfinished.get(thread) ?? '';
+    unfinished.delete(thread);
+    // A killed thread ends in the call that it had begun.
+    const whole = text.startsWith('+++')
+      ? `${begun}) = ?`
+      : text.replace(/^<\.\.\. \w+ resumed>/, () => begun);
+    const [, call = '', rest = '', answer = ''] = /^(\w+)\((.*)\) += (\d+|\?)/.exec(whole) ?? [];
     const strings = [...rest.matchAll(/"((?:\\x[0-9a-f]{2})*)"/g)].map(([, hex = '']) => unescaped(hex));
     const [, number = '', open = ''] = /^(\d+)<([^>]*)>/.exec(rest) ?? [];
     const descriptor = open.startsWith('\\x') ? unescaped(open).toString() : open;
     const file = String(strings.at(0) ?? '');
     const fd = Number(number);
+    const isCut = answer === '?';
+    if (isCut && call !== 'write' && call !== 'pwrite64') continue;
     if (/^(socket|TCP)/.test(descriptor)) {
       const [, eventId] = /"eventId":"([^"]+)"/.exec(file) ?? [];
       if (call === 'read' && eventId) delivered.set(fd, eventId);
-      else if (call !== 'read' && file.startsWith('HTTP/1.1 200'))
+      else if (call !== 'read' && !isCut && file.startsWith('HTTP/1.1 200'))
         steps.push({ call: 'acknowledge', eventId: delivered.get(fd) as string });
     } else if (call === 'read') continue;
     else if (call === 'openat' && isOurs(file)) {
@@ -126,7 +140,8 @@ function stepsIn(log: string, folder: string): Step[] {
     } else if (number !== '' && !isOurs(descriptor)) continue;
     else if (call === 'write' || call === 'pwrite64') {
       const at = call === 'write' ? undefined : Number(/(\d+)$/.exec(rest)?.[1]);
-      steps.push({ call: 'write', fd, bytes: (strings[0] as Buffer).subarray(0, Number(answer)), at });
+      const bytes = isCut ? (strings[0] as Buffer) : (strings[0] as Buffer).subarray(0, Number(answer));
+      steps.push({ call: 'write', fd, bytes, at, isCut });
     } else if (call === 'ftruncate') {
       steps.push({ call: 'truncate', fd, size: Number(/(\d+)$/.exec(rest)?.[1]) });
     } else if (call === 'fsync' || call === 'fdatasync') steps.push({ call: 'sync', fd });
@@ -193,7 +208,8 @@ function imageAfter(before: Image, all: readonly Step[], count: number, random: 
           stored.copy(grown, at);
           return grown;
         };
-        if (opened.isSynced && index < count) opened.node.disk = write(opened.node.disk ?? Buffer.alloc(0));
+        if (opened.isSynced && index < count && !step.isCut)
+          opened.node.disk = write(opened.node.disk ?? Buffer.alloc(0));
         else opened.node.pending.push(write);
         break;
       }

@@ -128,9 +128,12 @@ for (const [name, isHere, start] of keychains)
       expect((await run('logout')).code).toBe(0);
     });
 
-    test('a locked one without our secrets does not prevent logout', async () => {
-      await keychain.lock();
-      expect((await run('logout')).code).toBe(name === 'KeePassXC' ? 2 : 0);
-      await keychain.open();
-    });
+    // The others may not know the items of a locked one.
+    test.runIf(name === 'gnome-keyring')(
+      'a locked one without our secrets does not prevent logout',
+      async () => {
+        await keychain.lock();
+        expect(await run('logout')).toMatchObject({ code: 0 });
+      },
+    );
   });
