@@ -60,7 +60,7 @@ export const CORES: Readonly<Record<string, Core>> = {
   vaults: {
     mutate: ['src/secrets/file-vault.ts', 'src/secrets/encrypted-file.ts', 'src/secrets/keychain-vault.ts'],
     tests: ['test/secrets/file-vault.test.ts', 'test/secrets/keychain-vault.test.ts'],
-    floor: 0,
+    floor: 92,
   },
   refresh: {
     mutate: ['src/sign-in/refresh.ts'],

@@ -309,7 +309,7 @@ export async function listSecretFiles(
   return (await Promise.all(folders.map(names))).flat().flatMap((file) => {
     const [, owner, hash, kind, temporary] =
       /^([^~]+)~([0-9a-f]{16})\.([a-z-]+)(\.[0-9a-f]+\.tmp)?$/.exec(path.basename(file)) ?? [];
-    if (!owner || !hash || !kind || (profile !== undefined && owner !== profile)) return [];
+    if (kind === undefined || (profile !== undefined && owner !== profile)) return [];
     return [{ file, signIn: `${owner}/${hash}`, kind: temporary ? 'leftover' : kind }];
   });
 }

@@ -430,8 +430,27 @@ test('the files of sign-ins are listed by their names, those of a profile and th
   expect(await list()).toEqual([...a, 'b~0123456789abcdef.vault b/0123456789abcdef vault']);
 });
 
+test('secrets are rescued to a folder that only the user can use', async () => {
+  const machine = { ...thisMachine(), sharedFolder: folder };
+  const vault = openVault('file', binding, { ...context(KEY), machine });
+  const place = path.join(folder, `hooktrail-${os.userInfo().uid}`);
+  for (const opened of [path.join(place, 'secrets'), place]) {
+    await mkdir(opened, { recursive: true });
+    await chmod(place, 0o700);
+    await chmod(opened, 0o755);
+    await expect(vault.rescue(secrets)).rejects.toThrow(
+      `${opened} is not a folder that only this user can use`,
+    );
+  }
+});
+
 test('on Windows rescued secrets are in a folder of the home, and are listed there', async () => {
-  const machine = { ...thisMachine(), platform: 'win32' as const, userHome: path.join(folder, 'home') };
+  const machine = {
+    ...thisMachine(),
+    platform: 'win32' as const,
+    userHome: path.join(folder, 'home'),
+    sharedFolder: path.join(folder, 'nowhere'),
+  };
   const windows = { ...context(KEY), machine };
   const place = await openVault('file', binding, windows).rescue(secrets);
   const [, hash] =
