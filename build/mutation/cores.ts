@@ -44,7 +44,12 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/events/read-pages.test.ts'],
     floor: 97,
   },
-  causes: { mutate: ['src/events/find-causes.ts'], tests: ['test/events/explain.test.ts'], floor: 0 },
+  causes: {
+    mutate: ['src/events/find-causes.ts'],
+    tests: ['test/events/find-causes.test.ts', 'test/events/explain.test.ts'],
+    without: 'a planted cause|chance is no cause|more values than one or two|nearly every event has another',
+    floor: 0,
+  },
   lock: {
     mutate: ['src/lock/*.ts'],
     tests: ['test/lock/*.test.ts'],

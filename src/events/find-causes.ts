@@ -243,8 +243,8 @@ function roundNumber(lower: string, upper: string): string | undefined {
   for (let digits = -15; digits <= 15; digits++) {
     const unit = 10 ** Math.abs(digits);
     const number = digits < 0 ? Math.floor(high / unit) * unit : Math.floor(high * unit) / unit;
-    const text = String(number === 0 ? 0 : number);
-    if (number > low && compareNumbers(text, lower) > 0 && compareNumbers(text, upper) <= 0) return text;
+    const text = String(number);
+    if (number > low && compareNumbers(text, upper) <= 0) return text;
   }
   return undefined;
 }
@@ -564,13 +564,11 @@ function sampleOf(table: ComparisonTable): { rows: Int32Array; weight: number } 
  */
 export function lnChance(inside: Count, whole: Count): number {
   const { failed, events } = inside;
-  const most = Math.min(events, whole.failed);
-  const least = Math.max(0, events + whole.failed - whole.events);
-  if (failed <= least) return 0;
   const delivered = whole.events - whole.failed;
   let term = 1;
   let sum = 1;
-  for (let count = failed; count < most && term > sum * 1e-17; count++) {
+  // A term is 0 where no more events can have failed.
+  for (let count = failed; term > sum * 1e-17; count++) {
     term *= ((whole.failed - count) * (events - count)) / ((count + 1) * (delivered - events + count + 1));
     sum += term;
   }
