@@ -74,7 +74,7 @@ export async function claimLock(
   } finally {
     if (!isOurs) {
       await handle.close().catch(() => undefined);
-      await rm(fileOf(folder, number), { force: true }).catch(() => undefined);
+      await rm(fileOf(folder, number)).catch(() => undefined);
     }
   }
   if (!isOurs) return undefined;
@@ -176,8 +176,8 @@ export async function conditionOf(holder: Holder, here: Here): Promise<HolderCon
   if (found === 'absent') return here.hasProcess(holder.pid) === false ? 'dead' : 'unknown';
   if (found === 'unreadable' || holder.started === undefined) return 'unknown';
   // A zombie executes nothing any more; it waits for its parent to notice.
-  if (found.started !== holder.started || /^[ZX]/.test(found.state)) return 'dead';
-  return /^T/i.test(found.state) ? 'suspended' : 'running';
+  if (found.started !== holder.started || /[ZX]/.test(found.state)) return 'dead';
+  return /T/i.test(found.state) ? 'suspended' : 'running';
 }
 
 async function inspect(pid: number): Promise<{ state: string; started: string } | 'absent' | 'unreadable'> {

@@ -71,9 +71,16 @@ test('nobody releases a lock that another process holds', async () => {
   const first = await claim(0, 'a');
   const second = await claim(1, 'b');
   expect([await first?.isHeld(), await second?.isHeld()]).toEqual([false, true]);
-  // The same number of another holder, in a folder that was swept.
-  await writeFile(path.join(folder, '2.lock'), JSON.stringify(holder('c')));
-  expect(await second?.isHeld()).toBe(false);
+  // The same number of another holder, or of an unknown one, in a folder that was swept; the same holder's next number.
+  for (const [number, text] of [
+    [2, JSON.stringify(holder('c'))],
+    [2, ''],
+    [3, JSON.stringify(holder('b'))],
+  ] as const) {
+    await writeFile(path.join(folder, `${number}.lock`), text);
+    expect(await second?.isHeld()).toBe(false);
+  }
+  await rm(path.join(folder, '3.lock'));
   await first?.release();
   expect(await readLock(folder)).toMatchObject({ number: 2, released: false });
 });
