@@ -112,17 +112,16 @@ async function countCells(
   status: StatsWindow['status'],
   count: CountQueries,
 ): Promise<Cell[]> {
-  const asked = cells.flat().flatMap((query) => {
-    const first: Query = status ? { ...query, publishStatus: status } : query;
-    return status ? [first] : [first, { ...query, publishStatus: 'FAILED' as const }];
-  });
+  const statuses = status ? [status] : (['SUCCESS', 'FAILED'] as const);
+  const asked = cells
+    .flat()
+    .flatMap((query) => statuses.map((publishStatus): Query => ({ ...query, publishStatus })));
   const counts = (await count(asked)).values();
-  const next = () => counts.next().value as number;
   return cells.map((queries) =>
-    queries.reduce<Cell>(
-      ({ all, failed }) => ({ all: all + next(), failed: failed + (status ? 0 : next()) }),
-      NONE,
-    ),
+    queries.reduce<Cell>((sum) => {
+      const [first = 0, failed = 0] = statuses.map(() => counts.next().value as number);
+      return { all: sum.all + first + failed, failed: sum.failed + failed };
+    }, NONE),
   );
 }
 

@@ -12,7 +12,7 @@ import type { Items } from '../json/items.ts';
 import { valueText } from '../json/json-scanner.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 import { ComparisonTable } from './comparison-table.ts';
-import { type SourceOptions, windowOf, withEventSource } from './event-source.ts';
+import { type SourceOptions, untoldText, windowOf, withEventSource } from './event-source.ts';
 import { gatherStats, type Stats, statsOfTable } from './statistics.ts';
 
 /** Events that have the same values in the fields asked for. */
@@ -114,7 +114,12 @@ export async function askStats(
     const { filters, window, count, typesOnOffer = [], name } = source;
     if (window && count && !filters.keep) {
       const types = filters.eventTypes.length > 0 ? null : typesOnOffer;
+      const { queries, after, before, status } = window;
+      // Asked first, so that events that come meanwhile do not count as left out.
+      const all = status ? [] : await count(queries.map((query) => ({ ...query, after, before })));
       const stats = await gatherStats(window, types, buckets, count);
+      const untold = all.reduce((sum, one) => sum + one, 0) - stats.total;
+      if (!status && untold > 0) call.reporter.warning(untoldText(untold));
       if (stats.total === 0) source.doubt();
       return { stats, name };
     }

@@ -116,7 +116,7 @@ describe('buckets', () => {
       queries: [{}],
       status: undefined,
     };
-    const answers = [5, 5, 3, 3];
+    const answers = [4, 1, 2, 1];
     const stats = await gatherStats(window, [], 2, async (queries) => answers.slice(0, queries.length));
     expect(stats.buckets.map(({ total }) => total)).toEqual([5, 0]);
     expect(stats.moved).toBe(true);

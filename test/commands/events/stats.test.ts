@@ -96,7 +96,8 @@ describe('events stats', () => {
     );
     expect(queries.every((query) => query.endsWith('&limit(1,1)'))).toBe(true);
     expect(new Set(queries).size).toBe(queries.length);
-    expect(queries).toHaveLength(2 * (value.types.length + 3));
+    // One more for the events of another publishStatus.
+    expect(queries).toHaveLength(2 * (value.types.length + 3) + 1);
   });
 
   test('a type in the filters is shown even if it has no events and the service does not list it', async () => {
@@ -108,6 +109,28 @@ describe('events stats', () => {
       { eventType: 'never.seen', total: 0, success: 0, failed: 0, failureRate: null },
     ]);
     expect(value.buckets.map(({ total }: Tally) => total)).toEqual([0, 1]);
+  });
+
+  test('leaves out events that are neither delivered nor failed, as it does where it reads them', async () => {
+    await using searching = await startSearching({ events: 0 });
+    for (const [n, publishStatus] of ['SUCCESS', 'PENDING', 'FAILED', 'PENDING', 'SUCCESS'].entries()) {
+      const event = { createdOn: `2026-11-01T0${n + 1}:00:00Z`, eventType: 'a', publishStatus };
+      searching.sandbox.control.addEvent({ ...event, json: JSON.stringify(event) } as never);
+    }
+    const warning =
+      'warning: 2 events left out: publishStatus is neither SUCCESS nor FAILED, so that the outcome is not known\n';
+    for (const [args, expected] of [
+      [[], warning],
+      [['--where', 'eventType = a'], warning],
+      [['--failed'], ''],
+    ] as const) {
+      const { stdout, stderr } = await stats(searching, '--json', '--type', 'a', ...DAY, ...args);
+      expect(stderr).toBe(expected);
+      const tally = expected
+        ? { total: 3, success: 2, failed: 1, failureRate: 1 / 3 }
+        : { total: 1, success: null, failed: 1, failureRate: null };
+      expect(JSON.parse(stdout)).toMatchObject({ ...tally, types: [{ eventType: 'a', ...tally }] });
+    }
   });
 
   test('takes the outcomes from the filter of the service where the events do not tell them', async () => {
