@@ -16,7 +16,7 @@ const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
   'event-types': 'types, topics',
   'events search': 'list, ls, find, query, logs, log',
   'events browse': 'open, tui, ui',
-  'events get': 'show, view, describe, inspect',
+  'events get': 'show, view, describe, inspect, retrieve',
   'events stats': 'statistics, summary, metrics',
   'events watch': 'tail, follow, logs tail',
   'events explain': 'why, diagnose',
@@ -27,9 +27,9 @@ const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
   'webhooks replay': 'retry, resend, redeliver',
   'webhooks send': 'test, trigger',
   profiles: 'profile, contexts, environments',
-  'profiles use': 'switch, select',
+  'profiles use': 'switch, select, set',
   'profiles delete': 'remove, rm',
-  config: 'settings, configuration',
+  config: 'settings, configuration, configure list',
   'config unset': 'delete, remove, rm',
   doctor: 'check, diagnose',
   sandbox: 'mock, server',
@@ -287,13 +287,19 @@ function correctOperand(command: Command, words: readonly string[]): Correction 
   // A search with nothing but ids is meant to show those events.
   if (wordsOf(command) === 'events search' && args.every(isGuid) && words.length === args.length + 2)
     return { problem, words: words.with(1, 'get') };
-  const flags = optionsOf(command).map(({ long }) => long);
+  const flags = ['--help', ...optionsOf(command).map(({ long }) => long)];
+  const at = words.lastIndexOf(word);
+  // A time without its quotes: `--since 2026-11-20 08:30`, `--since=2 hours ago`.
+  const [, flag = '', start] = /^(--\w+=)?(.*)$/s.exec(words[at - 1] ?? '') ?? [];
+  for (let end = words.length; at > 0 && end > at; end--) {
+    const time = [start, ...words.slice(at, end)].join(' ');
+    if (parseTime(time)) return { problem, words: words.toSpliced(at - 1, end - at + 1, `${flag}${time}`) };
+  }
   if (words.includes('--from') && /\.(nd)?json(\.gz)?$/.test(word)) return { problem, next: SEVERAL_PLACES };
   const isText = args.length === registeredArguments.length + 1 && /^[^=]{3,}$/.test(word);
   const meanings = [...flagForWord(word, words), ...(isText ? [['--grep', word]] : [])];
   const meant = meanings.find(([flag]) => flags.includes(flag));
-  if (meant && words.includes(word))
-    return { problem, words: words.toSpliced(words.lastIndexOf(word), 1, ...meant) };
+  if (meant && at !== -1) return { problem, words: words.toSpliced(at, 1, ...meant) };
   return {
     problem,
     next: flags.includes('--since')
@@ -304,7 +310,7 @@ function correctOperand(command: Command, words: readonly string[]): Correction 
 
 /** The flags that a word may be the value of; the first that the command has is meant. */
 function flagForWord(word: string, words: readonly string[]): string[][] {
-  if (/^failed$/i.test(word)) return [['--failed']];
+  if (/^(failed|help)$/i.test(word)) return [[`--${word.toLowerCase()}`]];
   if (/^success$/i.test(word)) return [['--status', 'SUCCESS']];
   // A summary of one event says nothing.
   const isSummed = words.some((one) => /^(explain|health|stats|report)$/.test(one));
@@ -312,7 +318,7 @@ function flagForWord(word: string, words: readonly string[]): string[][] {
   if (/^https?:/.test(word)) return ['--forward-to', '--auth-url', '--base-url'].map((flag) => [flag, word]);
   if (/^log(in|out)$/.test(words[0] ?? '')) return [['--profile', word]];
   if (/\.(nd)?json(\.gz)?$/.test(word)) return [['--from', word]];
-  if (parseTime(word)) return [['--since', word]];
+  if (parseTime(word)) return [[/ --(since|after)\b/.test(words.join(' ')) ? '--until' : '--since', word]];
   const isList = words.includes('--json') && /^[\w.-]+(,[\w.-]+)*$/.test(word);
   const isType = /^[\w-]+\.[\w.*-]+$/.test(word);
   return [...(isList ? [['--fields', word]] : []), ...(isType ? [['--type', word]] : [])];

@@ -461,7 +461,8 @@ async function saveTyped({ typed, flags, context, reporter }: Attempt): Promise<
   try {
     const { profile } = chooseProfile(flags, context.environment, await readConfig(context));
     await saveSettings(profile, { store: flags.store, ...typed } as SettingFlags, context);
-    reporter.notice(`what you typed is saved in the profile '${profile}', but for the client secret`);
+    const rest = 'but for the client secret; flags such as --client-id change it';
+    reporter.notice(`what you typed is saved in the profile '${profile}', ${rest}`);
   } catch {
     // The error of the sign-in itself is reported instead.
   }

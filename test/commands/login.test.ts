@@ -216,7 +216,7 @@ test('settings typed into a failed sign-in are saved, except the secret', async 
   expect(await program.finished).toMatchObject({
     code: 4,
     stderr: expect.stringContaining(
-      "what you typed is saved in the profile 'default', but for the client secret\n",
+      "what you typed is saved in the profile 'default', but for the client secret; flags such as --client-id change it\n",
     ),
   });
   expect(await saved()).toEqual({
