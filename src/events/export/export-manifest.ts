@@ -137,10 +137,10 @@ export function partQuery({ queries }: Manifest, { query, after, before }: Part)
 
 const TIMES = new Set(['pin', 'overlapFrom', 'after', 'before']);
 
-/** Returns the object with instants in place of their texts. */
+/** Returns the object with instants in place of their texts. A text that is no time stays one: it is not sound. */
 function restoreTimes<Of>(saved: Readonly<Record<string, unknown>>): Of {
   const members = Object.entries(saved).map(([name, value]) => {
-    return [name, TIMES.has(name) && typeof value === 'string' ? parseInstant(value) : value];
+    return [name, (TIMES.has(name) && typeof value === 'string' && parseInstant(value)) || value];
   });
   return Object.fromEntries(members);
 }

@@ -84,6 +84,20 @@ describe('the manifest of an export', () => {
     expect(tried.length).toBeGreaterThan(100);
   });
 
+  test.each(['pin', 'overlapFrom', 'queries.0.after', 'queries.0.before', 'parts.0.after', 'parts.0.before'])(
+    'with a text that is no time as %s is damaged: without that bound it would be another export',
+    async (place) => {
+      const directory = await folder();
+      const manifest = JSON.parse(JSON.stringify(MANIFEST));
+      const steps = place.split('.');
+      const last = steps.pop() as string;
+      steps.reduce((holder, step) => holder[step], manifest)[last] = '2026-13-20T12:00:01Z';
+      const file = path.join(directory, 'manifest.json');
+      await writeFile(file, JSON.stringify(manifest));
+      await expect(readManifest(directory)).rejects.toThrow(`${file} is damaged`);
+    },
+  );
+
   test.each([
     '',
     'null',
