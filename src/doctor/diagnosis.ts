@@ -127,11 +127,9 @@ async function checkFolder(context: Context): Promise<Outcome> {
   try {
     await checkWritable(path.join(existing, 'config.json'), context.machine);
   } catch (error) {
-    const message = `${existing} is not writable (${(error as NodeJS.ErrnoException).code})`;
-    return broken(
-      message,
-      'make it writable for this user, or choose another folder with HOOKTRAIL_CONFIG_DIR',
-    );
+    const { code } = error as NodeJS.ErrnoException;
+    const next = 'make it writable for this user, or choose another folder with HOOKTRAIL_CONFIG_DIR';
+    return broken(`${existing} is not writable (${code})`, next);
   }
   if (existing !== place) return ok(`${place} will be created when something is saved`);
   if (platform === 'win32') return ok(place);

@@ -6,16 +6,14 @@ import { terminalSafeLine } from '../terminal/terminal-text.ts';
 /** An `eventId` as the journal holds it: 32 hexadecimal digits, whatever form the id is written in. */
 export type EventKey = string;
 
-/** Half of a surrogate pair: UTF-8 would encode every one of them as the same replacement character. */
-const LONE_SURROGATE = /\p{Surrogate}/u;
-
 /**
  * Returns the key of an `eventId`: the digits of a GUID, so that upper and lower case give the same key, and for any
  * other text (the service description names no format for payloads) the first 128 bits of its SHA-256.
  */
 export function eventKey(id: string): EventKey {
   if (isGuid(id)) return id.replaceAll('-', '').toLowerCase();
-  const encoding = LONE_SURROGATE.test(id) ? 'utf16le' : 'utf8';
+  // UTF-8 would encode each half of a surrogate pair as the same replacement character.
+  const encoding = id.isWellFormed() ? 'utf8' : 'utf16le';
   return createHash('sha256').update(id, encoding).digest('hex').slice(0, 32);
 }
 

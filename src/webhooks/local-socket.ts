@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
+import type { Socket } from 'node:net';
 import path from 'node:path';
 import { json } from 'node:stream/consumers';
 import type { Machine } from '../context.ts';
@@ -54,7 +55,11 @@ export async function openListenerSocket(
   self: ListenerSelf,
   accept: (event: Buffer) => Promise<Acceptance>,
 ): Promise<() => Promise<void>> {
-  const replyTo = async ({ journal, event, forwardTo }: Question): Promise<ListenerReply> => {
+  /** Connections without a whole question: one that is suspended may never send the rest. */
+  const asking = new Set<Socket>();
+  const replyTo = async (request: http.IncomingMessage): Promise<ListenerReply> => {
+    const { journal, event, forwardTo } = (await json(request)) as Question;
+    asking.delete(request.socket);
     if (journal !== identity) throw new Error('another journal');
     if (event === undefined) return self;
     if (forwardTo !== self.forwardTo) throw new Error('another handler');
@@ -63,14 +68,18 @@ export async function openListenerSocket(
   };
   const limits = { requestTimeout: QUESTION_MS, headersTimeout: QUESTION_MS };
   const server = http.createServer({ ...limits, connectionsCheckingInterval: 1_000 }, (request, response) => {
-    json(request)
-      .then((question) => replyTo(question as Question))
+    replyTo(request)
       .then((reply) => response.end(JSON.stringify(reply)))
       .catch(() => response.destroy());
   });
+  server.on('connection', (socket) => asking.add(socket.once('close', () => asking.delete(socket))));
   await listenAtFirst(server, machine, file);
-  // This also removes the socket's file.
-  return () => new Promise((resolve) => server.close(() => resolve()));
+  return async () => {
+    // This also removes the socket's file.
+    const closed = new Promise((resolve) => server.close(resolve));
+    for (const socket of asking) socket.destroy();
+    await closed;
+  };
 }
 
 /**
@@ -127,9 +136,7 @@ function socketPlaces(journal: string, { platform, userHome, userId, sharedFolde
 }
 
 async function listenAtFirst(server: http.Server, machine: Machine, journal: string): Promise<void> {
-  let failure: unknown = new Error(
-    'the paths of the home and of the folder for temporary files are too long',
-  );
+  let failure: unknown = new Error('the home and the folder for temporary files have too long paths');
   for (const { folder, path: place } of socketPlaces(journal, machine)) {
     try {
       if (folder !== undefined) {

@@ -179,12 +179,7 @@ function tokenCheck(expected: string): (given: string | undefined) => boolean {
   return (given) => given !== undefined && timingSafeEqual(digest(given), right);
 }
 
-function refuse(
-  status: number,
-  code: string,
-  message: string,
-  headers: Readonly<Record<string, string>> = {},
-): Refusal {
+function refuse(status: number, code: string, message: string, headers: Answer['headers'] = {}): Refusal {
   return { status, content: { code, message }, headers };
 }
 

@@ -149,6 +149,20 @@ test('what is no question is not answered, and harms nobody', async () => {
   await close();
 });
 
+test.each(['', 'POST / HTTP/1.1\r\n', posted('{"event":').slice(0, -1)])(
+  'the end of a listener does not wait for a question that does not come: %j',
+  async (text) => {
+    const name = await socketName();
+    const close = await answered(await place.open());
+    const peer = connect(path.join(place.folder, '.hooktrail', 'sockets', name));
+    const closed = new Promise((resolve) => peer.once('close', resolve));
+    peer.on('error', () => undefined).write(text);
+    expect(await ask()).toEqual(DESCRIPTION);
+    await close();
+    await closed;
+  },
+);
+
 function posted(body: string): string {
   return `POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
