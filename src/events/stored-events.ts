@@ -283,12 +283,16 @@ export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string):
   const parser = new ItemTextParser(name);
   let held: Buffer[] = [];
   let length = 0;
-  // An object that is not whole yet is looked at again when twice as much has come.
+  // An object that is not whole yet is looked at again when twice as much has come. Where a line ends it may be whole
+  // before, and the next piece hours away: such looks may take up to four times as long as one at the whole text.
   let wanted = 0;
+  let left = 0;
   for await (const piece of pieces) {
     held.push(piece);
     length += piece.length;
-    if (length < wanted) continue;
+    left += 4 * piece.length;
+    if (length < wanted && (piece.at(-1) !== NEWLINE || left < length)) continue;
+    left -= length;
     const { items, rest } = parser.parse(Buffer.concat(held, length));
     if (rest.length > LONGEST_BYTES) throw parser.faultAt('it is longer than 32 MiB, which no event is');
     // The items belong to their reader from now on: the rest needs memory of its own.
@@ -326,11 +330,9 @@ class ItemTextParser {
       throw this.faultAt('it is not UTF-8', bytes, spans[end - 1]);
     }
     for (let at = read.indexOf(NEWLINE); at !== -1; at = read.indexOf(NEWLINE, at + 1)) this.#lines++;
-    const items = new Items(read, spans);
-    return {
-      items: scanner.spaced && items.count > 0 ? items.compacted() : items,
-      rest: bytes.subarray(used),
-    };
+    const found = new Items(read, spans);
+    const items = scanner.spaced && found.count > 0 ? found.compacted() : found;
+    return { items, rest: bytes.subarray(used) };
   }
 
   /** Throws if the text ends too early. */

@@ -275,6 +275,23 @@ describe('--from, without a sign-in', () => {
     }
   });
 
+  test('an event on a pipe is printed when its line ends, in however many pieces it came', async () => {
+    const running = startHooktrail(['events', 'search', '--ndjson', '--from', '-'], {
+      env: home.env,
+      stdin: null,
+    });
+    running.stdin.write('{}\n');
+    // From now on each piece is read by itself.
+    await running.printed('stdout', /^\{\}\n/);
+    for (const piece of ['{"eventId":"a","text":"', 'x'.repeat(1_000), '"', '}\n']) {
+      running.stdin.write(piece);
+      for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+    }
+    await running.printed('stdout', /^\{"eventId":"a","text":"x{1000}"\}\n/m);
+    running.stdin.end();
+    expect((await running.finished).code).toBe(0);
+  });
+
   test('an object without an end is given up at 32 MiB, in a time that grows with its length', async () => {
     const text = `{"eventId":"${'x'.repeat(64 << 20)}`;
     const { code, stderr } = await offline(['count', '--from', '-'], `{}\n${text}`);
