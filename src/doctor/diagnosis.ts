@@ -152,11 +152,10 @@ async function checkRedirect({ redirectUri }: Settings): Promise<Outcome> {
 }
 
 async function checkCertificates({ environment }: Context): Promise<Outcome> {
-  if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
-    return broken(
-      'NODE_TLS_REJECT_UNAUTHORIZED=0 turns certificate checks off',
-      "unset it, and name your company's authority with NODE_EXTRA_CA_CERTS",
-    );
+  if (environment['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
+    const next = "unset it, and name your company's authority with NODE_EXTRA_CA_CERTS";
+    return broken('NODE_TLS_REJECT_UNAUTHORIZED=0 turns certificate checks off', next);
+  }
   const extra = environment['NODE_EXTRA_CA_CERTS'];
   if (!extra) {
     const system = (await readsSystemTrust()) ? ' and those of the operating system' : '';

@@ -70,7 +70,7 @@ export async function withEventSource<Result>(
   const untold = { count: 0 };
   const warnOfUntold = () => {
     if (untold.count > 0) reporter.warning(untoldText(untold.count));
-    return untold.count;
+    return Math.max(0, untold.count);
   };
   if (from !== undefined) {
     const doubts = new Set<string>();
@@ -127,18 +127,21 @@ async function* readByOutcome(
   filters: EventFilters,
   within: Bounds | undefined,
 ): AsyncGenerator<PageOfOutcomes> {
-  for await (const { items } of read(filters, within)) {
+  for await (const { items, total = 0 } of read(filters, within)) {
     const told = keepTold(items);
     if (items.count > 0) isTold ??= told.count > 0;
+    // By the service's count, if it gives one: less what its filter finds below.
+    untold.count += (isTold === false ? total : items.count) - told.count;
     if (isTold === false) break;
-    untold.count += items.count - told.count;
     yield { items: told, haveFailed: undefined };
   }
   if (isTold !== false) return;
   const statuses = filters.statuses.length > 0 ? filters.statuses : (['FAILED', 'SUCCESS'] as const);
   for (const publishStatus of statuses)
-    for await (const { items } of read(filters.withStatuses(publishStatus), within))
+    for await (const { items } of read(filters.withStatuses(publishStatus), within)) {
+      untold.count -= items.count;
       yield { items, haveFailed: publishStatus === 'FAILED' };
+    }
 }
 
 /** The time that a source was asked about, or else the time that its events span. Both bounds are exclusive. */

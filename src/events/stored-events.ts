@@ -285,8 +285,7 @@ export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string):
   let length = 0;
   // An object that is not whole yet is looked at again when twice as much has come. Where a line ends it may be whole
   // before, and the next piece hours away: such looks may take up to four times as long as one at the whole text.
-  let wanted = 0;
-  let left = 0;
+  let [wanted, left] = [0, 0];
   for await (const piece of pieces) {
     held.push(piece);
     length += piece.length;

@@ -139,8 +139,7 @@ export function createForwardRetry({ clock, signal, retryFor, onWait }: ForwardR
         isGivenUp = refusedInRow >= (answer.status === undefined ? MOST_UNANSWERED : MOST_REFUSED);
         return answerLine(answer);
       }
-      const jitter = 0.5 + Math.random() / 2;
-      const own = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** tries) * jitter;
+      const own = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** tries) * (0.5 + Math.random() / 2);
       const delay = Math.min(Math.max(own, retryAfter(answer.retryAfter, now) ?? 0), left);
       onWait(answerText(answer), delay);
       await clock.sleep(delay, signal);

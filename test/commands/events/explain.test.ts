@@ -236,6 +236,27 @@ describe('events explain', () => {
     },
   );
 
+  test.each([
+    [['SUCCESS', 'FAILED'], /^1 of 2 events failed/],
+    [[], /^of 501 events no outcome is known\n$/],
+  ])(
+    "more pending events than the service's first page holds are left out, and said to be: %j",
+    async (older, said) => {
+      await using searching = await startSearching({ events: 0 });
+      const statuses = [...older, ...Array<string>(501).fill('PENDING')];
+      for (const [n, publishStatus] of statuses.entries()) {
+        const event = { createdOn: timeOf(n), eventType: 'a', publishStatus };
+        searching.sandbox.control.addEvent({ ...event, json: JSON.stringify(event) } as never);
+      }
+      const { code, stdout, stderr } = await searching.run(['events', 'explain', '--since', '2026-11-01']);
+      expect(stderr).toContain(
+        'warning: 501 events left out: publishStatus is neither SUCCESS nor FAILED, so that the outcome is not known\n',
+      );
+      expect(stdout).toMatch(said);
+      expect(code).toBe(0);
+    },
+  );
+
   test('an event that is neither delivered nor failed is left out, and no success', async () => {
     const at = (minute: number, publishStatus: string) => ({
       ...{ eventId: String(minute), subscriptionId: OTHER, publishStatus },
