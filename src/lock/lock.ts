@@ -101,8 +101,7 @@ export async function takeLock(
   context: LockContext,
   options: Omit<LockOptions, 'meanwhile'> = {},
 ): Promise<TakenLock> {
-  const taken = await take<never>(name, context, options);
-  return 'result' in taken ? taken.result : taken;
+  return (await take<never>(name, context, options)) as TakenLock;
 }
 
 /** Returns a context for long work under a lock. Its signal also aborts when the lock is lost. */

@@ -2,9 +2,10 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Context, Machine } from '../../src/context.ts';
@@ -256,6 +257,17 @@ test('work under a lock ends with the program, and when the lock is lost', () =>
   }
 });
 
+test('more than ten requests under one lock are no leak that Node warns of', async () => {
+  const warnings: string[] = [];
+  const warn = ({ message }: Error) => warnings.push(message);
+  const { signal } = whileHeld(here(), { isStillHeld: async () => true, lost: new AbortController().signal });
+  process.on('warning', warn);
+  for (let request = 0; request < 20; request++) signal.addEventListener('abort', () => undefined);
+  await delay(1);
+  process.off('warning', warn);
+  expect(warnings).toEqual([]);
+});
+
 test('a clock that is set, or a waiting process that was suspended, makes no silence', async () => {
   await leaveLock({ ...(await describeSelf(here().machine)), hostname: 'elsewhere', boot: 'another' });
   let sleeps = 0;
@@ -329,18 +341,41 @@ test('a sign of life that finds the lock gone aborts `lost`', async () => {
   await lock.release();
 });
 
-test('the result of the holder ends the wait of the others without the lock', async () => {
+test('signs of life keep a lock, also while its folder cannot be read, and end when it is released', async () => {
+  const beat = 10;
+  const { lost, release } = await takeLock('worker', { ...here(), lockRhythm: { ...rhythm, beat } });
+  const place = await folder();
+  const away = path.join(home, 'away');
+  const beats = async (at: string) =>
+    Number((await readFile(path.join(at, '1.lock'), 'utf8')).split('\n')[1]);
+  // The second sign of life is given when the first has found the lock as it should be.
+  await expect.poll(() => beats(place)).toBeGreaterThanOrEqual(2);
+  expect(lost.aborted).toBe(false);
+  await rename(place, away);
+  const since = await beats(away);
+  await expect.poll(() => beats(away)).toBeGreaterThanOrEqual(since + 3);
+  expect(lost.aborted).toBe(false);
+  await rename(away, place);
+  await release();
+  await delay(5 * beat);
+  expect(lost.aborted).toBe(false);
+});
+
+test('the result of the holder, asked for when it is done, ends the wait of the others without the lock', async () => {
   const order: string[] = [];
   let waiting: Promise<string> | undefined;
   const holding = withLock('worker', here(), async () => {
     waiting = withLock('worker', here(), async () => 'took the lock', {
-      meanwhile: async () => order.at(-1),
+      meanwhile: async () => {
+        order.push('asked');
+        return order.join(', then ');
+      },
     });
     await clock.slept();
     order.push('done');
     return 'first';
   });
-  expect([await holding, await waiting]).toEqual(['first', 'done']);
+  expect([await holding, await waiting]).toEqual(['first', 'done, then asked']);
 });
 
 test('an interrupt ends the wait', async () => {
