@@ -1,13 +1,13 @@
 import type { Call } from '../command.ts';
 import type { Clock, Context } from '../context.ts';
 import { mediaType, type OnRetry, type Service, waitText } from '../http/service.ts';
-import { type Direction, directionBetween } from '../json/item-fields.ts';
+import { createdOnReader, type Direction, directionBetween } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
 import { quotedWord } from '../settings/flag-values.ts';
 import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import { type Progress, startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { type Instant, knownInstant } from '../time/instant.ts';
+import { compareInstants, type Instant, knownInstant } from '../time/instant.ts';
 import { localZone, type TimeZone } from '../time/time-zone.ts';
 import type { EventFilters } from './event-filters.ts';
 import { PAGE_SIZE, type Query, searchUrl } from './event-query.ts';
@@ -84,20 +84,18 @@ export async function* findEvents(
     const pages = only && !another ? only : mergePages(searches, concurrency, signal, onDoubt);
     return keepPages(pages, keep, limit);
   };
-  const { direction } = options;
   const [query, another] = queries;
   const tail =
     keep || another || !query ? undefined : () => readTail(client, query, limit, signal, MAX_TAIL_READS);
-  yield* direction ? readInDirection(read, direction, limit, tail) : read(limit);
+  yield* options.direction ? readInDirection(read, options.direction, limit, tail) : read(limit);
   for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);
 }
 
 /**
  * Reads events in a direction, whichever the service's own is: `limit` counts from that end. Only a first page that shows
- * the other direction costs more: `tail` asks for the service's last events at once, or else all of them are read and held in
- * memory.
+ * the other direction costs more: `tail` asks for the service's last events at once, or else all of them are read.
  */
-export async function* readInDirection(
+async function* readInDirection(
   read: (limit: number) => AsyncGenerator<FoundPage>,
   direction: Direction,
   limit: number,
@@ -106,33 +104,37 @@ export async function* readInDirection(
   const pages = read(limit);
   const { done, value: first } = await pages.next();
   if (done) return;
-  const shown = directionBetween(first.items, first.items);
-  if (shown === direction) {
+  if (directionBetween(first.items, first.items) === direction) {
     yield first;
-    yield* pages;
-    return;
+    return yield* pages;
   }
   await pages.return(undefined);
   const last = Number.isFinite(limit) ? await tail?.() : undefined;
-  if (last) {
-    if (directionBetween(first.items, last) === direction) return yield* read(limit);
-    return yield { items: reversed(last), total: first.total };
-  }
-  const held: FoundPage[] = [];
-  for await (const page of read(Number.POSITIVE_INFINITY)) if (page.items.count > 0) held.push(page);
-  const [begin, end] = [held[0]?.items, held.at(-1)?.items];
-  const isTurned = begin && end && directionBetween(begin, end) !== direction;
-  let due = limit;
-  for (const { items, total } of isTurned ? held.toReversed() : held) {
-    const some = (isTurned ? reversed(items) : items).first(due);
-    due -= some.count;
-    yield { items: some, total };
-    if (due === 0) return;
-  }
+  if (last && directionBetween(first.items, last) === direction) return yield* read(limit);
+  if (last) return yield { items: Items.of(last.texts().reverse()), total: first.total };
+  yield* inDirection(read(Number.POSITIVE_INFINITY), direction, limit, first.total);
 }
 
-function reversed(items: Items): Items {
-  return Items.of(items.texts().reverse());
+/** Holds all events in memory to put them in order, those without a time last. If no time tells, the newest came first. */
+export async function* inDirection(
+  pages: AsyncIterable<FoundPage>,
+  direction: Direction,
+  limit: number,
+  total?: number,
+): AsyncGenerator<FoundPage> {
+  const events: { readonly text: Buffer; readonly createdOn: Instant | undefined }[] = [];
+  const createdOn = createdOnReader();
+  for await (const { items } of pages)
+    for (const [item, text] of items.texts().entries())
+      events.push({ text, createdOn: createdOn(items.bytes, items.start(item)) });
+  const sign = direction === 'oldest first' ? 1 : -1;
+  const compare = (one?: Instant, other?: Instant) =>
+    one && other ? sign * compareInstants(one, other) : Number(!one) - Number(!other);
+  const dated = events.filter(({ createdOn }) => createdOn);
+  if ((compare(dated[0]?.createdOn, dated.at(-1)?.createdOn) || sign) > 0) events.reverse();
+  events.sort((one, other) => compare(one.createdOn, other.createdOn)).splice(limit);
+  for (let at = 0; at < events.length; at += PAGE_SIZE)
+    yield { items: Items.of(events.slice(at, at + PAGE_SIZE).map(({ text }) => text)), total };
 }
 
 /** The number of times that the last events are asked for, if their number changes meanwhile. */

@@ -113,9 +113,7 @@ async function countCells(
   count: CountQueries,
 ): Promise<Cell[]> {
   const statuses = status ? [status] : (['SUCCESS', 'FAILED'] as const);
-  const asked = cells
-    .flat()
-    .flatMap((query) => statuses.map((publishStatus): Query => ({ ...query, publishStatus })));
+  const asked = cells.flat().flatMap((all) => statuses.map((publishStatus) => ({ ...all, publishStatus })));
   const counts = (await count(asked)).values();
   return cells.map((queries) =>
     queries.reduce<Cell>((sum) => {

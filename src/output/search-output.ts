@@ -5,8 +5,8 @@ import { resolveTypes, warnOfTypes } from '../events/event-types.ts';
 import {
   type FindOptions,
   findEvents,
+  inDirection,
   previewRequests,
-  readInDirection,
   readNotice,
 } from '../events/find-events.ts';
 import type { FoundPage } from '../events/page.ts';
@@ -53,8 +53,8 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
     // It reads files and decompresses, and takes as long to load as a tenth of a search.
     const { storedEvents } = await import('../events/stored-events.ts');
     const printed = await printFound(options, call, ({ onDoubt }) => {
-      const read = (most: number) => storedEvents(from, filters, { limit: most, context, onDoubt });
-      return direction ? readInDirection(read, direction, limit) : read(limit);
+      const read = (most?: number) => storedEvents(from, filters, { limit: most, context, onDoubt });
+      return direction ? inDirection(read(), direction, limit) : read(limit);
     });
     return printed.count;
   }

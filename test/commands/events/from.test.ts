@@ -50,6 +50,43 @@ describe('--from, without a sign-in', () => {
     }
   });
 
+  test('--reverse puts what was read once in order of creation, whatever its order there', async () => {
+    const event = (minute: number, n: number) => `{"createdOn":"2026-11-20T10:0${minute}:00Z","n":${n}}\n`;
+    const [old, middle, twin, late, undated] = [
+      event(1, 1),
+      event(2, 2),
+      event(2, 3),
+      event(3, 4),
+      '{"n":5}\n',
+    ];
+    for (const [stdin, expected] of [
+      [
+        [late, twin, middle, old],
+        [old, middle, twin, late],
+      ],
+      [
+        [middle, old, undated, twin, late],
+        [old, middle, twin, late, undated],
+      ],
+      [
+        [old, late, middle],
+        [old, middle, late],
+      ],
+      [
+        ['{"n":6}\n', undated],
+        [undated, '{"n":6}\n'],
+      ],
+    ] as const)
+      for (const limit of [1, 5]) {
+        const search = ['search', '--from', '-', '--ndjson', '--reverse', '-n', String(limit)];
+        expect(await offline(search, stdin.join(''))).toMatchObject({
+          code: 0,
+          stderr: '',
+          stdout: expected.slice(0, limit).join(''),
+        });
+      }
+  });
+
   test('the next step after a pipe that has been read shows the place of what was piped', async () => {
     const event = (id: number) =>
       `{"eventId":"${id}","createdOn":"2026-11-20T10:00:00Z","publishStatus":"FAILED"}\n`;
