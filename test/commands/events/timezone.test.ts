@@ -144,7 +144,7 @@ describe('--timezone', () => {
     const html = await readFile(file, 'utf8');
     expect(html).toContain('<dd>2027-10-31 00:00+02:00 to 2027-10-31 13:00:01+01:00 (Europe/Berlin)</dd>');
     expect(html).toContain('<bdi>2027-10-31T02:30:00.1234567+01:00</bdi>');
-    expect(html).toContain('from (Europe/Berlin)');
+    expect(html).toContain('<th scope="col" class="text">Europe/Berlin</th>');
     expect(html).toContain('<dt>Generated</dt><dd>2027-10-31 13:00+01:00 by ');
   });
 
