@@ -127,13 +127,13 @@ async function* readByOutcome(
   filters: EventFilters,
   within: Bounds | undefined,
 ): AsyncGenerator<PageOfOutcomes> {
-  for await (const { items, total = 0 } of read(filters, within)) {
+  for await (const { items, total } of read(filters, within)) {
     const told = keepTold(items);
     if (items.count > 0) isTold ??= told.count > 0;
-    // By the service's count, if it gives one: less what its filter finds below.
-    untold.count += (isTold === false ? total : items.count) - told.count;
-    if (isTold === false) break;
-    yield { items: told, haveFailed: undefined };
+    // By the service's count, or all pages if it gives none: less what its filter finds below.
+    untold.count += isTold === false ? (total ?? items.count) : items.count - told.count;
+    if (isTold !== false) yield { items: told, haveFailed: undefined };
+    else if (total !== undefined) break;
   }
   if (isTold !== false) return;
   const statuses = filters.statuses.length > 0 ? filters.statuses : (['FAILED', 'SUCCESS'] as const);

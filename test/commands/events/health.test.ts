@@ -65,6 +65,29 @@ describe('events health', () => {
     });
   });
 
+  test.each(['explain --grep e', 'health --where createdOn'])(
+    '%s counts events of unknown outcome, also where a condition leaves no count of the service',
+    async (words) => {
+      await using searching = await startSearching({ events: 0 });
+      const add = (minute: number, publishStatus: string) =>
+        searching.sandbox.control.addEvent({
+          createdOn: timeOf(minute),
+          publishStatus: publishStatus as 'FAILED',
+        });
+      const run = () => searching.run(['events', ...words.split(' '), '--since', '2026-11-01']);
+      for (let minute = 2; minute < 503; minute++) add(minute, 'PENDING');
+      const leftOut =
+        '501 events left out: publishStatus is neither SUCCESS nor FAILED, so that the outcome is not known';
+      const alone = await run();
+      expect(alone.stderr).toBe(`warning: ${leftOut}\n`);
+      expect(alone.stdout).toBe('of 501 events no outcome is known\n');
+      for (const [minute, publishStatus] of ['SUCCESS', 'FAILED'].entries()) add(minute, publishStatus);
+      const beside = await run();
+      expect(beside.stdout).toMatch(words.startsWith('health') ? / {2}1 of [12] / : /1 of 2 events failed/);
+      expect(beside.stderr).toBe(`warning: ${leftOut}\n`);
+    },
+  );
+
   test('has a row for each subscription, failing first, with since when and the last ten', async () => {
     const { code, stdout, stderr } = await health();
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
