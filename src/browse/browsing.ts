@@ -256,7 +256,7 @@ export class Browsing {
 
   #report(): void {
     this.message = 'making the report';
-    this.#tellOutcome(this.#parts.report(this.rows.narrowings));
+    this.#tellOutcome(this.#parts.report(this.rows.shown));
   }
 
   async #tellOutcome(outcome: Promise<string>): Promise<void> {
@@ -365,7 +365,8 @@ export class Rows {
   selected = 0;
   /** The first row on the screen. */
   top = 0;
-  readonly #keeps: readonly KeepItems[];
+  /** The conditions, and the words of the filter. */
+  readonly shown: readonly Narrowing[];
   readonly #counted: EventGroups;
   #looked = 0;
 
@@ -373,8 +374,7 @@ export class Rows {
     this.narrowings = narrowings;
     this.filter = filter;
     this.by = by;
-    const words = filter.split(/\s+/).filter(Boolean);
-    this.#keeps = [...narrowings.map(({ keep }) => keep), itemFilter([], words)];
+    this.shown = [...narrowings, ...filter.split(/\s+/).filter(Boolean).map(textNarrowing)];
     this.#counted = new EventGroups(by ? [by] : []);
   }
 
@@ -387,7 +387,7 @@ export class Rows {
     const known = this.items.length;
     for (; this.#looked < list.items.length; this.#looked++) {
       const item = list.items[this.#looked] as Items;
-      if (this.#keeps.every((keep) => keep(item).count === 1)) this.items.push(item);
+      if (this.shown.every(({ keep }) => keep(item).count === 1)) this.items.push(item);
     }
     if (!this.by || this.items.length === known) return;
     for (const item of this.items.slice(known)) this.#counted.add(item);
@@ -423,6 +423,7 @@ export function narrowingOf(typed: string, now: number, zone: TimeZone): Narrowi
   const isQuoted = /^"[^"]+"$/.test(text);
   if (!isQuoted && /[!=<>~]/.test(text))
     return { flag: 'where', text, keep: itemFilter([parseCondition(text, 'w', now, zone)], [], 'w') };
-  const wanted = isQuoted ? text.slice(1, -1) : text;
-  return { flag: 'grep', text: wanted, keep: itemFilter([], [wanted]) };
+  return textNarrowing(isQuoted ? text.slice(1, -1) : text);
 }
+
+const textNarrowing = (text: string): Narrowing => ({ flag: 'grep', text, keep: itemFilter([], [text]) });

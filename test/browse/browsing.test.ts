@@ -419,6 +419,9 @@ describe('browsing', () => {
     expect(await outcome(named('escape'), ...typed('wid-1'), named('return'), ...typed('o'))).toBe(
       'no report with id-1',
     );
+    expect(await outcome(...typed('/event 1'), named('return'), ...typed('o'))).toBe(
+      'no report with id-1,event,1',
+    );
     expect(await outcome(...typed('x'))).toContain('? keys  q quit');
     expect(await press(named('return'), ...typed('q'))).toBe(true);
   });
