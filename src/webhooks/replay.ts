@@ -46,6 +46,7 @@ export interface ReplayFlags {
 }
 
 type Sending = ReplayFlags & { readonly forwardTo: URL };
+type Find = (ids: Ids) => AsyncIterable<Got>;
 
 /** Replays the chosen events with the sign-in and the `Api-Token` of the profile. */
 export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlags>): Promise<void> {
@@ -65,7 +66,7 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
     const settings = await loadSettings(call.flags, context);
     const { from, hasIds } = source;
     const stored = (ids: Ids) => storedById(ids, from, { filters }, call);
-    const chosen = hasIds ? await eventsOfInput(stored, call) : [];
+    const chosen = hasIds ? await eventsOfInput(stored, filters, call) : [];
     const pages = hasIds ? [] : storedEvents(from, filters, { context, onDoubt: reporter.warning });
     for await (const { items } of pages) chosen.push(...items.texts().map(foundEvent));
     return await forward(chosen, settings);
@@ -74,7 +75,7 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
     const resolved = await resolveTypes(filters, service, settings, context);
     const byId = (ids: Ids) =>
       eventsById(ids, service, { filters: resolved, concurrency: PAGES_AT_ONCE }, call);
-    if (source === 'ids') return await forward(await eventsOfInput(byId, call), settings);
+    if (source === 'ids') return await forward(await eventsOfInput(byId, filters, call), settings);
     const chosen: FoundEvent[] = [];
     for await (const event of searchToForward(resolved, service, context, reporter, 'searching'))
       chosen.push(event);
@@ -87,7 +88,7 @@ const UNASKED = 100;
 const PAGES_AT_ONCE = 4;
 
 /** Gets the events whose ids are on standard input, each once. Throws `UsageError` if there is no id, or one does not exist. */
-async function eventsOfInput(find: (ids: Ids) => AsyncIterable<Got>, call: Call): Promise<FoundEvent[]> {
+async function eventsOfInput(find: Find, filters: EventFilters, call: Call): Promise<FoundEvent[]> {
   const ids = new Set<string>();
   const chosen: FoundEvent[] = [];
   const missing: string[] = [];
@@ -104,15 +105,17 @@ async function eventsOfInput(find: (ids: Ids) => AsyncIterable<Got>, call: Call)
   }
   call.context.signal.throwIfAborted();
   if (missing.length === 0) return chosen;
-  throw new UsageError(`${missing.length} of the events ${missing.length === 1 ? 'was' : 'were'} not found`, {
+  const was = missing.length === 1 ? 'was' : 'were';
+  const found = filters.texts().length > 0 ? 'found by these filters' : 'found';
+  throw new UsageError(`${missing.length} of the events ${was} not ${found}`, {
     details: missing.sort(),
     next: 'leave them out; nothing was replayed',
   });
 }
 
 /**
- * Forwards events to a handler without reading or writing a journal. Prints those that the handler refused, and throws
- * `ServiceError` if there are any.
+ * Forwards events to a handler without reading or writing a journal. Prints those that the handler did not take, and
+ * throws `ServiceError` if it refused any.
  */
 async function replay(
   chosen: readonly FoundEvent[],
@@ -124,9 +127,8 @@ async function replay(
   const { forwardTo, concurrency } = flags;
   const { signal } = context;
   if (!flags.yes && chosen.length > UNASKED && canPrompt(context)) {
-    const declined = new UsageError('nothing was replayed', {
-      next: 'add --yes to replay without a question',
-    });
+    const next = 'add --yes to replay without a question';
+    const declined = new UsageError('nothing was replayed', { next });
     await confirm(`Replay ${chosen.length} events to ${forwardTo.href}?`, context, declined);
   }
   const handler = createHandler(forwardTo, flags.forwardTimeout, context);
@@ -134,40 +136,36 @@ async function replay(
   const left = new LeftEvents();
   const progress = startProgress(context, reporter, 'replaying');
   const turn = pace(flags.rate, context);
-  let taken = 0;
-  const refused: string[] = [];
+  const due = new Set(chosen);
   const onAbort = () => void handler.close();
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     await inParallel(chosen, concurrency, async (event) => {
       await turn();
       signal.throwIfAborted();
-      const { body, eventId } = event;
-      const answer = await handler.forward({ body, contentType: 'application/json', apiToken });
+      const answer = await handler.forward({ body: event.body, contentType: 'application/json', apiToken });
       signal.throwIfAborted();
-      if (isTaken(answer)) taken++;
-      else {
-        left.add(event, answerLine(answer), reporter);
-        if (eventId !== undefined && isGuid(eventId)) refused.push(eventId);
-      }
-      progress.update({ events: taken + left.events.length, total: chosen.length });
+      if (isTaken(answer)) due.delete(event);
+      else left.add(event, answerLine(answer), reporter);
+      progress.update({ events: chosen.length - due.size + left.events.length, total: chosen.length });
     });
   } finally {
     signal.removeEventListener('abort', onAbort);
     progress.stop();
-    await print(left.events).catch(() => undefined);
+    await print([...due]).catch(() => undefined);
     await handler.close();
-    const unsent = chosen.length - taken - left.events.length;
-    const rest = unsent > 0 ? `; ${unsent} not answered or not sent` : '';
-    reporter.notice(`${taken} replayed; ${left.events.length} refused${rest}`);
+    const unsent = due.size - left.events.length;
+    const rest = unsent > 0 ? `; ${unsent} not answered or not sent\nnext: ${nextReplay(due, flags)}` : '';
+    reporter.notice(`${chosen.length - due.size} replayed; ${left.events.length} refused${rest}`);
   }
-  if (left.events.length > 0) throw left.error('replayed', nextReplay(refused, flags));
+  if (due.size > 0) throw left.error('replayed', nextReplay(due, flags));
 }
 
 const MOST_IDS = 5;
 
-/** The command that sends the refused events again. */
-function nextReplay(ids: readonly string[], { forwardTo, source }: Sending): string {
+/** The command that sends again what the handler did not take. */
+function nextReplay(due: ReadonlySet<FoundEvent>, { forwardTo, source }: Sending): string {
+  const ids = [...due].flatMap(({ eventId }) => (eventId !== undefined && isGuid(eventId) ? [eventId] : []));
   const from = typeof source === 'object' ? source.from : undefined;
   const command = (...words: string[]) =>
     commandOver(from, ['hooktrail webhooks replay', ...words, '--forward-to', shellWord(forwardTo.href)]);

@@ -31,7 +31,7 @@ journal is read or written. \`webhooks recover\` forwards only missed events.
 Choose events by filters, by ids on standard input, or from an export, of which
 ids may choose too. On a terminal, replay asks before it forwards more than 100
 events. Events that the handler refuses are listed on standard output, and make
-the exit code 1; nothing is retried.
+the exit code 1, as are those not sent before Ctrl-C. Nothing is retried.
 
 Examples:
   $ hooktrail webhooks replay --id 0f8fad5b-d9cb-469f-a165-70867728950e \\

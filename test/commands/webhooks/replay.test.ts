@@ -99,7 +99,7 @@ test('--where filters, too, also among ids', async () => {
   expect((await at.replay(where)).stderr).toBe(`${failed.length} replayed; 0 refused\n`);
   const others = idsOf((await at.searching.search('--status', 'SUCCESS', '--ndjson')).stdout);
   expect((await at.replay(['-', ...where], `${others[0]}\n`)).stderr.split('\n')[0]).toBe(
-    'error: 1 of the events was not found',
+    'error: 1 of the events was not found by these filters',
   );
 });
 
@@ -141,16 +141,24 @@ test('refused events are listed, each tried once, and the exit code is 1', async
   expect(at.handler.received).toHaveLength(60);
 });
 
-test('an interruption says how many events were not sent', async () => {
+test('an interruption lists the events that the handler did not take, and says how to send them', async () => {
   await using at = await startReplaying();
+  const ids = idsOf((await at.searching.search('--ndjson')).stdout).reverse();
   at.handler.answer = () => (at.handler.received.length === 1 ? 200 : new Promise<number>(() => {}));
-  const program = startHooktrail(at.args('--since', '60d', '--concurrency', '1'), { env: at.env });
+  const program = startHooktrail(at.args('--since', '60d', '--concurrency', '1', '--ndjson'), {
+    env: at.env,
+  });
   await expect.poll(() => at.handler.received.length, { timeout: 10_000 }).toBe(2);
   program.kill('SIGINT');
-  expect(await program.finished).toMatchObject({
+  const { code, stdout, stderr } = await program.finished;
+  const next = `hooktrail webhooks replay - --forward-to '${at.handler.url}'`;
+  expect({ code, stderr }).toEqual({
     code: 130,
-    stderr: '1 replayed; 0 refused; 59 not answered or not sent\n',
+    stderr: `1 replayed; 0 refused; 59 not answered or not sent\nnext: pipe what is listed to \`${next}\`, which sends them again\n`,
   });
+  expect(idsOf(stdout)).toEqual(ids.slice(1));
+  at.handler.answer = () => 200;
+  expect((await at.replay(['-'], stdout)).stderr).toBe('59 replayed; 0 refused\n');
 });
 
 test('--dry-run lists what would be replayed, in that order', async () => {
