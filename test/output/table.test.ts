@@ -213,6 +213,13 @@ describe('a table on a terminal', () => {
       '2026-11-01 06:58:12Z  SUCCESS        order.created  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b  -',
       '2026-11-01 06:58:12Z  FAILED         order.created  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b  503 Service Unavailable',
     ]);
+    const ofLongestType = items
+      .slice(1)
+      .map((text) => text.replace('order.created', 'recipient.authenticated'));
+    const constant = new Set(['publishStatus']);
+    expect((await lines([ofLongestType], { width: 100, constant }))[1]).toBe(
+      '2026-11-01 06:58:12Z  recipient.authenticated  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b  503 Service Un…',
+    );
     expect((await lines([items], { width: 90 }))[0]).not.toContain('error');
     expect((await lines([items.slice(0, 1)], { width: 200 }))[0]).not.toContain('error');
   });
