@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { OnRetry, Service } from '../http/service.ts';
-import { CHECK_BASE_URL, describeBody, serviceError } from '../http/service.ts';
+import { CHECK_BASE_URL, describeBody, describeError, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { Items } from '../json/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';
@@ -91,7 +91,7 @@ export function pageClient(
       const date = Date.parse(response.headers.date ?? '');
       try {
         const page = readPage(response.body);
-        if (!page.isCollection) throw noCollection(describeBody(response));
+        if (!page.isCollection) throw noCollection(response);
         return { page, serviceTime: Number.isNaN(date) ? undefined : date };
       } catch (error) {
         if (!(error instanceof JsonSyntaxError)) throw error;
@@ -114,9 +114,9 @@ export function askPage(
   return fetchPage(searchUrl(baseUrl, query, window), signal);
 }
 
-function noCollection(details: string[]): ServiceError {
+function noCollection(response: HttpResponse): ServiceError {
   return new ServiceError('the service answered with something that is not a collection', {
-    details,
+    ...describeError(response),
     next: `try again later, or ${CHECK_BASE_URL}`,
   });
 }

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Clock } from '../context.ts';
 import {
+  type ErrorParts,
   type HooktrailError,
   NotSignedInError,
   ServiceError,
@@ -155,14 +156,18 @@ export function serviceError(
 ): ServiceError | NotSignedInError {
   const { status } = response;
   const message = `${what}: the service answered ${`${status} ${STATUS_CODES[status] ?? ''}`.trimEnd()}`;
-  const errorObject = parsed(response.body.toString('utf8'));
-  const parts = { details: describeBody(response), status, errorObject };
+  const parts = { ...describeError(response), status };
   if (status === 401) return new NotSignedInError(message, { ...parts, next: SIGN_IN_AGAIN });
   return new ServiceError(message, {
     ...parts,
     next: status === 404 ? ifNotFound : nextStep(response),
     retryable: TEMPORARY.has(status),
   });
+}
+
+/** The body of an error for a person and for a program, whatever the status. */
+export function describeError(response: HttpResponse): Pick<ErrorParts, 'details' | 'errorObject'> {
+  return { details: describeBody(response), errorObject: parsed(response.body.toString('utf8')) };
 }
 
 /** The body of an error as lines for a person; no lines if it is empty. */

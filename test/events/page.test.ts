@@ -300,6 +300,7 @@ describe('pages that are asked for', () => {
     await expect(none.ask()).rejects.toMatchObject({
       message: 'the service answered with something that is not a collection',
       details: ['code: x.y', 'message: m'],
+      errorObject: { code: 'x.y', message: 'm' },
       next: 'try again later, or check --base-url (HOOKTRAIL_BASE_URL); `hooktrail config set base-url URL` saves another',
     });
     const failed = asking(answer('{}', { status: 400 }), answer('{}'));
