@@ -45,7 +45,7 @@ export async function browseEvents(
   const { clock, signal } = context;
   const reading = { pageSize: PAGE_SIZE, concurrency: CONCURRENCY, clock, signal };
   await withService({ ...call, reporter: silent }, async (service, settings) => {
-    const resolved = await resolveTypes(filters, service, settings, context);
+    const resolved = await resolveTypes(filters, service, settings, call);
     const find: Find = (chosen) => findEvents(service, chosen, reading);
     return await showList(call, resolved, find, `${settings.profile}: ${service.baseUrl.host}`, help);
   });

@@ -36,7 +36,7 @@ export async function countEvents(
   }
   if (from !== undefined) return countOf(storedEvents(from, filters, { context, onDoubt: reporter.warning }));
   return await withService(call, async (service, settings) => {
-    const chosen = await resolveTypes(filters, service, settings, context);
+    const chosen = await resolveTypes(filters, service, settings, call);
     let counted: Query | undefined;
     const onQueries = ([query]: readonly Query[]) => {
       counted = query;

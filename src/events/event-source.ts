@@ -11,7 +11,13 @@ import { instantAt, milliseconds } from '../time/instant.ts';
 import type { TimeColumn } from './comparison-table.ts';
 import type { EventFilters } from './event-filters.ts';
 import { type Query, queryString } from './event-query.ts';
-import { askEventTypes, eventTypeNames, keepEventTypes, spelledAs, warnOfUnlisted } from './event-types.ts';
+import {
+  askEventTypes,
+  eventTypeNames,
+  keepEventTypes,
+  resolveListed,
+  warnOfUnlisted,
+} from './event-types.ts';
 import { readWithProgress, showProgress } from './find-events.ts';
 import type { FoundPage } from './page.ts';
 import { askCount, pageClient } from './page.ts';
@@ -96,8 +102,7 @@ export async function withEventSource<Result>(
   return await withService(call, async (service, settings) => {
     const { page, serviceTime } = await askEventTypes(service, context.clock);
     await keepEventTypes(page.items, settings, context);
-    const typesOnOffer = eventTypeNames(page.items);
-    const resolved = spelledAs(filters, typesOnOffer);
+    const resolved = resolveListed(filters, page.items, reporter);
     const read: EventSource['read'] = (chosen, within) =>
       readWithProgress(service, chosen, { concurrency, within }, context, reporter);
     return await work({
@@ -108,9 +113,9 @@ export async function withEventSource<Result>(
       readOutcomes: (chosen, within) => readByOutcome(read, undefined, untold, chosen, within),
       warnOfUntold,
       count: countQueries(service, concurrency, context, reporter),
-      typesOnOffer,
+      typesOnOffer: eventTypeNames(page.items),
       isReadOnce: false,
-      doubt: () => warnOfUnlisted(resolved, page.items, reporter),
+      doubt: () => warnOfUnlisted(resolved, page.items, reporter, 'after'),
     });
   });
 }

@@ -68,12 +68,17 @@ export function eventTypeNames(items: Items): string[] {
 
 const HOW_TO_LIST = '`hooktrail event-types` lists them';
 
-/** After a search without results, warns of types that the service does not list, and names the nearest listed type. */
+/**
+ * Warns of types that the service does not list, and names the nearest listed type: of several before a search, since the
+ * others hide that one finds nothing, and of a single one after a search without results.
+ */
 export function warnOfUnlisted(
-  { eventTypes }: EventFilters,
+  { eventTypes, typePatterns = eventTypes }: EventFilters,
   items: Items,
-  reporter: Pick<Reporter, 'warning'>,
+  reporter: Warning,
+  time: 'before' | 'after',
 ): void {
+  if (typePatterns.length > 1 !== (time === 'before')) return;
   const listed = eventTypeNames(items);
   for (const type of eventTypes.filter((one) => !listed.includes(one))) {
     const { next } = didYouMean(type, listed, HOW_TO_LIST);
@@ -81,17 +86,19 @@ export function warnOfUnlisted(
   }
 }
 
-/** Requests the types first. If that fails, there is no warning. */
+type Warning = Pick<Reporter, 'warning'>;
+
+/** After a search without results, requests the types and warns of one that is not on offer. If that fails, there is no warning. */
 export async function warnOfTypes(
   filters: EventFilters,
   service: Service,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
-  reporter: Pick<Reporter, 'warning'>,
+  reporter: Warning,
 ): Promise<void> {
   if (filters.eventTypes.length === 0) return;
   try {
     const { page } = await askEventTypes(service, clock);
-    warnOfUnlisted(filters, page.items, reporter);
+    warnOfUnlisted(filters, page.items, reporter, 'after');
   } catch {
     signal.throwIfAborted();
   }
@@ -100,13 +107,14 @@ export async function warnOfTypes(
 /**
  * The filters with each `--type` as the service spells it: in any case, and `order.*` for all types on offer that match.
  * The types are asked for only if one of the names is not among those that the service listed last. A name that is not on
- * offer stays as it is typed. Throws `UsageError` for a pattern that nothing on offer matches.
+ * offer stays as it is typed, with a warning if others could hide that it finds nothing. Throws `UsageError` for a pattern
+ * that nothing on offer matches.
  */
 export async function resolveTypes(
   filters: EventFilters,
   service: Service,
   settings: Owner,
-  context: Context,
+  { context, reporter }: { readonly context: Context; readonly reporter: Warning },
 ): Promise<EventFilters> {
   const { eventTypes } = filters;
   if (eventTypes.length === 0) return filters;
@@ -117,11 +125,18 @@ export async function resolveTypes(
   try {
     const { items } = (await askEventTypes(service, context.clock)).page;
     await keepEventTypes(items, settings, context);
-    return spelledAs(filters, eventTypeNames(items));
+    return resolveListed(filters, items, reporter);
   } catch (error) {
     if (hasPattern || context.signal.aborted || !(error instanceof ServiceError)) throw error;
     return filters;
   }
+}
+
+/** The same with the types that the service lists now. */
+export function resolveListed(filters: EventFilters, items: Items, reporter: Warning): EventFilters {
+  const resolved = spelledAs(filters, eventTypeNames(items));
+  warnOfUnlisted(resolved, items, reporter, 'before');
+  return resolved;
 }
 
 /** The same without the service, by the types that it listed last. */
@@ -141,7 +156,7 @@ export async function resolveKeptTypes(
 }
 
 /** The filters with each `--type` as it is listed, and each pattern as the types that it stands for. */
-export function spelledAs(filters: EventFilters, listed: readonly string[]): EventFilters {
+function spelledAs(filters: EventFilters, listed: readonly string[]): EventFilters {
   const patterns: string[] = [];
   const types = filters.eventTypes.flatMap((type) => {
     if (listed.includes(type)) {

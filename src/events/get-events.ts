@@ -42,7 +42,7 @@ export async function getEvents(
   if (from !== undefined)
     return await printAll(storedById(source, from, options, call), await createWriter(), options, call);
   return await withService(call, async (service, settings) => {
-    const filters = await resolveTypes(options.filters, service, settings, call.context);
+    const filters = await resolveTypes(options.filters, service, settings, call);
     const all = eventsById(source, service, { ...options, filters }, call);
     return await printAll(all, await createWriter(), options, call);
   });

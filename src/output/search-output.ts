@@ -59,7 +59,7 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
     return printed.count;
   }
   return await withService(call, async (service, settings) => {
-    const chosen = await resolveTypes(filters, service, settings, context);
+    const chosen = await resolveTypes(filters, service, settings, call);
     const { clock, signal } = context;
     const reading = { direction, limit, pageSize, concurrency, clock, signal };
     let searched: Query | undefined;

@@ -61,7 +61,7 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFl
     const journal = flags.journal ?? defaultJournal(settings.profile, context);
     const ids = await readIds(journal, context.machine);
     if (ids === undefined && !flags.newJournal) throw noJournal(flags.journal, settings.profile);
-    const filters = await resolveTypes(flags.filters, service, settings, context);
+    const filters = await resolveTypes(flags.filters, service, settings, call);
     const apiToken = forwardTo && (await apiTokenOrWarning(settings, context, reporter));
     const found = await findMissing(ids, filters, service, call);
     if (forwardTo === undefined) await listMissing(found, flags.format, call);

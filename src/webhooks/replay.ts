@@ -72,7 +72,7 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
     return await forward(chosen, settings);
   }
   await withService(call, async (service, settings) => {
-    const resolved = await resolveTypes(filters, service, settings, context);
+    const resolved = await resolveTypes(filters, service, settings, call);
     const byId = (ids: Ids) =>
       eventsById(ids, service, { filters: resolved, concurrency: PAGES_AT_ONCE }, call);
     if (source === 'ids') return await forward(await eventsOfInput(byId, filters, call), settings);

@@ -99,7 +99,7 @@ async function exportInto(
       reporter.notice(`continuing: ${done} of ${manifest.parts.length} files are there already`);
   }
   const finished = await withService(call, async (service, settings) => {
-    const resolved = await resolveTypes(filters, service, settings, context);
+    const resolved = await resolveTypes(filters, service, settings, call);
     const progress = startProgress(context, reporter, 'exporting');
     const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
     const client = pageClient(service, clock, (attempt) => {

@@ -77,7 +77,7 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
   const { interval, limit, timeout, isSampled } = options;
   const { context, reporter } = call;
   await withService(call, async (service, settings) => {
-    const filters = await resolveTypes(options.filters, service, settings, context);
+    const filters = await resolveTypes(options.filters, service, settings, call);
     const resolved = { ...options, filters };
     const file =
       options.state === undefined ? undefined : new WatchStateFile(options.state, service.baseUrl, filters);
