@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Context, Environment } from './context.ts';
+import { faultText, UsageError } from './errors.ts';
 import { temporaryFolder } from './files/folders.ts';
 import type { Sandbox } from './sandbox/sandbox.ts';
 import type { SandboxSettings } from './sandbox/sandbox-options.ts';
@@ -25,7 +26,14 @@ export interface SandboxUser {
 
 /** Creates a user in a temporary folder, who signs in without a browser, as do the user's programs if the sandbox approves. */
 export async function createSandboxUser(context: Context, sandbox: Sandbox): Promise<SandboxUser> {
-  const folder = await temporaryFolder('hooktrail-sandbox-');
+  const folder = await temporaryFolder('hooktrail-sandbox-').catch(async (error) => {
+    // Its servers would keep the program running.
+    await sandbox.close();
+    throw new UsageError(`the sandbox needs a temporary folder: ${faultText(error)}`, {
+      next: 'name a folder that can be written in the variable TMPDIR',
+      cause: error,
+    });
+  });
   const variables = variablesOf(sandbox.settings, folder.path);
   const toUse = { ...variables, ...(sandbox.behaviour.autoApprove ? NO_BROWSER : {}) };
   return {

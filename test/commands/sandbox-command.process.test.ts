@@ -39,6 +39,21 @@ process.exitCode = status + 30;`,
     expect({ code, stdout, stderr }).toEqual({ code: 40, stdout: '10\n', stderr: '' });
   });
 
+  test.each(['sandbox', 'demo'])(
+    '%s ends with an error where no temporary folder can be made',
+    async (command) => {
+      await using home = await createHome();
+      const TMPDIR = path.join(home.folder, 'none');
+      expect(await spawnHooktrail([command], { env: { ...home.env, TMPDIR } })).toEqual({
+        code: 2,
+        stdout: '',
+        stderr:
+          'error: the sandbox needs a temporary folder: no such file or directory (ENOENT)\n' +
+          'next: name a folder that can be written in the variable TMPDIR\n',
+      });
+    },
+  );
+
   test("gives it its own settings and folder, and none of the user's settings", async () => {
     await using home = await createHome();
     const env = {
