@@ -53,6 +53,9 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
   const { filters, source, format, forwardTo } = flags;
   const { context, reporter } = call;
   const forward = async (chosen: readonly FoundEvent[], place: TokenPlace) => {
+    const found = new Set(chosen.map(({ eventId }) => eventId?.toLowerCase()));
+    const missing = filters.eventIds.filter((id) => !found.has(id.toLowerCase()));
+    if (missing.length > 0) throw notFound(missing, filters.texts().length > filters.eventIds.length);
     const events = inOrderOfCreation(chosen);
     if (forwardTo === undefined) {
       const print = await eventPrinter(format, call);
@@ -104,10 +107,14 @@ async function eventsOfInput(find: Find, filters: EventFilters, call: Call): Pro
     else missing.push(id);
   }
   call.context.signal.throwIfAborted();
-  if (missing.length === 0) return chosen;
+  if (missing.length > 0) throw notFound(missing, filters.texts().length > 0);
+  return chosen;
+}
+
+function notFound(missing: string[], isFiltered: boolean): UsageError {
   const was = missing.length === 1 ? 'was' : 'were';
-  const found = filters.texts().length > 0 ? 'found by these filters' : 'found';
-  throw new UsageError(`${missing.length} of the events ${was} not ${found}`, {
+  const found = isFiltered ? 'found by these filters' : 'found';
+  return new UsageError(`${missing.length} of the events ${was} not ${found}`, {
     details: missing.sort(),
     next: 'leave them out; nothing was replayed',
   });

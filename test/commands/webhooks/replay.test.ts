@@ -107,11 +107,13 @@ test('an id that does not exist is named, and nothing is replayed', async () => 
   await using at = await startReplaying();
   const [known] = at.searching.sandbox.control.store.newestIds(1);
   const unknown = '00000000-0000-4000-8000-000000000000';
-  expect(await at.replay(['-'], `${known}\n${unknown}\n`)).toEqual({
+  const refused = {
     code: 2,
     stdout: '',
     stderr: `error: 1 of the events was not found\n  ${unknown}\nnext: leave them out; nothing was replayed\n`,
-  });
+  };
+  expect(await at.replay(['-'], `${known}\n${unknown}\n`)).toEqual(refused);
+  expect(await at.replay(['--id', `${known},${unknown}`])).toEqual(refused);
   expect(at.received()).toEqual([]);
 });
 
