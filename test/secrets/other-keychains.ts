@@ -94,9 +94,9 @@ export async function startKeePassXC(bus: Bus) {
   const file = (name: string) => path.join(home, name);
   await writeFile(file('settings.ini'), KEEPASSXC_SETTINGS);
   await writeFile(file('database.xml'), DATABASE);
-  const screen = await startTool('/usr/bin/Xvfb', ['-displayfd', '1', '-nolisten', 'tcp'], {
-    ready: /\d+\n/,
-  });
+  // A server that resets itself when its last client leaves, as xdotool does, refuses whoever connects meanwhile.
+  const screenArgs = ['-displayfd', '1', '-nolisten', 'tcp', '-noreset'];
+  const screen = await startTool('/usr/bin/Xvfb', screenArgs, { ready: /\d+\n/ });
   const display = { DISPLAY: `:${screen.printed.match(/\d+(?=\n)/)?.[0]}` };
   // A second KeePassXC with the same temporary folder would end at once.
   const env = { ...bus.env, ...display, QT_QPA_PLATFORM: 'xcb', LC_ALL: 'C.UTF-8', HOME: home, TMPDIR: home };
