@@ -25,6 +25,12 @@ const [END_OF_OBJECT, END_OF_ARRAY] = [0x7d, 0x5d];
 /** Elements have no names. */
 const NO_TOKEN = Buffer.alloc(0);
 
+/** Whether an event failed, by its `publishStatus` (service description, part 3). */
+export const OUTCOMES: ReadonlyMap<string, boolean> = new Map([
+  ['FAILED', true],
+  ['SUCCESS', false],
+]);
+
 type Codes = Uint8Array | Uint16Array;
 
 /** A field of the events, wherever it stands in them: for each row a code of its value. */
@@ -199,6 +205,8 @@ export class ComparisonTable {
   /** Rows that are complete. */
   rows = 0;
   failed = 0;
+  /** Events that do not tell their outcome: they have no row. */
+  untold = 0;
   readonly fields: Field[] = [];
   readonly times = new TimeColumn();
   /** 1 for a row that failed. */
@@ -233,8 +241,15 @@ export class ComparisonTable {
       this.#time = '';
       const start = items.start(item);
       if (bytes[start] === OBJECT && bytes[start + 1] !== END_OF_OBJECT) this.#readMembers(start, this.#root);
+      const text = status.texts[status.codes[this.rows] as number] as string;
+      const hasFailed = haveFailed ?? OUTCOMES.get(bareText(text));
+      if (hasFailed === undefined) {
+        this.#root.clear(this.rows);
+        this.untold++;
+        continue;
+      }
       this.times.push(this.#time);
-      if (haveFailed ?? status.texts[status.codes[this.rows] as number] === '"FAILED"') {
+      if (hasFailed) {
         this.failures[this.rows] = 1;
         this.failed++;
       }

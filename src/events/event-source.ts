@@ -29,7 +29,7 @@ type Bounds = Pick<Query, 'after' | 'before'>;
 
 export interface PageOfOutcomes {
   readonly items: Items;
-  /** True if all of them failed, false if none did; undefined if each says so itself. */
+  /** True if all of them failed, false if none did; undefined if each says so itself, or says nothing. */
   readonly haveFailed: boolean | undefined;
 }
 
@@ -43,10 +43,10 @@ export interface EventSource {
   readonly window: StatsWindow | undefined;
   /** Reads the events that the filters choose. Times that are given replace those of the filters. */
   read(filters: EventFilters, within?: Bounds): AsyncIterable<FoundPage>;
-  /** The same with the outcomes, also where only the service's filter tells them. Leaves out events of unknown outcome. */
+  /** The same with the outcomes, also where only the service's filter tells them. */
   readOutcomes(filters: EventFilters, within?: Bounds): AsyncIterable<PageOfOutcomes>;
-  /** Warns of the events that were left out, and returns their number. */
-  warnOfUntold(): number;
+  /** Warns of the events of unknown outcome, `among` the items and not found by the service's filter. Their number. */
+  warnOfUntold(among: number): number;
   /** Absent where nobody counts without reading. */
   readonly count?: CountQueries;
   /** The types on offer; absent where nobody lists them. */
@@ -74,9 +74,10 @@ export async function withEventSource<Result>(
   const { context, reporter } = call;
   const window = statsWindow(filters, context.clock.now());
   const untold = { count: 0 };
-  const warnOfUntold = () => {
-    if (untold.count > 0) reporter.warning(untoldText(untold.count));
-    return Math.max(0, untold.count);
+  const warnOfUntold = (among: number) => {
+    const count = Math.max(0, among + untold.count);
+    if (count > 0) reporter.warning(untoldText(count));
+    return count;
   };
   if (from !== undefined) {
     const doubts = new Set<string>();
@@ -133,12 +134,14 @@ async function* readByOutcome(
   within: Bounds | undefined,
 ): AsyncGenerator<PageOfOutcomes> {
   for await (const { items, total } of read(filters, within)) {
-    const told = keepTold(items);
-    if (items.count > 0) isTold ??= told.count > 0;
+    if (items.count > 0) isTold ??= keepTold(items).count > 0;
+    if (isTold !== false) {
+      yield { items, haveFailed: undefined };
+      continue;
+    }
     // By the service's count, or all pages if it gives none: less what its filter finds below.
-    untold.count += isTold === false ? (total ?? items.count) : items.count - told.count;
-    if (isTold !== false) yield { items: told, haveFailed: undefined };
-    else if (total !== undefined) break;
+    untold.count += total ?? items.count;
+    if (total !== undefined) break;
   }
   if (isTold !== false) return;
   const statuses = filters.statuses.length > 0 ? filters.statuses : (['FAILED', 'SUCCESS'] as const);

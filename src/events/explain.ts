@@ -15,6 +15,7 @@ import {
   explainTable,
 } from './explain-table.ts';
 import { type Count, isCause } from './find-causes.ts';
+import { keepTold } from './stored-events.ts';
 
 /** The time to compare with: the same length before it, or the same time a day or a week earlier. */
 export type Baseline = 'previous' | '1d' | '7d';
@@ -64,7 +65,7 @@ export async function explainEvents(
       name: source.name,
       after,
       before,
-      untold: source.warnOfUntold(),
+      untold: source.warnOfUntold(table.untold),
       baseline: then && (await countBaseline(source, then, explanation.causes)),
     };
   });
@@ -166,12 +167,14 @@ async function countBaseline(
     events: 0,
     failed: 0,
   }));
-  for await (const { items, haveFailed } of source.readOutcomes(source.filters, within))
+  for await (const { items, haveFailed } of source.readOutcomes(source.filters, within)) {
+    const told = haveFailed === undefined ? keepTold(items) : items;
     for (const count of counts) {
-      const kept = count.keep(items);
+      const kept = count.keep(told);
       count.events += kept.count;
       count.failed += haveFailed === undefined ? isFailed(kept).count : haveFailed ? kept.count : 0;
     }
+  }
   const { events, failed } = counts[0] as Count;
   const isAlsoThen = counts.slice(1).map((count) => isCause(count, { events, failed }));
   return { ...within, events, failed, isAlsoThen };

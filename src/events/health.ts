@@ -4,7 +4,7 @@ import { exactValue } from '../json/item-conditions.ts';
 import { createCursor, type FieldPath, MISSING, memberPath, noSuchField } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
 import type { Instant } from '../time/instant.ts';
-import { sortRows, TimeColumn } from './comparison-table.ts';
+import { OUTCOMES, sortRows, TimeColumn } from './comparison-table.ts';
 import { type SourceOptions, windowOf, withEventSource } from './event-source.ts';
 import type { Explained } from './explain.ts';
 
@@ -53,6 +53,7 @@ export async function checkHealth(
     const rowsOf = new Map<string, number[]>();
     const failures: boolean[] = [];
     const times = new TimeColumn();
+    let untold = 0;
     let isFound = false;
     let isSplit = false;
     let sample: Items | undefined;
@@ -61,12 +62,17 @@ export async function checkHealth(
       if (haveFailed !== undefined) isSplit = true;
       for (let item = 0; item < items.count; item++) {
         cursor.read(items.bytes, items.start(item));
+        const hasFailed = haveFailed ?? OUTCOMES.get(cursor.text(1) ?? '');
+        if (hasFailed === undefined) {
+          untold++;
+          continue;
+        }
         const [start = MISSING] = cursor.starts;
         if (start !== MISSING) isFound = true;
         const value = start === MISSING ? 'null' : items.bytes.toString('utf8', start, cursor.ends[0]);
         const rows = rowsOf.get(value) ?? [];
         if (rows.push(times.push(cursor.text(2) ?? '')) === 1) rowsOf.set(value, rows);
-        failures.push(haveFailed ?? cursor.text(1) === 'FAILED');
+        failures.push(hasFailed);
       }
       if (rowsOf.size > MOST_VALUES)
         throw new ServiceError(`--by ${by.text}: more than ${MOST_VALUES} values`, {
@@ -78,7 +84,7 @@ export async function checkHealth(
     if (failures.length > 0 && isSplit && !times.bounds.last) call.reporter.warning(UNORDERED);
     const { after, before } = windowOf(source, times.bounds, call.context.clock);
     const rows = [...rowsOf].map(([value, of]) => healthOf(value, of, failures, times)).sort(byUrgency);
-    return { after, before, by, rows, untold: source.warnOfUntold() };
+    return { after, before, by, rows, untold: source.warnOfUntold(untold) };
   });
 }
 

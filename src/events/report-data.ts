@@ -55,7 +55,7 @@ export async function gatherReport(
       .outcomesOf('subscriptionId')
       .filter(({ value, failed }) => value && failed > 0)
       .sort((a, b) => b.failed - a.failed);
-    const facts = { name: source.name, baseline: undefined, untold: source.warnOfUntold() };
+    const facts = { name: source.name, baseline: undefined, untold: source.warnOfUntold(table.untold) };
     const explained = { ...explainTable(table), ...window, ...facts };
     return { explained, stats, subscriptions, failures: latest.items(), groups };
   });

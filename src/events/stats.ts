@@ -126,7 +126,7 @@ export async function askStats(
     const table = new ComparisonTable(['eventType']);
     for await (const { items, haveFailed } of source.readOutcomes(filters, window))
       table.add(items, haveFailed);
-    source.warnOfUntold();
+    source.warnOfUntold(table.untold);
     return {
       stats: statsOfTable(table, windowOf(source, table.times.bounds, call.context.clock), buckets),
       name,

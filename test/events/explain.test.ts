@@ -114,11 +114,13 @@ describe('the smallest histories', () => {
     }
   });
 
-  test('events without status, time, or any field are counted, and are no failures', () => {
+  test('events without a status or any field are left out, those without a time are not', () => {
+    const [failed, delivered] = [{ publishStatus: 'FAILED' }, { publishStatus: 'SUCCESS' }];
+    const timeless = { ...delivered, createdOn: 'yesterday' };
     const found = explain(
-      itemsOf([{}, { publishStatus: 'FAILED' }, { createdOn: 'yesterday' }, { publishStatus: null }, []]),
+      itemsOf([{}, failed, { type: 'x' }, timeless, { publishStatus: null }, [], delivered]),
     );
-    expect(found).toMatchObject({ events: 5, failed: 1, causes: [] });
+    expect(found).toMatchObject({ events: 3, failed: 1, causes: [], onlyInFailures: [] });
   });
 });
 
