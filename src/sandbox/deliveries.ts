@@ -1,7 +1,8 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { Random } from './random.ts';
-import type { EventStore, WrittenEvent } from './store/event-store.ts';
+import { itemText, type StoredEvent } from './store/event-item.ts';
+import type { EventStore } from './store/event-store.ts';
 
 /** Options for the delivery of events that are added while the sandbox runs. */
 export interface DeliveryOptions {
@@ -25,7 +26,7 @@ const TIMEOUT_MS = 10_000;
 const CONNECTIONS = 32;
 
 export interface Deliveries {
-  add(event: WrittenEvent): void;
+  add(event: StoredEvent): void;
   /** Returns the number of deliveries that are waiting or in progress. */
   pending(): number;
   stop(): void;
@@ -82,8 +83,9 @@ export function createDeliveries(options: DeliveryOptions, events: EventStore, r
   }
 
   return {
-    add({ eventId, json }) {
-      const body = payloadOf(json);
+    add(event) {
+      const { eventId } = event;
+      const body = payloadOf(itemText(event));
       later(spread(), () => deliver(eventId, body, 0));
       if (random.float() < duplicates) later(spread() + spread(), () => send(eventId, body));
     },

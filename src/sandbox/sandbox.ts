@@ -40,7 +40,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const events = new EventStore(history, new Random(seed + 1), clock);
   const deliveries = options.deliveries && createDeliveries(options.deliveries, events, new Random(seed + 3));
   if (deliveries) events.onAdded = deliveries.add;
-  const live = options.rate && setInterval(() => events.add({}), 1000 / options.rate).unref();
+  const live = options.rate && setInterval(() => events.add(), 1000 / options.rate).unref();
   const { verify } = identity;
   const service = createEventService(settings, events, (token) => verify(token));
   const troubled = withTrouble(service, behaviour, clock, new Random(seed + 2));

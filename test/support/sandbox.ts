@@ -5,13 +5,18 @@ import type {
   SandboxOptions,
   SandboxSettings,
 } from '../../src/sandbox/sandbox-options.ts';
-import { createdOnText, type PublishStatus } from '../../src/sandbox/store/event-item.ts';
-import type { EventFilter, EventStore, NewEvent, WrittenEvent } from '../../src/sandbox/store/event-store.ts';
+import {
+  createdOnText,
+  itemText,
+  type PublishStatus,
+  parseGuid,
+  sortableTime,
+} from '../../src/sandbox/store/event-item.ts';
+import type { EventFilter, EventStore } from '../../src/sandbox/store/event-store.ts';
 import { type Answer, applyFault, editAnswer, type Fault } from './faults.ts';
 import { indentJson } from './json-text.ts';
 
 export type { SandboxOptions, SandboxSettings } from '../../src/sandbox/sandbox-options.ts';
-export type { NewEvent, WrittenEvent } from '../../src/sandbox/store/event-store.ts';
 export { editJson, type Fault, times } from './faults.ts';
 
 /** The requests that a fault applies to; `service` means both operations of the event service. */
@@ -58,6 +63,20 @@ interface Oddities {
   clockOffsetMs: number;
 }
 export type Behaviour = ProductBehaviour & Oddities;
+
+/** An event to add. Absent members get random values, and `createdOn` the current time. */
+export interface NewEvent {
+  readonly eventId?: string;
+  readonly eventType?: string;
+  /** UTC ISO 8601; seven fractional digits are kept. */
+  readonly createdOn?: string;
+  readonly publishStatus?: PublishStatus;
+  readonly subscriptionId?: string;
+  /** The item's whole JSON text. Filters still use the other members. */
+  readonly json?: string;
+}
+
+export type WrittenEvent = Required<NewEvent>;
 
 /** One request that the sandbox received. */
 export interface RequestRecord {
@@ -163,7 +182,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     addEvent: (event = {}) => {
       const { clockOffsetMs } = behaviour;
       const createdOn = createdOnText(clock() + clockOffsetMs, ticks++);
-      return store.add(clockOffsetMs === 0 ? event : { createdOn, ...event });
+      return addTo(store, clockOffsetMs === 0 ? event : { createdOn, ...event });
     },
     setStatus: (eventId, status) => store.setStatus(eventId, status),
     revokeAccessTokens: () => identity.memory.clear('AccessToken:'),
@@ -175,6 +194,23 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     clearFaults: () => waiting.clear(),
   };
   return { ...sandbox, settings, log, control };
+}
+
+/** Adds an event in the form in which the service would store it. */
+function addTo(store: EventStore, { createdOn, ...event }: NewEvent): WrittenEvent {
+  const eventId = event.eventId === undefined ? undefined : parseGuid(event.eventId);
+  const time = createdOn === undefined ? undefined : sortableTime(createdOn);
+  if ((event.eventId && !eventId) || (createdOn && !time))
+    throw new TypeError('eventId must be a GUID and createdOn a UTC ISO 8601 date-time');
+  if (eventId && store.find(eventId)) throw new TypeError(`there is an event ${eventId} already`);
+  const added = store.add({
+    ...event,
+    ...(eventId === undefined ? {} : { eventId }),
+    // The service keeps 100 ns.
+    ...(time === undefined ? {} : { createdOn: `${time.slice(0, 27)}Z` }),
+    ...(event.subscriptionId === undefined ? {} : { subscriptionId: event.subscriptionId.toLowerCase() }),
+  });
+  return { ...added, json: itemText(added) };
 }
 
 /** Notes a request. Call the returned function before the sandbox carries it out. */

@@ -3,12 +3,9 @@ import {
   createdOnText,
   drawDetails,
   eventTypes,
-  itemText,
   type PublishStatus,
-  parseGuid,
   randomGuid,
   type StoredEvent,
-  sortableTime,
 } from './event-item.ts';
 import { causes, type History } from './seeded-history.ts';
 
@@ -31,24 +28,10 @@ export interface EventPage {
   readonly events: readonly StoredEvent[];
 }
 
-/** An event to add. Absent members get random values, and `createdOn` the current time. */
-export interface NewEvent {
-  readonly eventId?: string;
-  readonly eventType?: string;
-  /** UTC ISO 8601; seven fractional digits are kept. */
-  readonly createdOn?: string;
-  readonly publishStatus?: PublishStatus;
-  readonly subscriptionId?: string;
-  /** The item's whole JSON text. Filters still use the other members. */
-  readonly json?: string;
-}
-
-export type WrittenEvent = Required<NewEvent>;
-
 /** The events in memory. */
 export class EventStore {
   /** Called with each event that is added. */
-  onAdded: (event: WrittenEvent) => void = () => {};
+  onAdded: (event: StoredEvent) => void = () => {};
   /** Sorted by creation, then by id; oldest first. */
   readonly #events: StoredEvent[];
   readonly #subscriptions: History['subscriptions'];
@@ -70,39 +53,28 @@ export class EventStore {
     return this.#events.length;
   }
 
-  add(event: NewEvent): WrittenEvent {
+  /** Adds an event. Absent members get random values, and `createdOn` the current time. */
+  add(given: Partial<StoredEvent> = {}): StoredEvent {
     const random = this.#random;
-    const eventId = event.eventId === undefined ? randomGuid(random) : parseGuid(event.eventId);
-    const now = createdOnText(this.#clock(), random.below(10_000));
-    const time = sortableTime(event.createdOn ?? now);
-    if (!eventId || !time)
-      throw new TypeError('eventId must be a GUID and createdOn a UTC ISO 8601 date-time');
-    if (this.find(eventId)) throw new TypeError(`there is an event ${eventId} already`);
-    const drawn = random.pick(this.#subscriptions);
-    const subscriptionId = (event.subscriptionId ?? drawn.id).toLowerCase();
-    const { endpoint } = this.#subscriptions.find(({ id }) => id === subscriptionId) ?? drawn;
-    const publishStatus = event.publishStatus ?? 'SUCCESS';
-    const added: StoredEvent = {
-      eventId,
-      eventType: event.eventType ?? random.pick(eventTypes).name,
-      // The service keeps 100 ns.
-      createdOn: `${time.slice(0, 27)}Z`,
-      publishStatus,
-      subscriptionId,
+    const { id, endpoint } = random.pick(this.#subscriptions);
+    const event: StoredEvent = {
+      eventId: randomGuid(random),
+      eventType: random.pick(eventTypes).name,
+      createdOn: createdOnText(this.#clock(), random.below(10_000)),
+      publishStatus: 'SUCCESS',
+      subscriptionId: id,
       endpoint,
       ordinal: this.size,
       details: drawDetails(random),
-      lastError: publishStatus === 'FAILED' ? random.pick(causes) : 'null',
-      json: event.json,
+      lastError: given.publishStatus === 'FAILED' ? random.pick(causes) : 'null',
+      ...given,
     };
-    const place = countWhere(this.#events, (other) => isBefore(other, added));
-    this.#events.splice(place, 0, added);
-    this.#byId.set(eventId, added);
+    const place = countWhere(this.#events, (other) => isBefore(other, event));
+    this.#events.splice(place, 0, event);
+    this.#byId.set(event.eventId, event);
     this.#selected = undefined;
-    const { eventType, createdOn } = added;
-    const written = { eventId, eventType, createdOn, publishStatus, subscriptionId, json: itemText(added) };
-    this.onAdded(written);
-    return written;
+    this.onAdded(event);
+    return event;
   }
 
   /** Changes the publish status of an event; false when there is no event with this id. */
