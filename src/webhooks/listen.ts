@@ -24,13 +24,11 @@ import {
 import { type FoundEvent, inOrderOfCreation, searchToForward } from './found-events.ts';
 import { defaultJournal, type Journal, type Outcome, openJournal, SharedWrites } from './journal.ts';
 import { openListenerSocket } from './local-socket.ts';
-import { type Acceptance, type Receiver, startReceiver } from './receiver.ts';
+import { type Acceptance, type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
 
 /** The command line. */
-export interface ListenFlags {
-  readonly host: string;
-  readonly port: number;
-  readonly path: string;
+export interface ListenFlags
+  extends Pick<ReceiverOptions, 'host' | 'port' | 'path' | 'maxBody' | 'requestTimeout' | 'health'> {
   /** Absent if deliveries are only printed. */
   readonly forwardTo?: URL;
   /** Milliseconds without progress until the handler counts as failed. */
@@ -39,13 +37,7 @@ export interface ListenFlags {
   readonly journal?: string;
   /** Milliseconds after which ids are forgotten. */
   readonly keep?: number;
-  /** Bytes. */
-  readonly maxBody: number;
   readonly saveToken?: true;
-  /** Milliseconds a sender has for a whole delivery. */
-  readonly requestTimeout: number;
-  /** The path that answers with the health report. */
-  readonly health?: string;
   /** Milliseconds that the searches for missed events look back; absent: there are none. */
   readonly recover?: number | undefined;
   /** Milliseconds from the end of one search to the next. */
@@ -98,22 +90,67 @@ async function listen(
   context: Context,
   reporter: Reporter,
 ): Promise<void> {
+  const { host, port, path, forwardTo, forwardTimeout } = options;
+  const { clock, machine, signal } = context;
   const journal = await openListenersJournal(options, context, reporter);
   // Count the ids before the first delivery of this run adds one.
   const known = `${journal.size} known ${journal.size === 1 ? 'id' : 'ids'} in ${journal.path}`;
+  const handler = forwardTo && createHandler(forwardTo, forwardTimeout, context);
   const palette = await paletteOf(reporter.stdoutColor);
-  const listener = new Listener(options, journal, palette, context, reporter);
+  const intake = createIntake(options, journal, handler, palette, context, reporter);
+  const { counts } = intake;
+  const rejections = limitWarnings(1, reporter, clock);
+  const since = new Date(clock.now()).toISOString();
   try {
-    const { host, path } = options;
-    const port = await listener.start();
+    const receiver: Receiver = await startReceiver({
+      ...options,
+      accept: intake.accept,
+      onRejected: (status, message) => {
+        counts.rejected++;
+        rejections.report(`refused with ${status}: ${message}`);
+      },
+      // The request for the report is under way too.
+      report: () => ({ since, ...counts, underWay: underWay() - 1, known: journal.size }),
+      onAnswer: reporter.trace,
+    }).catch((error) => {
+      throw unusableAddress(error, port, host);
+    });
+    const underWay = () => receiver.underWay + intake.foundUnderWay;
+    const self = { forwardTo: forwardTo?.href ?? null, forwardTimeout };
+    // A failure is only a warning: deliveries do not depend on it.
+    const closeSocket = await openListenerSocket(journal, machine, self, intake.acceptFound).catch((error) =>
+      reporter.warning(`\`webhooks recover\` will not reach this listener: ${error.message}`),
+    );
+    const ended = new AbortController();
+    /** Stops accepting deliveries, and gives those in progress some time. */
+    const stop = async () => {
+      ended.abort();
+      const stopped = new AbortController();
+      const after = (milliseconds: number, act: () => void) =>
+        void clock.sleep(milliseconds, stopped.signal).then(act, () => undefined);
+      after(SILENT_STOP_MS, () => {
+        const count = underWay();
+        const deliveries = count === 1 ? 'delivery' : 'deliveries';
+        if (count > 0)
+          reporter.notice(`waiting up to ${GRACE_MS / 1000} s for ${count} ${deliveries} in progress`);
+      });
+      // An event without an answer by then counts as not accepted.
+      after(GRACE_MS, () => void handler?.close());
+      after(GRACE_MS + FAREWELL_MS, () => receiver.destroy());
+      await Promise.all([receiver.stop(), closeSocket?.(), journal.idle()]);
+      stopped.abort();
+    };
     const shown = host.includes(':') ? `[${host}]` : host;
-    reporter.notice(`listening on http://${shown}:${port}${path}; ${known}; stop with Ctrl-C`);
-    const stopped = untilStopped(AbortSignal.any([context.signal, journal.failed]));
-    const recovering = find ? [listener.keepRecovering(find)] : [];
-    await Promise.race([stopped, ...recovering]).finally(() => listener.stop());
+    reporter.notice(`listening on http://${shown}:${receiver.port}${path}; ${known}; stop with Ctrl-C`);
+    const stopped = untilStopped(AbortSignal.any([signal, journal.failed]));
+    const recovering = find
+      ? [keepRecovering(find, intake, journal, options, ended.signal, context, reporter)]
+      : [];
+    await Promise.race([stopped, ...recovering]).finally(stop);
   } finally {
     await journal.close();
-    await listener.close();
+    rejections.close();
+    await intake.close();
   }
 }
 
@@ -144,216 +181,147 @@ const FAREWELL_MS = 1_000;
 const SILENT_STOP_MS = 1_000;
 const NEWLINE = Buffer.from('\n');
 
-/** Takes events from deliveries, from `recover` and from its own searches, and treats them alike. */
-class Listener {
-  readonly #options: ListenOptions;
-  readonly #journal: Journal;
-  readonly #handler: Handler | undefined;
-  readonly #palette: Palette;
-  readonly #context: Context;
-  readonly #reporter: Reporter;
+type Intake = ReturnType<typeof createIntake>;
+
+/** Takes events from deliveries, from `recover` and from the listener's own searches, and treats them alike. */
+function createIntake(
+  { token, forwardTo, zone }: ListenOptions,
+  journal: Journal,
+  handler: Handler | undefined,
+  palette: Palette,
+  { stdout, clock }: Context,
+  reporter: Reporter,
+) {
   /** Since the start; `rejected` are requests that carry no delivery, `recovered` are among the accepted. */
-  readonly counts = { accepted: 0, duplicates: 0, failed: 0, rejected: 0, recovered: 0 };
-  readonly #rejections: LimitedWarnings;
-  readonly #failures: LimitedWarnings;
-  readonly #ended = new AbortController();
-  readonly #lines = new SharedWrites<Buffer>(async (lines) => {
-    await this.#context.stdout.write(Buffer.concat(lines.flatMap((line) => [line, NEWLINE])), true);
+  const counts = { accepted: 0, duplicates: 0, failed: 0, rejected: 0, recovered: 0 };
+  const failures = limitWarnings(20, reporter, clock);
+  const lines = new SharedWrites<Buffer>(async (waiting) => {
+    await stdout.write(Buffer.concat(waiting.flatMap((line) => [line, NEWLINE])), true);
   });
-  /** Events of `recover` and of this listener's own searches that wait for their outcome. */
-  #foundUnderWay = 0;
-  #receiver: Receiver | undefined;
-  #closeSocket: (() => Promise<void>) | undefined;
-
-  constructor(
-    options: ListenOptions,
-    journal: Journal,
-    palette: Palette,
-    context: Context,
-    reporter: Reporter,
-  ) {
-    this.#options = options;
-    this.#journal = journal;
-    this.#palette = palette;
-    this.#context = context;
-    this.#reporter = reporter;
-    const { forwardTo, forwardTimeout } = options;
-    this.#handler = forwardTo && createHandler(forwardTo, forwardTimeout, context);
-    this.#rejections = limitWarnings(1, reporter, context.clock);
-    this.#failures = limitWarnings(20, reporter, context.clock);
-  }
-
-  /** Resolves to the port. */
-  async start(): Promise<number> {
-    const { port, host } = this.#options;
-    const since = new Date(this.#context.clock.now()).toISOString();
-    this.#receiver = await startReceiver({
-      ...this.#options,
-      accept: (delivery) => this.#accept(delivery, false),
-      onRejected: (status, message) => {
-        this.counts.rejected++;
-        this.#rejections.report(`refused with ${status}: ${message}`);
-      },
-      // The request for the report is under way too.
-      report: () => ({ since, ...this.counts, underWay: this.#underWay - 1, known: this.#journal.size }),
-      onAnswer: this.#reporter.trace,
-    }).catch((error) => {
-      throw unusableAddress(error, port, host);
-    });
-    this.#closeSocket = await this.#openToRecover();
-    return this.#receiver.port;
-  }
-
-  /** Stops accepting deliveries, and gives those in progress some time. */
-  async stop(): Promise<void> {
-    this.#ended.abort();
-    const stopped = new AbortController();
-    const after = (milliseconds: number, act: () => void) => {
-      this.#context.clock.sleep(milliseconds, stopped.signal).then(act, () => undefined);
-    };
-    after(SILENT_STOP_MS, () => {
-      const count = this.#underWay;
-      const deliveries = count === 1 ? 'delivery' : 'deliveries';
-      if (count > 0)
-        this.#reporter.notice(`waiting up to ${GRACE_MS / 1000} s for ${count} ${deliveries} in progress`);
-    });
-    // An event without an answer by then counts as not accepted.
-    after(GRACE_MS, () => void this.#handler?.close());
-    after(GRACE_MS + FAREWELL_MS, () => this.#receiver?.destroy());
-    await Promise.all([this.#receiver?.stop(), this.#closeSocket?.(), this.#journal.idle()]);
-    stopped.abort();
-  }
-
-  /** Prints what waits to be printed. */
-  async close(): Promise<void> {
-    this.#rejections.close();
-    this.#failures.close();
-    await this.#handler?.close();
-    await this.#lines.inTurn(async () => {});
-    if (this.#context.stdout.isTerminal) this.#reporter.notice(summaryText(this.counts));
-  }
-
-  get #underWay(): number {
-    return (this.#receiver?.underWay ?? 0) + this.#foundUnderWay;
-  }
-
-  /** Lets `recover` hand its events to this listener. A failure is only a warning: deliveries do not depend on it. */
-  async #openToRecover(): Promise<(() => Promise<void>) | undefined> {
-    const { forwardTo, forwardTimeout } = this.#options;
-    const self = { forwardTo: forwardTo?.href ?? null, forwardTimeout };
-    const accept = (body: Buffer) => this.#acceptFound(body);
-    return await openListenerSocket(this.#journal, this.#context.machine, self, accept).catch((error) => {
-      this.#reporter.warning(`\`webhooks recover\` will not reach this listener: ${error.message}`);
-      return undefined;
-    });
-  }
-
-  async #acceptFound(body: Buffer): Promise<Acceptance> {
-    const headers = { contentType: 'application/json', apiToken: this.#options.token };
-    const delivery = readDelivery(body, headers);
-    this.#foundUnderWay++;
-    return await this.#accept(delivery, true).finally(() => this.#foundUnderWay--);
-  }
+  let foundUnderWay = 0;
 
   /**
    * Accepts an event. The sender gets 200 only when the handler has accepted it, its line is written and its id is on
    * disk, in this order, and 502 otherwise, so that it sends the event again: an id in the journal without its line
    * would make the second delivery a duplicate that nobody has seen. Never rejects.
    */
-  async #accept(delivery: Delivery, isRecovered: boolean): Promise<Acceptance> {
-    const { stdout, clock } = this.#context;
+  async function accept(delivery: Delivery): Promise<Acceptance> {
     const began = performance.now();
     let answer: HandlerAnswer | undefined;
     let outcome: Outcome = 'refused';
     let error: Error | undefined;
     const forward = async () => {
-      answer = await this.#handler?.forward(delivery);
+      answer = await handler?.forward(delivery);
       if (answer && !isTaken(answer)) return false;
       // On a terminal the line tells the outcome, so it comes at the end.
-      if (!stdout.isTerminal) await this.#lines.add(objectLine(delivery.body));
+      if (!stdout.isTerminal) await lines.add(objectLine(delivery.body));
       return true;
     };
     try {
-      outcome = await this.#journal.once(delivery.key, forward);
+      outcome = await journal.once(delivery.key, forward);
     } catch (thrown) {
       error = thrown as Error;
     }
-    this.counts[COUNTED[outcome]]++;
-    if (isRecovered && outcome === 'accepted') this.counts.recovered++;
+    counts[COUNTED[outcome]]++;
     if (stdout.isTerminal) {
       const ended = { delivery, outcome, answer, ms: performance.now() - began };
-      const line = liveLine(ended, clock.now(), this.#options.zone, stdout.columns, this.#palette);
-      this.#lines.add(Buffer.from(line)).catch(() => undefined);
+      const line = liveLine(ended, clock.now(), zone, stdout.columns, palette);
+      lines.add(Buffer.from(line)).catch(() => undefined);
     }
     const id = shownId(delivery.eventId);
     // If the program is being stopped, the delivery is not at fault.
     const isStopped = error instanceof ClosedPipeError || error instanceof InterruptedError;
-    if (error && !isStopped) this.#failures.report(`${id}: ${error.message}`);
+    if (error && !isStopped) failures.report(`${id}: ${error.message}`);
     else if (!error && outcome === 'refused' && answer)
-      this.#failures.report(`${id}: ${answerLine(answer)}`, this.#sendAgain(delivery.eventId));
+      failures.report(`${id}: ${answerLine(answer)}`, sendAgainStep(delivery.eventId, forwardTo));
     return { outcome, answer, error };
   }
 
-  /** The command that sends an event again; undefined if the service cannot find it, since its id is no GUID. */
-  #sendAgain(eventId: string): string | undefined {
-    const { forwardTo } = this.#options;
-    if (!forwardTo || !isGuid(eventId)) return undefined;
-    return `\`hooktrail webhooks replay --id ${eventId} --forward-to ${shellWord(forwardTo.href)}\` sends it again`;
+  /** Accepts an event that was found by search. */
+  async function acceptFound(body: Buffer): Promise<Acceptance> {
+    const delivery = readDelivery(body, { contentType: 'application/json', apiToken: token });
+    foundUnderWay++;
+    const accepted = await accept(delivery).finally(() => foundUnderWay--);
+    if (accepted.outcome === 'accepted') counts.recovered++;
+    return accepted;
   }
 
-  /**
-   * Recovers missed events at the start and after each interval. Never resolves; rejects if there is no sign-in to search
-   * with.
-   */
-  async keepRecovering(find: FindMissed): Promise<never> {
-    const { recover: window = 0, recoverInterval, keep = Number.POSITIVE_INFINITY } = this.#options;
-    const { clock } = this.#context;
-    const again = durationText(recoverInterval);
-    let unrecoveredSince = clock.now() - window;
-    for (let isFirst = true; ; isFirst = false) {
-      try {
-        const began = clock.now();
-        // After hours asleep, or of failed searches, the window alone would leave out a part of them. An event that is
-        // older than `keep` may be one that the journal has forgotten.
-        const lookBack = Math.min(Math.max(window, began - unrecoveredSince), keep);
-        const found = find(lookBack, isFirst ? 0 : SETTLED_MS);
-        const { recovered, left, mayPass } = await this.#recover(found);
-        unrecoveredSince = mayPass ? Math.max(unrecoveredSince, began - TRIED_FOR_MS) : began - SETTLED_MS;
-        const events = `${recovered} ${recovered === 1 ? 'event' : 'events'}`;
-        if (isFirst) this.#reporter.notice(`recovered ${events} of the last ${durationText(window)}`);
-        else if (recovered > 0)
-          this.#reporter.warning(`recovered ${events} whose delivery never came: deliveries are being lost`);
-        if (left > 0) {
-          const events = left === 1 ? '1 found event was' : `${left} found events were`;
-          const text = `${events} not accepted, and ${left === 1 ? 'is' : 'are'} tried again in ${again}`;
-          this.#reporter.warning(text, { kind: 'incomplete' });
-        }
-      } catch (error) {
-        this.#ended.signal.throwIfAborted();
-        if (isFirst && (error instanceof NotSignedInError || error instanceof UsageError)) throw error;
-        this.#reporter.warning(
-          `events could not be recovered, again in ${again}: ${(error as Error).message}`,
-        );
+  return {
+    counts,
+    accept,
+    acceptFound,
+    /** Found events that wait for their outcome. */
+    get foundUnderWay() {
+      return foundUnderWay;
+    },
+    /** Prints what waits to be printed. */
+    async close() {
+      failures.close();
+      await handler?.close();
+      await lines.inTurn(async () => {});
+      if (stdout.isTerminal) reporter.notice(summaryText(counts));
+    },
+  };
+}
+
+/** Returns the command that sends an event again; undefined if the service cannot find it, since its id is no GUID. */
+function sendAgainStep(eventId: string, forwardTo: URL | undefined): string | undefined {
+  if (!forwardTo || !isGuid(eventId)) return undefined;
+  return `\`hooktrail webhooks replay --id ${eventId} --forward-to ${shellWord(forwardTo.href)}\` sends it again`;
+}
+
+/**
+ * Recovers missed events at the start and after each interval, until the signal aborts. Never resolves; rejects if there
+ * is no sign-in to search with.
+ */
+async function keepRecovering(
+  find: FindMissed,
+  { acceptFound }: Intake,
+  journal: Journal,
+  { recover: window = 0, recoverInterval, keep = Number.POSITIVE_INFINITY }: ListenOptions,
+  signal: AbortSignal,
+  { clock }: Context,
+  reporter: Reporter,
+): Promise<never> {
+  const again = durationText(recoverInterval);
+  let unrecoveredSince = clock.now() - window;
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      const began = clock.now();
+      // After hours asleep, or of failed searches, the window alone would leave out a part of them. An event that is
+      // older than `keep` may be one that the journal has forgotten.
+      const lookBack = Math.min(Math.max(window, began - unrecoveredSince), keep);
+      const missing: FoundEvent[] = [];
+      for await (const event of find(lookBack, isFirst ? 0 : SETTLED_MS))
+        if (event.key && !journal.has(event.key)) missing.push(event);
+      let recovered = 0;
+      let left = 0;
+      let mayPass = false;
+      // One at a time, so that the handler gets them in order of creation.
+      for (const { body } of inOrderOfCreation(missing)) {
+        signal.throwIfAborted();
+        const { outcome, answer, error } = await acceptFound(body);
+        if (outcome === 'accepted') recovered++;
+        if (outcome !== 'refused') continue;
+        left++;
+        if (error || !answer || isPassing(answer)) mayPass = true;
       }
-      await clock.sleep(recoverInterval, this.#ended.signal);
+      unrecoveredSince = mayPass ? Math.max(unrecoveredSince, began - TRIED_FOR_MS) : began - SETTLED_MS;
+      const events = `${recovered} ${recovered === 1 ? 'event' : 'events'}`;
+      if (isFirst) reporter.notice(`recovered ${events} of the last ${durationText(window)}`);
+      else if (recovered > 0)
+        reporter.warning(`recovered ${events} whose delivery never came: deliveries are being lost`);
+      if (left > 0) {
+        const events = left === 1 ? '1 found event was' : `${left} found events were`;
+        const text = `${events} not accepted, and ${left === 1 ? 'is' : 'are'} tried again in ${again}`;
+        reporter.warning(text, { kind: 'incomplete' });
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isFirst && (error instanceof NotSignedInError || error instanceof UsageError)) throw error;
+      reporter.warning(`events could not be recovered, again in ${again}: ${(error as Error).message}`);
     }
-  }
-
-  /** Accepts the events that the journal lacks. `mayPass`: an event was left that may be accepted later. */
-  async #recover(found: AsyncIterable<FoundEvent>) {
-    const missing: FoundEvent[] = [];
-    for await (const event of found) if (event.key && !this.#journal.has(event.key)) missing.push(event);
-    const result = { recovered: 0, left: 0, mayPass: false };
-    // One at a time, so that the handler gets them in order of creation.
-    for (const { body } of inOrderOfCreation(missing)) {
-      this.#ended.signal.throwIfAborted();
-      const { outcome, answer, error } = await this.#acceptFound(body);
-      if (outcome === 'accepted') result.recovered++;
-      if (outcome !== 'refused') continue;
-      result.left++;
-      if (error || !answer || isPassing(answer)) result.mayPass = true;
-    }
-    return result;
+    await clock.sleep(recoverInterval, signal);
   }
 }
 
@@ -370,14 +338,8 @@ function unusableAddress(error: NodeJS.ErrnoException, port: number, host: strin
 
 const COUNTED = { accepted: 'accepted', duplicate: 'duplicates', refused: 'failed' } as const;
 
-/** The outcome of a delivery or of a recovered event. */
-interface Ended {
-  readonly delivery: Delivery;
-  readonly outcome: Outcome;
-  /** The handler's answer; undefined if it was not asked. */
-  readonly answer: HandlerAnswer | undefined;
-  readonly ms: number;
-}
+/** The outcome of a delivery or of a recovered event, after so many milliseconds. */
+type Ended = Acceptance & { readonly delivery: Delivery; readonly ms: number };
 
 /** From the first width on an id is whole, and from the second on the milliseconds are shown. */
 const [WHOLE_ID_COLUMNS, DURATION_COLUMNS] = [80, 100];
@@ -410,7 +372,7 @@ function saidText({ outcome, answer }: Ended): string {
 }
 
 /** `12 accepted, 3 duplicates, 1 failed try, 2 rejected; 4 of the accepted were recovered`. */
-function summaryText(counts: Listener['counts']): string {
+function summaryText(counts: Intake['counts']): string {
   const { accepted, duplicates, failed, rejected, recovered } = counts;
   const copies = duplicates === 1 ? 'duplicate' : 'duplicates';
   const tries = failed === 1 ? 'failed try' : 'failed tries';
@@ -421,14 +383,8 @@ function summaryText(counts: Listener['counts']): string {
 
 const INTERVAL_MS = 1_000;
 
-interface LimitedWarnings {
-  report(text: string, next?: string): void;
-  /** Prints the warning that waits. */
-  close(): void;
-}
-
 /** Prints so many warnings a second, then the latest, with the number of the others: a thousand may come in that time. */
-function limitWarnings(most: number, reporter: Reporter, clock: Clock): LimitedWarnings {
+function limitWarnings(most: number, reporter: Reporter, clock: Clock) {
   const closed = new AbortController();
   /** Warnings of this second, which begins with the first. */
   let count = 0;
@@ -446,6 +402,7 @@ function limitWarnings(most: number, reporter: Reporter, clock: Clock): LimitedW
     const more = left === 1 ? '' : ` (and ${left - 1} more since the last warning)`;
     if (waiting) report(`${waiting.text}${more}`, waiting.next);
   };
+  /** Prints the warning that waits. */
   const close = () => {
     closed.abort();
     end();

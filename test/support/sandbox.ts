@@ -185,8 +185,11 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       return addTo(store, clockOffsetMs === 0 ? event : { createdOn, ...event });
     },
     setStatus: (eventId, status) => store.setStatus(eventId, status),
-    revokeAccessTokens: () => identity.memory.clear('AccessToken:'),
-    revokeGrants: () => identity.memory.clear(),
+    revokeAccessTokens: () => {
+      const { entries } = identity.memory;
+      for (const key of entries.keys()) if (key.startsWith('AccessToken:')) entries.delete(key);
+    },
+    revokeGrants: () => identity.memory.entries.clear(),
     get pendingFaults() {
       return [...waiting.values()].reduce((sum, faults) => sum + faults.length, 0);
     },

@@ -6,23 +6,25 @@ interface Entry {
   readonly expires: number;
 }
 
-/** Everything that the identity provider issued, access tokens too. */
-export class IdentityMemory {
-  readonly #entries = new Map<string, Entry>();
-  readonly #clock: () => number;
-  readonly #refuse: () => Error;
+export type IdentityMemory = ReturnType<typeof createIdentityMemory>;
 
-  /** `refuse` makes the answer to a code or refresh token that was spent already. */
-  constructor(clock: () => number, refuse: () => Error) {
-    this.#clock = clock;
-    this.#refuse = refuse;
+/**
+ * Everything that the identity provider issued, access tokens too. `refuse` makes the answer to a code or refresh token
+ * that was spent already.
+ */
+export function createIdentityMemory(clock: () => number, refuse: () => Error) {
+  const entries = new Map<string, Entry>();
+
+  /** Forgets a grant and everything that was issued for it. */
+  function revoke(grantId: string): void {
+    entries.delete(`Grant:${grantId}`);
+    for (const [key, { payload }] of entries) if (payload.grantId === grantId) entries.delete(key);
   }
 
-  adapter(kind: string): Adapter {
-    const entries = this.#entries;
+  function adapter(kind: string): Adapter {
     const find = async (id: string) => {
       const entry = entries.get(`${kind}:${id}`);
-      if (!entry || entry.expires > this.#clock()) return entry?.payload;
+      if (!entry || entry.expires > clock()) return entry?.payload;
       // An expired device code has an error of its own (RFC 8628 section 3.5). The library compares `exp` with the machine's clock.
       return kind === 'DeviceCode' ? { ...entry.payload, exp: 1 } : undefined;
     };
@@ -33,9 +35,8 @@ export class IdentityMemory {
       find,
       upsert: async (id, payload, expiresIn) => {
         // A race may have ended the grant since this was asked for.
-        if (payload.grantId && kind !== 'Grant' && !entries.has(`Grant:${payload.grantId}`))
-          throw this.#refuse();
-        const expires = expiresIn ? this.#clock() + expiresIn * 1000 : Number.POSITIVE_INFINITY;
+        if (payload.grantId && kind !== 'Grant' && !entries.has(`Grant:${payload.grantId}`)) throw refuse();
+        const expires = expiresIn ? clock() + expiresIn * 1000 : Number.POSITIVE_INFINITY;
         entries.set(`${kind}:${id}`, { payload, expires });
       },
       consume: async (id) => {
@@ -43,28 +44,17 @@ export class IdentityMemory {
         if (!payload) return;
         if (payload.consumed) {
           // Two simultaneous requests both found it unspent. This runs for one after the other.
-          this.revoke(String(payload.grantId));
-          throw this.#refuse();
+          revoke(String(payload.grantId));
+          throw refuse();
         }
-        payload.consumed = Math.floor(this.#clock() / 1000);
+        payload.consumed = Math.floor(clock() / 1000);
       },
       destroy: async (id) => void entries.delete(`${kind}:${id}`),
       findByUid: (uid) => findBy('uid', uid),
       findByUserCode: (userCode) => findBy('userCode', userCode),
-      revokeByGrantId: async (grantId) => this.revoke(grantId),
+      revokeByGrantId: async (grantId) => revoke(grantId),
     };
   }
 
-  /** Forgets a grant and everything that was issued for it. */
-  revoke(grantId: string): void {
-    this.#entries.delete(`Grant:${grantId}`);
-    for (const [key, { payload }] of this.#entries) {
-      if (payload.grantId === grantId) this.#entries.delete(key);
-    }
-  }
-
-  /** Forgets all entries of a kind, or of every kind. */
-  clear(kind = ''): void {
-    for (const key of this.#entries.keys()) if (key.startsWith(kind)) this.#entries.delete(key);
-  }
+  return { entries, adapter };
 }

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Configuration, JWK, KoaContextWithOIDC } from 'oidc-provider';
 import type { Behaviour, SandboxSettings } from '../sandbox-options.ts';
-import { IdentityMemory } from './identity-memory.ts';
+import { createIdentityMemory, type IdentityMemory } from './identity-memory.ts';
 import { createDeviceApproval, createSignIn, errorPage, pageHeaders } from './sign-in-pages.ts';
 
 // Below the issuer. The service description names the first; the others have their usual names.
@@ -27,7 +27,7 @@ export async function createIdentityProvider(
 ): Promise<IdentityProvider> {
   const library = await loadProvider();
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const memory = new IdentityMemory(clock, () => new library.errors.InvalidGrant('already used'));
+  const memory = createIdentityMemory(clock, () => new library.errors.InvalidGrant('already used'));
   const key = { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' } as JWK;
   const provider = new library.Provider(settings.issuer, {
     ...configurationOf(settings, behaviour, clock, library),
