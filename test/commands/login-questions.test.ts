@@ -230,7 +230,7 @@ describe('a provider that names no issuer', () => {
   });
 
   test('is refused if its metadata promises one, or cannot be read', async () => {
-    at.control.behaviour.metadata = 'whole';
+    at.control.behaviour.metadata = (whole) => whole;
     const login = startLogin();
     expect(await login.finished).toMatchObject({ code: 4, stderr: expect.stringMatching(refusal) });
     const failure = { kind: 'status', status: 503 } as const;

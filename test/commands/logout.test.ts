@@ -60,13 +60,7 @@ test.each<[string, () => unknown, string, Record<string, undefined>?]>([
     revoking(200, 503),
     `${unrevoked}the revocation failed: the identity provider answered 503`,
   ],
-  [
-    'offers no revocation',
-    () => {
-      at.sandbox.control.behaviour.revocation = false;
-    },
-    NONE,
-  ],
+  ['offers no revocation', metadata(({ revocation_endpoint: _, ...rest }) => rest), NONE],
   ['has no metadata', metadata('none'), NONE],
   ['names another issuer', metadata((whole) => ({ ...whole, issuer: 'https://evil.example' })), NONE],
   [

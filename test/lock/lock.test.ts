@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 function worker(rounds: number, hold: number): ChildProcess {
-  const script = path.resolve(import.meta.dirname, '../support/lock-worker.ts');
+  const script = path.resolve(import.meta.dirname, 'lock-worker.ts');
   const child = spawn(
     process.execPath,
     ['--import', 'tsx', script, home, log, String(rounds), String(hold)],
@@ -299,7 +299,7 @@ test('on a system without /proc a process is dead if its number is gone, and unk
 });
 
 test('a process without free file descriptors considers nobody dead', async () => {
-  const script = path.resolve(import.meta.dirname, '../support/lock-blind-worker.ts');
+  const script = path.resolve(import.meta.dirname, 'lock-blind-worker.ts');
   const command = `ulimit -n 256; exec "$0" --import tsx "$1"`;
   const { stdout } = await promisify(execFile)('sh', ['-c', command, process.execPath, script]);
   expect(stdout).toBe('unknown');

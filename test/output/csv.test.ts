@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FieldPath, parseFieldPaths } from '../../src/json/item-fields.ts';
 import type { FormatOptions } from '../../src/output/format-flags.ts';
-import { jsonText } from '../support/json-text.ts';
 import { print, readCsv } from '../support/outputs.ts';
+import { jsonText } from './json-text.ts';
 
 const csv = async (pages: string[][], more: Partial<FormatOptions> = {}, width?: number) => {
   const { text, said } = await print(pages, { ...more, format: 'csv', width });

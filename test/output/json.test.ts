@@ -5,8 +5,8 @@ import { Items } from '../../src/json/items.ts';
 import { createItemWriter } from '../../src/output/formats.ts';
 import { createPicker, prettyJson } from '../../src/output/json.ts';
 import { type Palette, plain } from '../../src/terminal/palette.ts';
-import { jsonNames, jsonText } from '../support/json-text.ts';
 import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';
+import { jsonNames, jsonText } from './json-text.ts';
 
 const items = ['{"id":9007199254740993,"d":1.10,"d":1e400}', '"b\\u0061re"', '-0'];
 

@@ -4,8 +4,8 @@ import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import { parseFieldPaths } from '../../src/json/item-fields.ts';
 import { createItemWriter } from '../../src/output/formats.ts';
-import { jsonText } from '../support/json-text.ts';
 import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';
+import { jsonText } from './json-text.ts';
 
 const lines = async (...args: Parameters<typeof print>) =>
   (await print(...args)).text.split('\n').slice(0, -1);

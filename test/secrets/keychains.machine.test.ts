@@ -6,6 +6,7 @@ import { browserCommand } from '../support/browser.ts';
 import { type Bus, hasKeyring, startBus } from '../support/machine/keyring.ts';
 // These tests run processes, because they test the native library.
 import { spawnHooktrail } from '../support/process.ts';
+import { editJson } from '../support/sandbox.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 import { hasKeePassXC, hasKWallet, startKeePassXC, startKWallet } from './other-keychains.ts';
 
@@ -102,13 +103,16 @@ for (const [name, isHere, start] of keychains)
     });
 
     test('an access token of 8 KB is cached, and no part of it is in the clear', async () => {
-      at.sandbox.control.behaviour.accessTokenPadding = 8_000;
+      const padded = (token: string) => token.padEnd(8_001, 'p');
+      at.sandbox.control.fault(
+        'token',
+        editJson((body) => ({ ...body, access_token: padded(body.access_token) })),
+      );
       await login(1800);
       const before = refreshes();
       const { stdout } = await run('token');
       expect(stdout.length).toBeGreaterThan(8_000);
       expect(refreshes()).toBe(before);
-      at.sandbox.control.behaviour.accessTokenPadding = 0;
       const [cached = ''] = await readdir(secrets());
       const file = path.join(secrets(), cached);
       expect((await readFile(file)).includes(stdout.slice(0, 12))).toBe(false);

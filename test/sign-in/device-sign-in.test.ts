@@ -71,7 +71,7 @@ test('a provider that wants to be polled less often is', async () => {
 });
 
 test.each<[string, Partial<Behaviour>]>([
-  ['offers no device sign-in', { deviceSignIn: false }],
+  ['offers no device sign-in', { metadata: ({ device_authorization_endpoint: _, ...rest }) => rest }],
   ['has no metadata', { metadata: 'none' }],
   [
     'names an endpoint of another origin',

@@ -12,6 +12,7 @@ import {
   traceCommand,
 } from '../support/machine/strace-faults.ts';
 import type { Result } from '../support/process.ts';
+import { editJson, times } from '../support/sandbox.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 let at: SigningIn;
@@ -95,7 +96,13 @@ describeFaults('a fault at any file operation', () => {
   ])(
     'of %s is reported, and there is a sign-in after it: the new one or the one of before',
     async (name, args) => {
-      at.sandbox.control.behaviour.devicePollSeconds = 1;
+      at.sandbox.control.fault(
+        'device',
+        ...times(
+          1000,
+          editJson((body) => ({ ...body, interval: 1 })),
+        ),
+      );
       for (const [kind, codes] of [
         ['one error', DISK_ERRORS],
         ['a full disk', FULL],

@@ -11,6 +11,7 @@ declare module 'vitest' {
 }
 
 const root = path.resolve(import.meta.dirname, '../..');
+const PACKAGED = ['bin', 'completions', 'docs/help', 'package.json', '.npmignore', 'README.md', 'LICENSE'];
 
 /**
  * Builds the program once per test run, into a folder of this run, so that an edit or a build meanwhile does not affect
@@ -23,17 +24,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const folder = path.join(root, 'node_modules', '.cache', 'hooktrail-test', String(process.pid));
   await mkdir(folder, { recursive: true });
   await build(path.join(folder, 'dist'));
-  for (const name of [
-    'bin',
-    'completions',
-    'docs/help',
-    'package.json',
-    '.npmignore',
-    'README.md',
-    'LICENSE',
-  ]) {
-    await cp(path.join(root, name), path.join(folder, name), { recursive: true });
-  }
+  for (const name of PACKAGED) await cp(path.join(root, name), path.join(folder, name), { recursive: true });
   process.umask(umask);
   project.provide('program', path.join(folder, 'bin', 'hooktrail.js'));
   return () => rm(folder, { recursive: true, force: true });

@@ -1,7 +1,8 @@
 import os from 'node:os';
 import { PassThrough } from 'node:stream';
-import type { Context, Keychain, Machine } from '../../src/context.ts';
+import type { Context, Keychain, Machine, Output } from '../../src/context.ts';
 import { clock } from './clock.ts';
+import { memoryStream } from './running.ts';
 
 export interface MemoryKeychain extends Keychain {
   readonly entries: Map<string, string>;
@@ -47,16 +48,38 @@ export function thisMachine(): Machine {
   };
 }
 
+export interface FakeOutput extends Output {
+  /** Everything written so far. */
+  readonly text: string;
+  readonly writes: number;
+}
+
+/** An output that keeps what is written to it: a terminal with that many columns, or a pipe. */
+export function fakeOutput(columns?: number): FakeOutput {
+  const chunks: Buffer[] = [];
+  const write = async (chunk: string | Uint8Array) => {
+    // This copies the bytes: the writer may reuse its memory.
+    chunks.push(Buffer.from(chunk as string));
+  };
+  return {
+    isTerminal: columns !== undefined,
+    isPipe: columns === undefined,
+    columns: columns ?? 80,
+    rows: 24,
+    colorDepth: columns === undefined ? 1 : 8,
+    get text() {
+      return Buffer.concat(chunks).toString();
+    },
+    get writes() {
+      return chunks.length;
+    },
+    write,
+    stream: () => memoryStream((bytes) => void chunks.push(bytes), columns).stream,
+  };
+}
+
 /** This machine without its terminal, environment and keychain, unless `parts` replaces them. */
 export function createContext(parts: Partial<Context> = {}): Context {
-  const output = () => ({
-    isTerminal: false,
-    columns: 80,
-    rows: 24,
-    colorDepth: 1,
-    stream: () => new PassThrough(),
-    write: async () => undefined,
-  });
   return {
     stdin: {
       isTerminal: false,
@@ -64,8 +87,8 @@ export function createContext(parts: Partial<Context> = {}): Context {
       lines: async function* () {},
       bytes: async () => Buffer.alloc(0),
     },
-    stdout: output(),
-    stderr: output(),
+    stdout: fakeOutput(),
+    stderr: fakeOutput(),
     environment: {},
     clock,
     machine: thisMachine(),

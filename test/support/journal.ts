@@ -1,32 +1,26 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach } from 'vitest';
+import { afterEach } from 'vitest';
 import type { Context } from '../../src/context.ts';
 import { type EventKey, eventKey } from '../../src/webhooks/delivery.ts';
 import { type Journal, openJournal } from '../../src/webhooks/journal.ts';
 import { createContext } from './context.ts';
+import { forEachTest } from './each-test.ts';
+import { createHome } from './home.ts';
 
 /** A new folder with a journal for each test. Journals that a test leaves open are closed after it. */
 export function useJournalFolder() {
-  let folder: string;
-  let file: string;
+  const home = forEachTest(createHome);
   const opened: Journal[] = [];
-  beforeEach(async () => {
-    folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-journal-'));
-    file = path.join(folder, 'events.journal');
-  });
   afterEach(async () => {
     for (const journal of opened.splice(0)) await journal.close();
-    await rm(folder, { recursive: true, force: true });
   });
   const place = {
     get folder() {
-      return folder;
+      return home.folder;
     },
     /** The path of the test's journal. */
     get file() {
-      return file;
+      return path.join(home.folder, 'events.journal');
     },
     async openAs(at: string, changes: Partial<Context> = {}, keep?: number): Promise<Journal> {
       const journal = await openJournal(at, { keep }, { ...createContext(), ...changes });
@@ -35,7 +29,7 @@ export function useJournalFolder() {
     },
     async open(keep?: number, now?: () => number): Promise<Journal> {
       const { clock } = createContext();
-      return await place.openAs(file, now ? { clock: { ...clock, now } } : {}, keep);
+      return await place.openAs(place.file, now ? { clock: { ...clock, now } } : {}, keep);
     },
     async close(journal: Journal): Promise<void> {
       opened.splice(opened.indexOf(journal), 1);

@@ -1,40 +1,11 @@
-import type { Output } from '../../src/context.ts';
 import { Items } from '../../src/json/items.ts';
 import type { FormatOptions } from '../../src/output/format-flags.ts';
 import { createItemWriter } from '../../src/output/formats.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import type { Reporter } from '../../src/terminal/reporter.ts';
-import { memoryStream } from './running.ts';
+import { fakeOutput } from './context.ts';
 
-export interface FakeOutput extends Output {
-  /** Everything written so far. */
-  readonly text: string;
-  readonly writes: number;
-}
-
-/** An output that keeps what is written to it: a terminal with that many columns, or a pipe. */
-export function fakeOutput(columns?: number): FakeOutput {
-  const chunks: Buffer[] = [];
-  const write = async (chunk: string | Uint8Array) => {
-    // This copies the bytes: the writer may reuse its memory.
-    chunks.push(Buffer.from(chunk as string));
-  };
-  return {
-    isTerminal: columns !== undefined,
-    isPipe: columns === undefined,
-    columns: columns ?? 80,
-    rows: 24,
-    colorDepth: columns === undefined ? 1 : 8,
-    get text() {
-      return Buffer.concat(chunks).toString();
-    },
-    get writes() {
-      return chunks.length;
-    },
-    write,
-    stream: () => memoryStream((bytes) => void chunks.push(bytes), columns).stream,
-  };
-}
+export { type FakeOutput, fakeOutput } from './context.ts';
 
 export interface FakeReporter extends Reporter {
   /** `notice: …` and `warning: …`, in order. */

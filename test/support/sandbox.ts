@@ -14,7 +14,6 @@ import {
 } from '../../src/sandbox/store/event-item.ts';
 import type { EventFilter, EventStore } from '../../src/sandbox/store/event-store.ts';
 import { type Answer, applyFault, editAnswer, type Fault } from './faults.ts';
-import { indentJson } from './json-text.ts';
 
 export type { SandboxOptions, SandboxSettings } from '../../src/sandbox/sandbox-options.ts';
 export { editJson, type Fault, times } from './faults.ts';
@@ -42,18 +41,10 @@ interface Oddities {
   retryAfter: boolean;
   /** `iss` on the redirect: left as it is (undefined), left out (null), or replaced. */
   redirectIssuer: string | null | undefined;
-  /** The provider offers device sign-in (RFC 8628). */
-  deviceSignIn: boolean;
-  /** The `interval` of device sign-in: seconds between two token requests of a device. */
-  devicePollSeconds: number;
-  /** The provider offers revocation (RFC 7009). */
-  revocation: boolean;
-  /** The provider's metadata (RFC 8414): unchanged, none (404), or changed by a function. */
-  metadata: 'whole' | 'none' | ((whole: Readonly<Record<string, unknown>>) => unknown);
+  /** The provider's metadata (RFC 8414): changed by a function, or none (404). */
+  metadata: 'none' | ((whole: Readonly<Record<string, unknown>>) => unknown);
   /** Token answers include a refresh token. */
   refreshTokens: boolean;
-  /** Characters of padding at the end of each access token. */
-  accessTokenPadding: number;
   /** The order of search answers. */
   order: 'newest-first' | 'oldest-first';
   /**
@@ -145,7 +136,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       response.setHeader('Date', new Date(clock() + behaviour.clockOffsetMs).toUTCString());
       if (fault && !(await applyFault(fault, request, response))) return false;
       // The last wrapper acts first, so that the fault happens to the odd answer.
-      oddAnswers(request, response, route, behaviour, options.redirectUri);
+      oddAnswers(response, route, behaviour, options.redirectUri);
       if (response.writableEnded) return false;
       noteGrant();
       return true;
@@ -157,12 +148,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     pretty: false,
     retryAfter: true,
     redirectIssuer: undefined,
-    deviceSignIn: true,
-    devicePollSeconds: 5,
-    revocation: true,
-    metadata: 'whole',
+    metadata: (whole) => whole,
     refreshTokens: true,
-    accessTokenPadding: 0,
     order: 'newest-first',
     clockOffsetMs: 0,
   };
@@ -257,7 +244,6 @@ function targetsOf(route: string): readonly FaultTarget[] {
 }
 
 function oddAnswers(
-  request: IncomingMessage,
   response: ServerResponse,
   route: string,
   behaviour: Behaviour,
@@ -270,32 +256,14 @@ function oddAnswers(
         ? { ...answer, body: Buffer.from(JSON.stringify(change(JSON.parse(answer.body.toString())))) }
         : answer,
     );
-  const notOffered = () => response.writeHead(404, { 'Content-Type': 'text/plain' }).end('not offered\n');
   const [target] = targetsOf(route);
-  const { authorization } = request.headers;
-  if (authorization?.includes('~')) request.headers.authorization = authorization.replace(/~.*/, '');
   if (!behaviour.retryAfter)
     edit(({ headers: { 'retry-after': _, ...headers }, ...rest }) => ({ ...rest, headers }));
-  if (target === 'device' && !behaviour.deviceSignIn) notOffered();
-  else if (target === 'revocation' && !behaviour.revocation) notOffered();
-  else if (target === 'metadata' && behaviour.metadata === 'none') notOffered();
-  else if (target === 'metadata') {
-    const { metadata } = behaviour;
-    if (behaviour.deviceSignIn && behaviour.revocation && typeof metadata === 'string') return;
-    if (!route.endsWith('/openid-configuration')) return;
-    editJson((whole) => {
-      if (!behaviour.deviceSignIn) delete whole['device_authorization_endpoint'];
-      if (!behaviour.revocation) delete whole['revocation_endpoint'];
-      return typeof metadata === 'function' ? metadata(whole) : whole;
-    });
-  } else if (target === 'device' && behaviour.devicePollSeconds !== 5)
-    editJson((body) => ({ ...body, interval: behaviour.devicePollSeconds }));
-  else if (target === 'token' && (!behaviour.refreshTokens || behaviour.accessTokenPadding > 0))
-    editJson(({ refresh_token, access_token, ...body }) => ({
-      access_token: `${access_token}${behaviour.accessTokenPadding > 0 ? '~'.padEnd(behaviour.accessTokenPadding, 'p') : ''}`,
-      ...(behaviour.refreshTokens ? { refresh_token } : {}),
-      ...body,
-    }));
+  if (target === 'metadata') {
+    if (behaviour.metadata === 'none') response.writeHead(404).end('not offered\n');
+    else if (route.endsWith('/openid-configuration')) editJson(behaviour.metadata);
+  } else if (target === 'token' && !behaviour.refreshTokens)
+    editJson(({ refresh_token: _, ...body }) => body);
   else if (behaviour.redirectIssuer !== undefined && /\/(connect\/authorize|sign-in)\b/.test(route))
     edit((answer) => ({
       ...answer,
@@ -355,4 +323,13 @@ export function sandboxEnv(settings: SandboxSettings) {
     HOOKTRAIL_VENDOR: settings.vendor,
     HOOKTRAIL_REDIRECT_URI: settings.redirectUri,
   };
+}
+
+/** Puts JSON text on several lines. Its values are not parsed, so numbers, duplicate members and escapes stay as they are. */
+function indentJson(json: string): string {
+  return json.replace(/("(?:[^"\\]|\\.)*")|([{[,])|([}\]])|(:)/gs, (token, text, opens, closes) => {
+    if (text) return token;
+    if (opens) return `${token}\n  `;
+    return closes ? `\n${token}` : ': ';
+  });
 }

@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { type CommandOptions, hooktrail, startHooktrail } from './program.ts';
 import type { SandboxOptions } from './sandbox.ts';
 import { accessTokenOf } from './sandbox-client.ts';
@@ -49,18 +47,3 @@ export const idsOf = (ndjson: string): string[] => valuesIn(ndjson).map(({ event
 
 export const ndjsonOf = (values: readonly unknown[]) =>
   values.map((value) => `${JSON.stringify(value)}\n`).join('');
-
-/** A sandbox, and a file for the report. */
-export async function startReporting(options: SandboxOptions = {}) {
-  const searching = await startSearching(options);
-  const { env } = searching;
-  const file = path.join(env['HOME'] as string, 'report #1 ü.html');
-  return {
-    ...searching,
-    file,
-    report: (...args: string[]) => hooktrail(['events', 'report', file, ...args], { env }),
-    page: () => readFile(file, 'utf8'),
-  };
-}
-
-export type Reporting = Awaited<ReturnType<typeof startReporting>>;

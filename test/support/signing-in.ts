@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach } from 'vitest';
+import { forEachTest } from './each-test.ts';
 import { createHome } from './home.ts';
 import { type CommandOptions, hooktrail, startHooktrail } from './program.ts';
 import { type SandboxOptions, sandboxEnv, startSandbox } from './sandbox.ts';
@@ -66,12 +66,7 @@ export type Login = Awaited<ReturnType<SigningIn['login']>>;
 
 /** A new sandbox and home for each test of a file: the members are those of the running test. */
 export function useSigningIn(options: SandboxOptions = {}): SigningIn {
-  let at: SigningIn;
-  beforeEach(async () => {
-    at = await startSigningIn(options);
-  });
-  afterEach(() => at[Symbol.asyncDispose]());
-  return new Proxy({} as SigningIn, { get: (_, name) => Reflect.get(at, name) });
+  return forEachTest(() => startSigningIn(options));
 }
 
 /**

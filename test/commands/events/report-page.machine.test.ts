@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { hasChromium, launchChromium, watchPage } from '../../support/machine/chromium.ts';
-import { type Reporting, startReporting } from '../../support/searching.ts';
+import { type Reporting, startReporting } from './reporting.ts';
 
 const hostile = [
   '</script><script>window.ran=1</script>',

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { version } from '../../../src/version.ts';
 import { hooktrail } from '../../support/program.ts';
-import { startReporting } from '../../support/searching.ts';
+import { startReporting } from './reporting.ts';
 
 const rows = (page: string) => [...page.matchAll(/<tr class="data">/g)].length;
 const stats = async (env: Readonly<Record<string, string>>, ...args: string[]) =>

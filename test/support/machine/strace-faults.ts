@@ -52,20 +52,8 @@ export const KINDS = [
 const WRITES = ['write', 'writev', 'pwrite64', 'fsync', 'fdatasync', 'mkdir', 'link', 'ftruncate'];
 const CALLS = [
   ...WRITES,
-  ...[
-    'openat',
-    'read',
-    'pread64',
-    'rename',
-    'unlink',
-    'rmdir',
-    'stat',
-    'lstat',
-    'fstat',
-    'statx',
-    'newfstatat',
-  ],
-  ...['access', 'readlink', 'getdents64', 'chmod', 'fchmod', 'close'],
+  ...['openat', 'read', 'pread64', 'rename', 'unlink', 'rmdir', 'readlink', 'getdents64', 'close'],
+  ...['stat', 'lstat', 'fstat', 'statx', 'newfstatat', 'access', 'chmod', 'fchmod'],
 ];
 const preload = path.join(import.meta.dirname, 'fixed-random.cjs');
 

@@ -42,12 +42,3 @@ const { value } = fc.letrec<{ value: string; scalar: string; array: string; obje
 export const jsonText = value;
 /** The names in the objects of `jsonText`. */
 export const jsonNames = names;
-
-/** Puts JSON text on several lines. Its values are not parsed, so numbers, duplicate members and escapes stay as they are. */
-export function indentJson(json: string): string {
-  return json.replace(/("(?:[^"\\]|\\.)*")|([{[,])|([}\]])|(:)/gs, (token, text, opens, closes) => {
-    if (text) return token;
-    if (opens) return `${token}\n  `;
-    return closes ? `\n${token}` : ': ';
-  });
-}

@@ -1,8 +1,8 @@
 import { appendFile } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { withLock } from '../../src/lock/lock.ts';
-import { clock } from './clock.ts';
-import { createContext } from './context.ts';
+import { clock } from '../support/clock.ts';
+import { createContext } from '../support/context.ts';
 
 /** Takes a lock repeatedly, and records when it got and released it. */
 clock.run();

@@ -1,6 +1,6 @@
 import { openSync } from 'node:fs';
 import { conditionOf, describeSelf } from '../../src/lock/lock-file.ts';
-import { createContext } from './context.ts';
+import { createContext } from '../support/context.ts';
 
 /** Prints what a process without free file descriptors reports about another, live process. */
 const { machine } = createContext();
