@@ -7,10 +7,10 @@ import { Items } from '../json/items.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { characterOf, type Key, type Mover, moverOf } from './full-screen.ts';
 
-/** What lies over the rows and takes the keys: the selected event, the page of keys, or a line that is typed. */
+/** A cover lies over the rows and takes the keys: the selected event, the page of keys, or a line that is typed. */
 export interface Cover {
   readonly kind: 'event' | 'help' | 'filter' | 'condition' | 'field';
-  /** What was typed. */
+  /** The line as typed so far. */
   text: string;
   /** The first line of the event on the screen, or the selected one of `fields`. */
   place: number;
@@ -79,7 +79,11 @@ export class Browsing {
       f: () => this.#readAgain(!this.failedOnly),
       r: () => this.#readAgain(this.failedOnly),
     },
-    groups: { g: () => this.#show('field') },
+    groups: {
+      g: () => this.#show('field'),
+      f: () => this.#readAgain(!this.failedOnly),
+      r: () => this.#readAgain(this.failedOnly),
+    },
     event: { n: () => this.#step(1), p: () => this.#step(-1) },
   };
 
@@ -194,9 +198,17 @@ export class Browsing {
     const move = moverOf(key, keys !== undefined);
     const name = SYNONYMS[pressed] ?? pressed;
     if (move) this.#move(move);
-    else if (keys) return (this.#keys['all']?.[name] ?? keys[name])?.() === true;
-    else this.#type(cover as Cover, key);
+    else if (keys) {
+      const act = this.#keys['all']?.[name] ?? keys[name];
+      if (!act && characterOf(key)) this.message = this.#refusalOf(pressed);
+      return act?.() === true;
+    } else this.#type(cover as Cover, key);
     return false;
+  }
+
+  #refusalOf(pressed: string): string {
+    if (this.#keys['events']?.[pressed]) return `${pressed} is a key of the list: esc goes back to it`;
+    return `${pressed} does nothing here; ? shows the keys`;
   }
 
   #move(move: Mover): void {

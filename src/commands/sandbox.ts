@@ -98,6 +98,11 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, args, context } = call;
   if (args.length > 0 && flags.json)
     throw new UsageError('--json: not together with a command, which has the settings in its environment');
+  const [word = ''] = args;
+  if (args.length === 1 && /^\d+$/.test(word))
+    throw new UsageError(`sandbox takes a command after --, but was given '${word}'`, {
+      correction: { typed: word, meant: '--port', followedBy: [word] },
+    });
   const [{ startSandbox }, { createSandboxUser, shellLines }] = await Promise.all([
     import('../sandbox/sandbox.ts'),
     import('../sandbox-user.ts'),

@@ -106,7 +106,9 @@ function idsOfJson(line: string): readonly string[] {
 function idOfLine(line: string, number: number): readonly string[] {
   // Ids in JSON's quotes, as `jq .eventId` prints them, are found in the line as others are.
   const [id, another] = guidsIn(line);
-  if (id === undefined || another !== undefined) throw notAnId(`standard input, line ${number}`, line.trim());
+  // A table without its header begins with the time, and has the subscription behind the event.
+  const isRow = /^"?\d{4}-\d\d-\d\d[T ]/.test(line);
+  if (id === undefined || (another !== undefined && !isRow)) throw notAnId(`standard input, line ${number}`, line.trim());
   return [id];
 }
 

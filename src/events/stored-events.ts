@@ -305,7 +305,7 @@ export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string):
   parser.checkEnd(rest);
 }
 
-/** What may come next, outside of an object. */
+/** The characters that may come next, outside of an object. */
 const NEXT = { start: '[{', object: '{', array: '{]', value: ',]', comma: '{', end: '' } as const;
 
 class ItemTextParser {

@@ -7,29 +7,29 @@ import { nearest, orList, shellWord } from '../settings/flag-values.ts';
 import { parseTime } from '../time/time-text.ts';
 import { explanationOf, pathOf, wordsOf } from './help-text.ts';
 
-/** Words that people try for a command. */
+/** Words that people try for a command: one, or two that follow each other. */
 const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
   login: 'auth login, auth, signin, sign-in, configure, init, setup',
   logout: 'auth logout, signout, sign-out',
-  status: 'auth status, whoami, me',
+  status: 'auth status, whoami, me, config current-context',
   token: 'auth token, auth print-access-token',
-  'event-types': 'types, topics',
-  'events search': 'list, ls, find, query, logs, log',
+  'event-types': 'types, topics, get event-types, list event-types, get types, list types',
+  'events search': 'list, ls, find, query, logs, log, get events, show events',
   'events browse': 'open, tui, ui',
   'events get': 'show, view, describe, inspect, retrieve',
   'events stats': 'statistics, summary, metrics',
   'events watch': 'tail, follow, logs tail',
   'events explain': 'why, diagnose',
-  'events health': 'subscriptions, status',
+  'events health': 'subscriptions, status, get subscriptions, list subscriptions, list webhooks, webhooks list',
   'events export': 'download, dump',
   'webhooks listen': 'forward, receive, serve',
   'webhooks recover': 'catch-up',
   'webhooks replay': 'retry, resend, redeliver',
   'webhooks send': 'test, trigger',
-  profiles: 'profile, contexts, environments',
-  'profiles use': 'switch, select, set',
+  profiles: 'profile, contexts, environments, list profiles, get profiles, config get-contexts',
+  'profiles use': 'switch, select, set, config use-context',
   'profiles delete': 'remove, rm',
-  config: 'settings, configuration, configure list',
+  config: 'settings, configuration, configure list, config view',
   'config unset': 'delete, remove, rm',
   doctor: 'check, diagnose',
   sandbox: 'mock, server',
@@ -184,23 +184,33 @@ function correctCommand(group: Command, words: readonly string[]): Correction {
   const problem = `unknown command '${word}'`;
   const at = words.indexOf(word, words.indexOf(group.name()) + 1);
   const replacedBy = (command: Command, count: number): Correction => {
-    const replaced = words.toSpliced(at, count, ...wordsOf(command).split(' '));
+    // `resend ID` without its flag would be corrected once more.
+    const isReplayed = wordsOf(command) === 'webhooks replay' && isGuid(words[at + count] ?? '');
+    const path = [...wordsOf(command).split(' '), ...(isReplayed ? ['--id'] : [])];
+    const replaced = words.toSpliced(at, count, ...path);
     return { problem, words: group.parent ? replaced.toSpliced(words.indexOf(group.name()), 1) : replaced };
   };
   // A word about profiles or settings means no command about events.
-  const others = /^(profiles|config)$/.test(group.name()) ? [] : (group.parent ?? group).commands;
-  const all = others.flatMap((one) => [one, ...one.commands]);
+  const isOfSettings = /^(profiles|config)$/.test(group.name());
+  const all = (group.parent ?? group).commands.flatMap((one) => [one, ...one.commands]);
   // An id is that of an event.
-  const get = all.find((one) => wordsOf(one) === 'events get');
+  const get = isOfSettings ? undefined : all.find((one) => wordsOf(one) === 'events get');
   if (get && isGuid(word)) return replacedBy(get, 0);
-  for (const typed of [`${word} ${words[at + 1]}`, word]) {
+  // `get events` and `describe event ID` say the verb before the noun.
+  const isVerb = !group.parent && /^events?$/.test(words[at + 1] ?? '');
+  const count = isVerb ? 2 : 1;
+  const isOfId = isGuid(words[at + count] ?? '');
+  for (const typed of [`${word} ${words[at + 1]}`, `${group.name()} ${word}`, word]) {
     const isCalled = (one: Command) => namesOf(one).includes(typed);
     const sibling = group.commands.find(isCalled);
-    const called = sibling ? [sibling] : all.filter(isCalled);
+    const others = isOfSettings && typed === word ? [] : all.filter(isCalled);
+    const called = sibling ? [sibling] : others;
+    const ofEvents = isVerb ? called.find((one) => one.parent?.name() === 'events') : undefined;
     const paths = called.map((one) => `\`${pathOf(one)}\``);
-    if (called.length > 1 && get && isGuid(words[at + 1] ?? '')) return replacedBy(get, 1);
+    if (called.length > 1 && get && isOfId) return replacedBy(get, count);
+    if (ofEvents) return replacedBy(ofEvents, count);
     if (called.length > 1) return { problem, next: `did you mean ${orList(paths)}?` };
-    if (called[0]) return replacedBy(called[0], typed === word ? 1 : 2);
+    if (called[0]) return replacedBy(called[0], typed.startsWith(`${word} `) ? 2 : count);
   }
   const visible = group.createHelp().visibleCommands(group);
   const names = visible.map((one) => one.name());

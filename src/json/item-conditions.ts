@@ -201,7 +201,7 @@ class Trial {
   isUnsure = true;
   #isPresent = false;
   #isComparable = false;
-  /** A text that is the condition's value in another case. */
+  /** A value that is the condition's in another case. */
   #similar: string | undefined;
 
   constructor(condition: Condition) {
@@ -229,8 +229,8 @@ class Trial {
     const isEquality = /^!?=$/.test(this.#condition.operator);
     this.#isComparable ||= order !== undefined && (isEquality || !Number.isNaN(order));
     if (isEquality ? order === 0 : this.#isComparable) this.isUnsure = false;
-    else if (isEquality && bytes[start] === 0x22) {
-      const text = stringText(bytes, start, end);
+    else if (isEquality && (bytes[start] === 0x22 || !this.#condition.quoted)) {
+      const text = textOf(bytes, start, end);
       if (text.toLowerCase() === this.#lower) this.#similar ??= text;
     }
   }

@@ -119,7 +119,23 @@ const SYNONYMS: Readonly<Record<string, FormatName>> = {
   yml: 'json',
 };
 
+/** Returns the words that stand for an output format of kubectl; undefined for a template that is too complex. */
+function templateMeant(output: string): string[] | undefined {
+  const [, columns] = /^custom-columns=(.*)/.exec(output) ?? [];
+  if (columns !== undefined) return ['table', '--fields', columns.replaceAll(/(^|,)[^,:]*:\.?/g, '$1')];
+  const [, path] = /^jsonpath=\{?\$?(?:\.items)?([^{} ]*)\}?$/.exec(output) ?? [];
+  if (path === undefined) return undefined;
+  return ['json', '--jq', `.${path.startsWith('[') ? '' : '[]'}${path.replaceAll('[*]', '[]')}`];
+}
+
 function isFile(output: string, { options }: Command): UsageError {
+  if (/^[a-z-]+=/.test(output)) {
+    const [meant, ...followedBy] = templateMeant(output) ?? [];
+    return new UsageError(`--output: invalid value '${output}': must be ${orList(FORMATS)}`, {
+      next: '--fields chooses columns, and --jq runs a program over the JSON',
+      ...(meant ? { correction: { typed: output, meant, followedBy } } : {}),
+    });
+  }
   const extension = output.slice(output.lastIndexOf('.') + 1).toLowerCase();
   const meant = SYNONYMS[extension] ?? FORMATS.find((name) => name === extension) ?? 'table';
   const takesFile = options.some(({ long }) => long === '--output-file');

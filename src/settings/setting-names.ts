@@ -39,7 +39,7 @@ export type SettingValues = {
   readonly [Name in SettingName]: ReturnType<(typeof settingNames)[Name]['parse']>;
 };
 
-type Refuse = (accepted: string, meant?: Pick<ErrorParts, 'next' | 'correction'>) => never;
+export type Refuse = (accepted: string, meant?: Pick<ErrorParts, 'next' | 'correction'>) => never;
 
 interface Setting<Value> {
   /** Its name in the saved settings. */
@@ -164,17 +164,28 @@ export function isLoopback(url: URL): boolean {
  * password. `accepted` describes valid values, for the error if the text is not a URL.
  */
 export function secureUrl(text: string, accepted: string, refuse: Refuse, isHere = isLoopback): URL {
-  if (!URL.canParse(text)) return refuse(accepted);
+  const meant = didYouMean(text, [], undefined, withScheme(text));
+  if (!URL.canParse(text)) return refuse(accepted, meant);
   const url = new URL(text);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isHere(url)))
-    return refuse('an https: URL (http: only for loopback hosts)');
+    return refuse('an https: URL (http: only for loopback hosts)', meant);
   if (url.username || url.password) return refuse('a URL without user name and password');
   return url;
 }
 
+/** Returns an address with the scheme that people leave out; undefined if it has one, or is no address of a service. */
+export function withScheme(text: string): string | undefined {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return undefined;
+  // A name alone is more likely a mistake.
+  if (!/^[^/]*[.:]|^localhost\b/.test(text) || !URL.canParse(`https://${text}`)) return undefined;
+  const url = new URL(`https://${text}`);
+  if (url.username || url.password || url.search) return undefined;
+  return `${isLoopback(url) ? 'http' : 'https'}://${text}`;
+}
+
 /** A refused address for a message, which may end up in a log or a ticket: passwords and keys in it are left out. */
 export function withoutCredentials(text: string): string {
-  return text.replace(/\/\/.*@/s, '//[redacted]@').replace(/\?[^#]+/s, '?[redacted]');
+  return text.replace(/^(.*?\/\/)?.*@/s, '$1[redacted]@').replace(/\?[^#]+/s, '?[redacted]');
 }
 
 /** A URL without the slash that `URL` puts behind a bare origin: as people write it, and ready for a path behind it. */
@@ -211,7 +222,7 @@ function scopeList(text: string, refuse: Refuse): string {
 }
 
 function issuer(text: string, refuse: Refuse): string {
-  return text === 'none' || URL.canParse(text) ? text : refuse("a URL, or 'none'");
+  return text === 'none' || URL.canParse(text) ? text : refuse("a URL, or 'none'", didYouMean(text, ['none'], undefined, withScheme(text)));
 }
 
 function timezone(text: string, refuse: Refuse): string {

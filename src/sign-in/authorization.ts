@@ -161,13 +161,15 @@ export async function pastedBeside(
   answer: Promise<AuthorizationAnswer>,
   request: AuthorizationRequest,
   context: PromptContext,
+  reporter: Reporter,
 ): Promise<AuthorizationAnswer> {
   const over = new AbortController();
   const signal = AbortSignal.any([over.signal, context.signal]);
   const pasted = promptRedirect(BESIDE, request, { ...context, signal }).catch((error) => {
     // Terminals without a person, of `script` or a container, end at once: the browser may still come.
-    if (error instanceof NoAnswerError) return answer;
-    throw error;
+    if (!(error instanceof NoAnswerError)) throw error;
+    reporter.notice('no address can be pasted any more; login waits for the browser, and Ctrl-C ends it');
+    return answer;
   });
   try {
     return await Promise.race([answer, pasted]);
@@ -183,12 +185,14 @@ async function promptRedirect(
   request: AuthorizationRequest,
   context: PromptContext,
 ): Promise<AuthorizationAnswer> {
-  let asked = question;
-  for (;;) {
-    const checked = await readPasted(await promptText(asked, context), request);
-    if (typeof checked !== 'string') return checked;
-    asked = `That URL is not accepted: ${checked}. ${QUESTION}`;
-  }
+  let answer: AuthorizationAnswer | undefined;
+  await promptText(question, context, async (text) => {
+    const checked = await readPasted(text, request);
+    if (typeof checked === 'string') return `That URL is not accepted: ${checked}`;
+    answer = checked;
+    return undefined;
+  });
+  return answer as unknown as AuthorizationAnswer;
 }
 
 /** Returns the answer in a pasted URL, or what is wrong with the URL. The URL holds the code and is never shown. */

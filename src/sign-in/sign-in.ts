@@ -15,6 +15,7 @@ import {
   settingNames,
   urlText,
   vendorMeant,
+  withScheme,
 } from '../settings/setting-names.ts';
 import {
   changeConfig,
@@ -220,10 +221,7 @@ async function askSetting(name: (typeof NEEDED)[number], context: Context): Prom
 /** Understands what people are given: a whole media type for its vendor, and an address without its scheme. */
 function meantBy(name: SettingName, text: string): string {
   if (name === 'vendor') return vendorMeant(text);
-  if ((name !== 'authUrl' && name !== 'baseUrl') || /^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return text;
-  // A name alone is more likely a mistake.
-  if (!/^[^/]*[.:]|^localhost\b/.test(text) || !URL.canParse(`https://${text}`)) return text;
-  return `${isLoopback(new URL(`https://${text}`)) ? 'http' : 'https'}://${text}`;
+  return name === 'authUrl' || name === 'baseUrl' ? (withScheme(text) ?? text) : text;
 }
 
 /**
@@ -271,7 +269,7 @@ async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Promise<v
       announce(request, attempt, over);
       const waiting = { ...context, signal };
       if (!reception) return receivePasted(request, waiting, lines, reporter);
-      return canPrompt(context) ? pastedBeside(reception.answer, request, waiting) : reception.answer;
+      return canPrompt(context) ? pastedBeside(reception.answer, request, waiting, reporter) : reception.answer;
     });
     let page: PageName = answer.kind === 'code' ? 'failed' : answer.kind;
     try {

@@ -57,6 +57,9 @@ async function ask(message: string, context: PromptContext, isSecret: boolean, c
   });
   // After Ctrl-Z and `fg` Node leaves the input paused: no key would arrive, not even Ctrl-C.
   lines.on('SIGCONT', () => openQuestions.get(stderr)?.show());
+  // Of several lines that are pasted at once, Node gives the question the first.
+  const pasted: string[] = [];
+  lines.on('line', (line) => pasted.push(line));
   try {
     for (;;) {
       const question = `${message}: `;
@@ -69,7 +72,7 @@ async function ask(message: string, context: PromptContext, isSecret: boolean, c
         },
       });
       progressLines.get(stderr)?.hide();
-      const answer = (await answerTo(question, lines, context, isSecret)).trim();
+      const answer = (pasted.shift() ?? (await answerTo(question, lines, context, isSecret))).trim();
       openQuestions.delete(stderr);
       const problem = answer === '' ? 'an answer is needed (Ctrl-C stops)' : await check?.(answer);
       if (problem === undefined) return answer;

@@ -53,7 +53,7 @@ export function readObject(body: Buffer): Readonly<Record<string, unknown>> {
   try {
     item = JSON.parse(UTF_8.decode(body));
   } catch (error) {
-    // What is wrong, without the part of the body that Node's own message quotes.
+    // Node's own message quotes a part of the body, which is left out.
     throw new BodyError(error instanceof SyntaxError ? 'the body is not JSON' : 'the body is not UTF-8');
   }
   if (isObject(item)) return item;

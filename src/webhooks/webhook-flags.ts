@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { UsageError } from '../errors.ts';
 import { duration, durationText, wholeNumber } from '../settings/flag-values.ts';
-import { secureUrl, withoutCredentials } from '../settings/setting-names.ts';
+import { type Refuse, secureUrl, withoutCredentials } from '../settings/setting-names.ts';
 
 /**
  * Returns a parser for a flag that names a handler: `https:`, or `http:` on a loopback host, as for the service's own
@@ -9,8 +9,11 @@ import { secureUrl, withoutCredentials } from '../settings/setting-names.ts';
  */
 export function handlerUrl(flag: string): (text: string) => URL {
   return (text) => {
-    const refuse = (accepted: string): never => {
-      throw new UsageError(`${flag}: invalid value '${withoutCredentials(text)}': must be ${accepted}`);
+    const refuse: Refuse = (accepted, meant) => {
+      throw new UsageError(
+        `${flag}: invalid value '${withoutCredentials(text)}': must be ${accepted}`,
+        meant,
+      );
     };
     const address = /^\d{1,5}$/.test(text) ? `http://127.0.0.1:${text}` : text.replace(LOCAL, 'http://$&');
     const url = secureUrl(address, 'a URL such as http://127.0.0.1:3000/hooks', refuse);

@@ -199,6 +199,23 @@ describe('browsing', () => {
     expect(lines()).toEqual(before);
   });
 
+  test('in groups f and r read again, and a key that does nothing says so', async () => {
+    const items = many.map((_, number) => event(number, `,"why":${number % 3}`));
+    const { press, lines, state, read } = await browsing(items, { pageSize: 100, columns: 80 });
+    await press(...typed('gwhy'), named('return'), ...typed('f'));
+    expect([state.kind, state.failedOnly, read.lists]).toEqual(['groups', true, 2]);
+    await press(...typed('r'));
+    expect([lines()[0], read.lists]).toEqual(['95 failed events, 3 groups by why', 3]);
+    await press(...typed('w'));
+    expect(lines().at(-1)).toBe('w is a key of the list: esc goes back to it');
+    await press(...typed('/'));
+    expect(lines().at(-1)).toBe('/ is a key of the list: esc goes back to it');
+    await press(...typed('x'));
+    expect(lines().at(-1)).toBe('x does nothing here; ? shows the keys');
+    await press(named('right'), named('escape'), ...typed('x'));
+    expect(lines().at(-1)).toBe('x does nothing here; ? shows the keys');
+  });
+
   test('g offers the fields of the events; a name that none has is not taken', async () => {
     const items = many.map((_, number) => event(number, `,"delivery":{"attempts":${number % 2},"at":1}`));
     const { press, lines } = await browsing(items, { pageSize: 100, columns: 80 });
@@ -422,7 +439,7 @@ describe('browsing', () => {
     expect(await outcome(...typed('/event 1'), named('return'), ...typed('o'))).toBe(
       'no report with id-1,event,1',
     );
-    expect(await outcome(...typed('x'))).toContain('? keys  q quit');
+    expect(await outcome(named('up'))).toContain('? keys  q quit');
     expect(await press(named('return'), ...typed('q'))).toBe(true);
   });
 });

@@ -18,7 +18,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     const [, url] = await terminal.shows(shownUrl);
     await terminal.shows(/paste its address here: /);
     terminal.type('\x04');
-    await terminal.shows(/\n/);
+    await terminal.shows(/no address can be pasted any more; login waits for the browser, and Ctrl-C ends it/);
     await visit(url as string);
     expect(await terminal.finished).toBe(0);
     expect(terminal.screen).toContain('Signed in at');
@@ -108,6 +108,16 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     terminal.type(`${changed(redirect, { state: 'x' })}${enter}`);
     await terminal.shows(/That URL is not accepted: its state does not match this sign-in/);
     terminal.type(`${redirect}${enter}`);
+    await terminal.shows(/Signed in at/);
+    expect(await terminal.finished).toBe(0);
+  });
+
+  test('of several lines that are pasted at once, the redirected URL signs in', async () => {
+    const terminal = startOnTerminal(['login', '--no-browser'], { env: at.env, columns: 200 });
+    const [, url] = await terminal.shows(shownUrl);
+    const redirect = await redirectOf(url as string);
+    await terminal.shows(/paste its address here: /);
+    terminal.type(`This site can't be reached${enter}${enter}${redirect}${enter}more${enter}`);
     await terminal.shows(/Signed in at/);
     expect(await terminal.finished).toBe(0);
   });

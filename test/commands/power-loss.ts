@@ -55,7 +55,7 @@ export async function startRecording(folder: string) {
       logs.push(log);
       return program;
     },
-    /** What the programs did, once all of them have ended. */
+    /** Resolves to the steps of all programs when they have ended. */
     recorded: async (): Promise<Recorded> => {
       const texts = await Promise.all(logs.map((log) => log()));
       const steps = texts.flatMap((text) => stepsIn(text, folder));

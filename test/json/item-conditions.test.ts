@@ -387,6 +387,7 @@ describe('a condition that may be wrong', () => {
       ['{"status":true}'],
       '--where: no event has a value in status that compares with xtrue',
     ],
+    ['b = True', ['{"b":true}'], "--where: no event has 'True' in b; did you mean true?"],
     ['status = true', ['{"status":1}'], '--where: no event has a value in status that compares with true'],
     [
       'status = "true"',

@@ -26,7 +26,7 @@ async function listening(text = 'http://127.0.0.1:0/callback') {
   return { ...reception, port, redirect, strays, [Symbol.asyncDispose]: async () => port.close() };
 }
 
-/** What a rejected request differs in from the good redirect. */
+/** The parts in which a rejected request differs from the good redirect. */
 interface Stray {
   readonly path?: string;
   readonly parameters?: Readonly<Record<string, string | undefined>>;
