@@ -50,7 +50,7 @@ export interface ErrorParts {
 
 /** A failure that is explained to the user. Any other exception is a defect of the program. */
 export abstract class HooktrailError extends Error {
-  abstract readonly exitCode: ExitCode;
+  readonly exitCode: ExitCode;
   readonly kind: ErrorKind;
   readonly details: readonly string[] = [];
   readonly next: string | undefined;
@@ -59,39 +59,37 @@ export abstract class HooktrailError extends Error {
   readonly retryable: boolean | undefined;
   readonly errorObject: object | undefined;
 
-  constructor(message: string, kind: ErrorKind, { cause, ...parts }: ErrorParts = {}) {
+  constructor(message: string, exitCode: ExitCode, kind: ErrorKind, { cause, ...parts }: ErrorParts = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = new.target.name;
     Object.assign(this, parts);
+    this.exitCode = exitCode;
     this.kind = parts.kind ?? kind;
   }
 }
 
 /** The command line, the environment or the saved configuration is wrong. */
 export class UsageError extends HooktrailError {
-  readonly exitCode = ExitCode.usage;
-
   constructor(message: string, parts: ErrorParts = {}) {
-    super(message, 'usage', parts);
+    super(message, ExitCode.usage, 'usage', parts);
   }
 }
 
 /** The service or the identity provider answered with an error, whose status is given, or a result could not be completed. */
 export class ServiceError extends HooktrailError {
-  readonly exitCode = ExitCode.failed;
-
   constructor(message: string, parts: ErrorParts = {}) {
-    super(message, parts.status === undefined ? 'incomplete' : 'service', parts);
+    super(message, ExitCode.failed, parts.status === undefined ? 'incomplete' : 'service', parts);
   }
 }
 
 /** A write to standard output failed, other than because its reader left: the output is incomplete. */
 export class OutputError extends HooktrailError {
-  readonly exitCode = ExitCode.failed;
-
   constructor(cause: NodeJS.ErrnoException) {
     const next = isDiskFull(cause) ? 'make room where the output goes, and run the command again' : undefined;
-    super(`the output cannot be written: ${faultText(cause)}`, 'incomplete', { cause, next });
+    super(`the output cannot be written: ${faultText(cause)}`, ExitCode.failed, 'incomplete', {
+      cause,
+      next,
+    });
   }
 }
 
@@ -113,38 +111,29 @@ export function faultText(error: unknown): string {
 
 /** No usable sign-in, or the sign-in was refused. */
 export class NotSignedInError extends HooktrailError {
-  readonly exitCode = ExitCode.notSignedIn;
-
   constructor(message: string, parts: ErrorParts = {}) {
-    super(message, 'sign-in', parts);
+    super(message, ExitCode.notSignedIn, 'sign-in', parts);
   }
 }
 
 /** DNS, refused connection, TLS or time-out, after every retry. */
 export class UnreachableError extends HooktrailError {
-  readonly exitCode = ExitCode.unreachable;
-
   constructor(message: string, parts: ErrorParts = {}) {
-    super(message, 'unreachable', { retryable: true, ...parts });
+    super(message, ExitCode.unreachable, 'unreachable', { retryable: true, ...parts });
   }
 }
 
 /** The reason of the context's abort signal after SIGINT or SIGTERM. */
 export class InterruptedError extends HooktrailError {
-  readonly exitCode: ExitCode;
-
   constructor(signal: 'SIGINT' | 'SIGTERM') {
-    super('interrupted', 'interrupted');
-    this.exitCode = signal === 'SIGINT' ? ExitCode.interrupted : ExitCode.terminated;
+    super('interrupted', signal === 'SIGINT' ? ExitCode.interrupted : ExitCode.terminated, 'interrupted');
   }
 }
 
 /** The reader of standard output left (`| head`). This counts as success. */
 export class ClosedPipeError extends HooktrailError {
-  readonly exitCode = ExitCode.done;
-
   constructor() {
-    super('standard output was closed', 'interrupted');
+    super('standard output was closed', ExitCode.done, 'interrupted');
   }
 }
 
@@ -166,12 +155,19 @@ const FAULT_STEPS: Readonly<Record<string, string>> = {
   ENOTDIR: 'check the path: a part of it is not a folder',
 };
 
-/** A failed system call that no command explains is the machine's fault, not a defect of the program. */
-export function explainedFault(thrown: unknown): unknown {
-  if (thrown instanceof HooktrailError || !(thrown instanceof Error)) return thrown;
-  const { code, syscall } = thrown as NodeJS.ErrnoException;
-  if (code === undefined || syscall === undefined) return thrown;
-  const call = /, (\w+ '.*)$/s.exec(thrown.message)?.[1] ?? syscall;
-  const message = `${call}: ${faultText(thrown)}`;
-  return new ServiceError(message, { kind: 'incomplete', next: FAULT_STEPS[code], cause: thrown });
+/**
+ * The error for whatever was thrown: a failed system call that no command explains is the machine's fault, any other
+ * exception is a defect of the program.
+ */
+export function explainedFault(thrown: unknown): HooktrailError {
+  if (thrown instanceof HooktrailError) return thrown;
+  const { code, syscall, message } = thrown as NodeJS.ErrnoException;
+  if (!(thrown instanceof Error) || code === undefined || syscall === undefined)
+    return new ServiceError(`unexpected: ${thrown instanceof Error ? message : String(thrown)}`, {
+      kind: 'internal',
+      next: 'this is a defect of hooktrail: run it again with --debug and report what it prints',
+      cause: thrown,
+    });
+  const call = /, (\w+ '.*)$/s.exec(message)?.[1] ?? syscall;
+  return new ServiceError(`${call}: ${faultText(thrown)}`, { next: FAULT_STEPS[code], cause: thrown });
 }

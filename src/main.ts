@@ -24,11 +24,9 @@ export async function main(argv: readonly string[], context: Context): Promise<E
     if (exitCode === ExitCode.done) context.signal.throwIfAborted();
     return exitCode;
   } catch (thrown) {
-    const error =
-      // After an abort all kinds of calls fail. An error that says more than "aborted" still takes precedence.
-      context.signal.aborted && !(thrown instanceof HooktrailError)
-        ? context.signal.reason
-        : explainedFault(thrown);
+    // After an abort all kinds of calls fail. An error that says more than "aborted" still takes precedence.
+    const isAborted = context.signal.aborted && !(thrown instanceof HooktrailError);
+    const error = explainedFault(isAborted ? context.signal.reason : thrown);
     return await explain(error, program?.flags ?? {}, context);
   }
 }
@@ -48,9 +46,9 @@ export function isForCompletion(argv: readonly string[]): boolean {
   return argv[0] === '__complete';
 }
 
-async function explain(error: unknown, flags: GlobalFlags, context: Context): Promise<ExitCode> {
+async function explain(error: HooktrailError, flags: GlobalFlags, context: Context): Promise<ExitCode> {
   const { stderr, environment } = context;
-  const exitCode = error instanceof HooktrailError ? error.exitCode : ExitCode.failed;
+  const { exitCode, cause } = error;
   if (exitCode === ExitCode.done) return exitCode;
   const { errorFormatOf } = await import('./settings/settings.ts');
   const format = await errorFormatOf(flags, context);
@@ -63,9 +61,8 @@ async function explain(error: unknown, flags: GlobalFlags, context: Context): Pr
   const palette = await paletteOf(colorLevel(stderr, environment, flags.color));
   const columns = stderr.isTerminal ? stderr.columns : undefined;
   let text = errorText(error, palette, runFlags(flags, environment), format, columns);
-  if (format === 'text' && flags.debug && error instanceof Error && !(error instanceof HooktrailError)) {
-    text += `${terminalSafe(error.stack ?? '')}\n`;
-  }
+  if (format === 'text' && flags.debug && error.kind === 'internal' && cause instanceof Error)
+    text += `${terminalSafe(cause.stack ?? '')}\n`;
   await stderr.write(text).catch(() => undefined);
   return exitCode;
 }

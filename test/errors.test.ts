@@ -45,7 +45,8 @@ describe('every error', () => {
   const SOURCE = path.join(import.meta.dirname, '../src');
   /** Errors without words of their own that no line of a shell leads to here, and the test that does. */
   const ELSEWHERE: Readonly<Record<string, string>> = {
-    'errors.ts message': 'errors.test.ts',
+    'errors.ts `unexpected: ${thrown instanceof Error ? message : String(thrown)}`': 'errors.test.ts',
+    'errors.ts `${call}: ${faultText(thrown)}`': 'errors.test.ts',
     'streams.ts error': 'streams.test.ts',
     'folders.ts `${named}: ${place} is a ${kind} that ${how}`': 'files/trusted-path.machine.test.ts',
     'service.ts message': 'http/hostile-answers.test.ts',

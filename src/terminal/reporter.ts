@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { type ErrorParts, ExitCode, HooktrailError, InterruptedError } from '../errors.ts';
+import { type ErrorParts, ExitCode, type HooktrailError, InterruptedError } from '../errors.ts';
 import { completeCommands } from '../settings/flag-values.ts';
 import { type ColorLevel, colorLevel, type Palette, paletteOf, redraws } from './palette.ts';
 import { fittedLines, terminalSafe, terminalSafeBlock } from './terminal-text.ts';
@@ -129,26 +129,15 @@ type Problem = Pick<HooktrailError, 'kind' | 'message' | 'details' | 'next'> &
  * the next step are completed with the flags of the run. Lines fit `columns`, the width of a terminal.
  */
 export function errorText(
-  error: unknown,
+  { kind, exitCode, message, details, status, retryable, next, errorObject }: HooktrailError,
   palette: Palette,
   flags: RunFlags = {},
   format: ErrorFormat = 'text',
   columns?: number,
 ): string {
-  if (error instanceof HooktrailError) {
-    const { kind, exitCode, message, details, status, retryable, errorObject } = error;
-    const next = error.next && completeCommands(error.next, flags);
-    const parts = { kind, exitCode, message, details, status, retryable, next, error: errorObject };
-    return problemText({ level: 'error', ...parts }, format, palette, columns);
-  }
-  const unexpected = {
-    kind: 'internal',
-    exitCode: ExitCode.failed,
-    message: `unexpected: ${error instanceof Error ? error.message : String(error)}`,
-    details: [],
-    next: 'this is a defect of hooktrail: run it again with --debug and report what it prints',
-  } as const;
-  return problemText({ level: 'error', ...unexpected }, format, palette, columns);
+  const said = { level: 'error', kind, exitCode, message, details, status, retryable } as const;
+  const completed = next && completeCommands(next, flags);
+  return problemText({ ...said, next: completed, error: errorObject }, format, palette, columns);
 }
 
 function problemText(problem: Problem, format: ErrorFormat, palette: Palette, columns?: number): string {
