@@ -93,8 +93,11 @@ export interface Input {
   readonly isTerminal: boolean;
   /** The stream itself, for a prompt that reads single keys. */
   stream(): Readable;
-  /** Lines without their ends; a last line without an end counts. Can be iterated once. */
-  lines(): AsyncIterable<string>;
+  /**
+   * Lines without their ends; a last line without an end counts. Can be iterated once. `ending` ends them, even while one is
+   * waited for, and a pipe that stays open no longer keeps the process alive then.
+   */
+  lines(ending?: AbortSignal): AsyncGenerator<string>;
   /** Everything until the end of the stream. */
   bytes(): Promise<Buffer>;
 }

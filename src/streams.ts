@@ -149,7 +149,7 @@ export function inputOf(open: () => Readable): Input {
       return open().isTTY === true;
     },
     stream: open,
-    lines: () => linesOf(open()),
+    lines: (ending) => linesOf(open, ending),
     bytes: async () => {
       const chunks: Buffer[] = [];
       for await (const chunk of open()) chunks.push(chunk as Buffer);
@@ -165,31 +165,18 @@ const LINE_LIMIT_BYTES = 64 * 1024 * 1024;
  * Reads lines that end with LF or CRLF. Node's `readline` also splits at U+2028, which may stand in the JSON of a line,
  * and has no limit.
  */
-function linesOf(input: Readable): AsyncIterable<string> {
-  return {
-    [Symbol.asyncIterator]() {
-      let chunks: AsyncIterator<[Buffer]> | undefined;
-      let lines: AsyncIterator<string> | undefined;
-      return {
-        next: async () => {
-          // Without the bound, all that comes while one line is worked on would be kept.
-          const bound = { close: ['end', 'close'], highWaterMark: 4, lowWaterMark: 1 };
-          chunks ??= on(input, 'data', bound as object) as AsyncIterator<[Buffer]>;
-          lines ??= splitLines({ [Symbol.asyncIterator]: () => chunks as AsyncIterator<[Buffer]> });
-          return await lines.next();
-        },
-        return: async () => {
-          await chunks?.return?.();
-          // An open pipe that still flows would keep the process alive.
-          if (chunks) input.pause();
-          return { done: true, value: undefined };
-        },
-      };
-    },
+async function* linesOf(open: () => Readable, ending?: AbortSignal): AsyncGenerator<string> {
+  if (ending?.aborted) return;
+  const input = open();
+  // Without the bound, all that comes while one line is worked on would be kept.
+  const bound = { close: ['end', 'close'], highWaterMark: 4, lowWaterMark: 1 };
+  const chunks = on(input, 'data', bound as object) as AsyncIterableIterator<[Buffer]>;
+  const leave = () => {
+    void chunks.return?.();
+    // An open pipe that still flows would keep the process alive.
+    input.pause();
   };
-}
-
-async function* splitLines(chunks: AsyncIterable<[Buffer]>): AsyncGenerator<string> {
+  ending?.addEventListener('abort', leave, { once: true });
   let pieces: Buffer[] = [];
   let length = 0;
   const take = (piece: Buffer) => {
@@ -197,19 +184,24 @@ async function* splitLines(chunks: AsyncIterable<[Buffer]>): AsyncGenerator<stri
     [pieces, length] = [[], 0];
     return line.toString('utf8', 0, line.at(-1) === 0x0d ? line.length - 1 : line.length);
   };
-  for await (const [chunk] of chunks) {
-    let rest = chunk;
-    for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a)) {
-      yield take(rest.subarray(0, end));
-      rest = rest.subarray(end + 1);
+  try {
+    for await (const [chunk] of chunks) {
+      let rest = chunk;
+      for (let end = rest.indexOf(0x0a); end >= 0; end = rest.indexOf(0x0a)) {
+        yield take(rest.subarray(0, end));
+        rest = rest.subarray(end + 1);
+      }
+      pieces.push(rest);
+      length += rest.length;
+      if (length > LINE_LIMIT_BYTES) {
+        throw new UsageError(`standard input has a line of more than ${LINE_LIMIT_BYTES / 1024 / 1024} MiB`, {
+          next: 'give one id, message or secret a line',
+        });
+      }
     }
-    pieces.push(rest);
-    length += rest.length;
-    if (length > LINE_LIMIT_BYTES) {
-      throw new UsageError(`standard input has a line of more than ${LINE_LIMIT_BYTES / 1024 / 1024} MiB`, {
-        next: 'give one id, message or secret a line',
-      });
-    }
+    if (length > 0 && !ending?.aborted) yield take(Buffer.alloc(0));
+  } finally {
+    ending?.removeEventListener('abort', leave);
+    leave();
   }
-  if (length > 0) yield take(Buffer.alloc(0));
 }

@@ -1,3 +1,4 @@
+import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { guidsIn, notAGuid } from '../json/items.ts';
 import { commandOver } from '../settings/flag-values.ts';
@@ -21,30 +22,25 @@ export function idsOfArguments(args: readonly string[], from?: string): readonly
  * Markdown, CSV, JSON, NDJSON). `ending` stops reading, even during a wait for input. Throws `UsageError` at a line that
  * holds no id where one belongs, and if there is no id at all.
  */
-export async function* idsOfLines(lines: AsyncIterable<string>, ending: AbortSignal): AsyncGenerator<string> {
-  const source = lines[Symbol.asyncIterator]();
-  const leave = () => void source.return?.();
-  ending.addEventListener('abort', leave, { once: true });
+export async function* idsOfInput(
+  { stdin }: Pick<Context, 'stdin'>,
+  ending: AbortSignal,
+): AsyncGenerator<string> {
   let idsOf: ((line: string, number: number) => readonly string[]) | undefined;
+  let number = 0;
   let found = 0;
-  try {
-    for (let number = 1; ; number++) {
-      const { done, value } = await source.next();
-      if (done) break;
-      const line = number === 1 ? value.replace(/^\ufeff/, '') : value;
-      if (line.trim() === '') continue;
-      if (idsOf === undefined) {
-        const header = idsBelowHeader(line);
-        idsOf = header ?? (/^\s*[[{]/.test(line) ? idsOfJson : idOfLine);
-        if (header) continue;
-      }
-      const ids = idsOf(line, number);
-      found += ids.length;
-      yield* ids;
+  for await (const typed of stdin.lines(ending)) {
+    number++;
+    const line = number === 1 ? typed.replace(/^\ufeff/, '') : typed;
+    if (line.trim() === '') continue;
+    if (idsOf === undefined) {
+      const header = idsBelowHeader(line);
+      idsOf = header ?? (/^\s*[[{]/.test(line) ? idsOfJson : idOfLine);
+      if (header) continue;
     }
-  } finally {
-    ending.removeEventListener('abort', leave);
-    leave();
+    const ids = idsOf(line, number);
+    found += ids.length;
+    yield* ids;
   }
   if (found === 0 && !ending.aborted) throw noIds();
 }

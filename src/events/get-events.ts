@@ -6,7 +6,7 @@ import { Items, type ItemWriter } from '../json/items.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import type { EventFilters } from './event-filters.ts';
-import { idsOfLines } from './event-ids.ts';
+import { idsOfInput } from './event-ids.ts';
 import { PAGE_SIZE } from './event-query.ts';
 import { resolveTypes } from './event-types.ts';
 import { byServiceClock } from './find-events.ts';
@@ -38,7 +38,7 @@ export async function getEvents(
   createWriter: () => Promise<ItemWriter>,
 ): Promise<number> {
   const { ids, from } = options;
-  const source: Ids = (ending) => ids ?? idsOfLines(call.context.stdin.lines(), ending);
+  const source: Ids = (ending) => ids ?? idsOfInput(call.context, ending);
   if (from !== undefined)
     return await printAll(storedById(source, from, options, call), await createWriter(), options, call);
   return await withService(call, async (service, settings) => {

@@ -78,9 +78,9 @@ const tools: Readonly<Record<string, Tool>> = {
     call: async ({ limit, fields, ...asked }, run) => {
       const [found, counted] = await Promise.all([
         run('events search --no-reverse --ndjson --timezone=UTC', { ...asked, limit, fields }),
-        run('events count --json --timezone=UTC', asked),
+        run('events count --json --timezone=UTC', asked).catch(() => undefined),
       ]);
-      const count = hasResult(counted) ? (exactJson(counted.stdout) as { count: number }).count : null;
+      const count = counted ? (exactJson(counted.stdout) as { count: number }).count : null;
       return listed(found, count, goOnAdvice);
     },
   },
@@ -160,9 +160,8 @@ when; last success; the last ten, newest first. By order of creation, which is n
     input: {},
     output: z.looseObject({ signedIn: z.boolean() }),
     call: async (_, run) => {
-      const result = await run('status --json', {});
-      if (result.stdout === '') return refused(result);
-      const state = exactJson(result.stdout) as { signedIn: boolean };
+      const { stdout } = await run('status --json', {});
+      const state = exactJson(stdout) as { signedIn: boolean };
       return answer(state.signedIn ? state : { ...state, next: 'a person has to run `hooktrail login`' });
     },
   },
@@ -202,16 +201,15 @@ function flagsOf({ types, subscriptions, where, ...others }: Arguments): string[
   return [...words, ...((where ?? []) as string[]).map((condition) => `--where=${condition}`)];
 }
 
-/** The output of a command line. */
+/** The output of a command line that printed a result. */
 interface CommandResult {
-  readonly code: ExitCode;
   readonly stdout: string;
-  readonly stderr: string;
+  readonly warnings: readonly string[];
 }
 
 /**
- * Runs a command line of this program without input and returns its output, so that a tool accepts the same values and
- * gives the same errors as the command line.
+ * Runs a command line of this program without input and returns its output, so that a tool accepts the same values as the
+ * command line. Throws the error that it printed, with its next step.
  */
 async function callCommand(
   argv: readonly string[],
@@ -221,7 +219,15 @@ async function callCommand(
   const [stdout, stderr] = [keptOutput(), keptOutput()];
   const stdin = inputOf(() => Readable.from([]));
   const code = await invoke(argv, { ...context, stdin, stdout: stdout.output, stderr: stderr.output });
-  return { code, stdout: stdout.text(), stderr: stderr.text() };
+  const [printed, said] = [stdout.text(), stderr.text()];
+  // Some of the ids were not found, or nobody is signed in.
+  const isTold = code === ExitCode.notFound || (argv[0] === 'status' && printed !== '');
+  if (code === ExitCode.done || isTold) return { stdout: printed, warnings: warningsIn(said) };
+  const text = said.trim() || `the command ended with exit code ${code}`;
+  const isCut = text.length > MOST_ERROR_LETTERS;
+  throw new Error(
+    `${text.slice(0, MOST_ERROR_LETTERS).toWellFormed()}${isCut ? ' …' : ''}\n${UNTRUSTED_ERROR}`,
+  );
 }
 
 function keptOutput(): { output: Output; text: () => string } {
@@ -242,22 +248,16 @@ function keptOutput(): { output: Output; text: () => string } {
   return { output, text: () => Buffer.concat(chunks).toString() };
 }
 
-/** True if the command line printed a result; with exit code 3 some of the ids were not found. */
-function hasResult({ code }: CommandResult): boolean {
-  return code === ExitCode.done || code === ExitCode.notFound;
-}
-
 /**
  * Returns as much of the printed NDJSON as fits into a result, and how much was left out; `advice` says how to get at it,
  * from the items that are here.
  */
 function listed(
-  result: CommandResult,
+  { stdout, warnings }: CommandResult,
   matching: number | null,
   advice: (items: readonly unknown[]) => string,
 ): CallToolResult {
-  if (!hasResult(result)) return refused(result);
-  const lines = result.stdout.split('\n').filter((line) => line !== '');
+  const lines = stdout.split('\n').filter((line) => line !== '');
   const total = matching ?? lines.length;
   const items: unknown[] = [];
   let [bytes, unfit] = [0, 0];
@@ -280,7 +280,7 @@ function listed(
         : []),
     ];
     const cut = reasons.length > 0 ? reasons.join('; ') : null;
-    const text = answer({ notice: UNTRUSTED, items, returned, matching, cut, warnings: warningsOf(result) });
+    const text = answer({ notice: UNTRUSTED, items, returned, matching, cut, warnings });
     if (returned === 0 || fits(text)) return text;
     items.pop();
   }
@@ -309,15 +309,14 @@ function hasLevels(value: unknown, levels: number): boolean {
   return levels === 1 || Object.values(value).some((member) => hasLevels(member, levels - 1));
 }
 
-function summarised(result: CommandResult): CallToolResult {
-  if (!hasResult(result)) return refused(result);
-  const value = result.stdout.length <= MOST_BYTES ? (exactJson(result.stdout) as object) : undefined;
+function summarised({ stdout, warnings }: CommandResult): CallToolResult {
+  const value = stdout.length <= MOST_BYTES ? (exactJson(stdout) as object) : undefined;
   if (value && !hasLevels(value, MOST_LEVELS + 1)) {
     const members = Array.isArray(value) ? { rows: value } : value;
-    const text = answer({ notice: UNTRUSTED, ...members, warnings: warningsOf(result) });
+    const text = answer({ notice: UNTRUSTED, ...members, warnings });
     if (fits(text)) return text;
   }
-  return failure('the result is larger than 100 KB: narrow the filters, or ask for fewer buckets or fields');
+  throw new Error('the result is larger than 100 KB: narrow the filters, or ask for fewer buckets or fields');
 }
 
 function fits(result: CallToolResult): boolean {
@@ -331,20 +330,7 @@ function answer(value: object): CallToolResult {
   };
 }
 
-/** Returns the error that the command line printed, with its next step. */
-function refused({ stderr, code }: CommandResult): CallToolResult {
-  const text = stderr.trim() || `the command ended with exit code ${code}`;
-  const isCut = text.length > MOST_ERROR_LETTERS;
-  return failure(
-    `${text.slice(0, MOST_ERROR_LETTERS).toWellFormed()}${isCut ? ' …' : ''}\n${UNTRUSTED_ERROR}`,
-  );
-}
-
-function failure(text: string): CallToolResult {
-  return { content: [{ type: 'text', text }], isError: true };
-}
-
-function warningsOf({ stderr }: CommandResult): string[] {
+function warningsIn(stderr: string): string[] {
   return stderr
     .split('\n')
     .filter((line) => line.startsWith('warning: '))

@@ -117,28 +117,22 @@ export interface Lines {
   next(): Promise<string | undefined>;
 }
 
-/**
- * Runs `work`, which may read lines until the program is interrupted. Afterwards a pipe that stays open no longer keeps
- * the process alive.
- */
+/** Runs `work`, which may read lines until the program is interrupted. */
 export async function withLines<Result>(
   { stdin, signal }: Pick<Context, 'stdin' | 'signal'>,
   work: (lines: Lines) => Promise<Result>,
 ): Promise<Result> {
-  let iterator: AsyncIterator<string> | undefined;
-  const leave = () => void iterator?.return?.();
-  signal.addEventListener('abort', leave);
+  const over = new AbortController();
+  const lines = stdin.lines(AbortSignal.any([signal, over.signal]));
   try {
     return await work({
       next: async () => {
-        iterator ??= stdin.lines()[Symbol.asyncIterator]();
-        const { value, done } = await iterator.next();
+        const { value, done } = await lines.next();
         signal.throwIfAborted();
         return done ? undefined : value;
       },
     });
   } finally {
-    signal.removeEventListener('abort', leave);
-    leave();
+    over.abort();
   }
 }

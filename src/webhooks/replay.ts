@@ -2,7 +2,7 @@ import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
-import { idsOfLines } from '../events/event-ids.ts';
+import { idsOfInput } from '../events/event-ids.ts';
 import { resolveTypes } from '../events/event-types.ts';
 import { eventsById, type Got, type Ids, storedById } from '../events/get-events.ts';
 import { storedEvents } from '../events/stored-events.ts';
@@ -96,7 +96,7 @@ async function eventsOfInput(find: Find, filters: EventFilters, call: Call): Pro
   const chosen: FoundEvent[] = [];
   const missing: string[] = [];
   const given = async function* (ending: AbortSignal) {
-    for await (const id of idsOfLines(call.context.stdin.lines(), ending)) {
+    for await (const id of idsOfInput(call.context, ending)) {
       if (!ids.has(id.toLowerCase())) yield id;
       ids.add(id.toLowerCase());
     }
