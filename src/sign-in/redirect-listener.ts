@@ -102,15 +102,17 @@ export function receiveRedirect(
   const answer = new Promise<AuthorizationAnswer>((resolve) => {
     accept = resolve;
   });
-  const waiting = new Set<ServerResponse>();
+  const deliveries: Promise<void>[] = [];
   const concluded = new AbortController();
   const delivered = new AbortController();
   let outcome: string | undefined;
-  let isAsked = false;
 
-  const deliver = async (response: ServerResponse, content: string) => {
-    if (response.writableEnded || response.destroyed) return;
-    respond(response, 200, content);
+  /** Sends the outcome when it is there, or says after a while that it is still to come. */
+  const deliver = async (response: ServerResponse) => {
+    const due = AbortSignal.any([closing(response), concluded.signal]);
+    await clock.sleep(PATIENCE_MS, due).catch(() => undefined);
+    if (response.destroyed) return;
+    respond(response, 200, outcome ?? page('received'));
     // A response that is queued behind another one may never close.
     await clock.sleep(FAREWELL_MS, closing(response)).catch(() => undefined);
     if (response.writableFinished) delivered.abort();
@@ -126,14 +128,9 @@ export function receiveRedirect(
     if (result.kind === 'stray') return refuse({ status: 400, reason: result.reason });
     // Only the first call resolves the promise; a later one is a reload or a replay.
     accept(result);
-    isAsked = true;
-    if (outcome) return await deliver(response, outcome);
-    waiting.add(response);
-    const late = AbortSignal.any([closing(response), concluded.signal]);
-    await clock.sleep(PATIENCE_MS, late).then(
-      () => deliver(response, page('received')),
-      () => undefined,
-    );
+    const delivery = deliver(response);
+    deliveries.push(delivery);
+    await delivery;
   };
 
   for (const server of servers) {
@@ -146,11 +143,10 @@ export function receiveRedirect(
   return {
     answer,
     conclude: async (name, issuer) => {
-      const content = page(name, issuer);
-      outcome = content;
+      outcome = page(name, issuer);
       concluded.abort();
-      await Promise.all([...waiting].map((response) => deliver(response, content)));
-      if (isAsked && !delivered.signal.aborted)
+      await Promise.allSettled(deliveries);
+      if (deliveries.length > 0 && !delivered.signal.aborted)
         await clock.sleep(FAREWELL_MS, delivered.signal).catch(() => undefined);
     },
   };
