@@ -1,5 +1,5 @@
 import { promises as files } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 
@@ -32,89 +32,75 @@ export const BUS = {
   interface: 'org.freedesktop.DBus',
 } as const;
 
+export type DBus = Awaited<ReturnType<typeof openDBus>>;
+
 /**
  * A minimal D-Bus client, enough to check a service: connect, authenticate, call, wait for the answer. Every command
  * runs this check before it uses the keychain, so it has to load in a millisecond; the npm libraries are unmaintained,
  * or bring an XML parser and a binding generator.
+ *
+ * Connects and greets the bus. `limitMs` is for the whole life of the connection. Throws the socket's error,
+ * `DBusError` if the bus refuses the connection, or `DBusTimeout`.
  */
-export class DBusConnection {
-  readonly #socket: Socket;
-  readonly #chunks: AsyncIterator<Buffer>;
-  readonly #timer: NodeJS.Timeout;
-  #received = Buffer.alloc(0);
-  #serial = 0;
-
-  private constructor(socket: Socket, limitMs: number) {
-    this.#socket = socket;
-    this.#chunks = socket[Symbol.asyncIterator]();
-    this.#timer = setTimeout(() => socket.destroy(new DBusTimeout('no answer in time')), limitMs);
-  }
-
-  /**
-   * Connects and greets the bus. `limitMs` is for the whole life of the connection. Throws the socket's error,
-   * `DBusError` if the bus refuses the connection, or `DBusTimeout`.
-   */
-  static async open(socketPath: string, userId: number, limitMs: number): Promise<DBusConnection> {
-    const bus = new DBusConnection(connect(socketPath), limitMs);
-    try {
-      // D-Bus specification, "Authentication Protocol": with EXTERNAL, the kernel vouches for the user id.
-      const identity = Buffer.from(String(userId)).toString('hex');
-      bus.#socket.write(`\0AUTH EXTERNAL ${identity}\r\nBEGIN\r\n`);
-      // As systemd's client does, the greeting does not wait for the answer to `AUTH`.
-      const hello = bus.#send({ ...BUS, member: 'Hello' });
-      const line = await bus.#receive((bytes) => {
-        const end = bytes.indexOf('\r\n');
-        return end < 0 ? undefined : { value: bytes.toString('latin1', 0, end), size: end + 2 };
-      });
-      if (!line.startsWith('OK ')) throw new DBusError('org.freedesktop.DBus.Error.AuthFailed', line);
-      await bus.#replyTo(hello);
-      return bus;
-    } catch (error) {
-      bus.close();
-      throw error;
-    }
-  }
-
-  /** Calls a method, one at a time. Throws `DBusError` with the peer's error. */
-  async call(call: MethodCall): Promise<readonly unknown[]> {
-    return await this.#replyTo(this.#send(call));
-  }
-
-  #send(call: MethodCall): number {
-    const serial = ++this.#serial;
-    this.#socket.write(encodeCall(serial, call));
-    return serial;
-  }
-
-  async #replyTo(serial: number): Promise<readonly unknown[]> {
-    let reply: Reply;
-    // Signals are ignored.
-    do reply = await this.#receive(decodeReply);
-    while (reply.replyTo !== serial);
-    if (reply.isError) throw new DBusError(reply.errorName, String(reply.body[0] ?? reply.errorName));
-    return reply.body;
-  }
-
-  close(): void {
-    clearTimeout(this.#timer);
-    this.#socket.destroy();
-  }
+export async function openDBus(socketPath: string, userId: number, limitMs: number) {
+  const socket = connect(socketPath);
+  const chunks: AsyncIterator<Buffer> = socket[Symbol.asyncIterator]();
+  const timer = setTimeout(() => socket.destroy(new DBusTimeout('no answer in time')), limitMs);
+  let received = Buffer.alloc(0);
+  let serial = 0;
 
   /** Takes what `decode` finds at the start of the stream, as soon as it is there whole. */
-  async #receive<Value>(
+  const receive = async <Value>(
     decode: (bytes: Buffer) => { value: Value; size: number } | undefined,
-  ): Promise<Value> {
+  ): Promise<Value> => {
     for (;;) {
-      const found = decode(this.#received);
+      const found = decode(received);
       if (found) {
-        this.#received = this.#received.subarray(found.size);
+        received = received.subarray(found.size);
         return found.value;
       }
-      const { value: chunk, done } = await this.#chunks.next();
+      const { value: chunk, done } = await chunks.next();
       if (done) throw new Error('the bus closed the connection');
-      this.#received = Buffer.concat([this.#received, chunk]);
+      received = Buffer.concat([received, chunk]);
     }
+  };
+  const send = (call: MethodCall) => {
+    socket.write(encodeCall(++serial, call));
+    return serial;
+  };
+  const replyTo = async (sent: number) => {
+    let reply: Reply;
+    // Signals are ignored.
+    do reply = await receive(decodeReply);
+    while (reply.replyTo !== sent);
+    if (reply.isError) throw new DBusError(reply.errorName, String(reply.body[0] ?? reply.errorName));
+    return reply.body;
+  };
+  const close = () => {
+    clearTimeout(timer);
+    socket.destroy();
+  };
+  try {
+    // D-Bus specification, "Authentication Protocol": with EXTERNAL, the kernel vouches for the user id.
+    const identity = Buffer.from(String(userId)).toString('hex');
+    socket.write(`\0AUTH EXTERNAL ${identity}\r\nBEGIN\r\n`);
+    // As systemd's client does, the greeting does not wait for the answer to `AUTH`.
+    const hello = send({ ...BUS, member: 'Hello' });
+    const line = await receive((bytes) => {
+      const end = bytes.indexOf('\r\n');
+      return end < 0 ? undefined : { value: bytes.toString('latin1', 0, end), size: end + 2 };
+    });
+    if (!line.startsWith('OK ')) throw new DBusError('org.freedesktop.DBus.Error.AuthFailed', line);
+    await replyTo(hello);
+  } catch (error) {
+    close();
+    throw error;
   }
+  return {
+    /** Calls a method, one at a time. Throws `DBusError` with the peer's error. */
+    call: async (call: MethodCall) => await replyTo(send(call)),
+    close,
+  };
 }
 
 /**

@@ -74,9 +74,10 @@ export async function newFileKey(passphrase: string): Promise<FileKey> {
   return await fileKey(passphrase, Buffer.concat([magic, randomBytes(SALT_BYTES)]));
 }
 
-/** `passphrase` is of the kind with which the file is sealed. */
-export async function fileKey(passphrase: string, file: Buffer): Promise<FileKey> {
+/** `passphrase` is of the kind with which the file is sealed; `known` is returned if it is the file's. */
+export async function fileKey(passphrase: string, file: Buffer, known?: FileKey): Promise<FileKey> {
   const header = file.subarray(0, HEADER_BYTES);
+  if (known?.header.equals(header)) return known;
   const salt = header.subarray(MAGIC_BYTES);
   if (sealKindIn(file) === 'passphrase') return { header, key: await derive(passphrase, salt, 32, SCRYPT) };
   // RFC 5869.
@@ -150,14 +151,6 @@ function shortHash(text: string): string {
 /** Returns the canonical text of a binding, with which encrypted files are authenticated. */
 export function bindingText({ profile, authUrl, clientId, serviceOrigin }: Binding): string {
   return JSON.stringify([profile, authUrl, clientId, serviceOrigin]);
-}
-
-/**
- * Returns the path of a file of encrypted secrets. Profile names cannot contain `~`, so names of two profiles cannot
- * collide.
- */
-export function secretFile(context: Place, binding: Binding, kind: string): string {
-  return path.join(secretFolder(context), `${binding.profile}~${bindingHash(binding)}.${kind}`);
 }
 
 /** Returns the content of the file; undefined if it does not exist. */
@@ -235,55 +228,47 @@ export async function probeSecretFolder(context: Place): Promise<void> {
 }
 
 /** A file of one sign-in's secrets, and the copy that `rescue` left where the usual folder did not accept it. */
-export class SecretCopies {
-  readonly file: string;
-  readonly #context: Place;
-
-  constructor(binding: Binding, kind: string, context: Place) {
-    this.file = secretFile(context, binding, kind);
-    this.#context = context;
-  }
-
-  /**
-   * Returns the later of the copies that `open` opens; undefined if there is none. Throws the first failure if no copy
-   * could be read and opened.
-   */
-  async read(
-    open: (sealed: Buffer, place: string) => Promise<StoredSecrets | undefined> | StoredSecrets | undefined,
-  ): Promise<StoredSecrets | undefined> {
-    const places = [this.file, ...(isOwnRescueFolder(this.#context) ? [this.#rescued()] : [])];
-    let latest: StoredSecrets | undefined;
-    let failure: unknown;
-    for (const place of places) {
-      try {
-        const sealed = await readSecretFile(place);
-        const secrets = sealed && (await open(sealed, place));
-        if (secrets && secrets.written > (latest?.written ?? -1)) latest = secrets;
-      } catch (error) {
-        failure ??= error;
+export function openSecretCopies(binding: Binding, kind: string, context: Place) {
+  // Profile names cannot contain `~`, so names of two profiles cannot collide.
+  const name = `${binding.profile}~${bindingHash(binding)}.${kind}`;
+  const file = path.join(secretFolder(context), name);
+  const rescued = path.join(rescueFolder(context), name);
+  const { machine } = context;
+  return {
+    file,
+    /**
+     * Returns the later of the copies that `open` opens; undefined if there is none. Throws the first failure if no copy
+     * could be read and opened.
+     */
+    async read(
+      open: (sealed: Buffer, place: string) => Promise<StoredSecrets | undefined> | StoredSecrets | undefined,
+    ): Promise<StoredSecrets | undefined> {
+      let latest: StoredSecrets | undefined;
+      let failure: unknown;
+      for (const place of isOwnRescueFolder(context) ? [file, rescued] : [file]) {
+        try {
+          const sealed = await readSecretFile(place);
+          const secrets = sealed && (await open(sealed, place));
+          if (secrets && secrets.written > (latest?.written ?? -1)) latest = secrets;
+        } catch (error) {
+          failure ??= error;
+        }
       }
-    }
-    if (latest === undefined && failure !== undefined) throw failure;
-    return latest;
-  }
-
-  async write(sealed: Buffer): Promise<void> {
-    await writeSecretFile(this.file, sealed, this.#context.machine);
-    // A copy that cannot be deleted does no harm: it is older than the file just written.
-    if (isOwnRescueFolder(this.#context)) await deleteSecretFile(this.#rescued()).catch(() => undefined);
-  }
-
-  /** Writes the copy, and returns its path. Throws if that folder does not accept it either. */
-  async rescue(sealed: Buffer): Promise<string> {
-    const { machine } = this.#context;
-    if (machine.platform !== 'win32') await ownFolderInTmp(machine, 'secrets', configName(this.#context));
-    await writeSecretFile(this.#rescued(), sealed, machine);
-    return this.#rescued();
-  }
-
-  #rescued(): string {
-    return path.join(rescueFolder(this.#context), path.basename(this.file));
-  }
+      if (latest === undefined && failure !== undefined) throw failure;
+      return latest;
+    },
+    async write(sealed: Buffer): Promise<void> {
+      await writeSecretFile(file, sealed, machine);
+      // A copy that cannot be deleted does no harm: it is older than the file just written.
+      if (isOwnRescueFolder(context)) await deleteSecretFile(rescued).catch(() => undefined);
+    },
+    /** Writes the copy, and returns its path. Throws if that folder does not accept it either. */
+    async rescue(sealed: Buffer): Promise<string> {
+      if (machine.platform !== 'win32') await ownFolderInTmp(machine, 'secrets', configName(context));
+      await writeSecretFile(rescued, sealed, machine);
+      return rescued;
+    },
+  };
 }
 
 /**

@@ -8,8 +8,8 @@ import {
   type FileKey,
   fileKey,
   newFileKey,
+  openSecretCopies,
   probeSecretFolder,
-  SecretCopies,
   sealKindIn,
   sealKindOf,
 } from './encrypted-file.ts';
@@ -18,103 +18,81 @@ import { type Binding, parseSecrets, type Secrets, type StoredSecrets, type Vaul
 
 type FileVaultContext = Pick<Context, 'environment' | 'machine' | 'clock' | 'stdin' | 'stderr' | 'signal'>;
 
-/**
- * The file was sealed with a passphrase and a key was given, or the other way round. `login` may seal the file again,
- * because it needs nothing from it.
- */
-export class OtherSealError extends UsageError {}
-
 /** All secrets of a binding in one file, encrypted with a passphrase or key that is stored nowhere. */
-export class FileVault implements Vault {
-  readonly kind = 'file';
-  readonly place: string;
-  readonly #binding: string;
-  readonly #context: FileVaultContext;
-  readonly #file: SecretCopies;
+export function openFileVault(binding: Binding, context: FileVaultContext): Vault {
+  const bound = bindingText(binding);
+  const copies = openSecretCopies(binding, 'vault', context);
   /** Kept for this run, so that it is derived once. */
-  #key: FileKey | undefined;
-  #written = 0;
-  /** True if the stored file is sealed the other way, and will be overwritten without being read. */
-  #isReplaced = false;
+  let sealKey: FileKey | undefined;
+  let lastWritten = 0;
+  /** True if a file that is sealed the other way counts as empty. */
+  let isAnew = false;
 
-  constructor(binding: Binding, context: FileVaultContext) {
-    this.#binding = bindingText(binding);
-    this.#context = context;
-    this.#file = new SecretCopies(binding, 'vault', context);
-    this.place = this.#file.file;
-  }
-
-  async probe(anew = false): Promise<void> {
-    await probeSecretFolder(this.#context);
-    // Find out about a file that cannot be opened, or a missing passphrase, before a browser opens or a token is spent.
-    const stored = await this.read().catch((error) => {
-      if (!anew || !(error instanceof OtherSealError)) throw error;
-      this.#isReplaced = true;
-      return undefined;
-    });
-    if (stored === undefined) await this.#keyFor(undefined);
-  }
-
-  async read(): Promise<Secrets | undefined> {
-    if (this.#isReplaced) return undefined;
-    const stored = await this.#file.read((file, place) => this.#open(file, place));
-    if (stored === undefined) return undefined;
-    const { written, ...secrets } = stored;
-    this.#written = written;
-    return secrets;
-  }
-
-  async write(secrets: Secrets): Promise<void> {
-    await this.#file.write(await this.#seal(secrets));
-    this.#isReplaced = false;
-  }
-
-  async rescue(secrets: Secrets): Promise<string> {
-    return await this.#file.rescue(await this.#seal(secrets));
-  }
-
-  async #seal({ refreshToken, clientSecret, access }: Secrets): Promise<Buffer> {
-    this.#written = Math.max(this.#context.clock.now(), this.#written + 1);
-    const content: StoredSecrets = { refreshToken, clientSecret, access, written: this.#written };
-    return encryptFile(await this.#keyFor(undefined), JSON.stringify(content), this.#binding);
-  }
-
-  async #open(file: Buffer, place: string): Promise<StoredSecrets> {
+  const keyToSeal = async () => {
+    sealKey ??= await newFileKey(await askPassphrase(context, true));
+    return sealKey;
+  };
+  const seal = async ({ refreshToken, clientSecret, access }: Secrets) => {
+    lastWritten = Math.max(context.clock.now(), lastWritten + 1);
+    const content: StoredSecrets = { refreshToken, clientSecret, access, written: lastWritten };
+    return encryptFile(await keyToSeal(), JSON.stringify(content), bound);
+  };
+  const open = async (file: Buffer, place: string) => {
     const damage = damageOf(file);
     if (damage) throw damaged(damage, place);
-    const isTyped = !isSecretGiven('HOOKTRAIL_PASSPHRASE', this.#context.environment);
-    let text = decryptFile(await this.#keyFor(file), file, this.#binding);
-    for (let tries = 1; text === undefined && isTyped && tries < TRIES; tries++) {
-      await this.#context.stderr.write('  that passphrase does not open the file\n');
-      answers.delete(this.#context.stdin);
-      this.#key = undefined;
-      text = decryptFile(await this.#keyFor(file), file, this.#binding);
-    }
-    if (text === undefined) {
-      const check = isTyped ? 'try again with the right passphrase' : 'check HOOKTRAIL_PASSPHRASE';
-      throw new UsageError(`the passphrase does not open ${place}`, {
-        details: ['it is not the one the file was written with, or somebody altered the file'],
-        next: `${check}; without the passphrase, \`hooktrail logout\` and \`hooktrail login\` start over`,
-      });
-    }
-    const secrets = parseSecrets(text);
-    if (secrets === undefined) throw damaged('is damaged', place);
-    return secrets;
-  }
-
-  async #keyFor(file: Buffer | undefined): Promise<FileKey> {
-    if (file === undefined) {
-      this.#key ??= await newFileKey(await askPassphrase(this.#context, true));
-    } else if (!this.#key?.header.equals(file.subarray(0, this.#key.header.length))) {
-      const isGiven = isSecretGiven('HOOKTRAIL_PASSPHRASE', this.#context.environment);
+    const kind = sealKindIn(file);
+    const isTyped = !isSecretGiven('HOOKTRAIL_PASSPHRASE', context.environment);
+    for (let tries = 1; ; tries++) {
       // No person types a key.
-      if (sealKindIn(file) === 'key' && !isGiven) throw otherSeal(this.place, 'key', 'none');
-      const passphrase = await askPassphrase(this.#context, false);
-      if (sealKindOf(passphrase) !== sealKindIn(file)) throw otherSeal(this.place, sealKindIn(file));
-      this.#key = await fileKey(passphrase, file);
+      const given = kind === 'key' && isTyped ? undefined : await askPassphrase(context, false);
+      if (given === undefined || sealKindOf(given) !== kind) {
+        if (isAnew) return undefined;
+        throw otherSeal(copies.file, kind, given);
+      }
+      const key = await fileKey(given, file, sealKey);
+      const text = decryptFile(key, file, bound);
+      if (text !== undefined) {
+        sealKey = key;
+        const secrets = parseSecrets(text);
+        if (secrets) return secrets;
+        throw damaged('is damaged', place);
+      }
+      if (!isTyped || tries === TRIES) throw wrongPassphrase(place, isTyped);
+      await context.stderr.write('  that passphrase does not open the file\n');
+      answers.delete(context.stdin);
     }
-    return this.#key as FileKey;
-  }
+  };
+  const read = async (): Promise<Secrets | undefined> => {
+    const stored = await copies.read(open);
+    if (stored === undefined) return undefined;
+    const { written, ...secrets } = stored;
+    lastWritten = written;
+    return secrets;
+  };
+  return {
+    kind: 'file',
+    place: copies.file,
+    read,
+    async probe(anew = false) {
+      await probeSecretFolder(context);
+      isAnew = anew;
+      // Find out about a file that cannot be opened, or a missing passphrase, before a browser opens or a token is spent.
+      if ((await read()) === undefined) await keyToSeal();
+    },
+    async write(secrets) {
+      await copies.write(await seal(secrets));
+      isAnew = false;
+    },
+    rescue: async (secrets) => await copies.rescue(await seal(secrets)),
+  };
+}
+
+function wrongPassphrase(place: string, isTyped: boolean): UsageError {
+  const check = isTyped ? 'try again with the right passphrase' : 'check HOOKTRAIL_PASSPHRASE';
+  return new UsageError(`the passphrase does not open ${place}`, {
+    details: ['it is not the one the file was written with, or somebody altered the file'],
+    next: `${check}; without the passphrase, \`hooktrail logout\` and \`hooktrail login\` start over`,
+  });
 }
 
 function damaged(how: string, place: string): NotSignedInError {
@@ -123,7 +101,8 @@ function damaged(how: string, place: string): NotSignedInError {
   });
 }
 
-function otherSeal(place: string, kind: 'passphrase' | 'key', given?: 'none'): OtherSealError {
+/** `given`: what was given instead, if anything. */
+function otherSeal(place: string, kind: 'passphrase' | 'key', given: string | undefined): UsageError {
   const [was, other, give] =
     kind === 'key'
       ? [
@@ -132,7 +111,7 @@ function otherSeal(place: string, kind: 'passphrase' | 'key', given?: 'none'): O
           'set HOOKTRAIL_PASSPHRASE_FILE to the file with the key',
         ]
       : ['a passphrase', 'a key', 'give the passphrase'];
-  return new OtherSealError(`${place} is sealed with ${was}, and ${given ?? other} was given`, {
+  return new UsageError(`${place} is sealed with ${was}, and ${given ? other : 'none'} was given`, {
     next: `${give}, or run \`hooktrail login\`, which seals the file with what is given then`,
   });
 }

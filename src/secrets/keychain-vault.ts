@@ -1,9 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import type { Context, Keychain } from '../context.ts';
 import { NotSignedInError } from '../errors.ts';
-import { bindingHash, bindingText, probeSecretFolder, SecretCopies, seal, unseal } from './encrypted-file.ts';
+import {
+  bindingHash,
+  bindingText,
+  openSecretCopies,
+  probeSecretFolder,
+  seal,
+  unseal,
+} from './encrypted-file.ts';
 import { KeychainError, openKeychain, probeKeychain } from './keychain.ts';
-import { type Binding, parseSecrets, type Secrets, type StoredSecrets, type Vault } from './vault.ts';
+import { type Binding, parseSecrets, type StoredSecrets, type Vault } from './vault.ts';
 
 type KeychainVaultContext = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
 
@@ -26,124 +33,99 @@ interface Item {
  * Keeps secrets in one item of the OS keychain, so that the system asks the user once and a write is atomic. The access
  * token, which may be long and changes often, is cached in a file encrypted with a random key that only the item holds.
  */
-export class KeychainVault implements Vault {
-  readonly kind = 'keychain';
-  readonly place: string;
-  readonly #binding: Binding;
-  readonly #context: KeychainVaultContext;
-  readonly #file: SecretCopies;
-  #keychain: Promise<Keychain> | undefined;
+export function openKeychainVault(binding: Binding, context: KeychainVaultContext): Vault {
+  const copies = openSecretCopies(binding, 'access', context);
+  const authenticated = Buffer.from(`hooktrail 1 access ${bindingText(binding)}`);
+  let keychain: Promise<Keychain> | undefined;
   /** As it was last read or written. */
-  #item: Item | undefined;
-  #started: Promise<Item | undefined> | undefined;
-  #written = 0;
+  let item: Item | undefined;
+  let started: Promise<Item | undefined> | undefined;
+  let lastWritten = 0;
 
-  constructor(binding: Binding, context: KeychainVaultContext) {
-    this.#binding = binding;
-    this.#context = context;
-    this.#file = new SecretCopies(binding, 'access', context);
-    this.place = PLACES[context.machine.platform] ?? 'the Secret Service';
-  }
+  const open = () => {
+    keychain ??= openKeychain(context);
+    return keychain;
+  };
+  const account = (name: string) => `${binding.profile}/${bindingHash(binding)}/${name}`;
+  const readItem = async () => {
+    const text = await (await open()).get(account('sign-in'));
+    item = text === null ? undefined : itemOf(text);
+    if (text !== null && item === undefined) throw damaged(copies.file);
+    return item;
+  };
+  const setItem = async (next: Item) => {
+    await (await open()).set(account('sign-in'), itemText(next));
+    item = next;
+  };
+  const nextWritten = () => {
+    lastWritten = Math.max(context.clock.now(), lastWritten + 1);
+    return lastWritten;
+  };
+  const sealed = (secrets: StoredSecrets, key: Buffer) =>
+    seal(key, Buffer.from(JSON.stringify(secrets)), authenticated);
+  return {
+    kind: 'keychain',
+    place: PLACES[context.machine.platform] ?? 'the Secret Service',
+    async probe() {
+      await probeKeychain(await open(), account(`probe-${context.machine.pid}`));
+      await probeSecretFolder(context);
+      // Read the item now, so that `write` does not have to.
+      await readItem();
+    },
+    async startReading() {
+      await open().catch(() => undefined);
+      started = readItem();
+      started.catch(() => undefined);
+    },
+    async read() {
+      const reading = started ?? readItem();
+      started = undefined;
+      const found = await reading;
+      if (found === undefined) return undefined;
+      // Without a readable cache the refresh token gets a new access token.
+      const inFile = await copies.read((file) => {
+        const text = unseal(found.key, file, authenticated);
+        return text && parseSecrets(text.toString('utf8'));
+      });
+      const latest =
+        found.secrets && found.secrets.written >= (inFile?.written ?? 0) ? found.secrets : inFile;
+      if (latest === undefined) throw damaged(copies.file);
+      lastWritten = latest.written;
+      const { refreshToken, clientSecret } = latest;
+      const access = inFile?.access;
+      return refreshToken || clientSecret || access ? { refreshToken, clientSecret, access } : undefined;
+    },
+    async write({ refreshToken, clientSecret, access }) {
+      const key = item?.key ?? randomBytes(32);
+      const secrets = { refreshToken, clientSecret, written: nextWritten() };
+      // The irreplaceable secrets come first.
+      if (Buffer.byteLength(itemText({ key, secrets })) <= ITEM_LIMIT_BYTES) {
+        await setItem({ key, secrets });
+        await copies.write(sealed({ access, written: secrets.written }, key));
+      } else {
+        await copies.write(sealed({ ...secrets, access }, key));
+        if (item === undefined || item.secrets) await setItem({ key });
+      }
+    },
+    async rescue({ refreshToken, clientSecret, access }) {
+      // A file encrypted with a key that the keychain does not have yet could never be opened.
+      if (item === undefined) throw new KeychainError('refused');
+      const file = sealed({ refreshToken, clientSecret, access, written: nextWritten() }, item.key);
+      try {
+        await copies.write(file);
+        return copies.file;
+      } catch {
+        return await copies.rescue(file);
+      }
+    },
+  };
+}
 
-  async probe(): Promise<void> {
-    await probeKeychain(await this.#open(), this.#account(`probe-${this.#context.machine.pid}`));
-    await probeSecretFolder(this.#context);
-    // Read the item now, so that `write` does not have to.
-    await this.#readItem();
-  }
-
-  async startReading(): Promise<void> {
-    await this.#open().catch(() => undefined);
-    this.#started = this.#readItem();
-    this.#started.catch(() => undefined);
-  }
-
-  async read(): Promise<Secrets | undefined> {
-    const reading = this.#started ?? this.#readItem();
-    this.#started = undefined;
-    const item = await reading;
-    if (item === undefined) return undefined;
-    // Without a readable cache the refresh token gets a new access token.
-    const inFile = await this.#file.read((sealed) => this.#unseal(sealed, item.key));
-    const latest = item.secrets && item.secrets.written >= (inFile?.written ?? 0) ? item.secrets : inFile;
-    if (latest === undefined) throw this.#damaged();
-    this.#written = latest.written;
-    const { refreshToken, clientSecret } = latest;
-    const access = inFile?.access;
-    return refreshToken || clientSecret || access ? { refreshToken, clientSecret, access } : undefined;
-  }
-
-  async write({ refreshToken, clientSecret, access }: Secrets): Promise<void> {
-    const key = this.#item?.key ?? randomBytes(32);
-    const secrets = { refreshToken, clientSecret, written: this.#nextWritten() };
-    // The irreplaceable secrets come first.
-    if (Buffer.byteLength(itemText({ key, secrets })) <= ITEM_LIMIT_BYTES) {
-      await this.#setItem({ key, secrets });
-      await this.#file.write(this.#seal({ access, written: secrets.written }, key));
-    } else {
-      await this.#file.write(this.#seal({ ...secrets, access }, key));
-      if (this.#item === undefined || this.#item.secrets) await this.#setItem({ key });
-    }
-  }
-
-  async rescue({ refreshToken, clientSecret, access }: Secrets): Promise<string> {
-    // A file encrypted with a key that the keychain does not have yet could never be opened.
-    if (this.#item === undefined) throw new KeychainError('refused');
-    const secrets = { refreshToken, clientSecret, access, written: this.#nextWritten() };
-    const sealed = this.#seal(secrets, this.#item.key);
-    try {
-      await this.#file.write(sealed);
-      return this.#file.file;
-    } catch {
-      return await this.#file.rescue(sealed);
-    }
-  }
-
-  #nextWritten(): number {
-    this.#written = Math.max(this.#context.clock.now(), this.#written + 1);
-    return this.#written;
-  }
-
-  async #readItem(): Promise<Item | undefined> {
-    const text = await (await this.#open()).get(this.#account('sign-in'));
-    this.#item = text === null ? undefined : itemOf(text);
-    if (text !== null && this.#item === undefined) throw this.#damaged();
-    return this.#item;
-  }
-
-  async #setItem(item: Item): Promise<void> {
-    await (await this.#open()).set(this.#account('sign-in'), itemText(item));
-    this.#item = item;
-  }
-
-  #seal(secrets: StoredSecrets, key: Buffer): Buffer {
-    return seal(key, Buffer.from(JSON.stringify(secrets)), this.#authenticated());
-  }
-
-  #unseal(sealed: Buffer, key: Buffer): StoredSecrets | undefined {
-    const text = unseal(key, sealed, this.#authenticated());
-    return text && parseSecrets(text.toString('utf8'));
-  }
-
-  #authenticated(): Buffer {
-    return Buffer.from(`hooktrail 1 access ${bindingText(this.#binding)}`);
-  }
-
-  #open(): Promise<Keychain> {
-    this.#keychain ??= openKeychain(this.#context);
-    return this.#keychain;
-  }
-
-  #account(name: string): string {
-    return `${this.#binding.profile}/${bindingHash(this.#binding)}/${name}`;
-  }
-
-  #damaged(): NotSignedInError {
-    return new NotSignedInError('the stored refresh token is damaged', {
-      details: [`${this.#file.file} is missing, was changed, or belongs to another key`],
-      next: 'run `hooktrail logout` and `hooktrail login`',
-    });
-  }
+function damaged(file: string): NotSignedInError {
+  return new NotSignedInError('the stored refresh token is damaged', {
+    details: [`${file} is missing, was changed, or belongs to another key`],
+    next: 'run `hooktrail logout` and `hooktrail login`',
+  });
 }
 
 function itemText({ key, secrets }: Item): string {

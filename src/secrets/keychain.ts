@@ -1,22 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import type { Context, Keychain } from '../context.ts';
-import { BUS, DBusConnection, DBusError, DBusTimeout, type MethodCall, sessionBus } from './dbus.ts';
-import { StoreError } from './vault.ts';
+import { UsageError } from '../errors.ts';
+import { BUS, type DBus, DBusError, DBusTimeout, type MethodCall, openDBus, sessionBus } from './dbus.ts';
 
 /** The reason why the OS keychain cannot be used now. */
 export type KeychainCondition = keyof typeof TEXTS;
 
 /** The keychain is not usable; the message and the next step depend on why. */
-export class KeychainError extends StoreError {
+export class KeychainError extends UsageError {
   readonly condition: KeychainCondition;
+  /** True if it holds none of our secrets: there is no keychain, or it said so although it is locked. */
+  readonly holdsNothing: boolean;
 
   constructor(condition: KeychainCondition, detail?: string, holdsNothing = ABSENT.has(condition)) {
     const { message, step } = TEXTS[condition];
-    super(message, holdsNothing, {
+    super(message, {
       details: detail ? [detail] : [],
       next: `${step}, or keep the secrets in an encrypted file: \`hooktrail login --store file\` (or HOOKTRAIL_STORE=file)`,
     });
     this.condition = condition;
+    this.holdsNothing = holdsNothing;
   }
 }
 
@@ -230,7 +233,7 @@ async function listAccounts(context: BusPlace, limitMs: number): Promise<string[
   });
 }
 
-async function readAccounts(bus: DBusConnection): Promise<string[]> {
+async function readAccounts(bus: DBus): Promise<string[]> {
   const { open, locked } = await searchItems(bus, OURS);
   const accounts: string[] = [];
   for (const item of [...open, ...locked]) {
@@ -247,7 +250,7 @@ type BusPlace = Pick<Context, 'environment' | 'machine'>;
 async function withBus<T>(
   context: BusPlace,
   limitMs: number,
-  ask: (bus: DBusConnection) => Promise<T>,
+  ask: (bus: DBus) => Promise<T>,
 ): Promise<T | undefined> {
   const address = await sessionBus(context);
   if (address === 'absent') throw new KeychainError('no-bus');
@@ -266,7 +269,7 @@ async function withBus<T>(
 /**
  * libsecret also begins with this call. It works while the keyring is locked, and the bus starts the service if it can.
  */
-async function searchItems(bus: DBusConnection, attributes: Readonly<Record<string, string>>) {
+async function searchItems(bus: DBus, attributes: Readonly<Record<string, string>>) {
   const search: MethodCall = { ...SERVICE, member: 'SearchItems', body: [attributes] };
   const [open, locked] = await bus.call(search).catch((error) => {
     // Under many simultaneous calls, gnome-keyring answers about one in a thousand with "no such method".
@@ -278,7 +281,7 @@ async function searchItems(bus: DBusConnection, attributes: Readonly<Record<stri
 
 async function connectTo(socket: string, userId: number, limitMs: number) {
   try {
-    return await DBusConnection.open(socket, userId, limitMs);
+    return await openDBus(socket, userId, limitMs);
   } catch (error) {
     const { message } = error as Error;
     if (error instanceof DBusTimeout)
@@ -295,7 +298,7 @@ async function connectTo(socket: string, userId: number, limitMs: number) {
  * time, and are repeated once before the collection counts as missing: with two simultaneous calls for an alias,
  * gnome-keyring gives random answers and can crash.
  */
-async function checkDefaultCollection(bus: DBusConnection): Promise<void> {
+async function checkDefaultCollection(bus: DBus): Promise<void> {
   const readAlias = { ...SERVICE, member: 'ReadAlias', body: ['default'] };
   let [collection] = await bus.call(readAlias);
   if (collection === '/') [collection] = await bus.call(readAlias);
@@ -312,7 +315,7 @@ async function checkDefaultCollection(bus: DBusConnection): Promise<void> {
  * KWallet calls a collection locked until one of its clients calls `Unlock` and `Prompt` for it, although the wallet is
  * open, by the sign-in to the desktop for instance. The native library calls both, and no dialog is shown then.
  */
-async function isOpenWallet(bus: DBusConnection, collection: string): Promise<boolean> {
+async function isOpenWallet(bus: DBus, collection: string): Promise<boolean> {
   const [wallet] = await bus.call(property(collection, 'Collection', 'Label'));
   for (const path of ['/modules/kwalletd6', '/modules/kwalletd5']) {
     const isOpen = { ...SERVICE, path, interface: 'org.kde.KWallet', member: 'isOpen' };

@@ -1,15 +1,15 @@
 import type { Context } from '../context.ts';
 import { bindingHash, deleteSecretFile, listSecretFiles, probeSecretFolder } from './encrypted-file.ts';
-import { FileVault } from './file-vault.ts';
+import { openFileVault } from './file-vault.ts';
 import { KeychainError, openKeychain } from './keychain.ts';
-import { KeychainVault } from './keychain-vault.ts';
+import { openKeychainVault } from './keychain-vault.ts';
 import type { Binding, Vault } from './vault.ts';
 
 /**
  * Opens the store that holds the secrets of a binding. Nothing is asked of the user until something is read or written.
  */
 export function openVault(kind: Vault['kind'], binding: Binding, context: Context): Vault {
-  return kind === 'file' ? new FileVault(binding, context) : new KeychainVault(binding, context);
+  return kind === 'file' ? openFileVault(binding, context) : openKeychainVault(binding, context);
 }
 
 /** Tries the store as far as that is possible without asking anyone. Throws the store's own error if it is unusable. */

@@ -1,5 +1,4 @@
 import type { Clock } from '../context.ts';
-import { type ErrorParts, UsageError } from '../errors.ts';
 
 /** The secrets of a sign-in. They are never written unencrypted. */
 export interface Secrets {
@@ -24,17 +23,6 @@ export interface Binding {
   readonly clientId: string;
   /** `settings.baseUrl.origin` */
   readonly serviceOrigin: string;
-}
-
-/** A store of secrets cannot be used now. */
-export abstract class StoreError extends UsageError {
-  /** True if it holds none of our secrets: there is no store, or it said so although it is locked. */
-  readonly holdsNothing: boolean;
-
-  constructor(message: string, holdsNothing: boolean, parts: ErrorParts) {
-    super(message, parts);
-    this.holdsNothing = holdsNothing;
-  }
 }
 
 /** A store of secrets for one binding. Every method throws a typed error with a next step if the store is unusable. */

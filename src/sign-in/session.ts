@@ -5,7 +5,8 @@ import { traced } from '../http/redaction.ts';
 import { createService, type Service, type TokenSource } from '../http/service.ts';
 import { createTransport } from '../http/undici-client.ts';
 import { givenSecret, isHeaderSafe, isSecretGiven } from '../secrets/given-secret.ts';
-import { type AccessToken, type Binding, StoreError, type Vault } from '../secrets/vault.ts';
+import type { KeychainError } from '../secrets/keychain.ts';
+import type { AccessToken, Binding, Vault } from '../secrets/vault.ts';
 import { type SettingName, settingNames } from '../settings/setting-names.ts';
 import {
   loadSettings,
@@ -180,9 +181,10 @@ function storedSession(settings: BoundSettings, vault: Vault, context: Context, 
  * sign-in. Returns any other failure unchanged.
  */
 export function withoutSignIn(error: unknown, { profileExists }: Settings): unknown {
-  if (profileExists || !(error instanceof StoreError) || !error.holdsNothing) return error;
+  const { holdsNothing, message } = error as Partial<KeychainError>;
+  if (profileExists || !holdsNothing) return error;
   return new NotSignedInError('not signed in', {
-    details: [error.message],
+    details: message ? [message] : [],
     next: 'run `hooktrail login`, or `hooktrail login --store file` where there is no keychain',
   });
 }
