@@ -104,7 +104,8 @@ function idOfLine(line: string, number: number): readonly string[] {
   const [id, another] = guidsIn(line);
   // A table without its header begins with the time, and has the subscription behind the event.
   const isRow = /^"?\d{4}-\d\d-\d\d[T ]/.test(line);
-  if (id === undefined || (another !== undefined && !isRow)) throw notAnId(`standard input, line ${number}`, line.trim());
+  if (id === undefined || (another !== undefined && !isRow))
+    throw notAnId(`standard input, line ${number}`, line.trim());
   return [id];
 }
 

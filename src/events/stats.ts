@@ -109,7 +109,7 @@ export class EventGroups {
 export async function askStats(
   call: Pick<Call, 'flags' | 'context' | 'reporter'>,
   { buckets, ...options }: SourceOptions & { readonly buckets: number | undefined },
-): Promise<{ readonly stats: Stats; readonly name: string }> {
+): Promise<{ readonly stats: Stats; readonly name: string; readonly untold: number }> {
   return await withEventSource(call, options, async (source) => {
     const { filters, window, count, typesOnOffer = [], name } = source;
     if (window && count && !filters.keep) {
@@ -121,13 +121,13 @@ export async function askStats(
       const untold = all.reduce((sum, one) => sum + one, 0) - stats.total;
       if (!status && untold > 0) call.reporter.warning(untoldText(untold));
       if (stats.total === 0) source.doubt();
-      return { stats, name };
+      return { stats, name, untold: status ? 0 : Math.max(0, untold) };
     }
     const table = new ComparisonTable(['eventType']);
     for await (const { items, haveFailed } of source.readOutcomes(filters, window))
       table.add(items, haveFailed);
-    source.warnOfUntold(table.untold);
     return {
+      untold: source.warnOfUntold(table.untold),
       stats: statsOfTable(table, windowOf(source, table.times.bounds, call.context.clock), buckets),
       name,
     };

@@ -20,7 +20,8 @@ const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
   'events stats': 'statistics, summary, metrics',
   'events watch': 'tail, follow, logs tail',
   'events explain': 'why, diagnose',
-  'events health': 'subscriptions, status, get subscriptions, list subscriptions, list webhooks, webhooks list',
+  'events health':
+    'subscriptions, status, get subscriptions, list subscriptions, list webhooks, webhooks list',
   'events export': 'download, dump',
   'webhooks listen': 'forward, receive, serve',
   'webhooks recover': 'catch-up',

@@ -20,10 +20,10 @@ import {
 import { oneLine, type Table, tableLines } from './table.ts';
 import { type ColumnHead, NONE } from './table-layout.ts';
 
-/** Prints statistics. `name` is the service's host or the place of stored events. */
+/** Prints statistics. `name` is the service's host or the place of stored events; `untold` events are left out. */
 export async function printStats(
   stats: Stats,
-  { name, ...options }: SummaryOptions & { readonly name: string },
+  { name, untold, ...options }: SummaryOptions & { readonly name: string; readonly untold: number },
   call: SummaryCall,
 ): Promise<void> {
   const { stdout, environment } = call.context;
@@ -42,7 +42,7 @@ export async function printStats(
     },
     table: typesTable(stats),
     facts: [countsText(stats), spanText(stats), ...conditionTexts(options.filters)],
-    lines: (look) => statsLines(stats, look, place),
+    lines: (look) => statsLines(stats, look, place, untold),
     next: Boolean(stats.failed) && 'says what the failed ones have in common',
   };
   await printSummary(summary, options, call);
@@ -52,9 +52,10 @@ export async function printStats(
 export const UNLISTED = '(not listed)';
 
 /** The statistics as lines: the types worst first, what happened when, and the totals. */
-export function statsLines(stats: Stats, look: SummaryLook, place = ''): string[] {
+export function statsLines(stats: Stats, look: SummaryLook, place = '', untold = 0): string[] {
   const { palette, room = Number.POSITIVE_INFINITY } = look;
   const span = spanText(stats);
+  if (stats.total === 0 && untold > 0) return [`of ${eventsText(untold)} no outcome is known`];
   if (stats.total === 0) return [`no ${statusWord(stats)}events ${span}${place}`];
   const silent = stats.types.filter(({ total }) => total === 0).length;
   return [

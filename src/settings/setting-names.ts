@@ -164,11 +164,10 @@ export function isLoopback(url: URL): boolean {
  * password. `accepted` describes valid values, for the error if the text is not a URL.
  */
 export function secureUrl(text: string, accepted: string, refuse: Refuse, isHere = isLoopback): URL {
-  const meant = didYouMean(text, [], undefined, withScheme(text));
-  if (!URL.canParse(text)) return refuse(accepted, meant);
+  if (!URL.canParse(text)) return refuse(accepted, schemeMeant(text));
   const url = new URL(text);
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isHere(url)))
-    return refuse('an https: URL (http: only for loopback hosts)', meant);
+    return refuse('an https: URL (http: only for loopback hosts)', schemeMeant(text));
   if (url.username || url.password) return refuse('a URL without user name and password');
   return url;
 }
@@ -181,6 +180,10 @@ export function withScheme(text: string): string | undefined {
   const url = new URL(`https://${text}`);
   if (url.username || url.password || url.search) return undefined;
   return `${isLoopback(url) ? 'http' : 'https'}://${text}`;
+}
+
+function schemeMeant(text: string): ReturnType<typeof didYouMean> {
+  return didYouMean(text, [], undefined, withScheme(text));
 }
 
 /** A refused address for a message, which may end up in a log or a ticket: passwords and keys in it are left out. */
@@ -222,7 +225,7 @@ function scopeList(text: string, refuse: Refuse): string {
 }
 
 function issuer(text: string, refuse: Refuse): string {
-  return text === 'none' || URL.canParse(text) ? text : refuse("a URL, or 'none'", didYouMean(text, ['none'], undefined, withScheme(text)));
+  return text === 'none' || URL.canParse(text) ? text : refuse("a URL, or 'none'", schemeMeant(text));
 }
 
 function timezone(text: string, refuse: Refuse): string {

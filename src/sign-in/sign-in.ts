@@ -269,7 +269,9 @@ async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Promise<v
       announce(request, attempt, over);
       const waiting = { ...context, signal };
       if (!reception) return receivePasted(request, waiting, lines, reporter);
-      return canPrompt(context) ? pastedBeside(reception.answer, request, waiting, reporter) : reception.answer;
+      return canPrompt(context)
+        ? pastedBeside(reception.answer, request, waiting, reporter)
+        : reception.answer;
     });
     let page: PageName = answer.kind === 'code' ? 'failed' : answer.kind;
     try {

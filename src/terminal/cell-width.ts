@@ -46,10 +46,10 @@ export function widest(texts: readonly string[]): number {
   return texts.reduce((width, text) => Math.max(width, cellWidth(text)), 1);
 }
 
-/** Breaks a text at spaces into lines of at most `width` columns; a longer word has a line of its own. */
+/** Breaks a text at spaces, but not within a time, into lines of at most `width` columns; a longer word has its own line. */
 export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
-  for (const word of text.split(' ')) {
+  for (const word of text.split(/ (?!\d\d:\d\d)/)) {
     const last = lines.at(-1);
     if (last !== undefined && cellWidth(last) + 1 + cellWidth(word) <= width)
       lines[lines.length - 1] = `${last} ${word}`;

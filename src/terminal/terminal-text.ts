@@ -17,7 +17,7 @@ export function terminalSafeBlock(text: string): string {
 }
 
 /**
- * Breaks lines wider than `columns` at spaces. What people copy stays whole: a word, a command in backquotes, and one
+ * Breaks lines wider than `columns` at spaces. What people copy stays whole: a word, a time, a command in backquotes, and one
  * that a line ends with. Further lines are indented as the first one, and by `indent`.
  */
 export function fittedLines(text: string, columns = Number.POSITIVE_INFINITY, indent = ''): string {
@@ -40,7 +40,7 @@ function brokenLine(line: string, columns: number, indent: string): string {
   return lines.join('\n');
 }
 
-const COPIED = / *((?<=^|: )hooktrail .*|[^ `]*`[^`]*`[^ ]*|[^ ]+)/g;
+const COPIED = / *((?<=^|: )hooktrail .*|[^ `]*`[^`]*`[^ ]*|[^ ]+(?: \d\d:\d\d[^ ]*)?)/g;
 
 /** Returns `\u` and four hex digits for one UTF-16 code unit. */
 export function unicodeEscape(character: string): string {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { NotSignedInError } from '../../src/errors.ts';
+import { wrapWords } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import { createReporter, errorText } from '../../src/terminal/reporter.ts';
 import { createContext } from '../support/context.ts';
@@ -26,6 +27,17 @@ describe('on a terminal of 40 columns', () => {
     const next = 'hooktrail events search --failed --since 24h --profile night';
     const text = errorText(new NotSignedInError('no', { next }), plain, {}, 'text', 40);
     expect(text).toBe(`error: no\nnext: ${next}\n`);
+  });
+
+  test('a time stays whole', async () => {
+    const stderr = fakeOutput(40);
+    const reporter = await createReporter(createContext({ stderr }), {});
+    reporter.notice('the deliveries have failed since 2026-11-22 10:00:00Z');
+    expect(stderr.text).toBe('the deliveries have failed since\n2026-11-22 10:00:00Z\n');
+    expect(wrapWords('failing since 2026-11-22 10:00:00Z', 30)).toEqual([
+      'failing since',
+      '2026-11-22 10:00:00Z',
+    ]);
   });
 
   test('notices break at spaces', async () => {

@@ -29,7 +29,7 @@ export function declare(command: Command): void {
     .option('--by <field>', 'a row for each value of this field (default: subscriptionId)', (text) =>
       parseFieldPath(text, '--by'),
     )
-    .option('--exit-code', 'exit with 10 while any is failing')
+    .option('--exit-code', 'exit with 10 while any is failing, with 1 if no outcome is known')
     .addOption(concurrencyFlag());
   addSummaryFlags(command, FORMATS, { json: 'the rows as a JSON array' });
 }
@@ -43,5 +43,7 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   ]);
   const report = await checkHealth(call, { ...options, by });
   await printHealth(report, options, call);
+  // A monitor must not take events of unknown outcome for delivered ones.
+  if (exitCode && report.rows.length === 0 && report.untold > 0) return ExitCode.failed;
   return exitCode && report.rows.some(({ state }) => state === 'failing') ? ExitCode.matched : ExitCode.done;
 }

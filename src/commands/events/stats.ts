@@ -60,10 +60,10 @@ export async function run(call: Call<Flags>): Promise<void> {
     await printGroups(await askGroups(call, { ...options, by }), { ...options, limit }, call);
     return;
   }
-  const { stats, name } = await askStats(call, options);
+  const { stats, ...asked } = await askStats(call, options);
   if (stats.moved)
     call.reporter.warning(
       'events changed while they were counted: numbers may be off by these; run it again',
     );
-  await printStats(stats, { ...options, name }, call);
+  await printStats(stats, { ...options, ...asked }, call);
 }
