@@ -3,11 +3,13 @@ import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { forEachTest } from '../support/each-test.ts';
 import { startSearching } from '../support/searching.ts';
+
+const searching = forEachTest(() => startSearching({ events: 3 }));
 
 describe('a request to any path', () => {
   test('prints the body unchanged, whatever it is', async () => {
-    await using searching = await startSearching({ events: 3 });
     const body = '{"a": 9007199254740993,\r\n"a":"\u001b[31m"} ';
     searching.sandbox.control.fault('service', { kind: 'status', status: 201, body });
     const result = await searching.run(['api', '/event-types']);
@@ -24,7 +26,6 @@ describe('a request to any path', () => {
     ['JSON has colours', '{"a":1}', '{\n  \u001b[36m"a"\u001b[39m: \u001b[35m1\u001b[39m\n}\n', {}],
     ['other bodies are printed as text with a line end', '{"a":\u001b[31m', '{"a":\\u001b[31m\n', {}],
   ])('on a terminal %s', async (_, body, stdout, variables) => {
-    await using searching = await startSearching({ events: 3 });
     searching.sandbox.control.fault('service', { kind: 'status', status: 200, body });
     const env = { ...searching.env, ...variables };
     expect(await searching.run(['api', '/event-types'], { env, terminal: 80 })).toEqual({
@@ -35,7 +36,6 @@ describe('a request to any path', () => {
   });
 
   test('--include prints the status line and the headers first', async () => {
-    await using searching = await startSearching({ events: 3 });
     searching.sandbox.control.fault('service', { kind: 'status', status: 201, body: '{}' });
     const { code, stdout } = await searching.run(['api', '/event-types', '--include']);
     const [head = '', ...body] = stdout.split('\r\n\r\n');
@@ -46,7 +46,6 @@ describe('a request to any path', () => {
   });
 
   test('--jq runs a program only over the JSON of a successful answer', async () => {
-    await using searching = await startSearching({ events: 3 });
     const api = (...args: string[]) => searching.run(['api', '/event-types', ...args]);
     searching.control.fault('service', { kind: 'status', status: 200, body: '{"a": ["x", "y"]}' });
     expect(await api('--jq', '.a[]')).toEqual({ code: 0, stdout: 'x\ny\n', stderr: '' });
@@ -64,7 +63,6 @@ describe('a request to any path', () => {
   });
 
   test('of nothing: its body ends its line, and the next step is about the path', async () => {
-    await using searching = await startSearching({ events: 3 });
     const { baseUrl } = searching.sandbox.settings;
     const nothing = `there is nothing at ${new URL(baseUrl).pathname}/subscriptions`;
     expect(await searching.run(['api', '/subscriptions'])).toEqual({
@@ -78,7 +76,6 @@ describe('a request to any path', () => {
   });
 
   test('sends method, headers and body', async () => {
-    await using searching = await startSearching({ events: 3 });
     const seen: unknown[] = [];
     const see = {
       kind: 'run',
@@ -105,7 +102,6 @@ describe('a request to any path', () => {
   });
 
   test('sends a body from a pipe, as a shell gives for <(command)', async () => {
-    await using searching = await startSearching({ events: 3 });
     const lengths: unknown[] = [];
     const see = {
       kind: 'run',

@@ -3,6 +3,7 @@ import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from 'node:fs
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { thisMachine } from '../support/context.ts';
+import { forEachTest } from '../support/each-test.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';
 
@@ -10,6 +11,8 @@ const completion = (home: Home, ...args: string[]) =>
   hooktrail(['completion', ...args], { env: { ...home.env, SHELL: '/usr/bin/bash' } });
 const scriptOf = (name: string) =>
   readFile(path.join(import.meta.dirname, '../../completions', name), 'utf8');
+
+const home = forEachTest(createHome);
 
 test.each([
   ['bash', '.local/share/hooktrail/hooktrail.bash', '.bashrc', 'hooktrail.bash'],
@@ -21,7 +24,6 @@ test.each([
     'hooktrail.ps1',
   ],
 ])('%s: --uninstall removes what --install wrote', async (shell, script, startup, name) => {
-  await using home = await createHome();
   const [scriptFile, startupFile] = [path.join(home.folder, script), path.join(home.folder, startup)];
   await mkdir(path.dirname(startupFile), { recursive: true });
   await writeFile(startupFile, 'mine=1');
@@ -51,7 +53,6 @@ test.each([
 });
 
 test('fish has a separate folder for completions', async () => {
-  await using home = await createHome();
   const file = path.join(home.folder, '.config/fish/completions/hooktrail.fish');
   const { stderr } = await completion(home, 'fish', '--install');
   expect(stderr).toBe(`wrote ${file}\nopen a new fish to use it\n`);
@@ -59,7 +60,6 @@ test('fish has a separate folder for completions', async () => {
 });
 
 test('the shell is that of $SHELL, and a linked startup file stays a link with its mode', async () => {
-  await using home = await createHome();
   const dotfile = path.join(home.folder, 'dotfiles-bashrc');
   await writeFile(dotfile, '');
   await chmod(dotfile, 0o644);
@@ -72,7 +72,6 @@ test('the shell is that of $SHELL, and a linked startup file stays a link with i
 });
 
 test('bash on macOS reads ~/.bash_profile', async () => {
-  await using home = await createHome();
   const machine = { ...thisMachine(), platform: 'darwin' as const };
   const { stderr } = await hooktrail(['completion', 'bash', '--install'], {
     env: home.env,
@@ -106,7 +105,6 @@ describe('on Windows', () => {
     ['another shell', 'Documents/PowerShell', () => SYSTEM],
     ['another shell, without the variable', 'Documents/PowerShell', () => ''],
   ])('%s: --install writes the profile that it reads', async (_, folder, modules) => {
-    await using home = await createHome();
     const [script, profile] = ['hooktrail.ps1', PROFILE].map((name) => path.join(home.folder, folder, name));
     expect((await onWindows(home, modules(home.folder), '--install')).stderr).toBe(
       `wrote ${script}\nadded lines to ${profile}\nopen a new powershell to use it\n`,
@@ -120,7 +118,6 @@ describe('on Windows', () => {
     ['in UTF-16, as Windows PowerShell writes it', 'utf16le', '\ufeffSet-Alias a b\r\n'],
     ['with the line ends of Windows', 'utf8', 'Set-Alias a b\r\n'],
   ] as const)('a profile %s stays so', async (_, encoding, mine) => {
-    await using home = await createHome();
     const profile = path.join(home.folder, 'Documents/PowerShell', PROFILE);
     await mkdir(path.dirname(profile), { recursive: true });
     await writeFile(profile, mine, encoding);
@@ -140,7 +137,6 @@ test.each([
   // Nobody, not even root, makes a folder there.
   ['/proc/none', 'no such file or directory (ENOENT)', 'check the path: a part of it is missing'],
 ])('a home that cannot be written, %s, is said as it is', async (name, why, next) => {
-  await using home = await createHome();
   await writeFile(path.join(home.folder, 'a-file'), '');
   const folder = path.resolve(home.folder, name);
   const { code, stderr } = await hooktrail(['completion', 'bash', '--install'], {

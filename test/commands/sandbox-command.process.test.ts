@@ -4,6 +4,7 @@ import path from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
 import type { Environment } from '../../src/context.ts';
 import { thisMachine } from '../support/context.ts';
+import { forEachTest } from '../support/each-test.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { spawnHooktrail, startProcess } from '../support/process.ts';
 import { type CommandOptions, hooktrail, startHooktrail } from '../support/program.ts';
@@ -24,25 +25,26 @@ ${text}`,
   return ['--', process.execPath, file];
 }
 
+const home = forEachTest(createHome);
+
 describe('hooktrail sandbox -- COMMAND', () => {
   test('runs it signed in to a new sandbox, and ends with its exit code', async () => {
-    await using home = await createHome();
     const command = await script(
       home,
       `const { stdout, stderr, status } = hooktrail('events', 'count', '--exit-code');
 process.stdout.write(stdout + stderr);
 process.exitCode = status + 30;`,
     );
-    const { code, stdout, stderr } = await spawnHooktrail(['sandbox', '--events', '10', ...command], {
-      env: home.env,
+    expect(await spawnHooktrail(['sandbox', '--events', '10', ...command], home)).toEqual({
+      code: 40,
+      stdout: '10\n',
+      stderr: '',
     });
-    expect({ code, stdout, stderr }).toEqual({ code: 40, stdout: '10\n', stderr: '' });
   });
 
   test.each(['sandbox', 'demo'])(
     '%s ends with an error where no temporary folder can be made',
     async (command) => {
-      await using home = await createHome();
       const TMPDIR = path.join(home.folder, 'none');
       expect(await spawnHooktrail([command], { env: { ...home.env, TMPDIR } })).toEqual({
         code: 2,
@@ -55,7 +57,6 @@ process.exitCode = status + 30;`,
   );
 
   test("gives it its own settings and folder, and none of the user's settings", async () => {
-    await using home = await createHome();
     const env = {
       ...home.env,
       HOOKTRAIL_ACCESS_TOKEN: 'real',
@@ -95,7 +96,6 @@ process.exitCode = status + 30;`,
     ['a variable', [], { HOOKTRAIL_API_TOKEN: 's3cret' }],
     ['a command', [], { HOOKTRAIL_API_TOKEN_COMMAND: 'echo s3cret' }],
   ])('gives it the Api-Token of the deliveries, from %s', async (_name, words, env) => {
-    await using home = await createHome();
     let token: string | undefined;
     const runProgram = async (_: readonly string[], environment: Environment) => {
       token = environment['HOOKTRAIL_API_TOKEN'];
@@ -110,7 +110,6 @@ process.exitCode = status + 30;`,
   });
 
   test('leaves its sign-ins to a person without --auto-approve, and needs no browser with it', async () => {
-    await using home = await createHome();
     const browsers: (string | undefined)[] = [];
     const approves = async (...flags: string[]) => {
       let status = 0;
@@ -149,33 +148,28 @@ process.exitCode = status + 30;`,
     ['SIGTERM', 'SIGTERM', 7],
     ['SIGINT', 'SIGINT', 7],
   ] as const)('forwards %s, and waits for the command', async (signal, name, code) => {
-    await using home = await createHome();
     const command = await script(
       home,
       `process.on('${name}', () => setTimeout(() => { console.log('cleaned up'); process.exit(${code}); }, 50));
 setInterval(() => {}, 1000);
 console.log('ready');`,
     );
-    const program = startProcess(['sandbox', '--events', '0', ...command], { env: home.env });
+    const program = startProcess(['sandbox', '--events', '0', ...command], home);
     await program.printed('stdout', /^ready\n/);
     program.kill(signal);
     expect(await program.finished).toEqual({ code, stdout: 'ready\ncleaned up\n', stderr: '' });
   });
 
   test('a program that does not exist is an error', async () => {
-    await using home = await createHome();
-    expect(await spawnHooktrail(['sandbox', '--', 'no-such-program'], { env: home.env })).toMatchObject({
+    expect(await spawnHooktrail(['sandbox', '--', 'no-such-program'], home)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("error: cannot run 'no-such-program': there is no such program\n"),
     });
   });
 
   test('ends with the exit code of a shell if a signal ended the command', async () => {
-    await using home = await createHome();
     const command = await script(home, `process.kill(process.pid, 'SIGKILL');`);
-    expect((await spawnHooktrail(['sandbox', '--events', '0', ...command], { env: home.env })).code).toBe(
-      137,
-    );
+    expect((await spawnHooktrail(['sandbox', '--events', '0', ...command], home)).code).toBe(137);
   });
 });
 
@@ -190,15 +184,13 @@ async function linesOf(options: CommandOptions) {
 
 describe('hooktrail sandbox', () => {
   test('prints lines for the shell, with a separate profile', async () => {
-    await using home = await createHome();
-    const { code, stdout } = await linesOf({ env: home.env });
+    const { code, stdout } = await linesOf(home);
     expect(code).toBe(130);
     expect(stdout.split('\n')[0]).toBe("export HOOKTRAIL_PROFILE='sandbox'");
     expect(stdout).toMatch(/^(export HOOKTRAIL_\w+='[^']+'\n){12}$/);
   });
 
   test('its lines put aside what would go before them in a shell that is set up for another service', async () => {
-    await using home = await createHome();
     const { HOOKTRAIL_PASSPHRASE: _, ...others } = home.env;
     const env = {
       ...others,
@@ -215,7 +207,6 @@ describe('hooktrail sandbox', () => {
   });
 
   test('prints lines for PowerShell on Windows', async () => {
-    await using home = await createHome();
     const machine = { ...thisMachine(), platform: 'win32' as const };
     expect((await linesOf({ env: home.env, context: { machine } })).stdout).toMatch(
       /^(\$env:HOOKTRAIL_\w+ = '[^']+'\n){12}$/,
@@ -223,7 +214,6 @@ describe('hooktrail sandbox', () => {
   });
 
   test('with --auto-approve its lines sign in on a machine that has only PATH and HOME', async () => {
-    await using home = await createHome();
     const { PATH, HOME, TMPDIR } = home.env;
     const bare = { PATH, HOME, TMPDIR } as Record<string, string>;
     const program = startHooktrail(['sandbox', '--events', '20', '--auto-approve'], { env: bare });
@@ -248,7 +238,6 @@ describe('hooktrail sandbox', () => {
   });
 
   test('on a terminal it says what to do with its lines', async () => {
-    await using home = await createHome();
     const env = { ...home.env, SHELL: '/bin/zsh' };
     expect((await linesOf({ env, terminal: 80 })).stderr).toMatch(
       /^\nPaste these lines into another terminal and type `hooktrail login` there\.\nOr stop this sandbox: `hooktrail sandbox -- zsh` is a shell signed in to one\.\n/,
@@ -259,7 +248,6 @@ describe('hooktrail sandbox', () => {
     ['--latency', '10', '10ms'],
     ['--token-lifetime', '90', '2m'],
   ])('%s takes a number or a length of time', async (flag, ...values) => {
-    await using home = await createHome();
     for (const value of values) {
       const runProgram = async () => 0;
       const args = ['sandbox', '--events', '0', flag, value, '--', 'x'];
@@ -268,12 +256,9 @@ describe('hooktrail sandbox', () => {
   });
 
   test('adds events at a rate without delivering them', async () => {
-    await using home = await createHome();
     const program = startHooktrail(
       ['sandbox', '--events', '0', '--rate', '200', '--json', '--auto-approve'],
-      {
-        env: home.env,
-      },
+      home,
     );
     const [line] = await program.printed('stdout', /^.*\n/);
     const settings = JSON.parse(line);

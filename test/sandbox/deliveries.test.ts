@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { payloadOf } from '../../src/sandbox/deliveries.ts';
 import { itemText } from '../../src/sandbox/store/event-item.ts';
+import { forEachTest } from '../support/each-test.ts';
 import { startHandler } from '../support/handler.ts';
 import { createHome } from '../support/home.ts';
 import { startHooktrail } from '../support/program.ts';
@@ -23,9 +24,10 @@ function statusOf({ control }: Sandbox, eventId: string): string {
   return String(event?.publishStatus);
 }
 
+const handler = forEachTest(startHandler);
+
 describe('deliveries of the sandbox', () => {
   test('carry the Api-Token and the event, only for events added while it runs', async () => {
-    await using handler = await startHandler();
     await using sandbox = await delivering(handler.url);
     const event = sandbox.control.addEvent({ eventType: 'document.signed' });
     await settled(sandbox);
@@ -50,7 +52,6 @@ describe('deliveries of the sandbox', () => {
   });
 
   test('arrive out of order, and some twice', async () => {
-    await using handler = await startHandler();
     await using sandbox = await delivering(handler.url, { duplicates: 0.5 });
     const added = Array.from({ length: 60 }, () => sandbox.control.addEvent().eventId);
     await settled(sandbox);
@@ -65,7 +66,6 @@ describe('deliveries of the sandbox', () => {
   });
 
   test('that fail are repeated; the event is FAILED until a try succeeds', async () => {
-    await using handler = await startHandler();
     await using sandbox = await delivering(handler.url);
     const statuses: string[] = [];
     handler.answer = ({ body }) => {
@@ -93,7 +93,6 @@ describe('deliveries of the sandbox', () => {
   });
 
   test('that succeed later turn a FAILED event into SUCCESS', async () => {
-    await using handler = await startHandler();
     await using sandbox = await delivering(handler.url, { duplicates: 1, spreadMs: 400, retryDelaysMs: [] });
     const added = Array.from({ length: 20 }, () => sandbox.control.addEvent().eventId);
     const seen = new Set<string>();
@@ -110,14 +109,13 @@ describe('deliveries of the sandbox', () => {
 
 describe('hooktrail sandbox --deliver-to', () => {
   test('adds events at the given rate and delivers them', async () => {
-    await using handler = await startHandler();
     await using home = await createHome();
     const program = startHooktrail(
       [
         ...['sandbox', '--events', '10', '--json', '--auto-approve'],
         ...['--deliver-to', handler.url, '--api-token', 'right', '--duplicates', '0', '--rate', '50'],
       ],
-      { env: home.env },
+      home,
     );
     const [line] = await program.printed('stdout', /^.*\n/);
     await accessTokenOf({ settings: JSON.parse(line) });

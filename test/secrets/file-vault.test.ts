@@ -1,8 +1,8 @@
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Context } from '../../src/context.ts';
 import {
   deleteSecretFile,
@@ -15,6 +15,8 @@ import {
 import { findSignIns, forgetSignIns, openVault } from '../../src/secrets/stored-sign-ins.ts';
 import type { Binding, Vault } from '../../src/secrets/vault.ts';
 import { createContext, thisMachine } from '../support/context.ts';
+import { forEachTest } from '../support/each-test.ts';
+import { createHome } from '../support/home.ts';
 
 const binding: Binding = {
   profile: 'default',
@@ -27,15 +29,10 @@ const secrets = {
   clientSecret: 'a client secret',
   access: { token: 'x'.repeat(8192), expiresAt: 4_000_000_000_000, scope: 'event_api offline_access' },
 };
-let folder: string;
 
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-vault-'));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
-
+const at = forEachTest(createHome);
 const context = (passphrase?: string) =>
-  createContext({ environment: { HOOKTRAIL_CONFIG_DIR: folder, HOOKTRAIL_PASSPHRASE: passphrase } });
+  createContext({ environment: { HOOKTRAIL_CONFIG_DIR: at.folder, HOOKTRAIL_PASSPHRASE: passphrase } });
 const open = (passphrase?: string, changes: Partial<Binding> = {}): Vault =>
   openVault('file', { ...binding, ...changes }, context(passphrase));
 
@@ -62,7 +59,7 @@ const FILES = [
 
 test('files of version 0.1.0 are found and opened, and written in the same format', async () => {
   for (const [passphrase, file] of FILES) {
-    const place = path.join(folder, 'secrets', 'default~75628a31a2ad9e37.vault');
+    const place = path.join(at.folder, 'secrets', 'default~75628a31a2ad9e37.vault');
     await mkdir(path.dirname(place), { recursive: true });
     await writeFile(place, Buffer.from(file, 'base64'));
     const vault = open(passphrase);
@@ -202,7 +199,7 @@ test('rescued secrets are deleted with their profile', async () => {
 test('another configuration folder has its own rescued secrets', async () => {
   await (await open(KEY)).rescue(secrets);
   const elsewhere = createContext({
-    environment: { HOOKTRAIL_CONFIG_DIR: path.join(folder, 'other'), HOOKTRAIL_PASSPHRASE: KEY },
+    environment: { HOOKTRAIL_CONFIG_DIR: path.join(at.folder, 'other'), HOOKTRAIL_PASSPHRASE: KEY },
   });
   expect(await (await openVault('file', binding, elsewhere)).read()).toBeUndefined();
 });
@@ -362,11 +359,11 @@ test('a file of another profile, provider or service does not open under this na
 
 test('a probe leaves nothing behind', async () => {
   await (await open(KEY)).probe();
-  expect(await readdir(path.join(folder, 'secrets'))).toEqual([]);
+  expect(await readdir(path.join(at.folder, 'secrets'))).toEqual([]);
 });
 
 test('a folder that cannot be created or read is an error of each that needs it', async () => {
-  const place = path.join(folder, 'secrets');
+  const place = path.join(at.folder, 'secrets');
   await writeFile(place, 'in the way');
   await expect(open(KEY).probe()).rejects.toMatchObject({
     exitCode: 2,
@@ -393,14 +390,14 @@ test('a file that cannot be read or deleted is an error that names it', async ()
     message: expect.stringMatching(new RegExp(`^the secrets in ${vault.place} cannot be deleted: .`)),
     next: 'delete the file yourself',
   });
-  await deleteSecretFile(path.join(folder, 'nowhere', 'file'));
+  await deleteSecretFile(path.join(at.folder, 'nowhere', 'file'));
 });
 
 test('the folder of secrets is made accessible to the user only', async () => {
-  await mkdir(path.join(folder, 'secrets'));
-  await chmod(path.join(folder, 'secrets'), 0o755);
+  await mkdir(path.join(at.folder, 'secrets'));
+  await chmod(path.join(at.folder, 'secrets'), 0o755);
   await open(KEY).write(secrets);
-  expect((await stat(path.join(folder, 'secrets'))).mode & 0o777).toBe(0o700);
+  expect((await stat(path.join(at.folder, 'secrets'))).mode & 0o777).toBe(0o700);
 });
 
 test('the files of sign-ins are listed by their names, those of a profile and those of all', async () => {
@@ -416,8 +413,8 @@ test('the files of sign-ins are listed by their names, those of a profile and th
     'b~0123456789abcdef.vault.0a.tmp2',
     'b~0123456789abcdef.VAULT',
   ];
-  await mkdir(path.join(folder, 'secrets'));
-  for (const name of names) await writeFile(path.join(folder, 'secrets', name), '');
+  await mkdir(path.join(at.folder, 'secrets'));
+  for (const name of names) await writeFile(path.join(at.folder, 'secrets', name), '');
   const list = async (profile?: string) =>
     (await listSecretFiles(context(), profile))
       .map(({ file, signIn, kind }) => `${path.basename(file)} ${signIn} ${kind}`)
@@ -431,9 +428,9 @@ test('the files of sign-ins are listed by their names, those of a profile and th
 });
 
 test('secrets are rescued to a folder that only the user can use', async () => {
-  const machine = { ...thisMachine(), sharedFolder: folder };
+  const machine = { ...thisMachine(), sharedFolder: at.folder };
   const vault = openVault('file', binding, { ...context(KEY), machine });
-  const place = path.join(folder, `hooktrail-${os.userInfo().uid}`);
+  const place = path.join(at.folder, `hooktrail-${os.userInfo().uid}`);
   for (const opened of [path.join(place, 'secrets'), place]) {
     await mkdir(opened, { recursive: true });
     await chmod(place, 0o700);
@@ -448,8 +445,8 @@ test('on Windows rescued secrets are in a folder of the home, and are listed the
   const machine = {
     ...thisMachine(),
     platform: 'win32' as const,
-    userHome: path.join(folder, 'home'),
-    sharedFolder: path.join(folder, 'nowhere'),
+    userHome: path.join(at.folder, 'home'),
+    sharedFolder: path.join(at.folder, 'nowhere'),
   };
   const windows = { ...context(KEY), machine };
   const place = await openVault('file', binding, windows).rescue(secrets);

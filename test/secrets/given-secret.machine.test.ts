@@ -1,22 +1,18 @@
-import { chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { chown, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { givenSecret } from '../../src/secrets/given-secret.ts';
 import { createContext } from '../support/context.ts';
+import { forEachTest } from '../support/each-test.ts';
+import { createHome } from '../support/home.ts';
 import { available } from '../support/machine/requirement.ts';
 
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-given-'));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
-
+const at = forEachTest(createHome);
 const give = (file: string) =>
   givenSecret('HOOKTRAIL_PASSPHRASE', createContext({ environment: { HOOKTRAIL_PASSPHRASE_FILE: file } }));
 
 test.skipIf(!available('root'))('a secret file that belongs to another user is an error', async () => {
-  const place = path.join(folder, 'secret');
+  const place = path.join(at.folder, 'secret');
   await writeFile(place, 'the secret\n', { mode: 0o600 });
   await chown(place, 1001, 1001);
   await expect(give(place)).rejects.toMatchObject({
@@ -27,7 +23,7 @@ test.skipIf(!available('root'))('a secret file that belongs to another user is a
 });
 
 test.skipIf(!available('root'))('a secret file in a folder of another user is an error', async () => {
-  const theirs = path.join(folder, 'theirs');
+  const theirs = path.join(at.folder, 'theirs');
   const place = path.join(theirs, 'secret');
   await mkdir(theirs);
   await writeFile(place, 'the secret\n', { mode: 0o600 });

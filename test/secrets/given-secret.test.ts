@@ -1,23 +1,18 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { chmod, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { chmod, open, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { SECRET_VARIABLES } from '../../src/context.ts';
 import { givenSecret } from '../../src/secrets/given-secret.ts';
 import { type Reporter, reporters } from '../../src/terminal/reporter.ts';
 import { clock } from '../support/clock.ts';
 import { createContext } from '../support/context.ts';
+import { forEachTest } from '../support/each-test.ts';
 import { createHome } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';
 
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-given-'));
-});
-afterEach(() => rm(folder, { recursive: true, force: true }));
-
+const at = forEachTest(createHome);
 /** Returns the passphrase that the environment gives, and what was printed on standard error. */
 function give(environment: Record<string, string>, signal = new AbortController().signal) {
   const said: string[] = [];
@@ -32,14 +27,14 @@ function give(environment: Record<string, string>, signal = new AbortController(
 }
 
 async function file(text: string, mode = 0o600): Promise<string> {
-  const place = path.join(folder, 'secret');
+  const place = path.join(at.folder, 'secret');
   await writeFile(place, text);
   await chmod(place, mode);
   return place;
 }
 
 function pipe(): string {
-  const place = path.join(folder, 'pipe');
+  const place = path.join(at.folder, 'pipe');
   execFileSync('mkfifo', ['-m', '600', place]);
   return place;
 }
@@ -93,7 +88,7 @@ describe('a file', () => {
     ],
     [
       'does not exist',
-      async () => path.join(folder, 'nothing'),
+      async () => path.join(at.folder, 'nothing'),
       'HOOKTRAIL_PASSPHRASE_FILE: the file cannot be read: no such file or directory (ENOENT)',
     ],
     [
@@ -109,7 +104,7 @@ describe('a file', () => {
     ...[0o770, 0o777].map((mode): [string, () => Promise<string>, string, string] => [
       `is in a folder that others can write to (${mode.toString(8)})`,
       async () => {
-        await chmod(folder, mode);
+        await chmod(at.folder, mode);
         return await file('the secret\n');
       },
       'HOOKTRAIL_PASSPHRASE_FILE: others can replace PLACE, since others can write to the folder FOLDER',
@@ -117,7 +112,7 @@ describe('a file', () => {
     ]),
   ])('that %s is an error', async (_, make, why, next) => {
     const place = await make();
-    const message = why.replace('PLACE', place).replace('FOLDER', folder);
+    const message = why.replace('PLACE', place).replace('FOLDER', at.folder);
     await expect(give({ HOOKTRAIL_PASSPHRASE_FILE: place }).secret).rejects.toMatchObject({
       exitCode: 2,
       message,
@@ -148,7 +143,7 @@ describe('a file', () => {
 
   test('of the user in a folder like /tmp, where others cannot replace it, is accepted', async () => {
     const place = await file('the secret\n');
-    await chmod(folder, 0o1777);
+    await chmod(at.folder, 0o1777);
     expect(await give({ HOOKTRAIL_PASSPHRASE_FILE: place }).secret).toBe('the secret');
   });
 
@@ -208,7 +203,7 @@ describe('a command', () => {
     'printf %s "the secret"; sleep 600 >&2 &',
     'sleep 600 & echo the secret;',
   ])('is waited for, and not what it leaves behind on its pipes (%s)', async (command) => {
-    const left = path.join(folder, 'left');
+    const left = path.join(at.folder, 'left');
     const { secret } = give({ HOOKTRAIL_PASSPHRASE_COMMAND: `${command} echo $! > '${left}'` });
     expect(await secret).toBe('the secret');
     process.kill(Number(await readFile(left, 'utf8')));
@@ -231,7 +226,7 @@ describe('a command', () => {
     const secrets = Object.fromEntries(
       SECRET_VARIABLES.slice(1).map((name) => [name, 'a secret of another']),
     );
-    const place = path.join(folder, 'environment');
+    const place = path.join(at.folder, 'environment');
     const command = `env > '${place}'; echo x`;
     expect(await give({ ...secrets, HOOKTRAIL_PASSPHRASE_COMMAND: command }).secret).toBe('x');
     expect(await readFile(place, 'utf8')).not.toContain('a secret of another');
@@ -279,7 +274,7 @@ describe('a command', () => {
   });
 
   test('runs once per run of the program', async () => {
-    const place = path.join(folder, 'runs');
+    const place = path.join(at.folder, 'runs');
     const context = createContext({
       environment: {
         PATH: process.env['PATH'],
@@ -297,7 +292,7 @@ describe('a command', () => {
 });
 
 test('a source that failed is asked again the next time, as a program that runs for days has to', async () => {
-  const flag = path.join(folder, 'flag');
+  const flag = path.join(at.folder, 'flag');
   const command = `echo asked >> '${flag}'; test "$(wc -l < '${flag}')" -gt 1 && echo the-secret`;
   const environment = { PATH: process.env['PATH'], HOOKTRAIL_CLIENT_SECRET_COMMAND: command };
   const context = createContext({ environment, clock });

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { keytarApart } from '../../src/child-programs.ts';
 import { openKeychain } from '../../src/secrets/keychain.ts';
 import { createContext, memoryKeychain } from '../support/context.ts';
+import { forEachTest } from '../support/each-test.ts';
 import { createHome } from '../support/home.ts';
 import { type Bus, hasBus, hasKeyring, startBus } from '../support/machine/keyring.ts';
 
@@ -76,6 +77,8 @@ describe.skipIf(process.platform !== 'linux')('on Linux, before the native libra
 });
 
 describe.skipIf(!hasKeyring)('with gnome-keyring, before the native library is called', () => {
+  const bus = forEachTest(startUnlocked);
+
   test('a bus in the abstract namespace, which Node may not reach, is left to the native library', async () => {
     await using bus = await startBus('unix:abstract=');
     expect(bus.env['DBUS_SESSION_BUS_ADDRESS']).toMatch(/^unix:abstract=/);
@@ -93,7 +96,6 @@ describe.skipIf(!hasKeyring)('with gnome-keyring, before the native library is c
   });
 
   test('a locked keyring, even if it holds none of our secrets', async () => {
-    await using bus = await startUnlocked();
     await bus.stopKeyring();
     await bus.startKeyring();
     await expect(openKeychain(linux(bus.env))).rejects.toMatchObject({
@@ -104,7 +106,6 @@ describe.skipIf(!hasKeyring)('with gnome-keyring, before the native library is c
   });
 
   test('no libsecret', async () => {
-    await using bus = await startUnlocked();
     const loadKeychain = () => Promise.reject(new Error('Failed to load keytar native addon'));
     await expect(openKeychain({ ...linux(bus.env), loadKeychain })).rejects.toMatchObject({
       condition: 'no-library',
@@ -113,7 +114,6 @@ describe.skipIf(!hasKeyring)('with gnome-keyring, before the native library is c
   });
 
   test('a refusal that does not last is not an error, one that lasts is', async () => {
-    await using bus = await startUnlocked();
     for (const refusals of [1, 2]) {
       const keychain = memoryKeychain();
       let calls = 0;
@@ -129,7 +129,6 @@ describe.skipIf(!hasKeyring)('with gnome-keyring, before the native library is c
   });
 
   test('an item that is there and gives nothing, as in one of 100 sessions with KWallet, is read in another session, where later calls stay', async () => {
-    await using bus = await startUnlocked();
     await keytarOn(bus).setPassword('hooktrail', 'there', 'secret');
     const loaded: (string | undefined)[] = [];
     const written: (string | undefined)[] = [];
@@ -161,7 +160,6 @@ describe.skipIf(!hasKeyring)('with gnome-keyring, before the native library is c
   });
 
   test('items are listed without the native library, which reads all of them', async () => {
-    await using bus = await startUnlocked();
     const keytar = keytarOn(bus);
     for (const account of ['default/hash/sign-in', 'ü/hash/sign-in'])
       await keytar.setPassword('hooktrail', account, 'secret');
@@ -173,7 +171,6 @@ describe.skipIf(!hasKeyring)('with gnome-keyring, before the native library is c
   });
 
   test('the native library answers from a process of its own', async () => {
-    await using bus = await startUnlocked();
     const keytar = keytarOn(bus);
     const secret = 'a "secret"\n\u2028 of two lines';
     await keytar.setPassword('hooktrail', 'account', secret);
@@ -193,7 +190,6 @@ describe.skipIf(!hasKeyring)('with gnome-keyring, before the native library is c
   });
 
   test('a Secret Service that does not answer', async () => {
-    await using bus = await startUnlocked();
     bus.suspendKeyring();
     await expect(openKeychain(linux(bus.env), 300)).rejects.toMatchObject({
       condition: 'mute',
@@ -203,7 +199,6 @@ describe.skipIf(!hasKeyring)('with gnome-keyring, before the native library is c
   });
 
   test('one that holds our secrets is asked for those, and never for an alias', async () => {
-    await using bus = await startUnlocked();
     await keytarOn(bus).setPassword('hooktrail', 'account', 'secret');
     await using home = await createHome();
     let asked = '';
@@ -223,7 +218,6 @@ describe.skipIf(!hasKeyring)('with gnome-keyring, before the native library is c
   });
 
   test('an unlocked one is always found usable', async () => {
-    await using bus = await startUnlocked();
     for (let i = 0; i < 20; i++) {
       const keychain = await openKeychain(linux(bus.env));
       expect(await keychain.get('an account')).toBeNull();

@@ -1,12 +1,13 @@
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
-import os from 'node:os';
+import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { findSignIns, forgetSignIns, openVault } from '../../src/secrets/stored-sign-ins.ts';
 import type { Binding } from '../../src/secrets/vault.ts';
 import { openSession } from '../../src/sign-in/session.ts';
 import { createReporter } from '../../src/terminal/reporter.ts';
 import { createContext, memoryKeychain } from '../support/context.ts';
+import { forEachTest } from '../support/each-test.ts';
+import { createHome } from '../support/home.ts';
 
 const binding: Binding = {
   profile: 'default',
@@ -15,26 +16,23 @@ const binding: Binding = {
   serviceOrigin: 'https://events.example',
 };
 const long = 'r'.repeat(6000);
-let folder: string;
 let keychain: ReturnType<typeof memoryKeychain>;
 
+const at = forEachTest(createHome);
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-vault-'));
   // The limit of Windows.
   keychain = memoryKeychain(2560);
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
-
 // Not Linux, where the Secret Service would be checked first.
 const context = () => {
   const plain = createContext({
-    environment: { HOOKTRAIL_CONFIG_DIR: folder },
+    environment: { HOOKTRAIL_CONFIG_DIR: at.folder },
     loadKeychain: async () => keychain,
   });
   return { ...plain, machine: { ...plain.machine, platform: 'win32' as const } };
 };
 const open = (changes: Partial<Binding> = {}) => openVault('keychain', { ...binding, ...changes }, context());
-const files = async () => (await readdir(path.join(folder, 'secrets')).catch(() => [])).sort();
+const files = async () => (await readdir(path.join(at.folder, 'secrets')).catch(() => [])).sort();
 
 test('a sign-in is one item, and the access token is a file', async () => {
   const access = { token: 'a'.repeat(8192), expiresAt: 1, scope: undefined };
@@ -51,8 +49,8 @@ test('a sign-in of version 0.1.0 is found and opened, and its place is named', a
     'default/75628a31a2ad9e37/sign-in',
     '{"refreshToken":"kept","written":1795176000000,"key":"eaSu2v46YOWjX6MWCHhW_AsHJj0ZdZ2usAD7BMMJAjE"}',
   );
-  await mkdir(path.join(folder, 'secrets'));
-  const file = path.join(folder, 'secrets', 'default~75628a31a2ad9e37.access');
+  await mkdir(path.join(at.folder, 'secrets'));
+  const file = path.join(at.folder, 'secrets', 'default~75628a31a2ad9e37.access');
   const sealed =
     'NAC+0V1NvBTq5IzqVskzDOVAMf9e6QqU3Uk4X1BoSlr4hZ9tGTuGDkzlOOMmQ+o5Qe1hyF/AqSEVKUxJNkr52DtkLTzL6VEn0ywMMfxGCipH';
   await writeFile(file, Buffer.from(sealed, 'base64'));
@@ -83,7 +81,9 @@ test('an item that is none of ours is damage, and one without anything in it hol
     await expect(open().read(), item).rejects.toMatchObject({
       exitCode: 4,
       message: 'the stored refresh token is damaged',
-      details: [`${path.join(folder, 'secrets', file)} is missing, was changed, or belongs to another key`],
+      details: [
+        `${path.join(at.folder, 'secrets', file)} is missing, was changed, or belongs to another key`,
+      ],
       next: 'run `hooktrail logout` and `hooktrail login`',
     });
   }
@@ -99,7 +99,7 @@ test('an item that is none of ours is damage, and one without anything in it hol
 
 test('a cache of any length is ignored if it does not open', async () => {
   await open().write({ refreshToken: 'refresh', access: { token: 'access' } });
-  const cache = path.join(folder, 'secrets', (await files())[0] as string);
+  const cache = path.join(at.folder, 'secrets', (await files())[0] as string);
   const whole = await readFile(cache);
   for (const length of [0, 5, 27, 28, 29, whole.length - 1]) {
     await writeFile(cache, whole.subarray(0, length));
@@ -181,7 +181,7 @@ test.each([
     expect(await (await open()).read()).toMatchObject({ refreshToken, clientSecret: `${long}secret` });
   }
   for (const name of await files()) {
-    expect((await readFile(path.join(folder, 'secrets', name))).includes('rrrrrrrr')).toBe(false);
+    expect((await readFile(path.join(at.folder, 'secrets', name))).includes('rrrrrrrr')).toBe(false);
   }
 });
 
@@ -191,7 +191,7 @@ test('a crash after the refresh token was stored loses only the cached access to
     clientSecret: 'secret',
     access: { token: 'old access' },
   });
-  const cache = path.join(folder, 'secrets', (await files())[0] as string);
+  const cache = path.join(at.folder, 'secrets', (await files())[0] as string);
   await rm(cache);
   // A folder cannot be replaced by a file.
   await mkdir(cache);
@@ -236,7 +236,7 @@ test('if the keychain stops answering after the rotation, the new token goes to 
     exitCode: 2,
   });
   const place = await vault.rescue({ refreshToken: 'new', clientSecret: 'secret' });
-  expect(path.dirname(place)).toBe(path.join(folder, 'secrets'));
+  expect(path.dirname(place)).toBe(path.join(at.folder, 'secrets'));
   expect((await readFile(place)).includes('new')).toBe(false);
   expect(await (await open()).read()).toMatchObject({ refreshToken: 'new', clientSecret: 'secret' });
   keychain.set = set;
@@ -248,11 +248,11 @@ test('if neither the keychain nor the folder takes the new token, another folder
   await open().write({ refreshToken: 'old' });
   const vault = open();
   await vault.read();
-  const secretsFolder = path.join(folder, 'secrets');
+  const secretsFolder = path.join(at.folder, 'secrets');
   await rename(secretsFolder, `${secretsFolder}.away`);
   await writeFile(secretsFolder, 'in the way');
   const place = await vault.rescue({ refreshToken: 'new' });
-  expect(path.relative(folder, place)).toMatch(/^\.\./);
+  expect(path.relative(at.folder, place)).toMatch(/^\.\./);
   await rm(secretsFolder);
   expect(await open().read()).toEqual({ refreshToken: 'new' });
   await expect(open().rescue({ refreshToken: 'new' })).rejects.toThrow('the OS keychain refused');
@@ -261,7 +261,7 @@ test('if neither the keychain nor the folder takes the new token, another folder
 test('a damaged cache is ignored; a damaged refresh token is an error', async () => {
   const damage = async () => {
     for (const name of await files()) {
-      const file = path.join(folder, 'secrets', name);
+      const file = path.join(at.folder, 'secrets', name);
       const content = await readFile(file);
       content[20] = (content[20] as number) ^ 1;
       await writeFile(file, content);
@@ -291,7 +291,7 @@ test('the file of one sign-in does not open as that of another', async () => {
     if (account.endsWith('sign-in'))
       keychain.entries.set(account, JSON.stringify({ ...JSON.parse(text), key }));
   }
-  const [first, second] = (await files()).map((name) => path.join(folder, 'secrets', name)) as [
+  const [first, second] = (await files()).map((name) => path.join(at.folder, 'secrets', name)) as [
     string,
     string,
   ];

@@ -1,7 +1,8 @@
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { browserCommand } from '../support/browser.ts';
+import { forEachTest } from '../support/each-test.ts';
 import {
   DISK_ERRORS,
   describeFaults,
@@ -13,17 +14,15 @@ import {
 } from '../support/machine/strace-faults.ts';
 import type { Result } from '../support/process.ts';
 import { editJson, times } from '../support/sandbox.ts';
-import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
+import { startSigningIn } from '../support/signing-in.ts';
 
-let at: SigningIn;
 let env: Readonly<Record<string, string>>;
 /** The length of the sandbox's log when the last run began. */
 let begun = 0;
+const at = forEachTest(startSigningIn);
 beforeEach(async () => {
-  at = await startSigningIn();
   env = { ...at.env, HOOKTRAIL_BROWSER: browserCommand };
 });
-afterEach(() => at[Symbol.asyncDispose]());
 
 /** Signs in anew, from nothing, so that all runs use the same files. The next command refreshes the token if that is due. */
 async function signInAnew(tokenLifetimeSeconds = 1800): Promise<void> {

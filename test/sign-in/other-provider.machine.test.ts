@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
+import { forEachTest } from '../support/each-test.ts';
 import { createHome } from '../support/home.ts';
 import { available } from '../support/machine/requirement.ts';
 import { freePort } from '../support/ports.ts';
@@ -29,7 +30,7 @@ async function startAt(startProvider: StartProvider, changed: Record<string, str
     provider,
     startLogin,
     login: async (...flags: string[]) => await startLogin(...flags).finished,
-    run: (...args: string[]) => hooktrail(args, { env: home.env }),
+    run: (...args: string[]) => hooktrail(args, home),
     /** Sends a refresh token to the token endpoint; returns the answer's status. */
     spend: async (refreshToken: string | undefined) => {
       const body = new URLSearchParams({
@@ -120,6 +121,8 @@ test('a provider that names no issuer is an error that says how to sign in there
 });
 
 describe.skipIf(!available('glewlwyd'))('glewlwyd', () => {
+  const at = forEachTest(() => startAt(startGlewlwyd));
+
   /** Starts `login --device`; returns the page to sign in at. */
   async function startDevice(at: Awaited<ReturnType<typeof startAt>>) {
     clock.skips = 0;
@@ -139,7 +142,6 @@ describe.skipIf(!available('glewlwyd'))('glewlwyd', () => {
   const deviceCode = 'urn:ietf:params:oauth:grant-type:device_code';
 
   test('a code that is approved on another device signs in', async () => {
-    await using at = await startAt(startGlewlwyd);
     const { login, page } = await startDevice(at);
     await at.provider.visit(page);
     expect(await firstPoll(at.provider)).toBe(`${deviceCode}: ok`);
@@ -148,7 +150,6 @@ describe.skipIf(!available('glewlwyd'))('glewlwyd', () => {
   });
 
   test('a code that nobody has approved yet is waited for', async () => {
-    await using at = await startAt(startGlewlwyd);
     const { login } = await startDevice(at);
     expect(await firstPoll(at.provider)).toBe(`${deviceCode}: 400 {"error":"authorization_pending"}`);
     login.kill('SIGINT');
@@ -156,7 +157,6 @@ describe.skipIf(!available('glewlwyd'))('glewlwyd', () => {
   });
 
   test('a refresh token that is used twice ends the sign-in, and the program says so', async () => {
-    await using at = await startAt(startGlewlwyd);
     await at.login();
     pastExpiry();
     expect((await at.run('token')).code).toBe(0);
@@ -172,7 +172,6 @@ describe.skipIf(!available('glewlwyd'))('glewlwyd', () => {
   });
 
   test('the tokens are invalid after logout', async () => {
-    await using at = await startAt(startGlewlwyd);
     await at.login();
     const { stdout } = await at.run('token');
     await at.run('logout');
@@ -185,7 +184,6 @@ describe.skipIf(!available('glewlwyd'))('glewlwyd', () => {
   });
 
   test('a scope that it does not grant is named', async () => {
-    await using at = await startAt(startGlewlwyd);
     expect(await at.login('--scope', 'none_such')).toMatchObject({
       code: 4,
       stderr: expect.stringContaining(

@@ -1,14 +1,16 @@
 import { createServer } from 'node:http';
 import { expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
+import { forEachTest } from '../support/each-test.ts';
 import type { Fault } from '../support/sandbox.ts';
 import { onLoopback } from '../support/server.ts';
 import { type Refreshing, startRefreshing } from '../support/signing-in.ts';
 
 const token = (at: Refreshing, ...args: string[]) => at.run(['token', ...args]);
 
+const at = forEachTest(startRefreshing);
+
 test('503 is an error that keeps the sign-in and is not repeated', async () => {
-  await using at = await startRefreshing();
   at.sandbox.control.fault('token', { kind: 'status', status: 503, body: 'down for maintenance' });
   expect(await token(at)).toEqual({
     code: 1,
@@ -22,7 +24,6 @@ test('503 is an error that keeps the sign-in and is not repeated', async () => {
 });
 
 test('after a broken connection the refresh is tried only once more', async () => {
-  await using at = await startRefreshing();
   at.sandbox.control.fault('token', { kind: 'reset' }, { kind: 'reset' }, { kind: 'reset' });
   expect(await token(at)).toMatchObject({
     code: 5,
@@ -33,7 +34,6 @@ test('after a broken connection the refresh is tried only once more', async () =
 });
 
 test('a provider that does not answer is asked once more', async () => {
-  await using at = await startRefreshing();
   const silent: Fault = { kind: 'run', run: () => new Promise(() => undefined) };
   at.sandbox.control.fault('token', silent);
   const context = { requestLimits: { idle: 500 } };
@@ -42,7 +42,6 @@ test('a provider that does not answer is asked once more', async () => {
 });
 
 test('a lost answer ends the sign-in, says so, and deletes nothing', async () => {
-  await using at = await startRefreshing();
   const before = await at.stored();
   at.sandbox.control.fault('token', { kind: 'answer-lost' });
   const { code, stderr } = await token(at);
@@ -57,7 +56,6 @@ test('a lost answer ends the sign-in, says so, and deletes nothing', async () =>
 });
 
 test('a provider that cannot be reached and one that refuses have different errors', async () => {
-  await using at = await startRefreshing();
   const before = await at.stored();
   await at.sandbox.close();
   expect(await token(at)).toMatchObject({ code: 5, stderr: expect.stringContaining('ECONNREFUSED') });
@@ -67,7 +65,6 @@ test('a provider that cannot be reached and one that refuses have different erro
 test.each([301, 302, 303, 307, 308])(
   'a redirect (%i) of the token endpoint sends nothing on',
   async (status) => {
-    await using at = await startRefreshing();
     let reached = 0;
     const foreign = createServer((_request, response) => {
       reached++;
@@ -87,7 +84,6 @@ test.each([301, 302, 303, 307, 308])(
 );
 
 test('parts of the request that a provider repeats are not shown, even with --debug', async () => {
-  await using at = await startRefreshing();
   let sent = new URLSearchParams();
   at.sandbox.control.fault('token', {
     kind: 'run',
@@ -117,7 +113,6 @@ test.each([
   ['text', 'not json'],
   ['an array', '[]'],
 ])('an answer of %s is an error that does not show it', async (_name, body) => {
-  await using at = await startRefreshing();
   at.sandbox.control.fault('token', { kind: 'status', status: 200, body });
   const { code, stderr } = await token(at);
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('identity provider') });
@@ -130,7 +125,6 @@ test.each([
   [401, ''],
   [403, '<title>Forbidden</title>'],
 ])('%i with the body %j is a refusal, which keeps what is stored', async (status, body) => {
-  await using at = await startRefreshing();
   const before = await at.stored();
   at.sandbox.control.fault('token', { kind: 'status', status, body });
   const { code, stderr } = await token(at);
@@ -143,7 +137,6 @@ test.each([
 });
 
 test('a byte order mark before the answer does no harm', async () => {
-  await using at = await startRefreshing();
   const body = `\ufeff${JSON.stringify({ access_token: 'new', token_type: 'Bearer', refresh_token: 'r', expires_in: 1800 })}`;
   at.sandbox.control.fault('token', { kind: 'status', status: 200, body });
   expect(await token(at)).toEqual({ code: 0, stdout: 'new\n', stderr: '' });
@@ -156,7 +149,6 @@ test.each([
   ['less than nothing', -5, 0],
   ['more than dates can hold', 1e300, 3_155_760_000],
 ])('a lifetime of %s is interpreted as far as possible', async (_name, expires_in, seconds) => {
-  await using at = await startRefreshing();
   const grant = { access_token: 'new', token_type: 'Bearer', refresh_token: 'r', expires_in };
   at.sandbox.control.fault('token', { kind: 'status', status: 200, body: JSON.stringify(grant) });
   expect(await token(at)).toMatchObject({ code: 0, stdout: 'new\n' });
@@ -173,7 +165,6 @@ test.each([
   ['a token type that is not known', { token_type: 'mac' }],
   ['a token type that is not a string', { token_type: 1 }],
 ])('%s fails the command, but does not lose the new refresh token', async (_name, change) => {
-  await using at = await startRefreshing();
   const newest = { refresh_token: 'the-new-one', access_token: 'unusable', token_type: 'Bearer', ...change };
   at.sandbox.control.fault('token', { kind: 'status', status: 200, body: JSON.stringify(newest) });
   const { code, stdout, stderr } = await token(at);
@@ -198,14 +189,12 @@ test.each([
 });
 
 test('the error for a wrong client secret says to check it', async () => {
-  await using at = await startRefreshing();
   const result = await at.run(['token'], { env: { ...at.env, HOOKTRAIL_CLIENT_SECRET: 'wrong-secret' } });
   expect(result).toMatchObject({ code: 4, stderr: expect.stringContaining('the right client secret') });
   expect(result.stderr).not.toContain('wrong-secret');
 });
 
 test('after invalid_grant ten parallel commands send the dead token once, and it is tried again after a minute', async () => {
-  await using at = await startRefreshing();
   at.sandbox.control.revokeGrants();
   const ends = await Promise.all(Array.from({ length: 10 }, () => at.run(['token'])));
   expect(new Set(ends.map(({ stderr }) => stderr)).size).toBe(1);

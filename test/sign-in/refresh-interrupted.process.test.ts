@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
+import { forEachTest } from '../support/each-test.ts';
 import { type NotingSignals, startNotingSignals, startProcess } from '../support/process.ts';
 import type { startHooktrail } from '../support/program.ts';
 import { type Refreshing, startRefreshing } from '../support/signing-in.ts';
@@ -35,12 +36,13 @@ const interrupt = (signal: NodeJS.Signals) => async (program: NotingSignals) => 
   await program.handled(([first]) => first?.name === signal);
 };
 
+const at = forEachTest(startRefreshing);
+
 test.each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
   ['SIGHUP', 143],
 ] as const)('%s during a refresh waits until the new token is stored', async (signal, code) => {
-  await using at = await startRefreshing();
   const program = await during(at, interrupt(signal));
   expect((await program.finished).code).toBe(code);
   expect(await at.run(['token'])).toMatchObject({ code: 0, stderr: '' });
@@ -48,7 +50,6 @@ test.each([
 });
 
 test('a search interrupted during its refresh stores the new token', async () => {
-  await using at = await startRefreshing();
   const program = await during(at, interrupt('SIGINT'), ['events', 'search', '--json']);
   expect((await program.finished).code).toBe(130);
   expect(await at.run(['token'])).toMatchObject({ code: 0, stderr: '' });
@@ -56,7 +57,6 @@ test('a search interrupted during its refresh stores the new token', async () =>
 });
 
 test('a command killed after the rotation frees the lock, and the next one says that the sign-in has ended', async () => {
-  await using at = await startRefreshing();
   const before = await at.stored();
   at.sandbox.control.fault('token', { kind: 'slow', ms: 20_000 });
   const program = startProcess(['token'], { env: at.env });
@@ -72,7 +72,6 @@ test('a command killed after the rotation frees the lock, and the next one says 
 });
 
 test('a command killed before its request was carried out loses nothing', async () => {
-  await using at = await startRefreshing();
   const arrived = new Promise<void>((resolve) => {
     const run = () => new Promise(() => resolve());
     at.sandbox.control.fault('token', { kind: 'run', run });
@@ -86,7 +85,6 @@ test('a command killed before its request was carried out loses nothing', async 
 });
 
 test('a suspended command keeps the lock, and both end with the one new token', async () => {
-  await using at = await startRefreshing();
   let waiting: ReturnType<typeof startHooktrail> | undefined;
   const suspended = await during(at, async ({ kill, pid }) => {
     kill('SIGSTOP');
@@ -106,7 +104,6 @@ test('a suspended command keeps the lock, and both end with the one new token', 
 });
 
 test('a command whose standard output was closed still stores the new token', async () => {
-  await using at = await startRefreshing();
   const program = await during(at, ({ closeStdout }) => closeStdout());
   expect((await program.finished).code).toBe(0);
   expect(await at.run(['token'])).toMatchObject({ code: 0, stderr: '' });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { TransportError } from '../../src/http/transport.ts';
@@ -13,14 +13,11 @@ import { BOUND } from '../../src/sign-in/session.ts';
 import { NEW_SIGN_IN } from '../../src/sign-in/token-endpoint.ts';
 import { clock, NOON } from '../support/clock.ts';
 import { createContext, thisMachine } from '../support/context.ts';
-import { createHome, type Home } from '../support/home.ts';
+import { forEachTest } from '../support/each-test.ts';
+import { createHome } from '../support/home.ts';
 
 // A refusal is noted in its cache.
-let home: Home;
-beforeEach(async () => {
-  home = await createHome();
-});
-afterEach(() => home[Symbol.asyncDispose]());
+const home = forEachTest(createHome);
 
 const flags = { authUrl: 'https://id.example', baseUrl: 'https://events.example', clientId: 'client' };
 const granted = { access_token: 'new-access', refresh_token: 'new', expires_in: 1800, token_type: 'Bearer' };

@@ -3,6 +3,7 @@ import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { thisMachine } from '../support/context.ts';
+import { forEachTest } from '../support/each-test.ts';
 import { keychainOf } from '../support/program.ts';
 import { type Refreshing, startRefreshing } from '../support/signing-in.ts';
 
@@ -23,8 +24,9 @@ function shut(folder: string): void {
   writeFileSync(folder, 'in the way');
 }
 
+const at = forEachTest(startRefreshing);
+
 test('a store that fails after the rotation loses nothing: another folder gets the tokens, and the next command finds them', async () => {
-  await using at = await startRefreshing();
   const secrets = secretsOf(at);
   afterRotation(at, () => shut(secrets));
   const first = await at.run(['token']);
@@ -39,7 +41,6 @@ test('a store that fails after the rotation loses nothing: another folder gets t
 });
 
 test('if every folder is unwritable, the error says that the sign-in is lost', async () => {
-  await using at = await startRefreshing();
   const secrets = secretsOf(at);
   const nowhere = path.join(at.home.folder, 'nowhere');
   const machine = { ...thisMachine(), userHome: at.home.folder, sharedFolder: nowhere };
@@ -55,7 +56,6 @@ test('if every folder is unwritable, the error says that the sign-in is lost', a
 });
 
 test('a keychain that locks after the rotation loses nothing', async () => {
-  await using at = await startRefreshing();
   const env = { ...at.env, HOOKTRAIL_STORE: 'keychain' };
   const context = { machine: { ...thisMachine(), userHome: at.home.folder, platform: 'win32' as const } };
   at.sandbox.control.behaviour.tokenLifetimeSeconds = 30;
@@ -74,7 +74,6 @@ test('a keychain that locks after the rotation loses nothing', async () => {
 });
 
 test('a container that was killed during a refresh is given up after its silence, and its successor refreshes', async () => {
-  await using at = await startRefreshing();
   // Leave locks whose holder ran in another container and gives no sign of life.
   const locks = path.join(at.home.folder, '.hooktrail', 'locks');
   const gone = { pid: 1, started: '1', hostname: 'gone', boot: 'gone', processes: 'pid:[1]', nonce: 'gone' };
@@ -86,7 +85,6 @@ test('a container that was killed during a refresh is given up after its silence
 });
 
 test('a lock folder that cannot be created is an error that says so', async () => {
-  await using at = await startRefreshing();
   await rm(path.join(at.home.folder, '.hooktrail'), { recursive: true });
   await mkdir(path.join(at.home.folder, '.hooktrail'));
   await writeFile(path.join(at.home.folder, '.hooktrail', 'locks'), 'in the way');

@@ -1,13 +1,15 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { forEachTest } from '../support/each-test.ts';
 import { type Refreshing, startRefreshing, startSigningIn } from '../support/signing-in.ts';
 
 const token = (at: Refreshing, extra: Record<string, string | undefined> = {}) =>
   at.run(['token'], { env: { ...at.env, ...extra } });
 
+const at = forEachTest(startRefreshing);
+
 test('a token that ends within a minute is refreshed, and the new one serves without another refresh', async () => {
-  await using at = await startRefreshing();
   const first = await token(at);
   expect(first).toMatchObject({ code: 0, stderr: '' });
   expect(await token(at)).toEqual(first);
@@ -15,7 +17,6 @@ test('a token that ends within a minute is refreshed, and the new one serves wit
 });
 
 test('40 commands at once make one refresh', { timeout: 120_000 }, async () => {
-  await using at = await startRefreshing();
   const results = await Promise.all(Array.from({ length: 40 }, () => token(at)));
   expect(new Set(results.map(({ code, stderr }) => `${code} ${stderr}`))).toEqual(new Set(['0 ']));
   expect(new Set(results.map(({ stdout }) => stdout)).size).toBe(1);
@@ -23,7 +24,6 @@ test('40 commands at once make one refresh', { timeout: 120_000 }, async () => {
 });
 
 test('commands with other homes, XDG folders, temporary folders and working directories share the lock', async () => {
-  await using at = await startRefreshing();
   const results = await Promise.all(
     ['a', 'b', 'c', 'd', 'e', 'f'].map(async (name) => {
       const folder = path.join(at.home.folder, name);
@@ -43,7 +43,6 @@ test('commands with other homes, XDG folders, temporary folders and working dire
 });
 
 test('many commands make one refresh even if every new token is due at once', async () => {
-  await using at = await startRefreshing();
   at.sandbox.control.behaviour.tokenLifetimeSeconds = 30;
   at.sandbox.control.fault('token', { kind: 'slow', ms: 1500 });
   const results = await Promise.all(Array.from({ length: 6 }, () => token(at)));
@@ -52,14 +51,12 @@ test('many commands make one refresh even if every new token is due at once', as
 });
 
 test('each refresh uses the token of the one before', async () => {
-  await using at = await startRefreshing();
   at.sandbox.control.behaviour.tokenLifetimeSeconds = 30;
   for (let i = 0; i < 3; i++) expect((await token(at)).code).toBe(0);
   expect(at.refreshes()).toEqual(['ok', 'ok', 'ok']);
 });
 
 test('an answer without a refresh token keeps the old one', async () => {
-  await using at = await startRefreshing();
   const body = JSON.stringify({ access_token: 'short-lived', expires_in: 5, token_type: 'Bearer' });
   at.sandbox.control.fault('token', { kind: 'status', status: 200, body });
   expect(await token(at)).toEqual({ code: 0, stdout: 'short-lived\n', stderr: '' });
@@ -73,7 +70,6 @@ test.each([
   ['no lifetime', { token_type: 'Bearer' }],
   ['members of other types', { expires_in: null, token_type: 'Bearer', scope: ['event_api'], id_token: 7 }],
 ])('an answer with %s is accepted', async (_name, members) => {
-  await using at = await startRefreshing();
   const body = JSON.stringify({ access_token: 'granted', refresh_token: 'next', ...members });
   at.sandbox.control.fault('token', { kind: 'status', status: 200, body });
   const taken = { code: 0, stdout: 'granted\n', stderr: '' };
@@ -82,7 +78,6 @@ test.each([
 });
 
 test('a token from the environment is used unchanged, and nothing is requested or stored', async () => {
-  await using at = await startRefreshing();
   const before = await at.stored();
   expect(await token(at, { HOOKTRAIL_ACCESS_TOKEN: 'given' })).toEqual({
     code: 0,
@@ -97,7 +92,6 @@ test('a token from the environment is used unchanged, and nothing is requested o
 });
 
 test('another service, provider or client gets no stored token', async () => {
-  await using at = await startRefreshing();
   for (const [name, value] of [
     ['HOOKTRAIL_BASE_URL', 'https://127.0.0.1:9/elsewhere'],
     ['HOOKTRAIL_AUTH_URL', 'https://127.0.0.1:9/elsewhere'],

@@ -7,5 +7,8 @@ export function forEachTest<Thing extends AsyncDisposable>(start: () => Promise<
     thing = await start();
   });
   afterEach(() => thing[Symbol.asyncDispose]());
-  return new Proxy({} as Thing, { get: (_, name) => Reflect.get(thing, name) });
+  return new Proxy({} as Thing, {
+    get: (_, name) => Reflect.get(thing, name),
+    set: (_, name, value) => Reflect.set(thing, name, value),
+  });
 }

@@ -26,12 +26,6 @@ export interface Result {
   readonly stderr: string;
 }
 
-/** The result of a command that ended well. */
-export const success = (stdout: string, stderr = ''): Result => ({ code: 0, stdout, stderr });
-
-/** The result of a command that printed nothing but why it failed. */
-export const failure = (code: number, stderr: string): Result => ({ code, stdout: '', stderr });
-
 /** Runs the built program to its end. */
 export async function spawnHooktrail(args: readonly string[], options: Options): Promise<Result> {
   return await startProcess(args, options).finished;

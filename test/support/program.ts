@@ -10,7 +10,7 @@ import { type MemoryKeychain, memoryKeychain, thisMachine } from './context.ts';
 import type { Options, Result, Running } from './process.ts';
 import { memoryStream, noteRunning, PrintedText } from './running.ts';
 
-export { failure, type Result, success } from './process.ts';
+export type { Result } from './process.ts';
 
 /*
  * How to write a test

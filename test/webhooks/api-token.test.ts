@@ -1,27 +1,22 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import os from 'node:os';
-import path from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import type { Context } from '../../src/context.ts';
 import { forgetSignIns } from '../../src/secrets/stored-sign-ins.ts';
 import { findApiToken, requireApiToken, saveApiToken } from '../../src/webhooks/api-token.ts';
 import { createContext, type MemoryKeychain, memoryKeychain } from '../support/context.ts';
+import { forEachTest } from '../support/each-test.ts';
 import { createHome } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';
 
-let folder: string;
 let context: Context;
 
+const at = forEachTest(createHome);
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), 'hooktrail-token-'));
   const keychain = memoryKeychain();
   const { machine, ...rest } = createContext({ loadKeychain: async () => keychain });
-  const environment = { HOOKTRAIL_CONFIG_DIR: folder, HOOKTRAIL_PASSPHRASE: 'a passphrase' };
+  const environment = { HOOKTRAIL_CONFIG_DIR: at.folder, HOOKTRAIL_PASSPHRASE: 'a passphrase' };
   // On other systems than Linux, the program uses its keychain without a check before.
   context = { ...rest, environment, machine: { ...machine, platform: 'darwin' } };
 });
-
-afterEach(() => rm(folder, { recursive: true }));
 
 const withVariable = (token: string): Context => ({
   ...context,

@@ -1,14 +1,16 @@
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { forEachTest } from '../../support/each-test.ts';
 import { createHome, type Home } from '../../support/home.ts';
 import { hooktrail } from '../../support/program.ts';
 
-const config = (home: Home, ...args: string[]) => hooktrail(['config', ...args], { env: home.env });
+const config = (home: Home, ...args: string[]) => hooktrail(['config', ...args], home);
+
+const home = forEachTest(createHome);
 
 describe('config', () => {
   test('a setting can be set, listed, read and unset', async () => {
-    await using home = await createHome();
     expect(await config(home, 'set', 'base-url', 'https://events.example.com/v1')).toEqual({
       code: 0,
       stdout: '',
@@ -25,24 +27,21 @@ describe('config', () => {
   });
 
   test('a profile may have the name of a member of every object', async () => {
-    await using home = await createHome();
     const list = await config(home, 'list', '--json', '--profile', 'constructor');
     expect(list).toEqual({ code: 0, stdout: '{}\n', stderr: '' });
   });
 
   test('simultaneous changes are all kept', async () => {
-    await using home = await createHome();
     const names = Array.from({ length: 8 }, (_, index) => `profile-${index}`);
     const ends = await Promise.all(
       names.map((name) => config(home, 'set', 'vendor', name, '--profile', name)),
     );
     expect(ends.map(({ code }) => code)).toEqual(names.map(() => 0));
-    const listed = JSON.parse((await hooktrail(['profiles', '--json'], { env: home.env })).stdout);
+    const listed = JSON.parse((await hooktrail(['profiles', '--json'], home)).stdout);
     expect(listed.map(({ name }: { name: string }) => name).sort()).toEqual(names);
   });
 
   test('the file is private, and is at the path that `config path` prints', async () => {
-    await using home = await createHome();
     await config(home, 'set', 'vendor', 'acme');
     const file = (await config(home, 'path')).stdout.trimEnd();
     expect(file).toBe(path.join(home.env['HOOKTRAIL_CONFIG_DIR'] as string, 'config.json'));
@@ -56,7 +55,6 @@ describe('config', () => {
   test.each(['{', '[]', '{"version":2}', '{"version":1,"profiles":{"a":{"vendor":1}}}'])(
     'a settings file that holds %s is reported, not replaced',
     async (text) => {
-      await using home = await createHome();
       const folder = home.env['HOOKTRAIL_CONFIG_DIR'] as string;
       await mkdir(folder);
       await writeFile(path.join(folder, 'config.json'), text);
@@ -70,9 +68,8 @@ describe('config', () => {
 
 describe('profiles', () => {
   test('one is chosen by flag, then variable, then `profiles use`', async () => {
-    await using home = await createHome();
     for (const name of ['one', 'two', 'three']) await config(home, 'set', 'vendor', name, '--profile', name);
-    expect(await hooktrail(['profiles', 'use', 'one'], { env: home.env })).toMatchObject({
+    expect(await hooktrail(['profiles', 'use', 'one'], home)).toMatchObject({
       code: 0,
       stdout: '',
     });
@@ -83,7 +80,7 @@ describe('profiles', () => {
     expect(await vendor([])).toBe('one');
     expect(await vendor([], { HOOKTRAIL_PROFILE: 'two' })).toBe('two');
     expect(await vendor(['--profile', 'three'], { HOOKTRAIL_PROFILE: 'two' })).toBe('three');
-    const list = await hooktrail(['profiles', '--json'], { env: home.env });
+    const list = await hooktrail(['profiles', '--json'], home);
     expect(
       JSON.parse(list.stdout).map((profile: { name: string; active: boolean }) => [
         profile.name,

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { chmod, lstat, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { forEachTest } from '../../support/each-test.ts';
 import { type CommandOptions, startHooktrail } from '../../support/program.ts';
 import { times } from '../../support/sandbox.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
@@ -29,6 +30,8 @@ const WRITERS = [
   ['events report', /^<!doctype html>.*<\/html>\s*$/s],
 ] as const;
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
+
+const at = forEachTest(startWriting);
 
 describe('--output-file', () => {
   test.each([
@@ -57,7 +60,6 @@ describe('--output-file', () => {
   });
 
   test('a relative path is one of the current directory, and - is standard output', async () => {
-    await using at = await startWriting();
     const words = ['events', 'count', '--output-file'];
     expect(await at.run([...words, 'count'], { cwd: at.folder })).toEqual({
       code: 0,
@@ -69,7 +71,6 @@ describe('--output-file', () => {
   });
 
   test('a result that fails halfway leaves the old file, or none', async () => {
-    await using at = await startWriting();
     const words = ['events', 'search', '--ndjson', '--page-size', '5', '--output-file', at.file];
     const refusals = times(9, { kind: 'status', status: 400 });
     for (const left of [[], ['out']]) {
@@ -82,7 +83,6 @@ describe('--output-file', () => {
   });
 
   test('an interrupt leaves the old file', async () => {
-    await using at = await startWriting();
     await writeFile(at.file, 'old');
     at.sandbox.control.behaviour.latencyMs = 3_600_000;
     const running = startHooktrail(['events', 'search', '--output-file', at.file], { env: at.env });
@@ -94,7 +94,6 @@ describe('--output-file', () => {
   });
 
   test('exit codes 3 and 10 are those of a result that is whole', async () => {
-    await using at = await startWriting();
     const [id = ''] = at.sandbox.control.store.newestIds(1);
     const get = await at.run(['events', 'get', UNKNOWN, id, '--ndjson', '--output-file', at.file]);
     expect([get.code, idsOf(await readFile(at.file, 'utf8'))]).toEqual([3, [id]]);
@@ -103,7 +102,6 @@ describe('--output-file', () => {
   });
 
   test('the file that is read may be the one that is written', async () => {
-    await using at = await startWriting();
     await at.run(['events', 'search', '--ndjson', '--output-file', at.file]);
     const all = await readFile(at.file, 'utf8');
     const words = ['events', 'search', '--limit', '3', '--ndjson'];
@@ -112,7 +110,6 @@ describe('--output-file', () => {
   });
 
   test.each(WRITERS)('modes are those of a redirection; a link stays: %s', async (line, whole) => {
-    await using at = await startWriting();
     const words = line.split(' ');
     const link = path.join(at.folder, 'link');
     await symlink(at.file, link);
@@ -128,7 +125,6 @@ describe('--output-file', () => {
   });
 
   test('the file that a link names is created', async () => {
-    await using at = await startWriting();
     const [link, other] = [path.join(at.folder, 'link'), path.join(at.folder, 'other')];
     await symlink('other', link);
     await symlink('out', other);
@@ -138,7 +134,6 @@ describe('--output-file', () => {
   });
 
   test('/dev/stdout is standard output', async () => {
-    await using at = await startWriting();
     expect(await at.run(['events', 'count', '--output-file', '/dev/stdout'])).toEqual({
       code: 0,
       stdout: '20\n',
@@ -147,7 +142,6 @@ describe('--output-file', () => {
   });
 
   test.each(WRITERS)('a named pipe is written to, not replaced: %s', async (line, whole) => {
-    await using at = await startWriting();
     execFileSync('mkfifo', [at.file]);
     const reader = spawn('cat', [at.file]);
     let read = '';

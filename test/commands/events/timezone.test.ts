@@ -3,6 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { thisMachine } from '../../support/context.ts';
+import { forEachTest } from '../../support/each-test.ts';
 import { startSearching } from '../../support/searching.ts';
 
 const BERLIN = ['--timezone', 'Europe/Berlin'];
@@ -27,9 +28,10 @@ async function startAtNight() {
 }
 const times = (text: string) => text.match(/^ *(?:2027-)?10-\S+[ T]\S+/gm);
 
+const at = forEachTest(startAtNight);
+
 describe('--timezone', () => {
   test('a table shows times in it with every digit, in a pipe and on a terminal', async () => {
-    await using at = await startAtNight();
     const piped = await at.search(...BERLIN, '--fields', 'createdOn');
     expect(piped).toEqual({
       code: 0,
@@ -50,7 +52,6 @@ describe('--timezone', () => {
   });
 
   test('times as printed in a table find the event again', async () => {
-    await using at = await startAtNight();
     const found = await at.search(
       ...['--fields', 'createdOn', '--csv', ...BERLIN],
       ...['--since', '10-31 02:30:00+02:00', '--until', '2027-10-31 02:30:00.1234568+01:00'],
@@ -59,13 +60,11 @@ describe('--timezone', () => {
   });
 
   test.each(['--json', '--ndjson', '--csv'])('%s keeps the text of the service', async (format) => {
-    await using at = await startAtNight();
     const { stdout } = await at.search(format, ...BERLIN);
     expect(stdout).toBe((await at.search(format)).stdout);
   });
 
   test('today is the day of the zone', async () => {
-    await using at = await startAtNight();
     const count = (...args: string[]) => at.run(['events', 'count', ...args]);
     expect((await count('--since', 'today')).stdout).toBe('3\n');
     // The event at midnight itself is excluded, since bounds are exclusive.
@@ -75,7 +74,6 @@ describe('--timezone', () => {
   });
 
   test('local is the zone of the machine', async () => {
-    await using at = await startAtNight();
     const machine = { ...thisMachine(), timezone: 'Asia/Kolkata' };
     const { stdout } = await at.run(
       ['events', 'search', '--limit', '1', '--fields', 'createdOn', '--timezone', 'local'],
@@ -85,14 +83,12 @@ describe('--timezone', () => {
   });
 
   test('conditions read times in it', async () => {
-    await using at = await startAtNight();
     const count = (condition: string) => at.run(['events', 'count', '--where', condition, ...BERLIN]);
     expect((await count('createdOn >= 2027-10-31')).stdout).toBe('4\n');
     expect((await count('createdOn >= 2027-10-31T00:00:00Z')).stdout).toBe('3\n');
   });
 
   test('the bars of a day with 25 hours begin at its hours', async () => {
-    await using at = await startAtNight();
     const { stdout } = await at.run([
       'events',
       'stats',
@@ -120,7 +116,6 @@ describe('--timezone', () => {
   });
 
   test('bars with the same offset name it once, above them', async () => {
-    await using at = await startAtNight();
     const { stdout } = await at.run(['events', 'stats', '--since', '08:00', ...BERLIN]);
     expect(stdout).toContain('\nUTC+01:00  ');
     expect(stdout).toContain(
@@ -129,7 +124,6 @@ describe('--timezone', () => {
   });
 
   test('groups show the first and last time in it', async () => {
-    await using at = await startAtNight();
     const { stdout } = await at.run(['events', 'stats', '--by', 'publishStatus', '--since', '2d', ...BERLIN]);
     expect(stdout).toContain(
       'FAILED              3  60.0 %  2027-10-31 02:30:00+02:00  2027-10-31 12:00:00+01:00  ',
@@ -137,7 +131,6 @@ describe('--timezone', () => {
   });
 
   test('a report shows times in it', async () => {
-    await using at = await startAtNight();
     const file = path.join(at.env['HOME'] as string, 'report.html');
     const { code } = await at.run(['events', 'report', file, '--since', '2027-10-31', ...BERLIN]);
     expect(code).toBe(0);
@@ -149,7 +142,6 @@ describe('--timezone', () => {
   });
 
   test('a watch shows times in it, and its resume command names it', async () => {
-    await using at = await startAtNight();
     const watching = at.start([
       'events',
       'watch',

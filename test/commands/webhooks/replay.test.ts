@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
+import { forEachTest } from '../../support/each-test.ts';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN, startRecovering } from '../../support/listening.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
@@ -20,8 +21,9 @@ async function startReplaying(events = 60) {
   };
 }
 
+const at = forEachTest(startReplaying);
+
 test('forwards matching events again, in order of creation, without a journal', async () => {
-  await using at = await startReplaying();
   const all = (await at.searching.search('--ndjson')).stdout;
   for (let round = 1; round <= 2; round++) {
     expect(await at.replay(['--since', '60d'])).toEqual({
@@ -41,7 +43,6 @@ test('forwards matching events again, in order of creation, without a journal', 
 });
 
 test('accepts ids with --id and on standard input, with and without -', async () => {
-  await using at = await startReplaying();
   const [newest = '', second = '', third = ''] = at.searching.sandbox.control.store.newestIds(3);
   expect((await at.replay(['--id', second])).code).toBe(0);
   expect((await at.replay(['-'], `${newest}\n\n${third}\n${newest}\n`)).code).toBe(0);
@@ -50,7 +51,6 @@ test('accepts ids with --id and on standard input, with and without -', async ()
 });
 
 test('reads the events of a file with --from, without a sign-in, in order of creation', async () => {
-  await using at = await startReplaying();
   const { HOOKTRAIL_ACCESS_TOKEN: _, ...env } = at.env;
   const lines = (await at.searching.search('--ndjson')).stdout;
   expect(await hooktrail(at.args('--from', '-'), { env, stdin: lines })).toEqual({
@@ -66,7 +66,6 @@ test('reads the events of a file with --from, without a sign-in, in order of cre
 });
 
 test('the next step after refused events of a file sends them from the file, without a sign-in', async () => {
-  await using at = await startReplaying();
   const { HOOKTRAIL_ACCESS_TOKEN: _, ...env } = at.env;
   const file = path.join(env['HOME'] as string, 'all.ndjson');
   const lines = (await at.searching.search('--ndjson')).stdout;
@@ -93,7 +92,6 @@ test('the next step after refused events of a file sends them from the file, wit
 });
 
 test('--where filters, too, also among ids', async () => {
-  await using at = await startReplaying();
   const failed = idsOf((await at.searching.search('--failed', '--ndjson')).stdout);
   const where = ['--where', 'publishStatus = FAILED'];
   expect((await at.replay(where)).stderr).toBe(`${failed.length} replayed; 0 refused\n`);
@@ -104,7 +102,6 @@ test('--where filters, too, also among ids', async () => {
 });
 
 test('an id that does not exist is named, and nothing is replayed', async () => {
-  await using at = await startReplaying();
   const [known] = at.searching.sandbox.control.store.newestIds(1);
   const unknown = '00000000-0000-4000-8000-000000000000';
   const refused = {
@@ -118,7 +115,6 @@ test('an id that does not exist is named, and nothing is replayed', async () => 
 });
 
 test('refused events are listed, each tried once, and the exit code is 1', async () => {
-  await using at = await startReplaying();
   const ids = at.searching.sandbox.control.store.newestIds(60);
   at.handler.answer = ({ body }) => {
     const { eventId } = JSON.parse(body.toString());
@@ -144,7 +140,6 @@ test('refused events are listed, each tried once, and the exit code is 1', async
 });
 
 test('an interruption lists the events that the handler did not take, and says how to send them', async () => {
-  await using at = await startReplaying();
   const ids = idsOf((await at.searching.search('--ndjson')).stdout).reverse();
   at.handler.answer = () => (at.handler.received.length === 1 ? 200 : new Promise<number>(() => {}));
   const program = startHooktrail(at.args('--since', '60d', '--concurrency', '1', '--ndjson'), {
@@ -164,7 +159,6 @@ test('an interruption lists the events that the handler did not take, and says h
 });
 
 test('--dry-run lists what would be replayed, in that order', async () => {
-  await using at = await startReplaying();
   const ids = idsOf((await at.searching.search('--failed', '--ndjson')).stdout).reverse();
   const { code, stdout, stderr } = await at.replay(['--failed', '--dry-run', '--ndjson']);
   expect([code, idsOf(stdout), stderr]).toEqual([0, ids, `${ids.length} to replay\n`]);
@@ -193,7 +187,6 @@ test('on 80 columns a list leaves out the status that all share before it cuts t
 });
 
 test('a list has the saved columns, as the tables of a search', async () => {
-  await using at = await startReplaying();
   const [id = ''] = at.searching.sandbox.control.store.newestIds(1);
   for (const command of ['replay', 'recover']) {
     const args = ['webhooks', command, '--since', '60d', '--id', id, '--dry-run', '--new-journal'];
@@ -204,7 +197,6 @@ test('a list has the saved columns, as the tables of a search', async () => {
 });
 
 test('--rate limits the events per second', async () => {
-  await using at = await startReplaying();
   const times: number[] = [];
   at.handler.answer = () => {
     times.push(clock.now());

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { forEachTest } from '../../support/each-test.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
 import { API_TOKEN, startListening } from '../../support/listening.ts';
@@ -22,8 +23,9 @@ async function startSending() {
   };
 }
 
+const at = forEachTest(startSending);
+
 test('delivers a new event with the Api-Token, and prints its id', async () => {
-  await using at = await startSending();
   const { code, stdout, stderr } = await at.send(['--type', 'order.created']);
   expect([code, stderr.replace(/\d+ ms/, 'N ms')]).toEqual([0, 'the handler answered 200 in N ms\n']);
   const eventId = stdout.trim();
@@ -37,7 +39,6 @@ test('delivers a new event with the Api-Token, and prints its id', async () => {
 });
 
 test('--duplicate delivers the event twice', async () => {
-  await using at = await startSending();
   const { code, stdout, stderr } = await at.send(['--type', 'a', '--duplicate']);
   expect([code, stderr.replaceAll(/\d+ ms/g, 'N ms')]).toEqual([
     0,
@@ -61,7 +62,6 @@ test.each([
   ['{"n":1}', ['--type', 'b'], '{"eventId":"ID","eventType":"b","n":1}'],
   ['{}', [], '{"eventId":"ID"}'],
 ] as const)('--body %s is delivered with a new id, all else as it is', async (body, flags, delivered) => {
-  await using at = await startSending();
   const file = path.join(at.home.folder, 'event.json');
   await writeFile(file, body);
   for (const [source, stdin] of [
@@ -75,7 +75,6 @@ test.each([
 });
 
 test('a refusal of the handler is an error', async () => {
-  await using at = await startSending();
   at.handler.answer = () => 500;
   expect(await at.send(['--type', 'a', '--duplicate'])).toMatchObject({
     code: 1,
@@ -93,7 +92,6 @@ test('the handler may be `webhooks listen` itself', async () => {
 });
 
 test('a missing token is a warning', async () => {
-  await using at = await startSending();
   const args = ['webhooks', 'send', '--type', 'a', '--forward-to', at.handler.url];
   const { code, stderr } = await hooktrail(args, { env: at.home.env });
   expect(code).toBe(0);
