@@ -8,18 +8,13 @@ import { connectFailure, TEMPORARY, TransportError } from './transport.ts';
 
 // The only file that loads undici, by its parts: its full entry point costs as much to load as Node itself.
 
-/** Kept-alive connections, to the peers themselves or through a proxy. */
-export interface Connections {
-  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
-  /** Closes every connection at once, including those that are still being opened. */
-  close(): Promise<void>;
-}
+export type Connections = ReturnType<typeof createConnections>;
 
-/** Opens connections when requests need them, through the proxy that `proxyFor` names. That fails with `TransportError`. */
-export function createConnections(
-  limits: RequestLimits,
-  proxyFor: (url: URL) => URL | undefined,
-): Connections {
+/**
+ * Opens connections when requests need them, through the proxy that `proxyFor` names, and keeps them alive. That fails
+ * with `TransportError`.
+ */
+export function createConnections(limits: RequestLimits, proxyFor: (url: URL) => URL | undefined) {
   const sockets = new Set<Socket>();
   const connectorWith = (tls: buildConnector.BuildOptions = {}) =>
     // TCP keep-alive probes would begin after a minute without data. Every request has ended by then, and Wine refuses them.
@@ -93,7 +88,9 @@ export function createConnections(
     { headersTimeout: limits.idle, bodyTimeout: limits.idle, maxResponseSize: limits.bytes },
   );
   return {
-    dispatch: (options, handler) => void agent.dispatch(options, handler),
+    dispatch: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) =>
+      agent.dispatch(options, handler),
+    /** Closes every connection at once, including those that are still being opened. */
     async close() {
       for (const socket of sockets) socket.destroy();
       await agent.destroy();

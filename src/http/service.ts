@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { Clock } from '../context.ts';
+import type { Clock, Context } from '../context.ts';
 import {
   type ErrorParts,
   type HooktrailError,
@@ -9,6 +9,7 @@ import {
   UsageError,
 } from '../errors.ts';
 import { urlText } from '../settings/setting-names.ts';
+import type { Settings } from '../settings/settings.ts';
 import { redactSecrets } from './redaction.ts';
 import {
   type HttpRequest,
@@ -33,15 +34,6 @@ export type ServiceRequest = Omit<HttpRequest, 'method'> & {
   readonly onRetry?: OnRetry | undefined;
 };
 
-interface ServiceParts {
-  readonly baseUrl: URL;
-  readonly vendor: string;
-  readonly tokens: TokenSource;
-  readonly transport: Transport;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
-
 /** The source of the bearer token for requests to the event service. */
 export interface TokenSource {
   /** A token that is valid for at least another minute, refreshed if necessary. Throws `NotSignedInError`. */
@@ -58,7 +50,12 @@ export function mediaType(vendor: string): string {
   return `application/vnd.${vendor}.v1+json`;
 }
 
-export function createService({ baseUrl, vendor, tokens, transport, clock, signal }: ServiceParts): Service {
+export function createService(
+  { baseUrl, vendor }: Settings<'baseUrl' | 'vendor'>,
+  tokens: TokenSource,
+  transport: Transport,
+  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+): Service {
   const attempt = async (request: ServiceRequest, token: string): Promise<HttpResponse> => {
     const { method = 'GET', onRetry, headers, ...rest } = request;
     const complete = {

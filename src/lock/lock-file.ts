@@ -38,25 +38,13 @@ export async function readLock(folder: string): Promise<LockState> {
   }
 }
 
-/**
- * A number that this process claimed. Its file stays open, so that a sign of life cannot fail for lack of file
- * descriptors.
- */
-export interface Claim {
-  readonly number: number;
-  isHeld(): Promise<boolean>;
-  /** Changes the file's content, so that waiting processes see this one live. */
-  beat(): Promise<void>;
-  /** Marks the number as released by changing one byte in place, which also works on a full disk. */
-  release(): Promise<void>;
-}
+export type Claim = NonNullable<Awaited<ReturnType<typeof claimLock>>>;
 
-/** Claims the number after `previous`; undefined if another process was first. */
-export async function claimLock(
-  folder: string,
-  previous: number,
-  holder: Holder,
-): Promise<Claim | undefined> {
+/**
+ * Claims the number after `previous`; undefined if another process was first. The file stays open, so that a sign of
+ * life cannot fail for lack of file descriptors.
+ */
+export async function claimLock(folder: string, previous: number, holder: Holder) {
   const number = previous + 1;
   const handle = await open(fileOf(folder, number), 'wx+', 0o600).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'EEXIST') return undefined;
@@ -85,10 +73,12 @@ export async function claimLock(
       const latest = await readLock(folder);
       return latest.number === number && latest.holder?.nonce === holder.nonce;
     },
+    /** Changes the file's content, so that waiting processes see this one live. */
     beat: async () => {
       beats++;
       await handle.write(String(beats).padStart(9, '0'), Buffer.byteLength(line));
     },
+    /** Marks the number as released by changing one byte in place, which also works on a full disk. */
     release: () =>
       handle
         .write('R', 0)

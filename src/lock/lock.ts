@@ -28,9 +28,6 @@ export class LockedError extends ServiceError {
   }
 }
 
-/** The lock's folder or files cannot be used. */
-export class UnusableLockError extends UsageError {}
-
 /**
  * A lock that this process holds. Its holder changes the lock's file every few seconds as a sign of life. A holder that
  * was suspended for longer than 20 s and that others cannot see (in another container, on another machine) may have
@@ -39,7 +36,7 @@ export class UnusableLockError extends UsageError {}
  */
 export interface HeldLock {
   /**
-   * Checks the disk: false once another process has taken the lock over. Throws `UnusableLockError` if it cannot check.
+   * Checks the disk: false once another process has taken the lock over. Throws `UsageError` if it cannot check.
    */
   isStillHeld(): Promise<boolean>;
   /**
@@ -77,7 +74,7 @@ const CONDITION_INTERVAL_MS = 200;
  * Runs `work` while no other process of this user runs work under the same name, whatever their working directory,
  * `$HOME`, `XDG_*`, `TMPDIR` or version. A holder that is known to be dead is replaced at once. A holder that this
  * process can see keeps the lock however long it is suspended; one that it cannot see is replaced after 20 s without a
- * sign of life. Throws `LockedError` naming the holder when the wait is given up, `UnusableLockError` if the lock's
+ * sign of life. Throws `LockedError` naming the holder when the wait is given up, `UsageError` if the lock's
  * folder is unusable, and the reason of the context's signal when that aborts the wait.
  */
 export async function withLock<T>(
@@ -254,8 +251,8 @@ function explained(error: unknown, folder: string): unknown {
   return isFault ? unusable(folder, error as NodeJS.ErrnoException) : error;
 }
 
-function unusable(folder: string, cause: NodeJS.ErrnoException): UnusableLockError {
-  return new UnusableLockError(
+function unusable(folder: string, cause: NodeJS.ErrnoException): UsageError {
+  return new UsageError(
     `the folder ${folder}, where hooktrail's processes lock each other out, cannot be used: ${faultText(cause)}`,
     { next: SHORTAGE_STEPS[cause.code ?? ''] ?? 'repair the folder, or remove it', cause },
   );

@@ -93,11 +93,9 @@ export async function withService<Result>(
   work: (service: Service, settings: Settings<'baseUrl'>) => Promise<Result>,
 ): Promise<Result> {
   const { settings, tokens } = await openSession(flags, context, reporter, ['baseUrl', 'vendor']);
-  const { baseUrl, vendor } = settings;
   const transport = traced(createTransport(context), reporter, context.clock);
   try {
-    const { clock, signal } = context;
-    return await work(createService({ baseUrl, vendor, tokens, transport, clock, signal }), settings);
+    return await work(createService(settings, tokens, transport, context), settings);
   } finally {
     await transport.close();
   }

@@ -163,14 +163,6 @@ export async function revoke(
   await oauth.processRevocationResponse(await oauth.revocationRequest(server, ...client, token, hinted));
 }
 
-/** The OAuth library, and what each of its functions takes. */
-interface Library {
-  readonly oauth: typeof OAuth;
-  readonly parties: readonly [OAuth.AuthorizationServer, OAuth.Client, OAuth.ClientAuth];
-  /** Make the library send its requests through our transport. */
-  readonly options: OAuth.TokenEndpointRequestOptions;
-}
-
 /**
  * Loads the library, which most runs do not need. It gets successful answers alone, with the JSON that `read` makes of
  * them; others are thrown as our errors.
@@ -180,36 +172,32 @@ async function loadLibrary(
   provider: Provider,
   clientSecret: string,
   read: (answer: HttpResponse) => object,
-): Promise<Library> {
+) {
   const oauth = await import('oauth4webapi');
   const { authUrl, clientId } = provider.settings;
   const issuer = urlText(authUrl);
-  return {
-    oauth,
-    parties: [
-      { issuer, token_endpoint: `${issuer}/connect/token` },
-      { client_id: clientId },
-      oauth.ClientSecretPost(clientSecret),
-    ],
-    options: {
-      [oauth.allowInsecureRequests]: isLoopback(authUrl),
-      [oauth.customFetch]: async (url, { body, headers: given }) => {
-        // The library adds a `charset`, but the media type has no parameters.
-        const headers = { ...given, 'content-type': 'application/x-www-form-urlencoded' };
-        const request = { method: 'POST', url: new URL(url), headers, body: String(body) };
-        const answer = await send(provider, request);
-        if (answer.status < 200 || answer.status > 299) throw refusalOf(answer, what, provider, request.body);
-        return Response.json(read(answer));
-      },
+  const server: OAuth.AuthorizationServer = { issuer, token_endpoint: `${issuer}/connect/token` };
+  const client: OAuth.Client = { client_id: clientId };
+  // The library sends its requests through our transport.
+  const options: OAuth.TokenEndpointRequestOptions = {
+    [oauth.allowInsecureRequests]: isLoopback(authUrl),
+    [oauth.customFetch]: async (url, { body, headers: given }) => {
+      // The library adds a `charset`, but the media type has no parameters.
+      const headers = { ...given, 'content-type': 'application/x-www-form-urlencoded' };
+      const request = { method: 'POST', url: new URL(url), headers, body: String(body) };
+      const answer = await send(provider, request);
+      if (answer.status < 200 || answer.status > 299) throw refusalOf(answer, what, provider, request.body);
+      return Response.json(read(answer));
     },
   };
+  return { oauth, parties: [server, client, oauth.ClientSecretPost(clientSecret)] as const, options };
 }
 
 async function requestGrant(
   what: string,
   provider: Provider,
   clientSecret: string,
-  ask: (library: Library) => Promise<Response>,
+  ask: (library: Awaited<ReturnType<typeof loadLibrary>>) => Promise<Response>,
 ): Promise<Grant> {
   const { clock, advice } = provider;
   const sentAt = clock.now();
