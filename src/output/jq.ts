@@ -107,8 +107,11 @@ function notCompiled(program: string, stderr: string): UsageError {
   return new UsageError(`--jq: '${program}' is not a jq program`, { details });
 }
 
-function failedProgram(stderr: string): UsageError {
+function failedProgram(stderr: string): UsageError | ServiceError {
   const [first = '', ...others] = new Set(linesOf(stderr));
+  // An event that jq cannot read, with half a surrogate pair or too many levels, is no fault of the command line.
+  if (first.startsWith('parse error'))
+    return new ServiceError(`--jq: jq cannot read an event: ${first}`, { next: '--json prints all events' });
   return new UsageError(`--jq: ${first}`, {
     details: others.slice(0, SHOWN),
     next: 'look at one item with --json --limit 1',

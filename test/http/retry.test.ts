@@ -49,7 +49,7 @@ describe('a GET that fails temporarily', () => {
     expect(slept).toEqual([500, 1000, 2000, 4000]);
   });
 
-  test('waits as long as Retry-After says, seconds or a date, up to a minute', async () => {
+  test('waits after 429 and 503 as long as Retry-After says, seconds or a date, up to a minute', async () => {
     const { answer, slept } = scripted([429, '7'], [503, 'Sat, 21 Nov 2026 10:00:30 GMT'], [429, '60'], 200);
     expect((await answer()).status).toBe(200);
     expect(slept).toEqual([7000, 30_000, 60_000]);

@@ -73,6 +73,17 @@ describe('--jq', () => {
     );
   });
 
+  test('an event that jq cannot read is no fault of the command line', async () => {
+    const printing = print([[String.raw`{"id":"\ud800"}`]], { format: 'json', jq: '.' });
+    await expect(printing).rejects.toMatchObject({
+      exitCode: 1,
+      message: expect.stringMatching(
+        /^--jq: jq cannot read an event: parse error: Invalid .* surrogate pair/,
+      ),
+      next: '--json prints all events',
+    });
+  });
+
   test('prints the results before a failure', async () => {
     const stdout = fakeOutput();
     const options = { format: 'ndjson', jq: '.[0]', list: 'events' } as const;

@@ -110,7 +110,7 @@ function person(answers: string[]): Context & { readonly shown: string[] } {
   };
 }
 
-test('a person chooses a passphrase by typing it twice, and is asked once for all files', async () => {
+test('on a terminal a person chooses the passphrase of the encrypted file by typing it twice, and is asked once for all files', async () => {
   const typing = person(['one', 'other', '\ufb01', '\ufb01']);
   const vault = openVault('file', binding, typing);
   await vault.probe();
@@ -126,7 +126,7 @@ test('a person chooses a passphrase by typing it twice, and is asked once for al
   expect(await open('fi').read()).toEqual(secrets);
 });
 
-test('a person has three tries to type the passphrase', async () => {
+test('on a terminal a person has three tries to type the passphrase of the encrypted file', async () => {
   const place = await written('\ufb01');
   const mistaken = '  that passphrase does not open the file\n';
   const question = 'Passphrase of the encrypted file: ';

@@ -56,7 +56,7 @@ test.each([
   });
 });
 
-describe('a file', () => {
+describe('a passphrase file', () => {
   test.each([
     ['one line', 'the secret\n'],
     ['no line end', 'the secret'],
