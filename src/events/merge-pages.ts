@@ -1,4 +1,4 @@
-import { createdOnReader, directionBetween } from '../json/item-fields.ts';
+import { createdOnReader } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 import type { FoundPage } from './page.ts';
@@ -6,6 +6,21 @@ import { readAhead } from './read-ahead.ts';
 
 /** The maximum number of events passed on together. */
 const BATCH = 500;
+
+interface Due {
+  readonly text: Buffer;
+  readonly createdOn: Instant | undefined;
+}
+
+interface Stream {
+  readonly pages: AsyncGenerator<FoundPage>;
+  /** The search's number of events by the page at hand; 0 if it has none. */
+  total: number | undefined;
+  /** The next event; undefined after the last one. */
+  next: Due | undefined;
+  /** The events of the page at hand after that one, in reverse. */
+  rest: Due[];
+}
 
 /**
  * Merges the pages of several searches in order of creation: newest first, or oldest first if the service's own pages
@@ -18,102 +33,64 @@ export async function* mergePages(
   signal: AbortSignal,
   onDoubt?: (doubt: string) => void,
 ): AsyncGenerator<FoundPage> {
-  const streams = searches.map((pages) => new Stream(pages));
-  let doubt: string | undefined;
+  const streams = searches.map((pages): Stream => ({ pages, total: 0, next: undefined, rest: [] }));
   try {
-    for await (const _ of readAhead(streams, (stream) => stream.advance(), width, signal));
+    for await (const _ of readAhead(streams, advance, width, signal));
     const total = streams.reduce<number | undefined>(
       (sum, stream) => (sum === undefined || stream.total === undefined ? undefined : sum + stream.total),
       0,
     );
-    let open = streams.filter(({ items }) => items);
-    const direction = open
-      .map(({ items }) => items && directionBetween(items, items))
-      .find((known) => known !== undefined);
-    /** Positive if the first one comes first. */
-    const compare = (one: Instant, other: Instant) =>
-      direction === 'oldest first' ? compareInstants(other, one) : compareInstants(one, other);
+    let open = streams.filter(({ next }) => next);
+    const orders = open.map(({ next, rest }) => compareTimes(next, rest[0]));
+    /** Positive if the service lists the newest first. */
+    const sign = orders.find((order) => order) ?? 1;
+    let isDoubted = false;
     let batch: Buffer[] = [];
     while (open.length > 0) {
-      const next = open.reduce((best, { createdOn }, index) => {
-        const first = (open[best] as Stream).createdOn;
-        const isFirst =
-          createdOn && first ? compare(createdOn, first) > 0 : !createdOn && first !== undefined;
-        return isFirst ? index : best;
-      }, 0);
-      const stream = open[next] as Stream;
-      const { createdOn } = stream;
-      const isLast = stream.isLastOfPage;
-      batch.push(stream.take());
-      if (isLast || batch.length === BATCH) {
+      const stream = open.reduce((first, other) => {
+        const order = compareTimes(other.next, first.next);
+        const isFirst = order === undefined ? first.next?.createdOn !== undefined : order * sign > 0;
+        return isFirst ? other : first;
+      });
+      const event = stream.next as Due;
+      batch.push(event.text);
+      stream.next = stream.rest.pop();
+      if (!stream.next || batch.length === BATCH) {
         yield { items: Items.of(batch), total };
         batch = [];
       }
-      if (isLast) await stream.advance();
-      else stream.look();
-      if (!stream.items) open = open.toSpliced(next, 1);
-      else if (!doubt) {
-        doubt = doubtOf(createdOn, stream.createdOn, compare);
-        if (doubt) onDoubt?.(doubt);
+      if (!stream.next) await advance(stream);
+      if (!stream.next) open = open.filter((other) => other !== stream);
+      else if (!isDoubted) {
+        const order = compareTimes(event, stream.next);
+        isDoubted = order === undefined || order * sign < 0;
+        if (isDoubted) onDoubt?.(order === undefined ? UNTIMED : UNORDERED);
       }
     }
   } finally {
-    for (const stream of streams) await stream.pages.return(undefined);
+    for (const { pages } of streams) await pages.return(undefined);
   }
 }
 
-/** A reason to doubt the order of what is merged, by two neighbouring events of one search. */
-function doubtOf(
-  before: Instant | undefined,
-  next: Instant | undefined,
-  compare: (one: Instant, other: Instant) => number,
-): string | undefined {
-  if (!before || !next)
-    return 'some events have no creation time: the events of several filters are not in order';
-  return compare(before, next) < 0
-    ? 'the service does not return events in order of time: the events of several filters are not in order either'
-    : undefined;
+const UNTIMED = 'some events have no creation time: the events of several filters are not in order';
+const UNORDERED =
+  'the service does not return events in order of time: the events of several filters are not in order either';
+
+/** Reads the next page that has events, if those of the page at hand are through. */
+async function advance(stream: Stream): Promise<void> {
+  const createdOn = createdOnReader();
+  while (!stream.next) {
+    const { done, value } = await stream.pages.next();
+    if (done) return;
+    const { items, total } = value;
+    stream.total = total;
+    const timeAt = (index: number) => createdOn(items.bytes, items.start(index));
+    stream.rest = items.texts().map((text, index) => ({ text, createdOn: timeAt(index) }));
+    stream.next = stream.rest.reverse().pop();
+  }
 }
 
-/** Reads the pages of one search event by event. */
-class Stream {
-  readonly pages: AsyncGenerator<FoundPage>;
-  readonly #createdOn = createdOnReader();
-  #index = 0;
-  /** The page at hand; undefined after the last one. */
-  items: Items | undefined;
-  /** The search's number of events by the page at hand; 0 if it has none. */
-  total: number | undefined = 0;
-  /** When the next event was created. */
-  createdOn: Instant | undefined;
-
-  constructor(pages: AsyncGenerator<FoundPage>) {
-    this.pages = pages;
-  }
-
-  get isLastOfPage(): boolean {
-    return this.#index + 1 === this.items?.count;
-  }
-
-  /** Reads the next page that has events. */
-  async advance(): Promise<void> {
-    do {
-      const { done, value } = await this.pages.next();
-      this.items = done ? undefined : value.items;
-      if (!done) this.total = value.total;
-    } while (this.items?.count === 0);
-    this.#index = 0;
-    this.look();
-  }
-
-  /** The next event's text. */
-  take(): Buffer {
-    return (this.items as Items).text(this.#index++);
-  }
-
-  /** Reads the time of the page's next event. */
-  look(): void {
-    const { items } = this;
-    this.createdOn = items && this.#createdOn(items.bytes, items.start(this.#index));
-  }
+/** Positive if the first one is the later; undefined if one of them has no time. */
+function compareTimes(one: Due | undefined, other: Due | undefined): number | undefined {
+  return one?.createdOn && other?.createdOn && compareInstants(one.createdOn, other.createdOn);
 }
