@@ -25,19 +25,14 @@ const RETRY_DELAYS_MS = [500, 1_000, 2_000];
 const TIMEOUT_MS = 10_000;
 const CONNECTIONS = 32;
 
-export interface Deliveries {
-  add(event: StoredEvent): void;
-  /** Returns the number of deliveries that are waiting or in progress. */
-  pending(): number;
-  stop(): void;
-}
+export type Deliveries = ReturnType<typeof createDeliveries>;
 
 /**
  * Delivers events that are added while the sandbox runs as the service description says (part 6): out of order, some
  * twice, each with the `Api-Token`. An event becomes FAILED when its first try fails, and SUCCESS again when a later
  * one succeeds.
  */
-export function createDeliveries(options: DeliveryOptions, events: EventStore, random: Random): Deliveries {
+export function createDeliveries(options: DeliveryOptions, events: EventStore, random: Random) {
   const { url, apiToken, duplicates = 0, spreadMs = SPREAD_MS, retryDelaysMs = RETRY_DELAYS_MS } = options;
   const { request, Agent } = url.startsWith('https:') ? https : http;
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
@@ -83,14 +78,15 @@ export function createDeliveries(options: DeliveryOptions, events: EventStore, r
   }
 
   return {
-    add(event) {
+    add(event: StoredEvent): void {
       const { eventId } = event;
       const body = payloadOf(itemText(event));
       later(spread(), () => deliver(eventId, body, 0));
       if (random.float() < duplicates) later(spread() + spread(), () => send(eventId, body));
     },
+    /** Returns the number of deliveries that are waiting or in progress. */
     pending: () => pending,
-    stop() {
+    stop(): void {
       isStopped = true;
       agent.destroy();
     },

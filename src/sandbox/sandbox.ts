@@ -8,7 +8,7 @@ import { Random } from './random.ts';
 import type { Behaviour, SandboxOptions, SandboxSettings } from './sandbox-options.ts';
 import { createEventService } from './service/event-service.ts';
 import { withTrouble } from './service/service-trouble.ts';
-import { EventStore } from './store/event-store.ts';
+import { createEventStore, type EventStore } from './store/event-store.ts';
 import { writeHistory } from './store/seeded-history.ts';
 
 export interface Sandbox extends AsyncDisposable {
@@ -33,11 +33,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   await once(server, 'listening');
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const settings = settingsFor(origin, options);
-  const behaviour = behaviourFor(options);
+  const { latencyMs = 0, rateLimit = 0, faultRate = 0 } = options;
+  const { tokenLifetimeSeconds = 1800, autoApprove = false } = options;
+  const behaviour: Behaviour = { latencyMs, rateLimit, faultRate, tokenLifetimeSeconds, autoApprove };
   const clock = typeof now === 'number' ? () => now : now;
   const identity = await createIdentityProvider(settings, behaviour, clock);
   const history = writeHistory(options.events ?? 5000, seed, clock());
-  const events = new EventStore(history, new Random(seed + 1), clock);
+  const events = createEventStore(history, new Random(seed + 1), clock);
   const deliveries = options.deliveries && createDeliveries(options.deliveries, events, new Random(seed + 3));
   if (deliveries) events.onAdded = deliveries.add;
   const live = options.rate && setInterval(() => events.add(), 1000 / options.rate).unref();
@@ -83,15 +85,5 @@ function settingsFor(origin: string, options: SandboxOptions): SandboxSettings {
     redirectUri: options.redirectUri ?? 'http://127.0.0.1:8976/callback',
     scope: 'event_api offline_access',
     issuer: authUrl,
-  };
-}
-
-function behaviourFor(options: SandboxOptions): Behaviour {
-  return {
-    latencyMs: options.latencyMs ?? 0,
-    rateLimit: options.rateLimit ?? 0,
-    faultRate: options.faultRate ?? 0,
-    tokenLifetimeSeconds: options.tokenLifetimeSeconds ?? 1800,
-    autoApprove: options.autoApprove ?? false,
   };
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../src/sandbox/random.ts';
 import { createdOnText, itemText, sortableTime } from '../../src/sandbox/store/event-item.ts';
-import { type EventFilter, EventStore } from '../../src/sandbox/store/event-store.ts';
+import { createEventStore, type EventFilter, type EventStore } from '../../src/sandbox/store/event-store.ts';
 
 interface Plain {
   readonly ms: number;
@@ -51,7 +51,7 @@ function add(store: EventStore, event: Plain): void {
 
 function storeOf(events: readonly Plain[]): EventStore {
   const subscriptions = [{ id: 's', endpoint: 'https://hooks.example.com/', share: 1 }];
-  const store = new EventStore({ events: [], subscriptions }, new Random(1), () => 0);
+  const store = createEventStore({ events: [], subscriptions }, new Random(1), () => 0);
   for (const event of events) add(store, event);
   return store;
 }

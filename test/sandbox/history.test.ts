@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../src/sandbox/random.ts';
 import { eventTypes, itemText } from '../../src/sandbox/store/event-item.ts';
-import { EventStore } from '../../src/sandbox/store/event-store.ts';
+import { createEventStore } from '../../src/sandbox/store/event-store.ts';
 import { writeHistory } from '../../src/sandbox/store/seeded-history.ts';
 
 const now = Date.UTC(2026, 10, 20, 15, 30);
@@ -9,7 +9,7 @@ const DAY = 86_400_000;
 
 function history(count: number, seed = 1) {
   const history = writeHistory(count, seed, now);
-  const store = new EventStore(history, new Random(1), () => now);
+  const store = createEventStore(history, new Random(1), () => now);
   const text = store.page({}, 1, count).events.map(itemText).join(',');
   return { store, text, items: JSON.parse(`[${text}]`) as Record<string, string>[] };
 }

@@ -6,8 +6,6 @@ interface Entry {
   readonly expires: number;
 }
 
-export type IdentityMemory = ReturnType<typeof createIdentityMemory>;
-
 /**
  * Everything that the identity provider issued, access tokens too. `refuse` makes the answer to a code or refresh token
  * that was spent already.

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Configuration, JWK, KoaContextWithOIDC } from 'oidc-provider';
 import type { Behaviour, SandboxSettings } from '../sandbox-options.ts';
-import { createIdentityMemory, type IdentityMemory } from './identity-memory.ts';
+import { createIdentityMemory } from './identity-memory.ts';
 import { createDeviceApproval, createSignIn, errorPage, pageHeaders } from './sign-in-pages.ts';
 
 // Below the issuer. The service description names the first; the others have their usual names.
@@ -12,19 +12,14 @@ const DEVICE_PATH = '/device';
 const DEVICE_POLL_SECONDS = 5;
 const DAY_SECONDS = 86_400;
 
-export interface IdentityProvider {
-  readonly memory: IdentityMemory;
-  /** Returns the scopes of an access token; undefined if it is unknown, expired or revoked. */
-  verify(token: string): Promise<readonly string[] | undefined>;
-  handle(request: IncomingMessage, response: ServerResponse): Promise<void>;
-}
+export type IdentityProvider = Awaited<ReturnType<typeof createIdentityProvider>>;
 
 /** The endpoints of the identity provider (service description, parts 4 and 5), implemented by a certified library. */
 export async function createIdentityProvider(
   settings: SandboxSettings,
   behaviour: Readonly<Behaviour>,
   clock: () => number,
-): Promise<IdentityProvider> {
+) {
   const library = await loadProvider();
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const memory = createIdentityMemory(clock, () => new library.errors.InvalidGrant('already used'));
@@ -63,11 +58,12 @@ export async function createIdentityProvider(
 
   return {
     memory,
-    async verify(token) {
+    /** Returns the scopes of an access token; undefined if it is unknown, expired or revoked. */
+    async verify(token: string): Promise<readonly string[] | undefined> {
       const issued = await accessTokens.find(token);
       return issued ? String(issued.scope ?? '').split(' ') : undefined;
     },
-    async handle(request, response) {
+    async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
       const [path = '', query = ''] = (request.url ?? '').slice(mount.length).split(/\?(.*)/s);
       const uid = /^\/(?:sign-in|connect\/authorize)\/([\w-]+)$/.exec(path)?.[1];
       setCookies(request, behaviour.autoApprove ? uid : undefined);

@@ -63,7 +63,7 @@ const DISTINCT_DETAILS = 10_000;
 export function writeHistory(count: number, seed: number, now: number): History {
   const random = new Random(seed);
   const subscriptions = endpoints.map(([endpoint, share]) => ({ id: randomGuid(random), endpoint, share }));
-  const traffic = new Traffic(now);
+  const traffic = createTraffic(now);
   const outages = drawOutages(new Random(seed + 4), traffic, subscriptions, count);
   const pickType = weighted(eventTypes, random);
   const pickSubscription = weighted(subscriptions, random);
@@ -174,47 +174,37 @@ function weighted<T extends Subscription | EventType>(values: readonly T[], rand
 const byHour = [8, 6, 5, 5, 7, 14, 30, 58, 86, 98, 100, 92, 78, 88, 96, 90, 80, 62, 44, 34, 27, 20, 15, 11];
 const byDay = [0.18, 1, 1.06, 1.04, 1, 0.86, 0.24];
 
+type Traffic = ReturnType<typeof createTraffic>;
+
 /** Spreads events over the days up to `end` by day of the week and hour of the day. */
-class Traffic {
-  readonly start: number;
-  readonly end: number;
+function createTraffic(end: number) {
+  const start = end - DAYS * 24 * HOUR_MS;
+  let total = 0;
   /** The cumulative weight at the start of each hour, and at the end. */
-  readonly #upTo: number[] = [0];
-  #hour = 0;
-
-  constructor(end: number) {
-    this.end = end;
-    this.start = end - DAYS * 24 * HOUR_MS;
-    for (let hour = this.start; hour < end; hour += HOUR_MS) {
-      const date = new Date(hour);
-      const weight = (byHour[date.getUTCHours()] as number) * (byDay[date.getUTCDay()] as number);
-      this.#upTo.push(this.#total + weight);
-    }
+  const upTo = [total];
+  for (let time = start; time < end; time += HOUR_MS) {
+    const date = new Date(time);
+    total += (byHour[date.getUTCHours()] as number) * (byDay[date.getUTCDay()] as number);
+    upTo.push(total);
   }
-
-  get #total(): number {
-    return this.#upTo.at(-1) as number;
-  }
-
-  /** Returns the share of all events between two times in milliseconds. */
-  share(from: number, to: number): number {
-    return (this.#weightUpTo(to) - this.#weightUpTo(from)) / this.#total;
-  }
-
-  /** Returns the time, in milliseconds with fractions, before which this share of the events falls. Ask in ascending order. */
-  timeOf(share: number): number {
-    const weight = share * this.#total;
-    while (this.#hour + 2 < this.#upTo.length && (this.#upTo[this.#hour + 1] as number) <= weight)
-      this.#hour++;
-    const before = this.#upTo[this.#hour] as number;
-    const within = (weight - before) / ((this.#upTo[this.#hour + 1] as number) - before);
-    return this.start + (this.#hour + within) * HOUR_MS;
-  }
-
-  #weightUpTo(time: number): number {
-    const hours = (time - this.start) / HOUR_MS;
-    const hour = Math.min(Math.floor(hours), this.#upTo.length - 2);
-    const before = this.#upTo[hour] as number;
-    return before + (hours - hour) * ((this.#upTo[hour + 1] as number) - before);
-  }
+  const weightUpTo = (time: number) => {
+    const hours = (time - start) / HOUR_MS;
+    const hour = Math.min(Math.floor(hours), upTo.length - 2);
+    const before = upTo[hour] as number;
+    return before + (hours - hour) * ((upTo[hour + 1] as number) - before);
+  };
+  let hour = 0;
+  return {
+    start,
+    end,
+    /** Returns the share of all events between two times in milliseconds. */
+    share: (from: number, to: number): number => (weightUpTo(to) - weightUpTo(from)) / total,
+    /** Returns the time, in milliseconds with fractions, before which this share of the events falls. Ask in ascending order. */
+    timeOf(share: number): number {
+      const weight = share * total;
+      while (hour + 2 < upTo.length && (upTo[hour + 1] as number) <= weight) hour++;
+      const before = upTo[hour] as number;
+      return start + (hour + (weight - before) / ((upTo[hour + 1] as number) - before)) * HOUR_MS;
+    },
+  };
 }
