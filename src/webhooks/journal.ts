@@ -50,9 +50,7 @@ export async function openJournal(
       return takeLock('journal', context, place);
     });
     try {
-      const journal = new Journal(real, lock, keep, context);
-      await journal.load();
-      return journal;
+      return await loadJournal(real, lock, keep, context);
     } catch (error) {
       await lock.release();
       throw error;
@@ -93,241 +91,207 @@ export function defaultJournal(profile: string, context: Pick<Context, 'environm
   return path.join(folder, `${profile}.journal`);
 }
 
+export type Journal = Awaited<ReturnType<typeof loadJournal>>;
+
 /**
  * Records on disk which events the handler has accepted. A journal has one writer, which holds a lock beside the file
  * while it is open. An event is acknowledged only when its line is on the disk, so it survives a crash and a power
  * failure. A process that lost the lock while suspended notices that the file was changed before it forwards more.
+ * Loading cuts off a torn end, forgets old ids, and syncs what a process that crashed may have left in the system's cache.
  */
-export class Journal {
-  readonly path: string;
-  /** Lines that were neither a record nor a comment when the journal was opened. */
-  damaged = 0;
-  /** Aborts with the error once the journal can no longer be trusted. */
-  readonly failed: AbortSignal;
-  readonly #context: JournalContext;
-  readonly #keep: number;
-  readonly #lock: TakenLock;
-  readonly #failure = new AbortController();
-  #fd: number;
-  /** The size up to which this process has written or read the file. */
-  #size = 0;
-  #ids = new Map<EventKey, number>();
-  /** The time at which ids were last forgotten. */
-  #forgotAt: number;
+async function loadJournal(file: string, lock: TakenLock, keep: number, context: JournalContext) {
+  const { clock, machine } = context;
+  const failure = new AbortController();
+  const failed = AbortSignal.any([lock.lost, failure.signal]);
   /** Deliveries in progress; a second copy waits for the first one's outcome. */
-  readonly #running = new Map<EventKey, Promise<Outcome>>();
+  const running = new Map<EventKey, Promise<Outcome>>();
   /** The records of what the handler has taken and a full disk has not. The handler gets nothing more meanwhile. */
-  #unwritten = '';
-  readonly #records = new SharedWrites<string>(async (records) => {
-    this.failed.throwIfAborted();
-    await this.#append(this.#unwritten + records.join(''));
+  let unwritten = '';
+  let forgotAt = clock.now();
+  let fd = open();
+  const { ids, damaged, end } = await readRecords(fd);
+  if (fs.fstatSync(fd).size > end) fs.ftruncateSync(fd, end);
+  /** The size up to which this process has written or read the file. */
+  let size = end;
+  const records = shareWrites<string>(async (added) => {
+    failed.throwIfAborted();
+    await append(unwritten + added.join(''));
   });
+  await forgetOld();
+  await append(openedLine(context));
+  await fdatasync(fd);
+  await syncFolder(path.dirname(file));
 
-  /** For `openJournal`, which has the lock, and calls `load` next. */
-  constructor(real: string, lock: TakenLock, keep: number, context: JournalContext) {
-    this.path = real;
-    this.#lock = lock;
-    this.#keep = keep;
-    this.#context = context;
-    this.#forgotAt = context.clock.now();
-    this.failed = AbortSignal.any([lock.lost, this.#failure.signal]);
-    this.#fd = this.#open();
-  }
-
-  /** Tells its file from every other one on this machine. */
-  get identity(): string {
-    return identityOf(fs.fstatSync(this.#fd));
-  }
-
-  /** The number of known ids. */
-  get size(): number {
-    return this.#ids.size;
-  }
-
-  has(key: EventKey): boolean {
-    return this.#ids.has(key);
-  }
-
-  /**
-   * Reads the file, cuts off a torn end, forgets old ids, and syncs what a process that crashed may have left in the
-   * system's cache.
-   */
-  async load(): Promise<void> {
-    const { ids, damaged, end } = await readRecords(this.#fd);
-    this.#ids = ids;
-    this.damaged = damaged;
-    if (fs.fstatSync(this.#fd).size > end) fs.ftruncateSync(this.#fd, end);
-    this.#size = end;
-    await this.#forgetOld();
-    await this.#append(openedLine(this.#context));
-    await fdatasync(this.#fd);
-    await syncFolder(path.dirname(this.path));
-  }
-
-  /**
-   * Forwards an event with `forward`, unless that was done before, and journals it. Resolves to `accepted` or
-   * `duplicate` only when the id is on the disk. `forward` returns whether the handler accepted the event; its errors
-   * are rethrown. Throws `ServiceError` if the event could not be journaled.
-   */
-  async once(key: EventKey, forward: () => Promise<boolean>): Promise<Outcome> {
-    const first = this.#running.get(key);
-    if (first) {
-      const outcome = await first;
-      return outcome === 'accepted' ? 'duplicate' : outcome;
-    }
-    const running = this.#once(key, forward).finally(() => this.#running.delete(key));
-    this.#running.set(key, running);
-    return await running;
-  }
-
-  /** Resolves when the deliveries that are in progress have ended. */
-  async idle(): Promise<void> {
-    await Promise.allSettled(this.#running.values());
-  }
-
-  /** Waits for deliveries in progress, closes the file and releases the journal for the next process. */
-  async close(): Promise<void> {
-    await this.idle();
-    if (this.#unwritten) await this.#records.add('').catch(() => undefined);
-    await this.#records.inTurn(async () => fs.closeSync(this.#fd));
-    await this.#lock.release();
-  }
-
-  async #once(key: EventKey, forward: () => Promise<boolean>): Promise<Outcome> {
-    const now = this.#context.clock.now();
-    if (now - this.#forgotAt >= this.#keep / 2) {
-      this.#forgotAt = now;
-      await this.#records.inTurn(() => this.#forgetOld());
-    }
-    this.failed.throwIfAborted();
-    // A write in progress changes the file, and checks it at its end.
-    if (!this.#records.areWritten) this.#check();
-    if (this.#unwritten) await this.#records.add('');
-    if (this.#ids.has(key)) return 'duplicate';
-    if (!(await forward())) return 'refused';
-    const seconds = secondsOf(this.#context.clock.now());
-    this.#ids.set(key, seconds);
-    await this.#records.add(recordLine([key, seconds]));
-    return 'accepted';
+  function open(): number {
+    const { O_RDWR, O_CREAT, O_APPEND, O_DSYNC } = fs.constants;
+    return openChecked(file, O_RDWR | O_CREAT | O_APPEND | (syncsWrites(machine) ? O_DSYNC : 0), machine);
   }
 
   /** Appends to the file; the text is on the disk when this resolves. Throws `ServiceError`. */
-  async #append(text: string): Promise<void> {
+  async function append(text: string): Promise<void> {
     const bytes = Buffer.from(text);
     try {
       // On a full disk a write may be cut short before the next one fails.
       for (let written = 0; written < bytes.length; ) {
-        const { bytesWritten } = await write(this.#fd, bytes, written, bytes.length - written, null);
+        const { bytesWritten } = await write(fd, bytes, written, bytes.length - written, null);
         written += bytesWritten;
-        this.#size += bytesWritten;
+        size += bytesWritten;
       }
-      if (!syncsWrites(this.#context.machine)) await fdatasync(this.#fd);
-      this.#unwritten = '';
+      if (!syncsWrites(machine)) await fdatasync(fd);
+      unwritten = '';
     } catch (error) {
-      const message = `the journal ${this.path} cannot be written: ${faultText(error)}`;
+      const message = `the journal ${file} cannot be written: ${faultText(error)}`;
       const fault = error as NodeJS.ErrnoException;
       if (isDiskFull(fault) || fault.code === 'EFBIG') {
-        this.#unwritten = text;
+        unwritten = text;
         const next = 'free some space; deliveries are refused until then, and the service sends them again';
         throw new ServiceError(message, { cause: error, next });
       }
       // A disk that failed may also have lost earlier writes: nothing can be promised any more.
-      throw this.#end(message, { cause: error });
+      throw giveUp(message, { cause: error });
     }
-    this.#check();
+    checkFile();
   }
 
   /** Forgets ids that are older than `keep`, and rewrites the file if more than a quarter of it is of no use. */
-  async #forgetOld(): Promise<void> {
-    const oldest = secondsOf(this.#context.clock.now() - this.#keep);
-    for (const [key, seconds] of this.#ids) if (seconds < oldest) this.#ids.delete(key);
-    const useless = this.#size - this.#ids.size * RECORD_BYTES;
-    if (useless <= WORTH_REWRITING_BYTES || useless <= this.#size / 4) return;
-    this.#check();
-    const content = openedLine(this.#context) + Array.from(this.#ids, recordLine).join('');
+  async function forgetOld(): Promise<void> {
+    const oldest = secondsOf(clock.now() - keep);
+    for (const [key, seconds] of ids) if (seconds < oldest) ids.delete(key);
+    const useless = size - ids.size * RECORD_BYTES;
+    if (useless <= WORTH_REWRITING_BYTES || useless <= size / 4) return;
+    checkFile();
+    const content = openedLine(context) + Array.from(ids, recordLine).join('');
     try {
-      await replaceFile(this.path, content);
+      await replaceFile(file, content);
     } catch (error) {
       // Without room for another, the old one stays.
       if (!(error instanceof UnsyncedError)) return;
-      throw this.#end(`the journal ${this.path} cannot be synced: ${error.message}`, { cause: error });
+      throw giveUp(`the journal ${file} cannot be synced: ${error.message}`, { cause: error });
     }
-    const fd = this.#open();
-    fs.closeSync(this.#fd);
-    this.#fd = fd;
-    this.#size = content.length;
-  }
-
-  #open(): number {
-    const { O_RDWR, O_CREAT, O_APPEND, O_DSYNC } = fs.constants;
-    const { machine } = this.#context;
-    return openChecked(
-      this.path,
-      O_RDWR | O_CREAT | O_APPEND | (syncsWrites(machine) ? O_DSYNC : 0),
-      machine,
-    );
+    const replaced = fd;
+    fd = open();
+    fs.closeSync(replaced);
+    size = content.length;
   }
 
   /** Throws `ServiceError` if the path now leads to another file, or another program wrote to this one. */
-  #check(): void {
-    const found = fs.statSync(this.path, { throwIfNoEntry: false });
-    if (found === undefined || identityOf(found) !== this.identity) {
-      throw this.#end(`the journal ${this.path} was ${found ? 'replaced' : 'removed'} while it was in use`, {
+  function checkFile(): void {
+    const found = fs.statSync(file, { throwIfNoEntry: false });
+    if (found === undefined || identityOf(found) !== identityOf(fs.fstatSync(fd))) {
+      throw giveUp(`the journal ${file} was ${found ? 'replaced' : 'removed'} while it was in use`, {
         next: 'do not change the file while hooktrail runs; --keep removes old ids',
       });
     }
-    if (found.size === this.#size) return;
-    throw this.#end(`another program changed the journal ${this.path} while it was in use`, {
+    if (found.size === size) return;
+    throw giveUp(`another program changed the journal ${file} while it was in use`, {
       next: 'do not change the file while hooktrail runs; start the command again to continue with the intact records',
     });
   }
 
   /** Nothing is forwarded or acknowledged after this. Returns the error. */
-  #end(message: string, parts: ErrorParts): ServiceError {
+  function giveUp(message: string, parts: ErrorParts): ServiceError {
     const error = new ServiceError(message, parts);
-    this.#failure.abort(error);
+    failure.abort(error);
     return error;
   }
+
+  async function forwardNew(key: EventKey, forward: () => Promise<boolean>): Promise<Outcome> {
+    const now = clock.now();
+    if (now - forgotAt >= keep / 2) {
+      forgotAt = now;
+      await records.inTurn(forgetOld);
+    }
+    failed.throwIfAborted();
+    // A write in progress changes the file, and checks it at its end.
+    if (!records.areWritten()) checkFile();
+    if (unwritten) await records.add('');
+    if (ids.has(key)) return 'duplicate';
+    if (!(await forward())) return 'refused';
+    const seconds = secondsOf(clock.now());
+    ids.set(key, seconds);
+    await records.add(recordLine([key, seconds]));
+    return 'accepted';
+  }
+
+  /** Resolves when the deliveries that are in progress have ended. */
+  async function idle(): Promise<void> {
+    await Promise.allSettled(running.values());
+  }
+
+  return {
+    path: file,
+    /** Lines that were neither a record nor a comment when the journal was opened. */
+    damaged,
+    /** Aborts with the error once the journal can no longer be trusted. */
+    failed,
+    /** Tells its file from every other one on this machine. */
+    get identity(): string {
+      return identityOf(fs.fstatSync(fd));
+    },
+    /** The number of known ids. */
+    get size(): number {
+      return ids.size;
+    },
+    has: (key: EventKey): boolean => ids.has(key),
+    idle,
+
+    /**
+     * Forwards an event with `forward`, unless that was done before, and journals it. Resolves to `accepted` or
+     * `duplicate` only when the id is on the disk. `forward` returns whether the handler accepted the event; its errors
+     * are rethrown. Throws `ServiceError` if the event could not be journaled.
+     */
+    async once(key: EventKey, forward: () => Promise<boolean>): Promise<Outcome> {
+      const first = running.get(key);
+      if (first) {
+        const outcome = await first;
+        return outcome === 'accepted' ? 'duplicate' : outcome;
+      }
+      const outcome = forwardNew(key, forward).finally(() => running.delete(key));
+      running.set(key, outcome);
+      return await outcome;
+    },
+
+    /** Waits for deliveries in progress, closes the file and releases the journal for the next process. */
+    async close(): Promise<void> {
+      await idle();
+      if (unwritten) await records.add('').catch(() => undefined);
+      await records.inTurn(async () => fs.closeSync(fd));
+      await lock.release();
+    },
+  };
 }
 
 /** Writes one thing after the other. What is added in one turn of the event loop, or during a write, shares the next one. */
-export class SharedWrites<Item> {
-  readonly #write: (items: readonly Item[]) => Promise<void>;
-  #waiting: Item[] = [];
+export function shareWrites<Item>(write: (items: readonly Item[]) => Promise<void>) {
+  let waiting: Item[] = [];
   /** The write of the waiting items. */
-  #next: Promise<void> | undefined;
-  #latest: Promise<unknown> = Promise.resolve();
-  #underWay = 0;
+  let next: Promise<void> | undefined;
+  let latest: Promise<unknown> = Promise.resolve();
+  let underWay = 0;
 
-  constructor(write: (items: readonly Item[]) => Promise<void>) {
-    this.#write = write;
-  }
-
-  /** True while anything is written, or waits to be. */
-  get areWritten(): boolean {
-    return this.#underWay > 0;
+  /** Runs other work when everything before it is written. */
+  async function inTurn(work: () => Promise<void>): Promise<void> {
+    underWay++;
+    const done = latest.then(work).finally(() => underWay--);
+    latest = done.catch(() => undefined);
+    await done;
   }
 
   /** Resolves when the item is written. */
-  add(item: Item): Promise<void> {
-    this.#waiting.push(item);
-    this.#next ??= this.inTurn(async () => {
+  function add(item: Item): Promise<void> {
+    waiting.push(item);
+    next ??= inTurn(async () => {
       await setImmediate();
-      const items = this.#waiting;
-      this.#waiting = [];
-      this.#next = undefined;
-      await this.#write(items);
+      const items = waiting;
+      waiting = [];
+      next = undefined;
+      await write(items);
     });
-    return this.#next;
+    return next;
   }
 
-  /** Runs other work when everything before it is written. */
-  async inTurn(work: () => Promise<void>): Promise<void> {
-    this.#underWay++;
-    const done = this.#latest.then(work).finally(() => this.#underWay--);
-    this.#latest = done.catch(() => undefined);
-    await done;
-  }
+  /** `areWritten`: true while anything is written, or waits to be. */
+  return { add, inTurn, areWritten: () => underWay > 0 };
 }
 
 const FIRST_WORDS = '# hooktrail journal';
@@ -337,10 +301,9 @@ const RECORD_BYTES = 44;
 const LONGEST_RECORD_BYTES = 46;
 /** Bytes below which rewriting the file is not worth it. */
 const WORTH_REWRITING_BYTES = 64 * 1024;
-const CHUNK_BYTES = 4 * 1024 * 1024;
 
 const write = promisify(fs.write);
-const read = promisify(fs.read);
+const readFile = promisify(fs.readFile);
 const fdatasync = promisify(fs.fdatasync);
 
 /**
@@ -378,24 +341,17 @@ interface Records {
  */
 async function readRecords(fd: number): Promise<Records> {
   const ids = new Map<EventKey, number>();
-  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  // One character a byte. Nothing was read from the descriptor's own position before.
+  const text = await readFile(fd, 'latin1');
   let damaged = 0;
-  let end = 0;
-  let rest = '';
-  for (let position = 0; ; ) {
-    const { bytesRead } = await read(fd, chunk, 0, CHUNK_BYTES, position);
-    if (bytesRead === 0) return { ids, damaged, end };
-    position += bytesRead;
-    const lines = (rest + chunk.toString('latin1', 0, bytesRead)).split('\n');
-    rest = lines.pop() as string;
-    if (lines.length > 0) end = position - rest.length;
-    rest = rest.slice(-LONGEST_RECORD_BYTES);
-    for (const line of lines) {
-      const [, key, seconds] = RECORD.exec(line.slice(-LONGEST_RECORD_BYTES)) ?? [];
-      if (key) ids.set(key, Number(seconds));
-      else if (line !== '' && !line.startsWith('#')) damaged++;
-    }
+  let start = 0;
+  for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
+    const [, key, seconds] = RECORD.exec(text.slice(Math.max(start, end - LONGEST_RECORD_BYTES), end)) ?? [];
+    if (key) ids.set(key, Number(seconds));
+    else if (start < end && text[start] !== '#') damaged++;
+    start = end + 1;
   }
+  return { ids, damaged, end: start };
 }
 
 export function identityOf({ dev, ino }: fs.Stats): string {

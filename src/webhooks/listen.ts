@@ -22,7 +22,7 @@ import {
   isTaken,
 } from './forward.ts';
 import { type FoundEvent, inOrderOfCreation, searchToForward } from './found-events.ts';
-import { defaultJournal, type Journal, type Outcome, openJournal, SharedWrites } from './journal.ts';
+import { defaultJournal, type Journal, type Outcome, openJournal, shareWrites } from './journal.ts';
 import { openListenerSocket } from './local-socket.ts';
 import { type Acceptance, type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
 
@@ -195,7 +195,7 @@ function createIntake(
   /** Since the start; `rejected` are requests that carry no delivery, `recovered` are among the accepted. */
   const counts = { accepted: 0, duplicates: 0, failed: 0, rejected: 0, recovered: 0 };
   const failures = limitWarnings(20, reporter, clock);
-  const lines = new SharedWrites<Buffer>(async (waiting) => {
+  const lines = shareWrites<Buffer>(async (waiting) => {
     await stdout.write(Buffer.concat(waiting.flatMap((line) => [line, NEWLINE])), true);
   });
   let foundUnderWay = 0;
