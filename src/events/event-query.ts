@@ -44,14 +44,9 @@ export function queryString(query: Query, page?: PageWindow): string {
 
 /** Percent-encodes the UTF-8 bytes of everything outside `A–Z a–z 0–9 - . _ ~ :`. */
 export function encoded(value: string): string {
-  let text = '';
-  for (const byte of Buffer.from(value, 'utf8')) {
-    const character = String.fromCharCode(byte);
-    text += /[A-Za-z0-9\-._~:]/.test(character)
-      ? character
-      : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
-  }
-  return text;
+  return encodeURIComponent(value.toWellFormed())
+    .replaceAll('%3A', ':')
+    .replace(/[!'()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 /** The address of a search under the event service's base URL. */

@@ -24,12 +24,7 @@ export interface HandlerAnswer {
   readonly body?: string | undefined;
 }
 
-export interface Handler {
-  /** Posts an event, byte for byte, and waits for the answer. Never rejects. */
-  forward(event: OutgoingEvent): Promise<HandlerAnswer>;
-  /** Ends every connection at once. */
-  close(): Promise<void>;
-}
+export type Handler = ReturnType<typeof createHandler>;
 
 /** Bytes of the handler's answer that are shown. */
 const SHOWN_BYTES = 2048;
@@ -42,11 +37,12 @@ export function createHandler(
   url: URL,
   timeout: number,
   context: Pick<Context, 'environment' | 'requestLimits'>,
-): Handler {
+) {
   proxyFor(url, context.environment);
   const transport = createTransport(context, { ...PAGE_LIMITS, idle: timeout, total: timeout });
   return {
-    async forward({ body, contentType, apiToken }) {
+    /** Posts an event, byte for byte, and waits for the answer. Never rejects. */
+    async forward({ body, contentType, apiToken }: OutgoingEvent): Promise<HandlerAnswer> {
       const headers = {
         ...(contentType === undefined ? {} : { 'content-type': contentType }),
         ...(apiToken === undefined ? {} : { 'api-token': apiToken }),
@@ -62,7 +58,8 @@ export function createHandler(
         return { failure: error.message, mend: error.setupStep };
       }
     },
-    close: () => transport.close(),
+    /** Ends every connection at once. */
+    close: (): Promise<void> => transport.close(),
   };
 }
 

@@ -13,11 +13,6 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Has the shape of the service's own Error object (service description, part 2). */
-interface Refusal extends Answer {
-  readonly content: { readonly code: string; readonly message: string };
-}
-
 export interface ReceiverOptions {
   readonly host: string;
   readonly port: number;
@@ -48,15 +43,7 @@ export interface Acceptance {
   readonly error?: Error | undefined;
 }
 
-export interface Receiver {
-  readonly port: number;
-  /** Requests that wait for their answer. */
-  readonly underWay: number;
-  /** Stops accepting deliveries, and resolves when those in progress have ended. */
-  stop(): Promise<void>;
-  /** Ends every connection at once. */
-  destroy(): void;
-}
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 /** Milliseconds for a request's headers, and for a new connection's first request. */
 const HEADERS_MS = 10_000;
@@ -67,7 +54,7 @@ const CHECK_INTERVAL_MS = 1_000;
 const HALF_SENT_MS = 1_000;
 
 /** Listens for deliveries. Rejects with the system's error if it cannot bind the host and port. */
-export async function startReceiver(options: ReceiverOptions): Promise<Receiver> {
+export async function startReceiver(options: ReceiverOptions) {
   const { host, port, maxBody, requestTimeout, health } = options;
   const server = createServer({
     headersTimeout: Math.min(HEADERS_MS, requestTimeout),
@@ -144,10 +131,12 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
   await once(server, 'listening');
   return {
     port: (server.address() as AddressInfo).port,
-    get underWay() {
+    /** Requests that wait for their answer. */
+    get underWay(): number {
       return underWay.size;
     },
-    stop: async () => {
+    /** Stops accepting deliveries, and resolves when those in progress have ended. */
+    stop: async (): Promise<void> => {
       stopping = true;
       const closed = new Promise((resolve) => server.close(resolve));
       const timer = setTimeout(() => {
@@ -158,7 +147,8 @@ export async function startReceiver(options: ReceiverOptions): Promise<Receiver>
       await closed;
       clearTimeout(timer);
     },
-    destroy: () => server.closeAllConnections(),
+    /** Ends every connection at once. */
+    destroy: (): void => server.closeAllConnections(),
   };
 }
 
@@ -179,7 +169,10 @@ function tokenCheck(expected: string): (given: string | undefined) => boolean {
   return (given) => given !== undefined && timingSafeEqual(digest(given), right);
 }
 
-function refuse(status: number, code: string, message: string, headers: Answer['headers'] = {}): Refusal {
+type Refusal = ReturnType<typeof refuse>;
+
+/** Returns an answer in the form of the service's own Error object (service description, part 2). */
+function refuse(status: number, code: string, message: string, headers: Answer['headers'] = {}) {
   return { status, content: { code, message }, headers };
 }
 
