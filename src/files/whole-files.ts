@@ -23,23 +23,9 @@ export class UnsyncedError extends Error {
   }
 }
 
-/** The next content of a file, in a temporary file beside it. */
-export interface Replacement {
-  readonly temporary: string;
-  /** The temporary file, open for writing. */
-  readonly handle: files.FileHandle;
-  /**
-   * Puts the new content in the place of the old one: fsync, rename, fsync of the folder. Throws `UnsyncedError` if only
-   * the last of them failed, otherwise the system's error, and abandons the replacement then.
-   */
-  finish(): Promise<void>;
-  /** Removes the temporary file. The old content stays. */
-  abandon(): Promise<void>;
-}
-
 /**
  * Replaces a file's content so that a crash at any moment leaves the old content or the new one. The mode is 0600.
- * Throws as `Replacement.finish` does.
+ * Throws as `finish` of `startReplacement` does.
  */
 export async function replaceFile(file: string, content: string | Uint8Array): Promise<void> {
   const { handle, finish, abandon } = await startReplacement(file, 0o600);
@@ -52,16 +38,26 @@ export async function replaceFile(file: string, content: string | Uint8Array): P
   await finish();
 }
 
-/** Begins to replace a file with one of that mode, less the umask. Throws the system's error. */
-export async function startReplacement(file: string, mode: number): Promise<Replacement> {
+export type Replacement = Awaited<ReturnType<typeof startReplacement>>;
+
+/**
+ * Begins to replace a file with one of that mode, less the umask: opens a temporary file beside it for the new content.
+ * Throws the system's error.
+ */
+export async function startReplacement(file: string, mode: number) {
   // Every command that reads the settings loads this module, and `node:crypto` takes 3 ms to load.
   const { randomBytes } = await import('node:crypto');
   const temporary = `${file}.${randomBytes(8).toString('hex')}.tmp`;
   const handle = await files.open(temporary, 'wx', mode);
+  /** Removes the temporary file. The old content stays. */
   const abandon = async () => {
     await handle.close().catch(() => undefined);
     await files.rm(temporary, { force: true }).catch(() => undefined);
   };
+  /**
+   * Puts the new content in the place of the old one: fsync, rename, fsync of the folder. Throws `UnsyncedError` if only
+   * the last of them failed, otherwise the system's error, and abandons the replacement then.
+   */
   const finish = async () => {
     try {
       await handle.sync();

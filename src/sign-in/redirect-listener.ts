@@ -14,27 +14,11 @@ import { UsageError } from '../errors.ts';
 import { isLoopback, type RedirectUri } from '../settings/setting-names.ts';
 import { type AuthorizationAnswer, checkResponse, type ExpectedRedirect } from './authorization.ts';
 
-/** Sockets on loopback that receive the browser's redirect (RFC 8252 sections 7.3 and 8.3). */
-export interface RedirectPort {
-  /** The redirect URI as given, with port 0 replaced by the port that was bound. */
-  readonly redirectUri: RedirectUri;
-  readonly servers: readonly Server[];
-  /** Frees the port at once, and closes the sockets that a browser keeps open. */
-  close(): void;
-}
-
-export interface Reception {
-  /** The first redirect that answers the request; any other request is rejected and changes nothing. */
-  readonly answer: Promise<AuthorizationAnswer>;
-  /**
-   * Shows the outcome in the browser; for `foreign`, with the issuer received. Resolves when the page is delivered: a
-   * browser that reloads the page while it waits for the outcome is answered too.
-   */
-  conclude(name: PageName, issuer?: string): Promise<void>;
-}
-
-/** Binds every address that the redirect URI's host stands for. Throws `UsageError` naming `--redirect-uri`. */
-export async function listenForRedirect(redirectUri: RedirectUri): Promise<RedirectPort> {
+/**
+ * Opens sockets on loopback for the browser's redirect (RFC 8252 sections 7.3 and 8.3): one on every address that the
+ * redirect URI's host stands for. Throws `UsageError` naming `--redirect-uri`.
+ */
+export async function listenForRedirect(redirectUri: RedirectUri) {
   const { text, url } = redirectUri;
   if (url.protocol !== 'http:' || !isLoopback(url)) {
     throw new UsageError(`--redirect-uri: ${text} does not lead back to this machine`, {
@@ -43,6 +27,7 @@ export async function listenForRedirect(redirectUri: RedirectUri): Promise<Redir
   }
   const bound = new URL(url);
   const servers: Server[] = [];
+  /** Frees the port at once, and closes the sockets that a browser keeps open. */
   const close = () => {
     for (const server of servers) {
       server.close();
@@ -70,6 +55,7 @@ export async function listenForRedirect(redirectUri: RedirectUri): Promise<Redir
     servers.push(server);
     bound.port = String((server.address() as AddressInfo).port);
   }
+  /** As given, with port 0 replaced by the port that was bound. */
   const actual = url.port === '0' ? { text: bound.href, url: bound } : redirectUri;
   return { redirectUri: actual, servers, close };
 }
@@ -93,11 +79,11 @@ const FAREWELL_MS = 2_000;
  * rejected request. A repeated answer gets the same page as the first one.
  */
 export function receiveRedirect(
-  { servers, redirectUri }: RedirectPort,
+  { servers, redirectUri }: Awaited<ReturnType<typeof listenForRedirect>>,
   expected: ExpectedRedirect,
   clock: Pick<Clock, 'sleep'>,
   onStray: (reason: string) => void,
-): Reception {
+) {
   let accept: (answer: AuthorizationAnswer) => void;
   const answer = new Promise<AuthorizationAnswer>((resolve) => {
     accept = resolve;
@@ -141,8 +127,13 @@ export function receiveRedirect(
     });
   }
   return {
+    /** The first redirect that answers the request; any other request is rejected and changes nothing. */
     answer,
-    conclude: async (name, issuer) => {
+    /**
+     * Shows the outcome in the browser; for `foreign`, with the issuer received. Resolves when the page is delivered: a
+     * browser that reloads the page while it waits for the outcome is answered too.
+     */
+    conclude: async (name: PageName, issuer?: string) => {
       outcome = page(name, issuer);
       concluded.abort();
       await Promise.allSettled(deliveries);
