@@ -64,10 +64,11 @@ export interface Cause {
   readonly before: Instant | undefined;
 }
 
-/** A field or value that only failed events have: an effect of the failure rather than its cause. */
+/** A condition that tells failures from delivered events too well to be their cause: an effect of failing. */
 export interface Effect extends CauseCondition {
   readonly failed: number;
-  /** The most frequent values of a field that only failures have. */
+  readonly delivered: number;
+  /** The most frequent values that the failures have. */
   readonly values: readonly { readonly value: unknown; readonly failed: number }[];
 }
 
@@ -86,7 +87,7 @@ export interface Explanation {
 const [DELIVERED, FAILED] = [Uint8Array.of(1, 0), Uint8Array.of(0, 1)];
 export const MOST_CAUSES = 5;
 const MOST_SAME = 20;
-/** Named values of a field that only failures have. */
+/** Named values of an effect. */
 const MOST_EFFECT_VALUES = 5;
 
 /** Compares the failed events of a table with the others. */
@@ -100,26 +101,29 @@ export function explainTable(table: ComparisonTable): Explanation {
   const none = { events, failed, causes: [], unexplained: failed, onlyInFailures: [], notCompared };
   if (failed === 0) return none;
   const search = new CauseSearch(table);
-  const effects = findEffects(table, search.features);
+  const effects = findEffects(table, search);
   if (failed === events) return { ...none, onlyInFailures: effects.list };
-  let causes = findCauses(table, search, (field) => !effects.fields.has(field));
-  // If nothing else explains the failures, a value that only they have may be the cause after all.
-  if (causes.length === 0) causes = findCauses(table, search, (field) => !effects.certain.has(field));
+  const possible = search.features.filter(({ field }) => !effects.certain.has(field));
+  const likely = possible.filter(({ field }) => !effects.fields.has(field));
+  let causes = findCauses(table, search, likely, possible);
+  // If nothing else explains the failures, what only they have may be the cause after all.
+  if (causes.length === 0) causes = findCauses(table, search, possible, possible);
   const explained = causes.reduce((sum, cause) => sum + cause.failed, 0);
   return { ...none, causes, unexplained: failed - explained, onlyInFailures: effects.list };
 }
 
+/** Looks for causes in some fields, and in `alike` for other names of them. */
 function findCauses(
   table: ComparisonTable,
   search: CauseSearch,
-  isAllowed: (field: Field) => boolean,
+  features: readonly Feature[],
+  alike: readonly Feature[],
 ): Cause[] {
   const causes: Cause[] = [];
-  const allowed = search.features.filter(({ field }) => isAllowed(field));
   // The rows that no cause explains yet.
   let left = allRows(table.rows);
   while (causes.length < MOST_CAUSES) {
-    const best = search.best(allowed);
+    const best = search.best(features);
     if (!best) break;
     const whole = countRows(left, table.failures);
     const lnChanceOf = (tests: readonly Test[], count: Count) =>
@@ -138,7 +142,7 @@ function findCauses(
       failedWithout: rest.failed,
       eventsWithout: rest.events,
       p: Math.max(Math.exp(lnChanceOf(tests, count)), Number.MIN_VALUE),
-      same: sameConditions(table, search, tests, allowed, left),
+      same: sameConditions(table, search, tests, alike, left),
       ...timesOf(table, inside, tests),
       ...boundsAround(table, tests),
     });
@@ -153,10 +157,10 @@ function sameConditions(
   table: ComparisonTable,
   search: CauseSearch,
   tests: readonly Test[],
-  allowed: readonly Feature[],
+  alike: readonly Feature[],
   left: Int32Array,
 ): CauseCondition[] {
-  let others = allowed.filter((feature) => tests.every((test) => test.feature !== feature));
+  let others = alike.filter((feature) => tests.every((test) => test.feature !== feature));
   const found: FieldTest[] = [];
   for (const whole of tests.length === 1 ? [tests] : [tests, ...tests.map((test) => [test])]) {
     const equivalent = search.equivalents(whole, others);
@@ -283,16 +287,24 @@ function boundsAround(table: ComparisonTable, tests: readonly Test[]) {
 
 /** Names of fields that tell how a delivery went, rather than what was delivered. */
 const OF_OUTCOMES =
-  /attempt|retr(y|ies)|error|fail|exception|fault|reason|response|http_?status|status_?code|outcome|delivered|acknowledged/i;
+  /attempt|retr(y|ies)(?!able)|error|fail|exception|fault|reason|response|http_?status|status_?code|outcome|delivered|acknowledged|dead_?letter|duration|elapsed|latency/i;
+/**
+ * An effect need not be exact: a delivered event may keep its last error, and a new failure has been tried once. If its
+ * field is named as above, this part of the delivered events may have it. Otherwise nearly all failures have it, the
+ * delivered events that have it are at most this part of as many as failed, and nearly all of them have one value in
+ * common instead: outcomes of successes are alike, while types, customers and currencies are not.
+ */
+const [DELIVERED_WITH_OUTCOME, NEARLY_EXACT, ALIKE] = [0.25, 0.02, 0.9];
 
-/** Fields that only failures have, or values that all failures and no success have. */
-function findEffects(table: ComparisonTable, features: readonly Feature[]) {
+/** Fields that tell failures from delivered events so well that they are no cause, if anything else is. */
+function findEffects(table: ComparisonTable, search: CauseSearch) {
   /** Fields that are not compared for it. */
   const fields = new Set<Field>();
   /** Those of them that are no cause even if there is no other. */
   const certain = new Set<Field>();
   const outer: Field[] = [];
-  const list = features.flatMap((feature): readonly Effect[] => {
+  const few = Math.max(1, NEARLY_EXACT * table.failed);
+  const list = search.features.flatMap((feature): readonly Effect[] => {
     const { field } = feature;
     const [first = ''] = field.steps;
     if (field.steps.length === 1 && FILTER_FIELDS.includes(first)) return [];
@@ -300,52 +312,50 @@ function findEffects(table: ComparisonTable, features: readonly Feature[]) {
     const isOutcome = field.steps.some((step) => OF_OUTCOMES.test(step));
     // Without a delivered event the names alone tell what came of the failure.
     if (!isOutcome && table.failed === table.rows) return [];
-    const effects = isInner ? [] : effectsOf(table, feature, isOutcome);
-    if (effects[0]?.op === 'exists') outer.push(field);
-    if (!isInner && effects.length === 0) return [];
-    const isOfAll = effects.some(({ failed }) => failed === table.failed);
-    // A value of some of the failures alone may be why they failed, unless its name says that it is an outcome.
-    if (isOutcome || isOfAll || isInner || /deliver/i.test(first)) fields.add(field);
+    const effect = isInner ? undefined : findEffect(table, search, feature, isOutcome ? undefined : few);
+    if (!isInner && !effect) return [];
+    if (effect?.op === 'exists') outer.push(field);
+    // A field of some of the failures alone may be why they failed, unless its name says that it is an outcome.
+    const isOfMost = effect && table.failed - effect.failed <= few;
+    if (isOutcome || isOfMost || isInner || /deliver/i.test(first)) fields.add(field);
     if (isOutcome) certain.add(field);
-    return effects;
+    return effect ? [effect] : [];
   });
   return { list, fields, certain };
 }
 
-function effectsOf(table: ComparisonTable, feature: Feature, isOutcome: boolean): readonly Effect[] {
-  const { failed, others } = table.countCodes(feature.field);
-  const present = table.failed - (failed[NO_VALUE] as number);
-  if (others[NO_VALUE] === table.rows - table.failed && isTelling(table, present)) {
-    const values = valuesOf(table, feature, failed);
-    return [{ ...fieldCondition(new FieldTest(feature, '!=', NO_VALUE)), failed: present, values }];
+/** The condition on the field that is an effect; `few` events may contradict one that its name does not tell. */
+function findEffect(
+  table: ComparisonTable,
+  search: CauseSearch,
+  feature: Feature,
+  few?: number,
+): Effect | undefined {
+  const whole = { events: table.rows, failed: table.failed };
+  const successes = whole.events - whole.failed;
+  for (const test of [new FieldTest(feature, '!=', NO_VALUE), search.mostTelling(feature)]) {
+    const count = countRows(test?.filter(allRows(whole.events)) ?? new Int32Array(), table.failures);
+    const { failed } = count;
+    const [delivered, missed] = [count.events - failed, whole.failed - failed];
+    if (!test || delivered > (few ?? Math.max(1, DELIVERED_WITH_OUTCOME * successes))) continue;
+    const isPresence = test.code === NO_VALUE;
+    if (few !== undefined && missed > few && (delivered > 0 || !isPresence || test.op === '=')) continue;
+    const others = table.countCodes(feature.field).others.fill(0, UNCODED, FIRST_CODE);
+    if (few !== undefined && !isPresence && Math.max(...others) < ALIKE * successes) continue;
+    const isExact = delivered === 0 && (missed === 0 || successes === 0);
+    const lnP = lnChance(count, whole) + search.lnCandidates([test]);
+    if (isExact ? failed > (isPresence ? 0 : 1) : lnP < Math.log(SIGNIFICANCE))
+      return { ...fieldCondition(test), failed, delivered, values: valuesOf(table, test) };
   }
-  const codes = [...failed.keys()].filter((code) => (failed[code] as number) + (others[code] as number) > 0);
-  const ofFailures = codes.filter((code) => code !== UNCODED && failed[code] && !others[code]);
-  const ofAll = ofFailures.filter((code) => failed[code] === table.failed && table.failed > 1);
-  const isParted = codes.every((code) => failed[code] === 0 || others[code] === 0);
-  const isTold = isOutcome && isParted && codes.length <= 50 && 4 * codes.length <= table.rows;
-  return (ofAll.length > 0 || !isTold ? ofAll : ofFailures)
-    .sort((a, b) => (failed[b] as number) - (failed[a] as number))
-    .map((code) => ({
-      ...fieldCondition(new FieldTest(feature, '=', code)),
-      failed: failed[code] as number,
-      values: [],
-    }));
-}
-
-/** True if so many failures and no success having a field is hardly chance. */
-function isTelling({ failed, rows }: ComparisonTable, present: number): boolean {
-  if (present === failed) return true;
-  return (
-    present > 1 &&
-    lnChance({ events: present, failed: present }, { events: rows, failed }) < Math.log(SIGNIFICANCE)
-  );
+  return undefined;
 }
 
 /** The values of the field, or of the members of the object that it is, most frequent first. */
-function valuesOf(table: ComparisonTable, { field }: Feature, failed: Uint32Array): Effect['values'] {
-  const values = [...failed].flatMap((count, code) =>
-    code >= FIRST_CODE && count > 0
+function valuesOf(table: ComparisonTable, { feature, op, code: other }: FieldTest): Effect['values'] {
+  const { field } = feature;
+  if (op !== '!=') return [];
+  const values = [...table.countCodes(field).failed].flatMap((count, code) =>
+    code >= FIRST_CODE && code !== other && count > 0
       ? [{ value: exactValue(field.texts[code] as string), failed: count }]
       : [],
   );

@@ -122,6 +122,7 @@ export function explanationJson({ baseline, ...rest }: Explained) {
     onlyInFailures: rest.onlyInFailures.map((effect: Effect) => ({
       ...conditionJson(effect),
       failed: effect.failed,
+      ...(effect.delivered > 0 ? { delivered: effect.delivered } : {}),
       ...(effect.values.length > 0 ? { values: effect.values } : {}),
     })),
     notCompared: rest.notCompared,

@@ -331,6 +331,12 @@ export class CauseSearch {
     });
   }
 
+  /** The condition on the field that tells the failures best from the other events. */
+  mostTelling(feature: Feature): FieldTest | undefined {
+    const [best] = this.#bestOn(feature, this.#rows, [], this.#countOf(this.#rows));
+    return best?.tests[0] as FieldTest | undefined;
+  }
+
   #inside(tests: readonly Test[]): Int32Array {
     return filterByAll(tests, this.#rows);
   }
@@ -353,24 +359,28 @@ export class CauseSearch {
   /** The candidates with one more condition, the best two of each field, best first. */
   #extensions(tests: readonly Test[], whole: Count, features: readonly Feature[]): Candidate[] {
     const inside = this.#inside(tests);
-    const found: Candidate[] = [];
-    for (const feature of features) {
-      const lnCandidates = this.lnCandidates([...tests, { feature }]);
-      const best: (Count & { op: FieldOp; code: number; score: number })[] = [];
-      this.#eachCondition(feature, inside, (op, code, events, failed, cost) => {
-        const score = this.#gain(events, failed, whole) - lnCandidates - cost - feature.handicap;
-        if (score <= (best[1]?.score ?? Number.NEGATIVE_INFINITY)) return;
-        best[best.length === 0 ? 0 : 1] = { op, code, events, failed, score };
-        best.sort((a, b) => b.score - a.score);
-      });
-      for (const { op, code, ...candidate } of best)
-        found.push({ ...candidate, tests: [...tests, new FieldTest(feature, op, code)] });
-    }
+    const found = features.flatMap((feature) => this.#bestOn(feature, inside, tests, whole));
     if (tests.every(({ feature }) => feature)) {
       const span = this.#bestSpan(inside, tests, whole);
       if (span) found.push(span);
     }
     return found.sort(byScore);
+  }
+
+  /** The best two conditions on the field beside those that hold for the rows inside, best first. */
+  #bestOn(feature: Feature, inside: Int32Array, tests: readonly Test[], whole: Count): Candidate[] {
+    const lnCandidates = this.lnCandidates([...tests, { feature }]);
+    const best: (Count & { op: FieldOp; code: number; score: number })[] = [];
+    this.#eachCondition(feature, inside, (op, code, events, failed, cost) => {
+      const score = this.#gain(events, failed, whole) - lnCandidates - cost - feature.handicap;
+      if (score <= (best[1]?.score ?? Number.NEGATIVE_INFINITY)) return;
+      best[best.length === 0 ? 0 : 1] = { op, code, events, failed, score };
+      best.sort((a, b) => b.score - a.score);
+    });
+    return best.map(({ op, code, ...count }) => ({
+      ...count,
+      tests: [...tests, new FieldTest(feature, op, code)],
+    }));
   }
 
   /** Gives `see` every condition on the field that parts these events, with those for which it holds and what its form costs. */

@@ -123,17 +123,30 @@ function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
 /** The facts left to say beside the causes. */
 export function explanationFacts(explained: Explained): string[] {
   const { causes, failed, events, unexplained, onlyInFailures } = explained;
-  const named = new Set(causes.flatMap(({ conditions }) => conditions.map(({ text }) => text)));
-  const effects = someOf(effectTexts(onlyInFailures.filter(({ text }) => !named.has(text))));
+  const named = new Set(
+    causes.flatMap(({ conditions, same }) => [...conditions, ...same].map(({ text }) => text)),
+  );
+  const effects = onlyInFailures.filter(({ text }) => !named.has(text));
+  const isAll = failed === events;
+  const [exact, others] = [true, false].map((isExact) =>
+    someOf(
+      effects
+        .filter((effect) => (isAll ? effect.failed === failed : effect.delivered === 0) === isExact)
+        .map(effectText),
+    ),
+  );
   const have = unexplained === 1 ? 'failure has' : 'failures have';
   const none =
     causes.length < MOST_CAUSES
       ? 'no cause in common with others'
       : `none of these ${MOST_CAUSES} causes, the most that are named; a shorter time may show others`;
   return [
-    ...(failed > 0 && causes.length === 0 ? [failed === events ? NO_CONTRAST : NOTHING] : []),
+    ...(failed > 0 && causes.length === 0 ? [isAll ? NO_CONTRAST : NOTHING] : []),
     ...(causes.length > 0 && unexplained > 0 ? [`${grouped(unexplained)} ${have} ${none}`] : []),
-    ...(effects === '' ? [] : [`${failed === events ? 'all of them' : 'only failures'} have: ${effects}`]),
+    ...(exact === '' ? [] : [`${isAll ? 'all of them' : 'only failures'} have: ${exact}`]),
+    ...(others === ''
+      ? []
+      : [`${isAll ? 'some of them' : 'failures and some delivered events'} have: ${others}`]),
   ];
 }
 
@@ -305,22 +318,16 @@ function timesText(cause: Cause, zone: TimeZone): string {
 }
 
 /** `delivery.lastError (503 Service Unavailable 20, …)`, `delivery.attempts = 5`. */
-function effectTexts(effects: readonly Effect[]): string[] {
-  const byField = new Map<string, Effect[]>();
-  for (const effect of effects) byField.set(effect.field, [...(byField.get(effect.field) ?? []), effect]);
-  return [...byField].map(([field, effects]) => {
-    const [first, other] = effects as [Effect, Effect?];
-    if (first.op === '=' && !other) return conditionWords(first);
-    const values = other ? effects : first.values;
-    const [only, another] = values;
-    if (typeof only?.value === 'number' && !another && only.failed === first.failed)
-      return conditionWords({ ...first, op: '=', value: only.value });
-    const texts = values
-      .slice(0, 3)
-      .map(({ value, failed }) => `${cutToWidth(valueText(value), LONGEST_VALUE)} ${grouped(failed)}`);
-    const more = values.length > 3 ? ', …' : '';
-    return oneLine(texts.length === 0 ? field : `${field} (${texts.join(', ')}${more})`);
-  });
+function effectText(effect: Effect): string {
+  const { field, failed, values } = effect;
+  const [only, another] = values;
+  if (values.length === 0) return effect.op === 'exists' ? oneLine(field) : conditionWords(effect);
+  if (typeof only?.value === 'number' && !another && only.failed === failed)
+    return conditionWords({ ...effect, op: '=', value: only.value });
+  const texts = values
+    .slice(0, 3)
+    .map(({ value, failed }) => `${cutToWidth(valueText(value), LONGEST_VALUE)} ${grouped(failed)}`);
+  return oneLine(`${field} (${texts.join(', ')}${values.length > 3 ? ', …' : ''})`);
 }
 
 /** The characters of a value that a line has room for. */

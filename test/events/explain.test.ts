@@ -198,6 +198,137 @@ describe('what only failures have', () => {
   });
 });
 
+describe('fields of a delivery that tell how it ended are listed apart, also where they are not exact', () => {
+  type Json = { [name: string]: unknown };
+  const isOurs = (index: number) => index % 4 === 1;
+  const fails = (index: number) => (isOurs(index) && index >= 400) || index % 97 === 50;
+  const LATE = 'b';
+  /** One subscription fails since the 400th event; others now and then. */
+  const historyWith = (outcomeOf: (failed: boolean, index: number) => Json) =>
+    events(600, fails, (index) => ({
+      subscriptionId: isOurs(index) ? LATE : `a${index % 4}`,
+      ...outcomeOf(fails(index), index),
+    }));
+  const delivery = (failed: boolean, members: Json = {}) => ({
+    delivery: {
+      endpoint: 'https://example.com',
+      attempts: failed ? 5 : 1,
+      lastError: failed ? { httpStatus: 503, message: 'busy' } : null,
+      ...members,
+    },
+  });
+
+  test.each<readonly [string, (failed: boolean, index: number) => Json]>([
+    ['a delivered event keeps its error and attempts', (failed, index) => delivery(failed || index === 60)],
+    [
+      'a delivered event keeps its error alone',
+      (failed, index) =>
+        delivery(failed, index === 60 ? { lastError: { httpStatus: 503, message: 'busy' } } : {}),
+    ],
+    [
+      'a fifth of the delivered events keep their error',
+      (failed, index) => delivery(failed || index % 13 < 3),
+    ],
+    ['a new failure has one attempt', (failed, index) => delivery(failed && index < 597)],
+    [
+      'a fifth of the failures are tried again',
+      (failed, index) => delivery(failed, failed && index >= 560 ? { attempts: 1 + (index % 4) } : {}),
+    ],
+    [
+      'one failure is not dead-lettered',
+      (failed, index) => delivery(failed, { deadLettered: failed && index < 597 }),
+    ],
+    [
+      'one failure is not given up, under a name that tells nothing',
+      (failed, index) => ({
+        ...delivery(failed),
+        givenUp: failed && index < 597,
+      }),
+    ],
+    [
+      'a state has several values',
+      (failed, index) => ({
+        ...delivery(failed || index === 60),
+        state: failed ? ['given up', 'parked'][index % 2] : index === 60 ? 'parked' : 'done',
+      }),
+    ],
+    [
+      'nearly all failures took long',
+      (failed, index) =>
+        delivery(failed, {
+          durationMs:
+            (failed && index < 590) || index === 60 ? 30_000 + ((index * 7) % 99) : 50 + ((index * 31) % 900),
+        }),
+    ],
+    [
+      'some failures took long',
+      (failed, index) =>
+        delivery(failed, {
+          durationMs: failed && index % 3 ? 30_000 + ((index * 7) % 99) : 50 + ((index * 31) % 900),
+        }),
+    ],
+    [
+      'failures are tried again',
+      (failed, index) =>
+        delivery(failed || index === 60, {
+          ...(failed && index < 597 ? { nextRetryAt: `2026-11-23T00:00:${index % 60}Z` } : {}),
+        }),
+    ],
+  ])('%s', (_, outcomeOf) => {
+    const { causes, onlyInFailures } = explain(itemsOf(historyWith(outcomeOf)));
+    expect(causes.map(({ conditions }) => texts(conditions))).toEqual([[`subscriptionId = ${LATE}`]]);
+    const listed = onlyInFailures.map(({ field }) => field);
+    const known = Object.keys(delivery(false).delivery).slice(1);
+    expect(listed).toEqual(expect.arrayContaining(known.map((name) => `delivery.${name}`)));
+  });
+
+  test('but the endpoint of a subscription of which nothing is delivered says the same as its id', () => {
+    const history = events(600, isOurs, (index) => ({
+      subscriptionId: isOurs(index) ? LATE : `a${index % 4}`,
+      ...delivery(isOurs(index), { endpoint: `https://host${index % 4}.example.com` }),
+    }));
+    const { causes } = explain(itemsOf(history));
+    expect(causes.map(({ conditions, same }) => [...texts(conditions), ...texts(same)])).toEqual([
+      [`subscriptionId = ${LATE}`, 'delivery.endpoint = https://host1.example.com'],
+    ]);
+  });
+
+  test('and counted as they are', () => {
+    const { onlyInFailures } = explain(
+      itemsOf(historyWith((failed, index) => delivery(failed ? index < 597 : index === 60))),
+    );
+    expect(onlyInFailures).toMatchObject([
+      { field: 'delivery.attempts', op: '=', value: 5, failed: 55, delivered: 1 },
+      {
+        field: 'delivery.lastError',
+        op: 'exists',
+        failed: 55,
+        delivered: 1,
+        values: [{ value: '503 busy', failed: 55 }],
+      },
+    ]);
+  });
+
+  test.each([
+    ['exact', 1, 0],
+    ['nearly exact', 0.97, 0.01],
+  ])('a cause that is %s is named, whether or not the fields of the delivery are', (_, rate, background) => {
+    for (const noise of [false, true]) {
+      for (const field of ['plan', 'eventType', 'subscriptionId']) {
+        const share = (index: number, salt: number) => ((index * 7919 + salt) % 1009) / 1009;
+        const isCaused = (index: number) => index % 5 === 2;
+        const hasFailed = (index: number) => share(index, 11) < (isCaused(index) ? rate : background);
+        const history = events(600, hasFailed, (index) => ({
+          [field]: isCaused(index) ? 'gold' : 'free',
+          ...delivery(noise && share(index, 500) < 0.02 ? !hasFailed(index) : hasFailed(index)),
+        }));
+        const { causes } = explain(itemsOf(history));
+        expect(causes.map(({ conditions }) => texts(conditions))).toEqual([[`${field} = gold`]]);
+      }
+    }
+  });
+});
+
 describe('values', () => {
   const half = (index: number) => index % 2 === 0 && index % 10 !== 8;
   const named = (members: (index: number) => object) =>

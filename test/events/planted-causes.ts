@@ -110,17 +110,11 @@ export function historyOf(scenario: Scenario): History {
   const causes = kind === 'chance' ? [] : plantingOf(draw, events)[kind]();
   for (const event of events) {
     const isCaused = causes.some(({ holds }) => holds(event));
-    if (random() >= (isCaused ? rate : background)) continue;
-    event['publishStatus'] = 'FAILED';
-    if (!scenario.effects) continue;
-    const status = pick([503, 503, 503, 504, null]);
-    Object.assign(event['delivery'] as Json, {
-      attempts: 5,
-      lastError: {
-        httpStatus: status,
-        message: status === null ? 'connection refused' : 'Service Unavailable',
-      },
-    });
+    const hasFailed = random() < (isCaused ? rate : background);
+    if (hasFailed) event['publishStatus'] = 'FAILED';
+    if (scenario.effects) Object.assign(event['delivery'] as Json, outcomeOf(draw, hasFailed));
+    // Where nothing else explains the failures, a name that tells nothing may be the cause.
+    if (scenario.effects && causes.length > 0) event['parked'] = hasFailed && random() < 0.995;
   }
   if (scenario.decoys) {
     for (const [index, cause] of causes.entries()) {
@@ -133,6 +127,28 @@ export function historyOf(scenario: Scenario): History {
   }
   events.reverse();
   return { items: Items.of(events.map((event) => Buffer.from(JSON.stringify(event)))), events, causes };
+}
+
+/** Fields that tell how a delivery ended, as services keep them: not exactly. */
+function outcomeOf({ random, pick, below }: Draw, hasFailed: boolean): Json {
+  const status = pick([503, 503, 503, 504, null]);
+  const lastError = {
+    httpStatus: status,
+    message: status === null ? 'connection refused' : 'Service Unavailable',
+  };
+  const durationMs = 20 + below(900);
+  const isNew = hasFailed && random() < 0.05;
+  if (hasFailed)
+    return {
+      attempts: isNew ? 1 + below(4) : 5,
+      lastError,
+      durationMs: random() < 0.8 ? 30_000 + below(50) : durationMs,
+      deadLettered: !isNew,
+    };
+  // A delivery that a later try made keeps the error of the first.
+  const hasRecovered = random() < 0.03;
+  const attempts = hasRecovered ? 2 + below(4) : 1;
+  return { attempts, durationMs, deadLettered: false, ...(hasRecovered ? { lastError } : {}) };
 }
 
 const at = (event: Json, path: string): unknown =>

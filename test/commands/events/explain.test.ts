@@ -333,6 +333,31 @@ describe('events explain', () => {
     expect(stdout).toContain('\nall of them have: attempts = 5\n');
   });
 
+  test('lists what failing leaves behind apart, also where a delivered event has it too', async () => {
+    const kept = { lastError: { httpStatus: 503, message: 'Service Unavailable' } };
+    const noisy = events.map((event, minute) => ({
+      ...event,
+      delivery: {
+        ...event.delivery,
+        attempts: event.publishStatus === 'FAILED' && minute < 396 ? 5 : 1,
+        ...(minute === 21 ? kept : {}),
+      },
+    }));
+    const run = (...args: string[]) => explain(args, { place: '-', stdin: ndjsonOf(noisy) });
+    const { stdout } = await run();
+    expect(stdout).toContain(`\nsubscriptionId = ${SUBSCRIPTION} `);
+    expect(stdout).toContain(
+      '\n2 failures have no cause in common with others\nonly failures have: delivery.attempts = 5\nfailures and some delivered events have: delivery.lastError (503 Service Unavailable 27)\n',
+    );
+    expect(JSON.parse((await run('--json')).stdout).onlyInFailures).toEqual([
+      {
+        ...{ field: 'delivery.lastError', op: 'exists', value: null, failed: 27, delivered: 1 },
+        values: [{ value: '503 Service Unavailable', failed: 27 }],
+      },
+      { field: 'delivery.attempts', op: '=', value: 5, failed: 26 },
+    ]);
+  });
+
   test('names the date of each time in Markdown, which is read on another day', async () => {
     const { stdout } = await explain(['-o', 'markdown']);
     expect(stdout).toContain('; failing since 2026-11-02 05:00:00Z, last success 2026-11-02 04:56:00Z |');
