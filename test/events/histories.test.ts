@@ -126,25 +126,13 @@ async function hold(few: number, many: number, run: (history: History, folder: s
 }
 
 describe('a service that changes and fails while it is read', { timeout: 1_800_000 }, () => {
-  test('search', () =>
-    hold(120, 4000, async (given) => {
+  test.each([
+    ['search', 120, 4000],
+    ['search --reverse', 40, 1500],
+  ])('%s', (command, few, many) =>
+    hold(few, many, async (given) => {
       service.mark();
-      const { code, stdout, stderr } = await hooktrail(
-        ['events', 'search', '--ndjson', ...readingFlags(given)],
-        { env },
-      );
-      checkOutcome(code, stderr);
-      checkIds(
-        idsOf(stdout),
-        service.matchedThroughout(given.failedOnly),
-        code === 0 && !UNSURE.test(stderr),
-      );
-    }));
-
-  test('search --reverse', () =>
-    hold(40, 1500, async (given) => {
-      service.mark();
-      const args = ['events', 'search', '--ndjson', '--reverse', ...readingFlags(given)];
+      const args = ['events', ...command.split(' '), '--ndjson', ...readingFlags(given)];
       const { code, stdout, stderr } = await hooktrail(args, { env });
       checkOutcome(code, stderr);
       checkIds(
@@ -152,7 +140,8 @@ describe('a service that changes and fails while it is read', { timeout: 1_800_0
         service.matchedThroughout(given.failedOnly),
         code === 0 && !UNSURE.test(stderr),
       );
-    }));
+    }),
+  );
 
   test('watch, in runs of cron, the first of them killed anywhere', () =>
     hold(40, 1500, async (given, folder) => {

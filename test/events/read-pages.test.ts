@@ -70,6 +70,10 @@ const at = (name: string, count: number, from: number, step: number): Event[] =>
     createdOn: new Date(from + index * step).toISOString(),
   }));
 
+/** Makes the change once the service has given that many answers. */
+const after = (count: number, change: () => unknown) => (answers: number) =>
+  void (answers === count && change());
+
 async function idsRead(fetchPage: FetchPage, options: Partial<ReadOptions> = {}): Promise<string[]> {
   const signal = new AbortController().signal;
   const read = { query: {}, pageSize: 10, concurrency: () => 3, signal, ...options };
@@ -84,10 +88,8 @@ async function idsRead(fetchPage: FetchPage, options: Partial<ReadOptions> = {})
 test('events that join before all others, more than a page of them, bring none twice although the count is late', async () => {
   const events = at('past', 24, NOW - DAY, 1000);
   const expected = events.map(({ eventId }) => eventId);
-  const before = (answers: number) => {
-    if (answers === 12) events.push(...at('late', 2, NOW - 2 * DAY, 1000));
-  };
-  const { fetchPage } = serve({ events, order: 'oldest first', counts: 'late', before });
+  const before = after(12, () => events.push(...at('late', 2, NOW - 2 * DAY, 1000)));
+  const { fetchPage } = serve({ events, counts: 'late', before });
   const ids = await idsRead(fetchPage, { pageSize: 1, concurrency: () => 1 });
   expect(ids.sort()).toEqual(['late-0000', 'late-0001', ...expected]);
 });
@@ -218,9 +220,7 @@ describe('what a service leaves open', () => {
     const { fetchPage, asked } = serve({
       events: changing,
       link: opaque,
-      before: (answers) => {
-        if (answers === 1) changing.shift();
-      },
+      before: after(1, () => changing.shift()),
     });
     expect((await idsRead(fetchPage, { query: { before: knownInstant(NOW) } })).sort()).toEqual(ids);
     // All is read once more; two pages are asked for before the first one says that only its link leads on.
@@ -229,9 +229,7 @@ describe('what a service leaves open', () => {
     const other = serve({
       events: timeless,
       hasTime: false,
-      before: (answers) => {
-        if (answers === 1) timeless.shift();
-      },
+      before: after(1, () => timeless.shift()),
     });
     expect(await idsRead(other.fetchPage, { concurrency: () => 1 })).toEqual(ids);
     expect(other.asked.map(startOf)).toEqual([1, 11, 21, 1, 11, 21]);
@@ -242,9 +240,7 @@ describe('what a service leaves open', () => {
     const { fetchPage, asked } = serve({
       events: joining,
       order: 'newest first',
-      before: (answers) => {
-        if (answers === 1) joining.push(...at('late', 1, NOW - 500, 1000));
-      },
+      before: after(1, () => joining.push(...at('late', 1, NOW - 500, 1000))),
     });
     const found = await idsRead(fetchPage, { concurrency: () => 1 });
     expect(found).toHaveLength(30);
@@ -269,7 +265,7 @@ describe("events dated after the service's own clock", () => {
 
   test('in the very second that limits the read are read once', async () => {
     const events = [...past, ...at('now', 20, NOW - 1500, 150)];
-    const { fetchPage } = serve({ events: [...events], order: 'oldest first' });
+    const { fetchPage } = serve({ events: [...events] });
     expect(await idsRead(fetchPage)).toEqual(sorted(events));
   });
 
@@ -311,15 +307,13 @@ describe("events dated after the service's own clock", () => {
     const { fetchPage } = serve({
       events,
       order: 'newest first',
-      before: (answers) => {
-        if (answers === 1) events.push(...at('late', 1, NOW - 2 * DAY, 1000));
-      },
+      before: after(1, () => events.push(...at('late', 1, NOW - 2 * DAY, 1000))),
     });
     expect(await idsRead(fetchPage, { concurrency: () => 1 })).toEqual(expect.arrayContaining(expected));
   });
 
   test('are not requested if the first count still holds', async () => {
-    const { fetchPage, asked } = serve({ events: [...past], order: 'oldest first' });
+    const { fetchPage, asked } = serve({ events: [...past] });
     await idsRead(fetchPage);
     expect(asked).toEqual([
       'limit(1,10)',
@@ -333,16 +327,14 @@ describe("events dated after the service's own clock", () => {
     const service = serve({
       events,
       order: 'newest first',
-      before: (answers) => {
-        if (answers === 1) events.splice(0, 1);
-      },
+      before: after(1, () => events.splice(0, 1)),
     });
     const ids = await idsRead(service.fetchPage);
     expect(ids).toEqual(sorted(past).reverse().slice(0, -1));
   });
 
   test('a service that counts more than it gives is an error', async () => {
-    const { fetchPage } = serve({ events: [...past], order: 'oldest first' });
+    const { fetchPage } = serve({ events: [...past] });
     const counting: FetchPage = async (url) => {
       const answer = await fetchPage(url);
       return { ...answer, page: { ...answer.page, count: 27 } };
@@ -358,7 +350,7 @@ describe('a service that counts fewer events than it gives', () => {
     count: number,
     change: (answer: PageAnswer) => Partial<PageAnswer> = () => ({}),
   ): FetchPage => {
-    const { fetchPage } = serve({ events: given, order: 'oldest first' });
+    const { fetchPage } = serve({ events: given });
     return async (url) => {
       const answer = await fetchPage(url);
       const start = Number(/limit\((\d+),/.exec(url.search)?.[1]);
@@ -422,9 +414,7 @@ describe('the limits of a read', () => {
 
   test('hold also where events join meanwhile, and where they are dated after the clock of the service', async () => {
     const joining = [...events];
-    const before = (answers: number) => {
-      if (answers === 2) joining.push(...at('late', 1, NOW - 2 * DAY, 1000));
-    };
+    const before = after(2, () => joining.push(...at('late', 1, NOW - 2 * DAY, 1000)));
     const changing = serve({ events: joining, before });
     expect(await idsRead(changing.fetchPage, { limit: 35, concurrency: () => 1 })).toEqual(ids.slice(0, 35));
     // Two were asked for ahead.
@@ -457,13 +447,13 @@ describe('the limits of a read', () => {
   });
 
   test('a result of full pages alone is asked for no further', async () => {
-    const exact = serve({ events: events.slice(0, 20), order: 'oldest first' });
+    const exact = serve({ events: events.slice(0, 20) });
     expect(await idsRead(exact.fetchPage)).toEqual(ids.slice(0, 20));
     expect(exact.asked).toHaveLength(2);
-    const single = serve({ events: events.slice(0, 10), order: 'oldest first' });
+    const single = serve({ events: events.slice(0, 10) });
     expect(await idsRead(single.fetchPage)).toEqual(ids.slice(0, 10));
     expect(single.asked).toHaveLength(1);
-    const more = serve({ events: events.slice(0, 21), order: 'oldest first' });
+    const more = serve({ events: events.slice(0, 21) });
     expect(await idsRead(more.fetchPage)).toEqual(ids.slice(0, 21));
     expect(more.asked).toHaveLength(3);
   });
@@ -587,9 +577,7 @@ test('an event that leaves while the count is one answer late hides no other', a
   const { fetchPage } = serve({
     events: changing,
     order: 'newest first',
-    before: (answers) => {
-      if (answers === 1) changing.splice(5, 1);
-    },
+    before: after(1, () => changing.splice(5, 1)),
   });
   let late = 7;
   const counting: FetchPage = async (url) => {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import { visit } from '../support/browser.ts';
 // This runs processes, since Node reads NODE_EXTRA_CA_CERTS when it starts.
@@ -16,9 +17,7 @@ export async function startWorkingOverTls(
   const front = await startTlsFront(at.sandbox, certificate, hosts);
   const received: string[] = [];
   const handler = await startTlsServer(certificate, async (request, response) => {
-    let text = '';
-    for await (const chunk of request.setEncoding('utf8')) text += chunk;
-    received.push(text);
+    received.push(await text(request));
     response.end();
   });
   return {

@@ -76,14 +76,4 @@ describe('filters are read in the zone', () => {
       'gt(createdOn,2026-11-01)',
     );
   });
-
-  test('and local is that of the machine', async () => {
-    await using home = await createHome();
-    const machine = { ...thisMachine(), timezone: 'America/St_Johns' };
-    const { stdout } = await hooktrail([...dryRun, '--since', '2026-11-01', '--timezone', 'local'], {
-      env: home.env,
-      context: { machine },
-    });
-    expect(stdout).toContain('gt(createdOn,2026-11-01T02:30:00Z)');
-  });
 });

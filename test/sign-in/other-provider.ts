@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { onLoopback } from '../support/server.ts';
 
 /** An independent identity provider, behind a front that only maps the paths in the service description to its own. */
@@ -40,7 +41,7 @@ export async function startFront(
     if (status === 200) refreshTokens.push(JSON.parse(text).refresh_token);
   };
   const server = createServer(async (incoming, outgoing) => {
-    const body = await textOf(incoming);
+    const body = await text(incoming);
     const url = new URL(incoming.url ?? '/', 'http://front');
     const headers = incoming.headers as Record<string, string>;
     const answered = await answer({ method: incoming.method ?? 'GET', url, headers, body }).catch(
@@ -65,10 +66,4 @@ export async function startFront(
       HOOKTRAIL_REDIRECT_URI: redirectUri,
     },
   };
-}
-
-async function textOf(request: IncomingMessage): Promise<string> {
-  let text = '';
-  for await (const chunk of request.setEncoding('utf8')) text += chunk;
-  return text;
 }

@@ -1,4 +1,5 @@
 import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { forEachTest } from '../support/each-test.ts';
@@ -88,9 +89,7 @@ test('parts of the request that a provider repeats are not shown, even with --de
   at.sandbox.control.fault('token', {
     kind: 'run',
     run: async (request) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk as Buffer);
-      sent = new URLSearchParams(Buffer.concat(chunks).toString());
+      sent = new URLSearchParams(await text(request));
       const description = `bad ${sent} or ${sent.get('refresh_token')} with ${sent.get('client_secret')}`;
       at.sandbox.control.fault('token', {
         kind: 'status',
@@ -178,9 +177,7 @@ test.each([
   at.sandbox.control.fault('token', {
     kind: 'run',
     run: async (request) => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of request) chunks.push(chunk as Buffer);
-      spent = new URLSearchParams(Buffer.concat(chunks).toString()).get('refresh_token');
+      spent = new URLSearchParams(await text(request)).get('refresh_token');
       request.socket.destroy();
     },
   });

@@ -1,4 +1,5 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { onLoopback } from './server.ts';
 
 export interface Handed {
@@ -15,10 +16,8 @@ export async function startHandler(port = 0) {
   /** The number of 2xx answers for each event. */
   const taken = new Map<string, number>();
   const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
     const { method = '', url = '', headers } = request;
-    const handed = { method, url, headers, body: Buffer.concat(chunks) };
+    const handed = { method, url, headers, body: await buffer(request) };
     received.push(handed);
     const status = await handler.answer(handed);
     if (status >= 200 && status < 300) {

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type Agent, createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
 
 export interface LoopbackServer extends AsyncDisposable {
   readonly port: number;
@@ -73,7 +74,5 @@ export async function ask(
   // A connection that breaks behind the head of the answer fails the reading of its body.
   sent.on('error', () => undefined).end(body);
   const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-  let text = '';
-  for await (const chunk of answer.setEncoding('utf8')) text += chunk;
-  return { status: answer.statusCode ?? 0, headers: answer.headers, body: text };
+  return { status: answer.statusCode ?? 0, headers: answer.headers, body: await text(answer) };
 }

@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { chmod, lstat, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
 import { forEachTest } from '../../support/each-test.ts';
 import { type CommandOptions, startHooktrail } from '../../support/program.ts';
@@ -144,15 +144,10 @@ describe('--output-file', () => {
   test.each(WRITERS)('a named pipe is written to, not replaced: %s', async (line, whole) => {
     execFileSync('mkfifo', [at.file]);
     const reader = spawn('cat', [at.file]);
-    let read = '';
-    reader.stdout.setEncoding('utf8').on('data', (text: string) => {
-      read += text;
-    });
-    const ended = once(reader, 'close');
+    const read = text(reader.stdout);
     try {
       expect((await at.run([...line.split(' '), at.file])).code).toBe(0);
-      await ended;
-      expect([read, (await lstat(at.file)).isFIFO()]).toEqual([expect.stringMatching(whole), true]);
+      expect([await read, (await lstat(at.file)).isFIFO()]).toEqual([expect.stringMatching(whole), true]);
     } finally {
       reader.kill();
     }
