@@ -40,7 +40,6 @@ export type Invoke = (argv: readonly string[], context: Context) => Promise<Exit
 /** Does a command's work; the exit code is 0 unless it says otherwise. */
 export type Run<Flags> = (call: Call<Flags>) => Promise<ExitCode | void>;
 
-/** A command's module. */
 export interface CommandModule {
   /**
    * The long names of the eight to twelve flags that `-h` shows, in its order, with spaces between them. Without it `-h`

@@ -40,7 +40,6 @@ export interface ErrorParts {
   readonly cause?: unknown;
   /** Instead of the kind of the error's class. */
   readonly kind?: ErrorKind | undefined;
-  /** The HTTP status of the answer. */
   readonly status?: number;
   /** True if the same command may succeed later, false if it cannot. */
   readonly retryable?: boolean;

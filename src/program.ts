@@ -25,7 +25,6 @@ import { helpWidth, printHelp, printProgramHelp, wantsShortHelp } from './progra
 import { withPager } from './terminal/paged-output.ts';
 import { version } from './version.ts';
 
-/** The command tree of one run. */
 export interface Program extends CommandTree {
   /** Runs a command line. Prints its output or its help; throws every failure. */
   run(argv: readonly string[]): Promise<ExitCode>;
@@ -188,19 +187,14 @@ class LazyCommand extends Command implements TreeCommand {
 
   /** Commander calls it where help was asked for, or a group's command is missing. */
   override outputHelp(options?: HelpContext | ((text: string) => string)): void {
-    throw new HelpRequest(this, typeof options === 'object' && options.error);
+    const isError = typeof options === 'object' && options.error;
+    throw Object.assign(new HelpRequest('help'), { command: this, isError });
   }
 }
 
 /** Thrown where help is to be printed, since commander's own printing cannot wait for a pager. */
 class HelpRequest extends Error {
-  readonly command: LazyCommand;
+  declare readonly command: LazyCommand;
   /** True where a command is missing. */
-  readonly isError: boolean;
-
-  constructor(command: LazyCommand, isError: boolean) {
-    super('help');
-    this.command = command;
-    this.isError = isError;
-  }
+  declare readonly isError: boolean;
 }

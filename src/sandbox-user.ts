@@ -20,7 +20,6 @@ export interface SandboxUser {
   readonly environment: Environment;
   /** Those of them that make the difference: the sandbox's settings, with an encrypted store of their own. */
   readonly variables: Variables;
-  /** Removes the folder. */
   remove(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import wrapAnsi from 'wrap-ansi';
 import type { Items } from '../json/items.ts';
 import { prettyJson } from '../output/json.ts';
 import { groupTable } from '../output/statistics-text.ts';
-import { itemTable, oneLine, rowCells, type TableLook, tableLines, titleCells } from '../output/table.ts';
+import { itemTable, oneLine, type TableLook, tableLines } from '../output/table.ts';
 import { fitColumns } from '../output/table-layout.ts';
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import type { Palette } from '../terminal/palette.ts';
@@ -49,10 +49,7 @@ function eventsLines(browsing: Browsing, look: Look): string[] {
   const measured = Math.min(MEASURED, list.items.length);
   const { columns, cellsOf } = layOut(list, measured, failedOnly, look.constant, zone, screen.columns - 2);
   const rows = items.slice(top, top + listRows);
-  const lines = look.draw(columns, [
-    titleCells(columns, look.palette),
-    ...rows.map((item) => rowCells(cellsOf(item), columns, look.palette)),
-  ]);
+  const lines = look.draw(columns, rows.map(cellsOf));
   const nothing = browsing.canGoBack ? 'none of the events read so far' : 'no events match';
   return selectedLines(lines, selected - top, list.loading ? 'reading' : nothing, browsing, look);
 }

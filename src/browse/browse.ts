@@ -67,7 +67,7 @@ async function showList(
   const palette = await paletteOf(reporter.stdoutColor);
   const look = {
     constant: events.constantFields,
-    draw: await loadDraw(),
+    draw: await loadDraw(palette),
     palette,
     unicode: takesUnicode(context),
     place,

@@ -23,7 +23,6 @@ export function membersOf(pages: readonly Items[]): Members {
   return { names, bare };
 }
 
-/** True for a JSON object. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -28,11 +28,9 @@ export interface FormatOptions {
   readonly areFieldsSaved?: boolean;
   /** False: without the line of titles, in a table and in CSV. */
   readonly hasHeader?: boolean | undefined;
-  /** A jq program that runs over the JSON output. */
   readonly jq?: string | undefined;
   /** Leaves text in CSV cells as it is, even where a spreadsheet would run it. */
   readonly csvRaw?: boolean | undefined;
-  /** Begins CSV with a byte order mark. */
   readonly csvBom?: boolean | undefined;
   /** Items like those to come. A table makes its columns wide enough for these too, if its first page is small. */
   readonly sample?: Items;
@@ -49,11 +47,9 @@ export interface FormatOptions {
 export interface TableNote {
   /** Count, window and filters, in words. */
   readonly facts: readonly string[];
-  /** The command that printed the table. */
   readonly command: string;
 }
 
-/** The format flags as typed. */
 export interface FormatFlags {
   readonly output?: string;
   readonly json?: true;

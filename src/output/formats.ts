@@ -139,7 +139,6 @@ export interface SummaryLook extends TableLook {
 
 export type SummaryCall = Pick<Call, 'flags' | 'context' | 'reporter' | 'commands'>;
 
-/** Prints what a command says in the format asked for. */
 export async function printSummary(
   { json, csv, table, facts, lines, next }: Summary,
   { format: { format, jq, hasHeader = true }, filters, from }: SummaryOptions,

@@ -69,7 +69,10 @@ export async function checkProgram(program: string) {
   const jq = await loadJq();
   // Without input jq only compiles the program.
   const { stderr, exitCode } = evaluate(() => jq.raw('', program, ['--']));
-  if (exitCode === NOT_COMPILED) throw notCompiled(program, stderr);
+  if (exitCode === NOT_COMPILED) {
+    const details = linesOf(stderr).filter((line) => !/^\d+ compile errors?$/.test(line));
+    throw new UsageError(`--jq: '${program}' is not a jq program`, { details });
+  }
   return jq;
 }
 
@@ -100,11 +103,6 @@ function tooLarge(cause?: unknown): ServiceError {
     next: 'add --ndjson to run the program on each item as it arrives, or narrow the search',
     cause,
   });
-}
-
-function notCompiled(program: string, stderr: string): UsageError {
-  const details = linesOf(stderr).filter((line) => !/^\d+ compile errors?$/.test(line));
-  return new UsageError(`--jq: '${program}' is not a jq program`, { details });
 }
 
 function failedProgram(stderr: string): UsageError | ServiceError {

@@ -113,7 +113,6 @@ function colored(token: string, name: string, palette: Palette): string {
   return paint ? paint(shown) : shown;
 }
 
-/** Prints items as indented JSON, one below the other. */
 export function createPrettyWriter(stdout: Output, palette: Palette): ItemWriter {
   return {
     write: async (items) => {

@@ -22,7 +22,6 @@ import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import type { FormatOptions } from './format-flags.ts';
 import { createItemWriter } from './formats.ts';
 
-/** A search in its final form. */
 export interface SearchOptions {
   readonly filters: EventFilters;
   readonly format: FormatOptions;

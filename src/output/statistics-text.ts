@@ -48,7 +48,6 @@ export async function printStats(
   await printSummary(summary, options, call);
 }
 
-/** The name shown for types that the service does not list. */
 export const UNLISTED = '(not listed)';
 
 /** The statistics as lines: the types worst first, what happened when, and the totals. */

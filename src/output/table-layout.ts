@@ -31,7 +31,6 @@ export interface ColumnHead {
   readonly isWhole?: boolean;
 }
 
-/** A column as it is drawn. */
 export interface Column {
   /** The index of its cell in a row. */
   readonly index: number;

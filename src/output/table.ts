@@ -41,7 +41,8 @@ export async function loadTableLook(
   output: Pick<Output, 'isTerminal' | 'columns'>,
   reporter: Pick<Reporter, 'stdoutColor'>,
 ): Promise<TableLook> {
-  const [palette, draw] = await Promise.all([paletteOf(reporter.stdoutColor), loadDraw(!output.isTerminal)]);
+  const palette = await paletteOf(reporter.stdoutColor);
+  const draw = await loadDraw(palette, !output.isTerminal);
   return { room: output.isTerminal ? output.columns : undefined, palette, draw };
 }
 
@@ -57,18 +58,20 @@ export async function tableText(
 }
 
 /** A complete table as lines, without their ends. Text that needs the library for widths is measured after `loadWidths`. */
-export function tableLines(
-  { heads, rows }: Table,
-  { room, palette, draw, hasHeader = true }: TableLook,
-): string[] {
+export function tableLines({ heads, rows }: Table, look: TableLook): string[] {
   const cells = rows.map((row) => row.map((cell) => (typeof cell === 'string' ? oneLine(cell) : cell)));
   const titled = heads.map((head) => ({ ...head, title: oneLine(head.title) }));
-  const shown = hasHeader ? titled : titled.map(untitled);
-  const columns = room === undefined ? wholeColumns(shown, cells) : fitColumns(shown, cells, room, true);
-  return draw(columns, [
-    ...(hasHeader ? [titleCells(columns, palette)] : []),
-    ...cells.map((row) => rowCells(row, columns, palette)),
-  ]);
+  return look.draw(layOut({ heads: titled, rows: cells }, look, true), cells, look.hasHeader);
+}
+
+/** The columns of a table. `isComplete`: it has no other rows. */
+function layOut(
+  { heads, rows }: Table,
+  { room, hasHeader = true }: Pick<TableLook, 'room' | 'hasHeader'>,
+  isComplete: boolean,
+): Column[] {
+  const shown = hasHeader ? heads : heads.map(untitled);
+  return room === undefined ? wholeColumns(shown, rows) : fitColumns(shown, rows, room, isComplete);
 }
 
 /** A column without its title, which takes no room then. */
@@ -85,41 +88,21 @@ export function oneLine(text: string): string {
   return terminalSafeLine(text.toWellFormed()).replace(BREAKS, unicodeEscape);
 }
 
-/** A cell as it is drawn. */
-export interface Cell {
-  readonly text: string;
-  readonly paint?: ((text: string) => string) | undefined;
-}
-
-/** The cells of a row that are shown: statuses in their colour, and with `isFitted` times in the form that fits. */
-export function rowCells(
-  row: readonly TableCell[],
-  columns: readonly Column[],
-  palette: Palette,
-  isFitted = true,
-): Cell[] {
-  return columns.map(({ index, kind, width }) => {
-    const cell = row[index] ?? '';
-    if (typeof cell !== 'string') return { text: cell.draw(width), paint: cell.paint };
-    if (kind === 'time' && isFitted) return { text: timeWithin(cell, width) };
-    return { text: cell, paint: kind === 'status' ? statusPaint(cell, palette) : undefined };
-  });
-}
-
-/** The titles of the columns as cells. */
-export function titleCells(columns: readonly Column[], palette: Palette): Cell[] {
-  return columns.map(({ title }) => ({ text: title, paint: palette.bold }));
-}
-
-/** Lines as a text, each ended. */
 export function ended(lines: readonly string[]): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
 /** Draws rows as lines, without line ends, each cell aligned in its column; no line ends in spaces. */
-export type Draw = (columns: readonly DrawnColumn[], rows: readonly Cell[][]) => string[];
+export type Draw = (
+  columns: readonly Column[],
+  rows: readonly (readonly TableCell[])[],
+  hasTitles?: boolean,
+) => string[];
 
-type DrawnColumn = Pick<Column, 'width' | 'kind'>;
+interface DrawnCell {
+  readonly text: string;
+  readonly paint?: ((text: string) => string) | undefined;
+}
 
 /** The library draws this many rows, and those that follow are padded here: 100,000 would take it a minute. */
 const LIBRARY_ROWS = 100;
@@ -139,11 +122,11 @@ const BORDERS = [
  * Loads cli-table3, which draws tables. Rows that it would measure or cut wrongly are drawn here, and with `pushes`, in a
  * pipe, also a row with a text that is wider than its column, which pushes the rest of its row to the right.
  */
-export async function loadDraw(pushes = false): Promise<Draw> {
+export async function loadDraw(palette: Palette, pushes = false): Promise<Draw> {
   const { default: CliTable } = await import('cli-table3');
   const noBorders = Object.fromEntries(BORDERS.map((name) => [name, '']));
   let drawn = 0;
-  const drawByLibrary = (columns: readonly DrawnColumn[], row: readonly Cell[]) => {
+  const drawByLibrary = (columns: readonly Column[], row: readonly DrawnCell[]) => {
     const table = new CliTable({
       chars: { ...noBorders, middle: ' '.repeat(GAP) },
       colWidths: columns.map(({ width }) => width),
@@ -153,20 +136,34 @@ export async function loadDraw(pushes = false): Promise<Draw> {
     table.push(row.map(({ text, paint }) => (paint ? paint(text) : text)));
     return table.toString();
   };
-  return (columns, rows) =>
-    rows.map((row) => {
-      const isDrawnAlike = row.every(
-        ({ text }, index) =>
-          MEASURED_ALIKE.test(text) && !(pushes && cellWidth(text) > (columns[index] as DrawnColumn).width),
-      );
-      const byLibrary = isDrawnAlike && drawn++ < LIBRARY_ROWS;
-      return (byLibrary ? drawByLibrary(columns, row) : paddedLine(columns, row, pushes)).trimEnd();
-    });
+  const lineOf = (columns: readonly Column[], row: readonly DrawnCell[]) => {
+    const isDrawnAlike = row.every(
+      ({ text }, index) =>
+        MEASURED_ALIKE.test(text) && !(pushes && cellWidth(text) > (columns[index] as Column).width),
+    );
+    const byLibrary = isDrawnAlike && drawn++ < LIBRARY_ROWS;
+    return (byLibrary ? drawByLibrary(columns, row) : paddedLine(columns, row, pushes)).trimEnd();
+  };
+  return (columns, rows, hasTitles = true) => {
+    const titles = columns.map(({ title }) => ({ text: title, paint: palette.bold }));
+    const lines = rows.map((row) => lineOf(columns, drawnCells(row, columns, palette)));
+    return hasTitles ? [lineOf(columns, titles), ...lines] : lines;
+  };
 }
 
-function paddedLine(columns: readonly DrawnColumn[], row: readonly Cell[], pushes: boolean): string {
+/** The cells of a row that are shown: statuses in their colour, times in the form that fits. */
+function drawnCells(row: readonly TableCell[], columns: readonly Column[], palette: Palette): DrawnCell[] {
+  return columns.map(({ index, kind, width }) => {
+    const cell = row[index] ?? '';
+    if (typeof cell !== 'string') return { text: cell.draw(width), paint: cell.paint };
+    if (kind === 'time') return { text: timeWithin(cell, width) };
+    return { text: cell, paint: kind === 'status' ? statusPaint(cell, palette) : undefined };
+  });
+}
+
+function paddedLine(columns: readonly Column[], row: readonly DrawnCell[], pushes: boolean): string {
   const cells = row.map(({ text, paint }, index) => {
-    const { width, kind } = columns[index] as DrawnColumn;
+    const { width, kind } = columns[index] as Column;
     const cut = pushes ? text : cutToWidth(text, width);
     const padding = ' '.repeat(Math.max(0, width - cellWidth(cut)));
     const shown = paint ? paint(cut) : cut;
@@ -247,21 +244,11 @@ export async function createTableWriter(
   reporter: Reporter,
 ): Promise<ItemWriter> {
   const { hasHeader = true, sample } = options;
-  const { palette, draw } = await loadTableLook(stdout, reporter);
+  const look = await loadTableLook(stdout, reporter);
   let table: ReturnType<typeof itemTable> | undefined;
   let measured: readonly (readonly string[])[] = [];
   let columns: Column[] = [];
-  let fittedTo = 0;
-
-  const fit = async ({ heads }: Pick<Table, 'heads'>, isComplete: boolean) => {
-    await loadWidthsFor([...heads.map(({ title }) => title), ...measured.flat()]);
-    const shown = hasHeader ? heads : heads.map(untitled);
-    fittedTo = stdout.columns;
-    columns = stdout.isTerminal
-      ? fitColumns(shown, measured, fittedTo, isComplete)
-      : wholeColumns(shown, measured);
-    return hasHeader ? [titleCells(columns, palette)] : [];
-  };
+  let room: number | undefined;
 
   return {
     write: async (page, isLast = false) => {
@@ -270,11 +257,18 @@ export async function createTableWriter(
       table ??= itemTable(sample ? [page, sample] : [page], options, stdout.isTerminal);
       const rows = table.read(page);
       if (isFirst) measured = sample ? [...rows, ...table.read(sample)] : rows;
-      const isResized = stdout.isTerminal && stdout.columns !== fittedTo;
-      const titles = isFirst || isResized ? await fit(table, isFirst && isLast) : [];
+      const isFitted = isFirst || (stdout.isTerminal && stdout.columns !== room);
+      if (isFitted) {
+        const { heads } = table;
+        await loadWidthsFor([...heads.map(({ title }) => title), ...measured.flat()]);
+        room = look.room && stdout.columns;
+        columns = layOut({ heads, rows: measured }, { room, hasHeader }, isFirst && isLast);
+        // In a pipe times stay as they came.
+        if (room === undefined)
+          columns = columns.map((one) => (one.kind === 'time' ? { ...one, kind: 'text' } : one));
+      }
       await loadWidthsFor(rows.flat());
-      const cells = rows.map((row) => rowCells(row, columns, palette, stdout.isTerminal));
-      await stdout.write(ended(draw(columns, [...titles, ...cells])));
+      await stdout.write(ended(look.draw(columns, rows, isFitted && hasHeader)));
     },
     end: async () => {
       if (!table) reporter.notice(nothingFound(options.list));

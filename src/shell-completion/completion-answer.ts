@@ -70,7 +70,6 @@ function isList(kind: ValueKind): boolean {
   return kind === 'fields' || kind === 'event-types' || typeof kind === 'object';
 }
 
-/** A word that may be put in, and what it means. */
 interface Candidate {
   readonly word: string;
   readonly meaning: string;
@@ -99,13 +98,10 @@ export async function expectedAt(program: Program, argv: readonly string[]): Pro
   return { kind: kindOfArgument(wordsOf(command), argument), prefix: '', line };
 }
 
-/** The part of a command line that is typed. */
 interface Line {
   /** The command that the words before the cursor name. */
   readonly command: Command;
-  /** The options that were given, with their values. */
   readonly options: ReadonlyMap<Option, string | undefined>;
-  /** The arguments before the cursor. */
   readonly operands: readonly string[];
   /** The typed part of the last word. */
   readonly typed: string;

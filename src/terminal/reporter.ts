@@ -71,6 +71,7 @@ export async function createReporter(
   const palette = await paletteOf(colorLevel(stderr, environment, flags.color));
   const columns = stderr.isTerminal ? stderr.columns : undefined;
   const line = (text: string) => void writeAboveQuestion(stderr, `${text}\n`).catch(() => undefined);
+  const notice = flags.quiet ? () => {} : line;
   const fitted = (text: string) => fittedLines(terminalSafe(text), columns);
   // The terminal has echoed Ctrl-C as `^C`, where the next line would go on.
   const onInterrupt = () => {
@@ -87,15 +88,9 @@ export async function createReporter(
     stdoutColor: colorLevel(stdout, environment, flags.color),
     palette,
     say: (text) => line(fitted(text)),
-    notice: (text) => {
-      if (!flags.quiet) line(fitted(complete(text)));
-    },
-    command: (words) => {
-      if (!flags.quiet) line(`\n${palette.dim('$')} ${palette.bold(terminalSafe(words))}`);
-    },
-    success: (text) => {
-      if (!flags.quiet) line(palette.good(fitted(text)));
-    },
+    notice: (text) => notice(fitted(complete(text))),
+    command: (words) => notice(`\n${palette.dim('$')} ${palette.bold(terminalSafe(words))}`),
+    success: (text) => notice(palette.good(fitted(text))),
     warning: (message, { kind = 'usage', details = [], next } = {}) => {
       const exitCode = kind === 'not-found' ? ExitCode.notFound : undefined;
       const completed = next && complete(next);

@@ -53,7 +53,6 @@ export function unicodeEscape(character: string): string {
  */
 const ACTING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Formats a number with thousands separators. */
 export function grouped(number: number): string {
   return number.toLocaleString('en-US');
 }

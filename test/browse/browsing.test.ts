@@ -14,7 +14,7 @@ import { TimeZone, UTC } from '../../src/time/time-zone.ts';
 await loadWidths();
 const look = {
   constant: new Set<string>(),
-  draw: await loadDraw(),
+  draw: await loadDraw(plain),
   palette: plain,
   unicode: true,
   place: '',

@@ -12,7 +12,7 @@ const [after, middle, before] = ['2026-11-20T22:00:00Z', '2026-11-21', '2026-11-
 ) as [Stats['window']['after'], Stats['window']['after'], Stats['window']['after']];
 
 await loadWidths();
-const draw = await loadDraw();
+const draw = await loadDraw(plain);
 
 function statsOf(name: string): Stats {
   const tally = { total: 1_149_000, success: 985_000, failed: 164_000 };
