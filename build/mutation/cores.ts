@@ -14,7 +14,7 @@ export const CORES: Readonly<Record<string, Core>> = {
   time: {
     mutate: ['src/time/time-text.ts', 'src/time/instant.ts', 'src/time/time-zone.ts'],
     tests: ['test/time/*.test.ts', 'test/settings/timezone.test.ts'],
-    floor: 0,
+    floor: 96,
   },
   conditions: {
     mutate: ['src/json/item-conditions.ts'],

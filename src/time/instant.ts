@@ -17,10 +17,10 @@ const ABSOLUTE =
 export function instantAt(milliseconds: number): Instant | undefined {
   const date = new Date(milliseconds);
   if (Number.isNaN(date.getTime())) return undefined;
-  const text = date.toISOString().replace(/\.000Z$/, 'Z');
-  if (!/^\d{4}-/.test(text)) return undefined;
-  const seconds = Math.floor(milliseconds / 1000);
-  return { text, seconds, fraction: trimZeros(text.match(/\.(\d+)Z$/)?.[1] ?? '') };
+  const iso = date.toISOString();
+  if (!/^\d{4}-/.test(iso)) return undefined;
+  const fraction = trimZeros(iso.slice(-4, -1));
+  return { text: iso.replace('.000Z', 'Z'), seconds: Math.floor(milliseconds / 1000), fraction };
 }
 
 /** The instant of a time that is known to be in the years 0 to 9999, such as a clock's. Throws `RangeError` otherwise. */
@@ -62,56 +62,29 @@ export function milliseconds({ seconds, fraction }: Instant): number {
  * shows twice the first is meant; for a time that it skips, the moment of the change.
  */
 export function parseInstant(text: string, defaultZone: TimeZone = UTC): Instant | undefined {
-  const usual = parseUsual(text);
-  if (usual) return usual;
   const match = ABSOLUTE.exec(text);
   if (!match) return undefined;
-  const [, year, month, day, hour = '00', minute = '00', second = '00', fraction = '', zone] = match;
-  const wall = `${year}-${month}-${day}T${hour}:${minute}:${second}`;
-  const milliseconds = Date.parse(`${wall}Z`);
-  // Date.parse reads 30 February as 1 March, and 24:00 as the next day's midnight: comparing the result with the text
-  // reveals that.
-  if (Number.isNaN(milliseconds) || new Date(milliseconds).toISOString().slice(0, 19) !== wall)
-    return undefined;
+  const [, year, month, day, hour, minute = '00', second = '00', fraction = '', zone] = match;
+  const wall = Date.parse(`${year}-${month}-${day}T${hour ?? '00'}:${minute}:${second}Z`);
+  // Date.parse reads 30 February as 2 March, and 24:00 as the next day's midnight.
+  if (new Date(wall).getUTCDate() !== Number(day)) return undefined;
   if (zone === undefined && !defaultZone.isUtc) {
-    const at = defaultZone.timesAt(milliseconds)[0] as number;
-    const isShown = at + defaultZone.offsetAt(at) === milliseconds;
-    return converted(at / 1000, isShown ? fraction : '');
+    const at = defaultZone.timesAt(wall)[0] as number;
+    const isShown = at + defaultZone.offsetAt(at) === wall;
+    return withFraction(at, isShown ? fraction : '');
   }
-  const seconds = (milliseconds - offsetMsIn(zone ?? '')) / 1000;
-  if (Number.isNaN(seconds)) return undefined;
-  if (zone === undefined || /^[Zz]$/.test(zone)) {
-    const zoned = zone === undefined && match[4] !== undefined ? `${text}Z` : text;
-    return { text: zoned, seconds, fraction: trimZeros(fraction) };
+  if (zone === undefined || zone.toUpperCase() === 'Z') {
+    const isZoneMissing = zone === undefined && hour !== undefined;
+    return { text: isZoneMissing ? `${text}Z` : text, seconds: wall / 1000, fraction: trimZeros(fraction) };
   }
-  return converted(seconds, fraction);
+  return withFraction(wall - offsetMsIn(zone), fraction);
 }
 
-/** Without the years 0000 to 0999: `Date.UTC` takes 0026 for 1926. */
-const USUAL =
-  /^[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/;
-
-/**
- * Reads the form in which services write times, `2026-11-20T08:30:00.1234567Z`, eight times as fast as the other expression:
- * a million events have a million of them. Undefined for any other form.
- */
-function parseUsual(text: string): Instant | undefined {
-  if (!USUAL.test(text)) return undefined;
-  const two = (at: number) => 10 * (text.charCodeAt(at) - 0x30) + text.charCodeAt(at + 1) - 0x30;
-  const [year, day] = [100 * two(0) + two(2), two(8)];
-  const milliseconds = Date.UTC(year, two(5) - 1, day, two(11), two(14), two(17));
-  if (day > 28 && new Date(milliseconds).getUTCDate() !== day) return undefined;
-  return { text, seconds: milliseconds / 1000, fraction: trimZeros(text.slice(20, -1)) };
-}
-
-function converted(seconds: number, fraction: string): Instant | undefined {
-  const utc = new Date(seconds * 1000).toISOString();
-  if (!/^\d{4}-/.test(utc)) return undefined;
-  return {
-    text: `${utc.slice(0, 19)}${fraction && `.${fraction}`}Z`,
-    seconds,
-    fraction: trimZeros(fraction),
-  };
+/** The instant of a full second with these digits after it; undefined outside the years 0 to 9999. */
+function withFraction(milliseconds: number, fraction: string): Instant | undefined {
+  const whole = instantAt(milliseconds);
+  if (!whole || fraction === '') return whole;
+  return { ...whole, text: whole.text.replace('Z', `.${fraction}Z`), fraction: trimZeros(fraction) };
 }
 
 /** The digits without zeros at their end: /0+$/ takes a time that grows with the square of a run of zeros. */

@@ -181,15 +181,15 @@ function instantIn(wall: string, zone: Zone): Instant | undefined {
   return typeof zone === 'string' ? parseInstant(`${wall}${zone}`) : parseInstant(wall, zone);
 }
 
-/** `2026-11-20` of a date in another form; `-11-20` if it has no year; undefined if it is no date. */
+/** `2026-11-20` of a date in another form; `-11-20`, a hyphen and the text, of any other; undefined if it names another day of the week. */
 function dateText(text: string): string | undefined {
   const [, name, rest] = new RegExp(`^(?:${WEEKDAY},? )?(.*)`).exec(text) as RegExpExecArray;
   const date = dateOf(rest as string);
-  if (name === undefined || date === undefined || date.startsWith('-')) return date;
+  if (name === undefined || date.startsWith('-')) return date;
   return WEEKDAYS[new Date(`${date}T00:00Z`).getUTCDay()] === name.slice(0, 3) ? date : undefined;
 }
 
-function dateOf(text: string): string | undefined {
+function dateOf(text: string): string {
   const two = (number: string | number) => String(number).padStart(2, '0');
   const monthOf = (name: string) => two(MONTHS.indexOf(name.slice(0, 3)) + 1);
   if (/\d{4}-\d\d$/.test(text)) return `${text}-01`;
@@ -201,8 +201,7 @@ function dateOf(text: string): string | undefined {
   if (match) return `${match[3] ?? ''}-${monthOf(match[2] as string)}-${two(match[1] as string)}`;
   match = new RegExp(`^${MONTH}\\.? (\\d{1,2})(?:st|nd|rd|th)?(?:,? (\\d{4}))?$`).exec(text);
   if (match) return `${match[3] ?? ''}-${monthOf(match[1] as string)}-${two(match[2] as string)}`;
-  match = /^(\d\d)-(\d\d)$/.exec(text);
-  return match ? `-${text}` : undefined;
+  return `-${text}`;
 }
 
 /** The instant that the text means at `now` (milliseconds since the epoch); undefined outside the years 0 to 9999. */

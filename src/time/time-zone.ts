@@ -76,22 +76,18 @@ export class TimeZone {
     if (this.isUtc) return text;
     const match = DATE_TIME.exec(text);
     if (!match) return text;
-    const [, date, time, fraction = '', zone = 'Z'] = match;
+    const [, date, day, time, fraction = '', zone = 'Z'] = match;
     const at = Date.parse(`${date}T${time}${zone}`);
-    if (Number.isNaN(at) || !isDate(date as string)) return text;
+    // Date.parse reads 30 February as 2 March.
+    if (Number.isNaN(at) || new Date(date as string).getUTCDate() !== Number(day)) return text;
     const offset = this.offsetAt(at);
     const wall = new Date(at + offset).toISOString();
     return /^\d{4}-/.test(wall) ? `${wall.slice(0, 19)}${fraction}${offsetText(offset)}` : text;
   }
 }
 
-/** False for 30 February, which Date.parse reads as 1 March. */
-function isDate(date: string): boolean {
-  return date.slice(8) <= '28' || new Date(`${date}T00:00Z`).toISOString().startsWith(date);
-}
-
 /** The form in which the service writes times, and in which they are sent to it. */
-const DATE_TIME = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d(?::\d\d)?)(\.\d+)?(Z|[+-]\d\d:\d\d)?$/;
+const DATE_TIME = /^(\d{4}-\d\d-(\d\d))T(\d\d:\d\d(?::\d\d)?)(\.\d+)?(Z|[+-]\d\d:\d\d)?$/;
 
 export const UTC = new TimeZone('UTC');
 
@@ -138,7 +134,7 @@ export function zoneNamed(text: string): string | undefined {
   if (/^(UTC|Etc\/UTC)$/i.test(name)) return 'UTC';
   if (/^local$/i.test(name)) return 'local';
   // Newer platforms take offsets such as +02:00 too, which know nothing of clock changes.
-  if (!/^[a-z]/i.test(name) || !isZone(name)) return undefined;
+  if (!/[a-z]/i.test(name) || !isZone(name)) return undefined;
   return zoneNames().find((known) => known.toLowerCase() === name.toLowerCase()) ?? name;
 }
 
@@ -146,7 +142,7 @@ export function zoneNamed(text: string): string | undefined {
 export function zoneNames(): string[] {
   // Platforms list some zones by their former names only, and take both.
   const all = [...Intl.supportedValuesOf('timeZone'), ...RENAMED.filter(isZone)];
-  return ['UTC', 'local', ...new Set(all.filter((name) => name !== 'UTC').sort())];
+  return [...new Set(['UTC', 'local', ...all.sort()])];
 }
 
 const RENAMED = [

@@ -125,9 +125,16 @@ test('the usual form of a time is read as the others are, also where it is no ti
     );
   fc.assert(
     fc.property(text, (usual) => {
+      const [seconds = '', fraction = ''] = usual.slice(0, -1).split(/(?=\.)/);
+      const read = Date.parse(`${seconds}Z`);
+      const isTime = /^(\.\d+)?$/.test(fraction) && !Number.isNaN(read);
+      // A day too many is the next month's.
+      const isShown = isTime && new Date(read).toISOString().startsWith(seconds);
+      const expected = { text: usual, seconds: read / 1000, fraction: fraction.replace(/^\.|0+$/g, '') };
+      expect(parseInstant(usual)).toEqual(isShown ? expected : undefined);
       const other = parseInstant(usual.replace('Z', 'z'));
-      expect(parseInstant(usual)).toEqual(other && { ...other, text: usual });
+      expect(other && { ...other, text: usual }).toEqual(isShown ? expected : undefined);
     }),
-    { numRuns: 5000 },
+    { numRuns: 2000 },
   );
 });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Instant, parseInstant } from '../../src/time/instant.ts';
 import { parseTime, resolveTime } from '../../src/time/time-text.ts';
-import { localZone, TimeZone, zoneNamed, zoneNames } from '../../src/time/time-zone.ts';
+import { localZone, TimeZone, zoneNamed, zoneNames, zoneOf } from '../../src/time/time-zone.ts';
 import { thisMachine } from '../support/context.ts';
 
 const sentIn = (name: string, now: string) => {
@@ -110,6 +110,20 @@ test.each(['xlocal', 'localx', 'UTCx', 'xUTC', '+02:00', '', 'Europe/Berln'])("'
 test('the zone of the machine is UTC where it is not known', () => {
   const zoneOn = (timezone: string) => localZone({ machine: { ...thisMachine(), timezone } }).name;
   expect([zoneOn('Asia/Kolkata'), zoneOn('Mars/Olympus')]).toEqual(['Asia/Kolkata', 'UTC']);
+});
+
+test('the zone of the machine is not that of a text without one, nor a zone that is named', ({
+  onTestFinished,
+}) => {
+  const before = process.env['TZ'];
+  onTestFinished(() => {
+    if (before === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = before;
+  });
+  process.env['TZ'] = 'Asia/Tokyo';
+  expect(new TimeZone('Europe/Berlin').shown('2026-11-21T08:00:00')).toBe('2026-11-21T09:00:00+01:00');
+  const machine = { ...thisMachine(), timezone: 'Asia/Tokyo' };
+  expect(zoneOf('Europe/Berlin', { machine }).name).toBe('Europe/Berlin');
 });
 
 describe('every zone', () => {
