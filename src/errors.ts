@@ -67,6 +67,12 @@ export abstract class HooktrailError extends Error {
   }
 }
 
+/** The first of some lines, and how many more there are. */
+export function fewOf(lines: readonly string[], most = 5): string[] {
+  const more = lines.length - most;
+  return [...lines.slice(0, most), ...(more > 0 ? [`and ${more} more`] : [])];
+}
+
 /** The command line, the environment or the saved configuration is wrong. */
 export class UsageError extends HooktrailError {
   constructor(message: string, parts: ErrorParts = {}) {

@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { access, constants, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Machine } from '../../context.ts';
-import { faultText, HooktrailError, isDiskFull, ServiceError, UsageError } from '../../errors.ts';
+import { faultText, fewOf, HooktrailError, isDiskFull, ServiceError, UsageError } from '../../errors.ts';
 import { checkWritable, makeFolder } from '../../files/folders.ts';
 import { replaceFile } from '../../files/whole-files.ts';
 import { isObject } from '../../json/item-columns.ts';
@@ -21,9 +21,9 @@ export interface Part {
   readonly before: Instant;
   /** Events in the file or, before it is written, the number expected. Null if the service gives no count. */
   readonly events: number | null;
-  /** The service's count between `after` and `before` when the part was read. */
+  /** The events that were read between `after` and `before`. Null if the service gives no count to compare them with. */
   readonly counted: number | null;
-  /** The same count without the query's status, if it has one, made before the part was read. */
+  /** The service's count without the query's status, if it has one, made before the part was read. */
   readonly ofAnyStatus: number | null;
   readonly bytes: number | null;
   /** SHA-256 of the finished file; null until then. */
@@ -189,17 +189,15 @@ export type Identity = Pick<Manifest, 'service' | 'filters' | 'gzip'>;
 
 /** Throws `UsageError` that names each difference if the directory holds another export than the one requested. */
 export function checkSame(directory: string, there: Identity, here: Identity): void {
-  const named = ({ service, filters, gzip }: Identity) => ({
-    'base-url': service,
-    ...Object.fromEntries(FILTER_NAMES.map((name) => [SHOWN_NAMES[name] ?? name, filters[name]])),
-    gzip: gzip ? 'given' : undefined,
+  const named = ({ service, filters, gzip }: Identity): TypedFilters => ({
+    ...{ 'base-url': service, ...filters },
+    ...(gzip ? { gzip: 'given' } : {}),
   });
-  const [one, other] = [named(there), named(here)] as Record<string, TypedFilters[string] | undefined>[];
-  const differences = Object.keys(one ?? {}).flatMap((name) => {
-    const [a, b] = [one?.[name], other?.[name]];
-    return textOf(a) === textOf(b) || isSameTime(a, b)
-      ? []
-      : [`--${name}: ${textOf(a)} there, ${textOf(b)} here`];
+  const [one, other] = [named(there), named(here)];
+  const differences = Object.keys({ ...one, ...other }).flatMap((name) => {
+    const [a, b] = [one[name], other[name]];
+    const isSame = textOf(a) === textOf(b) || isSameTime(a, b);
+    return isSame ? [] : [`--${SHOWN_NAMES[name] ?? name}: ${textOf(a)} there, ${textOf(b)} here`];
   });
   if (differences.length === 0) return;
   throw new UsageError(`${directory} holds another export`, {
@@ -207,8 +205,6 @@ export function checkSame(directory: string, there: Identity, here: Identity): v
     next: 'choose another directory, or repeat the command that began this one',
   });
 }
-
-const FILTER_NAMES = ['after', 'before', 'subscription', 'id', 'status', 'type', 'where', 'grep', 'timezone'];
 
 /** `2026-11-01` and `2026-11-01T00:00:00Z` are one time. A span such as 7d is the same only as itself: it was resolved once. */
 function isSameTime(a: TypedFilters[string] | undefined, b: TypedFilters[string] | undefined): boolean {
@@ -255,9 +251,8 @@ export async function openDirectory(directory: string, machine: Pick<Machine, 'p
 export async function checkUnused(directory: string): Promise<void> {
   const foreign = (await readdir(directory)).filter((name) => !isLeftOver(name)).sort();
   if (foreign.length === 0) return;
-  const more = foreign.length > 5 ? [`and ${foreign.length - 5} more`] : [];
   throw new UsageError(`${directory} is not empty and holds no export`, {
-    details: [...foreign.slice(0, 5), ...more],
+    details: fewOf(foreign),
     next: 'choose an empty directory, or one that does not exist yet',
   });
 }

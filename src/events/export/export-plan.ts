@@ -94,7 +94,7 @@ export async function planUpdate(
   };
 }
 
-/** The searches, and their end: the service's time when it answered, or `--until` if that is earlier. */
+/** The searches, and their end, which has passed: the service's time when it answered, or `--until` if that is earlier. */
 async function pinnedQueries(filters: EventFilters, planning: Planning) {
   const { clock, signal } = planning;
   const any = filters.queries(clock.now())[0];
@@ -102,7 +102,10 @@ async function pinnedQueries(filters: EventFilters, planning: Planning) {
   const now = answer.serviceTime ?? clock.now();
   filters.requirePastStart(now);
   const queries = filters.queries(now);
-  return { queries, pin: earlierOf(queries[0].before, nextFullSecond(now)) };
+  const pin = earlierOf(queries[0].before, nextFullSecond(now));
+  // Events created until then belong to the export.
+  await clock.sleep(Math.max(0, milliseconds(pin) - now), signal);
+  return { queries, pin };
 }
 
 /** Events that are dated this much later than the service's clock are not those that were created since it was read. */
@@ -210,25 +213,21 @@ async function markTime(bounds: readonly Mark[], query: Query, target: number, p
 }
 
 /**
- * Compares the export with what the service counts now: the total, undefined if the service gives no count or the files
+ * Compares the export with what the service counts now: the total, NaN if the service gives no count or the files
  * hold only some events, and the parts whose number of events has changed since they were read. If events can leave the
  * filter (when a status changes), each part is counted by itself, since losses in one could hide gains in another.
  */
 export async function recount(
   manifest: Manifest,
   planning: Planning,
-): Promise<{ total: number | undefined; changed: readonly number[] }> {
+): Promise<{ total: number; changed: readonly number[] }> {
   const { parts, queries } = manifest;
   const isPartial = isFiltered(manifest) || parts.some(({ settled }) => settled);
-  let total: number | undefined;
+  let total = isPartial ? Number.NaN : 0;
   if (!isPartial) {
-    total = 0;
-    for (const query of queries) {
-      const counted = await askCount(planning, query, planning.signal);
-      total = total === undefined || counted === undefined ? undefined : total + counted;
-    }
+    for (const query of queries) total += (await askCount(planning, query, planning.signal)) ?? Number.NaN;
     const mayMove = parts.some(({ ofAnyStatus }) => ofAnyStatus !== null);
-    if (total === undefined || (total === eventsIn(manifest) && !mayMove)) return { total, changed: [] };
+    if (Number.isNaN(total) || (total === eventsIn(manifest) && !mayMove)) return { total, changed: [] };
   }
   const indexes = [...parts.keys()].filter((index) => !parts[index]?.settled);
   const counts = await countParts(manifest, indexes, planning);

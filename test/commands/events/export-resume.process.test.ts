@@ -146,6 +146,32 @@ describe('a finished export', () => {
 });
 
 describe('while it runs', () => {
+  test('an event that joins a file while it is read is in the export', async () => {
+    await using exporting = await startExporting({ events: 300 });
+    // It joins the first page when that was read, before the second one is.
+    const run = () => void exporting.control.addEvent({ createdOn: '2026-11-20T11:59:59.5Z' });
+    exporting.control.fault('events', ...times(4, { kind: 'pass' }), { kind: 'run', run });
+    expect(await exporting.export('--page-size', '100')).toMatchObject({ code: 0 });
+    expect([...(await exporting.ids())].sort()).toEqual(exporting.control.store.newestIds(301).sort());
+  });
+
+  test.each([[[]], [['--where', 'eventId']]])(
+    'every event created before its end is in it, also of the second in which it began %j',
+    async (flags) => {
+      await using exporting = await startExporting({ events: 20 });
+      clock.advance(300);
+      // One event is created with each request, and one when the export is finished.
+      const run = () => void exporting.control.addEvent();
+      exporting.control.fault('events', ...times(100, { kind: 'run', run }));
+      const { code, stderr } = await exporting.export(...flags);
+      expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('exported: ') });
+      run();
+      const pin = (await exporting.manifest())['pin'] as string;
+      const before = await exporting.search('--ndjson', '--until', pin);
+      expect([...(await exporting.ids())].sort()).toEqual(idsOf(before.stdout).sort());
+    },
+  );
+
   test('a service that counts more than it returns is reported, and the export is not finished', async () => {
     await using exporting = await startExporting({ events: 100 });
     const miscounting = editJson((page) => ({ ...page, count: page.count === 100 ? 103 : page.count }));
