@@ -87,7 +87,7 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
     const onRetry: OnRetry = ({ reason }) => {
       trouble = reason;
     };
-    const run = { clock: context.clock, signal: deadline.signal, onRetry };
+    const run = { clock: context.clock, signal: deadline.signal, deadline, onRetry };
     let printed = 0;
     try {
       const { follower, sample } = await startFollowing(service, resolved, state, run, reporter);
@@ -115,40 +115,39 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
         await pollUntilEnd(follower, interval, { print, save }, run, reporter);
       } catch (error) {
         await writer.abort?.();
-        if (!deadline.passed && !(context.signal.reason instanceof ClosedPipeError))
+        if (!deadline.over.signal.aborted && !(context.signal.reason instanceof ClosedPipeError))
           tellHowToResume(resolved, follower.resumeAt, reporter);
         throw error;
       }
       await writer.end?.();
     } catch (error) {
-      if (!deadline.passed || context.signal.aborted) throw error;
+      if (!deadline.over.signal.aborted || context.signal.aborted) throw error;
       const details = trouble === undefined ? [] : [`the service did not answer in the end: ${trouble}`];
       throw new ServiceError(`${printed} of ${limit} events came within ${durationText(timeout ?? 0)}`, {
         details,
         next: trouble && '`hooktrail doctor` finds out why',
       });
     } finally {
-      deadline.stop();
+      deadline.stopped.abort();
     }
   });
 }
 
-/** Aborts `signal` when the time is over or the program has to end. */
-function startDeadline(timeout: number | undefined, { clock, signal }: Pick<Context, 'clock' | 'signal'>) {
+/** Milliseconds that the last poll of a watch has, which begins when the time of `--timeout` is over. */
+const LAST_POLL_MS = 10_000;
+
+/** Aborts `signal` when the last poll has ended, or does not end, or the program has to end. */
+function startDeadline(
+  timeout = Number.POSITIVE_INFINITY,
+  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+) {
   const over = new AbortController();
   const stopped = new AbortController();
-  if (timeout !== undefined)
-    clock.sleep(timeout, stopped.signal).then(
-      () => over.abort(),
-      () => undefined,
-    );
-  return {
-    signal: AbortSignal.any([signal, over.signal]),
-    get passed() {
-      return over.signal.aborted;
-    },
-    stop: () => stopped.abort(),
-  };
+  const end = () => over.abort();
+  if (Number.isFinite(timeout))
+    clock.sleep(timeout + LAST_POLL_MS, stopped.signal).then(end, () => undefined);
+  // The last poll begins at `endsAt`.
+  return { endsAt: clock.now() + timeout, over, signal: AbortSignal.any([signal, over.signal]), stopped };
 }
 
 function tellHowToResume(
@@ -166,6 +165,7 @@ function tellHowToResume(
 }
 
 interface Run extends Pick<Context, 'clock' | 'signal'> {
+  readonly deadline: Pick<ReturnType<typeof startDeadline>, 'endsAt' | 'over'>;
   readonly onRetry: OnRetry;
 }
 
@@ -229,11 +229,12 @@ async function pollUntilEnd(
   follower: Follower,
   intervalMs: number,
   { print, save }: Polling,
-  context: Pick<Context, 'clock' | 'signal'>,
+  { clock, signal, deadline }: Omit<Run, 'onRetry'>,
   reporter: Reporter,
 ): Promise<void> {
   let isTroubled = false;
   while (!follower.ended) {
+    const isLast = clock.now() >= deadline.endsAt;
     const polls = follower.poll();
     let outage: HooktrailError | undefined;
     try {
@@ -248,7 +249,7 @@ async function pollUntilEnd(
       await polls.return(undefined);
     }
     if (outage) {
-      context.signal.throwIfAborted();
+      signal.throwIfAborted();
       const { message, kind } = outage;
       if (!isTroubled)
         reporter.warning(`${message}; trying again every ${durationText(intervalMs)}`, { kind });
@@ -257,7 +258,10 @@ async function pollUntilEnd(
       if (isTroubled) reporter.notice('the service answers again; everything since was caught up');
     }
     isTroubled = outage !== undefined;
-    if (!follower.ended) await wait(intervalMs, context, reporter);
+    if (follower.ended) return;
+    if (isLast) deadline.over.abort();
+    signal.throwIfAborted();
+    await wait(Math.min(intervalMs, deadline.endsAt - clock.now()), { clock, signal }, reporter);
   }
 }
 

@@ -121,6 +121,27 @@ describe('events watch', () => {
     expect(stderr).toMatch(/^watching .*\nerror: 1 of 2 events came within 10m\n$/);
   });
 
+  test('a --timeout shorter than the interval asks once more at its end', async () => {
+    clock.skips = 1000;
+    await using searching = await startSearching({ events: 5 });
+    const waiting = () => searching.start(['events', 'watch', '--ndjson', '--count', '1', '--timeout', '8s']);
+    const program = waiting();
+    await clock.asleep(8000);
+    await started(program);
+    const { eventId } = searching.control.addEvent();
+    clock.advance(8000);
+    const { code, stdout } = await program.finished;
+    expect({ code, ids: idsOf(stdout) }).toEqual({ code: 0, ids: [eventId] });
+    second();
+    const vain = waiting();
+    await clock.asleep(8000);
+    await started(vain);
+    clock.advance(8000);
+    const { stderr, ...rest } = await vain.finished;
+    expect(rest).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^watching .*\nerror: 0 of 1 events came within 8s\n$/);
+  });
+
   test('a --timeout that passes while the service does not answer says so', async () => {
     await using searching = await startSearching({ events: 5 });
     const busy: Fault = { kind: 'status', status: 503, headers: { 'retry-after': '60' } };
@@ -128,6 +149,8 @@ describe('events watch', () => {
     const program = watch(searching, '--count', '1', '--timeout', '10m');
     await clock.asleep(60_000);
     clock.advance(600_000);
+    await clock.asleep(10_000);
+    clock.advance(10_000);
     expect(await program.finished).toEqual({
       code: 1,
       stdout: '',
