@@ -115,7 +115,7 @@ async function* readInDirection(
   yield* inDirection(read(Number.POSITIVE_INFINITY), direction, limit, first.total);
 }
 
-/** Holds all events in memory to put them in order, those without a time last. If no time tells, the newest came first. */
+/** Holds all events in memory to put them in order. */
 export async function* inDirection(
   pages: AsyncIterable<FoundPage>,
   direction: Direction,
@@ -127,14 +127,28 @@ export async function* inDirection(
   for await (const { items } of pages)
     for (const [item, text] of items.texts().entries())
       events.push({ text, createdOn: createdOn(items.bytes, items.start(item)) });
+  const due = sortByCreation(events, direction, 'newest first').slice(0, limit);
+  for (let at = 0; at < due.length; at += PAGE_SIZE)
+    yield { items: Items.of(due.slice(at, at + PAGE_SIZE).map(({ text }) => text)), total };
+}
+
+/**
+ * Returns the events in a direction, those without a time last. Events of one moment stay as they were, or are reversed
+ * with all others. If no time tells how they were, it is as `assumed`.
+ */
+export function sortByCreation<Event extends { readonly createdOn: Instant | undefined }>(
+  given: readonly Event[],
+  direction: Direction,
+  assumed = direction,
+): Event[] {
+  const events = [...given];
   const sign = direction === 'oldest first' ? 1 : -1;
   const compare = (one?: Instant, other?: Instant) =>
     one && other ? sign * compareInstants(one, other) : Number(!one) - Number(!other);
   const dated = events.filter(({ createdOn }) => createdOn);
-  if ((compare(dated[0]?.createdOn, dated.at(-1)?.createdOn) || sign) > 0) events.reverse();
-  events.sort((one, other) => compare(one.createdOn, other.createdOn)).splice(limit);
-  for (let at = 0; at < events.length; at += PAGE_SIZE)
-    yield { items: Items.of(events.slice(at, at + PAGE_SIZE).map(({ text }) => text)), total };
+  const [first, last] = [dated[0]?.createdOn, dated.at(-1)?.createdOn];
+  if ((compare(first, last) || Number(assumed !== direction)) > 0) events.reverse();
+  return events.sort((one, other) => compare(one.createdOn, other.createdOn));
 }
 
 /** The number of times that the last events are asked for, if their number changes meanwhile. */
@@ -280,15 +294,11 @@ export async function previewRequests(
   const filters = await resolveKeptTypes(typed, flags.profile, context);
   const queries = filters.queries(context.clock.now());
   filters.requirePastStart(context.clock.now(), "this machine's");
-  const write = (line: string) => context.stdout.write(`${line}\n`);
-  const urlsAt = (baseUrl: URL) =>
-    queries.map((query) => searchUrl(baseUrl, query, { start: 1, count: size }));
-  if (form === 'curl') {
-    const { baseUrl, vendor } = await loadSettings(flags, context, ['baseUrl', 'vendor']);
-    for (const url of urlsAt(baseUrl)) await write(curlCommand(url, vendor, flags.profile));
-  } else {
-    const { baseUrl } = await loadSettings(flags, context, ['baseUrl']);
-    for (const url of urlsAt(baseUrl)) await write(url.href);
+  const curl = form === 'curl' && (await loadSettings(flags, context, ['baseUrl', 'vendor']));
+  const { baseUrl } = curl || (await loadSettings(flags, context, ['baseUrl']));
+  for (const query of queries) {
+    const url = searchUrl(baseUrl, query, { start: 1, count: size });
+    await context.stdout.write(`${curl ? curlCommand(url, curl.vendor, flags.profile) : url.href}\n`);
   }
 }
 

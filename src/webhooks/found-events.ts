@@ -1,16 +1,14 @@
 import { isUtf8 } from 'node:buffer';
 import type { Call } from '../command.ts';
-import { ServiceError } from '../errors.ts';
+import { fewOf, ServiceError, UsageError } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
-import { PAGE_SIZE } from '../events/event-query.ts';
-import { findEvents } from '../events/find-events.ts';
-import { type OnRetry, type Service, waitText } from '../http/service.ts';
+import { type FindOptions, readWithProgress } from '../events/find-events.ts';
+import type { Service } from '../http/service.ts';
 import { Items } from '../json/items.ts';
 import type { FormatOptions } from '../output/format-flags.ts';
 import { createItemWriter } from '../output/formats.ts';
-import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
+import { type Instant, parseInstant } from '../time/instant.ts';
 import { type EventKey, eventKey, shownId } from './delivery.ts';
 
 /** An event from a search or an export, copied into memory of its own. */
@@ -43,39 +41,26 @@ export function foundEvent(text: Buffer): FoundEvent {
 /** Forwarding takes longer than searching, so reading more pages ahead would gain nothing. */
 const PAGES_AHEAD = 2;
 
-/** Yields every event that matches the filters, in the service's order, and shows the progress under a label. */
+/** Yields every event that matches the filters, in the service's order, with progress. */
 export async function* searchToForward(
   filters: EventFilters,
   service: Service,
-  context: Call['context'],
-  reporter: Pick<Reporter, 'quiet' | 'palette' | 'warning'>,
-  label: string,
+  { context, reporter }: Pick<Call, 'context' | 'reporter'>,
+  onQueries?: FindOptions['onQueries'],
 ): AsyncGenerator<FoundEvent> {
-  const { clock, signal } = context;
-  const progress = startProgress(context, reporter, label);
-  const onRetry: OnRetry = (attempt) => progress.update({ note: waitText(attempt) });
-  const onDoubt = (doubt: string) => reporter.warning(doubt);
-  const options = { pageSize: PAGE_SIZE, concurrency: PAGES_AHEAD, clock, signal, onRetry, onDoubt };
-  let pages = 0;
-  let events = 0;
-  try {
-    for await (const { items, total } of findEvents(service, filters, options)) {
-      events += items.count;
-      progress.update({ pages: ++pages, events, total, note: '' });
-      yield* items.texts().map(foundEvent);
-    }
-  } finally {
-    progress.stop();
-  }
+  const options = { concurrency: PAGES_AHEAD, onQueries };
+  for await (const { items } of readWithProgress(service, filters, options, context, reporter))
+    yield* items.texts().map(foundEvent);
 }
 
-/** Returns the events in order of creation, those of one moment as in the service's order; those without a time come last. */
-export function inOrderOfCreation(events: readonly FoundEvent[]): FoundEvent[] {
-  const dated = events.filter((event): event is FoundEvent & { createdOn: Instant } => !!event.createdOn);
-  const [first, last] = [dated[0], dated.at(-1)];
-  if (first && last && compareInstants(first.createdOn, last.createdOn) > 0) dated.reverse();
-  dated.sort((one, other) => compareInstants(one.createdOn, other.createdOn));
-  return [...dated, ...events.filter(({ createdOn }) => !createdOn)];
+/** The error for ids of which there is no event, or none that the other filters choose. */
+export function notFound(ids: string[], filters: EventFilters, done: 'recovered' | 'replayed'): UsageError {
+  const was = ids.length === 1 ? 'was' : 'were';
+  const found = filters.texts().length > filters.eventIds.length ? 'found by these filters' : 'found';
+  return new UsageError(`${ids.length} of the events ${was} not ${found}`, {
+    details: fewOf(ids.sort()),
+    next: `leave ${filters.after ? 'them or --since' : 'them'} out; nothing was ${done}`,
+  });
 }
 
 /** Starts the work for each item in order, `concurrency` at a time. After a failure no more work is started. */

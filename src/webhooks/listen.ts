@@ -2,6 +2,7 @@ import { type Call, untilStopped } from '../command.ts';
 import type { Clock, Context } from '../context.ts';
 import { ClosedPipeError, InterruptedError, NotSignedInError, UsageError } from '../errors.ts';
 import { EventFilters } from '../events/event-filters.ts';
+import { sortByCreation } from '../events/find-events.ts';
 import { isGuid } from '../json/items.ts';
 import type { LockedError } from '../lock/lock.ts';
 import { durationText, shellWord } from '../settings/flag-values.ts';
@@ -21,7 +22,7 @@ import {
   isPassing,
   isTaken,
 } from './forward.ts';
-import { type FoundEvent, inOrderOfCreation, searchToForward } from './found-events.ts';
+import { type FoundEvent, searchToForward } from './found-events.ts';
 import { defaultJournal, type Journal, type Outcome, openJournal, shareWrites } from './journal.ts';
 import { openListenerSocket } from './local-socket.ts';
 import { type Acceptance, type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
@@ -71,7 +72,7 @@ export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlag
   await withService(call, async (service) => {
     const find: FindMissed = (from, until) => {
       const filters = new EventFilters({ after: ago(from), ...(until === 0 ? {} : { before: ago(until) }) });
-      return searchToForward(filters, service, context, silent, 'recovering');
+      return searchToForward(filters, service, { context, reporter: silent });
     };
     await listen(options, find, context, reporter);
   });
@@ -298,7 +299,7 @@ async function keepRecovering(
       let left = 0;
       let mayPass = false;
       // One at a time, so that the handler gets them in order of creation.
-      for (const { body } of inOrderOfCreation(missing)) {
+      for (const { body } of sortByCreation(missing, 'oldest first')) {
         signal.throwIfAborted();
         const { outcome, answer, error } = await acceptFound(body);
         if (outcome === 'accepted') recovered++;

@@ -2,7 +2,9 @@ import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
+import type { Query } from '../events/event-query.ts';
 import { resolveTypes } from '../events/event-types.ts';
+import { sortByCreation } from '../events/find-events.ts';
 import { type Service, waitText } from '../http/service.ts';
 import { LockedError } from '../lock/lock.ts';
 import type { FormatOptions } from '../output/format-flags.ts';
@@ -21,9 +23,9 @@ import {
 import {
   eventPrinter,
   type FoundEvent,
-  inOrderOfCreation,
   inParallel,
   LeftEvents,
+  notFound,
   searchToForward,
 } from './found-events.ts';
 import {
@@ -83,27 +85,36 @@ interface Missing {
   readonly known: number;
   /** The error that ended the search; the events found before it are still used. */
   readonly failure: { readonly error: unknown } | undefined;
+  /** What recovers those that are left, whenever it is done. */
+  readonly again: string;
 }
 
 async function findMissing(
   ids: ReadonlyMap<EventKey, number> | undefined,
   filters: EventFilters,
   service: Service,
-  { context, reporter }: Call,
+  call: Call,
 ): Promise<Missing> {
   const missing: FoundEvent[] = [];
+  const wanted = new Set(filters.eventIds.map((id) => id.toLowerCase()));
   let known = 0;
   let failure: Missing['failure'];
+  let again = 'run the same command again';
+  const onQueries = ([query]: readonly Query[]) => {
+    if (filters.after?.time.kind !== 'instant' && query?.after) again += ` with --since ${query.after.text}`;
+  };
   try {
-    for await (const event of searchToForward(filters, service, context, reporter, 'comparing')) {
+    for await (const event of searchToForward(filters, service, call, onQueries)) {
+      wanted.delete(event.eventId?.toLowerCase() ?? '');
       if (event.key && ids?.has(event.key)) known++;
       else missing.push(event);
     }
   } catch (error) {
-    context.signal.throwIfAborted();
+    call.context.signal.throwIfAborted();
     failure = { error };
   }
-  return { missing: inOrderOfCreation(missing), known, failure };
+  if (!failure && wanted.size > 0) throw notFound([...wanted], filters, 'recovered');
+  return { missing: sortByCreation(missing, 'oldest first'), known, failure, again };
 }
 
 /** Prints the events that the journal lacks. Changes nothing and sends nothing. */
@@ -125,11 +136,11 @@ async function listMissing(
  */
 async function recoverMissing(
   found: Missing,
-  flags: RecoverFlags & Target,
+  flags: RecoverFlags & Pick<ForwardOptions, 'journal' | 'forwardTo'>,
   apiToken: string | undefined,
   call: Call,
 ): Promise<void> {
-  const { failure } = found;
+  const { failure, again } = found;
   if (failure && found.missing.length + found.known === 0) throw failure.error;
   const { context, reporter } = call;
   const print = await eventPrinter(flags.format, call);
@@ -155,9 +166,10 @@ async function recoverMissing(
     const those = failure ? ' of those found' : '';
     reporter.notice(`${forwarded.length} forwarded; ${known} in the journal already; ${rest} left${those}`);
     noticeDelivered(forwarded, reporter);
+    if (context.signal.aborted && rest > 0) reporter.notice(`next: ${again}: it forwards them`);
   }
   if (failure) throw failure.error;
-  const next = left.events.some(({ key }) => key) ? 'run the same command again to retry them' : REPLAY;
+  const next = left.events.some(({ key }) => key) ? `${again} to retry them` : REPLAY;
   if (left.events.length > 0) throw left.error('recovered', next);
 }
 
@@ -173,12 +185,6 @@ function noticeDelivered(events: readonly FoundEvent[], reporter: Reporter): voi
   );
 }
 
-/** The journal's file and the handler. */
-interface Target {
-  readonly journal: string;
-  readonly forwardTo: URL;
-}
-
 interface Forwarded {
   readonly outcome: Outcome;
   /** Why the handler did not take the event. */
@@ -186,9 +192,10 @@ interface Forwarded {
 }
 
 interface ForwardOptions
-  extends Target,
-    Pick<RecoverFlags, 'forwardTimeout' | 'concurrency' | 'retryFor'>,
+  extends Pick<RecoverFlags, 'forwardTimeout' | 'concurrency' | 'retryFor'>,
     Pick<ForwardRetryOptions, 'onWait'> {
+  readonly journal: string;
+  readonly forwardTo: URL;
   readonly apiToken: string | undefined;
   readonly onEnd: (event: FoundEvent, forwarded: Forwarded) => void;
 }
@@ -310,7 +317,7 @@ const DESCRIBE_MS = 5_000;
  * Opens the journal, or finds the listener that has it. Throws `UsageError` if that has another handler, `ServiceError`
  * if neither succeeds in time.
  */
-async function findWay({ journal, forwardTo }: Target, ask: Ask, context: Context): Promise<Way> {
+async function findWay({ journal, forwardTo }: ForwardOptions, ask: Ask, context: Context): Promise<Way> {
   const { clock, signal } = context;
   const began = clock.now();
   for (;;) {

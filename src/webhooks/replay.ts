@@ -4,6 +4,7 @@ import { UsageError } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import { idsOfInput } from '../events/event-ids.ts';
 import { resolveTypes } from '../events/event-types.ts';
+import { sortByCreation } from '../events/find-events.ts';
 import { eventsById, type Got, type Ids, storedById } from '../events/get-events.ts';
 import { storedEvents } from '../events/stored-events.ts';
 import { isGuid } from '../json/items.ts';
@@ -19,9 +20,9 @@ import {
   eventPrinter,
   type FoundEvent,
   foundEvent,
-  inOrderOfCreation,
   inParallel,
   LeftEvents,
+  notFound,
   searchToForward,
 } from './found-events.ts';
 
@@ -55,8 +56,8 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
   const forward = async (chosen: readonly FoundEvent[], place: TokenPlace) => {
     const found = new Set(chosen.map(({ eventId }) => eventId?.toLowerCase()));
     const missing = filters.eventIds.filter((id) => !found.has(id.toLowerCase()));
-    if (missing.length > 0) throw notFound(missing, filters.texts().length > filters.eventIds.length);
-    const events = inOrderOfCreation(chosen);
+    if (missing.length > 0) throw notFound(missing, filters, 'replayed');
+    const events = sortByCreation(chosen, 'oldest first');
     if (forwardTo === undefined) {
       const print = await eventPrinter(format, call);
       await print(events);
@@ -80,8 +81,7 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
       eventsById(ids, service, { filters: resolved, concurrency: PAGES_AT_ONCE }, call);
     if (source === 'ids') return await forward(await eventsOfInput(byId, filters, call), settings);
     const chosen: FoundEvent[] = [];
-    for await (const event of searchToForward(resolved, service, context, reporter, 'searching'))
-      chosen.push(event);
+    for await (const event of searchToForward(resolved, service, call)) chosen.push(event);
     await forward(chosen, settings);
   });
 }
@@ -107,17 +107,8 @@ async function eventsOfInput(find: Find, filters: EventFilters, call: Call): Pro
     else missing.push(id);
   }
   call.context.signal.throwIfAborted();
-  if (missing.length > 0) throw notFound(missing, filters.texts().length > 0);
+  if (missing.length > 0) throw notFound(missing, filters, 'replayed');
   return chosen;
-}
-
-function notFound(missing: string[], isFiltered: boolean): UsageError {
-  const was = missing.length === 1 ? 'was' : 'were';
-  const found = isFiltered ? 'found by these filters' : 'found';
-  return new UsageError(`${missing.length} of the events ${was} not ${found}`, {
-    details: missing.sort(),
-    next: 'leave them out; nothing was replayed',
-  });
 }
 
 /**

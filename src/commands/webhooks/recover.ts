@@ -23,11 +23,11 @@ export const commonFlags =
   '--since --until --failed --type --where --forward-to --journal --new-journal --dry-run';
 
 export const help = `
-Searches from --since on, leaves out events in the journal, and posts the rest
-to the handler, oldest first: each event's JSON as the search shows it, with
-content type application/json and the Api-Token (from HOOKTRAIL_API_TOKEN, or as
-saved by \`webhooks listen --save-token\`). The body of a real delivery may have
-another form, depending on the service.
+Searches from --since on, or for --id, leaves out events in the journal, and
+posts the rest to the handler, oldest first: each event's JSON as the search
+shows it, with content type application/json and the Api-Token (from
+HOOKTRAIL_API_TOKEN, or as saved by \`webhooks listen --save-token\`). The body
+of a real delivery may have another form, depending on the service.
 
 Events that the handler does not accept are listed on standard output, and make
 the exit code 1; the same command run again retries only those. While a
@@ -63,7 +63,7 @@ export function declare(command: Command): void {
 
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags } = call;
-  if (flags.after === undefined && flags.since === undefined) {
+  if (flags.after === undefined && flags.since === undefined && flags.id === undefined) {
     throw new UsageError('--since is missing: the time from which events are recovered', {
       next: 'give the time when deliveries began to be missed, such as --since 6h',
     });

@@ -1,14 +1,8 @@
 import type { KeepItems } from '../../json/item-conditions.ts';
 import { createdOnReader } from '../../json/item-fields.ts';
-import {
-  compareInstants,
-  type Instant,
-  instantAt,
-  knownInstant,
-  laterOf,
-  milliseconds,
-} from '../../time/instant.ts';
+import { type Instant, instantAt, knownInstant, laterOf, milliseconds } from '../../time/instant.ts';
 import { PAGE_SIZE, type Query } from '../event-query.ts';
+import { sortByCreation } from '../find-events.ts';
 import type { FetchPage, PageClient } from '../page.ts';
 import { readPages } from '../read-pages.ts';
 
@@ -195,7 +189,7 @@ export class Follower {
       if (this.#printed.has(item.key)) this.remember([{ key: item.key, createdBefore }]);
       else fresh.set(item.key, { ...item, createdBefore });
     }
-    return orderOldestFirst([...fresh.values()]);
+    return sortByCreation([...fresh.values()], 'oldest first', 'newest first');
   }
 }
 
@@ -204,16 +198,4 @@ interface Polled {
   readonly complete: boolean;
   /** The service's time when it began to answer, in milliseconds; undefined if it sends none. */
   readonly serviceTime: number | undefined;
-}
-
-/**
- * If an item has no time, all stay in the service's order, or reversed where that order is not seen to be oldest first.
- */
-function orderOldestFirst(items: readonly WatchedItem[]): WatchedItem[] {
-  const dated = items.filter(({ createdOn }) => createdOn);
-  const [first, last] = [dated[0]?.createdOn, dated.at(-1)?.createdOn];
-  const isOldestFirst = first && last && compareInstants(first, last) < 0;
-  const ordered = isOldestFirst ? [...items] : items.toReversed();
-  if (dated.length < items.length) return ordered;
-  return ordered.sort((a, b) => compareInstants(a.createdOn as Instant, b.createdOn as Instant));
 }

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { API_TOKEN, type Recovering, startRecovering } from '../../support/listening.ts';
-import { startHooktrail } from '../../support/program.ts';
+import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { idsOf } from '../../support/searching.ts';
 
 /** A handler that answers late shows whether the sender waits: one that does not would send another event. */
@@ -85,6 +85,40 @@ test('--where leaves out other events', async () => {
   expect([...recovering.handler.taken.keys()].sort()).toEqual(failed.sort());
 });
 
+test('an id names its event whatever its age, and an event that is not found is an error', async () => {
+  await using recovering = await startRecovering();
+  const { handler, searching, env, journal } = recovering;
+  const ids = searching.sandbox.control.store.newestIds(60);
+  const [newest = '', oldest = ''] = [ids[0], ids.at(-1)];
+  const args = ['webhooks', 'recover', '--journal', journal, '--new-journal', '--forward-to', handler.url];
+  const recover = (...flags: string[]) => hooktrail([...args, ...flags], { env });
+  expect(await recover('--id', oldest.toUpperCase())).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: expect.stringContaining('1 forwarded; 0 in the journal already; 0 left\n'),
+  });
+  // One in the journal is found, too.
+  expect((await recover('--id', oldest)).stderr).toBe('0 forwarded; 1 in the journal already; 0 left\n');
+  expect(await recover('--id', `${oldest},${newest}`, '--since', '1s')).toEqual({
+    code: 2,
+    stdout: '',
+    stderr:
+      'error: 2 of the events were not found by these filters\n' +
+      `${[oldest, newest]
+        .sort()
+        .map((id) => `  ${id}\n`)
+        .join('')}next: leave them or --since out; nothing was recovered\n`,
+  });
+  const unknown = '00000000-0000-4000-8000-000000000000';
+  for (const flag of ['--forward-to=1', '--dry-run'])
+    expect(await recover('--id', `${oldest},${unknown}`, flag)).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: 1 of the events was not found\n  ${unknown}\nnext: leave them out; nothing was recovered\n`,
+    });
+  expect(handler.received).toHaveLength(1);
+});
+
 test('events that the handler does not accept are listed, and forwarded the next time', async () => {
   await using recovering = await startRecovering({ events: 0 });
   const { handler, searching } = recovering;
@@ -99,7 +133,7 @@ test('events that the handler does not accept are listed, and forwarded the next
     '58 forwarded; 0 in the journal already; 2 left',
     'error: 2 events were not recovered',
     '  2: the handler answered 422: thanks',
-    'next: run the same command again to retry them',
+    'next: run the same command again with --since 2026-09-21T12:00:00Z to retry them',
     '',
   ]);
   expect(first.code).toBe(1);
@@ -191,7 +225,11 @@ test('on SIGINT deliveries in progress are finished and journaled', async () => 
   answer(200);
   const { code, stderr } = await program.finished;
   expect(code).toBe(130);
-  expect(stderr).toContain('1 forwarded; 0 in the journal already; 59 left\n');
+  expect(stderr).toBe(
+    '1 forwarded; 0 in the journal already; 59 left\n' +
+      "1 of these was delivered before, by the service's own word; --failed leaves such events out\n" +
+      'next: run the same command again with --since 2026-09-21T12:00:00Z: it forwards them\n',
+  );
   handler.answer = () => 200;
   expect((await recovering.recover()).stderr).toMatch(/^59 forwarded; 1 in the journal already; 0 left\n/);
   expect([...handler.taken.values()]).toEqual(Array(60).fill(1));

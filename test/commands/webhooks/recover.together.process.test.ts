@@ -114,7 +114,7 @@ test("through a listener, refused events are listed with the handler's answer", 
     1,
     'error: 3 events were not recovered\n' +
       '  3: the handler answered 422: thanks\n' +
-      'next: run the same command again to retry them\n',
+      'next: run the same command again with --since 2026-09-21T12:00:00Z to retry them\n',
   ]);
   handler.answer = () => 200;
   expect((await recovering.recover()).stderr).toMatch(/^3 forwarded; 0 in the journal already; 0 left\n/);

@@ -101,6 +101,18 @@ test('--where filters, too, also among ids', async () => {
   );
 });
 
+test('of many ids that are not found a few are named', async () => {
+  await using at = await startReplaying();
+  const ids = at.searching.sandbox.control.store.newestIds(60);
+  const { code, stderr } = await at.replay(['-', '--since', '1s'], ids.join('\n'));
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr:
+      'error: 60 of the events were not found by these filters\n' +
+      `  ${ids.sort().slice(0, 5).join('\n  ')}\n  and 55 more\nnext: leave them or --since out; nothing was replayed\n`,
+  });
+});
+
 test('an id that does not exist is named, and nothing is replayed', async () => {
   const [known] = at.searching.sandbox.control.store.newestIds(1);
   const unknown = '00000000-0000-4000-8000-000000000000';
