@@ -96,7 +96,10 @@ async function openPlace(
       next: 'name the directory of `hooktrail events export`, or a file of NDJSON',
     });
   }
-  if (!manifest.finishedAt) onDoubt?.(`the export in ${place} is not finished: events are missing`);
+  if (!manifest.finishedAt)
+    onDoubt?.(
+      `the export in ${place} is not finished: events are missing; the same \`hooktrail events export\` adds them`,
+    );
   const statuses = [manifest.filters['status'] ?? []].flat();
   if (comparesOutcomes && statuses.length === 1)
     onDoubt?.(`the export in ${place} was made with --status ${statuses[0]}: other events are missing`);
@@ -139,7 +142,7 @@ async function* pagesOfText(
   try {
     for await (const items of itemsOfText(decompressed(stream), name)) {
       signal.throwIfAborted();
-      if (!seen.any) refusePage(items, name);
+      if (!seen.any) refuseOthers(items, name);
       seen.any = true;
       for (const status of ['FAILED', 'SUCCESS'] as const)
         seen[status] ||= items.bytes.includes(`"${status}"`);
@@ -157,15 +160,24 @@ async function* pagesOfText(
   }
 }
 
-/** Throws `ServiceError` for an answer of the event service (service description, part 2), which looks like one event. */
-function refusePage(items: Items, name: string): void {
-  const cursor = createCursor(['items', 'eventId', 'href', 'count', 'limit', 'next'].map(memberPath));
+const TAKE_ITEMS =
+  "take the events out of it, as in `hooktrail api '/integrator-events?limit(1,500)' --jq .items`";
+/** Files of this program that look like one event, by their format. */
+const OWN_FILES = new Map([
+  ['hooktrail-export', ['the manifest of an export', 'name its directory instead']],
+  ['hooktrail-watch', ['the state of a watch', 'name what the watch has printed with --ndjson instead']],
+]);
+
+/** Throws `ServiceError` for an answer of the event service (service description, part 2), or another file of this program. */
+function refuseOthers(items: Items, name: string): void {
+  const names = ['format', 'items', 'eventId', 'href', 'count', 'limit', 'next'];
+  const cursor = createCursor(names.map(memberPath));
   cursor.read(items.bytes, items.start(0));
-  const [list = MISSING, eventId, ...ofPage] = cursor.starts;
-  if (items.bytes[list] !== 0x5b || eventId !== MISSING || ofPage.every((at) => at === MISSING)) return;
-  throw new ServiceError(`${name} holds a page of the service's answer, not events`, {
-    next: "take the events out of it, as in `hooktrail api '/integrator-events?limit(1,500)' --jq .items`",
-  });
+  const [, list = MISSING, eventId, ...ofPage] = cursor.starts;
+  const isPage = items.bytes[list] === 0x5b && ofPage.some((at) => at !== MISSING);
+  const page = ["a page of the service's answer", TAKE_ITEMS];
+  const [other, next] = isPage ? page : (OWN_FILES.get(cursor.text(0) ?? '') ?? []);
+  if (other && eventId === MISSING) throw new ServiceError(`${name} holds ${other}, not events`, { next });
 }
 
 /** The pieces of a stream, decompressed if they are gzip (RFC 1952 section 2.3.1). A byte order mark is in the first one. */

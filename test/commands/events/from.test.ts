@@ -371,6 +371,22 @@ describe('--from, without a sign-in', () => {
     ]);
   });
 
+  test('the manifest of an export and the state of a watch are no events', async () => {
+    const state = inHome('place.json');
+    await at.run(['events', 'watch', '--state', state, '--until', 'now']);
+    expect(await offline(['count', '--from', state])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `error: ${state} holds the state of a watch, not events\nnext: name what the watch has printed with --ndjson instead\n`,
+    });
+    const manifest = path.join(at.directory, 'manifest.json');
+    expect(await offline(['search', '--ndjson', '--from', manifest])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `error: ${manifest} holds the manifest of an export, not events\nnext: name its directory instead\n`,
+    });
+  });
+
   test('an unfinished export is a warning, and one with a missing file is an error', async () => {
     const directory = inHome('unfinished');
     await cp(at.directory, directory, { recursive: true });
@@ -379,7 +395,7 @@ describe('--from, without a sign-in', () => {
     const { parts, ...rest } = JSON.parse(text);
     await writeFile(manifest, JSON.stringify({ ...rest, finishedAt: null, parts }));
     expect((await offline(['count', '--from', directory])).stderr).toBe(
-      `warning: the export in ${directory} is not finished: events are missing\n`,
+      `warning: the export in ${directory} is not finished: events are missing; the same \`hooktrail events export\` adds them\n`,
     );
     await writeFile(manifest, text);
     await rm(path.join(directory, parts[0].file));
