@@ -8,7 +8,7 @@ import { startSearching } from '../support/searching.ts';
 
 const searching = forEachTest(() => startSearching({ events: 3 }));
 
-describe('a request to any path', () => {
+describe('hooktrail api: a request to any path', () => {
   test('prints the body unchanged, whatever it is', async () => {
     const body = '{"a": 9007199254740993,\r\n"a":"\u001b[31m"} ';
     searching.sandbox.control.fault('service', { kind: 'status', status: 201, body });

@@ -14,7 +14,7 @@ test('token prints a token that the service accepts, and nothing else', async ()
   expect(answer.status).toBe(200);
 });
 
-test('a token in the environment is printed unchanged', async () => {
+test('HOOKTRAIL_ACCESS_TOKEN is printed unchanged, without a sign-in', async () => {
   const env = { ...at.home.env, HOOKTRAIL_ACCESS_TOKEN: 'as-it.is' };
   expect(await at.run(['token'], { env })).toEqual({ code: 0, stdout: 'as-it.is\n', stderr: '' });
 });

@@ -77,7 +77,7 @@ test.each([
   expect(await token(at)).toEqual(taken);
 });
 
-test('a token from the environment is used unchanged, and nothing is requested or stored', async () => {
+test('HOOKTRAIL_ACCESS_TOKEN wins over the stored token, is used unchanged, and nothing is requested or stored', async () => {
   const before = await at.stored();
   expect(await token(at, { HOOKTRAIL_ACCESS_TOKEN: 'given' })).toEqual({
     code: 0,

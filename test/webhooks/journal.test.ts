@@ -24,7 +24,7 @@ import { held, key, refuse, take, useJournalFolder } from '../support/journal.ts
 const place = useJournalFolder();
 const NOW = Date.UTC(2026, 10, 20, 12);
 
-test('forwards each event once, and again only if it was refused', async () => {
+test('forwards each event once, no duplicate, and again only if it was refused', async () => {
   let journal = await place.open();
   expect(await journal.once(key('a'), refuse)).toBe('refused');
   expect(await journal.once(key('a'), take)).toBe('accepted');

@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
+import { forEachTest } from '../../support/each-test.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
 import {
@@ -19,10 +20,10 @@ import { startHooktrail } from '../../support/program.ts';
 import { onLoopback } from '../../support/server.ts';
 
 const ID = '0f8fad5b-d9cb-469f-a165-70867728950e';
+const handler = forEachTest(startHandler);
 
 describe('a delivery', () => {
   test('is forwarded byte for byte, with its content type and token, and printed as one line', async () => {
-    await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url);
     const body = Buffer.from(
       `\ufeff{ "eventId" : "${ID}",\n\t"n": 1.10, "big": 9007199254740993, "s": "a \\" b\\u00e9é", "n": 2 }\r\n`,
@@ -51,7 +52,6 @@ describe('a delivery', () => {
   });
 
   test('whose copy is in progress waits for its outcome', async () => {
-    await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url, '--health', '/health');
     for (const status of [500, 200]) {
       const answer = handler.hold();
@@ -76,7 +76,6 @@ describe('a delivery', () => {
   test.each([500, 404, 302, 401])(
     'that the handler answers %i is a 502, and can come again',
     async (status) => {
-      await using handler = await startHandler();
       await using listening = await startListening('--forward-to', handler.url);
       handler.answer = () => status;
       expect((await listening.send('{"eventId":"a"}')).status).toBe(502);
@@ -122,7 +121,6 @@ describe('a delivery', () => {
   });
 
   test('is journaled only if the handler accepted it', async () => {
-    await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url);
     const before = (await stat(listening.journal)).size;
     handler.answer = () => 503;
@@ -135,7 +133,6 @@ describe('a delivery', () => {
 });
 
 test('an eventId is distinguished from every other one, whatever text it is', async () => {
-  await using handler = await startHandler();
   await using listening = await startListening('--forward-to', handler.url);
   const ids = ['\\ud800', '\\ud801', '\\ufffd', '\\u0000', ' ', '__proto__', 'x'.repeat(100_000)];
   for (const id of ids) expect(await listening.send(`{"eventId":"${id}"}`)).toMatchObject(accepted);
@@ -144,7 +141,6 @@ test('an eventId is distinguished from every other one, whatever text it is', as
 });
 
 test('an eventId is found however its name is escaped; the last of several counts', async () => {
-  await using handler = await startHandler();
   await using listening = await startListening('--forward-to', handler.url);
   expect(await listening.send('{"\\u0065vent\\u0049d":"a"}')).toMatchObject(accepted);
   expect(await listening.send('{"eventId":"a"}')).toMatchObject(duplicate);
@@ -155,7 +151,6 @@ test('an eventId is found however its name is escaped; the last of several count
 });
 
 test('an eventId cannot forge log lines', async () => {
-  await using handler = await startHandler();
   await using listening = await startListening('--forward-to', handler.url);
   handler.answer = () => 500;
   await listening.send(`{"eventId":"a\\nwarning: b\\u001b[31m ${'x'.repeat(5000)}"}`);
@@ -191,7 +186,6 @@ describe('requests that are refused and never reach the handler', () => {
     ['a compressed body', '{"eventId":"a"}', { 'content-encoding': 'gzip' }, 415, 'body.encoded'],
   ];
   test.each(refusals)('%s', async (_name, body, headers, status, code) => {
-    await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url);
     const answer = await listening.send(body, headers);
     expect(answer.status).toBe(status);
@@ -300,7 +294,6 @@ test('the lines on a terminal have the time of --timezone', async () => {
 });
 
 test('--health answers GET with counts as JSON, and accepts no deliveries', async () => {
-  await using handler = await startHandler();
   await using listening = await startListening('--forward-to', handler.url, '--health', '/health');
   await listening.send('{"eventId":"a"}');
   await listening.send('{"eventId":"a"}');
@@ -328,7 +321,6 @@ describe('stopping', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
   ] as const)('on %s deliveries in progress are finished and journaled', async (signal, code) => {
-    await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url);
     const answer = handler.hold();
     const sent = listening.send('{"eventId":"last"}');
@@ -360,7 +352,6 @@ describe('stopping', () => {
   });
 
   test('takes at most ten seconds if the handler never answers', async () => {
-    await using handler = await startHandler();
     await using listening = await startListening('--forward-to', handler.url, '--forward-timeout', '3600');
     handler.answer = () => new Promise(() => undefined);
     const sent = listening.send('{"eventId":"a"}');
