@@ -352,7 +352,7 @@ export class EventList {
       this.ended = done === true;
       if (done) return;
       this.total = value.total;
-      for (let item = 0; item < value.items.count; item++) this.items.push(value.items.only(item));
+      for (let item = 0; item < value.items.count; item++) this.items.push(value.items.pick([item]));
     } catch (error) {
       this.ended = true;
       this.problem = error as Error;

@@ -17,7 +17,7 @@ export interface FieldPath {
  * A backslash makes the next character part of a name: `a\.b` is the member named `a.b`. Throws `UsageError`.
  */
 export function parseFieldPaths(text: string, flag = '--fields'): readonly FieldPath[] {
-  const paths = text.split(COMMA).map((path) => parsePath(path, text, flag));
+  const paths = text.split(COMMA).map((path) => parseFieldPath(path, flag, text));
   const names = new Set<string>();
   for (const { steps, text: name } of paths) {
     const key = JSON.stringify(steps);
@@ -25,11 +25,6 @@ export function parseFieldPaths(text: string, flag = '--fields'): readonly Field
     names.add(key);
   }
   return paths;
-}
-
-/** Reads one path, as `parseFieldPaths` reads each of several. Throws `UsageError` that names the flag. */
-export function parseFieldPath(text: string, flag: string): FieldPath {
-  return parsePath(text, text, flag);
 }
 
 /** The path of a member of the item, whatever characters its name has. */
@@ -50,7 +45,8 @@ const DOT = new RegExp(`${UNESCAPED}\\.`);
 const OUTER_SPACE = new RegExp(`^\\s+|${UNESCAPED}\\s+$`, 'g');
 const LONE_BACKSLASH = new RegExp(`${UNESCAPED}\\\\$`);
 
-function parsePath(typed: string, all: string, flag: string): FieldPath {
+/** Reads one path, as `parseFieldPaths` reads each of several. Throws `UsageError` that names the flag. */
+export function parseFieldPath(typed: string, flag: string, all = typed): FieldPath {
   const text = typed.replace(OUTER_SPACE, '');
   if (text === '') throw wrong(all, 'a field name is empty', flag);
   const steps = text.split(DOT).map((step) => {

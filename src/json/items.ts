@@ -47,11 +47,6 @@ export class Items {
     return Array.from({ length: this.count }, (_, index) => this.text(index));
   }
 
-  /** One item by itself; shares memory with the page. */
-  only(index: number): Items {
-    return new Items(this.bytes, [this.start(index), this.end(index)]);
-  }
-
   /** The items at the given ascending indexes; shares memory with the page. */
   pick(indexes: readonly number[]): this {
     const spans = indexes.flatMap((index) => [this.start(index), this.end(index)]);

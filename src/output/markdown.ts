@@ -5,23 +5,20 @@ import { itemTable, oneLine, type Table } from './table.ts';
 import { type Column, type ColumnHead, type TableCell, wholeColumns } from './table-layout.ts';
 
 /** A table for tickets and chats (GitHub Flavored Markdown, section 4.10), each line ended. Bars are left out. */
-export function markdownTable({ heads, rows }: Table): string {
-  const columns = columnsOf(heads, rows);
-  return markdownHead(columns) + markdownRows(columns, rows);
-}
-
-const columnsOf = (heads: readonly ColumnHead[], rows: Table['rows']) =>
-  wholeColumns(heads, rows).filter(({ kind }) => kind !== 'bar');
-
-function markdownHead(columns: readonly Column[]): string {
-  const rules = columns.map(({ kind }) => (kind === 'number' ? '---:' : '---'));
-  return markdownLine(columns.map(({ title }) => inMarkdown(title))) + markdownLine(rules);
-}
-
-function markdownRows(columns: readonly Column[], rows: Table['rows']): string {
+export function markdownTable(
+  { heads, rows }: Table,
+  columns = columnsOf(heads, rows),
+  hasHead = true,
+): string {
   const textOf = (cell: TableCell = '') => (typeof cell === 'string' ? inMarkdown(cell) : '');
-  return rows.map((row) => markdownLine(columns.map(({ index }) => textOf(row[index])))).join('');
+  const lines = rows.map((row) => markdownLine(columns.map(({ index }) => textOf(row[index])))).join('');
+  if (!hasHead) return lines;
+  const rules = columns.map(({ kind }) => (kind === 'number' ? '---:' : '---'));
+  return markdownLine(columns.map(({ title }) => inMarkdown(title))) + markdownLine(rules) + lines;
 }
+
+const columnsOf = (heads: readonly ColumnHead[], rows: Table['rows']): readonly Column[] =>
+  wholeColumns(heads, rows).filter(({ kind }) => kind !== 'bar');
 
 function markdownLine(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |\n`;
@@ -46,17 +43,17 @@ export function markdownNote({ facts, command }: TableNote): string {
 /** Prints items as a table whose columns the first page decides, and below it the note. */
 export function createMarkdownWriter(options: FormatOptions, stdout: Pick<Output, 'write'>): ItemWriter {
   let table: ReturnType<typeof itemTable> | undefined;
-  let columns: readonly Column[] = [];
+  let columns: readonly Column[] | undefined;
   let count = 0;
   return {
     write: async (page) => {
       if (page.count === 0) return;
-      const isFirst = table === undefined;
       table ??= itemTable([page], options, false);
       const rows = table.read(page);
-      if (isFirst) columns = columnsOf(table.heads, rows);
+      const isFirst = columns === undefined;
+      columns ??= columnsOf(table.heads, rows);
       count += page.count;
-      await stdout.write((isFirst ? markdownHead(columns) : '') + markdownRows(columns, rows));
+      await stdout.write(markdownTable({ heads: table.heads, rows }, columns, isFirst));
     },
     end: async () => {
       const note = options.note?.(count);
