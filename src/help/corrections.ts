@@ -31,6 +31,8 @@ const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
   'profiles use': 'switch, select, set, config use-context',
   'profiles delete': 'remove, rm',
   config: 'settings, configuration, configure list, config view',
+  'config get': 'configure get',
+  'config set': 'configure set',
   'config unset': 'delete, remove, rm',
   doctor: 'check, diagnose',
   sandbox: 'mock, server',
@@ -50,9 +52,9 @@ const FLAG_SYNONYMS: readonly (readonly [typed: string, ...meanings: string[]])[
   ['--publish-status --delivery-status --state', '--status'],
   ['--start --start-time --begin --last --period --newer-than --from-time --from-date', '--since'],
   ['--end --end-time --to --older-than --to-time --to-date', '--until'],
-  ['--filter --selector --field-selector --condition', '--where', '--match'],
-  ['--search --text --contains --find', '--grep', '--match'],
-  ['--tail --head --max --max-items --max-results --size --top --lines -c', '--limit', '--count'],
+  ['--filter --selector --field-selector --condition -l', '--where', '--match'],
+  ['--search --text --contains --find --filter-pattern', '--grep', '--match'],
+  ['--tail --head --max --max-items --max-results --size --top --lines -L -c', '--limit', '--count'],
   ['--columns --select --field --cols', '--fields'],
   ['--query --filter-output', '--jq'],
   ['--jsonl --json-lines', '--ndjson'],
@@ -70,6 +72,7 @@ const FLAG_SYNONYMS: readonly (readonly [typed: string, ...meanings: string[]])[
   ['--handler --target --forward --destination', '--forward-to'],
   ['--data --body-file --file --input', '--input', '--body', '--from', '--output-file'],
   ['--dryrun --preview', '--dry-run'],
+  ['--all-namespaces -A', '--all'],
   ['--force --confirm -y', '--yes', '--replace'],
   ['--env --environment --context -p', '--profile'],
   ['--silent -q -s', '--quiet'],
@@ -86,7 +89,7 @@ const SECRET_FLAGS: readonly (readonly [typed: string, next: string])[] = [
     '`hooktrail login` asks for it; a script sends it to --client-secret-stdin, or sets HOOKTRAIL_CLIENT_SECRET',
   ],
   [
-    '--token --access-token',
+    '--token --access-token --api-key',
     'set HOOKTRAIL_ACCESS_TOKEN, HOOKTRAIL_ACCESS_TOKEN_FILE or HOOKTRAIL_ACCESS_TOKEN_COMMAND',
   ],
   [
@@ -118,7 +121,7 @@ export async function usageErrorFor(
     const correction: Correction | undefined = tries < MOST_CORRECTIONS ? correct(fault, words) : HOPELESS;
     if (!correction) break;
     if (correction.problem) problems.push(correction.problem);
-    if (correction.next) return new UsageError(problems[0] as string, { next: correction.next });
+    if (correction.next) return new UsageError(problems.join('; '), { next: correction.next });
     misplaced ??= correction.misplaced;
     words = correction.words ?? words;
     fault = await faultOf([...words, ...argv.slice(end)]);
@@ -208,7 +211,8 @@ function correctCommand(group: Command, words: readonly string[]): Correction {
     const called = sibling ? [sibling] : others;
     const ofEvents = isVerb ? called.find((one) => one.parent?.name() === 'events') : undefined;
     const paths = called.map((one) => `\`${pathOf(one)}\``);
-    if (called.length > 1 && get && isOfId) return replacedBy(get, count);
+    if (called.length > 1 && get && isOfId && called.some((one) => one.parent === get.parent))
+      return replacedBy(get, count);
     if (ofEvents) return replacedBy(ofEvents, count);
     if (called.length > 1) return { problem, next: `did you mean ${orList(paths)}?` };
     if (called[0]) return replacedBy(called[0], typed.startsWith(`${word} `) ? 2 : count);
@@ -242,6 +246,9 @@ function correctFlag(flag: string, command: Command, words: readonly string[]): 
     return { problem, next: `\`hooktrail webhooks replay --from ${place}\` sends events of an export` };
   }
   const count = following === undefined ? 1 : 2;
+  // The built-in jq prints so anyhow.
+  if (/^(-[rc]+|--raw-output|--compact-output)$/.test(name) && words.some((one) => /^(-q|--jq)\b/.test(one)))
+    return { problem, words: words.toSpliced(at, 1) };
   if (/^--colou?r$/.test(name)) {
     if (/^(never|false|no|off)$/.test(inline ?? following ?? ''))
       return { problem, words: words.toSpliced(at, count, '--no-color') };
@@ -271,10 +278,14 @@ function flagMeant(name: string, value: string | undefined, command: Command): s
   if (name === '--last' && /^\d{1,5}$/.test(value ?? '')) meanings.unshift('--limit', '--count');
   // A flag that means something elsewhere is not misspelt, nor one that a command below may have.
   const isMisspelt = meanings.length === 0 && name.startsWith('--') && command.commands.length === 0;
-  const isNear = (long: string) => name.startsWith('--no') || !long.startsWith('--no-');
-  const names = options.flatMap(({ long, hidden }) => (long && !hidden && isNear(long) ? [long] : []));
+  const isNear = (long: string) =>
+    long !== '--version' && (name.startsWith('--no') || !long.startsWith('--no-'));
+  const names = options.flatMap(({ long, hidden }) =>
+    long && !hidden && isNear(long) ? [long.slice(2)] : [],
+  );
+  const near = isMisspelt ? nearest(name.slice(2), names) : undefined;
   const optionOf = (flag = '') => options.find(({ long }) => long === flag.replace(/ .*/, ''));
-  const meant = isMisspelt ? nearest(name, names) : meanings.find(optionOf);
+  const meant = near === undefined ? meanings.find(optionOf) : `--${near}`;
   if (meant === undefined) return undefined;
   const [, given] = meant.split(' ');
   if (given !== undefined || !optionOf(meant)?.required) return meant.split(' ');

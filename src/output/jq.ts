@@ -41,7 +41,7 @@ export async function createJqWriter(
       await stdout.write(stdout.isTerminal ? terminalSafe(raw) : raw);
     }
     // Its exit code is only that of the last item.
-    if (exitCode !== 0 || /^jq: error/m.test(stderr)) throw failedProgram(stderr);
+    if (exitCode !== 0 || /^jq: error/m.test(stderr)) throw failedProgram(stderr, perItem);
     if (stderr !== '') reporter.notice(stderr.trimEnd());
   };
   const pages: Buffer[] = [];
@@ -105,14 +105,17 @@ function tooLarge(cause?: unknown): ServiceError {
   });
 }
 
-function failedProgram(stderr: string): UsageError | ServiceError {
+function failedProgram(stderr: string, perItem: boolean): UsageError | ServiceError {
   const [first = '', ...others] = new Set(linesOf(stderr));
   // An event that jq cannot read, with half a surrogate pair or too many levels, is no fault of the command line.
   if (first.startsWith('parse error'))
     return new ServiceError(`--jq: jq cannot read an event: ${first}`, { next: '--json prints all events' });
   return new UsageError(`--jq: ${first}`, {
     details: others.slice(0, SHOWN),
-    next: 'look at one item with --json --limit 1',
+    next:
+      first.startsWith('Cannot index array with') && !perItem
+        ? 'the program runs over an array: begin it with .[]'
+        : 'look at one item with --json --limit 1',
   });
 }
 
