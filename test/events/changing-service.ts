@@ -169,12 +169,12 @@ export async function startChangingService() {
       marked
         .map(({ eventId }) => eventId)
         .filter((id) => !left.all.has(id) && (!failedOnly || (markedFailed.has(id) && !left.failed.has(id)))),
-    /** Ids that match now, created at that time or later. */
-    matching: (failedOnly: boolean, from = 0) =>
+    /** Ids that match now, created at that time or later, and before the other. */
+    matching: (failedOnly: boolean, from = 0, to = now() + 1) =>
       events
         .filter(({ status, createdOn }) => {
           const created = Date.parse(createdOn);
-          return (!failedOnly || status === 'FAILED') && created >= from && created <= now();
+          return (!failedOnly || status === 'FAILED') && created >= from && created < to;
         })
         .map(({ eventId }) => eventId),
     /** All remaining steps happen. */

@@ -179,6 +179,7 @@ describe('a service that changes and fails while it is read', { timeout: 1_800_0
       };
       const args = ['events', 'export', directory, ...readingFlags(given)];
       service.mark();
+      const start = clock.now() + given.manner.ahead * 1000;
       const killed = startHooktrail(args, { env });
       setTimeout(() => killed.kill('SIGINT'), given.events % 15);
       await killed.finished;
@@ -193,6 +194,10 @@ describe('a service that changes and fails while it is read', { timeout: 1_800_0
       if (code !== 0) return;
       checkIds(await exported(), service.matchedThroughout(given.failedOnly), isSure);
       service.settle();
+      // What is created once it is finished is later than its end.
+      const { pin } = JSON.parse(await readFile(path.join(directory, 'manifest.json'), 'utf8'));
+      if (!given.failedOnly)
+        checkIds(await exported(), service.matching(false, start, Date.parse(pin)), isSure);
       clock.advance(5000);
       const updated = await hooktrail([...args, '--update'], { env });
       checkOutcome(updated.code, updated.stderr);
