@@ -286,13 +286,15 @@ function boundsAround(table: ComparisonTable, tests: readonly Test[]) {
 }
 
 /** Names of fields that tell how a delivery went, rather than what was delivered. */
-const OF_OUTCOMES =
-  /attempt|retr(y|ies)(?!able)|error|fail|exception|fault|reason|response|http_?status|status_?code|outcome|delivered|acknowledged|dead_?letter|duration|elapsed|latency/i;
+const OF_OUTCOMES = /attempt|error|exception|http_?status|status_?code|delivered|acknowledged|dead_?letter/i;
+/** Names that can also be of a policy, a format or a contract's terms. */
+const LIKE_OUTCOMES = /retr(y|ies)(?!able)|fail|fault|reason|response|outcome|duration|elapsed|latency/i;
 /**
  * An effect need not be exact: a delivered event may keep its last error, and a new failure has been tried once. If its
- * field is named as above, this part of the delivered events may have it. Otherwise nearly all failures have it, the
- * delivered events that have it are at most this part of as many as failed, and nearly all of them have one value in
- * common instead: outcomes of successes are alike, while types, customers and currencies are not.
+ * field is named as above and nearly all failures have it, this part of the delivered events may have it. Otherwise the
+ * delivered events that have it are at most this part of as many as failed. Without such a name nearly all failures have
+ * it, and nearly all delivered events one value in common instead: outcomes of successes are alike, while types,
+ * customers and currencies are not.
  */
 const [DELIVERED_WITH_OUTCOME, NEARLY_EXACT, ALIKE] = [0.25, 0.02, 0.9];
 
@@ -309,27 +311,30 @@ function findEffects(table: ComparisonTable, search: CauseSearch) {
     const [first = ''] = field.steps;
     if (field.steps.length === 1 && FILTER_FIELDS.includes(first)) return [];
     const isInner = outer.some((other) => isInside(field, other));
-    const isOutcome = field.steps.some((step) => OF_OUTCOMES.test(step));
+    const isNamed = (names: RegExp) => field.steps.some((step) => names.test(step));
+    const isSurely = isNamed(OF_OUTCOMES);
+    const isOutcome = isSurely || isNamed(LIKE_OUTCOMES);
     // Without a delivered event the names alone tell what came of the failure.
     if (!isOutcome && table.failed === table.rows) return [];
-    const effect = isInner ? undefined : findEffect(table, search, feature, isOutcome ? undefined : few);
+    const effect = isInner ? undefined : findEffect(table, search, feature, few, isNamed);
     if (!isInner && !effect) return [];
     if (effect?.op === 'exists') outer.push(field);
     // A field of some of the failures alone may be why they failed, unless its name says that it is an outcome.
     const isOfMost = effect && table.failed - effect.failed <= few;
     if (isOutcome || isOfMost || isInner || /deliver/i.test(first)) fields.add(field);
-    if (isOutcome) certain.add(field);
+    if (isSurely || (isOutcome && !effect?.delivered)) certain.add(field);
     return effect ? [effect] : [];
   });
   return { list, fields, certain };
 }
 
-/** The condition on the field that is an effect; `few` events may contradict one that its name does not tell. */
+/** The condition on the field that is an effect, which `few` events may contradict, or more if its name tells. */
 function findEffect(
   table: ComparisonTable,
   search: CauseSearch,
   feature: Feature,
-  few?: number,
+  few: number,
+  isNamed: (names: RegExp) => boolean,
 ): Effect | undefined {
   const whole = { events: table.rows, failed: table.failed };
   const successes = whole.events - whole.failed;
@@ -337,11 +342,14 @@ function findEffect(
     const count = countRows(test?.filter(allRows(whole.events)) ?? new Int32Array(), table.failures);
     const { failed } = count;
     const [delivered, missed] = [count.events - failed, whole.failed - failed];
-    if (!test || delivered > (few ?? Math.max(1, DELIVERED_WITH_OUTCOME * successes))) continue;
+    const isOfMost = missed <= few;
+    const isOutcome = isNamed(OF_OUTCOMES) || isNamed(LIKE_OUTCOMES);
+    const isLoose = isNamed(OF_OUTCOMES) || (isOutcome && isOfMost);
+    if (!test || delivered > (isLoose ? Math.max(few, DELIVERED_WITH_OUTCOME * successes) : few)) continue;
     const isPresence = test.code === NO_VALUE;
-    if (few !== undefined && missed > few && (delivered > 0 || !isPresence || test.op === '=')) continue;
+    if (!isOutcome && !isOfMost && (delivered > 0 || !isPresence || test.op === '=')) continue;
     const others = table.countCodes(feature.field).others.fill(0, UNCODED, FIRST_CODE);
-    if (few !== undefined && !isPresence && Math.max(...others) < ALIKE * successes) continue;
+    if (!isOutcome && !isPresence && Math.max(...others) < ALIKE * successes) continue;
     const isExact = delivered === 0 && (missed === 0 || successes === 0);
     const lnP = lnChance(count, whole) + search.lnCandidates([test]);
     if (isExact ? failed > (isPresence ? 0 : 1) : lnP < Math.log(SIGNIFICANCE))
