@@ -306,8 +306,9 @@ function correctOperand(command: Command, words: readonly string[]): Correction 
   const last = registeredArguments.at(-1);
   const taken = last ? `only <${last.name()}>` : 'no words';
   const problem = `${wordsOf(command)} takes ${taken}, but was given '${word}'`;
-  // A search with nothing but ids is meant to show those events.
-  if (wordsOf(command) === 'events search' && args.every(isGuid) && words.length === args.length + 2)
+  // A search or a summary of nothing but ids is meant to show those events.
+  const isShown = /^events (search|explain|stats)$/.test(wordsOf(command));
+  if (isShown && args.every(isGuid) && words.length === args.length + 2)
     return { problem, words: words.with(1, 'get') };
   const flags = ['--help', ...optionsOf(command).map(({ long }) => long)];
   const at = words.lastIndexOf(word);
