@@ -40,9 +40,10 @@ const SCRIPT = /<script>([\s\S]*)<\/script>\n/;
 
 /** Returns a page about failed deliveries: one HTML document that uses no network and runs only its own script. */
 export function reportPage(data: ReportData, facts: ReportFacts): string {
-  const { failed, name, untold } = data.explained;
+  const { events, failed, name, untold } = data.explained;
   const none = untold > 0 ? 'No known' : 'No';
-  const title = html`${failed === 0 ? none : grouped(failed)} failed ${failed === 1 ? 'delivery' : 'deliveries'}, ${name}`;
+  const deliveries = html`${failed === 0 ? none : grouped(failed)} failed ${failed === 1 ? 'delivery' : 'deliveries'}`;
+  const title = html`${events + untold === 0 ? 'No events' : deliveries}, ${name}`;
   const policy = `default-src 'none'; style-src ${hashOf(/<style>([\s\S]*)<\/style>/)}; script-src ${hashOf(SCRIPT)}; img-src data:; base-uri 'none'; form-action 'none'`;
   const parts: Readonly<Record<string, string>> = {
     policy,

@@ -53,9 +53,7 @@ describe('a report', () => {
     const filters = ['--after', '2026-01-01', '--before', '2026-01-02', '--failed', '--type', '<b>&"'];
     expect((await reporting.report(...filters)).code).toBe(0);
     const page = await reporting.page();
-    expect(page).toContain(
-      `<title>No failed deliveries, ${new URL(reporting.sandbox.settings.baseUrl).host}</title>`,
-    );
+    expect(page).toContain(`<title>No events, ${new URL(reporting.sandbox.settings.baseUrl).host}</title>`);
     expect(page).toContain('<dd>2026-01-01 00:00Z to 2026-01-02 00:00Z (UTC)</dd>');
     expect(page).toContain('<dd>--status FAILED --type &lt;b&gt;&amp;&quot;</dd>');
     expect(page).toMatch(new RegExp(`<dd>20\\d\\d-\\S+ \\S+Z by hooktrail ${version}</dd>`));
