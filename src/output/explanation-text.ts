@@ -54,6 +54,7 @@ export async function printExplanation(
 }
 
 const ORDER = 'newest first in order of creation, which is not the order of delivery';
+const EARLIER = 'without a success in this time, failing since then or earlier';
 
 /** Prints the state of each subscription, or of each value of another field. */
 export async function printHealth(
@@ -70,14 +71,16 @@ export async function printHealth(
       ? nothingText(report, span)
       : `${failing} of ${rows.length} failing, ${recovered} recovered, ${span}`;
   const table = healthTable(report, options.filters, takesUnicode(call.context));
+  const isOld = rows.some(({ failingSince, lastSuccess }) => failingSince && !lastSuccess);
+  const notes = isOld ? [ORDER, EARLIER] : [ORDER];
   const summary = {
     json: healthJson(report),
     table,
-    facts: [counts, ORDER, ...conditionTexts(options.filters)],
+    facts: [counts, ...notes, ...conditionTexts(options.filters)],
     lines: (look: TableLook) =>
       rows.length === 0
         ? [counts]
-        : [...tableLines(table, look), '', look.palette.bold(counts), look.palette.dim(ORDER)],
+        : [...tableLines(table, look), '', look.palette.bold(counts), ...notes.map(look.palette.dim)],
     next: failing + recovered > 0 && 'says why they fail',
   };
   await printSummary(summary, options, call);
@@ -312,7 +315,9 @@ function timesText(cause: Cause, zone: TimeZone): string {
   if (!firstFailed || !lastFailed) return success;
   const isBroken = failingSince && compareInstants(firstFailed, failingSince) < 0;
   const first = isBroken ? `, first failure ${shown(firstFailed)}` : '';
-  if (failingSince) return `failing since ${shown(failingSince)}, ${success}${first}`;
+  // A span with a start has delivered events before it.
+  const earlier = lastSuccess || cause.after ? '' : ' or earlier';
+  if (failingSince) return `failing since ${shown(failingSince)}${earlier}, ${success}${first}`;
   const isOver = lastSuccess && compareInstants(lastSuccess, lastFailed) > 0;
   return `first failure ${shown(firstFailed)}, last failure ${shown(lastFailed)}${isOver ? `, ${success}` : ''}`;
 }

@@ -333,6 +333,17 @@ describe('events explain', () => {
     expect(stdout).toContain('\nall of them have: attempts = 5\n');
   });
 
+  test('does not date an outage to the start of the window: without a success in it, it may have begun earlier', async () => {
+    const { stdout } = await explain(['--since', '2026-11-02T05:10:00Z']);
+    expect(stdout).toContain('\n  failing since 2026-11-02 05:12:00Z or earlier, no success in this time\n');
+    const health = ['events', 'health', '--from', file, '--since'];
+    const told = 'without a success in this time, failing since then or earlier';
+    const late = await hooktrail([...health, '2026-11-02T05:10:00Z'], { env: home.env });
+    expect(late.stdout).toContain(`\n${told}\n`);
+    const whole = await hooktrail([...health, '2026-11-02T04:00:00Z'], { env: home.env });
+    expect(whole.stdout).not.toContain(told);
+  });
+
   test('lists what failing leaves behind apart, also where a delivered event has it too', async () => {
     const kept = { lastError: { httpStatus: 503, message: 'Service Unavailable' } };
     const noisy = events.map((event, minute) => ({
