@@ -74,7 +74,10 @@ export function parseCondition(text: string, flag: string, now: number, zone: Ti
   const operator = typed as Operator;
   // `a == b` and `a =~ b` are other languages' operators; a value that begins so is written in quotes.
   if (/^[=!<>~]/.test(rest))
-    throw wrong(`'${operator}${rest[0]}' is no operator; put a value that begins with ${rest[0]} in quotes`);
+    throw wrong(
+      `'${operator}${rest[0]}' is no operator; put a value that begins with ${rest[0]} in quotes`,
+      operator + rest[0] === '==' ? `write ${flag} ${quotedWord(text.replace('==', '='))}` : undefined,
+    );
   if (quotation === null) throw wrong('the text in quotes is not a JSON string');
   const quoted = quotation !== undefined;
   const value = quotation ?? rest;
