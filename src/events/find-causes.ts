@@ -23,8 +23,11 @@ const NEEDED = 0.05;
 const LEAST_EVENTS = 3;
 /** Conditions of a conjunction. */
 const MOST_CONDITIONS = 3;
-/** Sizes of conjunctions, with and without a span of time: each gets an equal part of the significance. */
-const SHAPES = 5;
+/**
+ * Sizes of conjunctions, with and without a span of time, and a filter of the service alone: each gets an equal part of the
+ * significance. There are few values of a filter, so few events are enough to name one.
+ */
+const SHAPES = 6;
 /** Conjunctions that are tried with another condition. */
 const BEAM = 14;
 /** The search looks at a part of more events than this, at failed ones first; what it finds is counted exactly. */
@@ -62,6 +65,7 @@ export class Feature {
   readonly #numbers: Float64Array | undefined;
   /** True if every event has it, be it null. */
   readonly isAlwaysThere: boolean;
+  readonly isFilter: boolean;
   /** Fields that are the better name have less. */
   readonly handicap: number;
   /** The events of a code, and those that failed, by the last `count`. */
@@ -72,8 +76,8 @@ export class Feature {
   constructor(table: ComparisonTable, field: Field, rows: Int32Array, index: number) {
     this.field = field;
     this.isAlwaysThere = field.present === table.rows;
-    const isFilter = field.steps.length === 1 && FILTER_FIELDS.includes(field.steps[0] as string);
-    this.handicap = isFilter ? 0 : 0.02 * field.steps.length + 1e-5 * index;
+    this.isFilter = field.steps.length === 1 && FILTER_FIELDS.includes(field.steps[0] as string);
+    this.handicap = this.isFilter ? 0 : 0.02 * field.steps.length + 1e-5 * index;
     const { numbers } = field;
     this.codes = numbers ? new Uint32Array(table.rows) : field.codes;
     if (numbers) {
@@ -267,6 +271,7 @@ export class CauseSearch {
   readonly #lnTable: Float64Array;
   /** Candidates of one condition, and spans of time. */
   readonly #candidates: number;
+  readonly #filters: number;
   readonly #spans: number;
 
   constructor(table: ComparisonTable) {
@@ -280,11 +285,13 @@ export class CauseSearch {
     const ends = Math.min(moments.length, MOST_MOMENTS);
     this.#spans = Math.max(1, (ends * (ends + 1)) / 2);
     this.#lnTable = Float64Array.from({ length: rows.length + 1 }, (_, n) => (n > 0 ? n * Math.log(n) : 0));
-    this.#candidates = Math.max(1, this.#countCandidates());
+    this.#candidates = this.#countCandidates(this.features);
+    this.#filters = this.#countCandidates(this.features.filter(({ isFilter }) => isFilter));
   }
 
   /** The logarithm of the number of candidates of this form, over all forms. */
   lnCandidates(tests: readonly Pick<Test, 'feature'>[]): number {
+    if (tests.length === 1 && tests[0]?.feature?.isFilter) return Math.log(SHAPES * this.#filters);
     const fields = tests.filter(({ feature }) => feature).length;
     const spans = fields < tests.length ? Math.log(this.#spans) : 0;
     return Math.log(SHAPES) + lnChoose(Math.max(this.#candidates, fields), fields) + spans;
@@ -522,9 +529,9 @@ export class CauseSearch {
     return best ? this.#simplest(best.others, whole) : tests;
   }
 
-  #countCandidates(): number {
+  #countCandidates(features: readonly Feature[]): number {
     let candidates = 0;
-    for (const feature of this.features) {
+    for (const feature of features) {
       const { events, order, field } = feature;
       feature.count(this.#rows, this.#table.failures);
       const states = countIf(events, (count) => count > 0);
@@ -534,7 +541,7 @@ export class CauseSearch {
       const numbers = countIf(order, (code) => (events[code] as number) > 0);
       candidates += 2 * Math.max(0, Math.min(numbers - 1, MOST_LIMITS));
     }
-    return candidates;
+    return Math.max(1, candidates);
   }
 }
 

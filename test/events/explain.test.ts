@@ -86,6 +86,22 @@ test('chance is no cause', () => {
   expect(named).toBe(0);
 });
 
+test('few events are enough to name a subscription, among many other fields', () => {
+  const other = (index: number, salt: number) => ((index + 3) * (salt + 7) * 7919) % 1009;
+  const history = events(
+    41,
+    (index) => (index % 3 === 0 ? index !== 6 && index !== 24 : [1, 10, 20, 32].includes(index)),
+    (index) => ({
+      subscriptionId: index % 3 === 0 ? 'late' : `s${index % 7}`,
+      ...Object.fromEntries(
+        Array.from({ length: 20 }, (_, salt) => [`field${salt}`, other(index, salt) % 6]),
+      ),
+    }),
+  );
+  const { causes } = explain(itemsOf(history));
+  expect(causes.map(({ conditions }) => texts(conditions))).toEqual([['subscriptionId = late']]);
+});
+
 describe('the smallest histories', () => {
   test('no events, none failed, all failed and one event have no cause', () => {
     for (const [count, failed] of [
