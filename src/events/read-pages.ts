@@ -345,14 +345,17 @@ class Reading {
   }
 
   /**
-   * Notices that a page begins with an event of one of the last pages: events have moved down past an offset, and from now on
-   * repeated ones are dropped. Pages whose own ids repeat prove nothing. `hasGrown`: the service counts more than before.
+   * Notices that a page begins with an event of one of the last pages, or holds the last event of one, behind others that
+   * have joined there: events have moved down past an offset, and from now on repeated ones are dropped. Pages whose own ids
+   * repeat prove nothing. `hasGrown`: the service counts more than before.
    */
   #noticeShift({ items }: Page, hasGrown: boolean): void {
     const { keys, byEventId } = items;
     // Once repeated events are dropped, an earlier page may also be read again on purpose.
     const last = this.moved ? [this.#before] : this.#keys.slice(-LOOKED_BACK_PAGES);
-    const place = last.find((page) => byEventId && page.includes(keys[0] as number));
+    const isRepeated = (page: Float64Array) =>
+      page.includes(keys[0] as number) || keys.includes(page.at(-1) as number);
+    const place = byEventId ? last.find(isRepeated) : undefined;
     if (place && new Set(place).size === place.length) {
       this.move();
       // Events that join at the front move all others down, and none is missed. Where none has joined, or all join at the end,

@@ -94,6 +94,15 @@ test('events that join before all others, more than a page of them, bring none t
   expect(ids.sort()).toEqual(['late-0000', 'late-0001', ...expected]);
 });
 
+test('an event that joins right where the next page begins hides no repeated one behind it', async () => {
+  const events = at('past', 24, NOW - DAY, 1000);
+  const expected = events.map(({ eventId }) => eventId);
+  const joining = [...at('first', 1, NOW - 2 * DAY, 0), ...at('last', 1, NOW - DAY + 8500, 0)];
+  const { fetchPage } = serve({ events, counts: 'late', before: after(1, () => events.push(...joining)) });
+  const ids = await idsRead(fetchPage, { concurrency: () => 1 });
+  expect(ids.sort()).toEqual(['first-0000', 'last-0000', ...expected]);
+});
+
 const startOf = (query: string) => Number(/(?:limit\(|page=)(\d+)/.exec(query)?.[1]);
 
 describe('what a service leaves open', () => {
