@@ -564,15 +564,15 @@ export function without(whole: Count, part: Count): Count {
 function sampleOf(table: ComparisonTable): { rows: Int32Array; weight: number } {
   const delivered = table.rows - table.failed;
   const isWhole = table.rows <= SAMPLE_FAILED + SAMPLE_DELIVERED;
-  const step = isWhole ? 1 : Math.max(1, delivered / SAMPLE_DELIVERED);
-  const stepOfFailed = isWhole ? 1 : Math.max(1, table.failed / SAMPLE_FAILED);
+  const share = isWhole ? 1 : Math.min(1, SAMPLE_DELIVERED / delivered);
+  const shareOfFailed = isWhole ? 1 : Math.min(1, SAMPLE_FAILED / table.failed);
   let [seen, seenFailed] = [0, 0];
   const rows: number[] = [];
   for (let row = 0; row < table.rows; row++) {
-    const place = table.failures[row] === 1 ? seenFailed++ / stepOfFailed : seen++ / step;
-    if (place % 1 < 1 / (table.failures[row] === 1 ? stepOfFailed : step)) rows.push(row);
+    const [place, part] = table.failures[row] === 1 ? [seenFailed++, shareOfFailed] : [seen++, share];
+    if (Math.floor(place * part) < Math.floor((place + 1) * part)) rows.push(row);
   }
-  return { rows: Int32Array.from(sortRows(rows, table.times)), weight: step / stepOfFailed };
+  return { rows: Int32Array.from(sortRows(rows, table.times)), weight: shareOfFailed / share };
 }
 
 /**
