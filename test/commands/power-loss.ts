@@ -139,7 +139,8 @@ function stepsIn(log: string, folder: string): Step[] {
       steps.push({ call: 'open', fd: Number(answer), file, flags });
     } else if (number !== '' && !isOurs(descriptor)) continue;
     else if (call === 'write' || call === 'pwrite64') {
-      const at = call === 'write' ? undefined : Number(/(\d+)$/.exec(rest)?.[1]);
+      // A call that was cut ends in a space.
+      const at = call === 'write' ? undefined : Number(/(\d+) *$/.exec(rest)?.[1]);
       const bytes = isCut ? (strings[0] as Buffer) : (strings[0] as Buffer).subarray(0, Number(answer));
       steps.push({ call: 'write', fd, bytes, at, isCut });
     } else if (call === 'ftruncate') {
