@@ -286,7 +286,8 @@ function boundsAround(table: ComparisonTable, tests: readonly Test[]) {
 }
 
 /** Names of fields that tell how a delivery went, rather than what was delivered. */
-const OF_OUTCOMES = /attempt|error|exception|http_?status|status_?code|delivered|acknowledged|dead_?letter/i;
+const OF_OUTCOMES =
+  /attempt|^(re)?tries$|(try|delivery|receive|fail(ure)?)_?count|redeliver|error|exception|http_?status|status_?code|delivered|ack(nowledg)?ed|(processed|sent|completed)_?(at|on)|dead_?letter/i;
 /** Names that can also be of a policy, a format or a contract's terms. */
 const LIKE_OUTCOMES = /retr(y|ies)(?!able)|fail|fault|reason|response|outcome|duration|elapsed|latency/i;
 /**
@@ -297,6 +298,8 @@ const LIKE_OUTCOMES = /retr(y|ies)(?!able)|fail|fault|reason|response|outcome|du
  * customers and currencies are not.
  */
 const [DELIVERED_WITH_OUTCOME, NEARLY_EXACT, ALIKE] = [0.25, 0.02, 0.9];
+/** A field with a name of outcomes may be the cause after all if fewer delivered events are alike in it. */
+const MOSTLY_ALIKE = 0.7;
 
 /** Fields that tell failures from delivered events so well that they are no cause, if anything else is. */
 function findEffects(table: ComparisonTable, search: CauseSearch) {
@@ -321,8 +324,10 @@ function findEffects(table: ComparisonTable, search: CauseSearch) {
     if (effect?.op === 'exists') outer.push(field);
     // A field of some of the failures alone may be why they failed, unless its name says that it is an outcome.
     const isOfMost = effect && table.failed - effect.failed <= few;
-    if (isOutcome || isOfMost || isInner || /deliver/i.test(first)) fields.add(field);
-    if (isSurely || (isOutcome && !effect?.delivered)) certain.add(field);
+    const isOfDelivery = /deliver/i.test(first);
+    if (isOutcome || isOfMost || isInner || isOfDelivery) fields.add(field);
+    const isTold = isInner || isOfDelivery || shareOfOne(table, field) >= (isSurely ? MOSTLY_ALIKE : ALIKE);
+    if (isTold && (isSurely || (isOutcome && !effect?.delivered))) certain.add(field);
     return effect ? [effect] : [];
   });
   return { list, fields, certain };
@@ -348,14 +353,19 @@ function findEffect(
     if (!test || delivered > (isLoose ? Math.max(few, DELIVERED_WITH_OUTCOME * successes) : few)) continue;
     const isPresence = test.code === NO_VALUE;
     if (!isOutcome && !isOfMost && (delivered > 0 || !isPresence || test.op === '=')) continue;
-    const others = table.countCodes(feature.field).others.fill(0, UNCODED, FIRST_CODE);
-    if (!isOutcome && !isPresence && Math.max(...others) < ALIKE * successes) continue;
+    if (!isOutcome && !isPresence && shareOfOne(table, feature.field) < ALIKE) continue;
     const isExact = delivered === 0 && (missed === 0 || successes === 0);
     const lnP = lnChance(count, whole) + search.lnCandidates([test]);
     if (isExact ? failed > (isPresence ? 0 : 1) : lnP < Math.log(SIGNIFICANCE))
       return { ...fieldCondition(test), failed, delivered, values: valuesOf(table, test) };
   }
   return undefined;
+}
+
+/** The part of the delivered events that have one value in common, or lack the field. */
+function shareOfOne(table: ComparisonTable, field: Field): number {
+  const counts = table.countCodes(field).others.fill(0, UNCODED, FIRST_CODE);
+  return Math.max(...counts) / (table.rows - table.failed);
 }
 
 /** The values of the field, or of the members of the object that it is, most frequent first. */

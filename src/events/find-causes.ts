@@ -378,7 +378,10 @@ export class CauseSearch {
   #bestOn(feature: Feature, inside: Int32Array, tests: readonly Test[], whole: Count): Candidate[] {
     const lnCandidates = this.lnCandidates([...tests, { feature }]);
     const best: (Count & { op: FieldOp; code: number; score: number })[] = [];
+    const excludes = tests.some((test) => test.feature && isExclusion(test));
     this.#eachCondition(feature, inside, (op, code, events, failed, cost) => {
+      // Several together would name what works, in place of several causes.
+      if (excludes && isExclusion({ op, code })) return;
       const score = this.#gain(events, failed, whole) - lnCandidates - cost - feature.handicap;
       if (score <= (best[1]?.score ?? Number.NEGATIVE_INFINITY)) return;
       best[best.length === 0 ? 0 : 1] = { op, code, events, failed, score };
@@ -543,6 +546,10 @@ export class CauseSearch {
     }
     return Math.max(1, candidates);
   }
+}
+
+function isExclusion({ op, code }: Pick<FieldTest, 'op' | 'code'>): boolean {
+  return op === '!=' && code !== NO_VALUE;
 }
 
 function byScore(a: Candidate, b: Candidate): number {

@@ -144,7 +144,9 @@ export function explanationFacts(explained: Explained): string[] {
       ? 'no cause in common with others'
       : `none of these ${MOST_CAUSES} causes, the most that are named; a shorter time may show others`;
   return [
-    ...(failed > 0 && causes.length === 0 ? [isAll ? NO_CONTRAST : NOTHING] : []),
+    ...(failed > 0 && causes.length === 0
+      ? [isAll ? NO_CONTRAST : effects.length === 0 ? NOTHING : NOTHING_ELSE]
+      : []),
     ...(causes.length > 0 && unexplained > 0 ? [`${grouped(unexplained)} ${have} ${none}`] : []),
     ...(exact === '' ? [] : [`${isAll ? 'all of them' : 'only failures'} have: ${exact}`]),
     ...(others === ''
@@ -154,6 +156,8 @@ export function explanationFacts(explained: Explained): string[] {
 }
 
 const NO_CONTRAST = 'all of them failed: there is no delivered event to compare them with';
+const NOTHING_ELSE =
+  'nothing stands out but what seems to come of failing: one of these may be the cause if it was known before the delivery';
 const NOTHING =
   'nothing stands out: no value, field, limit or time is so much more frequent among the failed events that chance would not explain it';
 

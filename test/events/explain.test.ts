@@ -86,6 +86,23 @@ test('chance is no cause', () => {
   expect(named).toBe(0);
 });
 
+test('of two subscriptions of which nothing is delivered each is a cause, and not that it is none of the others', () => {
+  const subscriptionId = (index: number) => `s${[0, 0, 0, 1, 1, 2, 2, 3, 4, 5][index % 10]}`;
+  const history = events(
+    1200,
+    (index) => /[02]/.test(subscriptionId(index)),
+    (index) => ({
+      subscriptionId: subscriptionId(index),
+      endpoint: `https://${subscriptionId(index)}.example.com`,
+    }),
+  );
+  const { causes } = explain(itemsOf(history));
+  expect(causes.map(({ conditions }) => texts(conditions))).toEqual([
+    ['subscriptionId = s0'],
+    ['subscriptionId = s2'],
+  ]);
+});
+
 test('few events are enough to name a subscription, among many other fields', () => {
   const other = (index: number, salt: number) => ((index + 3) * (salt + 7) * 7919) % 1009;
   const history = events(
@@ -245,6 +262,22 @@ describe('fields of a delivery that tell how it ended are listed apart, also whe
       'a fifth of the delivered events keep their error',
       (failed, index) => delivery(failed || index % 13 < 3),
     ],
+    ...['tries', 'tryCount', 'deliveryCount', 'redeliveries', 'receive_count', 'failCount'].map(
+      (name): [string, (failed: boolean, index: number) => Json] => [
+        `the number of tries is called ${name}`,
+        (failed, index) => ({
+          ...delivery(failed),
+          [name]: failed ? 4 + (index % 2) : [0, 0, 0, 0, 2][index % 5],
+        }),
+      ],
+    ),
+    [
+      'an event that was delivered has the time of that',
+      (failed, index) => ({
+        ...delivery(failed),
+        ...(failed && index < 590 ? {} : { sentAt: `2026-11-22T00:00:${index % 60}Z` }),
+      }),
+    ],
     ['a new failure has one attempt', (failed, index) => delivery(failed && index < 597)],
     [
       'a fifth of the failures are tried again',
@@ -308,6 +341,19 @@ describe('fields of a delivery that tell how it ended are listed apart, also whe
       [`subscriptionId = ${LATE}`, 'delivery.endpoint = https://host1.example.com'],
     ]);
   });
+
+  test.each(['cancelReason', 'responseType', 'videoDuration', 'loginAttempt'])(
+    'but %s is the cause where delivered events have other values, and nothing else explains the failures',
+    (field) => {
+      const history = events(
+        600,
+        (index) => index % 11 === 0 || index === 7,
+        (index) => ({ [field]: ['fraud', 'customer', 'stock'][index % 11 === 0 ? 0 : 1 + (index % 2)] }),
+      );
+      const { causes } = explain(itemsOf(history));
+      expect(causes.map(({ conditions }) => texts(conditions))).toEqual([[`${field} = fraud`]]);
+    },
+  );
 
   test('and counted as they are', () => {
     const { onlyInFailures } = explain(
