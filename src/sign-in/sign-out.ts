@@ -44,17 +44,19 @@ export async function logout(flags: SignOutFlags, context: Context, reporter: Re
     await confirm(`Sign out of every profile (${saved.join(', ')})?`, context, declined);
   }
   let total = 0;
+  let isAllAsked = true;
   let unknown: string | undefined;
   for (const name of flags.all ? saved : [profile]) {
-    const { removed, said, failure } = await signOut(name, config, context, reporter);
+    const { removed, said, failure, unasked } = await signOut(name, config, context, reporter);
     total += removed;
-    if (removed === 0) continue;
-    if (said === undefined) {
+    if (unasked) isAllAsked = false;
+    if (removed > 0 && said === undefined) {
       unknown ??= `the profile '${name}'`;
       continue;
     }
-    reporter.notice(`signed out of the profile '${name}' on this machine${said}`);
-    if (failure) reporter.warning(failure, { kind: 'sign-in' });
+    if (removed > 0) reporter.notice(`signed out of the profile '${name}' on this machine${said}`);
+    const left = unasked ? '; it may still hold them: sign out again where it is reached' : '';
+    if (failure) reporter.warning(failure + left, { kind: 'sign-in' });
   }
   if (flags.all) {
     const removed = await forgetSignIns(undefined, context);
@@ -62,7 +64,8 @@ export async function logout(flags: SignOutFlags, context: Context, reporter: Re
     if (removed > 0) unknown ??= 'profiles that are no longer saved';
   }
   const where = flags.profile && !profileExists ? ': there is no' : ' for the';
-  if (total === 0) reporter.notice(`nothing was stored${flags.all ? '' : `${where} profile '${profile}'`}`);
+  if (total === 0 && isAllAsked)
+    reporter.notice(`nothing was stored${flags.all ? '' : `${where} profile '${profile}'`}`);
   if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment))
     reporter.warning('HOOKTRAIL_ACCESS_TOKEN is still set, and commands still use it');
   if (unknown !== undefined)
@@ -78,16 +81,20 @@ export async function deleteProfile(typed: string, context: Context, reporter: R
   const name = savedProfileName(typed, config);
   if (name === undefined) throw unknownProfile(typed, config, '`hooktrail profiles` lists them');
   // Secrets first: a profile without secrets can be deleted again, secrets without a profile are hard to find.
-  const { failure } = await signOut(name, config, context, reporter);
+  const { failure, unasked } = await signOut(name, config, context, reporter);
   await changeConfig(context, (saved) => {
     delete saved.profiles[name];
     if (saved.profile === name) delete saved.profile;
   });
-  reporter.notice(`deleted profile '${name}' and what was stored for it on this machine`);
+  reporter.notice(`deleted profile '${name}'${unasked ? '' : ' and what was stored for it on this machine'}`);
   const [other] = Object.keys(config.profiles).filter((one) => one !== name);
   if (other && chooseProfile({}, {}, config).profile === name)
     reporter.notice(`next: commands had used it; \`hooktrail profiles use ${other}\` chooses another`);
-  if (failure) reporter.warning(failure, { kind: 'sign-in' });
+  // The addresses are gone: a later sign-out finds the tokens, but no provider that could revoke them.
+  const left = unasked
+    ? `; it may still hold them: \`hooktrail logout --profile ${name}\` where it is reached deletes them, but cannot revoke them`
+    : '';
+  if (failure) reporter.warning(failure + left, { kind: 'sign-in' });
 }
 
 /** The provider's part of a sign-out. */
@@ -96,6 +103,8 @@ interface Outcome {
   readonly said: string | undefined;
   /** Which tokens stay valid that should not, and why. */
   readonly failure?: string;
+  /** True if the tokens may be in a keychain that could not be asked. */
+  readonly unasked?: boolean;
 }
 
 /**
@@ -120,7 +129,9 @@ async function signOut(
   return await withLock(signInLockName(settings), context, async () => {
     const outcome = await revokeStored(settings, context, reporter);
     const removed = await forgetSignIns(profile, context);
-    if (removed === 0) return { removed, said: '' };
+    // Every sign-in saves its store: nobody has signed in with a profile that has only the default.
+    const unasked = outcome.unasked && settings.given.store?.source !== 'the default';
+    if (removed === 0 && !unasked) return { removed, said: '' };
     if (removed === 1 || outcome.failure) return { removed, ...outcome };
     const failure = `tokens of earlier sign-ins of '${profile}' at other addresses were deleted, but not revoked`;
     return { removed, ...outcome, failure };
@@ -143,7 +154,11 @@ async function revokeStored(settings: BoundSettings, context: Context, reporter:
     // A fault may pass; what is damaged or sealed with another passphrase stays so.
     if (error instanceof Error && error.cause instanceof Error && 'syscall' in error.cause) throw error;
     if (error instanceof KeychainError && error.holdsNothing)
-      return failed(`${error.message}; it may still hold them: sign out again where it is reached`);
+      // A locked keychain, or one without a keyring, has answered that it holds nothing of ours.
+      return {
+        ...failed(error.message),
+        unasked: error.condition !== 'locked' && error.condition !== 'no-keyring',
+      };
     return failed('they could not be read');
   }
   const { refreshToken, access, clientSecret: kept } = stored ?? {};

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, rm, rmdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
@@ -183,19 +183,65 @@ test('a keychain whose user denies access to an item is not mistaken for an empt
   });
 });
 
-test('where the keychain is not reached, logout says that it may still hold the tokens', async () => {
+/** Signs in with a keychain, and runs commands where it is reached, or not. */
+async function signInWithKeychain() {
   const keychain = memoryKeychain();
   const machine = { ...thisMachine(), platform: 'darwin' as const };
   const env = { ...at.env, HOOKTRAIL_STORE: 'keychain' };
-  const context = { machine, loadKeychain: async () => keychain };
-  expect(await at.run(['login'], { env, context })).toMatchObject({ code: 0 });
+  const desktop = { env, context: { machine, loadKeychain: async () => keychain } };
   const loadKeychain = () => Promise.reject(new Error('dlopen failed'));
-  const { stderr } = await at.run(['logout'], { env, context: { machine, loadKeychain } });
-  expect(stderr).toContain(
-    "warning: the tokens of 'default' could not be revoked: the OS keychain cannot be reached: the npm package keytar is not installed; it may still hold them: sign out again where it is reached\n",
-  );
-  expect((await at.run(['logout'], { env, context })).stderr).toContain('its tokens are revoked');
+  expect(await at.run(['login'], desktop)).toMatchObject({ code: 0 });
+  return { keychain, desktop, elsewhere: { env: at.home.env, context: { machine, loadKeychain } } };
+}
+
+const UNREACHED =
+  "warning: the tokens of 'default' could not be revoked: the OS keychain cannot be reached: the npm package keytar is not installed; it may still hold them: ";
+
+test('where the keychain is not reached, logout says each time that it may still hold the tokens', async () => {
+  const { keychain, desktop, elsewhere } = await signInWithKeychain();
+  const warning = `${UNREACHED}sign out again where it is reached\n`;
+  expect(await at.run(['logout'], elsewhere)).toEqual({ code: 0, stdout: '', stderr: `${OUT}\n${warning}` });
+  for (const args of [['logout'], ['logout', '--all'], ['logout']])
+    expect(await at.run(args, elsewhere)).toEqual({ code: 0, stdout: '', stderr: warning });
+  expect((await at.run(['logout'], desktop)).stderr).toContain('its tokens are revoked');
   expect(await keychain.accounts()).toEqual([]);
+});
+
+test('after a logout that a locked keychain made fail, logout does not say that nothing was stored', async () => {
+  const { desktop, elsewhere } = await signInWithKeychain();
+  const locked = () => Promise.reject(new Error('User interaction is not allowed.'));
+  const loadKeychain = async () => ({ ...memoryKeychain(), get: locked, accounts: locked });
+  const context = { ...desktop.context, loadKeychain };
+  expect(await at.run(['logout'], { ...desktop, context })).toMatchObject({ code: 2 });
+  expect((await at.run(['logout'], elsewhere)).stderr).toBe(
+    `${UNREACHED}sign out again where it is reached\n`,
+  );
+  expect(await at.run(['token'], desktop)).toMatchObject({ code: 0 });
+});
+
+test('where the keychain is not reached, profiles delete does not say that it deleted the tokens', async () => {
+  const { keychain, desktop, elsewhere } = await signInWithKeychain();
+  expect(await at.run(['profiles', 'delete', 'default'], elsewhere)).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: `deleted profile 'default'\n${UNREACHED}\`hooktrail logout --profile default\` where it is reached deletes them, but cannot revoke them\n`,
+  });
+  const given = { ...desktop, env: elsewhere.env };
+  expect(await at.run(['logout', '--profile', 'default'], given)).toMatchObject({ code: 1 });
+  expect(await keychain.accounts()).toEqual([]);
+});
+
+test('a profile that names no keychain gets no warning where there is none', async () => {
+  const { elsewhere } = await signInWithKeychain();
+  const file = path.join(at.home.folder, 'config', 'config.json');
+  const config = await profiles();
+  const nothing = { code: 0, stdout: '', stderr: "nothing was stored for the profile 'default'\n" };
+  await at.run(['logout'], elsewhere);
+  for (const store of ['file', undefined]) {
+    config.profiles.default.store = store;
+    await writeFile(file, JSON.stringify(config));
+    expect(await at.run(['logout'], elsewhere)).toEqual(nothing);
+  }
 });
 
 test('without the saved settings, the secrets are deleted, and the error says that the tokens stay valid', async () => {
