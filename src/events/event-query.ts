@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts';
-import { urlText } from '../settings/setting-names.ts';
+import { isLoopback, urlText } from '../settings/setting-names.ts';
 import type { Instant } from '../time/instant.ts';
 
 /** One search of the event service; every part is optional (service description, part 4). */
@@ -64,13 +64,23 @@ export function endpoint(baseUrl: URL, path: string, search = ''): URL {
  * the token to another origin, or that holds user information, is refused with a `ServiceError` before any request.
  */
 export function followed(link: string, page: URL): URL {
-  const refuse = (why: string): never => {
-    throw new ServiceError(`the service's link to the next page ${why}`, { details: [`link: ${link}`] });
+  const refuse = (why: string, next?: string): never => {
+    throw new ServiceError(`the service's link to the next page ${why}`, {
+      details: [`link: ${link}`],
+      next,
+    });
   };
   if (!URL.canParse(link, page.href)) return refuse('is no address');
   const url = new URL(link, page);
   if (url.username !== '' || url.password !== '') return refuse('holds a user name or password');
-  if (url.origin !== page.origin) return refuse(`leads away from ${page.origin}`);
+  if (url.origin !== page.origin) {
+    const base = `${url.origin}${page.pathname.replace(/\/integrator-events$/, '')}`;
+    const next = `if that is the same service, sign in there: \`hooktrail login --base-url ${base}\``;
+    return refuse(
+      `leads away from ${page.origin}`,
+      isLoopback(url) || url.protocol === 'https:' ? next : undefined,
+    );
+  }
   url.hash = '';
   return url;
 }

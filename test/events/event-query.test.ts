@@ -101,12 +101,17 @@ describe('a link to the next page', () => {
   test.each([
     ['http://[', 'is no address'],
     ['https://user:password@events.example.com/?limit(11,10)', 'holds a user name or password'],
-    ['https://other.example.com/?limit(11,10)', 'leads away from https://events.example.com'],
+    [
+      'https://other.example.com/?limit(11,10)',
+      'leads away from https://events.example.com',
+      'if that is the same service, sign in there: `hooktrail login --base-url https://other.example.com/v1`',
+    ],
     ['http://events.example.com/?limit(11,10)', 'leads away from https://events.example.com'],
-  ])('is refused before any request, with a count and without: %s', (link, why) => {
+  ])('is refused before any request, with a count and without: %s', (link, why, next?: string) => {
     const error = expect.objectContaining({
       message: `the service's link to the next page ${why}`,
       details: [`link: ${link}`],
+      next,
     });
     expect(() => followed(link, page)).toThrow(error);
     expect(() => leadsTo(11, link, page)).toThrow(error);
