@@ -7,9 +7,13 @@ import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';
 import type { FormatOptions } from './format-flags.ts';
 
+/** The number of late fields that are named. */
+const MOST_LATE = 20;
+
 /**
- * Prints items as CSV, with one column for each scalar inside an object. The first page decides the columns, of `fields` those that are objects, and without `fields` one
- * warning names the first later value that has no column. Without matches it prints the header only, with `fields` or the standard ones.
+ * Prints items as CSV, with one column for each scalar inside an object. The first page decides the columns, of `fields`
+ * those that are objects. Without `fields` a warning names the first later value that has no column, and one at the end
+ * names the others. Without matches it prints the header only, with `fields` or the standard ones.
  */
 export function createCsvWriter(
   options: FormatOptions,
@@ -22,13 +26,16 @@ export function createCsvWriter(
   const mark = options.csvBom ? '\ufeff' : '';
   const header = (columns: readonly FieldPath[]) =>
     mark + (hasHeader ? csvTable([columns.map(({ text }) => csvText(text, isRaw))], stdout) : '');
-  let hasWarned = fields !== undefined;
+  /** The names of later values that have no column: first the one that was warned of. */
+  const late = new Set<string>();
   const warn = (name: string) => {
-    if (!hasWarned)
+    if (fields) return;
+    if (late.size === 0)
       reporter.warning(
         `a later page has ${name}, which the first did not: it has no column; name the columns with --fields`,
       );
-    hasWarned = true;
+    // Names that are ids would have no end.
+    late.add(late.size < MOST_LATE || late.has(name) ? name : 'others');
   };
   let recordOf: ((bytes: Buffer, at: number) => string) | undefined;
   const open = (page: Items) => {
@@ -60,6 +67,9 @@ export function createCsvWriter(
       await stdout.write(text);
     },
     end: async () => {
+      const [, ...others] = late;
+      if (others.length > 0)
+        reporter.warning(`later pages also have ${others.join(', ')}: they have no columns either`);
       if (recordOf) return;
       await stdout.write(header(fields ?? emptyColumns(list)));
       reporter.notice(nothingFound(list));

@@ -84,12 +84,18 @@ describe('--csv', () => {
     );
   });
 
-  test('warns once about a field that only later pages have, and keeps the columns', async () => {
-    const result = await csv([['{"a":1}'], ['{"a":2,"new":3}', '{"newer":4}'], ['7']]);
+  test('warns of the first field that only later pages have, at the end names the others, and keeps the columns', async () => {
+    const result = await csv([['{"a":1}'], ['{"a":2,"new":3}', '{"newer":4,"new":5}'], ['7']]);
     expect(result.text).toBe('a\r\n1\r\n2\r\n""\r\n""\r\n');
     expect(result.said).toEqual([
       'warning: a later page has "new", which the first did not: it has no column; name the columns with --fields',
+      'warning: later pages also have "newer", an item that is no object: they have no columns either',
     ]);
+    const names = Array.from({ length: 40 }, (_, n) => `"f${n}"`);
+    const many = await csv([['{"a":1}'], names.map((name) => `{${name}:1}`)]);
+    expect(many.said[1]).toBe(
+      `warning: later pages also have ${names.slice(1, 20).join(', ')}, others: they have no columns either`,
+    );
   });
 
   test('gives items that are not objects a column', async () => {
