@@ -108,6 +108,13 @@ export function isDiskFull(error: NodeJS.ErrnoException): boolean {
   return error.code === 'ENOSPC' || isQuotaExceeded(error);
 }
 
+/** Returns the error of a named file that cannot be used: its disk is full, or the user has to do `next`. */
+export function unusableFile(message: string, next: string, cause?: NodeJS.ErrnoException): HooktrailError {
+  return cause && isDiskFull(cause)
+    ? new ServiceError(message, { next: 'make room, and run the command again', cause })
+    : new UsageError(message, { next, cause });
+}
+
 /** Returns why a system call failed, without its path, which may be one that the user did not choose. Other messages stay. */
 export function faultText(error: unknown): string {
   if (isQuotaExceeded(error as NodeJS.ErrnoException)) return 'disk quota exceeded (EDQUOT)';

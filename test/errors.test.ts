@@ -47,6 +47,7 @@ describe('every error', () => {
   const ELSEWHERE: Readonly<Record<string, string>> = {
     'errors.ts `unexpected: ${thrown instanceof Error ? message : String(thrown)}`': 'errors.test.ts',
     'errors.ts `${call}: ${faultText(thrown)}`': 'errors.test.ts',
+    'errors.ts message': 'commands/events/watch.test.ts',
     'streams.ts error': 'streams.test.ts',
     'folders.ts `${named}: ${place} is a ${kind} that ${how}`': 'files/trusted-path.machine.test.ts',
     'service.ts message': 'http/hostile-answers.test.ts',

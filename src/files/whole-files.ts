@@ -24,6 +24,24 @@ export class UnsyncedError extends Error {
 }
 
 /**
+ * Returns the absolute path, without links, that a path leads to. Nothing may be there yet. A replaced file would
+ * otherwise take the place of the link, and the file that the link names would never be written.
+ */
+export async function followLinks(file: string): Promise<string> {
+  try {
+    return await files.realpath(file);
+  } catch (error) {
+    // Links that form a loop fail with ELOOP.
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    const folder = isMissing ? await files.realpath(path.dirname(file)).catch(() => undefined) : undefined;
+    if (folder === undefined) return path.resolve(file);
+    const place = path.join(folder, path.basename(file));
+    const target = await files.readlink(place).catch(() => undefined);
+    return target === undefined ? place : await followLinks(path.resolve(folder, target));
+  }
+}
+
+/**
  * Replaces a file's content so that a crash at any moment leaves the old content or the new one. The mode is 0600.
  * Throws as `finish` of `startReplacement` does.
  */

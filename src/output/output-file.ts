@@ -1,10 +1,9 @@
 import { rmSync, type Stats } from 'node:fs';
-import { access, constants, open, readlink, realpath, stat } from 'node:fs/promises';
-import path from 'node:path';
+import { access, constants, open, stat } from 'node:fs/promises';
 import type { Context } from '../context.ts';
-import { faultText, ServiceError, UsageError } from '../errors.ts';
+import { faultText, ServiceError, UsageError, unusableFile } from '../errors.ts';
 import { refusePlanted } from '../files/folders.ts';
-import { type Replacement, startReplacement } from '../files/whole-files.ts';
+import { followLinks, type Replacement, startReplacement } from '../files/whole-files.ts';
 import { type OutputKind, outputOf } from '../streams.ts';
 
 /**
@@ -50,7 +49,7 @@ type Target = Omit<Replacement, 'temporary'> & { readonly temporary?: string; re
 async function openTarget(file: string, name: string, { machine }: Context): Promise<Target> {
   refusePlanted(file, name, machine);
   // The file that a link leads to is replaced, not the link.
-  const place = await placeOf(file);
+  const place = await followLinks(file);
   const found = await stat(place).catch(() => undefined);
   if (found?.isDirectory())
     throw new UsageError(`${name}: ${file} is a folder`, { next: 'name a file in it' });
@@ -58,25 +57,10 @@ async function openTarget(file: string, name: string, { machine }: Context): Pro
     if (found) await access(place, constants.W_OK);
     return found && !found.isFile() ? await openDevice(place, found) : await openFile(place, found);
   } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const why = isMissing ? 'its folder does not exist' : faultText(error);
-    throw new UsageError(`${name}: ${file} cannot be written: ${why}`, {
-      next: 'name a file in a folder that exists and can be written',
-      cause: error,
-    });
-  }
-}
-
-/** The place that a path leads to. Nothing may be there yet. */
-async function placeOf(file: string): Promise<string> {
-  try {
-    return await realpath(file);
-  } catch (error) {
-    // Links that form a loop fail with ELOOP.
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const target = isMissing ? await readlink(file).catch(() => undefined) : undefined;
-    if (target === undefined) return path.resolve(file);
-    return await placeOf(path.resolve(await realpath(path.dirname(file)), target));
+    const fault = error as NodeJS.ErrnoException;
+    const why = fault.code === 'ENOENT' ? 'its folder does not exist' : faultText(fault);
+    const next = 'name a file in a folder that exists and can be written';
+    throw unusableFile(`${name}: ${file} cannot be written: ${why}`, next, fault);
   }
 }
 

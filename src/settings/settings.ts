@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { Context, Environment } from '../context.ts';
 import { faultText, ServiceError, UsageError } from '../errors.ts';
 import { configFolder, makeFolder, refusePlanted } from '../files/folders.ts';
-import { readRegularFile, replaceFile, UnsyncedError } from '../files/whole-files.ts';
+import { followLinks, readRegularFile, replaceFile, UnsyncedError } from '../files/whole-files.ts';
 import type { HeldLock } from '../lock/lock.ts';
 import { type TimeZone, zoneOf } from '../time/time-zone.ts';
 import { didYouMean } from './flag-values.ts';
@@ -225,6 +225,8 @@ export async function changeConfig(
 ): Promise<void> {
   const { withLock } = await import('../lock/lock.ts');
   const file = configPath({ environment, machine });
+  // A link, as managers of dotfiles make it, stays; `readConfig` refuses one that others planted.
+  const real = await followLinks(file);
   const { signal } = new AbortController();
   const surroundings = { machine, clock, signal, ...(lockRhythm ? { lockRhythm } : {}) };
   const work = async (lock: HeldLock) => {
@@ -235,8 +237,8 @@ export async function changeConfig(
         next: 'run the command again',
       });
     try {
-      makeFolder(path.dirname(file));
-      await replaceFile(file, `${JSON.stringify(config, null, 2)}\n`);
+      makeFolder(path.dirname(real));
+      await replaceFile(real, `${JSON.stringify(config, null, 2)}\n`);
     } catch (error) {
       if (error instanceof UnsyncedError) {
         const message = `the settings are saved in ${file}, but a loss of power could undo that: ${error.message}`;
@@ -248,7 +250,7 @@ export async function changeConfig(
       });
     }
   };
-  await withLock(`settings ${file}`, surroundings, work, { patience: 30_000, subject: 'the saved settings' });
+  await withLock(`settings ${real}`, surroundings, work, { patience: 30_000, subject: 'the saved settings' });
 }
 
 function checkConfig(text: string, file: string): SavedConfig {

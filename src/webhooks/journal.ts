@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { Context, Machine } from '../context.ts';
-import { type ErrorParts, faultText, isDiskFull, ServiceError, UsageError } from '../errors.ts';
+import { type ErrorParts, faultText, isDiskFull, ServiceError, UsageError, unusableFile } from '../errors.ts';
 import { configFolder, makeFolder, refusePlanted } from '../files/folders.ts';
 import { replaceFile, syncFolder, UnsyncedError } from '../files/whole-files.ts';
 import { LockedError, type TakenLock, takeLock } from '../lock/lock.ts';
@@ -407,7 +407,7 @@ export function realJournalPath(file: string, machine: Machine): string {
   return path.join(fs.realpathSync(path.dirname(whole)), path.basename(whole));
 }
 
-/** Runs work on a journal's file. An error of the system becomes a `UsageError` that names the flag. */
+/** Runs work on a journal's file. An error of the system becomes one that names the flag. */
 async function usingFile<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
@@ -419,9 +419,7 @@ async function usingFile<Result>(file: string, work: () => Promise<Result>): Pro
   }
 }
 
-function unusableJournal(file: string, why: string, cause?: Error): UsageError {
-  return new UsageError(`--journal: ${file} cannot be used: ${why}`, {
-    cause,
-    next: 'choose a file in a folder that exists and is writable',
-  });
+function unusableJournal(file: string, why: string, cause?: Error) {
+  const next = 'choose a file in a folder that exists and is writable';
+  return unusableFile(`--journal: ${file} cannot be used: ${why}`, next, cause);
 }

@@ -1,7 +1,7 @@
-import { readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { changeConfig, readConfig } from '../../src/settings/settings.ts';
+import { changeConfig, configPath, readConfig } from '../../src/settings/settings.ts';
 import { createContext } from '../support/context.ts';
 import { createHome } from '../support/home.ts';
 
@@ -20,4 +20,21 @@ test('a process that lost the lock over the settings leaves the file to the one 
   });
   await expect(late).rejects.toThrow('another process changed the settings meanwhile');
   expect((await readConfig(context)).profiles).toEqual({ default: { vendor: 'first' } });
+});
+
+test('a link to the settings stays, and the file behind it gets the change', async () => {
+  await using home = await createHome();
+  const context = createContext({ environment: home.env });
+  const [link, files] = [configPath(context), path.join(home.folder, 'dotfiles')];
+  const target = path.join(files, 'hooktrail.json');
+  mkdirSync(path.dirname(link), { recursive: true });
+  symlinkSync(target, link);
+  for (const vendor of ['first', 'second']) {
+    await changeConfig(context, (config) => {
+      config.profiles['default'] = { vendor };
+    });
+    expect(readlinkSync(link)).toBe(target);
+    expect(JSON.parse(readFileSync(target, 'utf8')).profiles).toEqual({ default: { vendor } });
+    expect(readdirSync(files)).toEqual(['hooktrail.json']);
+  }
 });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readdirSync, readlinkSync, statSync } from 'node:fs';
+import fs, { closeSync, openSync, readdirSync, readlinkSync, statSync } from 'node:fs';
 import {
   appendFile,
   copyFile,
@@ -15,7 +15,7 @@ import {
 import os from 'node:os';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { eventKey } from '../../src/webhooks/delivery.ts';
 import { defaultJournal, type Journal, openJournal, readIds } from '../../src/webhooks/journal.ts';
 import { createContext, thisMachine } from '../support/context.ts';
@@ -274,6 +274,19 @@ describe('another program', () => {
     await expect(place.open()).rejects.toMatchObject({
       exitCode: 2,
       message: `--journal: ${place.file}.lock cannot be used: it is not a folder`,
+    });
+  });
+
+  test('that fills the disk leaves no room for a journal: the command is not wrong', async () => {
+    const opening = vi.spyOn(fs, 'openSync').mockImplementation(() => {
+      const message = 'ENOSPC: no space left on device, open';
+      throw Object.assign(new Error(message), { code: 'ENOSPC', syscall: 'open' });
+    });
+    onTestFinished(() => opening.mockRestore());
+    await expect(place.open()).rejects.toMatchObject({
+      exitCode: 1,
+      message: `--journal: ${place.file} cannot be used: no space left on device (ENOSPC)`,
+      next: 'make room, and run the command again',
     });
   });
 

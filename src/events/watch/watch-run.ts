@@ -1,4 +1,3 @@
-import path from 'node:path';
 import type { Call } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import {
@@ -9,6 +8,7 @@ import {
   UsageError,
 } from '../../errors.ts';
 import { refusePlanted } from '../../files/folders.ts';
+import { followLinks } from '../../files/whole-files.ts';
 import type { OnRetry, Service } from '../../http/service.ts';
 import { Items, type ItemWriter } from '../../json/items.ts';
 import { LockedError, takeLock, whileHeld } from '../../lock/lock.ts';
@@ -58,7 +58,8 @@ export async function watchEvents(
   if (file === undefined) return await follow(options, call, createWriter);
   refusePlanted(file, '--state', context.machine);
   const only = { patience: 0, subject: `the watch of ${file}` };
-  const lock = await takeLock(`watch ${path.resolve(file)}`, context, only).catch((error) => {
+  const place = await followLinks(file);
+  const lock = await takeLock(`watch ${place}`, context, only).catch((error) => {
     if (!(error instanceof LockedError)) throw error;
     throw new UsageError(`--state: another watch uses ${file}`, {
       details: error.holder ? [`process ${error.holder}`] : [],
@@ -67,20 +68,25 @@ export async function watchEvents(
     });
   });
   try {
-    await follow(options, { ...call, context: whileHeld(context, lock) }, createWriter);
+    await follow(options, { ...call, context: whileHeld(context, lock) }, createWriter, place);
   } finally {
     await lock.release();
   }
 }
 
-async function follow(options: WatchOptions, call: WatchCall, createWriter: CreateWriter): Promise<void> {
-  const { interval, limit, timeout, isSampled } = options;
+/** `place` is the path of the state without links, where there is one. */
+async function follow(
+  options: WatchOptions,
+  call: WatchCall,
+  createWriter: CreateWriter,
+  place = '',
+): Promise<void> {
+  const { interval, limit, timeout, isSampled, state: given } = options;
   const { context, reporter } = call;
   await withService(call, async (service, settings) => {
     const filters = await resolveTypes(options.filters, service, settings, call);
     const resolved = { ...options, filters };
-    const file =
-      options.state === undefined ? undefined : new WatchStateFile(options.state, service.baseUrl, filters);
+    const file = given === undefined ? undefined : new WatchStateFile(given, place, service.baseUrl, filters);
     const state = file?.read();
     const deadline = startDeadline(timeout, context);
     let trouble: string | undefined;

@@ -1,4 +1,4 @@
-import { faultText, UsageError } from '../../errors.ts';
+import { faultText, UsageError, unusableFile } from '../../errors.ts';
 import { readRegularFile, replaceFile } from '../../files/whole-files.ts';
 import { type Instant, parseInstant } from '../../time/instant.ts';
 import type { EventFilters, TypedFilters } from '../event-filters.ts';
@@ -19,13 +19,15 @@ interface Saved extends WatchIdentity {
   readonly printed: readonly (readonly [key: number, createdBefore: number])[];
 }
 
-/** The file that keeps the state of a watch. */
+/** The file that keeps the state of a watch. `file` is the user's name for it; `place` is its path without links. */
 export class WatchStateFile {
   readonly #file: string;
+  readonly #place: string;
   readonly #identity: WatchIdentity;
 
-  constructor(file: string, baseUrl: URL, filters: EventFilters) {
+  constructor(file: string, place: string, baseUrl: URL, filters: EventFilters) {
     this.#file = file;
+    this.#place = place;
     this.#identity = { service: baseUrl.href, filters: withoutTimes(filters.typed()) };
   }
 
@@ -37,7 +39,7 @@ export class WatchStateFile {
     const file = this.#file;
     let text: string;
     try {
-      text = readRegularFile(file).toString();
+      text = readRegularFile(this.#place).toString();
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       throw new UsageError(`--state: ${file} cannot be read: ${faultText(error)}`, { cause: error });
@@ -59,17 +61,16 @@ export class WatchStateFile {
     return { start: parseInstant(saved.start) as Instant, watermark, printed };
   }
 
-  /** Replaces the file, durably. Throws `UsageError` where it cannot be written. */
+  /** Replaces the file, durably. Throws `ServiceError` if the disk is full, `UsageError` where else it cannot be written. */
   async save({ start, watermark, printed }: FollowerState): Promise<void> {
     const place = { start: start.text, watermark, printed };
     const saved: Saved = { format: 'hooktrail-watch', version: 1, ...this.#identity, ...place };
     try {
-      await replaceFile(this.#file, `${JSON.stringify(saved)}\n`);
+      await replaceFile(this.#place, `${JSON.stringify(saved)}\n`);
     } catch (error) {
-      throw new UsageError(`--state: ${this.#file} cannot be written: ${faultText(error)}`, {
-        next: 'name a file in a folder that exists and can be written',
-        cause: error,
-      });
+      const message = `--state: ${this.#file} cannot be written: ${faultText(error)}`;
+      const next = 'name a file in a folder that exists and can be written';
+      throw unusableFile(message, next, error as NodeJS.ErrnoException);
     }
   }
 }

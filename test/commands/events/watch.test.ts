@@ -1,5 +1,6 @@
+import fs, { lstatSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import type { startHooktrail } from '../../support/program.ts';
 import type { Fault } from '../../support/sandbox.ts';
@@ -99,6 +100,51 @@ describe('events watch', () => {
     const { stderr } = await watch(searching, '--state', state).finished;
     expect(stderr).toMatch(new RegExp(`^error: --state: another watch uses ${state}\n`));
     await stopped(program);
+  });
+
+  test.each(['link', 'linked/watch.json'])(
+    '--state %s keeps the place in the file that it leads to',
+    async (name) => {
+      await using searching = await startSearching({ events: 5 });
+      const home = searching.env['HOME'] as string;
+      const [volume, given] = [path.join(home, 'volume'), path.join(home, name)];
+      const target = path.join(volume, 'watch.json');
+      mkdirSync(volume);
+      symlinkSync(target, path.join(home, 'link'));
+      symlinkSync('volume', path.join(home, 'linked'));
+      const program = watch(searching, '--ndjson', '--state', given);
+      await started(program);
+      // The first run has no file yet whose path could be looked up.
+      for (const other of [target, given])
+        expect((await watch(searching, '--state', other).finished).stderr).toMatch(
+          `error: --state: another watch uses ${other}\n`,
+        );
+      await stopped(program);
+      expect(lstatSync(path.join(home, 'link')).isSymbolicLink()).toBe(true);
+      expect(readdirSync(volume)).toEqual(['watch.json']);
+      second();
+      const { eventId } = searching.control.addEvent();
+      const next = await watch(searching, '--ndjson', '--state', target, '--count', '1').finished;
+      expect(idsOf(next.stdout)).toEqual([eventId]);
+    },
+  );
+
+  test('--state on a full disk ends with 1: nothing is wrong with the command', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const state = path.join(searching.env['HOME'] as string, 'watch.json');
+    const { open } = fs.promises;
+    const opening = vi.spyOn(fs.promises, 'open').mockImplementation((file, ...rest) => {
+      if (!String(file).startsWith(state)) return open(file, ...rest);
+      const message = 'ENOSPC: no space left on device, open';
+      return Promise.reject(Object.assign(new Error(message), { code: 'ENOSPC', syscall: 'open' }));
+    });
+    onTestFinished(() => opening.mockRestore());
+    expect(await watch(searching, '--ndjson', '--state', state).finished).toMatchObject({
+      code: 1,
+      stderr:
+        `error: --state: ${state} cannot be written: no space left on device (ENOSPC)\n` +
+        'next: make room, and run the command again\n',
+    });
   });
 
   test('--count with --timeout ends with 0 if the events came, and with 1 if they did not', async () => {
