@@ -309,6 +309,7 @@ function findEffects(table: ComparisonTable, search: CauseSearch) {
   const certain = new Set<Field>();
   const outer: Field[] = [];
   const few = Math.max(1, NEARLY_EXACT * table.failed);
+  const all = allRows(table.rows);
   const list = search.features.flatMap((feature): readonly Effect[] => {
     const { field } = feature;
     const [first = ''] = field.steps;
@@ -319,7 +320,7 @@ function findEffects(table: ComparisonTable, search: CauseSearch) {
     const isOutcome = isSurely || isNamed(LIKE_OUTCOMES);
     // Without a delivered event the names alone tell what came of the failure.
     if (!isOutcome && table.failed === table.rows) return [];
-    const effect = isInner ? undefined : findEffect(table, search, feature, few, isNamed);
+    const effect = isInner ? undefined : findEffect(table, search, feature, all, few, isNamed);
     if (!isInner && !effect) return [];
     if (effect?.op === 'exists') outer.push(field);
     // A field of some of the failures alone may be why they failed, unless its name says that it is an outcome.
@@ -338,13 +339,14 @@ function findEffect(
   table: ComparisonTable,
   search: CauseSearch,
   feature: Feature,
+  all: Int32Array,
   few: number,
   isNamed: (names: RegExp) => boolean,
 ): Effect | undefined {
   const whole = { events: table.rows, failed: table.failed };
   const successes = whole.events - whole.failed;
   for (const test of [new FieldTest(feature, '!=', NO_VALUE), search.mostTelling(feature)]) {
-    const count = countRows(test?.filter(allRows(whole.events)) ?? new Int32Array(), table.failures);
+    const count = countRows(test?.filter(all) ?? new Int32Array(), table.failures);
     const { failed } = count;
     const [delivered, missed] = [count.events - failed, whole.failed - failed];
     const isOfMost = missed <= few;
