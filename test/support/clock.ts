@@ -24,8 +24,6 @@ export class GivenClock implements Clock {
   skips = 5_000;
   #now = NOON;
   #runningSince: number | undefined;
-  /** A sleep that a program of an earlier test has begun moves the clock no more. */
-  #restored = 0;
   readonly #sleepers = new Set<Sleeper>();
   readonly #watchers = new Set<() => void>();
   readonly #counts = new Set<() => void>();
@@ -39,12 +37,11 @@ export class GivenClock implements Clock {
     signal?.throwIfAborted();
     for (const count of this.#counts) count();
     const due = this.now() + milliseconds;
-    const begun = this.#restored;
     if (this.#runningSince !== undefined || milliseconds <= this.skips) {
       // A little real time passes, so that others get their turn.
       const rest = this.#runningSince === undefined ? Math.min(milliseconds, 5) : milliseconds;
       await delay(rest, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
-      if (this.now() < due && this.#restored === begun) this.set(due);
+      if (this.now() < due) this.set(due);
       return;
     }
     await new Promise<void>((resolve, reject) => {
@@ -118,13 +115,19 @@ export class GivenClock implements Clock {
     return { HOOKTRAIL_TEST_SHIFT: String(this.now() - monotonic()) };
   }
 
+  /** Begins as for a test that has moved nothing yet. */
+  reset(): void {
+    this.skips = 5_000;
+    this.#runningSince = undefined;
+    this.#now = NOON;
+  }
+
   /** Saves the state of the clock, and returns a function that restores it. */
   held(): () => void {
     const { skips } = this;
     const now = this.now();
     const isRunning = this.#runningSince !== undefined;
     return () => {
-      this.#restored++;
       this.skips = skips;
       this.#runningSince = isRunning ? monotonic() : undefined;
       this.#now = now;

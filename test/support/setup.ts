@@ -19,6 +19,8 @@ process.env['HOME'] = home;
 process.env['TMPDIR'] = inject('folder');
 machine.giveHome(home);
 machine.giveDate(() => clock.now());
+// What the hooks of the file before have run, such as an export that waits for its end, may have moved it.
+clock.reset();
 fc.configureGlobal({ seed });
 
 // A file may begin where the last one of its worker ended, in a folder that is gone.
