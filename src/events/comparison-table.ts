@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts';
-import { compareNumbers, isNumber } from '../json/item-conditions.ts';
+import { compareNumbers, isNumber, normalNumber } from '../json/item-conditions.ts';
 import type { Items } from '../json/items.ts';
 import { stringEnd, stringText, valueEnd } from '../json/json-scanner.ts';
 import { type Instant, knownInstant, parseInstant, trimZeros } from '../time/instant.ts';
@@ -188,8 +188,8 @@ export function bareText(json: string): string {
 function canonicalText(json: string): string {
   if (json.startsWith('"')) return json.includes('\\') ? JSON.stringify(JSON.parse(json)) : json;
   const number = String(Number(json));
-  if (number === json || !isNumber(json) || !isNumber(number)) return json;
-  return compareNumbers(number, json) === 0 ? number : json;
+  if (number === json || !isNumber(json)) return json;
+  return isNumber(number) && compareNumbers(number, json) === 0 ? number : normalNumber(json);
 }
 
 function enlarged<Rows extends Uint8Array | Uint16Array | Float64Array>(from: Rows, to: Rows): Rows {

@@ -344,6 +344,18 @@ export function compareNumbers(a: string, b: string): number {
   return one.digits < other.digits ? -one.sign : one.sign;
 }
 
+/** One form of the many that a JSON number has, with all its digits. */
+export function normalNumber(text: string): string {
+  const { sign, digits, magnitude } = decimal(text);
+  const places = Number(magnitude);
+  const minus = sign < 0 ? '-' : '';
+  const parted = (whole: string, fraction: string) => minus + whole + (fraction && `.${fraction}`);
+  if (sign === 0) return '0';
+  if (places > 0 && places <= 30)
+    return parted(digits.slice(0, places).padEnd(places, '0'), digits.slice(places));
+  return `${parted(digits.slice(0, 1), digits.slice(1))}e${magnitude - 1n}`;
+}
+
 function decimal(text: string): Decimal {
   const [, minus, whole = '', fraction = '', exponent = '0'] = NUMBER.exec(text) as RegExpExecArray;
   const all = whole + fraction;

@@ -6,7 +6,7 @@ import { readSources } from './sources.ts';
 const MOST = {
   /** Files and lines of `src`. */
   files: 170,
-  lines: 29_420,
+  lines: 29_430,
   /** `await import(` in `src/commands`: one a command, and libraries that few runs need. */
   lazyImports: 50,
   /** Lines of `test/support`: what somebody learns before they write a test. */

@@ -403,13 +403,25 @@ describe('values', () => {
     );
 
   test('of one number in several forms are one value, and numbers beyond a double are told apart', () => {
-    const forms = ['1', '1.0', '10e-1', '1.00'];
-    const history = events(200, half, () => ({})).map((event, index) =>
-      JSON.stringify(event).replace('}', `,"code":${index % 2 ? 2 : forms[(index % 8) >> 1]}}`),
-    );
-    expect(explain(itemsOf(history)).causes.map(({ conditions }) => texts(conditions))).toEqual([
-      ['code = 1'],
-    ]);
+    for (const [shown, ...others] of [
+      ['1', '1.0', '10e-1', '1.00'],
+      ['1e400', '10e399', '0.1e401', '1.0e+400'],
+      ['-9007199254740993', '-9007199254740993.0', '-9.007199254740993e15', '-90071992547409930e-1'],
+      [
+        '1.00000000000000000002',
+        '1.000000000000000000020',
+        '10.0000000000000000002e-1',
+        '0.100000000000000000002e1',
+      ],
+    ]) {
+      const forms = [shown, ...others];
+      const history = events(200, half, () => ({})).map((event, index) =>
+        JSON.stringify(event).replace('}', `,"code":${index % 2 ? 2 : forms[(index % 8) >> 1]}}`),
+      );
+      expect(explain(itemsOf(history)).causes.map(({ conditions }) => texts(conditions))).toEqual([
+        [`code = ${shown}`],
+      ]);
+    }
     const large = events(200, half, () => ({})).map((event, index) =>
       JSON.stringify(event).replace('}', `,"code":${index % 2 ? '9007199254740993' : '9007199254740992'}}`),
     );
