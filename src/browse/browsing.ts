@@ -61,6 +61,11 @@ export class Browsing {
   #pagesLeft = PAGES_PER_KEY;
   readonly #linesOf: BrowsingParts['linesOf'];
 
+  readonly #keysOfRows = {
+    g: () => this.#show('field'),
+    f: () => this.#readAgain(!this.failedOnly),
+    r: () => this.#readAgain(this.failedOnly),
+  };
   /** The keys of rows and covers that take no text. One that returns true ends the program. */
   readonly #keys: Readonly<Record<string, Readonly<Record<string, () => true | void>>>> = {
     all: {
@@ -75,15 +80,9 @@ export class Browsing {
     events: {
       '/': () => this.#askFilter(),
       w: () => this.#show('condition'),
-      g: () => this.#show('field'),
-      f: () => this.#readAgain(!this.failedOnly),
-      r: () => this.#readAgain(this.failedOnly),
+      ...this.#keysOfRows,
     },
-    groups: {
-      g: () => this.#show('field'),
-      f: () => this.#readAgain(!this.failedOnly),
-      r: () => this.#readAgain(this.failedOnly),
-    },
+    groups: this.#keysOfRows,
     event: { n: () => this.#step(1), p: () => this.#step(-1) },
   };
 

@@ -25,7 +25,7 @@ const [END_OF_OBJECT, END_OF_ARRAY] = [0x7d, 0x5d];
 /** Elements have no names. */
 const NO_TOKEN = Buffer.alloc(0);
 
-/** Whether an event failed, by its `publishStatus` (service description, part 3). */
+/** The outcomes that a `publishStatus` tells: true for failed (service description, part 3). */
 export const OUTCOMES: ReadonlyMap<string, boolean> = new Map([
   ['FAILED', true],
   ['SUCCESS', false],

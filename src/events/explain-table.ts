@@ -291,11 +291,11 @@ const OF_OUTCOMES =
 /** Names that can also be of a policy, a format or a contract's terms. */
 const LIKE_OUTCOMES = /retr(y|ies)(?!able)|fail|fault|reason|response|outcome|duration|elapsed|latency/i;
 /**
- * An effect need not be exact: a delivered event may keep its last error, and a new failure has been tried once. If its
- * field is named as above and nearly all failures have it, this part of the delivered events may have it. Otherwise the
- * delivered events that have it are at most this part of as many as failed. Without such a name nearly all failures have
- * it, and nearly all delivered events one value in common instead: outcomes of successes are alike, while types,
- * customers and currencies are not.
+ * An effect need not be exact: a delivered event may keep its last error, and a new failure has been tried once. This part
+ * of the delivered events may have it if its field has a name of outcomes, or one like it and nearly all failures have it.
+ * Otherwise the delivered events that have it are at most this part of as many as failed. Without such a name nearly all
+ * failures have it, and nearly all delivered events one value in common instead: outcomes of successes are alike, while
+ * types, customers and currencies are not.
  */
 const [DELIVERED_WITH_OUTCOME, NEARLY_EXACT, ALIKE] = [0.25, 0.02, 0.9];
 /** A field with a name of outcomes may be the cause after all if fewer delivered events are alike in it. */
@@ -316,19 +316,19 @@ function findEffects(table: ComparisonTable, search: CauseSearch) {
     if (field.steps.length === 1 && FILTER_FIELDS.includes(first)) return [];
     const isInner = outer.some((other) => isInside(field, other));
     const isNamed = (names: RegExp) => field.steps.some((step) => names.test(step));
-    const isSurely = isNamed(OF_OUTCOMES);
-    const isOutcome = isSurely || isNamed(LIKE_OUTCOMES);
+    const outcome = isNamed(OF_OUTCOMES) ? 'sure' : isNamed(LIKE_OUTCOMES) ? 'likely' : undefined;
     // Without a delivered event the names alone tell what came of the failure.
-    if (!isOutcome && table.failed === table.rows) return [];
-    const effect = isInner ? undefined : findEffect(table, search, feature, all, few, isNamed);
+    if (!outcome && table.failed === table.rows) return [];
+    const effect = isInner ? undefined : findEffect(table, search, feature, all, few, outcome);
     if (!isInner && !effect) return [];
     if (effect?.op === 'exists') outer.push(field);
     // A field of some of the failures alone may be why they failed, unless its name says that it is an outcome.
     const isOfMost = effect && table.failed - effect.failed <= few;
     const isOfDelivery = /deliver/i.test(first);
-    if (isOutcome || isOfMost || isInner || isOfDelivery) fields.add(field);
-    const isTold = isInner || isOfDelivery || shareOfOne(table, field) >= (isSurely ? MOSTLY_ALIKE : ALIKE);
-    if (isTold && (isSurely || (isOutcome && !effect?.delivered))) certain.add(field);
+    if (outcome || isOfMost || isInner || isOfDelivery) fields.add(field);
+    const isTold = (least: number) => isInner || isOfDelivery || shareOfOne(table, field) >= least;
+    if (outcome === 'sure' ? isTold(MOSTLY_ALIKE) : outcome && !effect?.delivered && isTold(ALIKE))
+      certain.add(field);
     return effect ? [effect] : [];
   });
   return { list, fields, certain };
@@ -341,21 +341,21 @@ function findEffect(
   feature: Feature,
   all: Int32Array,
   few: number,
-  isNamed: (names: RegExp) => boolean,
+  outcome: 'sure' | 'likely' | undefined,
 ): Effect | undefined {
   const whole = { events: table.rows, failed: table.failed };
   const successes = whole.events - whole.failed;
   for (const test of [new FieldTest(feature, '!=', NO_VALUE), search.mostTelling(feature)]) {
-    const count = countRows(test?.filter(all) ?? new Int32Array(), table.failures);
+    if (!test) continue;
+    const count = countRows(test.filter(all), table.failures);
     const { failed } = count;
     const [delivered, missed] = [count.events - failed, whole.failed - failed];
     const isOfMost = missed <= few;
-    const isOutcome = isNamed(OF_OUTCOMES) || isNamed(LIKE_OUTCOMES);
-    const isLoose = isNamed(OF_OUTCOMES) || (isOutcome && isOfMost);
-    if (!test || delivered > (isLoose ? Math.max(few, DELIVERED_WITH_OUTCOME * successes) : few)) continue;
+    const isLoose = outcome === 'sure' || (outcome === 'likely' && isOfMost);
+    if (delivered > (isLoose ? Math.max(few, DELIVERED_WITH_OUTCOME * successes) : few)) continue;
     const isPresence = test.code === NO_VALUE;
-    if (!isOutcome && !isOfMost && (delivered > 0 || !isPresence || test.op === '=')) continue;
-    if (!isOutcome && !isPresence && shareOfOne(table, feature.field) < ALIKE) continue;
+    if (!outcome && !isOfMost && (delivered > 0 || !isPresence || test.op === '=')) continue;
+    if (!outcome && !isPresence && shareOfOne(table, feature.field) < ALIKE) continue;
     const isExact = delivered === 0 && (missed === 0 || successes === 0);
     const lnP = lnChance(count, whole) + search.lnCandidates([test]);
     if (isExact ? failed > (isPresence ? 0 : 1) : lnP < Math.log(SIGNIFICANCE))

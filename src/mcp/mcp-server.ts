@@ -69,7 +69,7 @@ class LineTransport implements Transport {
 
   async start(): Promise<void> {}
 
-  /** What is no message is answered with an error (JSON-RPC 2.0 section 5.1). */
+  /** Answers a line that is no message with an error (JSON-RPC 2.0 section 5.1). */
   async receive(line: string): Promise<void> {
     if (line.trim() === '') return;
     let message: JSONRPCMessage;

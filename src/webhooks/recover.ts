@@ -85,7 +85,7 @@ interface Missing {
   readonly known: number;
   /** The error that ended the search; the events found before it are still used. */
   readonly failure: { readonly error: unknown } | undefined;
-  /** What recovers those that are left, whenever it is done. */
+  /** The step that recovers the events that are left, whenever it is taken. */
   readonly again: string;
 }
 

@@ -418,60 +418,17 @@ describe('the best explanation', () => {
   });
 
   test('is a span among the events whose time is known', () => {
-    const minute = (i: number) => (i % 7 === 3 ? undefined : i);
+    type Given = Parameters<typeof tableOf>;
+    const spanOf = (failed: Given[1], minute?: Given[3]) => bestOf(tableOf(400, failed, () => ({}), minute));
     const failed = (i: number) => i >= 100 && i < 200;
-    expect(bestOf(tableOf(400, failed, () => ({}), minute))).toBe('rows 100..198');
-    expect(
-      bestOf(
-        tableOf(
-          400,
-          failed,
-          () => ({}),
-          (i) => i >> 1,
-        ),
-      ),
-    ).toBe('rows 100..199');
-    expect(
-      bestOf(
-        tableOf(
-          400,
-          failed,
-          () => ({}),
-          () => 7,
-        ),
-      ),
-    ).toBeUndefined();
-    expect(
-      bestOf(
-        tableOf(
-          400,
-          failed,
-          () => ({}),
-          () => undefined,
-        ),
-      ),
-    ).toBeUndefined();
+    expect(spanOf(failed, (i) => (i % 7 === 3 ? undefined : i))).toBe('rows 100..198');
+    expect(spanOf(failed, (i) => i >> 1)).toBe('rows 100..199');
+    expect(spanOf(failed, () => 7)).toBeUndefined();
+    expect(spanOf(failed, () => undefined)).toBeUndefined();
     // One success between failures does not end it, nor do a few after the last.
-    const rare = (i: number) => i >= 100 && i < 200 && i % 20 !== 7;
-    expect(bestOf(tableOf(400, rare, () => ({})))).toBe('rows 100..199');
-    expect(
-      bestOf(
-        tableOf(
-          400,
-          (i) => i >= 300 && i < 399 && i % 2 === 0,
-          () => ({}),
-        ),
-      ),
-    ).toBe('rows 300..');
-    expect(
-      bestOf(
-        tableOf(
-          400,
-          (i) => i % 50 === 3 || (i >= 300 && i % 3 === 0),
-          () => ({}),
-        ),
-      ),
-    ).toBe('rows 300..');
+    expect(spanOf((i) => i >= 100 && i < 200 && i % 20 !== 7)).toBe('rows 100..199');
+    expect(spanOf((i) => i >= 300 && i < 399 && i % 2 === 0)).toBe('rows 300..');
+    expect(spanOf((i) => i % 50 === 3 || (i >= 300 && i % 3 === 0))).toBe('rows 300..');
   });
 
   test('is none where nothing failed, all did, or one event', () => {

@@ -194,7 +194,7 @@ describe('a service that changes and fails while it is read', { timeout: 1_800_0
       if (code !== 0) return;
       checkIds(await exported(), service.matchedThroughout(given.failedOnly), isSure);
       service.settle();
-      // What is created once it is finished is later than its end.
+      // Its end is earlier than everything that is created once it is finished.
       const { pin } = JSON.parse(await readFile(path.join(directory, 'manifest.json'), 'utf8'));
       if (!given.failedOnly)
         checkIds(await exported(), service.matching(false, start, Date.parse(pin)), isSure);

@@ -113,7 +113,7 @@ export function historyOf(scenario: Scenario): History {
     const hasFailed = random() < (isCaused ? rate : background);
     if (hasFailed) event['publishStatus'] = 'FAILED';
     if (scenario.effects) Object.assign(event['delivery'] as Json, outcomeOf(draw, hasFailed));
-    // Where nothing else explains the failures, a name that tells nothing may be the cause.
+    // A name that tells nothing may be the cause where nothing else explains the failures.
     if (scenario.effects && causes.length > 0) event['parked'] = hasFailed && random() < 0.995;
   }
   if (scenario.decoys) {

@@ -19,7 +19,7 @@ process.env['HOME'] = home;
 process.env['TMPDIR'] = inject('folder');
 machine.giveHome(home);
 machine.giveDate(() => clock.now());
-// What the hooks of the file before have run, such as an export that waits for its end, may have moved it.
+// The hooks of the file before may have moved it, as by an export that waits for its end.
 clock.reset();
 fc.configureGlobal({ seed });
 
