@@ -85,7 +85,7 @@ async function idsRead(fetchPage: FetchPage, options: Partial<ReadOptions> = {})
   return ids;
 }
 
-test('events that join before all others, more than a page of them, bring none twice although the count is late', async () => {
+test('events that join in front and push others over page boundaries bring none twice, although the count is late', async () => {
   const events = at('past', 24, NOW - DAY, 1000);
   const expected = events.map(({ eventId }) => eventId);
   const before = after(12, () => events.push(...at('late', 2, NOW - 2 * DAY, 1000)));
@@ -94,7 +94,7 @@ test('events that join before all others, more than a page of them, bring none t
   expect(ids.sort()).toEqual(['late-0000', 'late-0001', ...expected]);
 });
 
-test('an event that joins right where the next page begins hides no repeated one behind it', async () => {
+test('an event that joins at a page boundary hides no repeated one behind it', async () => {
   const events = at('past', 24, NOW - DAY, 1000);
   const expected = events.map(({ eventId }) => eventId);
   const joining = [...at('first', 1, NOW - 2 * DAY, 0), ...at('last', 1, NOW - DAY + 8500, 0)];

@@ -113,7 +113,7 @@ describe('--csv', () => {
   });
 
   test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '\0=1', '＝1', '＋1', '－1', '＠1'])(
-    'keeps a spreadsheet from running the text %j',
+    'keeps a spreadsheet from running the formula %j',
     async (text) => {
       expect(await cell(JSON.stringify(text))).toBe(`'${text}`);
       expect(await cell(JSON.stringify(text), { csvRaw: true })).toBe(text);

@@ -94,7 +94,7 @@ describe('an answer in words with status 200', () => {
   });
 });
 
-test('a token refused between pages is refreshed once, and nothing is lost', async () => {
+test('a 401 between pages refreshes the token once, and nothing is lost', async () => {
   await using signingIn = await startSigningIn({ events: 400 });
   await signingIn.signIn();
   const { control, log } = signingIn.sandbox;

@@ -382,7 +382,7 @@ describe('stopping', () => {
     expect((await listening.program.finished).code).toBe(143);
   });
 
-  test('while another listener has the journal, it waits, and a signal ends the wait', async () => {
+  test('a second listener on one journal waits, and a signal ends the wait', async () => {
     await using listening = await startListening();
     const { env, journal } = listening;
     const args = ['webhooks', 'listen', '--port', '0', '--journal', journal];
