@@ -1,7 +1,7 @@
-import { hash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { sameSecret } from '../sign-in/authorization.ts';
 import { BodyError, type Delivery, readDelivery } from './delivery.ts';
 import type { HandlerAnswer } from './forward.ts';
 import type { Outcome } from './journal.ts';
@@ -62,7 +62,6 @@ export async function startReceiver(options: ReceiverOptions) {
     keepAliveTimeout: KEEP_ALIVE_MS,
     connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, requestTimeout),
   });
-  const isExpected = tokenCheck(options.token);
   const sockets = new Set<Socket>();
   const underWay = new Set<ServerResponse>();
   let stopping = false;
@@ -72,7 +71,7 @@ export async function startReceiver(options: ReceiverOptions) {
     if (stopping) return refusals.stopping;
     if (pathOf(url) !== options.path) return refusals.notFound;
     if (request.method !== 'POST') return refusals.method;
-    if (!isExpected(headers['api-token'] as string | undefined)) return refusals.token;
+    if (!sameSecret(String(headers['api-token'] ?? ''), options.token)) return refusals.token;
     if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) return refusals.encoding;
     return Number(headers['content-length'] ?? 0) > maxBody ? refusals.tooLarge : undefined;
   };
@@ -157,16 +156,6 @@ function pathOf(target: string): string {
   if (!target.startsWith('/') && URL.canParse(target)) return new URL(target).pathname;
   const query = target.indexOf('?');
   return query === -1 ? target : target.slice(0, query);
-}
-
-/**
- * Compares an `Api-Token` header with the expected one (service description, part 5). Hashes are compared, so that the
- * duration reveals neither how much of the token is right nor how long it is.
- */
-function tokenCheck(expected: string): (given: string | undefined) => boolean {
-  const digest = (token: string) => hash('sha256', token, 'buffer');
-  const right = digest(expected);
-  return (given) => given !== undefined && timingSafeEqual(digest(given), right);
 }
 
 type Refusal = ReturnType<typeof refuse>;
