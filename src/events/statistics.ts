@@ -160,16 +160,11 @@ export interface StatsWindow {
  * next full second, since its clock has no fraction. Throws `UsageError`.
  */
 export function statsWindow(filters: EventFilters, now: number): StatsWindow {
-  const combinations = filters.withStatuses().queries(now);
-  const { after: given, before = instantAt(now + 1000) } = combinations[0];
+  const { after: given, before = instantAt(now + 1000) } = filters.queries(now)[0];
   const after = given ?? (before && instantAt(before.seconds * 1000 - DAY_MS));
   if (!before || !after) throw new UsageError('--until: too early for a day before it');
   filters.requirePastStart(now);
-  const queries = combinations.map(({ subscriptionId, eventId, eventType }) => ({
-    subscriptionId,
-    eventId,
-    eventType,
-  }));
+  const queries = filters.withStatuses().withoutTimes().queries(now);
   const [status, other] = filters.statuses;
   return { after, before, zone: filters.zone, queries, status: other ? undefined : status };
 }
