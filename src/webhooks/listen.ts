@@ -59,7 +59,7 @@ type FindMissed = (from: number, until: number) => AsyncIterable<FoundEvent>;
 /** Listens with the token and the journal of the profile, and with its sign-in if missed events are to be recovered. */
 export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlags>): Promise<void> {
   const { context, reporter } = call;
-  const settings = await loadSettings(call.flags.profile ? { profile: call.flags.profile } : {}, context);
+  const settings = await loadSettings(call.flags, context);
   if (flags.saveToken) await probeTokenStore(settings, context);
   const token = await requireApiToken(settings, context, flags.saveToken);
   if (flags.saveToken) {

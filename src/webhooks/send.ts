@@ -32,7 +32,7 @@ export async function sendAsProfile(flags: SendFlags, call: Call<SettingFlags>):
   const { signal, stdout } = context;
   const eventId = randomUUID();
   const event = await newEvent(eventId, flags, context);
-  const settings = await loadSettings(call.flags.profile ? { profile: call.flags.profile } : {}, context);
+  const settings = await loadSettings(call.flags, context);
   const apiToken = await apiTokenOrWarning(settings, context, reporter);
   const handler = createHandler(forwardTo, forwardTimeout, context);
   const onAbort = () => void handler.close();
