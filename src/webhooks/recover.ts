@@ -173,7 +173,7 @@ async function recoverMissing(
   if (left.events.length > 0) throw left.error('recovered', next);
 }
 
-const REPLAY = '`hooktrail webhooks replay` sends events without one';
+const REPLAY = "`hooktrail webhooks replay` also sends events without an 'eventId'";
 const WITHOUT_ID = "without an 'eventId' there is no way to know whether the handler has it";
 
 /** An event that the journal lacks may have been delivered before the journal began, or to another handler. */

@@ -187,7 +187,7 @@ test('an event without an eventId is never forwarded, since a repetition could n
   expect(stdout.split('\n').sort()).toEqual(['', '{"eventId":7,"n":1}', '{"n":2}']);
   expect(stderr).toContain(
     "  2: without an 'eventId' there is no way to know whether the handler has it\n" +
-      'next: `hooktrail webhooks replay` sends events without one\n',
+      "next: `hooktrail webhooks replay` also sends events without an 'eventId'\n",
   );
   expect(code).toBe(1);
   expect(recovering.handler.received).toHaveLength(3);
