@@ -10,7 +10,7 @@ import {
   statSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import path, { isAbsolute, join, resolve } from 'node:path';
+import path from 'node:path';
 import type { Context, Machine } from '../context.ts';
 import { UsageError } from '../errors.ts';
 
@@ -85,7 +85,7 @@ export function isForCode(folder: string, machine: User & Pick<Machine, 'userHom
   // Windows protects the user's own folder. Elsewhere, others may have been allowed to write.
   if (machine.platform === 'win32') return path.resolve(folder).startsWith(machine.userHome + path.sep);
   try {
-    // An attacker's folder has to stay without ours in it.
+    // Asked before anything is made: what others can replace gets no folder of ours.
     if (replaceableBy(folder, machine) !== undefined) return false;
     if (!existsSync(folder)) {
       // Others may put it there first, even where they cannot replace it later.
@@ -155,15 +155,16 @@ function inspect(place: string): Stats | undefined {
  */
 export function configFolder({ environment, machine }: Pick<Context, 'environment' | 'machine'>): string {
   const own = environment['HOOKTRAIL_CONFIG_DIR'];
-  if (own) return resolve(own);
+  if (own) return path.resolve(own);
   const home = environment['HOME'] || machine.userHome;
   if (machine.platform === 'win32') {
-    return join(environment['APPDATA'] || join(machine.userHome, 'AppData', 'Roaming'), 'hooktrail');
+    const roaming = environment['APPDATA'] || path.join(machine.userHome, 'AppData', 'Roaming');
+    return path.join(roaming, 'hooktrail');
   }
-  if (machine.platform === 'darwin') return join(home, 'Library', 'Application Support', 'hooktrail');
+  if (machine.platform === 'darwin') return path.join(home, 'Library', 'Application Support', 'hooktrail');
   const xdg = environment['XDG_CONFIG_HOME'];
   // The XDG specification says to ignore relative paths.
-  return join(xdg && isAbsolute(xdg) ? xdg : join(home, '.config'), 'hooktrail');
+  return path.join(xdg && path.isAbsolute(xdg) ? xdg : path.join(home, '.config'), 'hooktrail');
 }
 
 /**
@@ -172,16 +173,16 @@ export function configFolder({ environment, machine }: Pick<Context, 'environmen
  */
 export function cacheFolder({ environment, machine }: Pick<Context, 'environment' | 'machine'>): string {
   const own = environment['HOOKTRAIL_CONFIG_DIR'];
-  if (own) return join(resolve(own), 'cache');
+  if (own) return path.join(path.resolve(own), 'cache');
   if (machine.platform === 'win32') {
-    const local = environment['LOCALAPPDATA'] || join(machine.userHome, 'AppData', 'Local');
-    return join(local, 'hooktrail', 'cache');
+    const local = environment['LOCALAPPDATA'] || path.join(machine.userHome, 'AppData', 'Local');
+    return path.join(local, 'hooktrail', 'cache');
   }
   const home = environment['HOME'] || machine.userHome;
-  if (machine.platform === 'darwin') return join(home, 'Library', 'Caches', 'hooktrail');
+  if (machine.platform === 'darwin') return path.join(home, 'Library', 'Caches', 'hooktrail');
   const xdg = environment['XDG_CACHE_HOME'];
   // The XDG specification says to ignore relative paths.
-  return join(xdg && isAbsolute(xdg) ? xdg : join(home, '.cache'), 'hooktrail');
+  return path.join(xdg && path.isAbsolute(xdg) ? xdg : path.join(home, '.cache'), 'hooktrail');
 }
 
 /**

@@ -196,7 +196,7 @@ function firstLine(text: string, variable: string, source: string): string {
     ?.trim();
   if (line) return line;
   throw new UsageError(`${variable}: ${source} gives no secret: its first line is empty`, {
-    next: `put the secret on the first line`,
+    next: 'put the secret on the first line',
   });
 }
 

@@ -88,20 +88,20 @@ export function receiveRedirect(
   const answer = new Promise<AuthorizationAnswer>((resolve) => {
     accept = resolve;
   });
-  const deliveries: Promise<void>[] = [];
+  const showing: Promise<void>[] = [];
   const concluded = new AbortController();
-  const delivered = new AbortController();
+  const shown = new AbortController();
   let outcome: string | undefined;
 
   /** Sends the outcome when it is there, or says after a while that it is still to come. */
-  const deliver = async (response: ServerResponse) => {
+  const showOutcome = async (response: ServerResponse) => {
     const due = AbortSignal.any([closing(response), concluded.signal]);
     await clock.sleep(PATIENCE_MS, due).catch(() => undefined);
     if (response.destroyed) return;
     respond(response, 200, outcome ?? page('received'));
     // A response that is queued behind another one may never close.
     await clock.sleep(FAREWELL_MS, closing(response)).catch(() => undefined);
-    if (response.writableFinished) delivered.abort();
+    if (response.writableFinished) shown.abort();
   };
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const parameters = redirectParameters(request, redirectUri.url);
@@ -114,9 +114,9 @@ export function receiveRedirect(
     if (result.kind === 'stray') return refuse({ status: 400, reason: result.reason });
     // Only the first call resolves the promise; a later one is a reload or a replay.
     accept(result);
-    const delivery = deliver(response);
-    deliveries.push(delivery);
-    await delivery;
+    const sent = showOutcome(response);
+    showing.push(sent);
+    await sent;
   };
 
   for (const server of servers) {
@@ -130,15 +130,15 @@ export function receiveRedirect(
     /** The first redirect that answers the request; any other request is rejected and changes nothing. */
     answer,
     /**
-     * Shows the outcome in the browser; for `foreign`, with the issuer received. Resolves when the page is delivered: a
-     * browser that reloads the page while it waits for the outcome is answered too.
+     * Shows the outcome in the browser; for `foreign`, with the issuer received. Resolves when the page is sent: a browser
+     * that reloads it while it waits for the outcome is answered too.
      */
     conclude: async (name: PageName, issuer?: string) => {
       outcome = page(name, issuer);
       concluded.abort();
-      await Promise.allSettled(deliveries);
-      if (deliveries.length > 0 && !delivered.signal.aborted)
-        await clock.sleep(FAREWELL_MS, delivered.signal).catch(() => undefined);
+      await Promise.allSettled(showing);
+      if (showing.length > 0 && !shown.signal.aborted)
+        await clock.sleep(FAREWELL_MS, shown.signal).catch(() => undefined);
     },
   };
 }

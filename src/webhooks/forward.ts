@@ -63,7 +63,10 @@ export function createHandler(
   };
 }
 
-/** Returns the beginning of a body on one line; undefined if there is nothing to read. A page may show the request's headers. */
+/**
+ * Returns the beginning of a body on one line; undefined if there is nothing to read. Secrets are redacted, since an error
+ * page may show the headers of the request.
+ */
 function shownBody(
   start: Buffer,
   coding: string | undefined,

@@ -359,7 +359,7 @@ export function identityOf({ dev, ino }: fs.Stats): string {
 }
 
 /**
- * Opens a journal's file without waiting for anything, as the writer of a FIFO, and without following a link. Throws a
+ * Opens a journal's file without following a link, and without the wait for a writer that a FIFO would cause. Throws a
  * `UsageError` that names the flag if it is no journal, or another user's, and otherwise the system's error.
  */
 function openChecked(file: string, flags: number, machine: Machine): number {

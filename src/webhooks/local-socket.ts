@@ -73,7 +73,7 @@ export async function openListenerSocket(
       .catch(() => response.destroy());
   });
   server.on('connection', (socket) => asking.add(socket.once('close', () => asking.delete(socket))));
-  await listenAtFirst(server, machine, file);
+  await listenAtBestPlace(server, machine, file);
   return async () => {
     // This also removes the socket's file.
     const closed = new Promise((resolve) => server.close(resolve));
@@ -135,7 +135,7 @@ function socketPlaces(journal: string, { platform, userHome, userId, sharedFolde
     .filter((place) => Buffer.byteLength(place.path) <= LONGEST_PATH);
 }
 
-async function listenAtFirst(server: http.Server, machine: Machine, journal: string): Promise<void> {
+async function listenAtBestPlace(server: http.Server, machine: Machine, journal: string): Promise<void> {
   let failure: unknown = new Error('the home and the folder for temporary files have too long paths');
   for (const { folder, path: place } of socketPlaces(journal, machine)) {
     try {

@@ -26,7 +26,10 @@ import {
   searchToForward,
 } from './found-events.ts';
 
-/** The origin of the events: ids on standard input, a search, or an export, a file or standard input, of which ids choose. */
+/**
+ * Where the events come from: the service, by ids on standard input or by a search; or the place that `--from` names, all
+ * of its events or, if `hasIds`, those whose ids are on standard input.
+ */
 export type ReplaySource = 'ids' | 'search' | { readonly from: string; readonly hasIds: boolean };
 
 /** The command line. */

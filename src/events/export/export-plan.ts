@@ -108,7 +108,7 @@ async function pinnedQueries(filters: EventFilters, planning: Planning) {
   return { queries, pin };
 }
 
-/** Events that are dated this much later than the service's clock are not those that were created since it was read. */
+/** An event that is dated up to this much later may have been created since the service's clock was read. */
 const MARGIN_MS = 60_000;
 
 /** Warns of events that the service dates later than its own clock: the export ends at that clock and leaves them out. */

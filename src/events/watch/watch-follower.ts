@@ -92,10 +92,6 @@ export class Follower {
     return before !== undefined && this.#watermark >= milliseconds(before);
   }
 
-  get remembered(): number {
-    return this.#printed.size;
-  }
-
   /**
    * One poll, in as many slices of time as needed: yields events that were not printed, oldest first. The caller has to
    * `remember` the printed ones before it takes the next. If the service fails halfway, the events read so far come
@@ -111,7 +107,7 @@ export class Follower {
       this.#printed.set(key, Math.max(createdBefore, this.#printed.get(key) ?? createdBefore));
   }
 
-  /** Follows a span of time that ends there (milliseconds) or now, and in two halves if it has more than `most` events. */
+  /** Follows the events from `after` to `end` (milliseconds) or to now, in two halves if there are more than `most`. */
   async *#follow(
     after: Instant,
     end: number | undefined,

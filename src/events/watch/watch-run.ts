@@ -175,8 +175,8 @@ interface Run extends Pick<Context, 'clock' | 'signal'> {
   readonly onRetry: OnRetry;
 }
 
-/** Some 10 MB of events. */
-const MOST = 20_000;
+/** Some 10 MB. */
+const MOST_HELD_EVENTS = 20_000;
 /** Earlier events that show how wide a table's columns have to be. */
 const SAMPLE_EVENTS = 100;
 
@@ -213,7 +213,7 @@ async function startFollowing(
       `--until: ${filters.zone.shown(before.text)} has passed: the service's time is ${filters.zone.shown(start.text)}`,
     );
   const follower = new Follower(
-    { queries, start, before, keep: filters.keep, overlap, most: MOST },
+    { queries, start, before, keep: filters.keep, overlap, most: MOST_HELD_EVENTS },
     { ...client, concurrency: adaptive.width, signal, now: () => clock.now() },
     state,
   );

@@ -107,7 +107,7 @@ describe('following', () => {
           expect(printed.map((event) => event.id).sort((a, b) => a - b)).toEqual(
             service.events.map((event) => event.id),
           );
-          expect(follower.remembered).toBeLessThanOrEqual(service.events.length);
+          expect(follower.state.printed.length).toBeLessThanOrEqual(service.events.length);
         },
       ),
       { numRuns: 300 },
@@ -123,7 +123,7 @@ describe('following', () => {
       await poll();
     }
     expect(printed).toHaveLength(300);
-    expect(follower.remembered).toBeLessThan(20);
+    expect(follower.state.printed.length).toBeLessThan(20);
   });
 
   test('catches up on a long gap in slices, in order across them', async () => {
