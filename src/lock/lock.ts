@@ -165,7 +165,6 @@ async function waitAndClaim<T>(
   let lookedAt = clock.now();
   for (;;) {
     const latest = await readLock(folder);
-    // A waiter that was suspended itself has observed nothing, and a clock that was set tells nothing.
     const passed = Math.min(Math.max(clock.now() - lookedAt, 0), LONGEST_LOOK_MS);
     lookedAt = clock.now();
     waited += passed;
@@ -195,7 +194,7 @@ async function waitAndClaim<T>(
   }
 }
 
-/** The most that one look can add to a silence. */
+/** The most that one look adds to a silence: a waiter that was suspended has seen nothing, and a clock may be set. */
 const LONGEST_LOOK_MS = 1_000;
 
 function outOfPatience(

@@ -14,8 +14,8 @@ const SOURCE_LIMIT_MS = 60_000;
 /** The time for a writer to open a named pipe. */
 const WRITER_LIMIT_MS = 2_000;
 /**
- * The time after a command's end in which what it printed arrives. It passes only if a program that the command started,
- * such as an agent, keeps the pipe open: that program's end is not waited for.
+ * The longest wait, after a command's end, for the end of what it printed. A program that the command started, such as an
+ * agent, may keep the pipe open for as long as it runs.
  */
 const LATE_OUTPUT_MS = 500;
 const PIPE_POLL_MS = 20;

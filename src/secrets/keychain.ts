@@ -110,8 +110,8 @@ export async function openKeychain(context: KeychainContext, callLimitMs = CALL_
     }
   };
   // KWallet before 6.25 misreads the keys of about one libsecret session in a hundred (bugs.kde.org 514194): it refuses the
-  // session, or has another key for it than libsecret. Then what it gives looks like nothing, and what it is given it
-  // refuses or, rarely, stores damaged. A process keeps its session, so all later calls are made in other processes.
+  // session, or has another key for it than libsecret. Then items seem to be missing, and new ones are refused or, rarely,
+  // stored damaged. A process keeps its session, so all later calls are made in other processes.
   const inOtherSession = async <T>(call: (keychain: Keychain) => Promise<T>): Promise<T> => {
     keychain = await context.loadKeychain('apart');
     return await once(() => call(keychain));
@@ -141,7 +141,7 @@ export async function openKeychain(context: KeychainContext, callLimitMs = CALL_
       // The native library reads every item to list them, and ends the process in a session with a wrong key.
       const listed = platform === 'linux' ? await listAccounts(context, callLimitMs) : undefined;
       const accounts = listed ?? (await bounded((from) => from.accounts()));
-      // On macOS keytar reads every item to list them, and gives one that its user denies without its name.
+      // On macOS keytar reads every item to list them, and lists one without its name if the user denies it.
       if (accounts.includes('')) throw new KeychainError('refused', 'an item could not be read');
       return accounts;
     },

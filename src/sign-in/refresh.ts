@@ -108,7 +108,7 @@ export async function refreshUnderLock(
     const proceed = context.holdOff?.();
     try {
       reporter.trace('refreshing the access token');
-      return await keep(await refresh(provider, clientSecret, refreshToken), stored, parts, lock);
+      return await storeGrant(await refresh(provider, clientSecret, refreshToken), stored, parts, lock);
     } catch (error) {
       if (error instanceof UnusableGrantError && error.refreshToken !== undefined)
         await storeNew({ ...stored, refreshToken: error.refreshToken }, parts);
@@ -152,7 +152,7 @@ function endedSignIn(details: readonly string[], cause?: unknown): NotSignedInEr
 }
 
 /** Stores a grant before anything else is done with it. */
-async function keep(
+async function storeGrant(
   granted: Grant,
   stored: Secrets,
   parts: RefreshParts,

@@ -47,13 +47,11 @@ export const NEW_SIGN_IN: ProviderAdvice = {
   refused: 'check --client-id and the client secret, and run the same command again',
 };
 
-const KEPT = 'run the command again later: the sign-in is kept';
-/** If the request was carried out, the stored refresh token is spent. */
-const UNKNOWN = 'run the command again to find out whether the sign-in is kept';
 const STORED: ProviderAdvice = {
-  again: KEPT,
+  again: 'run the command again later: the sign-in is kept',
   refused: 'check --client-id, and run `hooktrail login --client-secret-stdin` with the right client secret',
-  unknown: UNKNOWN,
+  // If the request was carried out, the stored refresh token is spent.
+  unknown: 'run the command again to find out whether the sign-in is kept',
 };
 
 const CHECK_ADDRESS = 'check --auth-url (HOOKTRAIL_AUTH_URL)';

@@ -111,7 +111,7 @@ const [MOST_REFUSED, MOST_UNANSWERED] = [10, 3];
 /**
  * Returns a function for the events of a handler that may be overloaded or down. Answers of 5xx, 408, 425 and 429, and
  * missing answers, are retried for `retryFor`, after waits that double each time. An event that the handler refuses for
- * so long may be the only one: the next ones get one attempt each until one is accepted, and after several in a row the
+ * so long may be the only one it refuses: the next ones get one attempt each until one is accepted, and after several in a row the
  * handler is given up for good. Each such event halves the time for later ones. Any other answer is final. Resolves to
  * undefined if the event was accepted, otherwise to the reason. Rejects with the signal's reason if it aborts before or
  * between attempts, and with any error that an attempt throws.

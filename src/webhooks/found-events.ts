@@ -101,7 +101,7 @@ export async function eventPrinter(format: FormatOptions, { context, reporter }:
 /** The events that the handler did not take, and why. */
 export class LeftEvents {
   readonly events: FoundEvent[] = [];
-  /** By their beginnings, since the rest, such as the handler's answer, may differ in each: the first, and how many. */
+  /** Reasons by their beginnings, as the rest may quote the handler's answer: the first of each, and their number. */
   readonly #reasons = new Map<string, { readonly first: string; count: number }>();
 
   add(event: FoundEvent, reason: string, reporter: Pick<Reporter, 'trace'>): void {

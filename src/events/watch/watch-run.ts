@@ -142,7 +142,7 @@ async function follow(
 /** Milliseconds that the last poll of a watch has, which begins when the time of `--timeout` is over. */
 const LAST_POLL_MS = 10_000;
 
-/** Aborts `signal` when the last poll has ended, or does not end, or the program has to end. */
+/** Aborts `signal` when the last poll has ended or has taken too long, or the program has to end. */
 function startDeadline(
   timeout = Number.POSITIVE_INFINITY,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
