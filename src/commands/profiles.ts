@@ -79,11 +79,18 @@ async function useProfile({ args, context, reporter }: Call): Promise<void> {
 
 export const profileDelete: CommandModule = {
   help: examples('hooktrail profiles delete staging', 'hooktrail profiles delete sandbox --quiet'),
-  declare: (command) => command.argument('<name>', 'the profile to delete, with everything stored for it'),
+  declare: (command) => command.argument('<name>', 'the profile to delete, with its settings and secrets'),
   run: removeProfile,
 };
 
 async function removeProfile({ args, context, reporter }: Call): Promise<void> {
-  const { deleteProfile } = await import('../sign-in/sign-out.ts');
-  await deleteProfile(args[0] as string, context, reporter);
+  const typed = args[0] as string;
+  const name = savedProfileName(typed, await readConfig(context));
+  const [{ deleteProfile }, { forgetApiToken }] = await Promise.all([
+    import('../sign-in/sign-out.ts'),
+    import('../webhooks/api-token.ts'),
+  ]);
+  // First, since the command finds a deleted profile no more.
+  if (name !== undefined) await forgetApiToken(name, context);
+  await deleteProfile(typed, context, reporter);
 }

@@ -5,6 +5,7 @@ import { configFolder } from '../files/folders.ts';
 import {
   damageOf,
   decryptFile,
+  deleteSecretFile,
   encryptFile,
   fileKey,
   newFileKey,
@@ -13,7 +14,7 @@ import {
 } from '../secrets/encrypted-file.ts';
 import { askPassphrase } from '../secrets/file-vault.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
-import { openKeychain, probeKeychain } from '../secrets/keychain.ts';
+import { KeychainError, openKeychain, probeKeychain } from '../secrets/keychain.ts';
 import { checkStore } from '../secrets/stored-sign-ins.ts';
 import { canPrompt, promptSecret } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -97,6 +98,16 @@ export async function saveApiToken(token: string, place: TokenPlace, context: Co
   return file;
 }
 
+/** Deletes the token of a profile from both stores. A keychain that holds nothing of ours counts as empty. */
+export async function forgetApiToken(profile: string, context: Context): Promise<void> {
+  await deleteSecretFile(fileOf({ profile }, context));
+  try {
+    await (await openKeychain(context)).delete(account({ profile }));
+  } catch (error) {
+    if (!(error instanceof KeychainError && error.holdsNothing)) throw error;
+  }
+}
+
 async function given(context: Context): Promise<string | undefined> {
   const token = await givenSecret(VARIABLE, context);
   return token ? checked(token, VARIABLE) : undefined;
@@ -118,11 +129,11 @@ async function readFile(place: TokenPlace, context: Context): Promise<string | u
 }
 
 /** Sign-in entries never have this form, so signing out does not delete the token. */
-function account({ profile }: TokenPlace): string {
+function account({ profile }: Pick<TokenPlace, 'profile'>): string {
   return `api-token~${profile}`;
 }
 
-function fileOf({ profile }: TokenPlace, context: Context): string {
+function fileOf({ profile }: Pick<TokenPlace, 'profile'>, context: Context): string {
   return path.join(configFolder(context), 'webhooks', `${profile}.api-token`);
 }
 

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import type { Context } from '../../src/context.ts';
 import { forgetSignIns } from '../../src/secrets/stored-sign-ins.ts';
@@ -42,6 +44,24 @@ test('signing out keeps the token: it belongs to a subscription', async () => {
   expect([await forgetSignIns('default', context), await forgetSignIns(undefined, context)]).toEqual([0, 0]);
   expect(await findApiToken(place, context)).toBe('kept');
 });
+
+test.each(['keychain', 'file'] as const)(
+  'profiles delete deletes the token from the %s, and that of no other profile',
+  async (store) => {
+    const [staging, other] = [
+      { profile: 'staging', store },
+      { profile: 'other', store },
+    ];
+    for (const place of [staging, other]) await saveApiToken('secret', place, context);
+    const config = { version: 1, profiles: { staging: {}, other: {} } };
+    await writeFile(path.join(at.folder, 'config.json'), JSON.stringify(config));
+    const { environment, machine, loadKeychain } = context;
+    const options = { env: environment as Record<string, string>, context: { machine, loadKeychain } };
+    expect(await hooktrail(['profiles', 'delete', 'STAGING'], options)).toMatchObject({ code: 0 });
+    expect(await findApiToken(staging, context)).toBeUndefined();
+    expect(await findApiToken(other, context)).toBe('secret');
+  },
+);
 
 test('another passphrase does not open the file', async () => {
   const place = { profile: 'default', store: 'file' } as const;
