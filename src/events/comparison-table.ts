@@ -395,13 +395,12 @@ function isAt(bytes: Buffer, start: number, token: Buffer): boolean {
 /** When rows were created, with every digit up to nanoseconds. */
 export class TimeColumn {
   #rows = 0;
+  /** Rows whose time is not known. */
+  unknown = 0;
   /** Whole seconds since the epoch, `NaN` for a time that is not known. */
   #seconds = new Float64Array(1024);
   /** Nanoseconds, and behind the point a sixteenth for each digit of the text's fraction. */
   #fractions = new Float64Array(1024);
-  /** The rows that were created first and last. */
-  #first: number | undefined;
-  #last: number | undefined;
 
   /** Adds a row, and returns it. The text may be anything. */
   push(text: string): number {
@@ -412,13 +411,14 @@ export class TimeColumn {
     const instant = parseInstant(text);
     const row = this.#rows++;
     this.#seconds[row] = instant?.seconds ?? Number.NaN;
-    if (!instant) return row;
+    if (!instant) {
+      this.unknown++;
+      return row;
+    }
     const point = instant.text.indexOf('.');
     const digits = point === -1 ? 0 : Math.min(9, instant.text.length - point - 2);
     const fraction = instant.fraction.slice(0, 9);
     this.#fractions[row] = digits / 16 + Number(fraction) * 10 ** (9 - fraction.length);
-    if (this.#first === undefined || this.compare(row, this.#first) < 0) this.#first = row;
-    if (this.#last === undefined || this.compare(row, this.#last) > 0) this.#last = row;
     return row;
   }
 
@@ -459,7 +459,8 @@ export class TimeColumn {
 
   /** The times of the first and the last row. */
   get bounds(): { readonly first: Instant | undefined; readonly last: Instant | undefined } {
-    return { first: this.at(this.#first), last: this.at(this.#last) };
+    const rows = allRows(this.#rows);
+    return { first: this.at(this.oldest(rows)), last: this.at(this.newest(rows)) };
   }
 
   #extreme(rows: Int32Array, direction: 1 | -1): number | undefined {

@@ -13,9 +13,9 @@ import type { FoundPage } from './page.ts';
 import { askCount, pageClient } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { readPages } from './read-pages.ts';
-import { storedEvents } from './stored-events.ts';
+import { type StoredOptions, storedEvents } from './stored-events.ts';
 
-export interface CountOptions {
+export interface CountOptions extends Pick<StoredOptions, 'mustTell'> {
   readonly filters: EventFilters;
   /** The export or file to read instead of the service. */
   readonly from: string | undefined;
@@ -26,7 +26,7 @@ export interface CountOptions {
 
 /** Returns the number of events that the filters choose, undefined after a preview; on a terminal a notice says which they are. */
 export async function countEvents(
-  { from, filters, concurrency, preview }: CountOptions,
+  { from, filters, concurrency, preview, mustTell }: CountOptions,
   call: Call<SettingFlags>,
 ): Promise<number | undefined> {
   const { context, reporter } = call;
@@ -34,7 +34,8 @@ export async function countEvents(
     await previewRequests(call, filters, 1, preview);
     return undefined;
   }
-  if (from !== undefined) return countOf(storedEvents(from, filters, { context, onDoubt: reporter.warning }));
+  if (from !== undefined)
+    return countOf(storedEvents(from, filters, { context, onDoubt: reporter.warning, mustTell }));
   return await withService(call, async (service, settings) => {
     const chosen = await resolveTypes(filters, service, settings, call);
     let counted: Query | undefined;

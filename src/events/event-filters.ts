@@ -229,35 +229,26 @@ const FILTERS = 'Filters:';
 
 /** Adds the filters that every command over events takes, and the zone of their times. */
 export function addFilterFlags(command: Command): Command {
-  const one = (flags: string, description: string) => new Option(flags, description).helpGroup(FILTERS);
-  const several = (flags: string, description: string) =>
-    one(flags, `${description} (repeatable, or with commas: any of them)`).argParser(collected);
-  command
-    .addOption(
-      one(
-        '--since <time>',
-        'created later than this: 2026-11-01, 2026-11-01T08:30:00Z, 08:00, 2h, 7d, today',
-      ),
-    )
-    .addOption(one('--after <time>', 'the same as --since').hideHelp())
-    .addOption(one('--until <time>', 'created earlier than this'))
-    .addOption(one('--before <time>', 'the same as --until').hideHelp())
-    .addOption(several('--subscription <guid>', 'of this subscription'))
-    .addOption(several('--id <guid>', 'with this event id'))
-    .addOption(several('--status <status>', 'with this publish status: SUCCESS or FAILED'))
-    .addOption(one('--failed', 'the same as --status FAILED'))
-    .addOption(
-      several('--type <name>', 'of this event type, in any case; order.* for all on offer that match'),
-    )
-    .addOption(
-      one(
-        '--where <condition>',
-        "with a field that matches: 'delivery.attempts >= 3'; also = != < <= > ~ (contains), FIELD (present) and '!FIELD'",
-      ).argParser(collected),
-    )
-    .addOption(
-      one('--grep <text>', 'with this text in a value or a name, ignoring case').argParser(collected),
-    );
+  const add = (flags: string, description: string) => {
+    const option = new Option(flags, description).helpGroup(FILTERS);
+    command.addOption(option);
+    return option;
+  };
+  const addList = (flags: string, description: string) =>
+    add(flags, `${description} (repeatable, or with commas: any of them)`).argParser(collected);
+  add('--since <time>', 'created later than this: 2026-11-01, 2026-11-01T08:30:00Z, 08:00, 2h, 7d, today');
+  add('--after <time>', 'the same as --since').hideHelp();
+  add('--until <time>', 'created earlier than this');
+  add('--before <time>', 'the same as --until').hideHelp();
+  addList('--subscription <guid>', 'of this subscription');
+  addList('--id <guid>', 'with this event id');
+  addList('--status <status>', 'with this publish status: SUCCESS or FAILED');
+  add('--failed', 'the same as --status FAILED');
+  addList('--type <name>', 'of this event type, in any case; order.* for all on offer that match');
+  const where =
+    "with a field that matches: 'delivery.attempts >= 3'; also = != < <= > ~ (contains), FIELD (present) and '!FIELD'";
+  add('--where <condition>', where).argParser(collected);
+  add('--grep <text>', 'with this text in a value or a name, ignoring case').argParser(collected);
   return addTimezoneFlag(command);
 }
 
@@ -275,13 +266,8 @@ export function eventFilters(flags: FilterFlags, now: number, zone: TimeZone = U
     zone,
     after: givenTime(flags, zone, 'since', 'after'),
     before: givenTime(flags, zone, 'until', 'before'),
-    subscriptionIds: guids(
-      flags.subscription ?? [],
-      '--subscription',
-      'the events of a subscription',
-      flags.from,
-    ),
-    eventIds: guids(flags.id ?? [], '--id', 'an event', flags.from),
+    subscriptionIds: guids(flags, 'subscription', 'the events of a subscription'),
+    eventIds: guids(flags, 'id', 'an event'),
     statuses: [...new Set(flags.failed ? [...statuses, 'FAILED' as const] : statuses)],
     eventTypes: [...new Set(listed(flags.type, '--type'))],
     conditions: (flags.where ?? []).map((text) => parseCondition(text, '--where', now, zone)),
@@ -335,13 +321,13 @@ const parseStatus = oneOf<PublishStatus>('--status', ['SUCCESS', 'FAILED'], {
 });
 
 /** Removes duplicates, ignoring case: two searches for one GUID would find everything twice. */
-function guids(texts: readonly string[], flag: string, what: string, from?: string): string[] {
-  const found = texts.flatMap((text) => {
+function guids(flags: FilterFlags, name: 'subscription' | 'id', what: string): string[] {
+  const found = (flags[name] ?? []).flatMap((text) => {
     const parts = text.split(',').map(guidsIn);
     if (parts.every((guids) => guids.length === 1)) return parts.flat();
     const whole = guidsIn(text);
     if (whole.length === 1) return whole;
-    throw new UsageError(`${flag}: ${notAGuid(text)}`, { next: findByPart(text, what, from) });
+    throw new UsageError(`--${name}: ${notAGuid(text)}`, { next: findByPart(text, what, flags.from) });
   });
   return [...new Map(found.toReversed().map((guid) => [guid.toLowerCase(), guid])).values()].reverse();
 }
@@ -362,11 +348,6 @@ export function addFromFlag(command: Command): Command {
   );
 }
 
-export interface PageFlags {
-  readonly pageSize?: number;
-  readonly concurrency?: number;
-}
-
 export const CONCURRENCY = 4;
 
 /** The options of a read of many pages. */
@@ -385,11 +366,6 @@ export function concurrencyFlag(usual = CONCURRENCY): Option {
   return new Option('--concurrency <number>', `requests at once, 1 to 16 (default: ${usual})`).argParser(
     wholeNumber('--concurrency', 1, 16),
   );
-}
-
-/** The flags with their defaults. */
-export function pageOptions({ pageSize = PAGE_SIZE, concurrency = CONCURRENCY }: PageFlags) {
-  return { pageSize, concurrency };
 }
 
 export interface PreviewFlags {
@@ -415,13 +391,8 @@ export function previewForm({ dryRun, curl, from }: PreviewFlags & FilterFlags):
   return dryRun ? 'urls' : undefined;
 }
 
-export interface StatsFlags {
-  readonly buckets?: number;
-  readonly concurrency?: number;
-}
-
 /** Twice as many as for reading pages: the answer to a count holds a single event. */
-const COUNTS_AT_ONCE = 8;
+export const COUNTS_AT_ONCE = 8;
 
 /** For commands that show counts over time. */
 export function addStatsFlags(command: Command): Command {
@@ -432,9 +403,4 @@ export function addStatsFlags(command: Command): Command {
       wholeNumber('--buckets', 1, 500),
     )
     .addOption(concurrencyFlag(COUNTS_AT_ONCE));
-}
-
-/** The flags with their defaults. */
-export function statsOptions({ buckets, concurrency = COUNTS_AT_ONCE }: StatsFlags) {
-  return { buckets, concurrency };
 }

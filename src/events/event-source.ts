@@ -23,7 +23,7 @@ import type { FoundPage } from './page.ts';
 import { askCount, pageClient } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { type CountQueries, type StatsWindow, statsWindow } from './statistics.ts';
-import { keepTold, storedEvents } from './stored-events.ts';
+import { keepTold, storedEvents, UNDATED } from './stored-events.ts';
 
 type Bounds = Pick<Query, 'after' | 'before'>;
 
@@ -45,8 +45,11 @@ export interface EventSource {
   read(filters: EventFilters, within?: Bounds): AsyncIterable<FoundPage>;
   /** The same with the outcomes, also where only the service's filter tells them. */
   readOutcomes(filters: EventFilters, within?: Bounds): AsyncIterable<PageOfOutcomes>;
-  /** Warns of the events of unknown outcome, `among` the items and not found by the service's filter. Their number. */
-  warnOfUntold(among: number): number;
+  /**
+   * Warns of events of unknown time, and of those of unknown outcome, `among` the items and not found by the service's
+   * filter. Returns the number of these.
+   */
+  warnOfUnknown(among: number, times: TimeColumn): number;
   /** Absent where nobody counts without reading. */
   readonly count?: CountQueries;
   /** The types on offer; absent where nobody lists them. */
@@ -74,7 +77,9 @@ export async function withEventSource<Result>(
   const { context, reporter } = call;
   const window = statsWindow(filters, context.clock.now());
   const untold = { count: 0 };
-  const warnOfUntold = (among: number) => {
+  const warnOfUnknown = (among: number, times: TimeColumn) => {
+    if (times.unknown > 0)
+      reporter.warning(`${eventsText(times.unknown)} counted, but in no span of time: ${UNDATED}`);
     const count = Math.max(0, among + untold.count);
     if (count > 0) reporter.warning(untoldText(count));
     return count;
@@ -95,7 +100,7 @@ export async function withEventSource<Result>(
       window: filters.after ? window : undefined,
       read,
       readOutcomes: (chosen, within) => readByOutcome(read, true, untold, chosen, within),
-      warnOfUntold,
+      warnOfUnknown,
       isReadOnce: from === '-',
       doubt: () => {},
     });
@@ -112,7 +117,7 @@ export async function withEventSource<Result>(
       window: statsWindow(resolved, serviceTime ?? context.clock.now()),
       read,
       readOutcomes: (chosen, within) => readByOutcome(read, undefined, untold, chosen, within),
-      warnOfUntold,
+      warnOfUnknown,
       count: countQueries(service, concurrency, context, reporter),
       typesOnOffer: eventTypeNames(page.items),
       isReadOnce: false,

@@ -9,7 +9,7 @@ import type { Service } from '../http/service.ts';
 import { createRowReader, membersOf, tableColumns } from '../json/item-columns.ts';
 import type { Items, ItemWriter } from '../json/items.ts';
 import { scalarsText, valueText } from '../json/json-scanner.ts';
-import { didYouMean } from '../settings/flag-values.ts';
+import { commandOver, didYouMean } from '../settings/flag-values.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -66,8 +66,6 @@ export function eventTypeNames(items: Items): string[] {
   return [...new Set(names.filter((text) => text !== ''))];
 }
 
-const HOW_TO_LIST = '`hooktrail event-types` lists them';
-
 /**
  * Warns of types that the service does not list, and names the nearest listed type: of several before a search, since the
  * others hide that one finds nothing, and of a single one after a search without results.
@@ -80,10 +78,20 @@ export function warnOfUnlisted(
 ): void {
   if (typePatterns.length > 1 !== (time === 'before')) return;
   const listed = eventTypeNames(items);
-  for (const type of eventTypes.filter((one) => !listed.includes(one))) {
-    const { next } = didYouMean(type, listed, HOW_TO_LIST);
-    reporter.warning(`'${type}' is not among the event types on offer; ${next}`);
-  }
+  for (const type of eventTypes.filter((one) => !listed.includes(one)))
+    reporter.warning(unlistedText(type, listed));
+}
+
+/** The warning that a type, which may be a pattern, is not among those of the service, or of the events `from` a place. */
+export function unlistedText(type: string, listed: readonly string[], from?: string): string {
+  const there = from === undefined ? 'on offer' : `of ${from === '-' ? 'standard input' : from}`;
+  return `'${type}' is not among the event types ${there}; ${nearestType(type, listed, from).next}`;
+}
+
+function nearestType(type: string, listed: readonly string[], from?: string) {
+  const names = type.includes('*') ? listed.map((name) => name.replace(/\..*/s, '.*')) : listed;
+  const list = from === undefined ? 'hooktrail event-types' : 'hooktrail events stats --by eventType';
+  return didYouMean(type, names, `\`${commandOver(from, [list])}\` lists them`);
 }
 
 type Warning = Pick<Reporter, 'warning'>;
@@ -167,10 +175,7 @@ function spelledAs(filters: EventFilters, listed: readonly string[]): EventFilte
     if (type.includes('*')) {
       patterns.push(type);
       if (matching.length > 0) return matching;
-      const onOffer = listed.map((name) => name.replace(/\..*/s, '.*'));
-      throw new UsageError(`--type: no event type on offer matches '${type}'`, {
-        ...didYouMean(type, onOffer, HOW_TO_LIST),
-      });
+      throw new UsageError(`--type: no event type on offer matches '${type}'`, nearestType(type, listed));
     }
     const names = matching.length > 0 ? matching : [type];
     patterns.push(...names);

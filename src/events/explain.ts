@@ -65,7 +65,7 @@ export async function explainEvents(
       name: source.name,
       after,
       before,
-      untold: source.warnOfUntold(table.untold),
+      untold: source.warnOfUnknown(table.untold, table.times),
       baseline: then && (await countBaseline(source, then, explanation.causes)),
     };
   });
@@ -105,13 +105,9 @@ export function explanationJson({ baseline, ...rest }: Explained) {
   return {
     ...countsJson(rest),
     baseline: baseline ? countsJson(baseline) : null,
-    causes: rest.causes.map((cause) => ({
+    causes: rest.causes.map(({ after: _after, before: _before, ...cause }) => ({
+      ...cause,
       conditions: cause.conditions.map(conditionJson),
-      failed: cause.failed,
-      events: cause.events,
-      failedWithout: cause.failedWithout,
-      eventsWithout: cause.eventsWithout,
-      p: cause.p,
       same: cause.same.map(conditionJson),
       firstFailed: textOf(cause.firstFailed),
       lastFailed: textOf(cause.lastFailed),

@@ -84,7 +84,7 @@ export async function checkHealth(
     if (failures.length > 0 && isSplit && !times.bounds.last) call.reporter.warning(UNORDERED);
     const { after, before } = windowOf(source, times.bounds, call.context.clock);
     const rows = [...rowsOf].map(([value, of]) => healthOf(value, of, failures, times)).sort(byUrgency);
-    return { after, before, by, rows, untold: source.warnOfUntold(untold) };
+    return { after, before, by, rows, untold: source.warnOfUnknown(untold, times) };
   });
 }
 

@@ -2,11 +2,12 @@ import type { Call } from '../command.ts';
 import { itemFilter, parseCondition } from '../json/item-conditions.ts';
 import { createdOnReader, type FieldPath } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
-import { compareInstants, type Instant } from '../time/instant.ts';
+import type { Instant } from '../time/instant.ts';
 import { ComparisonTable } from './comparison-table.ts';
 import { type SourceOptions, windowOf, withEventSource } from './event-source.ts';
 import type { Explained } from './explain.ts';
 import { explainTable } from './explain-table.ts';
+import { sortByCreation } from './find-events.ts';
 import { type Stats, statsOfTable } from './statistics.ts';
 import { EventGroups } from './stats.ts';
 
@@ -55,7 +56,11 @@ export async function gatherReport(
       .outcomesOf('subscriptionId')
       .filter(({ value, failed }) => value && failed > 0)
       .sort((a, b) => b.failed - a.failed);
-    const facts = { name: source.name, baseline: undefined, untold: source.warnOfUntold(table.untold) };
+    const facts = {
+      name: source.name,
+      baseline: undefined,
+      untold: source.warnOfUnknown(table.untold, table.times),
+    };
     const explained = { ...explainTable(table), ...window, ...facts };
     return { explained, stats, subscriptions, failures: latest.items(), groups };
   });
@@ -65,7 +70,7 @@ export async function gatherReport(
 class LatestItems {
   readonly #limit: number;
   readonly #createdOn = createdOnReader();
-  #kept: { readonly text: Buffer; readonly at: Instant | undefined }[] = [];
+  #kept: { readonly text: Buffer; readonly createdOn: Instant | undefined }[] = [];
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -73,7 +78,7 @@ class LatestItems {
 
   add(items: Items): void {
     for (const text of items.texts())
-      this.#kept.push({ text: Buffer.from(text), at: this.#createdOn(text, 0) });
+      this.#kept.push({ text: Buffer.from(text), createdOn: this.#createdOn(text, 0) });
     if (this.#kept.length > 4 * this.#limit) this.#drop();
   }
 
@@ -84,10 +89,6 @@ class LatestItems {
   }
 
   #drop(): void {
-    // Those without a time come last.
-    this.#kept.sort((a, b) =>
-      a.at && b.at ? compareInstants(b.at, a.at) : Number(b.at !== undefined) - Number(a.at !== undefined),
-    );
-    this.#kept.length = Math.min(this.#kept.length, this.#limit);
+    this.#kept = sortByCreation(this.#kept, 'newest first').slice(0, this.#limit);
   }
 }

@@ -127,7 +127,7 @@ export async function askStats(
     for await (const { items, haveFailed } of source.readOutcomes(filters, window))
       table.add(items, haveFailed);
     return {
-      untold: source.warnOfUntold(table.untold),
+      untold: source.warnOfUnknown(table.untold, table.times),
       stats: statsOfTable(table, windowOf(source, table.times.bounds, call.context.clock), buckets),
       name,
     };

@@ -5,13 +5,16 @@ import type { Readable } from 'node:stream';
 import type { Context } from '../context.ts';
 import { faultText, HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { encodingOf, openPipe } from '../files/whole-files.ts';
+import { createRowReader } from '../json/item-columns.ts';
 import { createCursor, holdsEventsFrom, MISSING, memberPath } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
-import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';
-import { compareInstants, parseInstant } from '../time/instant.ts';
+import { JsonScanner, JsonSyntaxError, valueText } from '../json/json-scanner.ts';
+import { eventsText } from '../terminal/terminal-text.ts';
+import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { parseTime } from '../time/time-text.ts';
 import { type EventFilters, typePattern } from './event-filters.ts';
 import type { Query } from './event-query.ts';
+import { unlistedText } from './event-types.ts';
 import { MANIFEST, type Part, readManifest } from './export/export-manifest.ts';
 import { gunzipped, PIECE_BYTES, readPart } from './export/export-parts.ts';
 import { mergePages } from './merge-pages.ts';
@@ -25,6 +28,8 @@ export interface StoredOptions {
   readonly within?: Pick<Query, 'after' | 'before'> | undefined;
   /** True if failed events are compared with delivered ones: an export of one status is doubted. */
   readonly comparesOutcomes?: boolean;
+  /** True if a script goes by what was found: that no event tells a status which was asked for is an error then. */
+  readonly mustTell?: boolean | undefined;
 }
 
 /**
@@ -36,8 +41,9 @@ export interface StoredOptions {
 export async function* storedEvents(
   place: string,
   filters: EventFilters,
-  { limit = Number.POSITIVE_INFINITY, context, onDoubt, within, comparesOutcomes = false }: StoredOptions,
+  options: StoredOptions,
 ): AsyncGenerator<FoundPage> {
+  const { limit = Number.POSITIVE_INFINITY, context, onDoubt, within, comparesOutcomes = false } = options;
   const now = context.clock.now();
   const ofAnyType = filters.withTypes([], []);
   const queries = within ? ofAnyType.queriesWithin(within) : ofAnyType.queries(now);
@@ -46,22 +52,39 @@ export async function* storedEvents(
   const [{ after }] = queries;
   let endsEarly: boolean | undefined;
   let isTold: boolean | undefined;
-  const matching = (items: Items) => {
+  let [found, undated] = [0, 0];
+  const [types, unlisted] = [new Set<string>(), new Set(filters.eventTypes)];
+  const readTypes = createRowReader([memberPath('eventType')], valueText, '');
+  const { keep = (items: Items) => items } = filters;
+  const keepMatching = (items: Items) => {
     if (filters.statuses.length > 0 && items.count > 0) isTold ||= keepTold(items).count > 0;
     if (after && endsEarly !== false && items.count > 0) endsEarly = !holdsEventsFrom(items, after);
-    return matches(items);
+    if (unlisted.size > 0) for (const [type = ''] of readTypes(items)) types.add(type);
+    for (const one of unlisted)
+      if ([...types].some((type) => typePattern(one).test(type))) unlisted.delete(one);
+    const left: number[] = [];
+    const kept = keep(matches(items, left));
+    if (left.length > 0) undated += keep(items.pick(left)).count;
+    found += kept.count;
+    return kept;
   };
-  const { keep } = filters;
   const { lists, checkRest } = await openPlace(place, context, onDoubt, comparesOutcomes);
   const [only, another] = lists;
   const pages = only && !another ? only : mergePages(lists, () => 1, context.signal, onDoubt);
-  yield* keepPages(pages, keep ? (items) => keep(matching(items)) : matching, limit);
+  yield* keepPages(pages, keepMatching, limit);
   // The limit may have ended the loop.
   await checkRest?.();
-  if (isTold === false) onDoubt?.('--from: no publishStatus is SUCCESS or FAILED: what failed is not known');
+  if (isTold === false && options.mustTell) throw new ServiceError(UNTOLD);
+  if (isTold === false) onDoubt?.(UNTOLD);
   if (after && endsEarly) onDoubt?.(`--from: no event is from after ${filters.zone.shown(after.text)}`);
-  for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);
+  if (undated > 0 && (filters.after || filters.before))
+    onDoubt?.(`${eventsText(undated)} left out: ${UNDATED}, which --since and --until need`);
+  if (found < limit) for (const type of unlisted) onDoubt?.(unlistedText(type, [...types], place));
+  for (const doubt of filters.keep?.doubts() ?? []) onDoubt?.(doubt);
 }
+
+const UNTOLD = '--from: no publishStatus is SUCCESS or FAILED: what failed is not known';
+export const UNDATED = 'createdOn is missing or not a time';
 
 interface Place {
   /** One list of pages for each search that the place holds the events of. */
@@ -212,14 +235,15 @@ async function* pagesOfParts(
 
 /**
  * Keeps the items that match any of the searches, as the event service matches them (service description, part 4). Types
- * are taken in any case and with `*` for any text: here no service lists what they stand for.
+ * are taken in any case and with `*` for any text: here no service lists what they stand for. Those that match but for the
+ * time, since they have none, are added to `undated`.
  */
-function matcher(queries: readonly Query[], types: readonly string[]): (items: Items) => Items {
+function matcher(queries: readonly Query[], types: readonly string[]) {
   const fields = ['subscriptionId', 'eventId', 'publishStatus'] as const;
   const [{ after, before } = {} as Query] = queries;
   const asked = fields.filter((field) => queries.some((query) => query[field] !== undefined));
   const isBound = after !== undefined || before !== undefined;
-  if (asked.length + types.length === 0 && !isBound) return (items) => items;
+  if (asked.length + types.length === 0 && !isBound) return (items: Items) => items;
   // The case of a GUID does not matter.
   const normal = (field: (typeof fields)[number], text: string) =>
     field.endsWith('Id') ? text.toLowerCase() : text;
@@ -228,28 +252,26 @@ function matcher(queries: readonly Query[], types: readonly string[]): (items: I
   );
   const patterns = types.map(typePattern);
   const cursor = createCursor(['createdOn', 'eventType', ...asked].map(memberPath));
-  const matches = () => {
+  const matchesFields = () => {
     const values = asked.map((field, index) => normal(field, cursor.text(index + 2) ?? ''));
     if (!accepted.has(values.join('\n'))) return false;
     const type = cursor.text(1);
-    if (patterns.length > 0 && (type === undefined || !patterns.some((pattern) => pattern.test(type))))
-      return false;
-    if (!isBound) return true;
-    const createdOn = parseInstant(cursor.text(0) ?? '');
-    return (
-      createdOn !== undefined &&
-      (after === undefined || compareInstants(createdOn, after) > 0) &&
-      (before === undefined || compareInstants(createdOn, before) < 0)
-    );
+    return patterns.length === 0 || (type !== undefined && patterns.some((pattern) => pattern.test(type)));
   };
+  const isWithin = (createdOn: Instant) =>
+    (after === undefined || compareInstants(createdOn, after) > 0) &&
+    (before === undefined || compareInstants(createdOn, before) < 0);
   const mayMatch = candidates(queries);
-  return (items) => {
+  return (items: Items, undated?: number[]) => {
     const kept: number[] = [];
     const isCandidate = mayMatch(items);
     for (let item = 0; item < items.count; item++) {
       if (!isCandidate(item)) continue;
       cursor.read(items.bytes, items.start(item));
-      if (matches()) kept.push(item);
+      if (!matchesFields()) continue;
+      const createdOn = isBound && parseInstant(cursor.text(0) ?? '');
+      if (createdOn === undefined) undated?.push(item);
+      else if (!createdOn || isWithin(createdOn)) kept.push(item);
     }
     return kept.length === items.count ? items : items.pick(kept);
   };

@@ -33,7 +33,7 @@ export interface FormatOptions {
   readonly csvRaw?: boolean | undefined;
   readonly csvBom?: boolean | undefined;
   /** Items like those to come. A table makes its columns wide enough for these too, if its first page is small. */
-  readonly sample?: Items;
+  readonly sample?: Items | undefined;
   /** Fields that have the same value in every item because of the filters. */
   readonly constant?: ReadonlySet<string>;
   /** The zone in which a table shows times; the other formats keep the service's text. */

@@ -10,6 +10,7 @@ import {
   readNotice,
 } from '../events/find-events.ts';
 import type { FoundPage } from '../events/page.ts';
+import type { StoredOptions } from '../events/stored-events.ts';
 import { waitText } from '../http/service.ts';
 import { isObject } from '../json/item-columns.ts';
 import type { Direction } from '../json/item-fields.ts';
@@ -22,7 +23,7 @@ import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import type { FormatOptions } from './format-flags.ts';
 import { createItemWriter } from './formats.ts';
 
-export interface SearchOptions {
+export interface SearchOptions extends Pick<StoredOptions, 'mustTell'> {
   readonly filters: EventFilters;
   readonly format: FormatOptions;
   /** The export or file to read instead of the service. */
@@ -52,7 +53,7 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
     // It reads files and decompresses, and takes as long to load as a tenth of a search.
     const { storedEvents } = await import('../events/stored-events.ts');
     const printed = await printFound(options, call, ({ onDoubt }) => {
-      const read = (most?: number) => storedEvents(from, filters, { limit: most, context, onDoubt });
+      const read = (limit?: number) => storedEvents(from, filters, { ...options, limit, context, onDoubt });
       return direction ? inDirection(read(), direction, limit) : read(limit);
     });
     return printed.count;

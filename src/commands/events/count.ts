@@ -38,7 +38,7 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   const options = await summaryOptions(call, FORMATS);
   const { format, jq } = options.format;
   const { countEvents } = await import('../../events/event-count.ts');
-  const count = await countEvents({ ...options, preview }, call);
+  const count = await countEvents({ ...options, preview, mustTell: flags.exitCode }, call);
   if (count === undefined) return ExitCode.done;
   if (format === 'table') await context.stdout.write(`${count}\n`);
   else {

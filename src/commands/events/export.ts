@@ -1,18 +1,15 @@
 import type { Command } from 'commander';
 import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import {
-  addFilterFlags,
-  addPageFlags,
-  type FilterFlags,
-  type PageFlags,
-  pageOptions,
-} from '../../events/event-filters.ts';
+import { addFilterFlags, addPageFlags, CONCURRENCY, type FilterFlags } from '../../events/event-filters.ts';
+import { PAGE_SIZE } from '../../events/event-query.ts';
 import { loadFilters } from '../../output/format-flags.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 
-interface Flags extends FilterFlags, PageFlags, SettingFlags {
+interface Flags extends FilterFlags, SettingFlags {
+  readonly pageSize?: number;
+  readonly concurrency?: number;
   readonly gzip?: true;
   readonly update?: true;
 }
@@ -66,6 +63,6 @@ export async function run(call: Call<Flags>): Promise<void> {
     );
   }
   const { exportEvents } = await import('../../events/export/export-run.ts');
-  const { gzip = false, update = false } = flags;
-  await exportEvents({ given, filters, gzip, update, ...pageOptions(flags) }, call);
+  const { gzip = false, update = false, pageSize = PAGE_SIZE, concurrency = CONCURRENCY } = flags;
+  await exportEvents({ given, filters, gzip, update, pageSize, concurrency }, call);
 }

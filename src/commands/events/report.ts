@@ -8,9 +8,8 @@ import {
   addFilterFlags,
   addFromFlag,
   addStatsFlags,
+  COUNTS_AT_ONCE,
   type FilterFlags,
-  type StatsFlags,
-  statsOptions,
 } from '../../events/event-filters.ts';
 import { type FieldPath, parseFieldPaths } from '../../json/item-fields.ts';
 import { loadFilters } from '../../output/format-flags.ts';
@@ -20,7 +19,9 @@ import type { SettingFlags } from '../../settings/settings.ts';
 import { runFlags } from '../../terminal/reporter.ts';
 import { grouped } from '../../terminal/terminal-text.ts';
 
-interface Flags extends FilterFlags, StatsFlags, SettingFlags {
+interface Flags extends FilterFlags, SettingFlags {
+  readonly buckets?: number;
+  readonly concurrency?: number;
   readonly limit?: number;
   readonly by?: readonly FieldPath[];
   readonly open?: true;
@@ -58,7 +59,7 @@ export function declare(command: Command): void {
 
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context, reporter } = call;
-  const { from, by, limit = LIMIT, open: isOpened = false } = flags;
+  const { from, by, limit = LIMIT, buckets, concurrency = COUNTS_AT_ONCE, open: isOpened = false } = flags;
   const file = args[0] as string;
   const filters = await loadFilters(flags, context);
   if (filters.statuses.length === 1 && filters.statuses[0] === 'SUCCESS')
@@ -73,7 +74,7 @@ export async function run(call: Call<Flags>): Promise<void> {
   ]);
   const profile = from === undefined ? runFlags(flags, context.environment).profile : undefined;
   const write = async ({ stdout }: Context) => {
-    const gathered = await gatherReport(call, { filters, from, by, limit, ...statsOptions(flags) });
+    const gathered = await gatherReport(call, { filters, from, by, limit, buckets, concurrency });
     const facts = { filters, from, profile, generatedAt: context.clock.now() };
     await stdout.write(reportPage(gathered, facts));
     return gathered;

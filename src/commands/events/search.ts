@@ -6,16 +6,16 @@ import {
   addFromFlag,
   addPageFlags,
   addPreviewFlags,
-  type PageFlags,
   type PreviewFlags,
-  pageOptions,
   previewForm,
 } from '../../events/event-filters.ts';
+import { PAGE_SIZE } from '../../events/event-query.ts';
 import type { Direction } from '../../json/item-fields.ts';
 import { addListFlags, type EventFlags, eventOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 
-interface Flags extends EventFlags, PageFlags, PreviewFlags {
+interface Flags extends EventFlags, PreviewFlags {
+  readonly pageSize?: number;
   readonly limit?: number;
   readonly reverse?: boolean;
   readonly all?: true;
@@ -54,10 +54,11 @@ async function optionsOf(call: Call<Flags>) {
   const isGlance = isShown && !flags.all && flags.limit === undefined;
   return {
     ...options,
-    ...pageOptions(flags),
+    pageSize: flags.pageSize ?? PAGE_SIZE,
     preview: previewForm(flags),
     limit: isGlance ? TERMINAL_ROWS : flags.limit,
     isGlance,
+    mustTell: flags.exitCode,
     direction: directionOf(flags),
   };
 }

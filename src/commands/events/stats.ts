@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import { addStatsFlags, type StatsFlags, statsOptions } from '../../events/event-filters.ts';
+import { addStatsFlags, COUNTS_AT_ONCE } from '../../events/event-filters.ts';
 import { type FieldPath, parseFieldPaths } from '../../json/item-fields.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 
-interface Flags extends EventFlags, StatsFlags {
+interface Flags extends EventFlags {
+  readonly buckets?: number;
   readonly by?: readonly FieldPath[];
   readonly limit?: number;
 }
@@ -51,7 +52,8 @@ export async function run(call: Call<Flags>): Promise<void> {
   if (flags.limit !== undefined && !by) throw new UsageError('--limit needs --by: the fields to group by');
   if (flags.buckets !== undefined && by)
     throw new UsageError('--buckets divides time and --by groups by fields: give one of them');
-  const options = { ...(await summaryOptions(call, FORMATS)), ...statsOptions(flags) };
+  const { buckets, concurrency = COUNTS_AT_ONCE } = flags;
+  const options = { ...(await summaryOptions(call, FORMATS)), buckets, concurrency };
   const [{ askGroups, askStats }, { printGroups, printStats }] = await Promise.all([
     import('../../events/stats.ts'),
     import('../../output/statistics-text.ts'),

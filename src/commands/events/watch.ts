@@ -106,11 +106,7 @@ export async function run(call: Call<Flags>): Promise<void> {
   const { watchEvents } = await import('../../events/watch/watch-run.ts');
   const { createItemWriter } = await import('../../output/formats.ts');
   await watchEvents(options, call, (sample, constant) =>
-    createItemWriter(
-      { ...options.format, ...(sample ? { sample } : {}), constant },
-      call.context,
-      call.reporter,
-    ),
+    createItemWriter({ ...options.format, sample, constant }, call.context, call.reporter),
   );
 }
 

@@ -51,6 +51,56 @@ describe('--from, without a sign-in', () => {
     }
   });
 
+  const leftOut = (events: string) =>
+    `warning: ${events} left out: createdOn is missing or not a time, which --since and --until need\n`;
+  const counted = 'warning: 2 events counted, but in no span of time: createdOn is missing or not a time\n';
+  const unlisted = (type: string, next: string) =>
+    `warning: '${type}' is not among the event types of standard input; ${next}\n`;
+  const untold = 'no publishStatus is SUCCESS or FAILED: what failed is not known\n';
+  const meant = unlisted('ordr.paid', 'did you mean order.paid?');
+  test.each([
+    ...['search --csv', 'count', 'stats', 'explain', 'health', 'report -'].map(
+      (command) => [`${command} --since 2d`, 0, leftOut('2 events')] as const,
+    ),
+    ['count --until now --where eventType=order.sent', 0, leftOut('1 event')],
+    ...['stats', 'explain', 'health', 'report -'].map((command) => [command, 0, counted] as const),
+    ...['search --csv', 'count', 'stats', 'explain', 'health'].map(
+      (command) => [`${command} --until now --type ordr.paid`, 0, meant] as const,
+    ),
+    ['count --type order.paid,ordr.*', 0, unlisted('ordr.*', 'did you mean order.*?')],
+    ['count --type ORDER.*,order.sent', 0, ''],
+    ['search --ndjson --limit 1 --type order.paid,order.sent', 0, ''],
+    ['search --ndjson --limit 1 --type order.sent,none', 0, ''],
+    [
+      'count --type none',
+      0,
+      unlisted('none', '`… | hooktrail events stats --by eventType --from -` lists them'),
+    ],
+    ['count --failed', 0, `warning: --from: ${untold}`],
+    ...['count', 'search', 'search --json'].map(
+      (command) => [`${command} --failed --exit-code`, 1, `error: --from: ${untold}`] as const,
+    ),
+    ['count --exit-code', 10, ''],
+  ] as const)(
+    '%s says what it left out and which name nothing has: exit code %i',
+    async (words, code, said) => {
+      const status = said.includes(untold) ? 'state' : 'publishStatus';
+      const event = (type: string, createdOn?: string) =>
+        `${JSON.stringify({ eventType: `order.${type}`, subscriptionId: 's', [status]: 'SUCCESS', createdOn })}\n`;
+      const stdin = [
+        event('sent', '2026-11-20T10:00:00Z'),
+        event('paid', '2026-11-20T10:00:01Z'),
+        event('paid', 'today'),
+        event('sent'),
+      ];
+      const result = await offline([...words.split(' '), '--from', '-'], stdin.join(''));
+      expect({ code: result.code, said: result.stderr.replace('no events match\n', '') }).toEqual({
+        code,
+        said,
+      });
+    },
+  );
+
   test('--reverse puts what was read once in order of creation, whatever its order there', async () => {
     const event = (minute: number, n: number) => `{"createdOn":"2026-11-20T10:0${minute}:00Z","n":${n}}\n`;
     const [old, middle, twin, late, undated] = [

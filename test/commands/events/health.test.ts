@@ -61,7 +61,8 @@ describe('events health', () => {
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr:
-        'warning: events have no time, and the service lists failed ones apart: which are the newest is not known, and failing means that any failed\n',
+        'warning: events have no time, and the service lists failed ones apart: which are the newest is not known, and failing means that any failed\n' +
+        'warning: 2 events counted, but in no span of time: createdOn is missing or not a time\n',
     });
   });
 
