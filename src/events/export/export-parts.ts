@@ -71,7 +71,7 @@ export class DamagedPartError extends ServiceError {
 
   constructor(file: string, damage: string) {
     super(`${file} ${damage}`, {
-      next: 'run the `hooktrail events export` that made it once more: it keeps the damaged file aside, and downloads its events again',
+      next: 'repeat the export that made it: it keeps the damaged file aside, and downloads its events again',
     });
     this.damage = damage;
   }
