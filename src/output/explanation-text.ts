@@ -77,10 +77,12 @@ export async function printHealth(
     json: healthJson(report),
     table,
     facts: [counts, ...notes, ...conditionTexts(options.filters)],
-    lines: (look: TableLook) =>
-      rows.length === 0
-        ? [counts]
-        : [...tableLines(table, look), '', look.palette.bold(counts), ...notes.map(look.palette.dim)],
+    lines: (look: TableLook) => {
+      const said = proseLines(counts, look);
+      if (rows.length === 0) return said;
+      const dim = notes.flatMap((note) => proseLines(note, look)).map(look.palette.dim);
+      return [...tableLines(table, look), '', ...said.map(look.palette.bold), ...dim];
+    },
     next: failing + recovered > 0 && 'says why they fail',
   };
   await printSummary(summary, options, call);
@@ -272,8 +274,9 @@ function causeLines(rows: readonly CauseRow[], look: TableLook): string[] {
     figures[index] as string,
     ...others.map((text) => cut(`  and ${text}`)),
     ...notes.flatMap((note) => {
-      if (note.startsWith('the same events')) return proseLines(note, look, '  ').map(palette.dim);
-      return [`  ${note.replace(/^failing since [^,]*/, (span) => palette.bad(span))}`];
+      const folded = proseLines(note, look, '  ');
+      if (note.startsWith('the same events')) return folded.map(palette.dim);
+      return folded.map((line) => line.replace(/(?<=^ *)failing since [^,]*/, (span) => palette.bad(span)));
     }),
   ]);
   const rest =

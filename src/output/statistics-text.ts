@@ -3,6 +3,7 @@ import type { EventGroup, EventGroups } from '../events/stats.ts';
 import { exactValue } from '../json/item-conditions.ts';
 import { scalarsText } from '../json/json-scanner.ts';
 import { durationText } from '../settings/flag-values.ts';
+import { wrapWords } from '../terminal/cell-width.ts';
 import { plain } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
@@ -67,7 +68,7 @@ export function statsLines(stats: Stats, look: SummaryLook, place = '', untold =
     '',
     // At the end, so that it stays visible on a terminal however long the rest is.
     palette.bold(countsText(stats)),
-    ...(span.length + place.length <= room ? [span + place] : [span, place]).map(palette.dim),
+    ...wrapWords(span + place, room).map(palette.dim),
   ];
 }
 

@@ -289,7 +289,7 @@ describe('events explain', () => {
     );
   });
 
-  test('says when a cause that fails now and then failed first, beside since when it fails without a success', async () => {
+  test('says when a cause that fails now and then failed first, beside since when it fails without a success, folded on a terminal', async () => {
     const now = events.map((event, minute) => ({
       ...event,
       publishStatus: minute % 4 === 0 && minute % 20 > 0 ? 'FAILED' : 'SUCCESS',
@@ -300,6 +300,13 @@ describe('events explain', () => {
     expect(stdout).toContain(
       '\n  failing since 2026-11-02 06:24:00Z, last success 2026-11-02 06:20:00Z, first failure 2026-11-02 00:04:00Z\n',
     );
+    for (const command of ['explain', 'health', 'stats']) {
+      const words = ['events', command, '--from', '-', '--timezone', 'Asia/Kolkata', '--since', '2026-11-01'];
+      const env = { ...home.env, NO_COLOR: '1' };
+      const { stdout: screen } = await hooktrail(words, { env, terminal: 60, stdin: ndjsonOf(now) });
+      const unfolded = screen.split('\n').filter((line) => line.length > 60 && !line.startsWith('next: '));
+      expect({ screen, unfolded }).toEqual({ screen, unfolded: [] });
+    }
   });
 
   test('does not say that nothing was delivered where the time of a delivery is not known', async () => {
