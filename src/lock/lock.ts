@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
@@ -228,8 +228,8 @@ const UNWRITABLE = new Set(['ENOENT', 'EACCES', 'EPERM', 'EROFS', 'ENOTDIR']);
  * processes with another `$HOME`, `XDG_*`, `TMPDIR` or version have to meet at the same lock.
  */
 async function lockFolder(name: string, user: Machine): Promise<string> {
-  const hash = createHash('sha256').update(name).digest('hex').slice(0, 32);
-  const home = path.join(user.userHome, '.hooktrail', 'locks', hash);
+  const digest = hash('sha256', name).slice(0, 32);
+  const home = path.join(user.userHome, '.hooktrail', 'locks', digest);
   try {
     makeFolder(home);
     await access(home, constants.W_OK | constants.X_OK);
@@ -239,7 +239,7 @@ async function lockFolder(name: string, user: Machine): Promise<string> {
       throw explained(error, home);
   }
   // Users without a writable home: service accounts, read-only containers.
-  return await ownFolderInTmp(user, hash).catch((error) => {
+  return await ownFolderInTmp(user, digest).catch((error) => {
     throw unusable(path.join(user.sharedFolder, `hooktrail-${user.userId}`), error);
   });
 }

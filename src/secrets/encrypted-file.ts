@@ -1,7 +1,7 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHash,
+  hash,
   hkdfSync,
   randomBytes,
   type ScryptOptions,
@@ -108,7 +108,7 @@ export function damageOf(file: Buffer): string | undefined {
 }
 
 function checksum(content: Buffer): Buffer {
-  return createHash('sha256').update(content).digest();
+  return hash('sha256', content, 'buffer');
 }
 
 const IV_BYTES = 12;
@@ -145,7 +145,7 @@ export function bindingHash(binding: Binding): string {
 }
 
 function shortHash(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+  return hash('sha256', text).slice(0, 16);
 }
 
 /** Returns the canonical text of a binding, with which encrypted files are authenticated. */

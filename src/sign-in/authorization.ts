@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { hash, timingSafeEqual } from 'node:crypto';
 import { NotSignedInError } from '../errors.ts';
 import { type RedirectUri, urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -122,7 +122,7 @@ export function issuerText(issuer: string | undefined): string {
 
 /** Compares in constant time, which reveals nothing about the secret, not even its length. */
 export function sameSecret(given: string, secret: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
+  const digest = (text: string) => hash('sha256', text, 'buffer');
   return timingSafeEqual(digest(given), digest(secret));
 }
 

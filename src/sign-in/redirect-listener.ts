@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import {
@@ -214,7 +214,7 @@ const signs = { good: 'M7 12.5l3.4 3.4L17 9', bad: 'M8 8l8 8M16 8l-8 8', busy: '
 const template = readFileSync(new URL('redirect-page.html', import.meta.url), 'utf8');
 
 const [, style = ''] = /<style>([^<]*)<\/style>/.exec(template) ?? [];
-const styleHash = createHash('sha256').update(style).digest('base64');
+const styleHash = hash('sha256', style, 'base64');
 
 /** The page is not cached, runs no script, cannot be framed and sends no referrer. */
 const pageHeaders: OutgoingHttpHeaders = {

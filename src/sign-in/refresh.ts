@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { type HooktrailError, NotSignedInError, ServiceError } from '../errors.ts';
@@ -226,7 +226,7 @@ export function readRefusal(
   if (refreshToken === undefined) return undefined;
   try {
     const { token, at, details } = JSON.parse(readRegularFile(refusalFile(binding, context)).toString());
-    if (token !== hashOf(refreshToken) || !Number.isFinite(at)) return undefined;
+    if (token !== hash('sha256', refreshToken) || !Number.isFinite(at)) return undefined;
     return { token, at, details: details.map(String) };
   } catch {
     return undefined;
@@ -239,7 +239,7 @@ async function noteRefusal(
   binding: Binding,
   context: Context,
 ): Promise<void> {
-  const refusal: Refusal = { token: hashOf(refreshToken), at: context.clock.now(), details };
+  const refusal: Refusal = { token: hash('sha256', refreshToken), at: context.clock.now(), details };
   const file = refusalFile(binding, context);
   makeFolder(path.dirname(file));
   await replaceFile(file, JSON.stringify(refusal));
@@ -248,8 +248,4 @@ async function noteRefusal(
 /** The file that holds the last refusal of this sign-in; a refusal of an earlier sign-in is older than what is stored. */
 export function refusalFile(binding: Binding, context: Pick<Context, 'environment' | 'machine'>): string {
   return path.join(cacheFolder(context), `refusal-${bindingHash(binding)}.json`);
-}
-
-function hashOf(token: string): string {
-  return createHash('sha256').update(token).digest('hex');
 }

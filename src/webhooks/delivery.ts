@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isObject } from '../json/item-columns.ts';
 import { Items, isGuid } from '../json/items.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
@@ -14,7 +14,7 @@ export function eventKey(id: string): EventKey {
   if (isGuid(id)) return id.replaceAll('-', '').toLowerCase();
   // UTF-8 would encode each half of a surrogate pair as the same replacement character.
   const encoding = id.isWellFormed() ? 'utf8' : 'utf16le';
-  return createHash('sha256').update(id, encoding).digest('hex').slice(0, 32);
+  return hash('sha256', Buffer.from(id, encoding)).slice(0, 32);
 }
 
 /** A delivery with the right token, whose body has the form in the service description (parts 2 and 6). */

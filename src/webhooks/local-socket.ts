@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
@@ -124,7 +124,7 @@ const LONGEST_PATH = 103;
  * can hold a socket.
  */
 function socketPlaces(journal: string, { platform, userHome, userId, sharedFolder }: Machine): SocketPlace[] {
-  const name = createHash('sha256').update(journal).digest('hex').slice(0, 32);
+  const name = hash('sha256', journal).slice(0, 32);
   if (platform === 'win32') return [{ folder: undefined, path: `\\\\.\\pipe\\hooktrail-${name}` }];
   const folders = [
     path.join(userHome, '.hooktrail', 'sockets'),
