@@ -21,7 +21,7 @@ export type Queries = readonly [Query, ...Query[]];
 export const PAGE_SIZE = 500;
 
 /** A page: its first item, counted from 1, and how many items at most (1 to 500). */
-export interface PageWindow {
+export interface PageRange {
   readonly start: number;
   readonly count: number;
 }
@@ -30,7 +30,7 @@ export interface PageWindow {
  * The query string, without `?`. Operator and argument are the parameter's name and there is no `=`; the grammar's
  * own parentheses and commas are literal, so that no value can end its argument or add a parameter.
  */
-export function queryString(query: Query, page?: PageWindow): string {
+export function queryString(query: Query, page?: PageRange): string {
   const keys: string[] = [];
   if (query.after) keys.push(`gt(createdOn,${encoded(query.after.text)})`);
   if (query.before) keys.push(`lt(createdOn,${encoded(query.before.text)})`);
@@ -50,7 +50,7 @@ export function encoded(value: string): string {
 }
 
 /** The address of a search under the event service's base URL. */
-export function searchUrl(baseUrl: URL, query: Query, page?: PageWindow): URL {
+export function searchUrl(baseUrl: URL, query: Query, page?: PageRange): URL {
   return endpoint(baseUrl, 'integrator-events', queryString(query, page));
 }
 

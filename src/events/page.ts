@@ -7,7 +7,7 @@ import { CHECK_BASE_URL, describeBody, describeError, serviceError } from '../ht
 import type { HttpResponse } from '../http/transport.ts';
 import { Items } from '../json/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';
-import { type PageWindow, type Query, searchUrl } from './event-query.ts';
+import { type PageRange, type Query, searchUrl } from './event-query.ts';
 
 /** Items of a search, with keys that tell them apart when the result changes while it is read. */
 export class IdentifiedItems extends Items {
@@ -108,10 +108,10 @@ export function pageClient(
 export function askPage(
   { baseUrl, fetchPage }: PageClient,
   query: Query,
-  window: PageWindow,
+  range: PageRange,
   signal?: AbortSignal,
 ): Promise<PageAnswer> {
-  return fetchPage(searchUrl(baseUrl, query, window), signal);
+  return fetchPage(searchUrl(baseUrl, query, range), signal);
 }
 
 function noCollection(response: HttpResponse): ServiceError {

@@ -1,7 +1,7 @@
 import { ServiceError } from '../errors.ts';
 import { directionBetween, holdsEventsFrom } from '../json/item-fields.ts';
 import { type Instant, knownInstant, laterOf, milliseconds, nextFullSecond } from '../time/instant.ts';
-import { followed, leadsTo, type PageWindow, pinned, type Query, searchUrl } from './event-query.ts';
+import { followed, leadsTo, type PageRange, pinned, type Query, searchUrl } from './event-query.ts';
 import { askPage, type IdentifiedItems, type Page, type PageClient, totalOf } from './page.ts';
 import { readAhead } from './read-ahead.ts';
 
@@ -26,7 +26,7 @@ export interface ReadPage {
 
 interface Plan {
   readonly client: PageClient;
-  readonly url: (window: PageWindow) => URL;
+  readonly url: (range: PageRange) => URL;
   readonly size: number;
   readonly pin: Instant | undefined;
   readonly concurrency: () => number;
@@ -73,7 +73,7 @@ async function* readWindow(
   yield handOn(reading, page);
   if (reading.full) return;
   const at = searchUrl(client.baseUrl, query, first);
-  const url = (window: PageWindow) => searchUrl(client.baseUrl, held, window);
+  const url = (range: PageRange) => searchUrl(client.baseUrl, held, range);
   const plan: Plan = { client, url, size, pin, concurrency, signal, reading };
   const aligned = page.items.count === size && total !== undefined;
   if (serviceTime === undefined && !query.before && (aligned || page.next))
@@ -138,8 +138,8 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage, En
       Math.min(reading.lastTotal ?? 0, reading.moved ? Number.MAX_SAFE_INTEGER : origin + reading.limit - 1);
     if (start > end() || reading.full) return 'read';
     const pages = readAhead(
-      windows(start, size, end),
-      (window, signal) => plan.client.fetchPage(plan.url(window), signal),
+      pageRanges(start, size, end),
+      (range, signal) => plan.client.fetchPage(plan.url(range), signal),
       plan.concurrency,
       plan.signal,
     );
@@ -167,7 +167,7 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage, En
   }
 }
 
-function* windows(start: number, size: number, end: () => number): Generator<PageWindow> {
+function* pageRanges(start: number, size: number, end: () => number): Generator<PageRange> {
   for (let at = start; at <= end(); at += size) yield { start: at, count: size };
 }
 

@@ -24,7 +24,8 @@ import {
   partQuery,
 } from './export-manifest.ts';
 
-export interface Planning extends PageClient {
+/** Asks the service for the pages and counts of an export. */
+export interface ExportClient extends PageClient {
   readonly pageSize: number;
   readonly concurrency: () => number;
   readonly clock: Clock;
@@ -42,13 +43,13 @@ const OVERLAP_SECONDS = 3600;
 export async function beginExport(
   filters: EventFilters,
   identity: Identity,
-  planning: Planning,
+  client: ExportClient,
 ): Promise<Manifest> {
-  const startedAt = new Date(planning.clock.now()).toISOString();
-  const { queries, pin } = await pinnedQueries(filters, planning);
+  const startedAt = new Date(client.clock.now()).toISOString();
+  const { queries, pin } = await pinnedQueries(filters, client);
   const parts: Part[] = [];
   for (const [index, query] of queries.entries())
-    parts.push(...(await planParts(index, { ...query, before: pin }, parts, identity.gzip, planning)));
+    parts.push(...(await planParts(index, { ...query, before: pin }, parts, identity.gzip, client)));
   return {
     format: 'hooktrail-export',
     version: 1,
@@ -70,15 +71,15 @@ export async function beginExport(
 export async function planUpdate(
   filters: EventFilters,
   earlier: Manifest,
-  planning: Planning,
+  client: ExportClient,
 ): Promise<Manifest> {
-  const { pin } = await pinnedQueries(filters, planning);
+  const { pin } = await pinnedQueries(filters, client);
   if (compareInstants(pin, earlier.pin) <= 0) return earlier;
   const from = knownInstant((earlier.pin.seconds - OVERLAP_SECONDS) * 1000);
   let parts = earlier.parts.map((part): Part => ({ ...part, settled: true }));
   for (const [index, query] of earlier.queries.entries()) {
     const window = { ...query, after: laterOf(query.after, from), before: pin };
-    const added = await planParts(index, window, parts, earlier.gzip, planning);
+    const added = await planParts(index, window, parts, earlier.gzip, client);
     // Within a query, newer parts come before older ones.
     const first = parts.findIndex((part) => part.query === index);
     parts = parts.toSpliced(first, 0, ...added);
@@ -95,10 +96,10 @@ export async function planUpdate(
 }
 
 /** The searches, and their end, which has passed: the service's time when it answered, or `--until` if that is earlier. */
-async function pinnedQueries(filters: EventFilters, planning: Planning) {
-  const { clock, signal } = planning;
+async function pinnedQueries(filters: EventFilters, client: ExportClient) {
+  const { clock, signal } = client;
   const any = filters.queries(clock.now())[0];
-  const answer = await askPage(planning, any, { start: 1, count: 1 }, signal);
+  const answer = await askPage(client, any, { start: 1, count: 1 }, signal);
   const now = answer.serviceTime ?? clock.now();
   filters.requirePastStart(now);
   const queries = filters.queries(now);
@@ -116,13 +117,13 @@ export async function warnOfLaterDated(
   filters: EventFilters,
   reporter: Pick<Reporter, 'warning'>,
   { pin }: Manifest,
-  planning: Planning,
+  client: ExportClient,
 ): Promise<void> {
   const after = knownInstant(milliseconds(pin) + MARGIN_MS);
   let events = 0;
-  for (const query of filters.queries(planning.clock.now()))
+  for (const query of filters.queries(client.clock.now()))
     if (!query.before || compareInstants(query.before, after) > 0)
-      events += (await askCount(planning, { ...query, after }, planning.signal)) ?? 0;
+      events += (await askCount(client, { ...query, after }, client.signal)) ?? 0;
   if (events === 0) return;
   const subject = events === 1 ? '1 event is' : `${events} events are`;
   // They are not read, so `--where` and `--grep` may keep fewer of them.
@@ -141,16 +142,16 @@ async function planParts(
   query: Query,
   others: readonly Part[],
   gzip: boolean,
-  planning: Planning,
+  client: ExportClient,
 ): Promise<Part[]> {
-  const { pageSize, signal } = planning;
+  const { pageSize, signal } = client;
   const end = query.before as Instant;
-  const total = await askCount(planning, query, signal);
+  const total = await askCount(client, query, signal);
   const target = Math.max(PAGES_PER_PART * pageSize, Math.ceil((total ?? 0) / MAX_PARTS));
   // An end with a fraction of a second is rounded up.
   const newest: Mark = { seconds: end.seconds + (end.fraction === '' ? 0 : 1), events: total ?? 0 };
   const oldest: Mark = { seconds: query.after?.seconds ?? 0, events: 0 };
-  const marks = await markTime([newest, oldest], query, target, planning);
+  const marks = await markTime([newest, oldest], query, target, client);
   const parts: Part[] = [];
   for (const [at, from] of marks.slice(1).entries()) {
     const to = marks[at] as Mark;
@@ -180,8 +181,8 @@ interface Mark {
 const MAX_MARKS = 16;
 
 /** Marks time, newest first, so that about `target` events lie between two marks; within a second there may be more. */
-async function markTime(bounds: readonly Mark[], query: Query, target: number, planning: Planning) {
-  const { concurrency, signal } = planning;
+async function markTime(bounds: readonly Mark[], query: Query, target: number, client: ExportClient) {
+  const { concurrency, signal } = client;
   const isLarge = (to: Mark, from: Mark) => to.events - from.events > 1.5 * target;
   const between = (to: Mark, from: Mark) => {
     const seconds = to.seconds - from.seconds;
@@ -193,7 +194,7 @@ async function markTime(bounds: readonly Mark[], query: Query, target: number, p
     );
   };
   const count = (seconds: number, ending: AbortSignal) =>
-    askCount(planning, { ...query, before: knownInstant(seconds * 1000) }, ending);
+    askCount(client, { ...query, before: knownInstant(seconds * 1000) }, ending);
   let marks = [...bounds];
   for (;;) {
     const times = marks.slice(1).flatMap((from, at) => between(marks[at] as Mark, from));
@@ -219,19 +220,19 @@ async function markTime(bounds: readonly Mark[], query: Query, target: number, p
  */
 export async function recount(
   manifest: Manifest,
-  planning: Planning,
+  client: ExportClient,
 ): Promise<{ total: number; changed: readonly number[] }> {
   const { parts, queries } = manifest;
   const isPartial = isFiltered(manifest) || parts.some(({ settled }) => settled);
   let total = isPartial ? Number.NaN : 0;
   if (!isPartial) {
-    for (const query of queries) total += (await askCount(planning, query, planning.signal)) ?? Number.NaN;
+    for (const query of queries) total += (await askCount(client, query, client.signal)) ?? Number.NaN;
     const mayMove = parts.some(({ ofAnyStatus }) => ofAnyStatus !== null);
     if (Number.isNaN(total) || (total === eventsIn(manifest) && !mayMove)) return { total, changed: [] };
   }
   const indexes = [...parts.keys()].filter((index) => !parts[index]?.settled);
-  const counts = await countParts(manifest, indexes, planning);
-  const ofAnyStatus = await countAnyStatus(manifest, indexes, planning);
+  const counts = await countParts(manifest, indexes, client);
+  const ofAnyStatus = await countAnyStatus(manifest, indexes, client);
   const differs = (now: number | undefined, then: number | null | undefined) =>
     now !== undefined && now !== then;
   const changed = indexes.filter(
@@ -249,25 +250,25 @@ export async function recount(
 export async function countAnyStatus(
   manifest: Manifest,
   indexes: readonly number[],
-  planning: Planning,
+  client: ExportClient,
 ): Promise<ReadonlyMap<number, number>> {
   const { parts, queries } = manifest;
   const ofOneStatus = indexes.filter((index) => queries[parts[index]?.query ?? -1]?.publishStatus);
-  return countParts(manifest, ofOneStatus, planning, { publishStatus: undefined });
+  return countParts(manifest, ofOneStatus, client, { publishStatus: undefined });
 }
 
 async function countParts(
   manifest: Manifest,
   indexes: readonly number[],
-  planning: Planning,
+  client: ExportClient,
   change: Partial<Query> = {},
 ): Promise<ReadonlyMap<number, number>> {
   const counts = new Map<number, number>();
   const count = (index: number, ending: AbortSignal) => {
     const query = partQuery(manifest, manifest.parts[index] as Part);
-    return askCount(planning, { ...query, ...change }, ending);
+    return askCount(client, { ...query, ...change }, ending);
   };
-  for await (const { job, result } of readAhead(indexes, count, planning.concurrency, planning.signal))
+  for await (const { job, result } of readAhead(indexes, count, client.concurrency, client.signal))
     if (result !== undefined) counts.set(job, result);
   return counts;
 }

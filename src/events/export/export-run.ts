@@ -34,7 +34,7 @@ import { PartFile, readPart, verifyExport } from './export-parts.ts';
 import {
   beginExport,
   countAnyStatus,
-  type Planning,
+  type ExportClient,
   planUpdate,
   recount,
   warnOfLaterDated,
@@ -102,13 +102,13 @@ async function exportInto(
     const resolved = await resolveTypes(filters, service, settings, call);
     const progress = startProgress(context, reporter, 'exporting');
     const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
-    const client = pageClient(service, clock, (attempt) => {
+    const pages = pageClient(service, clock, (attempt) => {
       onRetry(attempt);
       progress.update({ note: waitText(attempt) });
     });
-    const planning = { ...client, pageSize, concurrency, clock, signal };
+    const client = { ...pages, pageSize, concurrency, clock, signal };
     try {
-      const run = new ExportRun({ directory, filters: resolved, planning, progress, reporter });
+      const run = new ExportRun({ directory, filters: resolved, client, progress, reporter });
       const exported = await run.run(manifest, identity, update);
       if (exported.events === 0) await warnOfTypes(resolved, service, context, reporter);
       return exported;
@@ -145,7 +145,7 @@ const MAX_ROUNDS = 5;
 interface Job {
   readonly directory: string;
   readonly filters: EventFilters;
-  readonly planning: Planning;
+  readonly client: ExportClient;
   readonly progress: Progress;
   readonly reporter: Pick<Reporter, 'warning'>;
 }
@@ -153,7 +153,7 @@ interface Job {
 /** One run of an export. Its state is the manifest: each step is in the directory before the next begins. */
 class ExportRun {
   readonly #job: Job;
-  readonly #planning: Planning;
+  readonly #client: ExportClient;
   readonly #keep: KeepItems | undefined;
   readonly #startedAt: number;
   readonly #ending = new AbortController();
@@ -167,10 +167,10 @@ class ExportRun {
 
   constructor(job: Job) {
     this.#job = job;
-    const signal = AbortSignal.any([job.planning.signal, this.#ending.signal]);
-    this.#planning = { ...job.planning, signal };
+    const signal = AbortSignal.any([job.client.signal, this.#ending.signal]);
+    this.#client = { ...job.client, signal };
     this.#keep = job.filters.keep;
-    this.#startedAt = job.planning.clock.now();
+    this.#startedAt = job.client.clock.now();
   }
 
   /**
@@ -181,11 +181,11 @@ class ExportRun {
     const { filters, progress, reporter } = this.#job;
     progress.update({ note: 'counting' });
     try {
-      if (!there) await this.#begin(await beginExport(filters, identity, this.#planning));
+      if (!there) await this.#begin(await beginExport(filters, identity, this.#client));
       else {
         this.#manifest = there;
         if (!there.finishedAt) await this.#complete();
-        if (isUpdate) await this.#begin(await planUpdate(filters, this.#manifest, this.#planning));
+        if (isUpdate) await this.#begin(await planUpdate(filters, this.#manifest, this.#client));
       }
     } finally {
       this.#ending.abort();
@@ -195,7 +195,7 @@ class ExportRun {
   }
 
   async #begin(planned: Manifest): Promise<void> {
-    await warnOfLaterDated(this.#job.filters, this.#job.reporter, planned, this.#planning);
+    await warnOfLaterDated(this.#job.filters, this.#job.reporter, planned, this.#client);
     this.#manifest = planned;
     // If no time has passed since the export, an update plans nothing.
     if (planned.finishedAt) return;
@@ -219,7 +219,7 @@ class ExportRun {
     for (let round = 0; ; round++) {
       await this.#readMissing();
       this.#job.progress.update({ note: 'counting again' });
-      const { changed, total } = await recount(this.#manifest, this.#planning);
+      const { changed, total } = await recount(this.#manifest, this.#client);
       const held = eventsIn(this.#manifest);
       if (changed.length === 0 && (Number.isNaN(total) || total === held)) break;
       if (round === MAX_ROUNDS) throw incompleteError(held, total);
@@ -230,7 +230,7 @@ class ExportRun {
     }
     await this.#removeRepeated();
     await this.#save({
-      finishedAt: new Date(this.#planning.clock.now()).toISOString(),
+      finishedAt: new Date(this.#client.clock.now()).toISOString(),
       events: eventsIn(this.#manifest),
       overlapFrom: null,
     });
@@ -239,7 +239,7 @@ class ExportRun {
 
   async #readMissing(): Promise<void> {
     const missing = [...this.#manifest.parts.keys()].filter((at) => !this.#manifest.parts[at]?.sha256);
-    const ofAnyStatus = await countAnyStatus(this.#manifest, missing, this.#planning);
+    const ofAnyStatus = await countAnyStatus(this.#manifest, missing, this.#client);
     let pages: AsyncGenerator<ReadPage> | undefined;
     for (const [at, index] of missing.entries()) {
       const part = this.#manifest.parts[index] as Part;
@@ -251,7 +251,7 @@ class ExportRun {
   /** Asks for a part's first page at once, and for the others when they are read. */
   #ask(index: number): AsyncGenerator<ReadPage> {
     const query = partQuery(this.#manifest, this.#manifest.parts[index] as Part);
-    const pages = readPages(this.#planning, { ...this.#planning, query });
+    const pages = readPages(this.#client, { ...this.#client, query });
     const first = pages.next();
     // Its failure is thrown when it is read.
     first.catch(() => undefined);
@@ -269,7 +269,7 @@ class ExportRun {
    * this one no longer needs all connections; returns its pages then.
    */
   async #readPart(index: number, part: Part, pages: AsyncGenerator<ReadPage>, next: number | undefined) {
-    const { pageSize, concurrency } = this.#planning;
+    const { pageSize, concurrency } = this.#client;
     const { elsewhere, isShared } = await this.#keysElsewhere(index);
     const keys = new Set<number>();
     let nextPages: AsyncGenerator<ReadPage> | undefined;
@@ -301,7 +301,7 @@ class ExportRun {
     return nextPages;
   }
 
-  /** The keys of events that other files hold of a part's time, and true if any other part has a share in that time. */
+  /** The keys of events within a part's time that other files hold, and whether the time of another part overlaps it. */
   async #keysElsewhere(index: number) {
     const { parts } = this.#manifest;
     const part = parts[index] as Part;
@@ -352,7 +352,7 @@ class ExportRun {
     this.#events += added;
     const events = this.#events;
     const total = this.#manifest.parts.reduce((sum, part) => sum + (part.events ?? Number.NaN), 0);
-    const seconds = (this.#planning.clock.now() - this.#startedAt) / 1000;
+    const seconds = (this.#client.clock.now() - this.#startedAt) / 1000;
     const rate = seconds > 0.1 ? (events - this.#startedWith) / seconds : 0;
     const secondsLeft = rate > 0 ? Math.max(0, total - events) / rate : Number.NaN;
     const known = (number: number) => (Number.isNaN(number) ? undefined : number);
