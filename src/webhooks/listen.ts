@@ -67,7 +67,7 @@ export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlag
   }
   const options = { ...flags, token, journal: flags.journal ?? defaultJournal(settings.profile, context) };
   if (flags.recover === undefined) return await listen(options, undefined, context, reporter);
-  // The lines of the deliveries are on the terminal.
+  // Each search would show its progress and repeat its doubts between the lines of the deliveries.
   const silent = { ...reporter, quiet: true, warning: reporter.trace };
   await withService(call, async (service) => {
     const find: FindMissed = (from, until) => {
