@@ -45,23 +45,13 @@ Examples:
   $ hooktrail sandbox --deliver-to http://127.0.0.1:8977/ --api-token s3cret`;
 
 export function declare(command: Command): void {
+  const addNumber = (name: string, description: string, lowest: number, highest?: number) =>
+    command.option(`${name} <number>`, description, wholeNumber(name, lowest, highest));
+  command.argument('[command...]', 'a command to run signed in, after --');
+  addNumber('--port', 'listen on this port of 127.0.0.1 (default: a free one)', 0, 65_535);
+  addNumber('--events', 'events in the seeded history (default: 5000)', 0, 5_000_000);
+  addNumber('--seed', 'another seed gives another history (default: 1)', 0, 4_294_967_295);
   command
-    .argument('[command...]', 'a command to run signed in, after --')
-    .option(
-      '--port <number>',
-      'listen on this port of 127.0.0.1 (default: a free one)',
-      wholeNumber('--port', 0, 65_535),
-    )
-    .option(
-      '--events <number>',
-      'events in the seeded history (default: 5000)',
-      wholeNumber('--events', 0, 5_000_000),
-    )
-    .option(
-      '--seed <number>',
-      'another seed gives another history (default: 1)',
-      wholeNumber('--seed', 0, 4_294_967_295),
-    )
     .option(
       '--latency <ms>',
       'wait this long before each answer about events; also 2s',
@@ -72,22 +62,13 @@ export function declare(command: Command): void {
       'how long an access token lives, in seconds or as 2m (default: 1800)',
       duration('--token-lifetime', 1_000, Number.POSITIVE_INFINITY, 's'),
     )
-    .option('--auto-approve', 'approve sign-ins without a click')
-    .option(
-      '--rate-limit <number>',
-      'answer 429 to more requests per second than this',
-      wholeNumber('--rate-limit', 1),
-    )
-    .option(
-      '--fault-rate <share>',
-      'share of requests about events that fail, from 0 to 1',
-      share('--fault-rate'),
-    )
-    .option(
-      '--rate <number>',
-      `new events per second, 1 to 1000 (default: none; ${DELIVERY_RATE} with --deliver-to)`,
-      wholeNumber('--rate', 1, 1_000),
-    )
+    .option('--auto-approve', 'approve sign-ins without a click');
+  addNumber('--rate-limit', 'answer 429 to more requests per second than this', 1);
+  const failing = 'share of requests about events that fail, from 0 to 1';
+  command.option('--fault-rate <share>', failing, share('--fault-rate'));
+  const rate = `new events per second, 1 to 1000 (default: none; ${DELIVERY_RATE} with --deliver-to)`;
+  addNumber('--rate', rate, 1, 1_000);
+  command
     .option('--deliver-to <url>', 'post new events to this webhook', handlerUrl('--deliver-to'))
     .option('--api-token <token>', 'the Api-Token of deliveries [HOOKTRAIL_API_TOKEN]')
     .option('--duplicates <share>', 'share of events delivered twice, from 0 to 1', share('--duplicates'))

@@ -82,13 +82,12 @@ export function searchCommand(
   const isAbsolute = filters.after?.time.kind === 'instant';
   const since = cause?.after?.text ?? (isAbsolute || from !== undefined ? undefined : explained.after.text);
   const until = cause?.before?.text;
-  const without = [...(since === undefined ? [] : ['since']), ...(until === undefined ? [] : ['until'])];
+  const times = Object.entries({ since, until }).flatMap(([name, text]) => (text ? [{ name, text }] : []));
   return commandOver(from, [
     'hooktrail events search --failed',
-    ...narrowed.filters.words(...without),
+    ...narrowed.filters.words(...times.map(({ name }) => name)),
     ...narrowed.rest.flatMap(({ text }) => ['--where', shellWord(text)]),
-    ...(since === undefined ? [] : ['--since', since]),
-    ...(until === undefined ? [] : ['--until', until]),
+    ...times.flatMap(({ name, text }) => [`--${name}`, text]),
   ]);
 }
 

@@ -71,6 +71,8 @@ export function nothingFound(kind: ListKind): string {
 }
 
 const ERROR_NAME = /error|failure|reason/i;
+/** The end of such a name and the beginning of its value, in JSON: many pages have none, and need not be parsed. */
+const ERROR_MEMBER = new RegExp(`(${ERROR_NAME.source})[^"]{0,60}":(?!null|false|"")`, 'i');
 /** Members of members are looked at down to this level. */
 const DEEPEST = 10;
 
@@ -79,7 +81,7 @@ const DEEPEST = 10;
  * undefined if there is none.
  */
 export function errorField(pages: readonly Items[]): FieldPath | undefined {
-  for (const items of pages)
+  for (const items of pages.filter(({ bytes }) => ERROR_MEMBER.test(bytes.toString('latin1'))))
     for (const item of items.values()) {
       const steps = errorIn(item, []);
       if (steps) return { text: steps.join('.'), steps };

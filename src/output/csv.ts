@@ -7,44 +7,29 @@ import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';
 import type { FormatOptions } from './format-flags.ts';
 
-/** The number of late fields that are named. */
-const MOST_LATE = 20;
-
 /**
  * Prints items as CSV, with one column for each scalar inside an object. The first page decides the columns, of `fields`
- * those that are objects. Without `fields` a warning names the first later value that has no column, and one at the end
- * names the others. Without matches it prints the header only, with `fields` or the standard ones.
+ * those that are objects. Without matches it prints the header only, with `fields` or the standard ones.
  */
 export function createCsvWriter(
   options: FormatOptions,
   stdout: Pick<Output, 'isTerminal' | 'write'>,
   reporter: Reporter,
 ): ItemWriter {
-  const { fields, list, csvRaw: isRaw = false, hasHeader = true } = options;
+  const { fields, list, csvRaw: isRaw = false, hasHeader = true, onLate } = options;
   const safe = (text: string) => (stdout.isTerminal ? terminalSafe(text) : text);
   // Excel reads a file as UTF-8 if it begins with this mark.
   const mark = options.csvBom ? '\ufeff' : '';
   const header = (columns: readonly FieldPath[]) =>
     mark + (hasHeader ? csvTable([columns.map(({ text }) => csvText(text, isRaw))], stdout) : '');
-  /** The names of later values that have no column: first the one that was warned of. */
-  const late = new Set<string>();
-  const warn = (name: string) => {
-    if (fields) return;
-    if (late.size === 0)
-      reporter.warning(
-        `a later page has ${name}, which the first did not: it has no column; name the columns with --fields`,
-      );
-    // Names that are ids would have no end.
-    late.add(late.size < MOST_LATE || late.has(name) ? name : 'others');
-  };
   let recordOf: ((bytes: Buffer, at: number) => string) | undefined;
   const open = (page: Items) => {
     const columns = csvColumns(page, fields, list);
-    const cursor = createCursor(columns, (bytes, start, end) => warn(bytes.toString('utf8', start, end)));
+    const cursor = createCursor(columns, (bytes, start, end) => onLate?.(bytes.toString('utf8', start, end)));
     const hasItemColumn = columns.some(({ steps }) => steps.length === 0);
     recordOf = (bytes, at) => {
       cursor.read(bytes, at);
-      if (!hasItemColumn && bytes[at] !== 0x7b) warn('an item that is no object');
+      if (!hasItemColumn && bytes[at] !== 0x7b) onLate?.('an item that is no object');
       let text = '';
       let last = 0;
       for (let column = 0; column < columns.length; column++) {
@@ -67,9 +52,6 @@ export function createCsvWriter(
       await stdout.write(text);
     },
     end: async () => {
-      const [, ...others] = late;
-      if (others.length > 0)
-        reporter.warning(`later pages also have ${others.join(', ')}: they have no columns either`);
       if (recordOf) return;
       await stdout.write(header(fields ?? emptyColumns(list)));
       reporter.notice(nothingFound(list));

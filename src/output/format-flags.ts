@@ -39,6 +39,8 @@ export interface FormatOptions {
   /** The zone in which a table shows times; the other formats keep the service's text. */
   readonly zone?: TimeZone;
   readonly list: ListKind;
+  /** Called with the name of a field that has no column, since the first page lacks it. */
+  readonly onLate?: ((name: string) => void) | undefined;
   /** Describes a table in Markdown for the line below it. Called after the last item, with the number printed. */
   readonly note?: (count: number) => TableNote;
 }

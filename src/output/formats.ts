@@ -21,10 +21,32 @@ export async function createItemWriter(
   { stdout }: Pick<Context, 'stdout'>,
   reporter: Reporter,
 ): Promise<ItemWriter> {
-  const writer = await writerOf(options, stdout, reporter);
-  if (!options.fields || options.areFieldsSaved) return writer;
-  return withFieldWarnings(writer, options.fields, options.list, reporter);
+  const { fields, areFieldsSaved, list } = options;
+  if (fields) {
+    const writer = await writerOf(options, stdout, reporter);
+    return areFieldsSaved ? writer : withFieldWarnings(writer, fields, list, reporter);
+  }
+  const late = new Set<string>();
+  const onLate = (name: string) => {
+    if (late.size === 0)
+      reporter.warning(
+        `a later page has ${name}, which the first did not: it has no column; name the columns with --fields`,
+      );
+    // Names that are ids would have no end.
+    late.add(late.size < MOST_LATE || late.has(name) ? name : 'others');
+  };
+  const writer = await writerOf({ ...options, onLate }, stdout, reporter);
+  const end = async () => {
+    await writer.end?.();
+    const [, ...others] = late;
+    if (others.length > 0)
+      reporter.warning(`later pages also have ${others.join(', ')}: they have no columns either`);
+  };
+  return { ...writer, end };
 }
+
+/** The number of late fields that are named. */
+const MOST_LATE = 20;
 
 async function writerOf(options: FormatOptions, stdout: Output, reporter: Reporter): Promise<ItemWriter> {
   const { fields, jq } = options;

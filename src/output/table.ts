@@ -1,5 +1,12 @@
 import type { Output } from '../context.ts';
-import { createRowReader, errorField, membersOf, nothingFound, tableColumns } from '../json/item-columns.ts';
+import {
+  createRowReader,
+  EVENT_FIELDS,
+  errorField,
+  membersOf,
+  nothingFound,
+  tableColumns,
+} from '../json/item-columns.ts';
 import type { FieldPath } from '../json/item-fields.ts';
 import type { Items, ItemWriter, ListKind } from '../json/items.ts';
 import { scalarsText } from '../json/json-scanner.ts';
@@ -176,14 +183,14 @@ function paddedLine(columns: readonly Column[], row: readonly DrawnCell[], pushe
 const LONGEST = 4000;
 
 /** The facts that decide the columns of a table of items. */
-type ItemTableOptions = Pick<FormatOptions, 'list' | 'fields' | 'constant' | 'zone'>;
+type ItemTableOptions = Pick<FormatOptions, 'list' | 'fields' | 'constant' | 'zone' | 'onLate'>;
 
 /**
  * The columns of a table of items such as these, and a function that reads rows of cells: a text as it is, of an object its
  * scalars, times in the zone.
  */
 export function itemTable(pages: readonly Items[], options: ItemTableOptions, isTerminal: boolean) {
-  const { list, constant, zone = UTC } = options;
+  const { list, constant, zone = UTC, onLate } = options;
   const fields = options.fields ?? defaultFields(pages, list);
   const heads = fields.map((field, index): ColumnHead => {
     const title = oneLine(titleOf(field, fields));
@@ -194,15 +201,25 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
     const text = scalarsText(bytes, start, end, longest);
     return zone.shown(oneLine(text.length > longest ? `${text.slice(0, longest)}…` : text));
   };
-  return { heads, read: createRowReader(fields, cellOf, NONE) };
+  const shown = new Set(fields.map(({ text }) => text));
+  const readRows = createRowReader(fields, cellOf, NONE);
+  const read = (page: Items) => {
+    const late = onLate ? defaultFields([page], list, shown) : [];
+    for (const { steps } of late) onLate?.(JSON.stringify(steps.join('.')));
+    return readRows(page);
+  };
+  return { heads, read };
 }
 
-function defaultFields(pages: readonly Items[], list: ListKind): readonly FieldPath[] {
+/** The columns of a table of such pages, but for those that are `shown` already. */
+function defaultFields(pages: readonly Items[], list: ListKind, shown = new Set<string>()): FieldPath[] {
   if (pages.length === 0) return [];
-  const fields = tableColumns(membersOf(pages), list);
-  const error = list === 'events' ? errorField(pages) : undefined;
+  const isKnown = EVENT_FIELDS.every((name) => shown.has(name));
+  const fields = isKnown ? [] : tableColumns(membersOf(pages), list);
+  const error = list === 'events' && !shown.has(ERROR) ? errorField(pages) : undefined;
   const isShown = fields.some(({ steps }) => error?.steps.length === 1 && steps[0] === error.steps[0]);
-  return error && !isShown ? [...fields, { ...error, text: ERROR }] : fields;
+  const all = error && !isShown ? [...fields, { ...error, text: ERROR }] : fields;
+  return all.filter(({ text }) => !shown.has(text));
 }
 
 const ERROR = 'error';

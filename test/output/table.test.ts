@@ -322,6 +322,28 @@ describe('a table on a terminal', () => {
   });
 });
 
+test.each(['table', 'markdown'] as const)(
+  'a %s says that a later page has columns which the first did not, as CSV does',
+  async (format) => {
+    const [first, late] = [
+      '{"eventId":"1","other":1}',
+      '{"eventId":"2","eventType":"a","last":{"error":"e"}}',
+    ];
+    const { said } = await print([[first], [first], [late], [late, first]], { format });
+    expect(said).toEqual([
+      'warning: a later page has "eventType", which the first did not: it has no column; name the columns with --fields',
+      'warning: later pages also have "last.error": they have no columns either',
+    ]);
+    const fields = [{ text: 'eventId', steps: ['eventId'] }];
+    for (const quiet of [
+      await print([[first], [late]], { format, fields }),
+      await print([[late], [first]], { format }),
+      await print([['{"a":1}'], ['{"a":2}']], { format }),
+    ])
+      expect(quiet.said).toEqual([]);
+  },
+);
+
 test('a resized terminal gets columns of its width, and the titles again', async () => {
   const stdout = { ...fakeOutput(80), columns: 80, text: '' };
   stdout.write = async (chunk) => {

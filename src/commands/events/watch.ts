@@ -43,26 +43,19 @@ Examples:
   $ hooktrail events watch --type document.signed --count 1 --timeout 5m`;
 
 export function declare(command: Command): void {
-  addFilterFlags(command)
-    .option(
-      '--interval <time>',
-      `time between two polls (default: ${durationText(INTERVAL_MS)})`,
-      duration('--interval', 1000),
-    )
-    .option(
-      '--overlap <time>',
-      `how far each poll reaches back, for events that appear late (default: ${durationText(OVERLAP_MS)})`,
-      duration('--overlap', 0),
-    )
+  const addTime = (name: string, description: string, lowest: number) =>
+    command.option(`${name} <time>`, description, duration(name, lowest));
+  const back = 'how far each poll reaches back, for events that appear late';
+  addFilterFlags(command);
+  addTime('--interval', `time between two polls (default: ${durationText(INTERVAL_MS)})`, 1000);
+  addTime('--overlap', `${back} (default: ${durationText(OVERLAP_MS)})`, 0);
+  command
     .option('-n, --count <number>', 'end after this many events', wholeNumber('--count', 1))
     .addOption(
       new Option('--limit <number>', 'the same as --count').argParser(wholeNumber('--limit', 1)).hideHelp(),
-    )
-    .option(
-      '--timeout <time>',
-      'with --count: exit with 1 if they do not come within this time',
-      duration('--timeout', 1000),
-    )
+    );
+  addTime('--timeout', 'with --count: exit with 1 if they do not come within this time', 1000);
+  command
     .option(
       '--state <file>',
       'keep the position in this file, so that each event is printed once across restarts',
