@@ -164,20 +164,18 @@ function sameConditions(
   const found: FieldTest[] = [];
   for (const whole of tests.length === 1 ? [tests] : [tests, ...tests.map((test) => [test])]) {
     const equivalent = search.equivalents(whole, others);
+    if (equivalent.length === 0) continue;
     others = others.filter((feature) => equivalent.every((test) => test.feature !== feature));
     // Of the sample so far; of all rows it need not hold.
     const inside = filterByAll(whole, left);
-    const isSame = (rows: Int32Array) => Buffer.compare(bytesOf(rows), bytesOf(inside)) === 0;
+    const isSame = (rows: Int32Array) =>
+      rows.length === inside.length && rows.every((row, index) => row === inside[index]);
     found.push(...equivalent.filter((test) => isSame(test.filter(left))));
   }
   const order = (test: FieldTest) => search.features.indexOf(test.feature);
   return withoutInner(found.sort((a, b) => order(a) - order(b)))
     .slice(0, MOST_SAME)
     .flatMap((test) => conditionsOf(table, [test]));
-}
-
-function bytesOf({ buffer, byteOffset, byteLength }: Int32Array): Uint8Array {
-  return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
 /** Leaves out that members of an object are there where the object is. */
@@ -300,6 +298,8 @@ const LIKE_OUTCOMES = /retr(y|ies)(?!able)|fail|fault|reason|response|outcome|du
 const [DELIVERED_WITH_OUTCOME, NEARLY_EXACT, ALIKE] = [0.25, 0.02, 0.9];
 /** A field with a name of outcomes may be the cause after all if fewer delivered events are alike in it. */
 const MOSTLY_ALIKE = 0.7;
+/** Of all rows, those in which a condition is tried first. */
+const FIRST_ROWS = 20_000;
 
 /** Fields that tell failures from delivered events so well that they are no cause, if anything else is. */
 function findEffects(table: ComparisonTable, search: CauseSearch) {
@@ -345,14 +345,18 @@ function findEffect(
 ): Effect | undefined {
   const whole = { events: table.rows, failed: table.failed };
   const successes = whole.events - whole.failed;
+  const most = outcome ? Math.max(few, DELIVERED_WITH_OUTCOME * successes) : few;
   for (const test of [new FieldTest(feature, '!=', NO_VALUE), search.mostTelling(feature)]) {
     if (!test) continue;
-    const count = countRows(test.filter(all), table.failures);
+    const countIn = (rows: Int32Array) => countRows(test.filter(rows), table.failures);
+    // Most conditions are true of too many of the first events already.
+    const first = countIn(all.subarray(0, FIRST_ROWS));
+    if (first.events - first.failed > most) continue;
+    const count = countIn(all);
     const { failed } = count;
     const [delivered, missed] = [count.events - failed, whole.failed - failed];
     const isOfMost = missed <= few;
-    const isLoose = outcome === 'sure' || (outcome === 'likely' && isOfMost);
-    if (delivered > (isLoose ? Math.max(few, DELIVERED_WITH_OUTCOME * successes) : few)) continue;
+    if (delivered > (outcome === 'sure' || isOfMost ? most : few)) continue;
     const isPresence = test.code === NO_VALUE;
     if (!outcome && !isOfMost && (delivered > 0 || !isPresence || test.op === '=')) continue;
     if (!outcome && !isPresence && shareOfOne(table, feature.field) < ALIKE) continue;

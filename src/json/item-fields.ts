@@ -2,7 +2,7 @@ import { UsageError } from '../errors.ts';
 import { nearest } from '../settings/flag-values.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import type { Items, ListKind } from './items.ts';
-import { stringEnd, stringText, valueEnd } from './json-scanner.ts';
+import { startsWith, stringEnd, stringText, valueEnd } from './json-scanner.ts';
 
 /** The place of a value inside an item. */
 export interface FieldPath {
@@ -152,11 +152,6 @@ class Step {
 
 /** The number of names up to which comparing their bytes takes less time than decoding a name. */
 const FEW = 8;
-
-function startsWith(bytes: Buffer, at: number, text: Buffer): boolean {
-  for (let index = 0; index < text.length; index++) if (bytes[at + index] !== text[index]) return false;
-  return true;
-}
 
 /**
  * A cursor for these paths. Of members with the same name the last one counts, as in `JSON.parse`. `onOther` is called with the

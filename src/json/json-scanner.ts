@@ -186,6 +186,12 @@ export class JsonScanner {
   }
 }
 
+/** True if this text stands at an offset. */
+export function startsWith(bytes: Buffer, at: number, text: Buffer): boolean {
+  for (let index = 0; index < text.length; index++) if (bytes[at + index] !== text[index]) return false;
+  return true;
+}
+
 /** The offset after the JSON string that starts at `at`. The text is valid JSON. */
 export function stringEnd(bytes: Uint8Array, at: number): number {
   let index = at + 1;

@@ -11,7 +11,7 @@ export interface Instant {
 }
 
 const ABSOLUTE =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
+  /^(\d{4}-\d{2}-\d{2})(?:[Tt]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d+))?)?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
 
 /** The instant of a clock reading, to the millisecond; undefined outside the years 0 to 9999. */
 export function instantAt(milliseconds: number): Instant | undefined {
@@ -56,6 +56,9 @@ export function milliseconds({ seconds, fraction }: Instant): number {
   return seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'));
 }
 
+/** When the date that was read last begins in UTC: among the times of events it is mostly that of the one before. */
+let latest = { date: '', midnight: Number.NaN };
+
 /**
  * Reads a date or date-time of ISO 8601; undefined if the text is neither. A text in UTC is sent unchanged; others are
  * converted to `Z`, with their fraction kept. A text without a zone is in the given zone: of a time that its clock
@@ -64,10 +67,15 @@ export function milliseconds({ seconds, fraction }: Instant): number {
 export function parseInstant(text: string, defaultZone: TimeZone = UTC): Instant | undefined {
   const match = ABSOLUTE.exec(text);
   if (!match) return undefined;
-  const [, year, month, day, hour, minute = '00', second = '00', fraction = '', zone] = match;
-  const wall = Date.parse(`${year}-${month}-${day}T${hour ?? '00'}:${minute}:${second}Z`);
-  // Date.parse reads 30 February as 2 March, and 24:00 as the next day's midnight.
-  if (new Date(wall).getUTCDate() !== Number(day)) return undefined;
+  const [, date = '', hour, minute = 0, second = 0, fraction = '', zone] = match;
+  if (date !== latest.date) {
+    const midnight = Date.parse(`${date}T00:00Z`);
+    // Date.parse reads 30 February as 2 March.
+    const isRead = new Date(midnight).getUTCDate() === Number(date.slice(-2));
+    latest = { date, midnight: isRead ? midnight : Number.NaN };
+  }
+  const wall = latest.midnight + 1000 * (3600 * Number(hour ?? 0) + 60 * Number(minute) + Number(second));
+  if (Number.isNaN(wall)) return undefined;
   if (zone === undefined && !defaultZone.isUtc) {
     const at = defaultZone.timesAt(wall)[0] as number;
     const isShown = at + defaultZone.offsetAt(at) === wall;
