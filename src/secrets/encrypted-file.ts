@@ -202,7 +202,7 @@ export async function deleteSecretFile(file: string): Promise<void> {
     await files.rm(file, { force: true });
   } catch (error) {
     throw new UsageError(`the secrets in ${file} cannot be deleted: ${faultText(error)}`, {
-      next: 'delete the file yourself',
+      next: 'make its folder writable and run the command again, or delete the file yourself',
       cause: error,
     });
   }

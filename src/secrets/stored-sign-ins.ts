@@ -28,48 +28,64 @@ export async function findSignIns(
   const entries =
     kind === 'file'
       ? (await listSecretFiles(context, profile)).filter((entry) => entry.kind === 'vault')
-      : (await keychainEntries(profile, context)).filter((entry) => entry.kind === 'sign-in');
+      : (await keychainEntries(profile, context).catch(noneHeld)).filter(({ kind }) => kind === 'sign-in');
   const isOwn = ({ signIn }: { signIn: string }) => signIn === `${profile}/${bindingHash(binding)}`;
   return { own: entries.some(isOwn), others: !entries.every(isOwn) };
 }
 
-/**
- * Deletes every secret of a profile, or of all, in both stores, whatever provider or service it belongs to; returns how
- * many sign-ins were removed. A store that is absent, or locked without any of our secrets, counts as empty. Otherwise a
- * locked or silent store throws, after the other store has been emptied.
- */
-export async function forgetSignIns(profile: string | undefined, context: Context): Promise<number> {
-  const removed = new Set<string>();
-  for (const { file, signIn, kind } of await listSecretFiles(context, profile)) {
-    await deleteSecretFile(file);
-    if (kind !== 'leftover') removed.add(signIn);
-  }
-  const entries = await keychainEntries(profile, context);
-  if (entries.length > 0) {
-    const keychain = await openKeychain(context);
-    for (const { account, signIn, kind } of entries) {
-      await keychain.delete(account);
-      if (kind !== 'leftover') removed.add(signIn);
-    }
-  }
-  return removed.size;
+interface Entry {
+  readonly signIn: string;
+  readonly kind: string;
+  remove(): Promise<unknown>;
 }
 
-async function keychainEntries(
+/**
+ * Deletes every secret of a profile, or of all, in both stores, whatever provider or service it belongs to. Returns how
+ * many sign-ins were removed, and why the keychain could not be asked for others. A locked or silent keychain throws,
+ * unless it said that it holds nothing of ours, after the encrypted files have been deleted.
+ */
+export async function forgetSignIns(
   profile: string | undefined,
   context: Context,
-): Promise<{ account: string; signIn: string; kind: 'sign-in' | 'leftover' }[]> {
-  let accounts: string[];
+): Promise<{ removed: number; unasked?: KeychainError }> {
+  const removed = new Set<string>();
+  const forget = async (entries: readonly Entry[]) => {
+    for (const { signIn, kind, remove } of entries) {
+      await remove();
+      if (kind !== 'leftover') removed.add(signIn);
+    }
+  };
+  const files = (await listSecretFiles(context, profile)).map((one) => ({
+    ...one,
+    remove: () => deleteSecretFile(one.file),
+  }));
+  await forget(files.filter(({ kind }) => kind !== 'access'));
   try {
-    accounts = await (await openKeychain(context)).accounts();
+    await forget(await keychainEntries(profile, context));
   } catch (error) {
-    if (error instanceof KeychainError && error.holdsNothing) return [];
-    throw error;
+    noneHeld(error);
+    const unasked = error as KeychainError;
+    // A locked keychain, or one without a keyring, has answered that it holds nothing of ours.
+    if (!['locked', 'no-keyring'].includes(unasked.condition)) return { removed: removed.size, unasked };
   }
-  return accounts.flatMap((account) => {
+  // By its cache `profiles` knows a sign-in that the keychain holds, so that the cache goes last.
+  await forget(files.filter(({ kind }) => kind === 'access'));
+  return { removed: removed.size };
+}
+
+/** Returns no entries for a keychain that holds nothing of ours. Throws any other error. */
+function noneHeld(error: unknown): Entry[] {
+  if (error instanceof KeychainError && error.holdsNothing) return [];
+  throw error;
+}
+
+async function keychainEntries(profile: string | undefined, context: Context): Promise<Entry[]> {
+  const keychain = await openKeychain(context);
+  return (await keychain.accounts()).flatMap((account) => {
     const [owner, hash, name] = account.split('/');
     if (!owner || !hash || (profile !== undefined && owner !== profile)) return [];
     // A probe that was killed left an item of another name.
-    return [{ account, signIn: `${owner}/${hash}`, kind: name === 'sign-in' ? name : 'leftover' }];
+    const kind = name === 'sign-in' ? name : 'leftover';
+    return [{ signIn: `${owner}/${hash}`, kind, remove: () => keychain.delete(account) }];
   });
 }

@@ -142,15 +142,14 @@ export async function signedInProfiles(
   config: SavedConfig,
   context: Pick<Context, 'environment' | 'machine'>,
 ): Promise<Set<string>> {
-  const stored = (await listSecretFiles(context, undefined)).filter(({ kind }) => kind !== 'leftover');
+  const stored = await listSecretFiles(context, undefined);
   const isSignedIn = (profile: string) => {
     const settings = savedSettings(profile, config);
-    const binding = settings && bindingOf(settings);
-    const refused = binding && writtenAt(refusalFile(binding, context));
-    return stored.some(
-      ({ signIn, file }) =>
-        binding && signIn === `${profile}/${bindingHash(binding)}` && writtenAt(file) >= (refused ?? 0),
-    );
+    if (!settings) return false;
+    const binding = bindingOf(settings);
+    const refused = writtenAt(refusalFile(binding, context));
+    const own = `${profile}/${bindingHash(binding)}.${settings.store === 'file' ? 'vault' : 'access'}`;
+    return stored.some(({ signIn, kind, file }) => `${signIn}.${kind}` === own && writtenAt(file) >= refused);
   };
   return new Set(Object.keys(config.profiles).filter(isSignedIn));
 }

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { ServiceError, UsageError } from '../errors.ts';
+import { type HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { withLock } from '../lock/lock.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
 import { KeychainError } from '../secrets/keychain.ts';
@@ -59,7 +59,7 @@ export async function logout(flags: SignOutFlags, context: Context, reporter: Re
     if (failure) reporter.warning(failure + left, { kind: 'sign-in' });
   }
   if (flags.all) {
-    const removed = await forgetSignIns(undefined, context);
+    const { removed } = await forgetSignIns(undefined, context);
     total += removed;
     if (removed > 0) unknown ??= 'profiles that are no longer saved';
   }
@@ -102,9 +102,9 @@ interface Outcome {
   /** Follows "signed out of the profile"; undefined if the provider is not known. */
   readonly said: string | undefined;
   /** Which tokens stay valid that should not, and why. */
-  readonly failure?: string;
-  /** True if the tokens may be in a keychain that could not be asked. */
-  readonly unasked?: boolean;
+  readonly failure?: string | undefined;
+  /** Why the keychain could not be asked, if the tokens may be in it. */
+  readonly unasked?: KeychainError;
 }
 
 /**
@@ -120,30 +120,35 @@ async function signOut(
   reporter: Reporter,
 ): Promise<Outcome & { readonly removed: number }> {
   const settings = savedSettings(profile, config) ?? savedSettings(profile, config, context.environment);
-  if (!settings) {
-    const removed = await forgetSignIns(profile, context);
-    if (removed === 0) return { removed, said: undefined };
-    const failure = `the tokens of '${profile}' could not be revoked: no saved settings name their provider`;
-    return { removed, said: undefined, failure };
-  }
-  return await withLock(signInLockName(settings), context, async () => {
-    const outcome = await revokeStored(settings, context, reporter);
-    const removed = await forgetSignIns(profile, context);
-    // Every sign-in saves its store: nobody has signed in with a profile that has only the default.
-    const unasked = outcome.unasked && settings.given.store?.source !== 'the default';
-    if (removed === 0 && !unasked) return { removed, said: '' };
-    if (removed === 1 || outcome.failure) return { removed, ...outcome };
-    const failure = `tokens of earlier sign-ins of '${profile}' at other addresses were deleted, but not revoked`;
-    return { removed, ...outcome, failure };
-  });
+  // Every sign-in saves its store: nobody has signed in with a profile that has only the default.
+  const { store = context.environment['HOOKTRAIL_STORE'] } = config.profiles[profile] ?? {};
+  const forget = async (outcome: Outcome) => {
+    const { said, failure } = outcome;
+    const { removed, unasked } = await forgetSignIns(profile, context).catch((error: HooktrailError) => {
+      const done = failure ?? (said && `the profile '${profile}' stays signed in on this machine${said}`);
+      throw Object.assign(error, { details: [...error.details, ...(settings && done ? [done] : [])] });
+    });
+    if (unasked && store === 'keychain')
+      return { removed, said, failure: unrevokedText(profile, unasked.message), unasked };
+    if (removed === 0) return { removed, said: '' };
+    if (removed === 1 || failure) return { removed, said, failure };
+    const earlier = `tokens of earlier sign-ins of '${profile}' at other addresses were deleted, but not revoked`;
+    return { removed, said, failure: earlier };
+  };
+  const failure = unrevokedText(profile, 'no saved settings name their provider');
+  if (!settings) return await forget({ said: undefined, failure });
+  return await withLock(signInLockName(settings), context, async () =>
+    forget(await revokeStored(settings, context, reporter)),
+  );
+}
+
+function unrevokedText(profile: string, why: string): string {
+  return `the tokens of '${profile}' could not be revoked: ${why}`;
 }
 
 async function revokeStored(settings: BoundSettings, context: Context, reporter: Reporter): Promise<Outcome> {
   const { profile, store } = settings;
-  const failed = (why: string): Outcome => ({
-    said: '',
-    failure: `the tokens of '${profile}' could not be revoked: ${why}`,
-  });
+  const failed = (why: string): Outcome => ({ said: '', failure: unrevokedText(profile, why) });
   // Signing out must not need a passphrase.
   if (store === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', context.environment))
     return failed('they could not be read');
@@ -153,13 +158,8 @@ async function revokeStored(settings: BoundSettings, context: Context, reporter:
   } catch (error) {
     // A fault may pass; what is damaged or sealed with another passphrase stays so.
     if (error instanceof Error && error.cause instanceof Error && 'syscall' in error.cause) throw error;
-    if (error instanceof KeychainError && error.holdsNothing)
-      // A locked keychain, or one without a keyring, has answered that it holds nothing of ours.
-      return {
-        ...failed(error.message),
-        unasked: error.condition !== 'locked' && error.condition !== 'no-keyring',
-      };
-    return failed('they could not be read');
+    const isAbsent = error instanceof KeychainError && error.holdsNothing;
+    return failed(isAbsent ? error.message : 'they could not be read');
   }
   const { refreshToken, access, clientSecret: kept } = stored ?? {};
   if (refreshToken === undefined && access === undefined) return { said: '' };

@@ -200,19 +200,31 @@ const UNREACHED =
 test('where the keychain is not reached, logout says each time that it may still hold the tokens', async () => {
   const { keychain, desktop, elsewhere } = await signInWithKeychain();
   const warning = `${UNREACHED}sign out again where it is reached\n`;
-  expect(await at.run(['logout'], elsewhere)).toEqual({ code: 0, stdout: '', stderr: `${OUT}\n${warning}` });
   for (const args of [['logout'], ['logout', '--all'], ['logout']])
     expect(await at.run(args, elsewhere)).toEqual({ code: 0, stdout: '', stderr: warning });
-  expect((await at.run(['logout'], desktop)).stderr).toContain('its tokens are revoked');
+  // Saved addresses that are incomplete find no token, and the keychain may hold some all the same.
+  await at.run(['config', 'unset', 'base-url'], elsewhere);
+  expect(await at.run(['logout'], elsewhere)).toEqual({ code: 0, stdout: '', stderr: warning });
+  expect((await at.run(['profiles'], desktop)).stdout).toMatch(/default +no /);
+  await at.run(['config', 'set', 'base-url', at.sandbox.settings.baseUrl], elsewhere);
+  expect((await at.run(['profiles'], desktop)).stdout).toMatch(/default +yes /);
+  expect((await at.run(['logout'], desktop)).stderr).toContain('its refresh token is revoked');
   expect(await keychain.accounts()).toEqual([]);
 });
 
-test('after a logout that a locked keychain made fail, logout does not say that nothing was stored', async () => {
+test('after a logout that a locked keychain made fail, logout, profiles and status still say that somebody is signed in', async () => {
   const { desktop, elsewhere } = await signInWithKeychain();
   const locked = () => Promise.reject(new Error('User interaction is not allowed.'));
   const loadKeychain = async () => ({ ...memoryKeychain(), get: locked, accounts: locked });
   const context = { ...desktop.context, loadKeychain };
-  expect(await at.run(['logout'], { ...desktop, context })).toMatchObject({ code: 2 });
+  expect(await at.run(['logout'], { ...desktop, context })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(
+      "\n  the tokens of 'default' could not be revoked: they could not be read\nnext: unlock it",
+    ),
+  });
+  expect((await at.run(['profiles'], desktop)).stdout).toMatch(/default +yes /);
+  expect((await at.run(['status'], desktop)).stdout).toContain('signed in  yes\n');
   expect((await at.run(['logout'], elsewhere)).stderr).toBe(
     `${UNREACHED}sign out again where it is reached\n`,
   );
@@ -293,6 +305,24 @@ test('secrets that cannot be read are an error, and nothing is deleted', async (
   await rmdir(file);
   await rename(`${file}.away`, file);
   expect((await at.run(['token'])).code).toBe(0);
+});
+
+test('where secrets cannot be deleted, logout says that their tokens are revoked', async () => {
+  await signInAs('default');
+  const place = path.join(at.home.folder, 'config', 'secrets', 'default~0123456789abcdef.vault');
+  await mkdir(place);
+  const { code, stderr } = await at.run(['logout']);
+  expect([code, stderr.split('\n')]).toEqual([
+    2,
+    [
+      expect.stringContaining(`error: the secrets in ${place} cannot be deleted: `),
+      "  the profile 'default' stays signed in on this machine; its refresh token is revoked",
+      'next: make its folder writable and run the command again, or delete the file yourself',
+      '',
+    ],
+  ]);
+  await rmdir(place);
+  expect(await at.run(['logout'])).toMatchObject({ code: 0 });
 });
 
 test('tokens of a sign-in that was replaced are deleted too, and logout says that they are not revoked', async () => {

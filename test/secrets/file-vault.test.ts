@@ -192,7 +192,7 @@ test('secrets rescued to another folder are found by the next read, until a writ
 
 test('rescued secrets are deleted with their profile', async () => {
   const place = await (await open(KEY)).rescue(secrets);
-  expect(await forgetSignIns('default', context())).toBe(1);
+  expect(await forgetSignIns('default', context())).toMatchObject({ removed: 1 });
   await expect(stat(place)).rejects.toThrow('ENOENT');
 });
 
@@ -388,7 +388,7 @@ test('a file that cannot be read or deleted is an error that names it', async ()
   await expect(deleteSecretFile(vault.place)).rejects.toMatchObject({
     exitCode: 2,
     message: expect.stringMatching(new RegExp(`^the secrets in ${vault.place} cannot be deleted: .`)),
-    next: 'delete the file yourself',
+    next: 'make its folder writable and run the command again, or delete the file yourself',
   });
   await deleteSecretFile(path.join(at.folder, 'nowhere', 'file'));
 });
@@ -463,16 +463,16 @@ test('all secrets of a profile are deleted, and those of no other', async () => 
   await (await open(KEY, { profile: 'a.b' })).write(secrets);
   const here = { ...binding, profile: 'a' };
   expect(await findSignIns('file', here, context())).toEqual({ own: true, others: true });
-  expect(await forgetSignIns('a', context())).toBe(2);
+  expect(await forgetSignIns('a', context())).toMatchObject({ removed: 2 });
   expect(await findSignIns('file', here, context())).toEqual({ own: false, others: false });
   expect(await (await open(KEY, { profile: 'a.b' })).read()).toEqual(secrets);
-  expect(await forgetSignIns('a', context())).toBe(0);
+  expect(await forgetSignIns('a', context())).toMatchObject({ removed: 0 });
 });
 
 test('what an interrupted write left is no sign-in, and is deleted with the others', async () => {
   const file = await written(KEY);
   await rename(file, `${file}.0123456789abcdef.tmp`);
   expect(await findSignIns('file', binding, context(KEY))).toEqual({ own: false, others: false });
-  expect(await forgetSignIns(undefined, context(KEY))).toBe(0);
+  expect(await forgetSignIns(undefined, context(KEY))).toMatchObject({ removed: 0 });
   expect(await readdir(path.dirname(file))).toEqual([]);
 });

@@ -308,11 +308,11 @@ test('deleting and forgetting leave no entry and no file', async () => {
   await (await open()).write({ refreshToken: long, clientSecret: 'secret', access: { token: 'access' } });
   await (await open({ profile: 'other' })).write({ refreshToken: 'refresh', access: { token: 'access' } });
   await (await open({ profile: 'third' })).write({ refreshToken: long });
-  expect(await forgetSignIns('default', context())).toBe(1);
+  expect(await forgetSignIns('default', context())).toEqual({ removed: 1 });
   expect(await (await open()).read()).toBeUndefined();
-  expect(await forgetSignIns('other', context())).toBe(1);
+  expect(await forgetSignIns('other', context())).toEqual({ removed: 1 });
   expect([...keychain.entries.keys()].every((account) => account.startsWith('third/'))).toBe(true);
-  expect(await forgetSignIns(undefined, context())).toBe(1);
+  expect(await forgetSignIns(undefined, context())).toEqual({ removed: 1 });
   expect([...keychain.entries]).toEqual([]);
   expect(await files()).toEqual([]);
 });
@@ -335,6 +335,6 @@ test('a probe that fails leaves nothing behind, and what a killed one left is no
   keychain.delete = remove;
   expect(keychain.entries.size).toBe(1);
   expect(await findSignIns('keychain', binding, context())).toEqual({ own: false, others: false });
-  expect(await forgetSignIns(undefined, context())).toBe(0);
+  expect(await forgetSignIns(undefined, context())).toEqual({ removed: 0 });
   expect([...keychain.entries]).toEqual([]);
 });
