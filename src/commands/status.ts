@@ -30,6 +30,7 @@ export function declare(command: Command): void {
 export async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, context, reporter } = call;
   const { checkSignIn, readSignInState, warnOfOverrides } = await import('../sign-in/sign-in-state.ts');
+  const { notSignedIn } = await import('../sign-in/session.ts');
   const { printStatus } = await import('../output/status-text.ts');
   const settings = await loadSettings(flags, context);
   const before = await readSignInState(settings, context);
@@ -42,6 +43,8 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   if (flags.profile !== undefined) await warnOfOverrides(settings, call);
   if (failure) throw failure.error;
   if (state.signedIn) return ExitCode.done;
-  reporter.notice('next: run `hooktrail login`');
+  const reason = await notSignedIn(settings, context);
+  if (reason.details.length > 0) throw reason;
+  reporter.notice(`next: ${reason.next}`);
   return ExitCode.notSignedIn;
 }

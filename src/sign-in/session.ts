@@ -21,6 +21,12 @@ import type { Reporter } from '../terminal/reporter.ts';
 export const BOUND = ['authUrl', 'baseUrl', 'clientId'] as const;
 export type BoundSettings = Settings<(typeof BOUND)[number]>;
 
+/** The settings, if they identify a sign-in. */
+export function boundSettings(settings: Settings): BoundSettings | undefined {
+  const { authUrl, baseUrl, clientId } = settings;
+  return authUrl && baseUrl && clientId ? { ...settings, authUrl, baseUrl, clientId } : undefined;
+}
+
 /** The provider, client, service and profile that the secrets of these settings are bound to. */
 export function bindingOf({ profile, authUrl, baseUrl, clientId }: BoundSettings): Binding {
   return { profile, authUrl: authUrl.href, clientId, serviceOrigin: baseUrl.origin };
@@ -146,7 +152,7 @@ function storedSession(settings: BoundSettings, vault: Vault, context: Context, 
       lasts: (access) => access.token !== rejected && timeLeft(access) > 0,
     });
     if (access) return use(access);
-    throw await notSignedIn(settings, vault, context);
+    throw await notSignedIn(settings, context);
   };
   const share = async (work: Promise<string>): Promise<string> => {
     pending = work;
@@ -187,23 +193,20 @@ export function withoutSignIn(error: unknown, { profileExists }: Settings): unkn
   });
 }
 
-/** Says why nothing is stored: never signed in, or signed in to other addresses than those in the settings. */
-async function notSignedIn(
-  settings: BoundSettings,
-  vault: Vault,
-  context: Context,
-): Promise<NotSignedInError> {
-  const { profile } = settings;
-  const named = profile === 'default' ? '' : ` with the profile '${profile}'`;
+/** Says why nothing is stored: never signed in, or, with details, signed in to other addresses than in the settings. */
+export async function notSignedIn(settings: Settings, context: Context): Promise<NotSignedInError> {
+  const { profile, store, given } = settings;
+  const message = `not signed in${profile === 'default' ? '' : ` with the profile '${profile}'`}`;
   const next = 'run `hooktrail login`';
   const { findSignIns } = await import('../secrets/stored-sign-ins.ts');
-  const found = await findSignIns(vault.kind, bindingOf(settings), context).catch(() => undefined);
-  if (!found?.others) return new NotSignedInError(`not signed in${named}`, { next });
-  const details = (['authUrl', 'clientId', 'baseUrl'] as const).map(
-    (name) => `${settingNames[name].meaning}: ${settings[name]} (from ${settings.given[name]?.source})`,
+  const bound = boundSettings(settings);
+  const found = bound && (await findSignIns(store, bindingOf(bound), context).catch(() => undefined));
+  if (!found?.others || found.own) return new NotSignedInError(message, { next });
+  const details = BOUND.map(
+    (name) => `${settingNames[name].meaning}: ${settings[name]} (from ${given[name]?.source})`,
   );
-  return new NotSignedInError(`not signed in${named} to these:`, {
+  return new NotSignedInError(`${message} to these addresses`, {
     details: [...details, 'the stored sign-in is for other addresses, and its tokens are not sent to these'],
-    next: `remove what overrides the settings, or ${next}`,
+    next: `set back the address that was changed, or ${next} to sign in to these`,
   });
 }

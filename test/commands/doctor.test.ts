@@ -103,7 +103,7 @@ test('missing settings are broken, each with what to do, and the exit code is 1'
     {
       check: 'sign-in',
       state: 'broken',
-      message: "nobody is signed in with the profile 'default'",
+      message: 'not signed in',
       next: 'run `hooktrail login`',
     },
   ]);
