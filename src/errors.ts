@@ -30,7 +30,7 @@ export interface ErrorParts {
   readonly details?: readonly string[];
   /** The user's next step, printed as `next: …`. */
   readonly next?: string | undefined;
-  /** A word as it was typed, and the one that was probably meant: the next step becomes the corrected line. */
+  /** A word as it was typed, and the one that was probably meant, if any: the next step becomes the corrected line. */
   readonly correction?: {
     readonly typed: string;
     readonly meant: string;

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import { faultText, UsageError } from '../errors.ts';
 import { readGivenFile } from '../files/whole-files.ts';
-import { addOutputFileFlag, checkFormat } from '../output/format-flags.ts';
+import { addOutputFileFlag, checkFormat, jqFlag } from '../output/format-flags.ts';
 import { oneOf } from '../settings/flag-values.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -44,7 +44,7 @@ export function declare(command: Command): void {
       (value: string, earlier: string[] = []) => [...earlier, value],
     )
     .option('-i, --include', 'print status line and headers of the answer first')
-    .option('-q, --jq <program>', 'run a jq program over the JSON of the answer; strings come out raw')
+    .addOption(jqFlag('the JSON of the answer'))
     .hook('preAction', checkFormat);
   addOutputFileFlag(command);
   addConnectionFlags(command);

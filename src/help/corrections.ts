@@ -141,7 +141,11 @@ export function withCorrectedValue(error: UsageError, argv: readonly string[]): 
   if (at === -1) return error;
   const word = argv[at] as string;
   const meant = word.slice(0, word.length - correction.typed.length) + correction.meant;
-  const words = argv.toSpliced(at, 1, meant, ...(correction.followedBy ?? []));
+  const isLeftOut = correction.meant === '';
+  // What stands behind a flag of another program is the value of ours.
+  if (isLeftOut && /^(-|$)/.test(argv[at + 1] ?? '')) return error;
+  const replaced = isLeftOut ? [meant.slice(0, -1)].filter(Boolean) : [meant];
+  const words = argv.toSpliced(at, 1, ...replaced, ...(correction.followedBy ?? []));
   const next = ['hooktrail', ...words].map(shellWord).join(' ');
   return new UsageError(message, { details, next });
 }

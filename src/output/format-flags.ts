@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
@@ -75,6 +75,19 @@ function addOutputFlag(command: Command, formats: readonly FormatName[]): Comman
   return command.addOption(option);
 }
 
+/** The flag for a jq program over that JSON. Flags of jq itself are taken for the program if they stand before it. */
+export function jqFlag(over: string): Option {
+  const text = `run a jq program over ${over}; strings come out raw`;
+  return new Option('-q, --jq <program>', text).argParser((program) => {
+    if (!/^(-[rcjasSCM]+|--(raw|compact|join)-output)$/.test(program)) return program;
+    const next = 'give the program; its strings come out raw';
+    throw new UsageError(`--jq: '${program}' is no program`, {
+      next,
+      correction: { typed: program, meant: '' },
+    });
+  });
+}
+
 export function addFormatFlags(command: Command): Command {
   return addOutputFlag(command.optionsGroup('Format:'), FORMATS)
     .option('--json', 'one JSON array, every item exactly as the service wrote it')
@@ -84,10 +97,7 @@ export function addFormatFlags(command: Command): Command {
       '--fields <a,b.c>',
       'only these fields, in this order; a.b is b inside a, \\. is a dot in a name, a missing field is null',
     )
-    .option(
-      '-q, --jq <program>',
-      'run a jq program over the JSON array, or with --ndjson over each item; strings come out raw',
-    )
+    .addOption(jqFlag('the JSON array, or with --ndjson over each item'))
     .option(
       '--csv-bom',
       'with --csv: begin with a byte order mark, which Excel needs for text that is not English',
@@ -221,7 +231,7 @@ export function addSummaryFlags(
   const hasTable = formats.length > 2;
   addOutputFlag(addFromFlag(addFilterFlags(command)).optionsGroup('Format:'), formats)
     .option('--json', prints.json)
-    .option('-q, --jq <program>', 'run a jq program over the JSON; strings come out raw');
+    .addOption(jqFlag('the JSON'));
   if (prints.csv) command.option('--csv', prints.csv);
   if (hasTable) command.option('--no-header', NO_HEADER);
   command.optionsGroup('Options:').hook('preAction', checkFormat);

@@ -14,7 +14,7 @@ export const settingDefaults = {
 
 /** Every setting: its name where it is saved, what it means, and how its text is read. */
 export const settingNames = {
-  authUrl: setting('auth-url', 'identity provider', serviceUrl),
+  authUrl: setting('auth-url', 'identity provider', providerUrl),
   baseUrl: setting('base-url', 'event service', serviceUrl),
   clientId: setting('client-id', 'client id', clientId),
   vendor: setting('vendor', 'vendor of the media type', vendorName),
@@ -240,6 +240,16 @@ function zoneMeant(text: string): ReturnType<typeof didYouMean> {
   const whole = names.find((name) => name.toLowerCase().endsWith(`/${city}`));
   if (whole === undefined) return didYouMean(text, names);
   return { next: `did you mean ${whole}?`, correction: { typed: text, meant: whole } };
+}
+
+/** What people copy with the provider's address: the path of an endpoint or of its metadata. */
+const ENDPOINT =
+  /\/connect\/(authorize|token|revocation|userinfo|deviceauthorization)\/?([?#].*)?$|\/\.well-known\/(openid-configuration|oauth-authorization-server)/s;
+
+function providerUrl(text: string, refuse: Refuse): URL {
+  const address = text.replace(ENDPOINT, '');
+  if (address === text) return serviceUrl(text, refuse);
+  return refuse("the provider's address, without the path of an endpoint", didYouMean(text, [], '', address));
 }
 
 function serviceUrl(text: string, refuse: Refuse): URL {

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import type { Context, Machine } from '../context.ts';
 import { type ErrorParts, faultText, isDiskFull, ServiceError, UsageError, unusableFile } from '../errors.ts';
 import { configFolder, makeFolder, refusePlanted } from '../files/folders.ts';
-import { replaceFile, syncFolder, UnsyncedError } from '../files/whole-files.ts';
+import { followLinks, replaceFile, syncFolder, UnsyncedError } from '../files/whole-files.ts';
 import { LockedError, type TakenLock, takeLock } from '../lock/lock.ts';
 import type { EventKey } from './delivery.ts';
 
@@ -38,7 +38,7 @@ export async function openJournal(
 ): Promise<Journal> {
   const { machine } = context;
   return await usingFile(file, async () => {
-    const real = realJournalPath(file, machine);
+    const real = await realJournalPath(file, machine);
     // Nothing is put beside a file that is no journal.
     if (fs.existsSync(real)) fs.closeSync(openChecked(real, fs.constants.O_RDONLY, machine));
     const place = { folder: `${real}.lock`, subject: `the journal ${real}` };
@@ -65,7 +65,7 @@ export async function readIds(
 ): Promise<ReadonlyMap<EventKey, number> | undefined> {
   if (!fs.existsSync(file)) return undefined;
   return await usingFile(file, async () => {
-    const fd = openChecked(realJournalPath(file, machine), fs.constants.O_RDONLY, machine);
+    const fd = openChecked(await realJournalPath(file, machine), fs.constants.O_RDONLY, machine);
     try {
       return (await readRecords(fd)).ids;
     } finally {
@@ -400,11 +400,11 @@ function checkLockFolder(folder: string, machine: Machine): void {
 }
 
 /** Returns the journal's path without links, so that all processes lock the same one. Throws the system's error. */
-export function realJournalPath(file: string, machine: Machine): string {
+export async function realJournalPath(file: string, machine: Machine): Promise<string> {
   refusePlanted(file, '--journal', machine);
-  const whole = path.resolve(file);
-  if (fs.existsSync(whole)) return fs.realpathSync(whole);
-  return path.join(fs.realpathSync(path.dirname(whole)), path.basename(whole));
+  const real = await followLinks(file);
+  // The folder has to be there: the lock would make it.
+  return path.join(fs.realpathSync(path.dirname(real)), path.basename(real));
 }
 
 /** Runs work on a journal's file. An error of the system becomes one that names the flag. */

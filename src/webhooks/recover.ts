@@ -235,9 +235,9 @@ async function forwardOnce(
   const handler = createHandler(forwardTo, forwardTimeout, context);
   const retry = createForwardRetry({ ...options, clock, signal });
   const abandoned = new AbortController();
-  const ask: Ask = (question, milliseconds) => {
+  const ask: Ask = async (question, milliseconds) => {
     const limits = { milliseconds, signal: abandoned.signal };
-    return askListener(realJournalPath(file, machine), machine, question, limits);
+    return askListener(await realJournalPath(file, machine), machine, question, limits);
   };
   const forward = async (way: Way, key: EventKey, body: Buffer): Promise<Forwarded> => {
     let outcome: Outcome = 'refused';

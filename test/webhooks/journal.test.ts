@@ -163,11 +163,18 @@ describe('a second writer', () => {
     await (await second).close();
   });
 
-  test('with another path waits for the first at the same file', async () => {
-    const first = await place.open();
+  test('with another path waits for the first at the same file, also one that a link made', async () => {
     const link = path.join(place.folder, 'link');
-    await symlink(place.file, link);
-    await expect(place.openAs(link)).rejects.toThrow(`the journal ${first.path}`);
+    await symlink(path.basename(place.file), link);
+    for (const [file, other] of [
+      [link, place.file],
+      [place.file, link],
+    ] as const) {
+      const first = await place.openAs(file);
+      expect(first.path).toBe(place.file);
+      await expect(place.openAs(other)).rejects.toThrow(`the journal ${place.file}`);
+      await place.close(first);
+    }
   });
 });
 
@@ -290,11 +297,14 @@ describe('another program', () => {
     });
   });
 
-  test('that puts a link in the place of a new journal is refused, and keeps no lock', async () => {
-    await symlink(path.join(place.folder, 'nowhere'), place.file);
+  test.each([
+    ['events.journal', 'ELOOP'],
+    ['nowhere/journal', 'ENOENT'],
+  ])('that makes the journal a link to %s is refused, and keeps no lock', async (target, code) => {
+    await symlink(target, place.file);
     await expect(place.open()).rejects.toMatchObject({
       exitCode: 2,
-      message: expect.stringContaining('(ELOOP)'),
+      message: expect.stringContaining(`(${code})`),
     });
     await rm(place.file);
     expect(await (await place.open()).once(key(1), take)).toBe('accepted');

@@ -87,7 +87,7 @@ async function follow(
     const filters = await resolveTypes(options.filters, service, settings, call);
     const resolved = { ...options, filters };
     const file = given === undefined ? undefined : new WatchStateFile(given, place, service.baseUrl, filters);
-    const state = file?.read();
+    const state = file?.read(reporter);
     const deadline = startDeadline(timeout, context);
     let trouble: string | undefined;
     const onRetry: OnRetry = ({ reason }) => {

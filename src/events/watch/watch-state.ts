@@ -1,5 +1,6 @@
 import { faultText, UsageError, unusableFile } from '../../errors.ts';
 import { readRegularFile, replaceFile } from '../../files/whole-files.ts';
+import type { Reporter } from '../../terminal/reporter.ts';
 import { type Instant, parseInstant } from '../../time/instant.ts';
 import type { EventFilters, TypedFilters } from '../event-filters.ts';
 import type { FollowerState } from './watch-follower.ts';
@@ -32,10 +33,10 @@ export class WatchStateFile {
   }
 
   /**
-   * Reads the state; undefined if there is no file. Throws `UsageError` if the file is not a state, is damaged, or belongs
-   * to another watch.
+   * Reads the state; undefined if there is no file, or an empty one as `mktemp` makes it, with a warning: events may have
+   * come since somebody emptied it. Throws `UsageError` if the file is not a state, is damaged, or belongs to another watch.
    */
-  read(): FollowerState | undefined {
+  read(reporter: Reporter): FollowerState | undefined {
     const file = this.#file;
     let text: string;
     try {
@@ -43,6 +44,10 @@ export class WatchStateFile {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       throw new UsageError(`--state: ${file} cannot be read: ${faultText(error)}`, { cause: error });
+    }
+    if (text === '') {
+      reporter.warning(`--state: ${file} is empty: the watch begins anew`);
+      return undefined;
     }
     const saved = parseState(text);
     if (!saved) {

@@ -129,6 +129,16 @@ describe('events watch', () => {
     },
   );
 
+  test('--state takes an empty file, as mktemp makes it, for a new state, and says so even with --quiet', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const state = path.join(searching.env['HOME'] as string, 'watch.json');
+    fs.writeFileSync(state, '');
+    const run = () => watch(searching, '--state', state, '--until', 'now', '--quiet').finished;
+    const warning = `warning: --state: ${state} is empty: the watch begins anew\n`;
+    expect(await run()).toMatchObject({ code: 0, stderr: warning });
+    expect(await run()).toMatchObject({ code: 0, stderr: '' });
+  });
+
   test('--state on a full disk ends with 1: nothing is wrong with the command', async () => {
     await using searching = await startSearching({ events: 5 });
     const state = path.join(searching.env['HOME'] as string, 'watch.json');
