@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
-import { chmod, readFile, realpath, rm, rmdir, stat } from 'node:fs/promises';
+import { chmod, readFile, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
-import { faultText, UsageError } from '../errors.ts';
+import { faultText, UsageError, unusableFile } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
-import { encodingOf, replaceFile } from '../files/whole-files.ts';
+import { encodingOf, followLinks, replaceFile } from '../files/whole-files.ts';
 import { didYouMean, quotedWord } from '../settings/flag-values.ts';
 
 /** The shells that there are completions for, with the names of their scripts in the package. */
@@ -61,10 +61,12 @@ export async function run({ flags, args, context, reporter }: Call<Flags>): Prom
   }
   const shell = shellNamed(args[0] ?? path.basename(context.environment['SHELL'] ?? ''));
   const place = placeOf(shell, context);
-  const changes = flags.install ? await install(shell, place) : await uninstall(place);
-  for (const line of changes) reporter.notice(line);
-  if (flags.install) reporter.notice(`open a new ${shell} to use it`);
-  else if (changes.length === 0) reporter.notice(`nothing is installed for ${shell}`);
+  let end = flags.install ? `open a new ${shell} to use it` : `nothing is installed for ${shell}`;
+  for await (const line of flags.install ? install(shell, place) : uninstall(place)) {
+    reporter.notice(line);
+    if (flags.uninstall) end = '';
+  }
+  if (end) reporter.notice(end);
 }
 
 function shellNamed(name: string): Shell {
@@ -136,29 +138,41 @@ const BEGIN = '# >>> hooktrail completion >>>';
 const END = '# <<< hooktrail completion <<<';
 const BLOCK = new RegExp(`^${BEGIN}\\r?\\n[\\s\\S]*?^${END}(?:\\r?\\n|$)`, 'm');
 
-/** Returns one line for each file that was written. */
-async function install(shell: Shell, { script, startup }: Place): Promise<string[]> {
-  makeFolder(path.dirname(script), 0o755);
-  await replaceFile(script, await completionScript(shell));
-  if (!startup) return [`wrote ${script}`];
+/** Yields a line for each file as soon as it is written. */
+async function* install(shell: Shell, { script, startup }: Place): AsyncGenerator<string> {
+  const content = await completionScript(shell);
+  await changing(script, async () => {
+    makeFolder(path.dirname(script), 0o755);
+    await replaceFile(script, content);
+  });
+  yield `wrote ${script}`;
+  if (!startup) return;
   const block = [BEGIN, ...startup.lines, END, ''].join('\n');
   await change(startup.file, (text) => {
     if (BLOCK.test(text)) return text.replace(BLOCK, () => block);
     return `${text}${text && !text.endsWith('\n') ? '\n' : ''}${block}`;
   });
-  return [`wrote ${script}`, `added lines to ${startup.file}`];
+  yield `added lines to ${startup.file}`;
 }
 
-/** Returns one line for each file that was changed or removed. */
-async function uninstall({ script, startup }: Place): Promise<string[]> {
-  const hadLines = startup && (await change(startup.file, (text) => text.replace(BLOCK, '')));
-  const isThere = existsSync(script);
-  await rm(script, { force: true });
+/** Yields a line for each file as soon as it is changed or removed. */
+async function* uninstall({ script, startup }: Place): AsyncGenerator<string> {
+  if (startup && (await change(startup.file, (text) => text.replace(BLOCK, ''))))
+    yield `removed lines from ${startup.file}`;
+  if (!existsSync(script)) return;
+  await changing(script, () => rm(script));
   await rmdir(path.dirname(script)).catch(() => undefined);
-  return [
-    ...(hadLines ? [`removed lines from ${startup.file}`] : []),
-    ...(isThere ? [`removed ${script}`] : []),
-  ];
+  yield `removed ${script}`;
+}
+
+/** Changes a file with `work`. Where the system refuses, the error names that file, not a temporary one beside it. */
+async function changing<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    const next = 'make its folder writable, or place the script yourself: `hooktrail completion --help`';
+    throw unusableFile(`${file} cannot be changed: ${faultText(error)}`, next, error as Error);
+  }
 }
 
 /**
@@ -166,18 +180,17 @@ async function uninstall({ script, startup }: Place): Promise<string[]> {
  * version control stays a link, and the file keeps its mode and its encoding.
  */
 async function change(file: string, changed: (text: string) => string): Promise<boolean> {
-  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw new UsageError(`${file} cannot be read: ${faultText(error)}`, { cause: error });
+  return await changing(file, async () => {
+    const bytes = existsSync(file) ? await readFile(file) : undefined;
+    const encoding = encodingOf(bytes ?? Buffer.alloc(0));
+    const text = bytes?.toString(encoding) ?? '';
+    const newText = changed(text);
+    if (newText === text) return false;
+    makeFolder(path.dirname(file), 0o755);
+    const target = await followLinks(file);
+    const mode = bytes ? (await stat(target)).mode : 0o644;
+    await replaceFile(target, Buffer.from(newText, encoding));
+    await chmod(target, mode);
+    return true;
   });
-  const encoding = encodingOf(bytes ?? Buffer.alloc(0));
-  const text = bytes?.toString(encoding) ?? '';
-  const newText = changed(text);
-  if (newText === text) return false;
-  makeFolder(path.dirname(file), 0o755);
-  const target = bytes ? await realpath(file) : file;
-  const mode = bytes ? (await stat(target)).mode : 0o644;
-  await replaceFile(target, Buffer.from(newText, encoding));
-  await chmod(target, mode);
-  return true;
 }

@@ -1,9 +1,11 @@
-import { readFile, stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
-import { ExitCode, HooktrailError } from '../errors.ts';
-import { checkWritable, configFolder, nearestExisting } from '../files/folders.ts';
+import { ExitCode, faultText, HooktrailError } from '../errors.ts';
+import { configFolder, nearestExisting } from '../files/folders.ts';
+import { createFile } from '../files/whole-files.ts';
 import { readsSystemTrust } from '../http/certificates.ts';
 import { proxyFor } from '../http/proxy.ts';
 import { TransportError } from '../http/transport.ts';
@@ -121,17 +123,16 @@ async function checkBus(context: Context): Promise<Outcome> {
 }
 
 async function checkFolder(context: Context): Promise<Outcome> {
-  const { platform, userId } = context.machine;
+  const { pid, platform, userId } = context.machine;
   const place = configFolder(context);
-  const existing = nearestExisting(place);
-  try {
-    await checkWritable(path.join(existing, 'config.json'), context.machine);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const next = 'make it writable for this user, or choose another folder with HOOKTRAIL_CONFIG_DIR';
-    return broken(`${existing} is not writable (${code})`, next);
+  for (const folder of [place, path.join(place, 'secrets')].map(nearestExisting)) {
+    const file = path.join(folder, `doctor-${pid}`);
+    const work = createFile(file, ' '.repeat(16_384)).then(() => rm(file));
+    const fault = await work.catch((error: Error) => error);
+    const next = 'make it writable and free some space, or choose another folder with HOOKTRAIL_CONFIG_DIR';
+    if (fault) return broken(`${folder} cannot be written: ${faultText(fault)}`, next);
   }
-  if (existing !== place) return ok(`${place} will be created when something is saved`);
+  if (!existsSync(place)) return ok(`${place} will be created when something is saved`);
   if (platform === 'win32') return ok(place);
   const { mode, uid } = await stat(place);
   const protect = `\`chmod 700 ${shellWord(place)}\``;

@@ -133,17 +133,27 @@ describe('on Windows', () => {
 });
 
 test.each([
-  ['a-file', 'not a directory (ENOTDIR)', 'check the path: a part of it is not a folder'],
+  ['a-file', '', 'not a directory (ENOTDIR)'],
   // Nobody, not even root, makes a folder there.
-  ['/proc/none', 'no such file or directory (ENOENT)', 'check the path: a part of it is missing'],
-])('a home that cannot be written, %s, is said as it is', async (name, why, next) => {
-  await writeFile(path.join(home.folder, 'a-file'), '');
-  const folder = path.resolve(home.folder, name);
-  const { code, stderr } = await hooktrail(['completion', 'bash', '--install'], {
-    env: { ...home.env, HOME: folder },
-    cwd: home.folder,
-  });
-  expect(code).toBe(1);
-  expect(stderr).toMatch(/^error: mkdir /);
-  expect(stderr.slice(stderr.indexOf(': ', 8))).toBe(`: ${why}\nnext: ${next}\n`);
-});
+  ['/proc/none', '', 'no such file or directory (ENOENT)'],
+  ['home', '/home/.bashrc', 'illegal operation on a directory (EISDIR)'],
+])(
+  'in the home %s, --install names the file that it cannot change, and what it has written',
+  async (name, taken, why) => {
+    await writeFile(path.join(home.folder, 'a-file'), '');
+    await mkdir(path.join(home.folder, taken), { recursive: true });
+    const folder = path.resolve(home.folder, name);
+    const script = path.join(folder, '.local/share/hooktrail/hooktrail.bash');
+    const file = taken ? path.join(home.folder, taken) : script;
+    expect(
+      await hooktrail(['completion', 'bash', '--install'], {
+        env: { ...home.env, HOME: folder },
+        cwd: home.folder,
+      }),
+    ).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `${taken && `wrote ${script}\n`}error: ${file} cannot be changed: ${why}\nnext: make its folder writable, or place the script yourself: \`hooktrail completion --help\`\n`,
+    });
+  },
+);

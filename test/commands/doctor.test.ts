@@ -1,8 +1,9 @@
+import fs from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import path from 'node:path';
 import tls from 'node:tls';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { createContext } from '../support/context.ts';
 import { createHome } from '../support/home.ts';
@@ -188,6 +189,26 @@ test('wrong settings, certificates and folder modes are reported', async () => {
     state: 'broken',
     message: `NODE_EXTRA_CA_CERTS: ${notes} holds no certificate`,
   });
+});
+
+test.each(['ENOSPC', 'EROFS'])('doctor tries to write in both folders: %s', async (code) => {
+  await using home = await createHome();
+  const config = home.env['HOOKTRAIL_CONFIG_DIR'] as string;
+  const { open } = fs.promises;
+  for (const folder of [config, path.join(config, 'secrets')]) {
+    await mkdir(folder);
+    const opening = vi.spyOn(fs.promises, 'open').mockImplementation((file, ...rest) => {
+      if (path.dirname(String(file)) !== folder) return open(file, ...rest);
+      return Promise.reject(Object.assign(new Error(`${code}: no way, open`), { code, syscall: 'open' }));
+    });
+    onTestFinished(() => opening.mockRestore());
+    const [, all] = await findings(home.env);
+    expect(found(all, 'configuration')).toMatchObject({
+      state: 'broken',
+      message: `${folder} cannot be written: no way (${code})`,
+    });
+    opening.mockRestore();
+  }
 });
 
 test('an unusable keychain is reported with the alternative', async () => {
