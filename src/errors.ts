@@ -30,7 +30,7 @@ export interface ErrorParts {
   readonly details?: readonly string[];
   /** The user's next step, printed as `next: …`. */
   readonly next?: string | undefined;
-  /** A word as it was typed, and the one that was probably meant, if any: the next step becomes the corrected line. */
+  /** A word as it was typed, and the one that was probably meant: the next step becomes the corrected line. */
   readonly correction?: {
     readonly typed: string;
     readonly meant: string;
@@ -173,13 +173,13 @@ const FAULT_STEPS: Readonly<Record<string, string>> = {
  */
 export function explainedFault(thrown: unknown): HooktrailError {
   if (thrown instanceof HooktrailError) return thrown;
-  const { code, syscall, message } = thrown as NodeJS.ErrnoException;
+  const { code, syscall, path, message } = thrown as NodeJS.ErrnoException;
   if (!(thrown instanceof Error) || code === undefined || syscall === undefined)
     return new ServiceError(`unexpected: ${thrown instanceof Error ? message : String(thrown)}`, {
       kind: 'internal',
       next: 'this is a defect of hooktrail: run it again with --debug and report what it prints',
       cause: thrown,
     });
-  const call = /, (\w+ '.*)$/s.exec(message)?.[1] ?? syscall;
+  const call = path === undefined ? syscall : `${syscall} '${path}'`;
   return new ServiceError(`${call}: ${faultText(thrown)}`, { next: FAULT_STEPS[code], cause: thrown });
 }

@@ -54,6 +54,7 @@ describe('every error', () => {
     'token-endpoint.ts error.message': 'http/hostile-answers.test.ts',
     'lock.ts message': 'lock/lock.test.ts',
     'file-vault.ts `the encrypted file of secrets ${how}: ${place}`': 'secrets/file-vault.test.ts',
+    'encrypted-file.ts `${problem}: ${faultText(error)}`': 'secrets/file-vault.test.ts',
     'settings.ts message': 'files/replaced.machine.test.ts',
     'journal.ts message': 'commands/webhooks/listen.disk.machine.test.ts',
     'recover.ts has': 'commands/webhooks/recover.together.process.test.ts',

@@ -44,7 +44,7 @@ export function declare(command: Command): void {
       (value: string, earlier: string[] = []) => [...earlier, value],
     )
     .option('-i, --include', 'print status line and headers of the answer first')
-    .addOption(jqFlag('the JSON of the answer'))
+    .addOption(jqFlag(command, 'the JSON of the answer'))
     .hook('preAction', checkFormat);
   addOutputFileFlag(command);
   addConnectionFlags(command);

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
-import { chmod, readFile, rm, rmdir, stat } from 'node:fs/promises';
+import { chmod, readFile, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
-import { faultText, UsageError, unusableFile } from '../errors.ts';
+import { faultText, UsageError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
-import { encodingOf, followLinks, replaceFile } from '../files/whole-files.ts';
+import { encodingOf, replaceFile } from '../files/whole-files.ts';
 import { didYouMean, quotedWord } from '../settings/flag-values.ts';
 
 /** The shells that there are completions for, with the names of their scripts in the package. */
@@ -73,10 +73,9 @@ function shellNamed(name: string): Shell {
   const lower = name.toLowerCase().replace(/\.exe$/, '');
   const shell = shells.find((one) => one === (lower === 'pwsh' ? 'powershell' : lower));
   if (shell) return shell;
-  if (name === '') throw new UsageError('the shell is missing', { next: `name one: ${shells.join(', ')}` });
-  throw new UsageError(`'${name}' is not a shell with completions: ${shells.join(', ')}`, {
-    ...didYouMean(name, shells),
-  });
+  const names = shells.join(', ');
+  if (name === '') throw new UsageError('the shell is missing', { next: `name one: ${names}` });
+  throw new UsageError(`'${name}' is not a shell with completions: ${names}`, didYouMean(name, shells));
 }
 
 /** The completion script of a shell. The package keeps them in a folder beside both `src/` and the built program. */
@@ -140,11 +139,8 @@ const BLOCK = new RegExp(`^${BEGIN}\\r?\\n[\\s\\S]*?^${END}(?:\\r?\\n|$)`, 'm');
 
 /** Yields a line for each file as soon as it is written. */
 async function* install(shell: Shell, { script, startup }: Place): AsyncGenerator<string> {
-  const content = await completionScript(shell);
-  await changing(script, async () => {
-    makeFolder(path.dirname(script), 0o755);
-    await replaceFile(script, content);
-  });
+  makeFolder(path.dirname(script), 0o755);
+  await replaceFile(script, await completionScript(shell));
   yield `wrote ${script}`;
   if (!startup) return;
   const block = [BEGIN, ...startup.lines, END, ''].join('\n');
@@ -160,19 +156,9 @@ async function* uninstall({ script, startup }: Place): AsyncGenerator<string> {
   if (startup && (await change(startup.file, (text) => text.replace(BLOCK, ''))))
     yield `removed lines from ${startup.file}`;
   if (!existsSync(script)) return;
-  await changing(script, () => rm(script));
+  await rm(script);
   await rmdir(path.dirname(script)).catch(() => undefined);
   yield `removed ${script}`;
-}
-
-/** Changes a file with `work`. Where the system refuses, the error names that file, not a temporary one beside it. */
-async function changing<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
-  try {
-    return await work();
-  } catch (error) {
-    const next = 'make its folder writable, or place the script yourself: `hooktrail completion --help`';
-    throw unusableFile(`${file} cannot be changed: ${faultText(error)}`, next, error as Error);
-  }
 }
 
 /**
@@ -180,17 +166,18 @@ async function changing<Result>(file: string, work: () => Promise<Result>): Prom
  * version control stays a link, and the file keeps its mode and its encoding.
  */
 async function change(file: string, changed: (text: string) => string): Promise<boolean> {
-  return await changing(file, async () => {
-    const bytes = existsSync(file) ? await readFile(file) : undefined;
-    const encoding = encodingOf(bytes ?? Buffer.alloc(0));
-    const text = bytes?.toString(encoding) ?? '';
-    const newText = changed(text);
-    if (newText === text) return false;
-    makeFolder(path.dirname(file), 0o755);
-    const target = await followLinks(file);
-    const mode = bytes ? (await stat(target)).mode : 0o644;
-    await replaceFile(target, Buffer.from(newText, encoding));
-    await chmod(target, mode);
-    return true;
+  const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw new UsageError(`${file} cannot be read: ${faultText(error)}`, { cause: error });
   });
+  const encoding = encodingOf(bytes ?? Buffer.alloc(0));
+  const text = bytes?.toString(encoding) ?? '';
+  const newText = changed(text);
+  if (newText === text) return false;
+  makeFolder(path.dirname(file), 0o755);
+  const target = bytes ? await realpath(file) : file;
+  const mode = bytes ? (await stat(target)).mode : 0o644;
+  await replaceFile(target, Buffer.from(newText, encoding));
+  await chmod(target, mode);
+  return true;
 }

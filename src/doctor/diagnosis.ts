@@ -18,7 +18,7 @@ import { completeCommands, shellWord } from '../settings/flag-values.ts';
 import { urlText } from '../settings/setting-names.ts';
 import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import { listenForRedirect } from '../sign-in/redirect-listener.ts';
-import { boundSettings, notSignedIn, signInLockName } from '../sign-in/session.ts';
+import { notSignedIn, signInLockName } from '../sign-in/session.ts';
 import { checkSignIn, readSignInState } from '../sign-in/sign-in-state.ts';
 import { type Palette, paletteOf } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
@@ -190,7 +190,7 @@ const LARGE_SKEW_MS = 300_000;
 /** The checks that send requests to the identity provider and the event service, also with the stored sign-in. */
 async function networkFindings(call: Call<SettingFlags>, settings: Settings): Promise<Finding[]> {
   const { context } = call;
-  const { authUrl, baseUrl } = settings;
+  const { authUrl, baseUrl, clientId } = settings;
   const reached = await Promise.all([
     reach('provider', '--auth-url', authUrl, '/.well-known/openid-configuration', context),
     reach('service', '--base-url', baseUrl, '/event-types', context),
@@ -202,9 +202,9 @@ async function networkFindings(call: Call<SettingFlags>, settings: Settings): Pr
     ...(await Promise.all(proxies)),
     ...reached.flat(),
     await found('refresh', async () => {
-      const bound = boundSettings(settings);
-      if (!bound) return ok('nothing to refresh');
-      return await checkLock(signInLockName(bound), 'no other process refreshes the sign-in', context);
+      if (!authUrl || !baseUrl || !clientId) return ok('nothing to refresh');
+      const name = signInLockName({ ...settings, authUrl, baseUrl, clientId });
+      return await checkLock(name, 'no other process refreshes the sign-in', context);
     }),
     await found('sign-in', () => signInOutcome(call, settings)),
   ];

@@ -43,17 +43,18 @@ export async function followLinks(file: string): Promise<string> {
 
 /**
  * Replaces a file's content so that a crash at any moment leaves the old content or the new one. The mode is 0600.
- * Throws as `finish` of `startReplacement` does.
+ * Throws as `finish` of `startReplacement` does, with the path of the file, not of the temporary one.
  */
 export async function replaceFile(file: string, content: string | Uint8Array): Promise<void> {
-  const { handle, finish, abandon } = await startReplacement(file, 0o600);
+  let replacement: Replacement | undefined;
   try {
-    await handle.writeFile(content);
+    replacement = await startReplacement(file, 0o600);
+    await replacement.handle.writeFile(content);
+    await replacement.finish();
   } catch (error) {
-    await abandon();
-    throw error;
+    await replacement?.abandon();
+    throw Object.assign(error as Error, { path: file });
   }
-  await finish();
 }
 
 export type Replacement = Awaited<ReturnType<typeof startReplacement>>;

@@ -141,11 +141,7 @@ export function withCorrectedValue(error: UsageError, argv: readonly string[]): 
   if (at === -1) return error;
   const word = argv[at] as string;
   const meant = word.slice(0, word.length - correction.typed.length) + correction.meant;
-  const isLeftOut = correction.meant === '';
-  // What stands behind a flag of another program is the value of ours.
-  if (isLeftOut && /^(-|$)/.test(argv[at + 1] ?? '')) return error;
-  const replaced = isLeftOut ? [meant.slice(0, -1)].filter(Boolean) : [meant];
-  const words = argv.toSpliced(at, 1, ...replaced, ...(correction.followedBy ?? []));
+  const words = argv.toSpliced(at, 1, meant, ...(correction.followedBy ?? []));
   const next = ['hooktrail', ...words].map(shellWord).join(' ');
   return new UsageError(message, { details, next });
 }
@@ -252,7 +248,7 @@ function correctFlag(flag: string, command: Command, words: readonly string[]): 
   const count = following === undefined ? 1 : 2;
   // The built-in jq prints so anyhow.
   if (/^(-[rc]+|--raw-output|--compact-output)$/.test(name) && words.some((one) => /^(-q|--jq)\b/.test(one)))
-    return { problem, words: words.toSpliced(at, 1) };
+    return { problem, words: words.flatMap((one) => (one === name ? [] : one.replace(`=${name}`, ''))) };
   if (/^--colou?r$/.test(name)) {
     if (/^(never|false|no|off)$/.test(inline ?? following ?? ''))
       return { problem, words: words.toSpliced(at, count, '--no-color') };

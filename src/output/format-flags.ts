@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command, Option } from 'commander';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
@@ -75,16 +75,12 @@ function addOutputFlag(command: Command, formats: readonly FormatName[]): Comman
   return command.addOption(option);
 }
 
-/** The flag for a jq program over that JSON. Flags of jq itself are taken for the program if they stand before it. */
-export function jqFlag(over: string): Option {
+/** The flag for a jq program over that JSON. A flag of jq that stands before the program is an unknown option. */
+export function jqFlag(command: Command, over: string): Option {
   const text = `run a jq program over ${over}; strings come out raw`;
-  return new Option('-q, --jq <program>', text).argParser((program) => {
-    if (!/^(-[rcjasSCM]+|--(raw|compact|join)-output)$/.test(program)) return program;
-    const next = 'give the program; its strings come out raw';
-    throw new UsageError(`--jq: '${program}' is no program`, {
-      next,
-      correction: { typed: program, meant: '' },
-    });
+  return command.createOption('-q, --jq <program>', text).argParser((program) => {
+    if (!/^(-[rc]+|--raw-output|--compact-output)$/.test(program)) return program;
+    return command.error(`error: unknown option '${program}'`, { code: 'commander.unknownOption' });
   });
 }
 
@@ -97,7 +93,7 @@ export function addFormatFlags(command: Command): Command {
       '--fields <a,b.c>',
       'only these fields, in this order; a.b is b inside a, \\. is a dot in a name, a missing field is null',
     )
-    .addOption(jqFlag('the JSON array, or with --ndjson over each item'))
+    .addOption(jqFlag(command, 'the JSON array, or with --ndjson over each item'))
     .option(
       '--csv-bom',
       'with --csv: begin with a byte order mark, which Excel needs for text that is not English',
@@ -231,7 +227,7 @@ export function addSummaryFlags(
   const hasTable = formats.length > 2;
   addOutputFlag(addFromFlag(addFilterFlags(command)).optionsGroup('Format:'), formats)
     .option('--json', prints.json)
-    .addOption(jqFlag('the JSON'));
+    .addOption(jqFlag(command, 'the JSON'));
   if (prints.csv) command.option('--csv', prints.csv);
   if (hasTable) command.option('--no-header', NO_HEADER);
   command.optionsGroup('Options:').hook('preAction', checkFormat);

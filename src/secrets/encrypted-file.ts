@@ -158,12 +158,17 @@ export async function readSecretFile(file: string): Promise<Buffer | undefined> 
   try {
     return readRegularFile(file);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw new UsageError(`the secrets in ${file} cannot be read: ${faultText(error)}`, {
-      next: 'change the permissions of the file, or choose another folder with HOOKTRAIL_CONFIG_DIR',
-      cause: error,
-    });
+    return requireMissing(error, `the secrets in ${file}`);
   }
+}
+
+/** Returns undefined if the system's error says that nothing is there. Throws `UsageError` for any other. */
+function requireMissing(error: unknown, what: string): undefined {
+  if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+  throw new UsageError(`${what} cannot be read: ${faultText(error)}`, {
+    next: 'change its permissions, or choose another folder with HOOKTRAIL_CONFIG_DIR',
+    cause: error,
+  });
 }
 
 /**
@@ -198,22 +203,16 @@ export async function writeSecretFile(
 
 /** Deletes the file, if it is there, so that a loss of power does not bring it back. */
 export async function deleteSecretFile(file: string): Promise<void> {
+  let problem = `the secrets in ${file} cannot be deleted`;
+  let next = 'make its folder writable and run the command again, or delete the file yourself';
   try {
     await files.rm(file, { force: true });
-  } catch (error) {
-    throw new UsageError(`the secrets in ${file} cannot be deleted: ${faultText(error)}`, {
-      next: 'make its folder writable and run the command again, or delete the file yourself',
-      cause: error,
-    });
-  }
-  try {
+    problem = `${file} is deleted, but a loss of power could bring it back`;
+    next = 'check the disk, and run the command again';
     await syncFolder(path.dirname(file));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw new UsageError(`${file} is deleted, but a loss of power could bring it back: ${faultText(error)}`, {
-      next: 'check the disk, and run the command again',
-      cause: error,
-    });
+    throw new UsageError(`${problem}: ${faultText(error)}`, { next, cause: error });
   }
 }
 
@@ -271,6 +270,9 @@ export function openSecretCopies(binding: Binding, kind: string, context: Place)
   };
 }
 
+/** A file or an item of the keychain that belongs to a sign-in. */
+export type StoredEntry = { readonly signIn: string; readonly kind: string; remove(): Promise<unknown> };
+
 /**
  * Returns the files of one profile or of all, from both folders, each with the name of its sign-in. The kind of what an
  * interrupted write left is `leftover`.
@@ -278,24 +280,18 @@ export function openSecretCopies(binding: Binding, kind: string, context: Place)
 export async function listSecretFiles(
   context: Place,
   profile: string | undefined,
-): Promise<{ file: string; signIn: string; kind: string }[]> {
+): Promise<(StoredEntry & { readonly file: string })[]> {
   const folders = [secretFolder(context), ...(isOwnRescueFolder(context) ? [rescueFolder(context)] : [])];
   const names = async (folder: string) => {
-    try {
-      return (await files.readdir(folder)).map((name) => path.join(folder, name));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-      throw new UsageError(`the folder ${folder} cannot be read: ${faultText(error)}`, {
-        next: 'change its permissions, or choose another with HOOKTRAIL_CONFIG_DIR',
-        cause: error,
-      });
-    }
+    const listed = files.readdir(folder).catch((error) => requireMissing(error, `the folder ${folder}`));
+    return ((await listed) ?? []).map((name) => path.join(folder, name));
   };
   return (await Promise.all(folders.map(names))).flat().flatMap((file) => {
     const [, owner, hash, kind, temporary] =
       /^([^~]+)~([0-9a-f]{16})\.([a-z-]+)(\.[0-9a-f]+\.tmp)?$/.exec(path.basename(file)) ?? [];
     if (kind === undefined || (profile !== undefined && owner !== profile)) return [];
-    return [{ file, signIn: `${owner}/${hash}`, kind: temporary ? 'leftover' : kind }];
+    const remove = () => deleteSecretFile(file);
+    return [{ file, signIn: `${owner}/${hash}`, kind: temporary ? 'leftover' : kind, remove }];
   });
 }
 

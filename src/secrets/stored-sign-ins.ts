@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { bindingHash, deleteSecretFile, listSecretFiles, probeSecretFolder } from './encrypted-file.ts';
+import { bindingHash, listSecretFiles, probeSecretFolder, type StoredEntry } from './encrypted-file.ts';
 import { openFileVault } from './file-vault.ts';
 import { KeychainError, openKeychain } from './keychain.ts';
 import { openKeychainVault } from './keychain-vault.ts';
@@ -28,15 +28,11 @@ export async function findSignIns(
   const entries =
     kind === 'file'
       ? (await listSecretFiles(context, profile)).filter((entry) => entry.kind === 'vault')
-      : (await keychainEntries(profile, context).catch(noneHeld)).filter(({ kind }) => kind === 'sign-in');
+      : (await keychainEntries(profile, context).catch(requireNoneHeld)).filter(
+          ({ kind }) => kind === 'sign-in',
+        );
   const isOwn = ({ signIn }: { signIn: string }) => signIn === `${profile}/${bindingHash(binding)}`;
   return { own: entries.some(isOwn), others: !entries.every(isOwn) };
-}
-
-interface Entry {
-  readonly signIn: string;
-  readonly kind: string;
-  remove(): Promise<unknown>;
 }
 
 /**
@@ -44,26 +40,20 @@ interface Entry {
  * many sign-ins were removed, and why the keychain could not be asked for others. A locked or silent keychain throws,
  * unless it said that it holds nothing of ours, after the encrypted files have been deleted.
  */
-export async function forgetSignIns(
-  profile: string | undefined,
-  context: Context,
-): Promise<{ removed: number; unasked?: KeychainError }> {
+export async function forgetSignIns(profile: string | undefined, context: Context) {
   const removed = new Set<string>();
-  const forget = async (entries: readonly Entry[]) => {
+  const forget = async (entries: readonly StoredEntry[]) => {
     for (const { signIn, kind, remove } of entries) {
       await remove();
       if (kind !== 'leftover') removed.add(signIn);
     }
   };
-  const files = (await listSecretFiles(context, profile)).map((one) => ({
-    ...one,
-    remove: () => deleteSecretFile(one.file),
-  }));
+  const files = await listSecretFiles(context, profile);
   await forget(files.filter(({ kind }) => kind !== 'access'));
   try {
     await forget(await keychainEntries(profile, context));
   } catch (error) {
-    noneHeld(error);
+    requireNoneHeld(error);
     const unasked = error as KeychainError;
     // A locked keychain, or one without a keyring, has answered that it holds nothing of ours.
     if (!['locked', 'no-keyring'].includes(unasked.condition)) return { removed: removed.size, unasked };
@@ -73,13 +63,13 @@ export async function forgetSignIns(
   return { removed: removed.size };
 }
 
-/** Returns no entries for a keychain that holds nothing of ours. Throws any other error. */
-function noneHeld(error: unknown): Entry[] {
+/** Returns no entries if the keychain holds nothing of ours. Throws any other error. */
+export function requireNoneHeld(error: unknown): StoredEntry[] {
   if (error instanceof KeychainError && error.holdsNothing) return [];
   throw error;
 }
 
-async function keychainEntries(profile: string | undefined, context: Context): Promise<Entry[]> {
+async function keychainEntries(profile: string | undefined, context: Context): Promise<StoredEntry[]> {
   const keychain = await openKeychain(context);
   return (await keychain.accounts()).flatMap((account) => {
     const [owner, hash, name] = account.split('/');

@@ -242,12 +242,10 @@ function zoneMeant(text: string): ReturnType<typeof didYouMean> {
   return { next: `did you mean ${whole}?`, correction: { typed: text, meant: whole } };
 }
 
-/** What people copy with the provider's address: the path of an endpoint or of its metadata. */
-const ENDPOINT =
-  /\/connect\/(authorize|token|revocation|userinfo|deviceauthorization)\/?([?#].*)?$|\/\.well-known\/(openid-configuration|oauth-authorization-server)/s;
-
+/** People copy the address of an endpoint, or of the provider's metadata. */
 function providerUrl(text: string, refuse: Refuse): URL {
-  const address = text.replace(ENDPOINT, '');
+  const endpoint = /\/connect\/(authorize|token|userinfo)\/?([?#].*)?$|\/\.well-known\/[\w-]+/s;
+  const address = text.replace(endpoint, '');
   if (address === text) return serviceUrl(text, refuse);
   return refuse("the provider's address, without the path of an endpoint", didYouMean(text, [], '', address));
 }

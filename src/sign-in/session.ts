@@ -21,12 +21,6 @@ import type { Reporter } from '../terminal/reporter.ts';
 export const BOUND = ['authUrl', 'baseUrl', 'clientId'] as const;
 export type BoundSettings = Settings<(typeof BOUND)[number]>;
 
-/** The settings, if they identify a sign-in. */
-export function boundSettings(settings: Settings): BoundSettings | undefined {
-  const { authUrl, baseUrl, clientId } = settings;
-  return authUrl && baseUrl && clientId ? { ...settings, authUrl, baseUrl, clientId } : undefined;
-}
-
 /** The provider, client, service and profile that the secrets of these settings are bound to. */
 export function bindingOf({ profile, authUrl, baseUrl, clientId }: BoundSettings): Binding {
   return { profile, authUrl: authUrl.href, clientId, serviceOrigin: baseUrl.origin };
@@ -195,12 +189,12 @@ export function withoutSignIn(error: unknown, { profileExists }: Settings): unkn
 
 /** Says why nothing is stored: never signed in, or, with details, signed in to other addresses than in the settings. */
 export async function notSignedIn(settings: Settings, context: Context): Promise<NotSignedInError> {
-  const { profile, store, given } = settings;
+  const { profile, store, given, authUrl, baseUrl, clientId } = settings;
   const message = `not signed in${profile === 'default' ? '' : ` with the profile '${profile}'`}`;
   const next = 'run `hooktrail login`';
   const { findSignIns } = await import('../secrets/stored-sign-ins.ts');
-  const bound = boundSettings(settings);
-  const found = bound && (await findSignIns(store, bindingOf(bound), context).catch(() => undefined));
+  const binding = authUrl && baseUrl && clientId && bindingOf({ ...settings, authUrl, baseUrl, clientId });
+  const found = binding ? await findSignIns(store, binding, context).catch(() => undefined) : undefined;
   if (!found?.others || found.own) return new NotSignedInError(message, { next });
   const details = BOUND.map(
     (name) => `${settingNames[name].meaning}: ${settings[name]} (from ${given[name]?.source})`,

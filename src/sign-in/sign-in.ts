@@ -443,11 +443,9 @@ async function keepGrant(
 }
 
 async function saveSettings(profile: string, texts: SettingFlags, context: Context): Promise<void> {
-  const saved: SavedProfile = Object.fromEntries(
-    Object.entries(texts).flatMap(([name, text]) =>
-      text === undefined ? [] : [[settingNames[name as SettingName].key, text]],
-    ),
-  );
+  const saved: SavedProfile = {};
+  for (const [name, text] of Object.entries(texts))
+    if (text !== undefined) saved[settingNames[name as SettingName].key] = text;
   await changeConfig(context, (config) => {
     // The first profile becomes the default, as does one that follows a deleted default.
     if (savedProfileName(config.profile ?? 'default', config) === undefined) config.profile = profile;

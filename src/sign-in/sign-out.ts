@@ -43,13 +43,11 @@ export async function logout(flags: SignOutFlags, context: Context, reporter: Re
     });
     await confirm(`Sign out of every profile (${saved.join(', ')})?`, context, declined);
   }
-  let total = 0;
-  let isAllAsked = true;
+  let isNothing = true;
   let unknown: string | undefined;
   for (const name of flags.all ? saved : [profile]) {
     const { removed, said, failure, unasked } = await signOut(name, config, context, reporter);
-    total += removed;
-    if (unasked) isAllAsked = false;
+    if (removed > 0 || unasked) isNothing = false;
     if (removed > 0 && said === undefined) {
       unknown ??= `the profile '${name}'`;
       continue;
@@ -60,11 +58,10 @@ export async function logout(flags: SignOutFlags, context: Context, reporter: Re
   }
   if (flags.all) {
     const { removed } = await forgetSignIns(undefined, context);
-    total += removed;
     if (removed > 0) unknown ??= 'profiles that are no longer saved';
   }
   const where = flags.profile && !profileExists ? ': there is no' : ' for the';
-  if (total === 0 && isAllAsked)
+  if (isNothing && unknown === undefined)
     reporter.notice(`nothing was stored${flags.all ? '' : `${where} profile '${profile}'`}`);
   if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment))
     reporter.warning('HOOKTRAIL_ACCESS_TOKEN is still set, and commands still use it');
@@ -181,9 +178,7 @@ async function revokeStored(settings: BoundSettings, context: Context, reporter:
     }
     return { said: '; its tokens are revoked' };
   };
-  try {
-    return await withProvider(settings, { context, reporter }, revokeThere, { limits: OPTIONAL_LIMITS });
-  } catch (error) {
-    return failed(error instanceof Error ? error.message : String(error));
-  }
+  const limits = OPTIONAL_LIMITS;
+  const revoking = withProvider(settings, { context, reporter }, revokeThere, { limits });
+  return await revoking.catch((error: Error) => failed(error.message));
 }

@@ -14,8 +14,8 @@ import {
 } from '../secrets/encrypted-file.ts';
 import { askPassphrase } from '../secrets/file-vault.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
-import { KeychainError, openKeychain, probeKeychain } from '../secrets/keychain.ts';
-import { checkStore } from '../secrets/stored-sign-ins.ts';
+import { openKeychain, probeKeychain } from '../secrets/keychain.ts';
+import { checkStore, requireNoneHeld } from '../secrets/stored-sign-ins.ts';
 import { canPrompt, promptSecret } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
@@ -101,11 +101,8 @@ export async function saveApiToken(token: string, place: TokenPlace, context: Co
 /** Deletes the token of a profile from both stores. A keychain that holds nothing of ours counts as empty. */
 export async function forgetApiToken(profile: string, context: Context): Promise<void> {
   await deleteSecretFile(fileOf({ profile }, context));
-  try {
-    await (await openKeychain(context)).delete(account({ profile }));
-  } catch (error) {
-    if (!(error instanceof KeychainError && error.holdsNothing)) throw error;
-  }
+  const deleting = openKeychain(context).then((keychain) => keychain.delete(account({ profile })));
+  await deleting.catch(requireNoneHeld);
 }
 
 async function given(context: Context): Promise<string | undefined> {

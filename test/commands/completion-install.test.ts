@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
+import fs, { existsSync } from 'node:fs';
 import { chmod, lstat, mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { thisMachine } from '../support/context.ts';
 import { forEachTest } from '../support/each-test.ts';
 import { createHome, type Home } from '../support/home.ts';
@@ -133,27 +133,41 @@ describe('on Windows', () => {
 });
 
 test.each([
-  ['a-file', '', 'not a directory (ENOTDIR)'],
+  ['a-file', 'not a directory (ENOTDIR)', 'check the path: a part of it is not a folder'],
   // Nobody, not even root, makes a folder there.
-  ['/proc/none', '', 'no such file or directory (ENOENT)'],
-  ['home', '/home/.bashrc', 'illegal operation on a directory (EISDIR)'],
-])(
-  'in the home %s, --install names the file that it cannot change, and what it has written',
-  async (name, taken, why) => {
-    await writeFile(path.join(home.folder, 'a-file'), '');
-    await mkdir(path.join(home.folder, taken), { recursive: true });
-    const folder = path.resolve(home.folder, name);
-    const script = path.join(folder, '.local/share/hooktrail/hooktrail.bash');
-    const file = taken ? path.join(home.folder, taken) : script;
-    expect(
-      await hooktrail(['completion', 'bash', '--install'], {
-        env: { ...home.env, HOME: folder },
-        cwd: home.folder,
-      }),
-    ).toEqual({
-      code: 2,
-      stdout: '',
-      stderr: `${taken && `wrote ${script}\n`}error: ${file} cannot be changed: ${why}\nnext: make its folder writable, or place the script yourself: \`hooktrail completion --help\`\n`,
+  ['/proc/none', 'no such file or directory (ENOENT)', 'check the path: a part of it is missing'],
+])('a home that cannot be written, %s, is said as it is', async (name, why, next) => {
+  await writeFile(path.join(home.folder, 'a-file'), '');
+  const folder = path.resolve(home.folder, name);
+  const { code, stderr } = await hooktrail(['completion', 'bash', '--install'], {
+    env: { ...home.env, HOME: folder },
+    cwd: home.folder,
+  });
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^error: mkdir /);
+  expect(stderr.slice(stderr.indexOf(': ', 8))).toBe(`: ${why}\nnext: ${next}\n`);
+});
+
+test('a file that cannot be written is named, and what was written before it', async () => {
+  const [script, startup] = ['.local/share/hooktrail/hooktrail.bash', '.bashrc'].map((name) =>
+    path.join(home.folder, name),
+  ) as [string, string];
+  const { open } = fs.promises;
+  for (const [full, wrote] of [
+    [script, ''],
+    [startup, `wrote ${script}\n`],
+  ] as const) {
+    const opening = vi.spyOn(fs.promises, 'open').mockImplementation((file, ...rest) => {
+      if (!String(file).startsWith(full)) return open(file, ...rest);
+      const message = 'ENOSPC: no space left on device, write';
+      return Promise.reject(Object.assign(new Error(message), { code: 'ENOSPC', syscall: 'write' }));
     });
-  },
-);
+    onTestFinished(() => opening.mockRestore());
+    expect(await completion(home, 'bash', '--install')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `${wrote}error: write '${full}': no space left on device (ENOSPC)\nnext: free some space, and run the command again\n`,
+    });
+    opening.mockRestore();
+  }
+});

@@ -373,7 +373,7 @@ test('a folder that cannot be created or read is an error of each that needs it'
   await expect(listSecretFiles(context(), undefined)).rejects.toMatchObject({
     exitCode: 2,
     message: `the folder ${place} cannot be read: not a directory (ENOTDIR)`,
-    next: 'change its permissions, or choose another with HOOKTRAIL_CONFIG_DIR',
+    next: 'change its permissions, or choose another folder with HOOKTRAIL_CONFIG_DIR',
   });
 });
 
@@ -383,7 +383,7 @@ test('a file that cannot be read or deleted is an error that names it', async ()
   await expect(vault.read()).rejects.toMatchObject({
     exitCode: 2,
     message: expect.stringMatching(new RegExp(`^the secrets in ${vault.place} cannot be read: .`)),
-    next: 'change the permissions of the file, or choose another folder with HOOKTRAIL_CONFIG_DIR',
+    next: 'change its permissions, or choose another folder with HOOKTRAIL_CONFIG_DIR',
   });
   await expect(deleteSecretFile(vault.place)).rejects.toMatchObject({
     exitCode: 2,

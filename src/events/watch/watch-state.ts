@@ -45,10 +45,7 @@ export class WatchStateFile {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
       throw new UsageError(`--state: ${file} cannot be read: ${faultText(error)}`, { cause: error });
     }
-    if (text === '') {
-      reporter.warning(`--state: ${file} is empty: the watch begins anew`);
-      return undefined;
-    }
+    if (text === '') return void reporter.warning(`--state: ${file} is empty: the watch begins anew`);
     const saved = parseState(text);
     if (!saved) {
       throw new UsageError(`--state: ${file} is not the state of a watch, or is damaged`, {
