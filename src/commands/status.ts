@@ -3,6 +3,7 @@ import type { Call } from '../command.ts';
 import { ExitCode } from '../errors.ts';
 import { addConnectionFlags, addTimezoneFlag } from '../settings/setting-names.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
+import { zoneOf } from '../time/time-zone.ts';
 
 interface Flags extends SettingFlags {
   readonly json?: true;
@@ -31,7 +32,6 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, context, reporter } = call;
   const { checkSignIn, readSignInState, warnOfOverrides } = await import('../sign-in/sign-in-state.ts');
   const { notSignedIn } = await import('../sign-in/session.ts');
-  const { printStatus } = await import('../output/status-text.ts');
   const settings = await loadSettings(flags, context);
   const before = await readSignInState(settings, context);
   const isChecked = flags.check === true && before.signedIn;
@@ -39,7 +39,15 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   const result = isChecked ? (failure?.result ?? 'accepted') : null;
   // The question may have renewed the token, or met a refusal.
   const state = isChecked ? await readSignInState(settings, context) : before;
-  await printStatus(state, result, flags.json === true, settings, context, reporter);
+  if (flags.json) {
+    const { printJson } = await import('../output/formats.ts');
+    const value = { ...state, check: result };
+    await printJson(value, undefined, context, reporter, JSON.stringify(value, null, 2));
+  } else {
+    const { statusText } = await import('../output/status-text.ts');
+    const zone = zoneOf(settings.timezone, context);
+    await context.stdout.write(statusText(state, result, context.clock.now(), zone));
+  }
   if (flags.profile !== undefined) await warnOfOverrides(settings, call);
   if (failure) throw failure.error;
   if (state.signedIn) return ExitCode.done;

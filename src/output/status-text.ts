@@ -1,10 +1,6 @@
-import type { Context } from '../context.ts';
-import type { Settings } from '../settings/settings.ts';
 import type { CheckResult, SignInState } from '../sign-in/sign-in-state.ts';
-import type { Reporter } from '../terminal/reporter.ts';
 import { durationWords, terminalSafeLine } from '../terminal/terminal-text.ts';
-import { type TimeZone, UTC, zoneOf } from '../time/time-zone.ts';
-import { printJson } from './formats.ts';
+import { type TimeZone, UTC } from '../time/time-zone.ts';
 
 const checks: { readonly [Result in CheckResult]: string } = {
   accepted: 'the service accepts the token',
@@ -15,22 +11,7 @@ const checks: { readonly [Result in CheckResult]: string } = {
   'not-renewed': 'the service was not asked: the token could not be renewed',
 };
 
-/** Prints what `status` says, as text or as JSON. */
-export async function printStatus(
-  state: SignInState,
-  check: CheckResult | null,
-  isJson: boolean,
-  { timezone }: Pick<Settings, 'timezone'>,
-  context: Context,
-  reporter: Reporter,
-): Promise<void> {
-  const value = { ...state, check };
-  if (isJson) return await printJson(value, undefined, context, reporter, JSON.stringify(value, null, 2));
-  const text = statusText(state, check, context.clock.now(), zoneOf(timezone, context));
-  await context.stdout.write(text);
-}
-
-/** Returns what `status` prints. `now` is in milliseconds since the epoch. */
+/** Returns what `status` says, as text. `now` is in milliseconds since the epoch. */
 export function statusText(
   state: SignInState,
   check: CheckResult | null,
