@@ -56,7 +56,7 @@ export interface EventSource {
   readonly typesOnOffer?: readonly string[];
   /** True for standard input. */
   readonly isReadOnce: boolean;
-  /** Called where nothing was found: warns of a type that the service does not list. */
+  /** Called where nothing was found: warns of a type that the service does not list, and offers a longer time. */
   doubt(): void;
 }
 
@@ -121,7 +121,11 @@ export async function withEventSource<Result>(
       count: countQueries(service, concurrency, context, reporter),
       typesOnOffer: eventTypeNames(page.items),
       isReadOnce: false,
-      doubt: () => warnOfUnlisted(resolved, page.items, reporter, 'after'),
+      doubt: () => {
+        warnOfUnlisted(resolved, page.items, reporter, 'after');
+        if (!resolved.after && context.stderr.isTerminal)
+          reporter.notice('next: `--since 30d` looks further back than a day');
+      },
     });
   });
 }

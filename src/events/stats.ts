@@ -126,6 +126,7 @@ export async function askStats(
     const table = new ComparisonTable(['eventType']);
     for await (const { items, haveFailed } of source.readOutcomes(filters, window))
       table.add(items, haveFailed);
+    if (table.rows === 0) source.doubt();
     return {
       untold: source.warnOfUnknown(table.untold, table.times),
       stats: statsOfTable(table, windowOf(source, table.times.bounds, call.context.clock), buckets),

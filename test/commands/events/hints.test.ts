@@ -67,6 +67,18 @@ describe('events search on a terminal', () => {
     },
   );
 
+  test.each(['explain', 'health', 'stats', 'stats --where a=1', 'stats --by a', 'report -'])(
+    'events %s says how to look further back than its own day, where nothing is in it',
+    async (command) => {
+      await using searching = await startSearching({ events: 0 });
+      const { eventId } = searching.control.addEvent({ publishStatus: 'FAILED', createdOn: '2026-01-01' });
+      const args = [...command.split(' '), '--id', eventId];
+      const hint = 'next: `--since 30d` looks further back than a day\n';
+      expect((await plain(searching, args)).screen).toContain(hint);
+      expect((await plain(searching, [...args, '--since', '7d'])).screen).not.toContain(hint);
+    },
+  );
+
   test('offers nothing with --quiet or in a pipe', async () => {
     await using searching = await startSearching({ events: 5 });
     searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
