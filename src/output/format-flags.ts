@@ -140,8 +140,7 @@ function isFile(output: string, { options }: Command): UsageError {
       ...(meant ? { correction: { typed: output, meant, followedBy } } : {}),
     });
   }
-  const extension = output.slice(output.lastIndexOf('.') + 1).toLowerCase();
-  const meant = SYNONYMS[extension] ?? FORMATS.find((name) => name === extension) ?? 'table';
+  const meant = formatOfFile(output) ?? 'table';
   const takesFile = options.some(({ long }) => long === '--output-file');
   return new UsageError(`--output names a format, and '${output}' looks like a file`, {
     next: `end the line with \`-o ${meant} ${takesFile ? '--output-file' : '>'} ${shellWord(output)}\``,
@@ -149,9 +148,14 @@ function isFile(output: string, { options }: Command): UsageError {
   });
 }
 
-/** Returns the format that the flags ask for. Throws `UsageError` if they contradict each other. */
+function formatOfFile(file: string): FormatName | undefined {
+  const extension = file.slice(file.lastIndexOf('.') + 1).toLowerCase();
+  return SYNONYMS[extension] ?? FORMATS.find((name) => name === extension);
+}
+
+/** Returns the format that the flags ask for, else that of the file's name. Throws `UsageError` if they contradict each other. */
 export function formatOptions(
-  flags: FormatFlags,
+  flags: FormatFlags & OutputFlags,
   list: ListKind,
   formats: readonly FormatName[] = FORMATS,
 ): FormatOptions {
@@ -167,8 +171,9 @@ export function formatOptions(
       `${names.slice(0, -1).join(', ')} and ${names.at(-1)} contradict each other: give one`,
     );
   }
-  const [given] = asked.keys();
-  const format = given ?? (flags.jq === undefined ? 'table' : 'json');
+  const named = formatOfFile(flags.outputFile ?? '');
+  const [given = flags.jq === undefined ? named : 'json'] = asked.keys();
+  const format = given && formats.includes(given) ? given : 'table';
   if (flags.jq !== undefined && format !== 'json' && format !== 'ndjson') {
     throw new UsageError(`--jq and ${names[0]} contradict each other: a jq program works on JSON`, {
       next: 'give only --jq, or --jq with --ndjson to run it on each item as it arrives',
@@ -177,7 +182,7 @@ export function formatOptions(
   if (flags.csvRaw && format !== 'csv') throw new UsageError('--csv-raw needs --csv');
   if (flags.csvBom && format !== 'csv') throw new UsageError('--csv-bom needs --csv');
   if (flags.header === false && format !== 'csv' && format !== 'table')
-    throw new UsageError(`--no-header needs a table or --csv: ${names[0] ?? '--jq'} has no line of titles`);
+    throw new UsageError(`--no-header needs a table or --csv: ${names[0] ?? 'JSON'} has no line of titles`);
   const fields = flags.fields === undefined ? undefined : parseFieldPaths(flags.fields);
   const { jq, csvRaw, csvBom, header: hasHeader } = flags;
   return { format, list, fields, jq, csvRaw, csvBom, hasHeader };
@@ -202,7 +207,7 @@ export function addPagerFlag(command: Command): Command {
 export function addOutputFileFlag(command: Command): Command {
   return command.option(
     '--output-file <file>',
-    'write the output to this file, which is replaced only if the command succeeds',
+    'write the output to this file, which is replaced only if the command succeeds; .csv, .json, .ndjson or .md chooses the format',
     fileName('--output-file'),
   );
 }

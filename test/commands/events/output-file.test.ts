@@ -59,6 +59,27 @@ describe('--output-file', () => {
     }
   });
 
+  test.each([
+    ['events search', 'f.csv', 'csv'],
+    ['events stats', 'f.csv', 'csv'],
+    ['events explain', 'f.md', 'markdown'],
+    ['event-types', 'f.JSONL', 'ndjson'],
+    ['events count', 'f.json', 'json'],
+    ['events search --ndjson', 'f.csv', 'ndjson'],
+    ['events search -o table', 'f.csv', 'table'],
+    ['events search --jq .', 'f.csv', 'json'],
+    ['events search', 'f.txt', 'table'],
+    ['events health', 'f.csv', 'table'],
+  ])('%s into %s: its name chooses the format, if nothing else does', async (line, name, meant) => {
+    await using at = await startWriting(20);
+    const words = line.split(' ');
+    const { stdout } = await at.run([...words, ...(words[2] ? [] : ['-o', meant])]);
+    const file = path.join(at.folder, name);
+    expect(await at.run([...words, '--output-file', file])).toMatchObject({ code: 0, stderr: '' });
+    const withoutCommand = (text: string) => text.replace(/`hooktrail .*`/, '');
+    expect(withoutCommand(await readFile(file, 'utf8'))).toBe(withoutCommand(stdout));
+  });
+
   test('a relative path is one of the current directory, and - is standard output', async () => {
     const words = ['events', 'count', '--output-file'];
     expect(await at.run([...words, 'count'], { cwd: at.folder })).toEqual({
