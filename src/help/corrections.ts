@@ -340,7 +340,9 @@ function flagForWord(word: string, words: readonly string[]): string[][] {
   if (isGuid(word)) return [[isSummed ? '--subscription' : '--id', word]];
   if (/^https?:/.test(word)) return ['--forward-to', '--auth-url', '--base-url'].map((flag) => [flag, word]);
   if (/^log(in|out)$/.test(words[0] ?? '')) return [['--profile', word]];
-  if (/\.(nd)?json(\.gz)?$/.test(word)) return [['--from', word]];
+  const isWritten = /^--(nd)?json$/.test(words[words.lastIndexOf(word) - 1] ?? '');
+  if (/\.(csv|md|txt)$/.test(word)) return [['--output-file', word]];
+  if (/\.(nd)?json(\.gz)?$/.test(word)) return [[isWritten ? '--output-file' : '--from', word]];
   if (parseTime(word)) return [[/ --(since|after)\b/.test(words.join(' ')) ? '--until' : '--since', word]];
   const isList = words.includes('--json') && /^[\w.-]+(,[\w.-]+)*$/.test(word);
   const isType = /^[\w-]+\.[\w.*-]+$/.test(word);
