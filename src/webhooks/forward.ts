@@ -10,6 +10,7 @@ export interface OutgoingEvent {
   readonly body: Uint8Array;
   readonly contentType?: string | undefined;
   readonly apiToken?: string | undefined;
+  readonly signal?: AbortSignal;
 }
 
 /** The handler's status, or the failure that left it without an answer. */
@@ -41,13 +42,13 @@ export function createHandler(
   proxyFor(url, context.environment);
   const transport = createTransport(context, { ...PAGE_LIMITS, idle: timeout, total: timeout });
   return {
-    /** Posts an event, byte for byte, and waits for the answer. Never rejects. */
-    async forward({ body, contentType, apiToken }: OutgoingEvent): Promise<HandlerAnswer> {
+    /** Posts an event, byte for byte, and waits for the answer. Throws only the signal's reason when it aborts. */
+    async forward({ body, contentType, apiToken, signal }: OutgoingEvent): Promise<HandlerAnswer> {
       const headers = {
         ...(contentType === undefined ? {} : { 'content-type': contentType }),
         ...(apiToken === undefined ? {} : { 'api-token': apiToken }),
       };
-      const request = { method: 'POST', url, headers, body, keepBytes: SHOWN_BYTES } as const;
+      const request = { method: 'POST', url, headers, body, signal, keepBytes: SHOWN_BYTES } as const;
       try {
         const { status, headers, body: start } = await transport.send(request);
         if (isTaken({ status })) return { status };

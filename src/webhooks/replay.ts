@@ -138,20 +138,17 @@ async function replay(
   const progress = startProgress(context, reporter, 'replaying');
   const turn = pace(flags.rate, context);
   const due = new Set(chosen);
-  const onAbort = () => void handler.close();
-  signal.addEventListener('abort', onAbort, { once: true });
   try {
     await inParallel(chosen, concurrency, async (event) => {
       await turn();
       signal.throwIfAborted();
-      const answer = await handler.forward({ body: event.body, contentType: 'application/json', apiToken });
-      signal.throwIfAborted();
+      const outgoing = { body: event.body, contentType: 'application/json', apiToken, signal };
+      const answer = await handler.forward(outgoing);
       if (isTaken(answer)) due.delete(event);
       else left.add(event, answerLine(answer), reporter);
       progress.update({ events: chosen.length - due.size + left.events.length, total: chosen.length });
     });
   } finally {
-    signal.removeEventListener('abort', onAbort);
     progress.stop();
     await print([...due]).catch(() => undefined);
     await handler.close();

@@ -31,23 +31,20 @@ export async function sendAsProfile(flags: SendFlags, call: Call<SettingFlags>):
   const { forwardTo, forwardTimeout, duplicate } = flags;
   const { signal, stdout } = context;
   const eventId = randomUUID();
-  const event = await newEvent(eventId, flags, context);
+  const body = await newEvent(eventId, flags, context);
   const settings = await loadSettings(call.flags, context);
   const apiToken = await apiTokenOrWarning(settings, context, reporter);
+  const event = { body, contentType: 'application/json', apiToken, signal };
   const handler = createHandler(forwardTo, forwardTimeout, context);
-  const onAbort = () => void handler.close();
-  signal.addEventListener('abort', onAbort, { once: true });
   try {
     await stdout.write(`${eventId}\n`);
     for (const what of duplicate ? ['', 'the duplicate: '] : ['']) {
       const began = performance.now();
-      const answer = await handler.forward({ body: event, contentType: 'application/json', apiToken });
-      signal.throwIfAborted();
+      const answer = await handler.forward(event);
       if (!isTaken(answer)) throw notTakenError(what, answer, forwardTo);
       reporter.notice(`${what}${answerText(answer)} in ${Math.round(performance.now() - began)} ms`);
     }
   } finally {
-    signal.removeEventListener('abort', onAbort);
     await handler.close();
   }
 }
