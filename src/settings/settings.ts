@@ -209,6 +209,7 @@ export async function readConfig(context: Place): Promise<SavedConfig> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { version: 1, profiles: {} };
     throw new UsageError(`the settings in ${file} cannot be read: ${faultText(error)}`, {
+      next: 'make it a file that this user can read, or choose another folder with HOOKTRAIL_CONFIG_DIR',
       cause: error,
     });
   }
