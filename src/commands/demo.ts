@@ -32,10 +32,8 @@ export async function run(call: Call): Promise<ExitCode> {
     // `npm run demo` in a checkout, where the program may not be installed.
     const program = environment['npm_lifecycle_event'] === 'demo' ? 'npx .' : 'hooktrail';
     const shell = machine.platform === 'win32' ? 'powershell' : path.basename(environment['SHELL'] || 'sh');
-    reporter.notice(
-      `\nA shell in which the commands above work:  ${program} sandbox --auto-approve -- ${shell}`,
-    );
-    reporter.notice(`Your own service:  ${program} login`);
+    reporter.notice(`\nA shell for the commands above:\n  ${program} sandbox --auto-approve -- ${shell}`);
+    reporter.notice(`Your own service:\n  ${program} login`);
     return ExitCode.done;
   } finally {
     await sandbox.close();

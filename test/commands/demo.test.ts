@@ -24,7 +24,7 @@ test('the demo signs in and searches without waiting for a time-out', async () =
   expect(stderr.text).not.toContain('warning');
   // In that shell `hooktrail login` needs no browser either.
   expect(stderr.text).toMatch(
-    /\nA shell in which the commands above work: {2}hooktrail sandbox --auto-approve -- sh\nYour own service: {2}hooktrail login\n$/,
+    /\nA shell for the commands above:\n {2}hooktrail sandbox --auto-approve -- sh\nYour own service:\n {2}hooktrail login\n$/,
   );
   expect(stdout.text.match(/ {2}FAILED {2}/g)).toHaveLength(10);
   // An answer that is read at a glance: the outage that goes on, and one that is over.
