@@ -45,7 +45,7 @@ export async function listenForRedirect(redirectUri: RedirectUri) {
       // `localhost` on a machine without IPv6: no other program can listen there either.
       if (servers.length > 0 && ['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes(String(code))) continue;
       close();
-      const taken = `port ${bound.port || 80} of ${bound.hostname} is taken by another program`;
+      const taken = `port ${bound.port || 80} of ${bound.hostname} is taken by another program, such as a \`hooktrail login\` that still waits`;
       const why = code === 'EADDRINUSE' ? taken : message;
       throw new UsageError(`cannot wait for the sign-in on ${bound.host}: ${why}`, {
         next: 'give another address with --redirect-uri (it has to be registered for the client), or use --paste',

@@ -426,19 +426,18 @@ async function keepGrant(
   reporter.notice(`  profile   ${profile}`);
   reporter.notice(`  service   ${urlText(baseUrl)}`);
   const { expiresAt } = access;
-  const ends = expiresAt === undefined ? [] : [`for ${durationWords(Math.max(0, expiresAt - clock.now()))}`];
-  const lifetime =
-    refreshToken === undefined
-      ? `${ends[0] ?? 'of unknown lifetime'}, then sign in again (no refresh token was granted)`
-      : [...ends, 'renewed when needed'].join(', ');
-  reporter.notice(`  token     ${lifetime}`);
+  const left = expiresAt && durationWords(Math.max(0, expiresAt - clock.now()));
+  const asked = settings.scope.split(' ');
+  const how = asked.includes('offline_access') ? 'granted' : 'asked for by --scope';
+  const then = refreshToken ? 'renewed when needed' : `then sign in again (no refresh token was ${how})`;
+  reporter.notice(`  token     ${left ? `for ${left}` : 'of unknown lifetime'}, ${then}`);
   reporter.notice(`  secrets   ${elsewhere ?? vault.place}`);
   if (store === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', environment))
     reporter.notice(
       'Commands ask for the passphrase. Where nobody can type it, seal the file with a key: `hooktrail keygen --help`.',
     );
   const granted = (access.scope ?? settings.scope).split(' ');
-  const withheld = settings.scope.split(' ').filter((name) => !granted.includes(name));
+  const withheld = asked.filter((name) => !granted.includes(name));
   if (withheld.length > 0) reporter.warning(`not granted: ${withheld.join(' ')}`, { kind: 'sign-in' });
 }
 
@@ -479,7 +478,7 @@ async function withinTime<Result>(
   const or = device || paste ? '' : '; --paste needs no redirect to this machine';
   const late = clock.sleep(timeout, either).then(() => {
     const error = new NotSignedInError(`nobody signed in within ${timeout / 1000} s`, {
-      next: `run the same command again (--timeout waits longer${or}); if the browser showed an error, check --client-id, or run \`hooktrail doctor\``,
+      next: `run the same command again (--timeout waits longer${or}); if the browser showed an error, check --client-id${device ? '' : ' and --redirect-uri'}, or run \`hooktrail doctor\``,
     });
     over.abort(error);
     throw error;

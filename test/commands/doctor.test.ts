@@ -131,7 +131,7 @@ test('an unreachable server, a port in use and a wrong clock are reported', asyn
   });
   expect(found(all, 'redirect')).toMatchObject({
     state: 'doubtful',
-    message: `cannot wait for the sign-in on 127.0.0.1:${port}: port ${port} of 127.0.0.1 is taken by another program`,
+    message: `cannot wait for the sign-in on 127.0.0.1:${port}: port ${port} of 127.0.0.1 is taken by another program, such as a \`hooktrail login\` that still waits`,
   });
   expect(found(all, 'service')).toMatchObject({ state: 'doubtful' });
   expect(found(all, 'clock (service)')).toMatchObject({

@@ -177,7 +177,7 @@ test('--timeout takes a span of time, or seconds', async () => {
     expect(await at.run(['login', '--no-browser', '--timeout', span])).toMatchObject({
       code: 4,
       stderr: expect.stringMatching(
-        /error: nobody signed in within 1 s\nnext: .*check --client-id, or run `hooktrail doctor`\n$/,
+        /error: nobody signed in within 1 s\nnext: .*check --client-id and --redirect-uri, or run `hooktrail doctor`\n$/,
       ),
     });
 });

@@ -143,7 +143,7 @@ test('a taken port is an error that names --redirect-uri', async () => {
     code: 2,
     stdout: '',
     stderr:
-      `error: cannot wait for the sign-in on 127.0.0.1:${port}: port ${port} of 127.0.0.1 is taken by another program\n` +
+      `error: cannot wait for the sign-in on 127.0.0.1:${port}: port ${port} of 127.0.0.1 is taken by another program, such as a \`hooktrail login\` that still waits\n` +
       'next: give another address with --redirect-uri (it has to be registered for the client), or use --paste\n',
   });
 });

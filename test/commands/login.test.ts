@@ -79,6 +79,8 @@ test('a sign-in without a refresh token deletes an earlier one', async () => {
   await at.signIn();
   at.sandbox.control.behaviour.refreshTokens = false;
   expect((await at.run(['login'])).stderr).toContain('then sign in again (no refresh token was granted)');
+  const { stderr } = await at.run(['login', '--scope', 'event_api']);
+  expect(stderr).toContain('then sign in again (no refresh token was asked for by --scope)');
   expect(JSON.parse((await at.run(['status', '--json'])).stdout)).toMatchObject({
     signedIn: true,
     renewable: false,

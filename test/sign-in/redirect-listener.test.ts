@@ -309,7 +309,7 @@ test('a program on the other address family of localhost counts as a taken port'
   const neighbour = await occupy(port, '::1');
   await expect(listenForRedirect(uri(`http://localhost:${port}/callback`))).rejects.toMatchObject({
     exitCode: 2,
-    message: `cannot wait for the sign-in on localhost:${port}: port ${port} of localhost is taken by another program`,
+    message: `cannot wait for the sign-in on localhost:${port}: port ${port} of localhost is taken by another program, such as a \`hooktrail login\` that still waits`,
     next: 'give another address with --redirect-uri (it has to be registered for the client), or use --paste',
   });
   neighbour.close();
