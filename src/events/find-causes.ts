@@ -89,7 +89,7 @@ export class Feature {
         this.codes[row] = ranks.get(numbers[row] as number) ?? (field.codes[row] as number);
       this.order = [...ranks.values()];
     } else this.order = numericOrder(field.texts);
-    const size = FIRST_CODE + (this.#numbers?.length ?? field.texts.length - FIRST_CODE);
+    const size = this.#numbers ? FIRST_CODE + this.#numbers.length : field.texts.length;
     this.places = new Int32Array(size).fill(-1);
     for (const [place, code] of this.order.entries()) {
       // Texts such as "1" and "1.0" are one number, which no limit parts.
@@ -128,12 +128,12 @@ export class Feature {
   /** True for a number that goes up or down with time, such as one of a sequence: its limits are spans of time. */
   #countsTime(rows: Int32Array, { times }: ComparisonTable): boolean {
     let [up, down] = [0, 0];
-    let last = -1;
+    let last = Number.NaN;
     for (const row of rows) {
       const place = this.places[this.codes[row] as number] as number;
       if (place === -1 || !times.isKnown(row)) continue;
-      if (last !== -1 && place > last) up++;
-      if (last !== -1 && place < last) down++;
+      if (place > last) up++;
+      if (place < last) down++;
       last = place;
     }
     return this.order.length > 20 && Math.min(up, down) < 0.02 * (up + down);
@@ -143,7 +143,7 @@ export class Feature {
 function numericOrder(texts: readonly string[]): number[] {
   return texts
     .map((json, code) => ({ code, text: bareText(json), number: Number(bareText(json)) }))
-    .filter(({ code, text }) => code >= FIRST_CODE && isNumber(text))
+    .filter(({ text }) => isNumber(text))
     .sort((a, b) => a.number - b.number || compareNumbers(a.text, b.text))
     .map(({ code }) => code);
 }
@@ -255,8 +255,14 @@ function roundNumber(lower: string, upper: string): string | undefined {
 
 interface Candidate extends Count {
   readonly tests: readonly Test[];
-  /** The logarithm of how much better it explains the failures than chance, less what its form costs. */
+  /** The logarithm of how likely it makes the failures, less what its form costs. */
   readonly score: number;
+}
+
+/** Places of the first and the last event of a span among those whose time is known. */
+interface Run {
+  readonly from: number;
+  readonly to: number;
 }
 
 /** Looks for causes among the events of a sample that no cause has been found for yet. */
@@ -305,7 +311,7 @@ export class CauseSearch {
   /** The best explanation of the failures that are left. */
   best(features: readonly Feature[]): readonly Test[] | undefined {
     const whole = this.#countOf(this.#rows);
-    if (whole.failed < 2 || whole.failed === whole.events) return undefined;
+    if (whole.failed < 2) return undefined;
     let level = this.#extensions([], whole, features).slice(0, BEAM);
     const found = [...level];
     for (let size = 2; size <= MOST_CONDITIONS; size++) {
@@ -326,12 +332,10 @@ export class CauseSearch {
   /** The simplest condition on each of the fields that is true of exactly these events of the sample. */
   equivalents(tests: readonly Test[], features: readonly Feature[]): FieldTest[] {
     const inside = this.#inside(tests);
-    const count = this.#countOf(inside);
     return features.flatMap((feature) => {
       const alike: { test: FieldTest; cost: number }[] = [];
-      this.#eachCondition(feature, this.#rows, (op, code, events, failed, cost) => {
-        if (events === count.events && failed === count.failed)
-          alike.push({ test: new FieldTest(feature, op, code), cost });
+      this.#eachCondition(feature, this.#rows, (op, code, events, _, cost) => {
+        if (events === inside.length) alike.push({ test: new FieldTest(feature, op, code), cost });
       });
       alike.sort((a, b) => a.cost - b.cost);
       return alike.find(({ test }) => test.filter(inside).length === inside.length)?.test ?? [];
@@ -354,9 +358,7 @@ export class CauseSearch {
 
   #timed(rows: Int32Array): Int32Array {
     const { times } = this.#table;
-    // Rows without a time come last, and mostly there are none.
-    if (times.isKnown(rows.at(-1) ?? 0)) return rows;
-    return rows.filter((row) => times.isKnown(row));
+    return filterRows(rows, (row) => times.isKnown(row));
   }
 
   #isSameTime(rows: Int32Array, one: number, other: number): boolean {
@@ -403,7 +405,7 @@ export class CauseSearch {
     feature.count(rows, this.#table.failures);
     const all = this.#countOf(rows);
     const consider: typeof see = (op, code, count, failures, cost) => {
-      if (count >= LEAST_EVENTS && count < all.events && failures >= 2) see(op, code, count, failures, cost);
+      if (count >= LEAST_EVENTS && failures >= 2) see(op, code, count, failures, cost);
     };
     const states = field.numbers ? 0 : countIf(events, (count) => count > 0);
     for (let code = NO_VALUE; code < (field.numbers ? FIRST_CODE : events.length); code++) {
@@ -420,15 +422,16 @@ export class CauseSearch {
       failedRest += failed[code] as number;
     }
     const [numbers, failedNumbers] = [rest, failedRest];
-    for (let place = 0; place < order.length - 1; place++) {
-      const [code, next] = [order[place] as number, order[place + 1] as number];
+    let last: number | undefined;
+    for (const code of order) {
       if (events[code] === 0) continue;
+      if (last !== undefined && places[last] !== places[code]) {
+        consider('<=', last, numbers - rest, failedNumbers - failedRest, COST_OF_FORM);
+        consider('>=', code, rest, failedRest, COST_OF_FORM);
+      }
       rest -= events[code] as number;
       failedRest -= failed[code] as number;
-      if (rest === 0) break;
-      if (places[code] === places[next]) continue;
-      consider('<=', code, numbers - rest, failedNumbers - failedRest, COST_OF_FORM);
-      consider('>=', next, rest, failedRest, COST_OF_FORM);
+      last = code;
     }
   }
 
@@ -438,13 +441,12 @@ export class CauseSearch {
    */
   #bestSpan(inside: Int32Array, tests: readonly Test[], whole: Count): Candidate | undefined {
     const timed = this.#timed(inside);
-    if (timed.length < LEAST_EVENTS) return undefined;
     const base = whole.failed / whole.events;
     let best: Candidate | undefined;
     for (const start of [0.95, 0.5, 0.25]) {
       let rate = start;
-      for (let round = 0; round < 3 && rate > base * 1.05; round++) {
-        const run = this.#heaviest(timed, rate, Math.max(base * 0.5, 0.5 / whole.events));
+      for (let round = 0; round < 3 && rate > base; round++) {
+        const run = this.#heaviest(timed, rate, base / 2);
         if (!run) break;
         const { events, failed } = this.#countOf(timed.subarray(run.from, run.to + 1));
         rate = failed / events;
@@ -465,26 +467,22 @@ export class CauseSearch {
     return best;
   }
 
-  #heaviest(timed: Int32Array, rate: number, base: number): { from: number; to: number } | undefined {
+  #heaviest(timed: Int32Array, rate: number, base: number): Run | undefined {
     const inner = Math.min(rate, 0.995);
     const [failure, success] = [Math.log(inner / base), Math.log((1 - inner) / (1 - base))];
-    let [sum, start, best] = [0, 0, 0];
-    let [from, to] = [0, -1];
+    let [sum, start, most] = [0, 0, 0];
+    let run: Run | undefined;
     for (let place = 0; place < timed.length; place++) {
       sum += this.#table.failures[timed[place] as number] === 1 ? failure : success;
       if (sum < 0) [sum, start] = [0, place + 1];
-      else if (sum > best) [best, from, to] = [sum, start, place];
+      else if (sum > most) [most, run] = [sum, { from: start, to: place }];
     }
-    return to < from ? undefined : { from, to };
+    return run;
   }
 
   /** Bounds stand only where events beyond them contradict the span: a few successes after its last failure do not. */
-  #boundsOf(
-    timed: Int32Array,
-    run: { from: number; to: number },
-    rate: number,
-  ): { from: number; to: number } {
-    const isQuiet = (events: number) => (1 - Math.min(rate, 0.995)) ** events > 0.05;
+  #boundsOf(timed: Int32Array, run: Run, rate: number): Run {
+    const isQuiet = (events: number) => (1 - rate) ** events > 0.05;
     const last = timed.length - 1;
     let from = isQuiet(run.from) ? 0 : run.from;
     let to = isQuiet(last - run.to) ? last : run.to;
@@ -494,13 +492,13 @@ export class CauseSearch {
     return { from, to };
   }
 
-  /** The logarithm of the ratio of likelihoods: two rates of failure for these and the others, or one for all. */
+  /** The logarithm of the likelihood that these and the others have two rates of failure, to compare with that of another part. */
   #gain(events: number, failed: number, whole: Count): number {
     const [restEvents, restFailed] = [whole.events - events, whole.failed - failed];
     if (failed * restEvents <= restFailed * events) return Number.NEGATIVE_INFINITY;
     const ln = this.#lnTable;
     const part = (n: number, of: number) => (ln[n] as number) + (ln[of - n] as number) - (ln[of] as number);
-    return part(failed, events) + part(restFailed, restEvents) - part(whole.failed, whole.events);
+    return part(failed, events) + part(restFailed, restEvents);
   }
 
   #difference(inside: Count, whole: Count): number {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ComparisonTable } from '../../src/events/comparison-table.ts';
+import { ComparisonTable, type Field } from '../../src/events/comparison-table.ts';
 import {
   CauseSearch,
   countRows,
@@ -113,6 +113,8 @@ describe('a limit', () => {
     ['-1e15', '7', '<= -1000000000000000', '>= 7'],
     ['9007199254740992', '9007199254740993', '<= 9007199254740992', '>= 9007199254740993'],
     ['9007199254740993', '9007199254740992', '<= 9007199254740992', '>= 9007199254740993'],
+    ['1e-15', '2.3e-15', '<= 1e-15', '>= 2e-15'],
+    ['"1.2"', '"1.50"', '<= 1.2', '>= 1.5'],
   ])('between %s and %s is the roundest number there is: %s, %s', (low, high, under, over) =>
     expect(limitsBetween(low, high)).toEqual([under, over]),
   );
@@ -155,13 +157,15 @@ describe('a condition', () => {
     const last = feature.order.length - 1;
     return [
       ...[...feature.events.keys()]
-        .filter((code) => code !== 1)
+        .filter((code) => (feature.field.numbers ? code === 0 : code !== 1))
         .flatMap((code) => [new FieldTest(feature, '=', code), new FieldTest(feature, '!=', code)]),
       ...feature.order.slice(0, last).map((code) => new FieldTest(feature, '<=', code)),
       ...feature.order.slice(1).map((code) => new FieldTest(feature, '>=', code)),
     ];
   };
   const rows = Int32Array.from({ length: 60 }, (_, row) => row);
+  const whereOf = (test: Test) =>
+    textOf(test).replace(/^v (missing|exists)$/, (_, is) => (is === 'exists' ? 'v' : '!v'));
 
   test.each([
     [[3, 1, 2.25, 7, 5.5, 10, -4, 0.125]],
@@ -176,34 +180,29 @@ describe('a condition', () => {
     );
     const [feature] = new CauseSearch(table).features as [Feature];
     for (const test of conditionsOn(feature)) {
-      const text = textOf(test).replace(/^v (missing|exists)$/, (_, is) => (is === 'exists' ? 'v' : '!v'));
+      const text = whereOf(test);
       const keep = itemFilter([parseCondition(text, '--where', 0)], []);
       const kept = events.map((event) => keep(Items.of([Buffer.from(JSON.stringify(event))])).count);
       expect([text, ...test.filter(rows)]).toEqual([text, ...rows.filter((row) => kept[row] === 1)]);
     }
   });
 
-  test('of more numbers than there are codes keeps the same', () => {
-    const amount = (i: number) => (i % 50 === 7 ? null : ((i * 7919) % 3000) / 4);
-    const table = tableOf(
-      3000,
-      (i) => i % 5 === 0,
-      (i) => ({ v: amount(i) }),
-    );
-    const [feature] = new CauseSearch(table).features as [Feature];
-    const all = Int32Array.from({ length: 3000 }, (_, row) => row);
-    for (const op of ['<=', '>='] as const)
-      for (const place of [1, 2, 3, 4, 700]) {
-        const test = new FieldTest(feature, op, feature.order[place] as number);
-        const bound = feature.order[place] as number;
-        const limit = Number(feature.textOf(bound));
-        const holds = (value: number) => (op === '<=' ? value <= limit : value >= limit);
-        const kept = all.filter((row) => amount(row) !== null && holds(amount(row) as number));
-        expect([op, place, ...test.filter(all)]).toEqual([op, place, ...kept]);
-      }
-    const missing = all.filter((row) => amount(row) === null);
-    expect([...new FieldTest(feature, '=', 0).filter(all)]).toEqual([...missing]);
-    expect(new FieldTest(feature, '!=', 0).filter(all)).toHaveLength(3000 - missing.length);
+  test('of more numbers than there are codes does so too, also for events outside the sample', () => {
+    const events = Array.from({ length: 3000 }, (_, i) => ({
+      v: i % 50 === 7 ? null : ((i * 7919) % 3000) / 8,
+    }));
+    const all = Int32Array.from(events.keys());
+    const none = () => false;
+    const table = tableOf(3000, none, (i) => events[i] as object);
+    const sample = all.filter((row) => row % 3 === 0);
+    const feature = new Feature(table, table.fields[0] as Field, sample, 0);
+    const items = Items.of(events.map((event) => Buffer.from(JSON.stringify(event))));
+    const counts = conditionsOn(feature)
+      .filter(({ code }) => code < 20)
+      .map((test) => [whereOf(test), test.filter(all).length] as const);
+    const kept = (text: string) => itemFilter([parseCondition(text, '--where', 0)], [])(items).count;
+    expect(counts).toEqual(counts.map(([text]) => [text, kept(text)]));
+    expect([...new Set(counts.map(([text]) => text.split(' ')[1]))]).toEqual([undefined, '<=', '<', '>=']);
   });
 
   test('of time keeps the events between two, and those of the same moment', () => {
@@ -242,6 +241,10 @@ describe('the number of candidates', () => {
     ['three numbers and the limits between them', 60, values(1, 2, 3), 10],
     ['many numbers, as 64 limits', 400, (i) => ({ v: (i * 37) % 100 }), 328],
     ['one value, which is none', 40, values('a'), 1],
+    ['one value beside a field of two', 40, (i) => ({ v: 'a', w: i % 2 ? 'a' : 'b' }), 2],
+    ['what is always null beside a field of two', 40, (i) => ({ v: null, w: i % 2 ? 'a' : 'b' }), 2],
+    ['numbers that texts repeat', 60, values(1, '1', 2, '2', 3, '3'), 10],
+    ['more numbers than codes, one of them three times', 60, (i) => ({ v: i < 3 ? 7 : (i * 37) % 97 }), 112],
     ['two fields', 40, (i) => ({ v: i % 2 ? 'a' : 'b', w: i % 4 < 2 ? 'a' : 'b' }), 4],
     ['numbers that all but time tells', 1100, (i) => ({ v: (i * 37) % 1100 }), 128],
     ['a number that goes up with time', 60, (i) => ({ v: 100 + i }), 1],
@@ -258,7 +261,11 @@ describe('the number of candidates', () => {
     const table = tableOf(
       60,
       (index) => index % 5 === 0,
-      (index) => ({ v: index % 2 ? 'a' : 'b', eventType: 'abc'[index % 3], data: { eventType: index % 4 } }),
+      (index) => ({
+        v: index % 2 ? 'a' : 'b',
+        eventType: 'abc'[index % 3],
+        subscriptionId: { eventType: index % 4 },
+      }),
     );
     const { features } = new CauseSearch(table);
     const search = new CauseSearch(table);
@@ -266,7 +273,9 @@ describe('the number of candidates', () => {
       const feature = features.find(({ field }) => field.steps.join('.') === name);
       return Math.round(Math.exp(search.lnCandidates([{ feature }])) / 6);
     };
-    expect(['eventType', 'v', 'data.eventType'].map(candidates)).toEqual([6, 22, 22]);
+    expect(['eventType', 'v', 'subscriptionId.eventType'].map(candidates)).toEqual([6, 22, 22]);
+    const two = features.filter(({ field }) => /^(v|eventType)$/.test(field.steps.join('.'))).reverse();
+    expect(Math.round(Math.exp(search.lnCandidates(two.map((feature) => ({ feature })))) / 6)).toBe(231);
   });
 
   test('of several conditions and of spans is that of their choices', () => {
@@ -308,6 +317,9 @@ describe('the best explanation', () => {
   const mixed = (index: number, of: number) => Math.floor(((index * 0.618_033_988_75) % 1) * of);
   const other = (index: number, of: number) => Math.floor(((index * 0.414_213_562_37) % 1) * of);
   const third = (index: number, of: number) => Math.floor(((index * 0.732_050_807_57) % 1) * of);
+  const noise = (index: number) =>
+    Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`n${n}`, 'abcd'[mixed(index * (n + 2), 4)]]));
+  const timeless = () => undefined;
   type Member = (index: number) => unknown;
 
   test.each<[string, Member, (index: number) => boolean]>([
@@ -321,6 +333,15 @@ describe('the best explanation', () => {
     ['v >= 1200', (i) => mixed(i, 40) * 1.5 + 1155.5, (i) => mixed(i, 40) >= 30],
     ['v >= 30', (i) => `${mixed(i, 40)}`, (i) => mixed(i, 40) >= 30],
     ['v <= 9', (i) => (i % 7 ? mixed(i, 40) : 'none'), (i) => i % 7 !== 0 && mixed(i, 40) < 10],
+    [
+      'v.x exists',
+      (i) => (mixed(i, 3) === 1 ? { x: 'abc'[other(i, 3)] } : 'abc'[other(i, 3)]),
+      (i) => mixed(i, 3) === 1,
+    ],
+    // No limit is between two texts of one number.
+    ['v = "0.5"', (i) => ['0.5', '1', '1.0', '2'][i % 4], (i) => i % 4 < 2],
+    // That a value is a number is no condition: a limit has numbers on both sides.
+    ['v >= 1', (i) => (i % 2 ? mixed(i, 40) : 'abc'[other(i, 3)]), (i) => i % 2 === 1],
     ['v >= 30', (i) => (i % 7 ? mixed(i, 40) : undefined), (i) => i % 7 !== 0 && mixed(i, 40) >= 30],
     ['rows 100..199', () => 1, (i) => i >= 100 && i < 200],
     ['rows 200..', () => 1, (i) => i >= 200],
@@ -336,11 +357,77 @@ describe('the best explanation', () => {
     ['a = 2 and b != "y"', (i) => mixed(i, 4) === 2 && other(i, 3) !== 1],
     ['a = 2 and b = "z" and c = true', (i) => mixed(i, 4) === 2 && other(i, 3) === 2 && third(i, 2) === 1],
     ['b = "z" and rows 301..499', (i) => other(i, 3) === 2 && i >= 300 && i < 500],
+    // Of all events, the failures of the others are the heavier span.
+    [
+      'b = "z" and rows 301..499',
+      (i) => (other(i, 3) === 2 ? i >= 300 && i < 500 : i >= 600 && i < 800 && mixed(i, 5) < 3),
+    ],
     // Those of other values fail at nearly half of the rate: they belong to it.
     ['b = "z"', (i) => other(i, 3) === 2 && (third(i, 2) === 1 || mixed(i, 2) === 1)],
   ])('of several fields is %s', (expected, failed) =>
     expect(bestOf(tableOf(900, failed, three))).toBe(expected),
   );
+
+  /** Events without a time: so many, of which so many failed, with these members; `*` is each of three values. */
+  type Group = [events: number, failed: number, members: string];
+  const tableOfGroups = (groups: readonly Group[]) => {
+    const events = groups.flatMap(([count, failed, members]) =>
+      Array.from({ length: count }, (_, index) => {
+        const values = [...members].map((value) => (value === '*' ? 'pqr'[index % 3] : value));
+        const [a, b, c] = values.map((value) => (value === '-' ? undefined : value));
+        return { hasFailed: index < failed, members: { a, b, c } };
+      }),
+    );
+    const hasFailed = (index: number) => events[index]?.hasFailed === true;
+    return tableOf(events.length, hasFailed, (index) => events[index]?.members ?? {}, timeless);
+  };
+
+  test.each<[string, string, ...Group[]]>([
+    // What fails elsewhere.
+    ['rarely', 'a = "x" and b = "x"', [100, 50, 'xx'], [100, 19, 'xy'], [300, 24, 'yx'], [300, 24, 'yy']],
+    ['at 0.4 of the rate', 'a = "x"', [100, 50, 'xx'], [100, 20, 'xy'], [300, 24, 'yx'], [300, 24, 'yy']],
+    ['by chance', 'a = "x" and b = "x"', [100, 100, 'xx'], [20, 8, 'xy'], [300, 75, 'yx'], [300, 75, 'yy']],
+    ['by no chance', 'a = "x"', [100, 100, 'xx'], [20, 10, 'xy'], [300, 45, 'yx'], [300, 45, 'yy']],
+    ['hardly', 'a = "x" and b = "x"', [3, 2, 'xx*'], [27, 0, 'xy*'], [27, 0, 'yx*'], [60, 0, 'yy*']],
+    // One delivered event in a hundred, which any of a dozen candidates could leave out.
+    ['not needed', 'a = "x"', [100, 100, 'xx*'], [1, 0, 'xy*'], [350, 7, 'yx*'], [350, 7, 'yy*']],
+    ['needed', 'a = "x" and b = "x"', [100, 100, 'xx*'], [2, 0, 'xy*'], [350, 7, 'yx*'], [350, 7, 'yy*']],
+    ['one not needed', 'a = "x"', [100, 100, 'xx*'], [1, 0, 'xy*'], [2, 0, 'yx*'], [600, 7, 'yy*']],
+    ['other not needed', 'b = "x"', [100, 100, 'xx*'], [2, 0, 'xy*'], [1, 0, 'yx*'], [600, 7, 'yy*']],
+    // What a form costs.
+    ['exists', 'b = "x"', [180, 90, '*x'], [810, 9, '-y']],
+    ['exists, without one', 'a exists', [180, 90, '*x'], [1, 0, '-x'], [810, 9, '-y']],
+    ['missing, without one', 'a missing', [180, 90, '-x'], [1, 0, '*x'], [810, 9, '*y']],
+    ['no value', 'b = "x"', [180, 90, '*x'], [1, 0, 'zx'], [810, 9, 'zy']],
+    ['no value, without four', 'a != "z"', [180, 90, '*x'], [4, 0, 'zx'], [810, 9, 'zy']],
+    // How many events it takes.
+    ['two of three', 'a = "x"', [3, 2, 'x'], [57, 0, 'y']],
+    ['one of three', '', [3, 1, 'x'], [57, 1, 'y']],
+    ['two of three, by chance', 'a = "x"', [3, 2, 'x'], [57, 10, 'y']],
+    ['ten points', 'a = "x"', [20, 2, 'x'], [57, 0, 'y']],
+    ['less than ten points', '', [21, 2, 'x'], [57, 0, 'y']],
+  ])('of events that differ in little: %s: %s', (_, expected, ...groups) =>
+    expect(bestOf(tableOfGroups(groups)) ?? '').toBe(expected),
+  );
+
+  test('leaves out one value, not two, which would name what works', () => {
+    const failed = (i: number) => mixed(i, 3) !== 1 && other(i, 3) !== 1;
+    const a = (i: number) => 'xyz'[mixed(i, 3)];
+    expect(bestOf(tableOf(900, failed, (i) => ({ a: a(i), b: 'pqr'[other(i, 3)] })))).toBe('a != "y"');
+    const there = (i: number) => (other(i, 3) === 1 ? undefined : 'pqr'[third(i, 3)]);
+    expect(bestOf(tableOf(900, failed, (i) => ({ a: a(i), b: there(i) })))).toBe('a != "y" and b exists');
+  });
+
+  test('of three conditions is found beside twenty other fields, and two that come nearer than any two of them', () => {
+    const isBad = (i: number) => i % 8 === 7;
+    const x = (is: unknown) => (is ? 'x' : 'y');
+    const near = (i: number, rest: number) => x((isBad(i) && i % 40 !== 7) || i % 5 === rest);
+    const members = (i: number) => ({
+      ...noise(i),
+      ...{ a: x(i & 1), b: x(i & 2), c: x(i & 4), d: near(i, 1), e: near(i, 2), f: { a: x(i & 1) } },
+    });
+    expect(bestOf(tableOf(800, isBad, members, timeless))).toBe('a = "x" and b = "x" and c = "x"');
+  });
 
   test.each<[string, string, string]>([
     ['endpoint', 'subscriptionId', 'subscriptionId'],
@@ -369,6 +456,16 @@ describe('the best explanation', () => {
     expect(search.best(search.features)).toBeUndefined();
   });
 
+  test('is named by a filter of the service, which has few values, also where another field tells a little more', () => {
+    const failed = (i: number) => i % 10 === 0;
+    const members = (i: number) => ({
+      subscriptionId: failed(i) && i < 300 ? 's' : 't',
+      more: failed(i) && i < 310 ? 'x' : 'y',
+      ...noise(i),
+    });
+    expect(bestOf(tableOf(400, failed, members, timeless))).toBe('subscriptionId = "s"');
+  });
+
   test('of more numbers than there are codes has limits too, and a value that is none stands apart', () => {
     const amount = (i: number) => ((i * 7919) % 2500) / 10 + 3;
     const table = (failed: (i: number) => boolean) =>
@@ -382,6 +479,7 @@ describe('the best explanation', () => {
     ['up', 60, (i) => i, 0],
     ['down', 60, (i) => 1000 - i, 0],
     ['up, but for one in a hundred', 200, (i) => (i === 70 ? 1 : 1000 + i), 0],
+    ['up, but for one in fifty', 51, (i) => (i === 25 ? -1 : i), 51],
     ['up, and back again', 60, (i) => (i < 30 ? 2 * i : 119 - 2 * i), 60],
     ['up twenty times', 20, (i) => i, 20],
     ['up, with others between them', 60, (i) => (i % 3 ? i : 'x'), 0],
@@ -407,7 +505,7 @@ describe('the best explanation', () => {
       not: bad(i) ? 'abc'[i % 3] : 'z',
       more: bad(i) || i % 50 === 2 ? 'x' : 'abc'[i % 3],
       less: bad(i) && i % 5 !== 2 ? 'x' : 'abc'[i % 3],
-      others: mixed(i + 1, 4) === 1,
+      others: bad(i ^ 1),
     }));
     const search = new CauseSearch(table);
     const best = search.best(search.features) ?? [];
@@ -429,6 +527,25 @@ describe('the best explanation', () => {
     expect(spanOf((i) => i >= 100 && i < 200 && i % 20 !== 7)).toBe('rows 100..199');
     expect(spanOf((i) => i >= 300 && i < 399 && i % 2 === 0)).toBe('rows 300..');
     expect(spanOf((i) => i % 50 === 3 || (i >= 300 && i % 3 === 0))).toBe('rows 300..');
+    // Two of three fail: two successes after them, or before, are no reason to take it for over, and three are.
+    for (const [expected, first, last] of [
+      ['rows ..4', 2, 4],
+      ['rows 3..5', 3, 5],
+      ['rows 395..', 395, 397],
+      ['rows 394..396', 394, 396],
+    ] as const)
+      expect(spanOf((i) => i === first || i === last)).toBe(expected);
+    const isTimeless = (i: number) => i % 3 === 0;
+    const minute = (i: number) => (isTimeless(i) ? undefined : i);
+    expect(spanOf((i) => isTimeless(i) || failed(i), minute)).toBe('rows 100..199');
+    expect(spanOf((i) => i === 7 || i === 347)).toBeUndefined();
+    // All of a few failed, which is less likely than a third of many.
+    expect(spanOf((i) => (i >= 20 && i < 36) || (i >= 200 && i < 296 && i % 10 < 3))).toBe('rows 20..35');
+    // A value is a simpler name than a span of the same events.
+    const third = (i: number) => i % 3;
+    const members = (i: number) => ({ v: 'abc'[third(i)] });
+    const table = tableOf(60, (i) => third(i) === 1, members, third);
+    expect(bestOf(table)).toBe('v = "b"');
   });
 
   test('is none where nothing failed, all did, or one event', () => {
@@ -469,6 +586,8 @@ describe('the best explanation', () => {
     };
     expect(sampleOf(24_000, (i) => i % 12 === 0 || (isBad(i) && i % 3 > 0))[0]).toBe(24_000);
     expect(sampleOf(30_000, (i) => isBad(i) && i % 3 > 0)).toEqual([17_000, 5000, 'v = "b"']);
+    expect(sampleOf(40_000, (i) => i % 2 === 0).slice(0, 2)).toEqual([24_000, 12_000]);
+    expect(sampleOf(48_000, (i) => isBad(i) && i % 8 === 0)[2]).toBe('v = "b"');
     // Of the events of this value 9 in 100 failed, which makes a third of those in the sample.
     expect(sampleOf(48_000, (i) => isBad(i) && i % 11 === 0)[2]).toBeUndefined();
   });
