@@ -438,13 +438,13 @@ export class TimeColumn {
     };
   }
 
-  /** The first of some rows in order of creation; undefined if none of them says when. */
-  oldest(rows: Int32Array): number | undefined {
-    return this.#extreme(rows, -1);
+  /** The first of some rows in order of creation, or of those after a row; undefined if none of them says when. */
+  oldest(rows: Int32Array, after?: number): number | undefined {
+    return this.#extreme(rows, -1, after);
   }
 
-  newest(rows: Int32Array): number | undefined {
-    return this.#extreme(rows, 1);
+  newest(rows: Int32Array, before?: number): number | undefined {
+    return this.#extreme(rows, 1, before);
   }
 
   /** The times of the first and the last row. */
@@ -453,10 +453,10 @@ export class TimeColumn {
     return { first: this.at(this.oldest(rows)), last: this.at(this.newest(rows)) };
   }
 
-  #extreme(rows: Int32Array, direction: 1 | -1): number | undefined {
+  #extreme(rows: Int32Array, direction: 1 | -1, limit?: number): number | undefined {
     let found: number | undefined;
     for (const row of rows) {
-      if (!this.isKnown(row)) continue;
+      if (!this.isKnown(row) || (limit !== undefined && this.compare(row, limit) * direction >= 0)) continue;
       if (found === undefined || this.compare(row, found) * direction > 0) found = row;
     }
     return found;

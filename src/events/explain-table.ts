@@ -7,7 +7,6 @@ import {
   type ComparisonTable,
   FIRST_CODE,
   type Field,
-  filterRows,
   NO_VALUE,
   rowsWithout,
   selectRows,
@@ -213,8 +212,7 @@ function timesOf(table: ComparisonTable, rows: Int32Array, tests: readonly Test[
 /** The row of the last success, and that of the first failure after it, if the newest event failed. */
 function failingSince({ times, failures }: ComparisonTable, rows: Int32Array) {
   const lastSuccess = times.newest(selectRows(rows, failures, DELIVERED));
-  const follows = (row: number) => lastSuccess === undefined || times.compare(row, lastSuccess) > 0;
-  return { lastSuccess, since: times.oldest(filterRows(selectRows(rows, failures, FAILED), follows)) };
+  return { lastSuccess, since: times.oldest(selectRows(rows, failures, FAILED), lastSuccess) };
 }
 
 /** A span that begins with the failures that go on now says no more than since when they do. */
@@ -276,8 +274,8 @@ function boundsAround(table: ComparisonTable, tests: readonly Test[]) {
     // A full second, if there is one before the next event; else the time of that event.
     const { seconds, fraction } = times.at(row);
     const full = instantAt((direction === 1 || fraction === '' ? seconds + direction : seconds) * 1000);
-    const beyond = filterRows(allRows(table.rows), (other) => times.compare(other, row) * direction > 0);
-    const next = times.at(direction === 1 ? times.oldest(beyond) : times.newest(beyond));
+    const rows = allRows(table.rows);
+    const next = times.at(direction === 1 ? times.oldest(rows, row) : times.newest(rows, row));
     return !full || (next && compareInstants(full, next) * direction > 0) ? next : full;
   };
   return { after: bound(from, -1), before: bound(to, 1) };

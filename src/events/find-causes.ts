@@ -112,17 +112,20 @@ export class Feature {
     return bareText(this.textOf(code));
   }
 
-  /** Counts these events of the sample by their codes. */
-  count(rows: Int32Array, failures: Uint8Array): void {
+  /** Counts these events of the sample, also by their codes. */
+  count(rows: Int32Array, failures: Uint8Array): Count {
     const { codes, events, failed } = this;
     events.fill(0);
     failed.fill(0);
+    let allFailed = 0;
     for (let index = 0; index < rows.length; index++) {
       const row = rows[index] as number;
       const code = codes[row] as number;
       events[code] = (events[code] as number) + 1;
       failed[code] = (failed[code] as number) + (failures[row] as number);
+      allFailed += failures[row] as number;
     }
+    return { events: rows.length, failed: allFailed };
   }
 
   /** True for a number that goes up or down with time, such as one of a sequence: its limits are spans of time. */
@@ -217,9 +220,10 @@ export class SpanTest {
 
 export type Test = FieldTest | SpanTest;
 
-/** The rows for which all tests hold. */
+/** The rows for which all tests hold. A span takes the most time, so it gets the rows that the fields leave. */
 export function filterByAll(tests: readonly Test[], rows: Int32Array): Int32Array {
-  return tests.reduce((left, test) => test.filter(left), rows);
+  const spanLast = tests.toSorted((a, b) => Number(!a.feature) - Number(!b.feature));
+  return spanLast.reduce((left, test) => test.filter(left), rows);
 }
 
 export function countRows(rows: Int32Array, failures: Uint8Array): Count {
@@ -402,8 +406,7 @@ export class CauseSearch {
     see: (op: FieldOp, code: number, events: number, failed: number, cost: number) => void,
   ): void {
     const { field, events, failed, order, places } = feature;
-    feature.count(rows, this.#table.failures);
-    const all = this.#countOf(rows);
+    const all = feature.count(rows, this.#table.failures);
     const consider: typeof see = (op, code, count, failures, cost) => {
       if (count >= LEAST_EVENTS && failures >= 2) see(op, code, count, failures, cost);
     };
