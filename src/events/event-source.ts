@@ -45,10 +45,7 @@ export interface EventSource {
   read(filters: EventFilters, within?: Bounds): AsyncIterable<FoundPage>;
   /** The same with the outcomes, also where only the service's filter tells them. */
   readOutcomes(filters: EventFilters, within?: Bounds): AsyncIterable<PageOfOutcomes>;
-  /**
-   * Warns of events of unknown time, and of those of unknown outcome, `among` the items and not found by the service's
-   * filter. Returns the number of these.
-   */
+  /** Warns of events of unknown time or outcome. The number of these is `among` the items, and not found by the filter. */
   warnOfUnknown(among: number, times: TimeColumn): number;
   /** Absent where nobody counts without reading. */
   readonly count?: CountQueries;

@@ -317,7 +317,9 @@ function conditionWords({ field, op, value }: CauseCondition): string {
 function timesText(cause: Cause, zone: TimeZone): string {
   const { failed, events, firstFailed, lastFailed, lastSuccess, failingSince } = cause;
   const shown = ({ text }: Instant) => secondText(text, zone);
-  const none = failed === events ? 'no success in this time' : 'when the last success was is not known';
+  const isOfAll = cause.conditions.every(({ field }) => field === 'createdOn');
+  const what = isOfAll ? 'no success of any subscription or type' : 'no success';
+  const none = failed === events ? `${what} in this time` : 'when the last success was is not known';
   const success = lastSuccess ? `last success ${shown(lastSuccess)}` : none;
   if (!firstFailed || !lastFailed) return success;
   const isBroken = failingSince && compareInstants(firstFailed, failingSince) < 0;

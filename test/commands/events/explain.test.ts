@@ -340,6 +340,19 @@ describe('events explain', () => {
     expect(stdout).toContain('\nall of them have: attempts = 5\n');
   });
 
+  test('says of an outage that nothing but its time explains that it is of every subscription and type', async () => {
+    const down = events.map((event, minute) => ({
+      ...event,
+      subscriptionId: minute % 3 === 0 ? SUBSCRIPTION : OTHER,
+      delivery: {},
+      publishStatus: minute >= 300 ? 'FAILED' : 'SUCCESS',
+    }));
+    const { stdout } = await explain([], { place: '-', stdin: ndjsonOf(down) });
+    const times =
+      '\n  failing since 2026-11-02 05:00:00Z, no success of any subscription or type in this time\n';
+    expect(stdout).toContain(times);
+  });
+
   test('does not date an outage to the start of the window: without a success in it, it may have begun earlier', async () => {
     const { stdout } = await explain(['--since', '2026-11-02T05:10:00Z']);
     expect(stdout).toContain('\n  failing since 2026-11-02 05:12:00Z or earlier, no success in this time\n');
