@@ -26,23 +26,24 @@ export async function* idsOfInput(
   { stdin }: Pick<Context, 'stdin'>,
   ending: AbortSignal,
 ): AsyncGenerator<string> {
-  let idsOf: ((line: string, number: number) => readonly string[]) | undefined;
+  let idsOf: IdsOf | undefined;
   let number = 0;
   let found = 0;
+  let row = '';
   for await (const typed of stdin.lines(ending)) {
     number++;
-    const line = number === 1 ? typed.replace(/^\ufeff/, '') : typed;
+    const line = row + (number === 1 ? typed.replace(/^\ufeff/, '') : typed);
     if (line.trim() === '') continue;
-    if (idsOf === undefined) {
-      const header = idsBelowHeader(line);
-      idsOf = header ?? (/^\s*[[{]/.test(line) ? idsOfJson : idOfLine);
-      if (header) continue;
-    }
+    // In JSON no digit or letter follows a brace, unlike in {GUID}.
+    idsOf ??= idsBelowHeader(line) ?? (/^\s*(\[|\{(?!\s*\w))/.test(line) ? idsOfJson : idOfLine);
     const ids = idsOf(line, number);
-    found += ids.length;
-    yield* ids;
+    row = ids ? '' : `${line}\n`;
+    found += ids?.length ?? 0;
+    yield* ids ?? [];
   }
-  if (found === 0 && !ending.aborted) throw noIds();
+  if (ending.aborted) return;
+  if (row !== '') throw new UsageError(`standard input, line ${number}: the CSV ends within a cell`);
+  if (found === 0) throw noIds();
 }
 
 export function noIds(): UsageError {
@@ -51,20 +52,24 @@ export function noIds(): UsageError {
   });
 }
 
+/** The event ids of a line; undefined if it ends within a cell of CSV, which goes on on the next line. */
+type IdsOf = (line: string, number: number) => readonly string[] | undefined;
+
 /** Headings of columns with event ids: of tables of events, and of statistics by a field. */
 const ID_HEADING = /^(eventid|example)$/i;
 
 /** Reads the rows below a table's heading, or below the header of CSV; undefined if the line is neither. */
-function idsBelowHeader(header: string): ((line: string) => readonly string[]) | undefined {
+function idsBelowHeader(header: string): IdsOf | undefined {
   if (guidsIn(header).length > 0) return undefined;
   const separator = header.trim().startsWith('|') ? '|' : ',';
   const cells = cellsOf(header, separator);
   const column = cells.findIndex((cell) => ID_HEADING.test(cell));
-  // Rows of CSV whose cells hold line feeds, and lines below a table, have no id in the column.
-  if (column >= 0) return (line) => guidsIn(cellsOf(line, separator)[column] ?? '').slice(0, 1);
-  const heading = header.match(/(?<!\S)(eventid|example)(?!\S)/i);
-  if (heading?.index === undefined) return undefined;
-  const { index } = heading;
+  const isOpen = (row: string) => separator === ',' && /(^|,)"/.test(row.replaceAll(/"(?:[^"]|"")*"/g, ''));
+  // Lines below a table have no id in the column.
+  if (column >= 0)
+    return (row) => (isOpen(row) ? undefined : guidsIn(cellsOf(row, separator)[column] ?? '').slice(0, 1));
+  const index = header.search(/(?<!\S)(eventid|example)(?!\S)/i);
+  if (index < 0) return undefined;
   // Characters that are wider than others, before it, may shift the column.
   return (line) =>
     guidsIn(line)
@@ -90,8 +95,7 @@ function idsOfJson(line: string): readonly string[] {
   try {
     value = JSON.parse(text);
   } catch {
-    const id = /^"eventId"\s*:\s*"([^"]*)"/.exec(text)?.[1];
-    return guidsIn(id ?? '').slice(0, 1);
+    value = /^"eventId"\s*:\s*"([^"]*)"/.exec(text)?.[1];
   }
   return [value].flat().flatMap((event) => {
     const id = typeof event === 'object' ? (event as { eventId?: unknown } | null)?.eventId : event;

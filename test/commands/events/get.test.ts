@@ -75,11 +75,13 @@ describe('events get', () => {
     [['--no-header', '--timezone', 'Asia/Tokyo']],
     [['--csv', '--no-header']],
     [['--csv', '--fields', 'resource.name,subscriptionId,eventId']],
+    [['--csv', '--fields', 'eventId,resource.name']],
     [['--ndjson']],
     [['--json']],
     [['--jq', '.']],
     [['--jq', '.[].eventId']],
     [['--jq', '[.[].eventId]']],
+    [['--jq', '.[] | "{\\(.eventId)}"']],
   ])('finds the ids in what search prints with %j', async (format) => {
     await using searching = await startSearching({ events: 40 });
     const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -89,15 +91,28 @@ describe('events get', () => {
       eventType: 'a.b',
       createdOn: new Date(clock.now() + 500).toISOString(),
     };
+    // A cell of CSV with line feeds, of which one line could be a row.
+    const name = format.includes('--no-header') ? 'a "b", 合同, 2nd' : `a "b",\n${NONE}\n\n"",c, 合同, 2nd`;
     searching.sandbox.control.addEvent({
       eventId: id,
-      json: JSON.stringify({ ...item, resource: { name: 'a "b", 合同, 2nd' } }),
+      json: JSON.stringify({ ...item, resource: { name } }),
     });
     const ids = newest(searching, 20);
     const { code, stdout } = await searching.search('-n', '20', ...format);
     expect(code).toBe(0);
     const result = await get(searching, ['-', '--ndjson'], stdout);
     expect({ ...result, stdout: idsOf(result.stdout) }).toEqual({ code: 0, stderr: '', stdout: ids });
+  });
+
+  test('CSV that is cut off within a cell is an error', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const [a, b] = newest(searching, 2) as [string, string];
+    const result = await get(searching, ['--ndjson'], `eventId,error\n${a},down\n${b},"first\n`);
+    expect({ ...result, stdout: idsOf(result.stdout) }).toEqual({
+      code: 2,
+      stdout: [a],
+      stderr: 'error: standard input, line 3: the CSV ends within a cell\n',
+    });
   });
 
   test('finds the ids in an indented event, and in a table of groups', async () => {
