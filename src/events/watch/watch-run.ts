@@ -16,7 +16,7 @@ import { durationText, shellWord } from '../../settings/flag-values.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { withService } from '../../sign-in/session.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
-import { compareInstants, type Instant, knownInstant } from '../../time/instant.ts';
+import { type Instant, knownInstant, milliseconds } from '../../time/instant.ts';
 import type { EventFilters } from '../event-filters.ts';
 import { resolveTypes } from '../event-types.ts';
 import { askPage, pageClient } from '../page.ts';
@@ -96,7 +96,7 @@ async function follow(
     const run = { clock: context.clock, signal: deadline.signal, deadline, onRetry };
     let printed = 0;
     try {
-      const { follower, sample } = await startFollowing(service, resolved, state, run, reporter);
+      const { follower, sample, isPast } = await startFollowing(service, resolved, state, run, reporter);
       const save = async () => {
         trouble = undefined;
         await file?.save(follower.state);
@@ -118,7 +118,7 @@ async function follow(
         return printed < limit;
       };
       try {
-        await pollUntilEnd(follower, interval, { print, save }, run, reporter);
+        await pollUntilEnd(follower, interval, { print, save, isPast }, run, reporter);
       } catch (error) {
         await writer.abort?.();
         if (!deadline.over.signal.aborted && !(context.signal.reason instanceof ClosedPipeError))
@@ -161,13 +161,11 @@ function tellHowToResume(
   at: Instant,
   reporter: Pick<Reporter, 'notice'>,
 ): void {
-  if (state !== undefined) {
-    reporter.notice('to resume: run the same command again');
-    return;
-  }
   const words = ['hooktrail', 'events', 'watch', '--since', at.text, ...filters.words('since')];
-  reporter.notice(`to resume: ${[...words, ...resumeWords.map(shellWord)].join(' ')}`);
-  reporter.notice('events created since then may come again; --state FILE prints each once');
+  const line = [...words, ...resumeWords.map(shellWord)].join(' ');
+  reporter.notice(`to resume: ${state === undefined ? line : 'run the same command again'}`);
+  if (state === undefined)
+    reporter.notice('events created since then may come again; --state FILE prints each once');
 }
 
 interface Run extends Pick<Context, 'clock' | 'signal'> {
@@ -190,7 +188,7 @@ async function startFollowing(
   state: FollowerState | undefined,
   { clock, signal, onRetry }: Run,
   reporter: Reporter,
-): Promise<{ follower: Follower; sample: Items }> {
+): Promise<{ follower: Follower; sample: Items; isPast: boolean }> {
   const adaptive = adaptiveConcurrency(concurrency);
   const client = pageClient(service, clock, (attempt) => {
     onRetry(attempt);
@@ -205,19 +203,21 @@ async function startFollowing(
   for (const doubt of keep?.doubts() ?? []) reporter.warning(`${doubt} (of the latest ${page.items.count})`);
   const queries = filters.queries(now);
   const { after, before } = queries[0];
-  const start = state?.start ?? after ?? knownInstant(now);
+  // `gt` leaves out its own instant, and a service's times may be whole seconds.
+  const start = state?.start ?? after ?? knownInstant(Math.floor(now / 1000) * 1000 - 1);
+  const isPast = before !== undefined && milliseconds(before) <= now;
   // The first run of a watch with `--state` and `--until now` only marks the place from which the next one goes on.
-  const isMarked = file !== undefined && after === undefined && filters.before?.time.kind === 'ago';
-  if (!state && !isMarked && before && compareInstants(start, before) >= 0)
+  const isMarked = file !== undefined && filters.before?.time.kind === 'ago';
+  if (!state && !after && isPast && !isMarked)
     throw new UsageError(
-      `--until: ${filters.zone.shown(before.text)} has passed: the service's time is ${filters.zone.shown(start.text)}`,
+      `--until: ${filters.zone.shown(before.text)} has passed: the service's time is ${filters.zone.shown(knownInstant(now).text)}`,
     );
   const follower = new Follower(
     { queries, start, before, keep: filters.keep, overlap, most: MOST_HELD_EVENTS },
     { ...client, concurrency: adaptive.width, signal, now: () => clock.now() },
     state,
   );
-  return { follower, sample: page.items };
+  return { follower, sample: page.items, isPast };
 }
 
 /** Events that are printed and then remembered together. After a kill, at most this many are printed again. */
@@ -228,13 +228,15 @@ interface Polling {
   readonly print: (items: readonly WatchedItem[]) => Promise<boolean>;
   /** Called after each poll. */
   readonly save: () => Promise<void>;
+  /** True if the end of the watch had passed when it began, as in a job whose next run goes on. */
+  readonly isPast: boolean;
 }
 
 /** Prints new events until enough are printed, the watch ends or the signal aborts. Outages are reported and survived. */
 async function pollUntilEnd(
   follower: Follower,
   intervalMs: number,
-  { print, save }: Polling,
+  { print, save, isPast }: Polling,
   { clock, signal, deadline }: Omit<Run, 'onRetry'>,
   reporter: Reporter,
 ): Promise<void> {
@@ -256,6 +258,7 @@ async function pollUntilEnd(
     }
     if (outage) {
       signal.throwIfAborted();
+      if (isPast) throw outage;
       const { message, kind } = outage;
       if (!isTroubled)
         reporter.warning(`${message}; trying again every ${durationText(intervalMs)}`, { kind });

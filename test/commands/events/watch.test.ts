@@ -252,7 +252,7 @@ describe('events watch', () => {
     searching.control.behaviour.clockOffsetMs = offset;
     const program = watch(searching, '--ndjson', '--limit', '2');
     const [text] = await started(program);
-    expect(text.match(/\S+Z/)?.[0]).toBe(new Date(clock.now() + offset).toISOString().replace('.000Z', 'Z'));
+    expect(text.match(/\S+Z/)?.[0]).toBe(new Date(clock.now() + offset - 1).toISOString());
     const ids = [searching.control.addEvent().eventId, searching.control.addEvent().eventId];
     const { code, stdout } = await program.finished;
     expect(idsOf(stdout)).toEqual(inOrder(searching, ...ids));
@@ -341,6 +341,11 @@ describe('watch --until now with --state, as cron runs it', () => {
       return { code, ids: idsOf(stdout) };
     };
     expect(await round()).toEqual({ code: 0, ids: [] });
+    // A service whose times are whole seconds dates it to the second in which the watch began.
+    const first = at.control.addEvent({
+      publishStatus: 'FAILED',
+      createdOn: new Date(clock.now()).toISOString(),
+    });
     clock.advance(500_000);
     const late = at.control.addEvent({
       publishStatus: 'SUCCESS',
@@ -350,7 +355,7 @@ describe('watch --until now with --state, as cron runs it', () => {
       publishStatus: 'FAILED',
       createdOn: new Date(clock.now() - 60_000).toISOString(),
     });
-    expect(await round()).toEqual({ code: 0, ids: [failed.eventId] });
+    expect(await round()).toEqual({ code: 0, ids: [first.eventId, failed.eventId] });
     clock.advance(500_000);
     at.control.setStatus(late.eventId, 'FAILED');
     expect(await round()).toEqual({ code: 0, ids: [late.eventId] });
@@ -363,5 +368,23 @@ describe('watch --until now with --state, as cron runs it', () => {
     expect(idsOf((await onward.finished).stdout)).toEqual([next.eventId]);
     second();
     expect(await round()).toEqual({ code: 0, ids: [] });
+  });
+
+  test('ends with the error if a poll fails, and the next run goes on', async () => {
+    await using at = await startSearching({ events: 20 });
+    const state = path.join(at.env['HOME'] as string, 'place.json');
+    const args = ['events', 'watch', '--since', '1h', '--until', 'now', '--ndjson', '--state', state];
+    at.control.fault('events', { kind: 'pass' }, { kind: 'status', status: 404 });
+    const failed = await at.run(args);
+    expect(failed).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/\nerror: .*404 Not Found\n/),
+    });
+    const { eventId } = at.control.addEvent();
+    second();
+    const next = await at.run(args);
+    expect(next.code).toBe(0);
+    expect(idsOf(next.stdout)).toContain(eventId);
   });
 });
