@@ -6,6 +6,7 @@ import { expect, inject, test } from 'vitest';
 import { browserCommand } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
 import { binFolder, createHome, type Home } from '../support/home.ts';
+import type { Fault } from '../support/sandbox.ts';
 import { startSigningIn } from '../support/signing-in.ts';
 import { blocksOf, readPages } from './pages.ts';
 
@@ -78,8 +79,17 @@ test('the script for cron mails each failure once, is silent without any, and sh
   expect(failed.mail).toContain(eventId);
   expect(await runAsCron(home)).toEqual({ printed: '', mail: '' });
 
-  sandbox.control.fault('events', { kind: 'status', status: 403, body: '{"code":"event.forbidden"}' });
+  const forbidden: Fault = { kind: 'status', status: 403, body: '{"code":"event.forbidden"}' };
+  sandbox.control.fault('events', forbidden);
   const blind = await runAsCron(home);
   expect(blind.mail).toBe('');
   expect(blind.printed).toMatch(/^error: .*403 Forbidden\n/);
+
+  // What came before the error counts as printed, so it has to be mailed.
+  for (let added = 0; added <= 500; added++) sandbox.control.addEvent({ publishStatus: 'FAILED' });
+  clock.advance(5_000);
+  sandbox.control.fault('events', { kind: 'pass' }, { kind: 'pass' }, forbidden);
+  const half = await runAsCron(home);
+  expect(half.mail.match(/FAILED/g)).toHaveLength(500);
+  expect(half.printed).toMatch(/^error: .*403 Forbidden\n/);
 });
