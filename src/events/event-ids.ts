@@ -13,7 +13,7 @@ export function idsOfArguments(args: readonly string[], from?: string): readonly
       throw new UsageError('<eventId>: - reads all ids from standard input: give only -, or only ids');
     const parts = text.replace(/,\s*$/, '').split(',').map(guidsIn);
     if (parts.every(({ length }) => length === 1)) return parts.flat();
-    throw notAnId('<eventId>', text, from);
+    throw new UsageError(`<eventId>: ${notAGuid(text)}`, { next: findByPart(text, 'an event', from) });
   });
 }
 
@@ -109,20 +109,14 @@ function idOfLine(line: string, number: number): readonly string[] {
   // A table without its header begins with the time, and has the subscription behind the event.
   const isRow = /^"?\d{4}-\d\d-\d\d[T ]/.test(line);
   if (id === undefined || (another !== undefined && !isRow))
-    throw notAnId(`standard input, line ${number}`, line.trim());
+    throw new UsageError(`standard input, line ${number}: ${notAGuid(line.trim())}`, {
+      next: findByPart(line, 'an event') ?? 'give one event id a line, or the output of events search',
+    });
   return [id];
 }
 
-function notAnId(where: string, text: string, from?: string): UsageError {
-  const otherwise =
-    where === '<eventId>' ? undefined : 'give one event id a line, or the output of events search';
-  return new UsageError(`${where}: ${notAGuid(text)}`, {
-    next: findByPart(text, 'an event', from) ?? otherwise,
-  });
-}
-
 /** The next step where the text may be part of an id; undefined where it is not. */
-export function findByPart(text: string, what: string, from: string | undefined): string | undefined {
+export function findByPart(text: string, what: string, from?: string): string | undefined {
   const part = /^([0-9a-f][0-9a-f-]{3,34})(…|\.\.\.)?$/i.exec(text.trim())?.[1];
   if (part === undefined || guidsIn(text).length > 0) return undefined;
   return `\`${commandOver(from, ['hooktrail events search --grep', part])}\` finds ${what} by part of its id`;

@@ -12,12 +12,10 @@ interface WatchIdentity {
   readonly filters: TypedFilters;
 }
 
-interface Saved extends WatchIdentity {
+interface Saved extends WatchIdentity, Omit<FollowerState, 'start'> {
   readonly format: 'hooktrail-watch';
   readonly version: 1;
   readonly start: string;
-  readonly watermark: number;
-  readonly printed: readonly (readonly [key: number, createdBefore: number])[];
 }
 
 /** The file that keeps the state of a watch. `file` is the user's name for it; `place` is its path without links. */
@@ -64,8 +62,8 @@ export class WatchStateFile {
   }
 
   /** Replaces the file, durably. Throws `ServiceError` if the disk is full, `UsageError` where else it cannot be written. */
-  async save({ start, watermark, printed }: FollowerState): Promise<void> {
-    const place = { start: start.text, watermark, printed };
+  async save(state: FollowerState): Promise<void> {
+    const place = { ...state, start: state.start.text };
     const saved: Saved = { format: 'hooktrail-watch', version: 1, ...this.#identity, ...place };
     try {
       await replaceFile(this.#place, `${JSON.stringify(saved)}\n`);
