@@ -8,7 +8,7 @@ interface Core {
 
 /**
  * The modules in which a wrong line costs a user an event or a sign-in, each with the tests that have to notice it.
- * `floor` is the share of mutants, in per cent, that they kill at least, and 0 until that is measured. It only rises.
+ * `floor` is the share of mutants, in per cent, that they kill at least. It only rises.
  */
 export const CORES: Readonly<Record<string, Core>> = {
   time: {
@@ -48,7 +48,7 @@ export const CORES: Readonly<Record<string, Core>> = {
     mutate: ['src/events/find-causes.ts'],
     tests: ['test/events/find-causes.test.ts', 'test/events/explain.test.ts'],
     without: 'a planted cause|chance is no cause|more values than one or two|nearly every event has another',
-    floor: 0,
+    floor: 94,
   },
   lock: {
     mutate: ['src/lock/*.ts'],

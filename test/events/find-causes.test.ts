@@ -505,7 +505,7 @@ describe('the best explanation', () => {
       not: bad(i) ? 'abc'[i % 3] : 'z',
       more: bad(i) || i % 50 === 2 ? 'x' : 'abc'[i % 3],
       less: bad(i) && i % 5 !== 2 ? 'x' : 'abc'[i % 3],
-      others: bad(i ^ 1),
+      others: bad(399 - i),
     }));
     const search = new CauseSearch(table);
     const best = search.best(search.features) ?? [];
