@@ -14,7 +14,7 @@ export const settingDefaults = {
 
 /** Every setting: its name where it is saved, what it means, and how its text is read. */
 export const settingNames = {
-  authUrl: setting('auth-url', 'identity provider', providerUrl),
+  authUrl: setting('auth-url', 'identity provider', serviceUrl),
   baseUrl: setting('base-url', 'event service', serviceUrl),
   clientId: setting('client-id', 'client id', clientId),
   vendor: setting('vendor', 'vendor of the media type', vendorName),
@@ -243,14 +243,13 @@ function zoneMeant(text: string): ReturnType<typeof didYouMean> {
 }
 
 /** People copy the address of an endpoint, or of the provider's metadata. */
-function providerUrl(text: string, refuse: Refuse): URL {
-  const endpoint = /\/connect\/(authorize|token|userinfo)\/?([?#].*)?$|\/\.well-known\/[\w-]+/s;
-  const address = text.replace(endpoint, '');
-  if (address === text) return serviceUrl(text, refuse);
-  return refuse("the provider's address, without the path of an endpoint", didYouMean(text, [], '', address));
-}
+const ENDPOINT =
+  /\/(connect\/(authorize|token|userinfo)|integrator-events|event-types)\/?([?#].*)?$|\/\.well-known\/[\w-]+/s;
 
 function serviceUrl(text: string, refuse: Refuse): URL {
+  const address = text.replace(ENDPOINT, '');
+  if (address !== text)
+    return refuse('an address without the path of an endpoint', didYouMean(text, [], '', address));
   // Below `localhost` other programs than browsers ask a name server, which may send the client secret anywhere.
   const isHere = (url: URL) => isLoopback(url) && !url.hostname.endsWith('.localhost');
   const url = secureUrl(text, 'an https: URL', refuse, isHere);
