@@ -318,7 +318,8 @@ function correctOperand(command: Command, words: readonly string[]): Correction 
     const time = [start, ...words.slice(at, end)].join(' ');
     if (parseTime(time)) return { problem, words: words.toSpliced(at - 1, end - at + 1, `${flag}${time}`) };
   }
-  if (words.includes('--from') && /\.(nd)?json(\.gz)?$/.test(word)) return { problem, next: SEVERAL_PLACES };
+  const isFile = /\.(nd)?jsonl?(\.gz)?$|^[^:]+\//.test(word);
+  if (isFile && words.includes('--from')) return { problem, next: SEVERAL_PLACES };
   const isText = args.length === registeredArguments.length + 1 && /^[^=]{3,}$/.test(word);
   const meanings = [...flagForWord(word, words), ...(isText ? [['--grep', word]] : [])];
   const meant = meanings.find(([flag]) => flags.includes(flag));
@@ -342,7 +343,7 @@ function flagForWord(word: string, words: readonly string[]): string[][] {
   if (/^log(in|out)$/.test(words[0] ?? '')) return [['--profile', word]];
   const isWritten = /^--(nd)?json$/.test(words[words.lastIndexOf(word) - 1] ?? '');
   if (/\.(csv|md|txt)$/.test(word)) return [['--output-file', word]];
-  if (/\.(nd)?json(\.gz)?$/.test(word)) return [[isWritten ? '--output-file' : '--from', word]];
+  if (/\.(nd)?jsonl?(\.gz)?$/.test(word)) return [[isWritten ? '--output-file' : '--from', word]];
   if (parseTime(word)) return [[/ --(since|after)\b/.test(words.join(' ')) ? '--until' : '--since', word]];
   const isList = words.includes('--json') && /^[\w.-]+(,[\w.-]+)*$/.test(word);
   const isType = /^[\w-]+\.[\w.*-]+$/.test(word);
