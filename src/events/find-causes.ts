@@ -169,7 +169,7 @@ export class FieldTest {
     const { feature, code } = this;
     const { numbers, codes } = feature.field;
     if (numbers && code !== NO_VALUE) return this.#filterNumbers(rows, numbers);
-    this.#accepted ??= Uint8Array.from(feature.places, (place, other) => Number(this.#accepts(place, other)));
+    this.#accepted ??= Uint8Array.from(feature.places, (_, other) => Number(this.accepts(other)));
     return selectRows(rows, codes, this.#accepted);
   }
 
@@ -182,11 +182,12 @@ export class FieldTest {
       : filterRows(rows, (row) => (numbers[row] as number) < limit);
   }
 
-  #accepts(place: number, other: number): boolean {
+  /** True if it holds for events with this code. */
+  accepts(other: number): boolean {
     const { feature, op, code } = this;
     if (op === '=') return other === code;
     if (op === '!=') return other !== code;
-    const limit = feature.places[code] as number;
+    const [place, limit] = [feature.places[other] as number, feature.places[code] as number];
     return place !== -1 && (op === '>=' ? place >= limit : place <= limit);
   }
 }
@@ -384,12 +385,16 @@ export class CauseSearch {
   #bestOn(feature: Feature, inside: Int32Array, tests: readonly Test[], whole: Count): Candidate[] {
     const lnCandidates = this.lnCandidates([...tests, { feature }]);
     const best: (Count & { op: FieldOp; code: number; score: number })[] = [];
-    const excludes = tests.some((test) => test.feature && isExclusion(test));
+    let delivered: readonly number[] | undefined;
     this.#eachCondition(feature, inside, (op, code, events, failed, cost) => {
-      // Several together would name what works, in place of several causes.
-      if (excludes && isExclusion({ op, code })) return;
       const score = this.#gain(events, failed, whole) - lnCandidates - cost - feature.handicap;
       if (score <= (best[1]?.score ?? Number.NEGATIVE_INFINITY)) return;
+      // What holds for values that are delivered would name one that works, in place of several causes.
+      if (op !== '=') {
+        delivered ??= this.#deliveredCodes(feature, this.#countOf(inside));
+        const test = new FieldTest(feature, op, code);
+        if (delivered.some((other) => test.accepts(other))) return;
+      }
       best[best.length === 0 ? 0 : 1] = { op, code, events, failed, score };
       best.sort((a, b) => b.score - a.score);
     });
@@ -397,6 +402,19 @@ export class CauseSearch {
       ...count,
       tests: [...tests, new FieldTest(feature, op, code)],
     }));
+  }
+
+  /** The codes whose events, as last counted, are delivered so much more often than all that it is no chance. */
+  #deliveredCodes({ events, failed }: Feature, all: Count): number[] {
+    const rate = all.failed / all.events;
+    const delivered = { events: all.events, failed: all.events - all.failed };
+    const lnMost = Math.log(NEEDED / countIf(events, (count) => count > 0));
+    return Array.from(events.keys()).filter((code) => {
+      const [count, failures] = [events[code] as number, failed[code] as number];
+      // Few events can be delivered by chance: the test is for the others alone, since it takes time.
+      if (failures > REST_FAILS * rate * count || count * Math.log1p(-rate) > lnMost) return false;
+      return lnChance({ events: count, failed: count - failures }, delivered) < lnMost;
+    });
   }
 
   /** Gives `see` every condition on the field that parts these events, with those for which it holds and what its form costs. */
@@ -447,7 +465,8 @@ export class CauseSearch {
     const base = whole.failed / whole.events;
     let best: Candidate | undefined;
     for (const start of [0.95, 0.5, 0.25]) {
-      let rate = start;
+      // Where most events fail, only a greater rate parts them.
+      let rate = Math.max(start, base * 1.1);
       for (let round = 0; round < 3 && rate > base; round++) {
         const run = this.#heaviest(timed, rate, base / 2);
         if (!run) break;
@@ -483,12 +502,15 @@ export class CauseSearch {
     return run;
   }
 
-  /** Bounds stand only where events beyond them contradict the span: a few successes after its last failure do not. */
+  /** Bounds stand only where events beyond them contradict the span: a few successes do not, nor others that fail like it. */
   #boundsOf(timed: Int32Array, run: Run, rate: number): Run {
-    const isQuiet = (events: number) => (1 - rate) ** events > 0.05;
+    const isOver = (beyond: Int32Array) => {
+      const { events, failed } = this.#countOf(beyond);
+      return failed < REST_FAILS * rate * events && (1 - rate) ** events <= 0.05;
+    };
     const last = timed.length - 1;
-    let from = isQuiet(run.from) ? 0 : run.from;
-    let to = isQuiet(last - run.to) ? last : run.to;
+    let from = isOver(timed.subarray(0, run.from)) ? run.from : 0;
+    let to = isOver(timed.subarray(run.to + 1)) ? run.to : last;
     // Events of one moment are inside together.
     while (from > 0 && this.#isSameTime(timed, from - 1, from)) from--;
     while (to < last && this.#isSameTime(timed, to, to + 1)) to++;
@@ -547,10 +569,6 @@ export class CauseSearch {
     }
     return Math.max(1, candidates);
   }
-}
-
-function isExclusion({ op, code }: Pick<FieldTest, 'op' | 'code'>): boolean {
-  return op === '!=' && code !== NO_VALUE;
 }
 
 function byScore(a: Candidate, b: Candidate): number {
