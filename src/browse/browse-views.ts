@@ -182,8 +182,6 @@ function placedTitle(title: string, { screen: { columns } }: Browsing, { palette
 /** Returns an event as indented JSON with its times in the zone, wrapped to the width of the screen. */
 export function eventLines(item: Items, columns: number, zone: TimeZone, palette: Palette): string[] {
   const json = prettyJson(item.bytes, item.start(0), item.end(0), palette);
-  const text = zone.isUtc
-    ? json
-    : json.replaceAll(/"(\d{4}-\d\d-\d\dT[^"\\]*)"/g, (_, time) => `"${zone.shown(time)}"`);
+  const text = json.replaceAll(/"(\d{4}-\d\d-\d\dT[^"\\]*)"/g, (_, time) => `"${zone.shown(time)}"`);
   return wrapAnsi(text, columns, { hard: true, trim: false }).split('\n');
 }

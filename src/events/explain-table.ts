@@ -179,14 +179,11 @@ function sameConditions(
 
 /** Leaves out that members of an object are there where the object is. */
 function withoutInner(tests: readonly FieldTest[]): FieldTest[] {
-  return tests.filter(
-    (test) =>
-      test.code !== NO_VALUE ||
-      !tests.some(
-        ({ code, op, feature }) =>
-          code === NO_VALUE && op === test.op && isInside(test.feature.field, feature.field),
-      ),
-  );
+  return tests.filter(({ code, op, feature }) => {
+    const isOuter = (other: FieldTest) =>
+      other.code === NO_VALUE && other.op === op && isInside(feature.field, other.feature.field);
+    return code !== NO_VALUE || !tests.some(isOuter);
+  });
 }
 
 function isInside(inner: Field, outer: Field): boolean {
@@ -259,10 +256,9 @@ function fieldCondition(test: FieldTest): CauseCondition {
     if (op === '=' && feature.isAlwaysThere) return { field: path.text, op, value: null, text };
     return { field: path.text, op: op === '=' ? 'missing' : 'exists', value: null, text };
   }
-  const meant = op === '=' || op === '!=' ? { op, json: feature.textOf(code) } : limitOf(test);
-  const { json } = meant;
-  const text = conditionText(path, meant.op, bareText(json), json.startsWith('"'));
-  return { field: path.text, op: meant.op, value: exactValue(json), text };
+  const { op: shown, json } = op === '=' || op === '!=' ? { op, json: feature.textOf(code) } : limitOf(test);
+  const text = conditionText(path, shown, bareText(json), json.startsWith('"'));
+  return { field: path.text, op: shown, value: exactValue(json), text };
 }
 
 /** Times, both excluded, that enclose a span and no other event. */

@@ -79,15 +79,16 @@ export function searchCommand(
   from?: string,
 ): string {
   const narrowed = narrowedFilters(cause ? fieldConditions(cause) : [], filters.withStatuses());
-  const isAbsolute = filters.after?.time.kind === 'instant';
-  const since = cause?.after?.text ?? (isAbsolute || from !== undefined ? undefined : explained.after.text);
-  const until = cause?.before?.text;
-  const times = Object.entries({ since, until }).flatMap(([name, text]) => (text ? [{ name, text }] : []));
+  // Times that depend on the present are given as those that they were.
+  const { isRelative, after, before } = filters;
+  const since = cause?.after ?? (isRelative || (!after && from === undefined) ? explained.after : undefined);
+  const until = cause?.before ?? (isRelative && before ? explained.before : undefined);
+  const times = Object.entries({ since, until }).flatMap(([name, at]) => (at ? [{ name, at }] : []));
   return commandOver(from, [
     'hooktrail events search --failed',
     ...narrowed.filters.words(...times.map(({ name }) => name)),
     ...narrowed.rest.flatMap(({ text }) => ['--where', shellWord(text)]),
-    ...times.flatMap(({ name, text }) => [`--${name}`, text]),
+    ...times.flatMap(({ name, at }) => [`--${name}`, at.text]),
   ]);
 }
 

@@ -238,8 +238,7 @@ export function limitOf({ feature, op, code }: FieldTest): { op: '>=' | '<=' | '
   const { order } = feature;
   const place = order.indexOf(code);
   const [below, above] = op === '>=' ? [place - 1, place] : [place, place + 1];
-  const [lower, upper] = [order[below] as number, order[above] as number];
-  const [low, high] = [feature.bareText(lower), feature.bareText(upper)];
+  const [low = '', high = ''] = [below, above].map((at) => feature.bareText(order[at] as number));
   const round = roundNumber(low, high) ?? high;
   if (op === '>=') return { op, json: round };
   return round === high || low.length <= round.length ? { op: '<=', json: low } : { op: '<', json: round };
@@ -265,10 +264,7 @@ interface Candidate extends Count {
 }
 
 /** Places of the first and the last event of a span among those whose time is known. */
-interface Run {
-  readonly from: number;
-  readonly to: number;
-}
+type Run = { readonly from: number; readonly to: number };
 
 /** Looks for causes among the events of a sample that no cause has been found for yet. */
 export class CauseSearch {
@@ -349,8 +345,9 @@ export class CauseSearch {
 
   /** The condition on the field that tells the failures best from the other events. */
   mostTelling(feature: Feature): FieldTest | undefined {
-    const [best] = this.#bestOn(feature, this.#rows, [], this.#countOf(this.#rows));
-    return best?.tests[0] as FieldTest | undefined;
+    return this.#bestOn(feature, this.#rows, [], this.#countOf(this.#rows))[0]?.tests[0] as
+      | FieldTest
+      | undefined;
   }
 
   #inside(tests: readonly Test[]): Int32Array {
@@ -384,24 +381,21 @@ export class CauseSearch {
   /** The best two conditions on the field beside those that hold for the rows inside, best first. */
   #bestOn(feature: Feature, inside: Int32Array, tests: readonly Test[], whole: Count): Candidate[] {
     const lnCandidates = this.lnCandidates([...tests, { feature }]);
-    const best: (Count & { op: FieldOp; code: number; score: number })[] = [];
+    const best: Candidate[] = [];
     let delivered: readonly number[] | undefined;
     this.#eachCondition(feature, inside, (op, code, events, failed, cost) => {
       const score = this.#gain(events, failed, whole) - lnCandidates - cost - feature.handicap;
       if (score <= (best[1]?.score ?? Number.NEGATIVE_INFINITY)) return;
+      const test = new FieldTest(feature, op, code);
       // What holds for values that are delivered would name one that works, in place of several causes.
       if (op !== '=') {
         delivered ??= this.#deliveredCodes(feature, this.#countOf(inside));
-        const test = new FieldTest(feature, op, code);
         if (delivered.some((other) => test.accepts(other))) return;
       }
-      best[best.length === 0 ? 0 : 1] = { op, code, events, failed, score };
-      best.sort((a, b) => b.score - a.score);
+      best[best.length === 0 ? 0 : 1] = { tests: [...tests, test], events, failed, score };
+      best.sort(byScore);
     });
-    return best.map(({ op, code, ...count }) => ({
-      ...count,
-      tests: [...tests, new FieldTest(feature, op, code)],
-    }));
+    return best;
   }
 
   /** The codes whose events, as last counted, are delivered so much more often than all that it is no chance. */
@@ -474,11 +468,8 @@ export class CauseSearch {
         rate = failed / events;
         const { from, to } = this.#boundsOf(timed, run, rate);
         const count = this.#countOf(timed.subarray(from, to + 1));
-        const test = new SpanTest(
-          this.#table.times,
-          from === 0 ? undefined : timed[from],
-          to === timed.length - 1 ? undefined : timed[to],
-        );
+        const bound = (place: number, end: number) => (place === end ? undefined : timed[place]);
+        const test = new SpanTest(this.#table.times, bound(from, 0), bound(to, timed.length - 1));
         const longer = [...tests, test];
         const score =
           this.#gain(count.events, count.failed, whole) - this.lnCandidates(longer) - COST_OF_SPAN;
@@ -608,8 +599,7 @@ function sampleOf(table: ComparisonTable): { rows: Int32Array; weight: number } 
 export function lnChance(inside: Count, whole: Count): number {
   const { failed, events } = inside;
   const delivered = whole.events - whole.failed;
-  let term = 1;
-  let sum = 1;
+  let [term, sum] = [1, 1];
   // A term is 0 where no more events can have failed.
   for (let count = failed; term > sum * 1e-17; count++) {
     term *= ((whole.failed - count) * (events - count)) / ((count + 1) * (delivered - events + count + 1));

@@ -203,7 +203,8 @@ class Trial {
   readonly #lower: string;
   isUnsure = true;
   #isPresent = false;
-  #isComparable = false;
+  /** Undefined while no value tells. */
+  #isComparable: boolean | undefined;
   /** A value that is the condition's in another case. */
   #similar: string | undefined;
 
@@ -230,6 +231,7 @@ class Trial {
 
   #note(order: number | undefined, bytes: Buffer, start: number, end: number): void {
     const isEquality = /^!?=$/.test(this.#condition.operator);
+    if (isEquality && order !== 0 && bytes[start] === 0x6e) return;
     this.#isComparable ||= order !== undefined && (isEquality || !Number.isNaN(order));
     if (isEquality ? order === 0 : this.#isComparable) this.isUnsure = false;
     else if (isEquality && (bytes[start] === 0x22 || !this.#condition.quoted)) {
@@ -244,7 +246,7 @@ class Trial {
     if (!this.#isPresent) return `${flag}: ${noSuchField(field, sample)}`;
     if (this.#similar !== undefined)
       return `${flag}: no event has '${value}' in ${field.text}; did you mean ${this.#similar}?`;
-    if (this.#isComparable) return undefined;
+    if (this.#isComparable !== false) return undefined;
     return `${flag}: no event has a value in ${field.text} that compares with ${quoted ? `the text "${value}"` : value}`;
   }
 }

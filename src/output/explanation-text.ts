@@ -133,13 +133,9 @@ export function explanationFacts(explained: Explained): string[] {
   );
   const effects = onlyInFailures.filter(({ text }) => !named.has(text));
   const isAll = failed === events;
-  const [exact, others] = [true, false].map((isExact) =>
-    someOf(
-      effects
-        .filter((effect) => (isAll ? effect.failed === failed : effect.delivered === 0) === isExact)
-        .map(effectText),
-    ),
-  );
+  const isExact = (effect: Effect) => (isAll ? effect.failed === failed : effect.delivered === 0);
+  const listed = (who: string, some: readonly Effect[]) =>
+    some.length > 0 ? [`${who} have: ${someOf(some.map(effectText))}`] : [];
   const have = unexplained === 1 ? 'failure has' : 'failures have';
   const none =
     causes.length < MOST_CAUSES
@@ -149,11 +145,13 @@ export function explanationFacts(explained: Explained): string[] {
     ...(failed > 0 && causes.length === 0
       ? [isAll ? NO_CONTRAST : effects.length === 0 ? NOTHING : NOTHING_ELSE]
       : []),
+    ...(causes.length > 1 ? ['events of a cause are not counted in the causes below it'] : []),
     ...(causes.length > 0 && unexplained > 0 ? [`${grouped(unexplained)} ${have} ${none}`] : []),
-    ...(exact === '' ? [] : [`${isAll ? 'all of them' : 'only failures'} have: ${exact}`]),
-    ...(others === ''
-      ? []
-      : [`${isAll ? 'some of them' : 'failures and some delivered events'} have: ${others}`]),
+    ...listed(isAll ? 'all of them' : 'only failures', effects.filter(isExact)),
+    ...listed(
+      isAll ? 'some of them' : 'failures and some delivered events',
+      effects.filter((effect) => !isExact(effect)),
+    ),
   ];
 }
 
@@ -215,13 +213,12 @@ function proseLines(text: string, { room }: TableLook, indent = ''): string[] {
 function headline(explained: Explained, options: ExplanationOptions): string {
   const { events, failed, baseline } = explained;
   const time = windowText(explained, options);
-  const what = events === 1 ? 'event' : 'events';
   const now =
     events === 0
       ? nothingText(explained, time)
       : failed === 0
-        ? `none of ${grouped(events)} ${what} failed ${time}`
-        : `${grouped(failed)} of ${grouped(events)} ${what} failed (${percent(failed / events)}) ${time}`;
+        ? `none of ${eventsText(events)} failed ${time}`
+        : `${grouped(failed)} of ${eventsText(events)} failed (${percent(failed / events)}) ${time}`;
   if (!baseline) return now;
   const names = {
     previous: 'as long before',
@@ -279,10 +276,8 @@ function causeLines(rows: readonly CauseRow[], look: TableLook): string[] {
       return folded.map((line) => line.replace(/(?<=^ *)failing since [^,]*/, (span) => palette.bad(span)));
     }),
   ]);
-  const rest =
-    rows.length > 1 ? ['', palette.dim('events of a cause are not counted in the causes below it')] : [];
   const head = isWide ? [titles] : [palette.bold(CAUSE_TITLE), titles];
-  return [...(look.hasHeader === false ? [] : head), ...lines, ...rest];
+  return [...(look.hasHeader === false ? [] : head), ...lines];
 }
 
 /** Only exact values are shown as 0 % or 100 %. */

@@ -73,8 +73,7 @@ export class TimeZone {
 
   /** A date-time of ISO 8601 in this zone, with its offset and every digit. Other texts are unchanged. */
   shown(text: string): string {
-    if (this.isUtc) return text;
-    const match = DATE_TIME.exec(text);
+    const match = this.isUtc && !/[+-]\d\d:\d\d$/.test(text) ? null : DATE_TIME.exec(text);
     if (!match) return text;
     const [, date, day, time, fraction = '', zone = 'Z'] = match;
     const at = Date.parse(`${date}T${time}${zone}`);
@@ -82,7 +81,8 @@ export class TimeZone {
     if (Number.isNaN(at) || new Date(date as string).getUTCDate() !== Number(day)) return text;
     const offset = this.offsetAt(at);
     const wall = new Date(at + offset).toISOString();
-    return /^\d{4}-/.test(wall) ? `${wall.slice(0, 19)}${fraction}${offsetText(offset)}` : text;
+    if (!/^\d{4}-/.test(wall)) return text;
+    return `${wall.slice(0, 19)}${fraction}${this.isUtc ? 'Z' : offsetText(offset)}`;
   }
 }
 

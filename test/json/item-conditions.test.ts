@@ -411,6 +411,11 @@ describe('a condition that may be wrong', () => {
       '--where: no event has a value in status that compares with 3',
     ],
     [
+      'status = 3',
+      ['{"status":null}', '{"status":{"id":3}}'],
+      '--where: no event has a value in status that compares with 3',
+    ],
+    [
       'status > "a"',
       ['{"status":true}', '{"status":7}'],
       '--where: no event has a value in status that compares with the text "a"',

@@ -156,6 +156,11 @@ describe('events explain', () => {
     );
   });
 
+  test('its command names the times that spans ago were, since it is read on another day', async () => {
+    const { stdout } = await explain('--since 3000d --until 1s'.split(' '));
+    expect(stdout).toMatch(/^next: .* --since \d{4}-\S+Z --until \d{4}-\S+Z --from/m);
+  });
+
   test('says so when nothing stands out, when nothing failed, and when there is nothing', async () => {
     const place = path.join(path.dirname(file), 'quiet.ndjson');
     const write = (failed: (minute: number) => boolean) =>
@@ -325,10 +330,14 @@ describe('events explain', () => {
       publishStatus: (minute * 7) % 40 < 7 ? 'FAILED' : 'SUCCESS',
     }));
     const stdin = ndjsonOf(planted);
-    const { stdout } = await explain([], { place: '-', stdin });
-    expect(stdout).toContain(
-      '\n20 failures have none of these 5 causes, the most that are named; a shorter time may show others\n',
-    );
+    for (const [format, gap] of Object.entries({ table: '\n', markdown: '; ' }))
+      expect((await explain(['-o', format], { place: '-', stdin })).stdout).toContain(
+        [
+          '',
+          'events of a cause are not counted in the causes below it',
+          '20 failures have none of these 5 causes, the most that are named; a shorter time may show others',
+        ].join(gap),
+      );
   });
 
   test('writes one number that all failures have as an equation', async () => {
