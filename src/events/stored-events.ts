@@ -55,7 +55,9 @@ export async function* storedEvents(
   let [found, undated] = [0, 0];
   const [types, unlisted] = [new Set<string>(), new Set(filters.eventTypes)];
   const readTypes = createRowReader([memberPath('eventType')], valueText, '');
-  const { keep = (items: Items) => items } = filters;
+  // Read once: each reading makes another filter, and only one that has seen the events has doubts.
+  const { keep } = filters;
+  const choose = keep ?? ((items: Items) => items);
   const keepMatching = (items: Items) => {
     if (filters.statuses.length > 0 && items.count > 0) isTold ||= keepTold(items).count > 0;
     if (after && endsEarly !== false && items.count > 0) endsEarly = !holdsEventsFrom(items, after);
@@ -63,8 +65,8 @@ export async function* storedEvents(
     for (const one of unlisted)
       if ([...types].some((type) => typePattern(one).test(type))) unlisted.delete(one);
     const left: number[] = [];
-    const kept = keep(matches(items, left));
-    if (left.length > 0) undated += keep(items.pick(left)).count;
+    const kept = choose(matches(items, left));
+    if (left.length > 0) undated += choose(items.pick(left)).count;
     found += kept.count;
     return kept;
   };
@@ -80,7 +82,7 @@ export async function* storedEvents(
   if (undated > 0 && (filters.after || filters.before))
     onDoubt?.(`${eventsText(undated)} left out: ${UNDATED}, which --since and --until need`);
   if (found < limit) for (const type of unlisted) onDoubt?.(unlistedText(type, [...types], place));
-  for (const doubt of filters.keep?.doubts() ?? []) onDoubt?.(doubt);
+  for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);
 }
 
 const UNTOLD = '--from: no publishStatus is SUCCESS or FAILED: what failed is not known';
