@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import { existsSync, writeSync } from 'node:fs';
-import { homedir, hostname, type UserInfo, userInfo } from 'node:os';
+import { hostname, userInfo } from 'node:os';
 import {
   type Clock,
   type Context,
@@ -192,13 +192,8 @@ export function machineZone(variable: string | undefined, found = 'UTC'): string
   return found === 'UTC' ? asked : found;
 }
 
-function machine(): Machine {
-  let user: UserInfo<string> | undefined;
-  // Looked up in the user database only when needed: most commands do not.
-  const account = () => {
-    user ??= userOfProcess();
-    return user;
-  };
+export function machine(): Machine {
+  let home: string | undefined;
   return {
     platform: process.platform,
     sharedFolder: '/tmp',
@@ -211,8 +206,10 @@ function machine(): Machine {
       return machineZone(process.env['TZ'], Intl.DateTimeFormat().resolvedOptions().timeZone);
     },
     userId: process.geteuid?.() ?? -1,
+    // Looked up in the user database only when needed: most commands do not.
     get userHome() {
-      return account().homedir;
+      home ??= homeOfUser();
+      return home;
     },
     get isContainer() {
       return (
@@ -235,13 +232,12 @@ function hasProcess(pid: number): boolean | undefined {
   }
 }
 
-/** Containers may run with a user id that is not in the user database. Such a user still has an id, and a home in `$HOME`. */
-function userOfProcess(): UserInfo<string> {
+/** A container may run with a user id that is not in the user database: its home is `$HOME`, or else `/` as in a shell. */
+function homeOfUser(): string {
   try {
-    return userInfo();
+    return userInfo().homedir;
   } catch {
-    const uid = process.getuid?.() ?? -1;
-    return { uid, gid: process.getgid?.() ?? -1, username: String(uid), homedir: homedir(), shell: null };
+    return process.env['HOME'] || '/';
   }
 }
 
