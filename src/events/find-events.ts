@@ -56,12 +56,18 @@ export async function* findEvents(
   filters: EventFilters,
   options: FindOptions,
 ): AsyncGenerator<FoundPage> {
-  const { pageSize, limit = Number.POSITIVE_INFINITY, clock, signal, onDoubt } = options;
+  const { pageSize, limit = Number.POSITIVE_INFINITY, clock, signal } = options;
   const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
   const sender = pageClient(service, clock, (attempt) => {
     onRetry(attempt);
     options.onRetry?.(attempt);
   });
+  // Several queries may have the same one.
+  const doubts = new Set<string>();
+  const onDoubt = (doubt: string) => {
+    if (!doubts.has(doubt)) options.onDoubt?.(doubt);
+    doubts.add(doubt);
+  };
   const { keep } = filters;
   // Filters that run here may drop any number of the service's events.
   const most = keep ? Number.POSITIVE_INFINITY : limit;
@@ -72,13 +78,7 @@ export async function* findEvents(
   // Together they send no more requests at once than a single search would.
   const share = () => Math.max(1, Math.floor(concurrency() / queries.length));
   const read = (limit: number) => {
-    const reading = {
-      pageSize,
-      limit: keep ? undefined : limit,
-      concurrency: share,
-      signal,
-      onDoubt,
-    };
+    const reading = { pageSize, limit: keep ? undefined : limit, concurrency: share, signal, onDoubt };
     const searches = queries.map((query) => readPages(client, { ...reading, query }));
     const [only, another] = searches;
     const pages = only && !another ? only : mergePages(searches, concurrency, signal, onDoubt);
