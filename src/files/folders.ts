@@ -155,8 +155,9 @@ function inspect(place: string): Stats | undefined {
  */
 export function configFolder({ environment, machine }: Pick<Context, 'environment' | 'machine'>): string {
   const own = environment['HOOKTRAIL_CONFIG_DIR'];
-  if (own) return path.resolve(own);
   const home = environment['HOME'] || machine.userHome;
+  // No shell has expanded a variable that comes from a file of Docker or systemd.
+  if (own) return path.resolve(own.replace(/^~(?=\/|$)/, home));
   if (machine.platform === 'win32') {
     const roaming = environment['APPDATA'] || path.join(machine.userHome, 'AppData', 'Roaming');
     return path.join(roaming, 'hooktrail');
@@ -172,8 +173,7 @@ export function configFolder({ environment, machine }: Pick<Context, 'environmen
  * place (XDG base directories, Library/Caches, Local AppData).
  */
 export function cacheFolder({ environment, machine }: Pick<Context, 'environment' | 'machine'>): string {
-  const own = environment['HOOKTRAIL_CONFIG_DIR'];
-  if (own) return path.join(path.resolve(own), 'cache');
+  if (environment['HOOKTRAIL_CONFIG_DIR']) return path.join(configFolder({ environment, machine }), 'cache');
   if (machine.platform === 'win32') {
     const local = environment['LOCALAPPDATA'] || path.join(machine.userHome, 'AppData', 'Local');
     return path.join(local, 'hooktrail', 'cache');
