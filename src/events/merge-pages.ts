@@ -16,10 +16,8 @@ interface Stream {
   readonly pages: AsyncGenerator<FoundPage>;
   /** The search's number of events by the page at hand; 0 if it has none. */
   total: number | undefined;
-  /** The next event; undefined after the last one. */
-  next: Due | undefined;
-  /** The events of the page at hand after that one, in reverse. */
-  rest: Due[];
+  /** The events of the page at hand that are left, in reverse: the next is the last; none after the last page. */
+  events: Due[];
 }
 
 /**
@@ -33,37 +31,38 @@ export async function* mergePages(
   signal: AbortSignal,
   onDoubt?: (doubt: string) => void,
 ): AsyncGenerator<FoundPage> {
-  const streams = searches.map((pages): Stream => ({ pages, total: 0, next: undefined, rest: [] }));
+  const streams = searches.map((pages): Stream => ({ pages, total: 0, events: [] }));
   try {
     for await (const _ of readAhead(streams, advance, width, signal));
     const total = streams.reduce<number | undefined>(
       (sum, stream) => (sum === undefined || stream.total === undefined ? undefined : sum + stream.total),
       0,
     );
-    let open = streams.filter(({ next }) => next);
-    const orders = open.map(({ next, rest }) => compareTimes(next, rest[0]));
-    /** Positive if the service lists the newest first. */
-    const sign = orders.find((order) => order) ?? 1;
+    let open = streams.filter(({ events }) => events.length > 0);
+    const orders = open.map(({ events }) => compareTimes(nextOf(events), events.at(-2)));
+    const isNewestFirst = (orders.find((order) => order) ?? 1) > 0;
+    /** Positive if the first one comes first; undefined if one of them has no time. */
+    const compare = (one: Due, other: Due) =>
+      isNewestFirst ? compareTimes(one, other) : compareTimes(other, one);
     let isDoubted = false;
     let batch: Buffer[] = [];
     while (open.length > 0) {
       const stream = open.reduce((first, other) => {
-        const order = compareTimes(other.next, first.next);
-        const isFirst = order === undefined ? first.next?.createdOn !== undefined : order * sign > 0;
-        return isFirst ? other : first;
+        const next = nextOf(first.events);
+        const order = compare(nextOf(other.events), next);
+        return (order === undefined ? next.createdOn : order > 0) ? other : first;
       });
-      const event = stream.next as Due;
+      const event = stream.events.pop() as Due;
       batch.push(event.text);
-      stream.next = stream.rest.pop();
-      if (!stream.next || batch.length === BATCH) {
+      if (stream.events.length === 0 || batch.length === BATCH) {
         yield { items: Items.of(batch), total };
         batch = [];
       }
-      if (!stream.next) await advance(stream);
-      if (!stream.next) open = open.filter((other) => other !== stream);
+      if (stream.events.length === 0) await advance(stream);
+      if (stream.events.length === 0) open = open.filter((other) => other !== stream);
       else if (!isDoubted) {
-        const order = compareTimes(event, stream.next);
-        isDoubted = order === undefined || order * sign < 0;
+        const order = compare(event, nextOf(stream.events));
+        isDoubted = order === undefined || order < 0;
         if (isDoubted) onDoubt?.(order === undefined ? UNTIMED : UNORDERED);
       }
     }
@@ -79,18 +78,22 @@ const UNORDERED =
 /** Reads the next page that has events, if those of the page at hand are through. */
 async function advance(stream: Stream): Promise<void> {
   const createdOn = createdOnReader();
-  while (!stream.next) {
+  while (stream.events.length === 0) {
     const { done, value } = await stream.pages.next();
     if (done) return;
     const { items, total } = value;
     stream.total = total;
     const timeAt = (index: number) => createdOn(items.bytes, items.start(index));
-    stream.rest = items.texts().map((text, index) => ({ text, createdOn: timeAt(index) }));
-    stream.next = stream.rest.reverse().pop();
+    const events = items.texts().map((text, index) => ({ text, createdOn: timeAt(index) }));
+    stream.events = events.reverse();
   }
 }
 
+function nextOf(events: readonly Due[]): Due {
+  return events.at(-1) as Due;
+}
+
 /** Positive if the first one is the later; undefined if one of them has no time. */
-function compareTimes(one: Due | undefined, other: Due | undefined): number | undefined {
-  return one?.createdOn && other?.createdOn && compareInstants(one.createdOn, other.createdOn);
+function compareTimes(one: Due, other: Due | undefined): number | undefined {
+  return one.createdOn && other?.createdOn && compareInstants(one.createdOn, other.createdOn);
 }
