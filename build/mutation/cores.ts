@@ -48,7 +48,7 @@ export const CORES: Readonly<Record<string, Core>> = {
     mutate: ['src/events/find-causes.ts'],
     tests: ['test/events/find-causes.test.ts', 'test/events/explain.test.ts'],
     without: 'a planted cause|chance is no cause|more values than one or two|nearly every event has another',
-    floor: 94,
+    floor: 93,
   },
   lock: {
     mutate: ['src/lock/*.ts'],

@@ -223,7 +223,7 @@ export type Test = FieldTest | SpanTest;
 
 /** The rows for which all tests hold. A span takes the most time, so it gets the rows that the fields leave. */
 export function filterByAll(tests: readonly Test[], rows: Int32Array): Int32Array {
-  const spanLast = tests.toSorted((a, b) => Number(!a.feature) - Number(!b.feature));
+  const spanLast = [...tests.filter(({ feature }) => feature), ...tests.filter(({ feature }) => !feature)];
   return spanLast.reduce((left, test) => test.filter(left), rows);
 }
 
@@ -238,7 +238,7 @@ export function limitOf({ feature, op, code }: FieldTest): { op: '>=' | '<=' | '
   const { order } = feature;
   const place = order.indexOf(code);
   const [below, above] = op === '>=' ? [place - 1, place] : [place, place + 1];
-  const [low = '', high = ''] = [below, above].map((at) => feature.bareText(order[at] as number));
+  const [low, high] = [below, above].map((at) => feature.bareText(order[at] as number)) as [string, string];
   const round = roundNumber(low, high) ?? high;
   if (op === '>=') return { op, json: round };
   return round === high || low.length <= round.length ? { op: '<=', json: low } : { op: '<', json: round };
