@@ -29,7 +29,9 @@ test.each(blocksOf(pageAt('sandbox.md'), 'sh runs'))(
   async (lines) => {
     await using home = await createHome();
     const env = await bareEnvironment(home);
-    const { stdout } = await promisify(execFile)('sh', ['-ec', lines], { env, cwd: home.folder });
+    // Where a line fails, as where the port is taken, a sandbox that went on would keep the test from saying so.
+    const script = `trap 'kill $! 2> /dev/null || :' EXIT\n${lines}`;
+    const { stdout } = await promisify(execFile)('sh', ['-ec', script], { env, cwd: home.folder });
     expect(stdout).toMatch(/^createdOn .*\n(.* FAILED .*\n)+$/);
   },
 );
