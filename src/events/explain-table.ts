@@ -282,6 +282,8 @@ const OF_OUTCOMES =
   /attempt|^(re)?tries$|(try|delivery|receive|fail(ure)?)_?count|redeliver|error|exception|http_?status|status_?code|delivered|ack(nowledg)?ed|(processed|sent|completed)_?(at|on)|dead_?letter/i;
 /** Names that can also be of a policy, a format or a contract's terms. */
 const LIKE_OUTCOMES = /retr(y|ies)(?!able)|fail|fault|reason|response|outcome|duration|elapsed|latency/i;
+/** Paths in a list of attempts: all of them are outcomes, whatever their names, but for where it was sent. */
+const OF_ATTEMPTS = /(attempts|\b(re)?tries)\.\d+(?!.*(url|endpoint|host|target|address))/i;
 /**
  * An effect need not be exact: a delivered event may keep its last error, and a new failure has been tried once. This part
  * of the delivered events may have it if its field has a name of outcomes, or one like it and nearly all failures have it.
@@ -310,6 +312,7 @@ function findEffects(table: ComparisonTable, search: CauseSearch) {
     if (field.steps.length === 1 && FILTER_FIELDS.includes(first)) return [];
     const isInner = outer.some((other) => isInside(field, other));
     const isNamed = (names: RegExp) => field.steps.some((step) => names.test(step));
+    if (OF_ATTEMPTS.test(field.steps.join('.'))) certain.add(field);
     const outcome = isNamed(OF_OUTCOMES) ? 'sure' : isNamed(LIKE_OUTCOMES) ? 'likely' : undefined;
     // Without a delivered event the names alone tell what came of the failure.
     if (!outcome && table.failed === table.rows) return [];
@@ -371,7 +374,8 @@ function shareOfOne(table: ComparisonTable, field: Field): number {
 /** The values of the field, or of the members of the object that it is, most frequent first. */
 function valuesOf(table: ComparisonTable, { feature, op, code: other }: FieldTest): Effect['values'] {
   const { field } = feature;
-  if (op !== '!=') return [];
+  // The first element of a list has told what the others repeat.
+  if (op !== '!=' || /^[1-9]\d*$/.test(field.steps.at(-1) as string)) return [];
   const values = [...table.countCodes(field).failed].flatMap((count, code) =>
     code >= FIRST_CODE && code !== other && count > 0
       ? [{ value: exactValue(field.texts[code] as string), failed: count }]

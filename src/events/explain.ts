@@ -155,12 +155,10 @@ async function countBaseline(
   causes: readonly Cause[],
 ): Promise<BaselineCounts> {
   const isFailed = itemFilter([parseCondition('publishStatus = FAILED', '--status', 0)], []);
+  const parse = ({ text }: CauseCondition) => parseCondition(text, '--where', 0);
   // The first one counts all events.
   const counts = [[], ...causes.map(fieldConditions)].map((conditions) => ({
-    keep: itemFilter(
-      conditions.map(({ text }) => parseCondition(text, '--where', 0)),
-      [],
-    ),
+    keep: itemFilter(conditions.map(parse), []),
     events: 0,
     failed: 0,
   }));

@@ -355,6 +355,30 @@ describe('fields of a delivery that tell how it ended are listed apart, also whe
     },
   );
 
+  test.each([
+    ['but none of them is a cause, whatever a list of attempts calls it', 'ms', []],
+    ['unless it tells where an attempt was sent', 'host', [['attempts.0.host = 30000']]],
+  ])('%s', (_, name, expected) => {
+    const { causes, onlyInFailures } = explain(
+      itemsOf(
+        events(
+          600,
+          (index) => index % 23 === 0,
+          (index) => ({
+            attempts: Array.from({ length: index % 23 === 0 ? 3 : 1 }, (_, at) => ({
+              [name]: index % 46 === 0 ? 30_000 : at + ((index * 7) % 40),
+              error: index % 23 === 0 ? `busy ${index}` : null,
+            })),
+          }),
+        ),
+      ),
+    );
+    expect(causes.map(({ conditions }) => texts(conditions))).toEqual(expected);
+    expect(onlyInFailures).toContainEqual(
+      expect.objectContaining({ field: 'attempts.1', op: 'exists', values: [] }),
+    );
+  });
+
   test('and counted as they are', () => {
     const { onlyInFailures } = explain(
       itemsOf(historyWith((failed, index) => delivery(failed ? index < 597 : index === 60))),
