@@ -14,7 +14,7 @@ import { completeCommands } from '../settings/flag-values.ts';
 import { cellWidth, cutToWidth, wrapWords } from '../terminal/cell-width.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
-import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
+import { eventsText, grouped, percent, shortened } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { conditionTexts, printSummary, type SummaryOptions } from './formats.ts';
@@ -335,7 +335,7 @@ function effectText(effect: Effect): string {
     return conditionWords({ ...effect, op: '=', value: only.value });
   const texts = values
     .slice(0, 3)
-    .map(({ value, failed }) => `${cutToWidth(valueText(value), LONGEST_VALUE)} ${grouped(failed)}`);
+    .map(({ value, failed }) => `${shortened(valueText(value), LONGEST_VALUE)} ${grouped(failed)}`);
   return oneLine(`${field} (${texts.join(', ')}${values.length > 3 ? ', …' : ''})`);
 }
 

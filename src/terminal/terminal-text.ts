@@ -83,3 +83,9 @@ export function durationWords(milliseconds: number): string {
   const number = Math.round(milliseconds / size);
   return `${number} ${name}${number === 1 ? '' : 's'}`;
 }
+
+/** Returns the text, cut to `length` characters with an ellipsis if it is longer. */
+export function shortened(text: string, length: number): string {
+  const characters = Array.from(text.slice(0, 2 * length + 2));
+  return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
+}

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Stats } from '../../src/events/statistics.ts';
-import { escaped, html, shortened, tableHtml, timeChart } from '../../src/output/report/report-charts.ts';
+import { escaped, html, tableHtml, timeChart } from '../../src/output/report/report-charts.ts';
 import { failuresTable } from '../../src/output/report/report-page.ts';
+import { shortened } from '../../src/terminal/terminal-text.ts';
 import { type Instant, instantAt } from '../../src/time/instant.ts';
 import { UTC } from '../../src/time/time-zone.ts';
 import { pageOf } from '../support/outputs.ts';

@@ -1,5 +1,5 @@
 import type { Stats } from '../../events/statistics.ts';
-import { terminalSafe, unicodeEscape } from '../../terminal/terminal-text.ts';
+import { shortened, terminalSafe, unicodeEscape } from '../../terminal/terminal-text.ts';
 import { timeLabels } from '../statistics-text.ts';
 import type { Table } from '../table.ts';
 import type { TableCell } from '../table-layout.ts';
@@ -147,10 +147,4 @@ export function visible(text: string): string {
     /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
     unicodeEscape,
   );
-}
-
-/** Returns the text, cut to `length` characters with an ellipsis if it is longer. */
-export function shortened(text: string, length: number): string {
-  const characters = Array.from(text.slice(0, 2 * length + 2));
-  return characters.length <= length ? text : `${characters.slice(0, length - 1).join('')}…`;
 }

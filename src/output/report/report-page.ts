@@ -10,7 +10,7 @@ import type { FieldPath } from '../../json/item-fields.ts';
 import type { Items } from '../../json/items.ts';
 import { scalarsText } from '../../json/json-scanner.ts';
 import { plain } from '../../terminal/palette.ts';
-import { grouped, percent } from '../../terminal/terminal-text.ts';
+import { grouped, percent, shortened } from '../../terminal/terminal-text.ts';
 import { knownInstant } from '../../time/instant.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 import { version } from '../../version.ts';
@@ -19,7 +19,7 @@ import { conditionTexts } from '../formats.ts';
 import { prettyJson } from '../json.ts';
 import { groupTable, talliesTable, timeTable, UNLISTED } from '../statistics-text.ts';
 import type { Table } from '../table.ts';
-import { type Html, html, shortened, tableHtml, timeChart } from './report-charts.ts';
+import { type Html, html, tableHtml, timeChart } from './report-charts.ts';
 
 export interface ReportFacts {
   readonly filters: EventFilters;
