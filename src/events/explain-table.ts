@@ -179,11 +179,9 @@ function sameConditions(
 
 /** Leaves out that members of an object are there where the object is. */
 function withoutInner(tests: readonly FieldTest[]): FieldTest[] {
-  return tests.filter(({ code, op, feature }) => {
-    const isOuter = (other: FieldTest) =>
-      other.code === NO_VALUE && other.op === op && isInside(feature.field, other.feature.field);
-    return code !== NO_VALUE || !tests.some(isOuter);
-  });
+  const isInner = (one: FieldTest, other: FieldTest) =>
+    one.code === NO_VALUE && one.op === other.op && isInside(one.feature.field, other.feature.field);
+  return tests.filter((test) => !tests.some((other) => other.code === NO_VALUE && isInner(test, other)));
 }
 
 function isInside(inner: Field, outer: Field): boolean {
@@ -251,10 +249,10 @@ function fieldCondition(test: FieldTest): CauseCondition {
   const { feature, op, code } = test;
   const path = fieldPath(feature.field.steps);
   if (code === NO_VALUE) {
-    const text = conditionText(path, op === '=' ? 'missing' : 'exists');
+    const presence = op === '=' ? 'missing' : 'exists';
     // A field that every event has is null in the events that miss it.
-    if (op === '=' && feature.isAlwaysThere) return { field: path.text, op, value: null, text };
-    return { field: path.text, op: op === '=' ? 'missing' : 'exists', value: null, text };
+    const shown = op === '=' && feature.isAlwaysThere ? op : presence;
+    return { field: path.text, op: shown, value: null, text: conditionText(path, presence) };
   }
   const { op: shown, json } = op === '=' || op === '!=' ? { op, json: feature.textOf(code) } : limitOf(test);
   const text = conditionText(path, shown, bareText(json), json.startsWith('"'));
@@ -376,21 +374,21 @@ function valuesOf(table: ComparisonTable, { feature, op, code: other }: FieldTes
   const { field } = feature;
   // The first element of a list has told what the others repeat.
   if (op !== '!=' || /^[1-9]\d*$/.test(field.steps.at(-1) as string)) return [];
-  const values = [...table.countCodes(field).failed].flatMap((count, code) =>
-    code >= FIRST_CODE && code !== other && count > 0
-      ? [{ value: exactValue(field.texts[code] as string), failed: count }]
-      : [],
-  );
+  const counts = new Map<unknown, number>();
+  for (const [code, count] of table.countCodes(field).failed.entries())
+    if (code >= FIRST_CODE && code !== other && count > 0)
+      counts.set(exactValue(field.texts[code] as string), count);
+  const isObject = counts.size === 0;
   const members = field.members.map(({ codes, texts }) => ({ codes, texts: texts.map(bareText) }));
-  const counts = new Map<string, number>();
-  for (let row = 0; values.length === 0 && row < table.rows; row++) {
+  for (let row = 0; isObject && row < table.rows; row++) {
     if (table.failures[row] === 0 || field.codes[row] === NO_VALUE) continue;
     const found = members.filter(({ codes }) => (codes[row] as number) >= FIRST_CODE);
     const text = found.map(({ codes, texts }) => texts[codes[row] as number]).join(' ');
     if (text !== '' && (counts.has(text) || counts.size < 1000))
       counts.set(text, (counts.get(text) ?? 0) + 1);
   }
-  return [...values, ...[...counts].map(([value, count]) => ({ value, failed: count }))]
+  return [...counts]
+    .map(([value, failed]) => ({ value, failed }))
     .sort((a, b) => b.failed - a.failed)
     .slice(0, MOST_EFFECT_VALUES);
 }

@@ -209,13 +209,11 @@ export class SpanTest {
   filter(rows: Int32Array): Int32Array {
     const { from, to } = this;
     const times = this.#times;
-    return filterRows(
-      rows,
-      (row) =>
-        times.isKnown(row) &&
-        (from === undefined || times.compare(row, from) >= 0) &&
-        (to === undefined || times.compare(row, to) <= 0),
-    );
+    const isInside = (row: number) =>
+      times.isKnown(row) &&
+      (from === undefined || times.compare(row, from) >= 0) &&
+      (to === undefined || times.compare(row, to) <= 0);
+    return filterRows(rows, isInside);
   }
 }
 
@@ -306,7 +304,7 @@ export class CauseSearch {
 
   /** Leaves these events out of what is explained from now on. */
   setAside(tests: readonly Test[]): void {
-    this.#rows = rowsWithout(this.#rows, this.#inside(tests));
+    this.#rows = rowsWithout(this.#rows, filterByAll(tests, this.#rows));
   }
 
   /** The best explanation of the failures that are left. */
@@ -326,13 +324,15 @@ export class CauseSearch {
       level = [...next.values()].sort(byScore).slice(0, BEAM);
       found.push(...level);
     }
-    const [best] = found.filter((one) => this.#difference(one, whole) >= LEAST_DIFFERENCE).sort(byScore);
+    const [best] = found
+      .filter((one) => differenceOf(one, whole, this.#weight) >= LEAST_DIFFERENCE)
+      .sort(byScore);
     return best && this.#simplest(best.tests, whole);
   }
 
   /** The simplest condition on each of the fields that is true of exactly these events of the sample. */
   equivalents(tests: readonly Test[], features: readonly Feature[]): FieldTest[] {
-    const inside = this.#inside(tests);
+    const inside = filterByAll(tests, this.#rows);
     return features.flatMap((feature) => {
       const alike: { test: FieldTest; cost: number }[] = [];
       this.#eachCondition(feature, this.#rows, (op, code, events, _, cost) => {
@@ -345,13 +345,8 @@ export class CauseSearch {
 
   /** The condition on the field that tells the failures best from the other events. */
   mostTelling(feature: Feature): FieldTest | undefined {
-    return this.#bestOn(feature, this.#rows, [], this.#countOf(this.#rows))[0]?.tests[0] as
-      | FieldTest
-      | undefined;
-  }
-
-  #inside(tests: readonly Test[]): Int32Array {
-    return filterByAll(tests, this.#rows);
+    const [best] = this.#bestOn(feature, this.#rows, [], this.#countOf(this.#rows));
+    return best?.tests[0] as FieldTest | undefined;
   }
 
   #countOf(rows: Int32Array): Count {
@@ -369,7 +364,7 @@ export class CauseSearch {
 
   /** The candidates with one more condition, the best two of each field, best first. */
   #extensions(tests: readonly Test[], whole: Count, features: readonly Feature[]): Candidate[] {
-    const inside = this.#inside(tests);
+    const inside = filterByAll(tests, this.#rows);
     const found = features.flatMap((feature) => this.#bestOn(feature, inside, tests, whole));
     if (tests.every(({ feature }) => feature)) {
       const span = this.#bestSpan(inside, tests, whole);
@@ -517,21 +512,17 @@ export class CauseSearch {
     return part(failed, events) + part(restFailed, restEvents);
   }
 
-  #difference(inside: Count, whole: Count): number {
-    return differenceOf(inside, whole, this.#weight);
-  }
-
   /**
    * Leaves out conditions that are not needed, and those without which the cause is more general: where the rest of the
    * more general cause fails too, they would split one cause in two.
    */
   #simplest(tests: readonly Test[], whole: Count): readonly Test[] {
     if (tests.length === 1) return tests;
-    const own = this.#countOf(this.#inside(tests));
+    const own = this.#countOf(filterByAll(tests, this.#rows));
     const shorter = tests.flatMap((test) => {
       const others = tests.filter((other) => other !== test);
-      const general = this.#countOf(this.#inside(others));
-      if (this.#difference(general, whole) < LEAST_DIFFERENCE) return [];
+      const general = this.#countOf(filterByAll(others, this.#rows));
+      if (differenceOf(general, whole, this.#weight) < LEAST_DIFFERENCE) return [];
       const rest = without(general, own);
       const candidates = test.feature ? this.#candidates : this.#spans;
       const isNeeded = lnChance(own, general) + Math.log(candidates) < Math.log(NEEDED);

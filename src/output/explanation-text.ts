@@ -10,7 +10,7 @@ import {
 import { type Cause, type CauseCondition, type Effect, MOST_CAUSES } from '../events/explain-table.ts';
 import { type Health, type HealthReport, healthJson } from '../events/health.ts';
 import { isNumber } from '../json/item-conditions.ts';
-import { completeCommands } from '../settings/flag-values.ts';
+import { completeCommands, shellWord } from '../settings/flag-values.ts';
 import { cellWidth, cutToWidth, wrapWords } from '../terminal/cell-width.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
@@ -42,6 +42,9 @@ export async function printExplanation(
     note: explained.causes.length > 1 ? `cause ${index + 1}` : '',
   }));
   if (next.length === 0) next.push({ command: commandOf(), note: '' });
+  const text = textInList(explained.causes);
+  if (text !== undefined)
+    next.push({ command: `${commandOf()} --grep ${shellWord(text)}`, note: 'at any place of the list' });
   if (wide) next.push({ command: complete(wide), note: 'beside the other events' });
   const title = headline(explained, options);
   const summary = {
@@ -51,6 +54,14 @@ export async function printExplanation(
     lines: (look: TableLook) => explanationLines(explained, title, filters.zone, look, next),
   };
   await printSummary(summary, options, call);
+}
+
+/** The text that several causes have at different places of one list. */
+function textInList(causes: readonly Cause[]): string | undefined {
+  const alone = causes.flatMap(({ conditions }) => (conditions.length === 1 ? conditions : []));
+  const forms = alone.map(({ text }) => text.replace(/\.\d+\b(?=.* = )/, ''));
+  const value = alone.find((_, at) => forms.indexOf(forms[at] as string) < at)?.value;
+  return typeof value === 'string' && !isNumber(value) ? value : undefined;
 }
 
 const ORDER = 'newest first in order of creation, which is not the order of delivery';

@@ -340,6 +340,20 @@ describe('events explain', () => {
       );
   });
 
+  test.each([
+    ['B-7', ' --grep B-7  # at any place of the list\n'],
+    [7, '# cause 2\n'],
+  ])('of %s at several places of a list the last command lists all failures', async (bad, last) => {
+    const planted = events.map((event, minute) => ({
+      ...{ createdOn: event.createdOn, eventId: event.eventId },
+      lines: [0, 1].map((place) => ({ item: minute % 9 === 4 * place ? bad : (minute * 7 + place) % 5 })),
+      publishStatus: minute % 9 === 0 || minute % 9 === 4 ? 'FAILED' : 'SUCCESS',
+    }));
+    const { stdout } = await explain([], { place: '-', stdin: ndjsonOf(planted) });
+    expect(stdout).toContain('lines.1.item = ');
+    expect(stdout.slice(-last.length)).toBe(last);
+  });
+
   test('writes one number that all failures have as an equation', async () => {
     const failed = events
       .slice(300, 303)
