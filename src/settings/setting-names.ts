@@ -64,12 +64,17 @@ export function parseSetting<Name extends SettingName>(
   text: string,
   source: string,
 ): SettingValues[Name] {
-  return settingNames[name].parse(text, (accepted, meant) => {
+  return settingNames[name].parse(withoutQuotes(text), (accepted, meant) => {
     throw new UsageError(
       `${source}: invalid value '${withoutCredentials(text)}': must be ${accepted}`,
       meant,
     );
   }) as SettingValues[Name];
+}
+
+/** People paste a value with the quotes of an e-mail, or of an environment file, round it. */
+export function withoutQuotes(text: string): string {
+  return text.trim().replace(/^["'<“‘](.*)["'>”’]$/s, '$1');
 }
 
 /** Providers compare redirect URIs as texts (RFC 6749 section 3.1.2.3), and `URL` would add a slash or drop a port. */
@@ -205,14 +210,10 @@ function clientId(text: string, refuse: Refuse): string {
   return /^[\x20-\x7e]+$/.test(text) ? text : refuse('printable ASCII characters');
 }
 
-/** The vendor in a whole media type, which is what people are often given. */
-export function vendorMeant(text: string): string {
-  return /^(?:application\/)?vnd\.(.+)\.v\d+\+json$/i.exec(text.trim())?.[1] ?? text;
-}
-
 function vendorName(given: string, refuse: Refuse): string {
-  const text = vendorMeant(given);
-  // A token of RFC 6838 section 4.2, as the media type's vendor tree takes it.
+  // People are often given the whole media type.
+  const text = given.replace(/^(?:application\/)?vnd\.(.+)\.v\d+\+json$/i, '$1');
+  // People are often given the whole media type, whose vendor is a token of RFC 6838 section 4.2.
   const isToken = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*$/.test(text);
   return isToken ? text : refuse('made of letters, digits and ! # $ & ^ _ . -');
 }
@@ -238,8 +239,7 @@ function zoneMeant(text: string): ReturnType<typeof didYouMean> {
   const names = zoneNames();
   const city = text.trim().replaceAll(' ', '_').toLowerCase();
   const whole = names.find((name) => name.toLowerCase().endsWith(`/${city}`));
-  if (whole === undefined) return didYouMean(text, names);
-  return { next: `did you mean ${whole}?`, correction: { typed: text, meant: whole } };
+  return didYouMean(text, names, undefined, whole);
 }
 
 /** People copy the address of an endpoint, or of the provider's metadata. */

@@ -14,7 +14,7 @@ import {
   type SettingName,
   settingNames,
   urlText,
-  vendorMeant,
+  withoutQuotes,
   withScheme,
 } from '../settings/setting-names.ts';
 import {
@@ -209,18 +209,18 @@ async function askSetting(name: (typeof NEEDED)[number], context: Context): Prom
   const question = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)} (${flag})${example}`;
   const check = (text: string) => {
     try {
-      parseSetting(name, meantBy(name, text), flag);
+      parseSetting(name, meantBy(name, withoutQuotes(text)), flag);
       return undefined;
     } catch (error) {
       return (error as Error).message;
     }
   };
-  return meantBy(name, await promptText(question, context, check));
+  return meantBy(name, withoutQuotes(await promptText(question, context, check)));
 }
 
 /** Understands what people are given: a whole media type for its vendor, and an address without its scheme. */
 function meantBy(name: SettingName, text: string): string {
-  if (name === 'vendor') return vendorMeant(text);
+  if (name === 'vendor') return parseSetting(name, text, settingNames[name].flag);
   return name === 'authUrl' || name === 'baseUrl' ? (withScheme(text) ?? text) : text;
 }
 

@@ -96,7 +96,7 @@ test('questions have examples, and take a media type for its vendor and an addre
       /Identity provider \(--auth-url\), such as https:\/\/id\.example\.com: /,
       authUrl.replace('http://', ''),
     ],
-    [/Event service \(--base-url\), such as https:\/\/events\.example\.com\/v1: /, baseUrl],
+    [/Event service \(--base-url\), such as https:\/\/events\.example\.com\/v1: /, `"${baseUrl}"`],
     [/Client id \(--client-id\): /, clientId],
     [/Vendor of the media type \(--vendor\), such as acme: /, `application/vnd.${vendor}.v1+json`],
     [/Client secret: /, clientSecret],

@@ -62,6 +62,20 @@ test('a whole media type is taken for its vendor', () => {
   expect(resolveSettings(flags, {}, config, ['vendor']).vendor).toBe('acme');
 });
 
+test.each([
+  ['"', '"'],
+  ["'", "'"],
+  ['“', '”'],
+  ['<', '> '],
+])('a value that was pasted in %s…%s is taken without them', (before, after) => {
+  const flags = {
+    baseUrl: `${before}https://events.example.com/v1/${after}`,
+    clientId: `${before}me${after}`,
+  };
+  const settings = resolveSettings(flags, {}, config, ['baseUrl', 'clientId']);
+  expect([settings.baseUrl.href, settings.clientId]).toEqual(['https://events.example.com/v1', 'me']);
+});
+
 test('an invalid value is reported before missing ones', () => {
   const { message } = failureOf(() => resolveSettings({ vendor: 'a b' }, {}, config, ['authUrl']));
   expect(message).toMatch(/^--vendor: /);
