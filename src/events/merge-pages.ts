@@ -39,7 +39,7 @@ export async function* mergePages(
       0,
     );
     let open = streams.filter(({ events }) => events.length > 0);
-    const orders = open.map(({ events }) => compareTimes(nextOf(events), events.at(-2)));
+    const orders = open.map(({ events }) => compareTimes(nextOf(events), events[0]));
     const isNewestFirst = (orders.find((order) => order) ?? 1) > 0;
     /** Positive if the first one comes first; undefined if one of them has no time. */
     const compare = (one: Due, other: Due) =>

@@ -66,6 +66,8 @@ describe('the pages of several searches', () => {
           }
         },
       ),
+      // The first two of a page may be of one moment.
+      { examples: [[[[], [2, 1, 1]], 3]] },
     );
   });
 
