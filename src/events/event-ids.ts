@@ -33,10 +33,11 @@ export async function* idsOfInput(
   for await (const typed of stdin.lines(ending)) {
     number++;
     const line = row + (number === 1 ? typed.replace(/^\ufeff/, '') : typed);
-    if (line.trim() === '') continue;
+    if (row === '' && line.trim() === '') continue;
     // In JSON no digit or letter follows a brace, unlike in {GUID}.
     idsOf ??= idsBelowHeader(line) ?? (/^\s*(\[|\{(?!\s*\w))/.test(line) ? idsOfJson : idOfLine);
-    const ids = idsOf(line, number);
+    // An open cell ends at a quote alone: a long one is not read again with each of its lines.
+    const ids = row !== '' && !typed.includes('"') ? undefined : idsOf(line, number);
     row = ids ? '' : `${line}\n`;
     found += ids?.length ?? 0;
     yield* ids ?? [];

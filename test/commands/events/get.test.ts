@@ -115,6 +115,18 @@ describe('events get', () => {
     });
   });
 
+  test('finds the id behind a cell of very many lines', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const [a, b] = newest(searching, 2) as [string, string];
+    const lines = 'at the next line of a long text\n'.repeat(100_000);
+    const result = await get(
+      searching,
+      ['--ndjson'],
+      `eventId,error\n${a},"${lines}"\n${b},"first\n\nlast"\n`,
+    );
+    expect({ ...result, stdout: idsOf(result.stdout) }).toEqual({ code: 0, stdout: [a, b], stderr: '' });
+  });
+
   test('finds the ids in an indented event, and in a table of groups', async () => {
     await using searching = await startSearching({ events: 40 });
     const [a] = newest(searching, 1) as [string];
