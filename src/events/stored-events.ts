@@ -61,9 +61,11 @@ export async function* storedEvents(
   const keepMatching = (items: Items) => {
     if (filters.statuses.length > 0 && items.count > 0) isTold ||= keepTold(items).count > 0;
     if (after && endsEarly !== false && items.count > 0) endsEarly = !holdsEventsFrom(items, after);
-    if (unlisted.size > 0) for (const [type = ''] of readTypes(items)) types.add(type);
-    for (const one of unlisted)
-      if ([...types].some((type) => typePattern(one).test(type))) unlisted.delete(one);
+    for (const [type = ''] of unlisted.size > 0 ? readTypes(items) : []) {
+      if (types.has(type)) continue;
+      types.add(type);
+      for (const one of unlisted) if (typePattern(one).test(type)) unlisted.delete(one);
+    }
     const left: number[] = [];
     const kept = choose(matches(items, left));
     if (left.length > 0) undated += choose(items.pick(left)).count;
