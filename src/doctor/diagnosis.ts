@@ -125,9 +125,9 @@ async function checkBus(context: Context): Promise<Outcome> {
 async function checkFolder(context: Context): Promise<Outcome> {
   const { pid, platform, userId } = context.machine;
   const place = configFolder(context);
-  for (const folder of [place, path.join(place, 'secrets')].map(nearestExisting)) {
+  for (const folder of new Set([place, path.join(place, 'secrets')].map(nearestExisting))) {
     const file = path.join(folder, `doctor-${pid}`);
-    const work = createFile(file, ' '.repeat(16_384)).then(() => rm(file));
+    const work = createFile(file, ' '.repeat(16_384)).finally(() => rm(file, { force: true }));
     const fault = await work.catch((error: Error) => error);
     const next = 'make it writable and free some space, or choose another folder with HOOKTRAIL_CONFIG_DIR';
     if (fault) return broken(`${folder} cannot be written: ${faultText(fault)}`, next);
