@@ -39,7 +39,7 @@ export async function* mergePages(
       0,
     );
     let open = streams.filter(({ events }) => events.length > 0);
-    const orders = open.map(({ events }) => compareTimes(nextOf(events), events[0]));
+    const orders = open.map(({ events }) => compareTimes(nextOf(events), events[0] as Due));
     const isNewestFirst = (orders.find((order) => order) ?? 1) > 0;
     /** Positive if the first one comes first; undefined if one of them has no time. */
     const compare = (one: Due, other: Due) =>
@@ -94,6 +94,6 @@ function nextOf(events: readonly Due[]): Due {
 }
 
 /** Positive if the first one is the later; undefined if one of them has no time. */
-function compareTimes(one: Due, other: Due | undefined): number | undefined {
-  return one.createdOn && other?.createdOn && compareInstants(one.createdOn, other.createdOn);
+function compareTimes(one: Due, other: Due): number | undefined {
+  return one.createdOn && other.createdOn && compareInstants(one.createdOn, other.createdOn);
 }
