@@ -382,7 +382,7 @@ export class CauseSearch {
       const score = this.#gain(events, failed, whole) - lnCandidates - cost - feature.handicap;
       if (score <= (best[1]?.score ?? Number.NEGATIVE_INFINITY)) return;
       const test = new FieldTest(feature, op, code);
-      // What holds for values that are delivered would name one that works, in place of several causes.
+      // A form that takes in values which are delivered would name one that works, in place of several causes.
       if (op !== '=') {
         delivered ??= this.#deliveredCodes(feature, this.#countOf(inside));
         if (delivered.some((other) => test.accepts(other))) return;
@@ -454,7 +454,7 @@ export class CauseSearch {
     const base = whole.failed / whole.events;
     let best: Candidate | undefined;
     for (const start of [0.95, 0.5, 0.25]) {
-      // Where most events fail, only a greater rate parts them.
+      // Most events fail here: only a greater rate parts them.
       let rate = Math.max(start, base * 1.1);
       for (let round = 0; round < 3 && rate > base; round++) {
         const run = this.#heaviest(timed, rate, base / 2);

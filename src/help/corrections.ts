@@ -3,7 +3,7 @@ import type { CommandTree, ParseFault } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { SEVERAL_PLACES } from '../events/event-filters.ts';
 import { isGuid } from '../json/items.ts';
-import { nearest, orList, shellWord } from '../settings/flag-values.ts';
+import { JQ_FLAG, nearest, orList, shellWord } from '../settings/flag-values.ts';
 import { parseTime } from '../time/time-text.ts';
 import { explanationOf, pathOf, wordsOf } from './help-text.ts';
 
@@ -247,7 +247,7 @@ function correctFlag(flag: string, command: Command, words: readonly string[]): 
   }
   const count = following === undefined ? 1 : 2;
   // The built-in jq prints so anyhow.
-  if (/^(-[rc]+|--raw-output|--compact-output)$/.test(name) && words.some((one) => /^(-q|--jq)\b/.test(one)))
+  if (JQ_FLAG.test(name) && words.some((one) => /^(-q|--jq)\b/.test(one)))
     return { problem, words: words.flatMap((one) => (one === name ? [] : one.replace(`=${name}`, ''))) };
   if (/^--colou?r$/.test(name)) {
     if (/^(never|false|no|off)$/.test(inline ?? following ?? ''))

@@ -231,6 +231,7 @@ class Trial {
 
   #note(order: number | undefined, bytes: Buffer, start: number, end: number): void {
     const isEquality = /^!?=$/.test(this.#condition.operator);
+    // A null that was not asked for does not tell what kind of value the field has.
     if (isEquality && order !== 0 && bytes[start] === 0x6e) return;
     this.#isComparable ||= order !== undefined && (isEquality || !Number.isNaN(order));
     if (isEquality ? order === 0 : this.#isComparable) this.isUnsure = false;

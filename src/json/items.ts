@@ -67,7 +67,7 @@ export class Items {
 
   /** The items in memory of their own, each followed by a line feed. */
   toLines(): Buffer {
-    return this.joined('', '\n', '\n');
+    return this.joined('', '\n', this.count > 0 ? '\n' : '');
   }
 
   /** The items in memory of their own, with texts of ASCII before, between and after them. */

@@ -12,7 +12,7 @@ import {
 } from '../events/event-filters.ts';
 import { type FieldPath, parseFieldPaths } from '../json/item-fields.ts';
 import type { Items, ListKind } from '../json/items.ts';
-import { fileName, oneOf, orList, shellWord } from '../settings/flag-values.ts';
+import { fileName, JQ_FLAG, oneOf, orList, shellWord } from '../settings/flag-values.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import { loadSetting, loadTimeZone, type SettingFlags } from '../settings/settings.ts';
 import type { TimeZone } from '../time/time-zone.ts';
@@ -79,7 +79,7 @@ function addOutputFlag(command: Command, formats: readonly FormatName[]): Comman
 export function jqFlag(command: Command, over: string): Option {
   const text = `run a jq program over ${over}; strings come out raw`;
   return command.createOption('-q, --jq <program>', text).argParser((program) => {
-    if (!/^(-[rc]+|--raw-output|--compact-output)$/.test(program)) return program;
+    if (!JQ_FLAG.test(program)) return program;
     return command.error(`error: unknown option '${program}'`, { code: 'commander.unknownOption' });
   });
 }

@@ -16,21 +16,15 @@ export function createJsonWriter(
   stdout: Output,
   palette: Palette,
 ): ItemWriter {
-  const pick = fields && createPicker(fields);
+  const pick = fields ? createPicker(fields) : (page: Items) => page;
   const print = (bytes: Buffer) => stdout.write(stdout.isTerminal ? terminalSafe(bytes.toString()) : bytes);
-  if (format === 'ndjson') {
-    return {
-      write: async (page) => {
-        if (page.count > 0) await print((pick ? pick(page) : page).toLines());
-      },
-    };
-  }
+  if (format === 'ndjson') return { write: (page) => print(pick(page).toLines()) };
   let opened = false;
   const close = () => stdout.write(opened ? '\n]\n' : '[]\n');
   return {
     write: async (page) => {
       if (page.count === 0) return;
-      const items = pick ? pick(page) : page;
+      const items = pick(page);
       const lead = opened ? ',\n' : '[\n';
       opened = true;
       await stdout.write(stdout.isTerminal ? lead + indented(items, palette) : items.joined(lead, ',\n', ''));

@@ -1,5 +1,8 @@
 import { type ErrorParts, UsageError } from '../errors.ts';
 
+/** Flags of jq itself, which people write after ours. */
+export const JQ_FLAG = /^(-[rc]+|--raw-output|--compact-output)$/;
+
 /** A parser of a flag's value that says what it takes, for `help --json`. */
 export type FlagParser<Value> = ((text: string) => Value) & { readonly takes: FlagType };
 export interface FlagType {

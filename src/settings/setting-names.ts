@@ -211,9 +211,8 @@ function clientId(text: string, refuse: Refuse): string {
 }
 
 function vendorName(given: string, refuse: Refuse): string {
-  // People are often given the whole media type.
-  const text = given.replace(/^(?:application\/)?vnd\.(.+)\.v\d+\+json$/i, '$1');
   // People are often given the whole media type, whose vendor is a token of RFC 6838 section 4.2.
+  const text = given.replace(/^(?:application\/)?vnd\.(.+)\.v\d+\+json$/i, '$1');
   const isToken = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*$/.test(text);
   return isToken ? text : refuse('made of letters, digits and ! # $ & ^ _ . -');
 }

@@ -27,7 +27,7 @@ import {
 } from './found-events.ts';
 
 /**
- * Where the events come from: the service, by ids on standard input or by a search; or the place that `--from` names, all
+ * The source of the events: the service, by ids on standard input or by a search; or the place that `--from` names, all
  * of its events or, if `hasIds`, those whose ids are on standard input.
  */
 export type ReplaySource = 'ids' | 'search' | { readonly from: string; readonly hasIds: boolean };

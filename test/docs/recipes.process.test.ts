@@ -29,7 +29,7 @@ test.each(blocksOf(pageAt('sandbox.md'), 'sh runs'))(
   async (lines) => {
     await using home = await createHome();
     const env = await bareEnvironment(home);
-    // Where a line fails, as where the port is taken, a sandbox that went on would keep the test from saying so.
+    // A sandbox that outlives a line that fails (a port that is taken) would keep the test from saying so.
     const script = `trap 'kill $! 2> /dev/null || :' EXIT\n${lines}`;
     const { stdout } = await promisify(execFile)('sh', ['-ec', script], { env, cwd: home.folder });
     expect(stdout).toMatch(/^createdOn .*\n(.* FAILED .*\n)+$/);
@@ -87,7 +87,7 @@ test('the script for cron mails each failure once, is silent without any, and sh
   expect(blind.mail).toBe('');
   expect(blind.printed).toMatch(/^error: .*403 Forbidden\n/);
 
-  // What came before the error counts as printed, so it has to be mailed.
+  // Events that came before the error count as printed, so they have to be mailed.
   for (let added = 0; added <= 500; added++) sandbox.control.addEvent({ publishStatus: 'FAILED' });
   clock.advance(5_000);
   sandbox.control.fault('events', { kind: 'pass' }, { kind: 'pass' }, forbidden);

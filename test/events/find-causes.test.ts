@@ -386,7 +386,7 @@ describe('the best explanation', () => {
   };
 
   test.each<[string, string, ...Group[]]>([
-    // What fails elsewhere.
+    // Failures elsewhere.
     ['rarely', 'a = "x" and b = "x"', [100, 50, 'xx'], [100, 19, 'xy'], [300, 24, 'yx'], [300, 24, 'yy']],
     ['at 0.4 of the rate', 'a = "x"', [100, 50, 'xx'], [100, 20, 'xy'], [300, 24, 'yx'], [300, 24, 'yy']],
     ['by chance', 'a = "x" and b = "x"', [100, 100, 'xx'], [20, 8, 'xy'], [300, 75, 'yx'], [300, 75, 'yy']],
@@ -397,7 +397,7 @@ describe('the best explanation', () => {
     ['needed', 'a = "x" and b = "x"', [100, 100, 'xx*'], [2, 0, 'xy*'], [350, 7, 'yx*'], [350, 7, 'yy*']],
     ['one not needed', 'a = "x"', [100, 100, 'xx*'], [1, 0, 'xy*'], [2, 0, 'yx*'], [600, 7, 'yy*']],
     ['other not needed', 'b = "x"', [100, 100, 'xx*'], [2, 0, 'xy*'], [1, 0, 'yx*'], [600, 7, 'yy*']],
-    // What a form costs.
+    // The price of a form.
     ['exists', 'b = "x"', [180, 90, '*x'], [810, 9, '-y']],
     ['exists, without one', 'a exists', [180, 90, '*x'], [1, 0, '-x'], [810, 9, '-y']],
     ['missing, without one', 'a missing', [180, 90, '-x'], [1, 0, '*x'], [810, 9, '*y']],
