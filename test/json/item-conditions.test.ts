@@ -6,6 +6,7 @@ import {
   exactValue,
   isNumber,
   itemFilter,
+  normalNumber,
   type Operator,
   parseCondition,
 } from '../../src/json/item-conditions.ts';
@@ -144,6 +145,7 @@ describe('--where', () => {
     ['attempts <=', 'nothing is neither a number nor a time, so that nothing is less'],
     ['createdOn < banana', "'banana' is neither a number nor a time, so that nothing is less"],
     ['createdOn = banana', "'banana' is not a time"],
+    ['a!b', "'!' stands before a field alone, or before '=' in a comparison"],
     ['a == 3', "'==' is no operator; put a value that begins with = in quotes"],
     ['a =~ b', "'=~' is no operator; put a value that begins with ~ in quotes"],
     ['a..b = 3', "a part of 'a..b' is empty"],
@@ -169,6 +171,7 @@ describe('--where', () => {
       "compare with a number or a time, as in --where 'delivery.attempts >= 3' or --where 'createdOn < 2h'; a value in quotes compares as text",
     ],
     ['createdOn = banana', "write a time as for --since, as in --where 'createdOn < 2026-11-20 08:30'"],
+    ['a == 3', "write --where 'a = 3'"],
   ])("the error for '%s' tells what to do: %s", (text, next) => {
     expect(() => parseCondition(text, '--where', 0)).toThrow(
       expect.objectContaining({
@@ -353,6 +356,18 @@ test.each([
   'NaN',
 ])("'%s' is no number", (text) => expect(isNumber(text)).toBe(false));
 
+test.each([
+  ['-0.0e9', '0'],
+  ['1.50', '1.5'],
+  ['150e-2', '1.5'],
+  ['-12', '-12'],
+  ['12e2', '1200'],
+  ['1e29', `1${'0'.repeat(29)}`],
+  ['1e30', '1e30'],
+  ['-12345678901234567890123456789012', '-1.2345678901234567890123456789012e31'],
+  ['0.5', '5e-1'],
+])('%s in one form is %s', (text, form) => expect(normalNumber(text)).toBe(form));
+
 test('a value that JavaScript can hold is that value, and a number that it cannot stays a text', () => {
   for (const json of ['1', '1.10', '-0', '1e3', '9007199254740992', '"a"', 'null', '{"a":1}', '0.1'])
     expect(exactValue(json)).toEqual(JSON.parse(json));
@@ -415,6 +430,7 @@ describe('a condition that may be wrong', () => {
       ['{"status":null}', '{"status":{"id":3}}'],
       '--where: no event has a value in status that compares with 3',
     ],
+    ['status > 3', ['{"status":null}'], '--where: no event has a value in status that compares with 3'],
     [
       'status > "a"',
       ['{"status":true}', '{"status":7}'],
@@ -442,6 +458,7 @@ describe('a condition that may be wrong', () => {
     ['status ~ ail', ['{"status":"x"}']],
     ['status = true', ['{"status":false}']],
     ['status = x', ['{"status":null}']],
+    ['status = null', ['{"status":null}']],
     ['status = 2', ['{"status":123}']],
     ['status = x', []],
   ] as const)('%s is not', (condition, items) => expect(doubtsOf(condition, ...items)).toEqual([]));

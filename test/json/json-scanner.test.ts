@@ -5,6 +5,7 @@ import {
   JsonSyntaxError,
   scalarEnd,
   scalarsText,
+  startsWith,
   stringEnd,
   stringText,
   valueEnd,
@@ -189,6 +190,16 @@ test.each([
 });
 
 describe('in a valid item', () => {
+  test.each([
+    ['ab', 0, true],
+    ['ab', 2, true],
+    ['', 4, true],
+    ['ba', 2, false],
+    ['abc', 2, false],
+  ])('%j stands at offset %i: %s', (text, at, expected) =>
+    expect(startsWith(Buffer.from('abab'), at, Buffer.from(text))).toBe(expected),
+  );
+
   test.each([
     ['"a"', 3],
     ['"\\"",1', 4],
