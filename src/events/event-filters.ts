@@ -89,7 +89,11 @@ export class EventFilters {
     const before = this.before && instantOf(this.before, now);
     if (after && before && compareInstants(after, before) >= 0) {
       const [from, to] = [this.after, this.before].map((given) => `${given?.flag} ${given?.text}`);
-      throw new UsageError(`${from} and ${to} leave no time between them: nothing can match`);
+      // A date is its first moment, so that this is how people write a day.
+      const day = compareInstants(after, before) === 0 && /^\d{4}-\d\d-\d\d$/.exec(this.before?.text ?? '');
+      const following = day && new Date(Date.parse(day[0]) + 86_400_000).toISOString().slice(0, 10);
+      const next = following ? `for the whole day: ${this.before?.flag} ${following}` : undefined;
+      throw new UsageError(`${from} and ${to} leave no time between them: nothing can match`, { next });
     }
     const { subscriptionIds: subscriptionId, eventIds: eventId } = this;
     const lists = { subscriptionId, eventId, publishStatus: this.statuses, eventType: this.eventTypes };

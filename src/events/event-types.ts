@@ -61,9 +61,8 @@ export function matchingItems(items: Items, match: string): Items {
 export function eventTypeNames(items: Items): string[] {
   if (items.count === 0) return [];
   const [name] = tableColumns(membersOf([items]), 'event-types');
-  const read = createRowReader(name ? [name] : [], valueText, '');
-  const names = read(items).map(([text = '']) => text);
-  return [...new Set(names.filter((text) => text !== ''))];
+  const rows = createRowReader(name ? [name] : [], valueText, '')(items);
+  return [...new Set(rows.flatMap(([text = '']) => (text === '' ? [] : [text])))];
 }
 
 /**

@@ -178,7 +178,6 @@ async function revokeStored(settings: BoundSettings, context: Context, reporter:
     }
     return { said: '; its tokens are revoked' };
   };
-  const limits = OPTIONAL_LIMITS;
-  const revoking = withProvider(settings, { context, reporter }, revokeThere, { limits });
+  const revoking = withProvider(settings, { context, reporter }, revokeThere, { limits: OPTIONAL_LIMITS });
   return await revoking.catch((error: Error) => failed(error.message));
 }

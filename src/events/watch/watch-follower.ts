@@ -161,8 +161,7 @@ export class Follower {
       return answer;
     };
     for (const query of this.#watch.queries) {
-      const bounded = { ...query, after, before };
-      const options = { query: bounded, pageSize: PAGE_SIZE, concurrency, signal };
+      const options = { query: { ...query, after, before }, pageSize: PAGE_SIZE, concurrency, signal };
       for await (const { items: all, total } of readPages({ baseUrl, fetchPage }, options)) {
         if (found.length + Math.max(all.count, total ?? 0) > most) return { complete: false, serviceTime };
         const items = this.#watch.keep?.(all) ?? all;

@@ -39,8 +39,7 @@ export async function createIdentityProvider(
   const accessTokens = memory.adapter('AccessToken');
   provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
     const body = ctx.body as Record<'access_token' | 'refresh_token' | 'scope', string>;
-    const grantId = String(ctx.oidc.entities.Grant?.jti);
-    const issued = { grantId, scope: body.scope };
+    const issued = { grantId: String(ctx.oidc.entities.Grant?.jti), scope: body.scope };
     // It is refused where a race has ended the grant: the token stays unknown then.
     accessTokens.upsert(body.access_token, issued, behaviour.tokenLifetimeSeconds).catch(() => undefined);
     // The library leaves out `offline_access`, which is not a scope of the API; the service includes it.
