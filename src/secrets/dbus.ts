@@ -82,8 +82,7 @@ export async function openDBus(socketPath: string, userId: number, limitMs: numb
   };
   try {
     // D-Bus specification, "Authentication Protocol": with EXTERNAL, the kernel vouches for the user id.
-    const identity = Buffer.from(String(userId)).toString('hex');
-    socket.write(`\0AUTH EXTERNAL ${identity}\r\nBEGIN\r\n`);
+    socket.write(`\0AUTH EXTERNAL ${Buffer.from(String(userId)).toString('hex')}\r\nBEGIN\r\n`);
     // As systemd's client does, the greeting does not wait for the answer to `AUTH`.
     const hello = send({ ...BUS, member: 'Hello' });
     const line = await receive((bytes) => {

@@ -103,7 +103,9 @@ const OFFSETS: Readonly<Record<string, string>> = {
 /** A day, a time of day and a zone, each of which may be missing, in one of the orders in which people write them. */
 function dated(given: string, defaultZone: TimeZone): Time | undefined {
   // JavaScript prints the zone's name at the end, and logs of web servers join day and time by a colon.
-  const plain = given.replace(/ \([^()]*\)$/, '').replace(/(\/\d{4}):(?=\d\d:)/, '$1 ');
+  const spaced = given.replace(/ \([^()]*\)$/, '').replace(/(\/\d{4}):(?=\d\d:)/, '$1 ');
+  // `UTC+2` as `UTC+02`.
+  const plain = spaced.replace(/((?:gmt|utc)[+-])(?=\d(?!\d))/i, '$10');
   // The year stands last, behind time and zone, in what `date` prints.
   const text = plain.replace(new RegExp(`( (?:${CLOCK})(?: [a-z]+| [+-]\\d\\d)?)( \\d{4})$`, 'i'), '$2$1');
   const zoned =

@@ -75,8 +75,7 @@ export async function run(call: Call<Flags>): Promise<void> {
   const profile = from === undefined ? runFlags(flags, context.environment).profile : undefined;
   const write = async ({ stdout }: Context) => {
     const gathered = await gatherReport(call, { filters, from, by, limit, buckets, concurrency });
-    const facts = { filters, from, profile, generatedAt: context.clock.now() };
-    await stdout.write(reportPage(gathered, facts));
+    await stdout.write(reportPage(gathered, { filters, from, profile, generatedAt: context.clock.now() }));
     return gathered;
   };
   const { explained, failures } = await writingTo(file, context, write, 'the report');
