@@ -12,7 +12,8 @@ export async function main(argv: readonly string[], context: Context): Promise<E
       await context.stdout.write(`${version}\n`);
       return ExitCode.done;
     }
-    if (isForProgramHelp(argv)) {
+    // The help of the program itself: no command line has to be parsed for it.
+    if (argv.length === 0 || (argv.length === 1 && ['--help', '-h'].includes(argv[0] as string))) {
       const { printProgramHelp } = await import('./program-help.ts');
       await printProgramHelp(argv, context);
       return ExitCode.done;
@@ -34,11 +35,6 @@ export async function main(argv: readonly string[], context: Context): Promise<E
 /** Scripts ask for the version often, so nothing is loaded for it. `-v` alone is what Node, npm and Docker take. */
 export function isForVersion(argv: readonly string[]): boolean {
   return argv.length === 1 && ['--version', '-V', '-v'].includes(argv[0] as string);
-}
-
-/** True where the help of the program itself is asked for: no command line has to be parsed for it. */
-function isForProgramHelp(argv: readonly string[]): boolean {
-  return argv.length === 0 || (argv.length === 1 && ['--help', '-h'].includes(argv[0] as string));
 }
 
 /** True where a completion script called, which puts this word before the words of the line. */

@@ -324,10 +324,11 @@ export class CauseSearch {
       level = [...next.values()].sort(byScore).slice(0, BEAM);
       found.push(...level);
     }
-    const [best] = found
-      .filter((one) => differenceOf(one, whole, this.#weight) >= LEAST_DIFFERENCE)
-      .sort(byScore);
-    return best && this.#simplest(best.tests, whole);
+    for (const { tests } of found.filter((one) => this.#makesDifference(one, whole)).sort(byScore)) {
+      const simplest = this.#simplest(tests, whole);
+      if (simplest) return simplest;
+    }
+    return undefined;
   }
 
   /** The simplest condition on each of the fields that is true of exactly these events of the sample. */
@@ -465,11 +466,10 @@ export class CauseSearch {
         const count = this.#countOf(timed.subarray(from, to + 1));
         const bound = (place: number, end: number) => (place === end ? undefined : timed[place]);
         const test = new SpanTest(this.#table.times, bound(from, 0), bound(to, timed.length - 1));
-        const longer = [...tests, test];
-        const score =
-          this.#gain(count.events, count.failed, whole) - this.lnCandidates(longer) - COST_OF_SPAN;
+        const more = [...tests, test];
+        const score = this.#gain(count.events, count.failed, whole) - this.lnCandidates(more) - COST_OF_SPAN;
         if (count.events < timed.length && count.failed > 1 && (!best || score > best.score))
-          best = { tests: longer, ...count, score };
+          best = { tests: more, ...count, score };
       }
     }
     return best;
@@ -514,15 +514,15 @@ export class CauseSearch {
 
   /**
    * Leaves out conditions that are not needed, and those without which the cause is more general: where the rest of the
-   * more general cause fails too, they would split one cause in two.
+   * more general cause fails too, they would split one cause in two. None if only one that is not needed makes the difference.
    */
-  #simplest(tests: readonly Test[], whole: Count): readonly Test[] {
+  #simplest(tests: readonly Test[], whole: Count): readonly Test[] | undefined {
     if (tests.length === 1) return tests;
     const own = this.#countOf(filterByAll(tests, this.#rows));
     const shorter = tests.flatMap((test) => {
       const others = tests.filter((other) => other !== test);
       const general = this.#countOf(filterByAll(others, this.#rows));
-      if (differenceOf(general, whole, this.#weight) < LEAST_DIFFERENCE) return [];
+      const isTelling = this.#makesDifference(general, whole);
       const rest = without(general, own);
       const candidates = test.feature ? this.#candidates : this.#spans;
       const isNeeded = lnChance(own, general) + Math.log(candidates) < Math.log(NEEDED);
@@ -530,11 +530,16 @@ export class CauseSearch {
       const restFails =
         rateOf(rest, this.#weight) >= share * rateOf(own, this.#weight) &&
         lnChance(rest, without(whole, own)) < Math.log(SIGNIFICANCE);
-      if (isNeeded && !restFails) return [];
-      return [{ others, gain: this.#gain(general.events, general.failed, whole) }];
+      if (isNeeded && !(isTelling && restFails)) return [];
+      return [{ others, isTelling, gain: this.#gain(general.events, general.failed, whole) }];
     });
-    const [best] = shorter.sort((a, b) => b.gain - a.gain);
-    return best ? this.#simplest(best.others, whole) : tests;
+    const [best] = shorter.sort((a, b) => Number(b.isTelling) - Number(a.isTelling) || b.gain - a.gain);
+    if (!best) return tests;
+    return best.isTelling ? this.#simplest(best.others, whole) : undefined;
+  }
+
+  #makesDifference(count: Count, whole: Count): boolean {
+    return differenceOf(count, whole, this.#weight) >= LEAST_DIFFERENCE;
   }
 
   #countCandidates(features: readonly Feature[]): number {

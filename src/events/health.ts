@@ -105,10 +105,7 @@ function healthOf(value: string, rows: number[], failures: readonly boolean[], t
     failingSince: times.at(unbroken.findLast(isKnown)),
     lastSuccess: times.at(delivered.find(isKnown)),
     lastFailed: times.at(failed.find(isKnown)),
-    recent: newestFirst
-      .slice(0, RECENT_EVENTS)
-      .map((row) => (failures[row] ? 'F' : 'S'))
-      .join(''),
+    recent: Array.from(newestFirst.slice(0, RECENT_EVENTS), (row) => (failures[row] ? 'F' : 'S')).join(''),
   };
 }
 
