@@ -507,8 +507,6 @@ export function sortRows(rows: number[], times: TimeColumn): number[] {
   const compare = (a: number, b: number) =>
     Number(times.isKnown(b)) - Number(times.isKnown(a)) || times.compare(a, b) || a - b;
   // Services list the newest events first as a rule.
-  const isDescending = rows.every(
-    (row, index) => index === 0 || compare(row, rows[index - 1] as number) <= 0,
-  );
+  const isDescending = rows.every((row, at) => at === 0 || compare(row, rows[at - 1] as number) <= 0);
   return isDescending ? rows.reverse() : rows.sort(compare);
 }

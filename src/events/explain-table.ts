@@ -369,7 +369,10 @@ function shareOfOne(table: ComparisonTable, field: Field): number {
   return Math.max(...counts) / (table.rows - table.failed);
 }
 
-/** The values of the field, or of the members of the object that it is, most frequent first. */
+/** Names of fields, such as those of an attempt in a list, that tell why it failed. */
+const OF_REASONS = /error|exception|reason|message|response|status|code/i;
+
+/** The values of the field, or of members: all of an object, of a list those that tell why the first failed. Most frequent first. */
 function valuesOf(table: ComparisonTable, { feature, op, code: other }: FieldTest): Effect['values'] {
   const { field } = feature;
   // The first element of a list has told what the others repeat.
@@ -379,7 +382,10 @@ function valuesOf(table: ComparisonTable, { feature, op, code: other }: FieldTes
     if (code >= FIRST_CODE && code !== other && count > 0)
       counts.set(exactValue(field.texts[code] as string), count);
   const isObject = counts.size === 0;
-  const members = field.members.map(({ codes, texts }) => ({ codes, texts: texts.map(bareText) }));
+  const [first] = field.elements;
+  const isWhy = (one: Field) => first && isInside(one, first) && OF_REASONS.test(one.steps.at(-1) as string);
+  const told = first ? table.fields.filter(isWhy) : field.members;
+  const members = told.map(({ codes, texts }) => ({ codes, texts: texts.map(bareText) }));
   for (let row = 0; isObject && row < table.rows; row++) {
     if (table.failures[row] === 0 || field.codes[row] === NO_VALUE) continue;
     const found = members.filter(({ codes }) => (codes[row] as number) >= FIRST_CODE);

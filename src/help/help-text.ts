@@ -20,7 +20,9 @@ export function fullHelp(command: Command, width: number): string {
   const { notes, examples } = explanationOf(command);
   const { helper, usage, item, argumentItems } = layoutOf(command, width);
   const visible = helper.visibleOptions(command).filter(({ long }) => long !== '--help');
-  const options = helper.groupItems([...command.options], visible, blockOf);
+  const options = helper.groupItems([...command.options], visible, ({ long, helpGroupHeading }) =>
+    RARE_FLAGS.has(long ?? '') ? RARELY_NEEDED : (helpGroupHeading ?? 'Options:'),
+  );
   const block = (heading: string, items: readonly string[] = []) =>
     items.length === 0 ? [] : [heading, ...items, ''];
   const flagsBelow = (heading: string) =>
@@ -119,10 +121,6 @@ function layoutOf(command: Command, width: number) {
       .visibleArguments(command)
       .map((argument) => item(helper.argumentTerm(argument), argument.description)),
   };
-}
-
-function blockOf({ long, helpGroupHeading }: Option): string {
-  return RARE_FLAGS.has(long ?? '') ? RARELY_NEEDED : (helpGroupHeading ?? 'Options:');
 }
 
 function flagsOf(options: readonly Option[]): string {

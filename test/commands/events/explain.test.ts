@@ -363,6 +363,15 @@ describe('events explain', () => {
     expect(stdout).toContain('\nall of them have: attempts = 5\n');
   });
 
+  test('says what all have in a list of attempts: the errors of the first', async () => {
+    const failed = events.slice(300, 305).map((event, minute) => ({
+      ...{ createdOn: event.createdOn, eventId: event.eventId, publishStatus: 'FAILED' },
+      attempts: [1, 2].map((number) => ({ number, url: `/${minute}`, statusCode: 410, error: 'Gone' })),
+    }));
+    const { stdout } = await explain([], { place: '-', stdin: ndjsonOf(failed) });
+    expect(stdout).toContain('\nall of them have: attempts (410 Gone 5)\n');
+  });
+
   test('says of an outage that nothing but its time explains that it is of every subscription and type', async () => {
     const down = events.map((event, minute) => ({
       ...event,
