@@ -54,8 +54,7 @@ function spawnProgram(
 
 /** The batch file that Windows runs under this name, as `npm` is one. Only cmd.exe can run it. */
 function batchFile(name: string, environment: Environment): string | undefined {
-  const search =
-    Object.entries(environment).find(([variable]) => variable.toUpperCase() === 'PATH')?.[1] ?? '';
+  const search = Object.entries(environment).find(([key]) => key.toUpperCase() === 'PATH')?.[1] ?? '';
   const folders = /[\\/]/.test(name) ? [''] : search.split(path.delimiter).filter(Boolean);
   const endings = path.extname(name) ? [''] : ['.exe', '.com', '.cmd', '.bat'];
   const files = folders.flatMap((folder) => endings.map((ending) => path.join(folder, name + ending)));

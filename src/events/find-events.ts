@@ -192,10 +192,8 @@ export function readNotice(
     return isLocal ? zone.shown(text) : `${text} (${local.shown(knownInstant(seconds * 1000).text)} here)`;
   };
   const { after, before } = bounds;
-  const created = [after && `after ${timeText(after)}`, before && `before ${timeText(before)}`].filter(
-    Boolean,
-  );
-  const events = created.length > 0 ? `events created ${created.join(' and ')}, at ` : '';
+  const both = [after && `after ${timeText(after)}`, before && `before ${timeText(before)}`].filter(Boolean);
+  const events = both.length > 0 ? `events created ${both.join(' and ')}, at ` : '';
   return `${verb} ${events}${baseUrl.host} (profile '${profile}')`;
 }
 

@@ -290,7 +290,7 @@ function link(text: string | undefined): string | null | undefined {
 const PRIME = 0x01000193;
 
 /** A 53-bit hash of some bytes: two FNV-1a hashes of 32 bits with different seeds, of the second one 21 bits. */
-function hashed(bytes: Uint8Array, start: number, end: number): number {
+export function hashed(bytes: Uint8Array, start: number, end: number): number {
   let low = 0x811c9dc5;
   let high = 0x2f0b4c47;
   for (let index = start; index < end; index++) {

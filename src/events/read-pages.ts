@@ -222,10 +222,9 @@ function handOn(reading: Reading, page: Page): ReadPage {
 export class IncompleteError extends ServiceError {}
 
 function incomplete({ emitted, firstTotal, lastTotal }: Reading): IncompleteError {
-  const counts =
-    firstTotal === lastTotal ? `${lastTotal}` : `${firstTotal} at first and ${lastTotal} at last`;
+  const told = firstTotal === lastTotal ? `${lastTotal}` : `${firstTotal} at first and ${lastTotal} at last`;
   return new IncompleteError(
-    `the result is not complete: ${emitted} events were read, the service counts ${counts}`,
+    `the result is not complete: ${emitted} events were read, the service counts ${told}`,
     { next: 'run it again; with --until in the past the result does not change' },
   );
 }

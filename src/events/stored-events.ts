@@ -18,7 +18,7 @@ import { unlistedText } from './event-types.ts';
 import { MANIFEST, type Part, readManifest } from './export/export-manifest.ts';
 import { gunzipped, PIECE_BYTES, readPart } from './export/export-parts.ts';
 import { mergePages } from './merge-pages.ts';
-import { type FoundPage, keepPages } from './page.ts';
+import { type FoundPage, hashed, keepPages } from './page.ts';
 
 export interface StoredOptions {
   readonly limit?: number | undefined;
@@ -52,12 +52,13 @@ export async function* storedEvents(
   const [{ after }] = queries;
   let endsEarly: boolean | undefined;
   let isTold: boolean | undefined;
-  let [found, undated] = [0, 0];
+  let [found, undated, again] = [0, 0, 0];
   const [types, unlisted] = [new Set<string>(), new Set(filters.eventTypes)];
   const readTypes = createRowReader([memberPath('eventType')], valueText, '');
   // Read once: each reading makes another filter, and only one that has seen the events has doubts.
   const { keep } = filters;
   const choose = keep ?? ((items: Items) => items);
+  const countRepeated = createRepeatCounter();
   const keepMatching = (items: Items) => {
     if (filters.statuses.length > 0 && items.count > 0) isTold ||= keepTold(items).count > 0;
     if (after && endsEarly !== false && items.count > 0) endsEarly = !holdsEventsFrom(items, after);
@@ -70,6 +71,8 @@ export async function* storedEvents(
     const kept = choose(matches(items, left));
     if (left.length > 0) undated += choose(items.pick(left)).count;
     found += kept.count;
+    // An export holds each event once.
+    if (!checkRest) again += countRepeated(kept);
     return kept;
   };
   const { lists, checkRest } = await openPlace(place, context, onDoubt, comparesOutcomes);
@@ -83,12 +86,31 @@ export async function* storedEvents(
   if (after && endsEarly) onDoubt?.(`--from: no event is from after ${filters.zone.shown(after.text)}`);
   if (undated > 0 && (filters.after || filters.before))
     onDoubt?.(`${eventsText(undated)} left out: ${UNDATED}, which --since and --until need`);
+  if (again > 0)
+    onDoubt?.(`--from: ${eventsText(again)} have the eventId of an earlier one, and count again`);
   if (found < limit) for (const type of unlisted) onDoubt?.(unlistedText(type, [...types], place));
   for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);
 }
 
 const UNTOLD = '--from: no publishStatus is SUCCESS or FAILED: what failed is not known';
 export const UNDATED = 'createdOn is missing or not a time';
+
+/** A counter of events whose `eventId` an earlier one had; of a million different ids, since they are kept. */
+function createRepeatCounter(): (items: Items) => number {
+  const ids = new Set<number>();
+  const cursor = createCursor([memberPath('eventId')]);
+  return (items) => {
+    let again = 0;
+    for (let item = 0; item < items.count; item++) {
+      cursor.read(items.bytes, items.start(item));
+      if (!cursor.text(0)) continue;
+      const id = hashed(items.bytes, cursor.starts[0] as number, cursor.ends[0] as number);
+      if (ids.has(id)) again++;
+      else if (ids.size < 1e6) ids.add(id);
+    }
+    return again;
+  };
+}
 
 interface Place {
   /** One list of pages for each search that the place holds the events of. */

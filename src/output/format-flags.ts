@@ -167,9 +167,8 @@ export function formatOptions(
   }
   const names = [...asked.values()];
   if (names.length > 1) {
-    throw new UsageError(
-      `${names.slice(0, -1).join(', ')} and ${names.at(-1)} contradict each other: give one`,
-    );
+    const others = names.slice(0, -1).join(', ');
+    throw new UsageError(`${others} and ${names.at(-1)} contradict each other: give one`);
   }
   const named = formatOfFile(flags.outputFile ?? '');
   const [given = flags.jq === undefined ? named : 'json'] = asked.keys();

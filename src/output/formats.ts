@@ -131,9 +131,7 @@ export async function printItem(
 
 /** A flat object on one line, anything deeper indented. */
 function jsonText(value: unknown): string {
-  const nested = Object.values(value as object).some(
-    (member) => member !== null && typeof member === 'object',
-  );
+  const nested = Object.values(value as object).some((inner) => inner !== null && typeof inner === 'object');
   return JSON.stringify(value, undefined, nested ? 2 : undefined);
 }
 

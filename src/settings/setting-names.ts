@@ -64,11 +64,8 @@ export function parseSetting<Name extends SettingName>(
   text: string,
   source: string,
 ): SettingValues[Name] {
-  return settingNames[name].parse(withoutQuotes(text), (accepted, meant) => {
-    throw new UsageError(
-      `${source}: invalid value '${withoutCredentials(text)}': must be ${accepted}`,
-      meant,
-    );
+  return settingNames[name].parse(withoutQuotes(text), (wanted, meant) => {
+    throw new UsageError(`${source}: invalid value '${withoutCredentials(text)}': must be ${wanted}`, meant);
   }) as SettingValues[Name];
 }
 

@@ -68,14 +68,10 @@ export function createHandler(
  * Returns the beginning of a body on one line; undefined if there is nothing to read. Secrets are redacted, since an error
  * page may show the headers of the request.
  */
-function shownBody(
-  start: Buffer,
-  coding: string | undefined,
-  apiToken: string | undefined,
-): string | undefined {
+function shownBody(start: Buffer, coding: string | undefined, token: string | undefined): string | undefined {
   if (coding !== undefined && coding !== 'identity') return undefined;
   const text = start.toString().replace(/\s+/g, ' ').trim();
-  const shown = redactSecrets(text, apiToken === undefined ? [] : [apiToken]);
+  const shown = redactSecrets(text, token === undefined ? [] : [token]);
   return terminalSafeLine(start.length < SHOWN_BYTES ? shown : `${shown}…`) || undefined;
 }
 

@@ -187,11 +187,8 @@ async function markTime(bounds: readonly Mark[], query: Query, target: number, c
   const between = (to: Mark, from: Mark) => {
     const seconds = to.seconds - from.seconds;
     if (!isLarge(to, from)) return [];
-    const pieces = Math.min(Math.ceil((to.events - from.events) / target), MAX_MARKS, seconds);
-    return Array.from(
-      { length: pieces - 1 },
-      (_, at) => to.seconds - Math.ceil((seconds * (at + 1)) / pieces),
-    );
+    const parts = Math.min(Math.ceil((to.events - from.events) / target), MAX_MARKS, seconds);
+    return Array.from({ length: parts - 1 }, (_, at) => to.seconds - Math.ceil((seconds * (at + 1)) / parts));
   };
   const count = (seconds: number, ending: AbortSignal) =>
     askCount(client, { ...query, before: knownInstant(seconds * 1000) }, ending);

@@ -223,8 +223,7 @@ class ExportRun {
       const held = eventsIn(this.#manifest);
       if (changed.length === 0 && (Number.isNaN(total) || total === held)) break;
       if (round === MAX_ROUNDS) throw incompleteError(held, total);
-      const stale = (part: Part, index: number) =>
-        changed.includes(index) ? { ...part, sha256: null } : part;
+      const stale = (part: Part, at: number) => (changed.includes(at) ? { ...part, sha256: null } : part);
       await this.#save({ parts: this.#manifest.parts.map(stale) });
       this.#events = eventsIn(this.#manifest);
     }

@@ -118,9 +118,7 @@ type Part = Html | string | number | readonly Html[];
 
 /** An HTML template. Parts are escaped unless they are `Html`. Attribute values must be in double quotes. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
-  return new Html(
-    strings.reduce((text, string, index) => text + rendered(parts[index - 1] as Part) + string),
-  );
+  return new Html(strings.reduce((text, string, at) => text + rendered(parts[at - 1] as Part) + string));
 }
 
 function rendered(part: Part): string {

@@ -101,6 +101,23 @@ describe('--from, without a sign-in', () => {
     },
   );
 
+  test.each(['search', 'count', 'stats', 'explain', 'health', 'report -'])(
+    '%s says how many events of several files put together are there again',
+    async (command) => {
+      const event = (n: number) =>
+        `{"eventId":"e${n}","createdOn":"2026-11-20T10:0${n}:00Z","publishStatus":"${n > 1 ? 'SUCCESS' : 'FAILED'}"}\n`;
+      const again = 'warning: --from: 2 events have the eventId of an earlier one, and count again\n';
+      for (const [last, said] of [[[0, 1], again] as const, [[4, 5], ''] as const]) {
+        const stdin = [0, 1, 2, 3, ...last].map(event).join('') + '{"a":1}\n'.repeat(2);
+        const { code, stderr } = await offline(
+          [...command.split(' '), '--from', '-', '--until', 'now'],
+          stdin,
+        );
+        expect({ code, said: stderr.replace(/^(?!.*earlier).*\n/gm, '') }).toEqual({ code: 0, said });
+      }
+    },
+  );
+
   test('--reverse puts what was read once in order of creation, whatever its order there', async () => {
     const event = (minute: number, n: number) => `{"createdOn":"2026-11-20T10:0${minute}:00Z","n":${n}}\n`;
     const [old, middle, twin, late, undated] = [
