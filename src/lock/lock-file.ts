@@ -52,7 +52,7 @@ export async function claimLock(folder: string, previous: number, holder: Holder
   });
   if (!handle) return undefined;
   const line = `${JSON.stringify(holder)}\n`;
-  let isOurs = false;
+  let isOurs: boolean | undefined;
   try {
     // Until this is written, others see a holder that they do not know, and wait.
     await handle.writeFile(line);
@@ -118,7 +118,7 @@ function parse(text: string): Omit<LockState, 'number'> {
   if (text.startsWith('R')) return { text, released: true };
   try {
     const holder = JSON.parse(text.split('\n')[0] as string) as Holder;
-    if (Number.isInteger(holder?.pid) && typeof holder.hostname === 'string')
+    if (Number.isInteger(holder.pid) && typeof holder.hostname === 'string')
       return { text, released: false, holder };
   } catch {}
   return { text, released: false };
@@ -175,7 +175,7 @@ async function inspect(pid: number): Promise<{ state: string; started: string } 
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
     // proc(5): the second field is the name in parentheses and may hold anything; field 3 is the state, 22 the start time.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return { state: fields[0] ?? '', started: fields[19] ?? '' };
+    return { state: fields[0] as string, started: fields[19] as string };
   } catch (error) {
     // ESRCH: it ended while it was being read. Any other error, such as too many open files, proves nothing.
     const { code } = error as NodeJS.ErrnoException;

@@ -160,7 +160,7 @@ async function waitAndClaim<T>(
   let askedAt = Number.NEGATIVE_INFINITY;
   // Measured with this process's own clock: no two clocks are ever compared.
   let silence = 0;
-  let hasBeaten = false;
+  let hasBeaten: boolean | undefined;
   let waited = 0;
   let lookedAt = clock.now();
   for (;;) {
@@ -235,7 +235,7 @@ async function lockFolder(name: string, user: Machine): Promise<string> {
     await access(home, constants.W_OK | constants.X_OK);
     return home;
   } catch (error) {
-    if (user.platform === 'win32' || !UNWRITABLE.has((error as NodeJS.ErrnoException).code ?? ''))
+    if (user.platform === 'win32' || !UNWRITABLE.has(String((error as NodeJS.ErrnoException).code)))
       throw explained(error, home);
   }
   // Users without a writable home: service accounts, read-only containers.
@@ -253,6 +253,6 @@ function explained(error: unknown, folder: string): unknown {
 function unusable(folder: string, cause: NodeJS.ErrnoException): UsageError {
   return new UsageError(
     `the folder ${folder}, where hooktrail's processes lock each other out, cannot be used: ${faultText(cause)}`,
-    { next: SHORTAGE_STEPS[cause.code ?? ''] ?? 'repair the folder, or remove it', cause },
+    { next: SHORTAGE_STEPS[String(cause.code)] ?? 'repair the folder, or remove it', cause },
   );
 }

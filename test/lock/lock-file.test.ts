@@ -60,8 +60,16 @@ test('a claim after a number that is gone is withdrawn: the folder was swept and
   expect(await readdir(folder)).toEqual(['1.lock']);
 });
 
-test('a released number stays the highest', async () => {
-  await (await claim(0, 'a'))?.release();
+test('a claim below a higher number is withdrawn, although the one before it is there', async () => {
+  for (const number of [3, 7]) await writeFile(path.join(folder, `${number}.lock`), 'R');
+  expect(await claim(3, 'late')).toBeUndefined();
+  expect(await readdir(folder)).toEqual(['3.lock', '7.lock']);
+});
+
+test('a released number stays the highest, and its file is closed', async () => {
+  const released = await claim(0, 'a');
+  await released?.release();
+  await expect(released?.beat()).rejects.toThrow('file closed');
   expect(await readLock(folder)).toMatchObject({ number: 1, released: true });
   expect(await claim(0, 'b')).toBeUndefined();
   expect(await claim(1, 'b')).toBeDefined();
@@ -144,6 +152,12 @@ describe.skipIf(process.platform !== 'linux')('the condition of a holder', () =>
       [{ processes: 'pid:[1]', ...gone }, 'unknown'],
     ] as const)
       expect([changes, await conditionOf({ ...self, ...changes }, machine)]).toEqual([changes, condition]);
+    // Here nothing tells the boot, so that another one proves nothing.
+    const elsewhere = { ...self, processes: undefined, hostname: 'elsewhere' };
+    for (const one of [{ ...elsewhere, hostname: self.hostname }, elsewhere])
+      expect(
+        await conditionOf(one, { ...machine, platform: 'darwin', hasProcess: () => one !== elsewhere }),
+      ).toBe('unknown');
     for (const hasProcess of [() => true, () => undefined])
       expect(await conditionOf({ ...self, ...gone }, { ...machine, hasProcess })).toBe('unknown');
   });
