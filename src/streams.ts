@@ -150,11 +150,7 @@ export function inputOf(open: () => Readable): Input {
     },
     stream: open,
     lines: (ending) => linesOf(open, ending),
-    bytes: async () => {
-      const chunks: Buffer[] = [];
-      for await (const chunk of open()) chunks.push(chunk as Buffer);
-      return Buffer.concat(chunks);
-    },
+    bytes: async () => Buffer.concat(await open().toArray()),
   };
 }
 

@@ -16,9 +16,9 @@ import { type EventFilters, typePattern } from './event-filters.ts';
 import type { Query } from './event-query.ts';
 import { unlistedText } from './event-types.ts';
 import { MANIFEST, type Part, readManifest } from './export/export-manifest.ts';
-import { gunzipped, PIECE_BYTES, readPart } from './export/export-parts.ts';
+import { gunzipped, keysReadAgain, PIECE_BYTES, readPart } from './export/export-parts.ts';
 import { mergePages } from './merge-pages.ts';
-import { type FoundPage, hashed, keepPages } from './page.ts';
+import { type FoundPage, hashed, identified, keepPages } from './page.ts';
 
 export interface StoredOptions {
   readonly limit?: number | undefined;
@@ -155,9 +155,10 @@ async function openPlace(
   for (const { file, events, lost } of manifest.parts)
     if (lost) onDoubt?.(`${path.join(place, file)} was damaged: it has ${events} of ${lost.events} events`);
   const unchecked = new Set(manifest.parts.filter(({ sha256 }) => sha256 !== null));
+  const again = await keysReadAgain(place, manifest);
   const lists = manifest.queries.map((_, query) => {
     const parts = [...unchecked].filter((part) => part.query === query);
-    return pagesOfParts(place, parts, signal, (part) => unchecked.delete(part));
+    return pagesOfParts(place, parts, again, signal, (part) => unchecked.delete(part));
   });
   const checkRest = async () => {
     for (const part of unchecked) {
@@ -243,17 +244,18 @@ async function* decompressed(stream: Readable): AsyncGenerator<Buffer> {
   yield* start[0] === 0x1f && start[1] === 0x8b ? gunzipped(all) : all;
 }
 
-/** The events of parts that are as the manifest says. */
+/** The events of parts that are as the manifest says. Those with the keys of `again` come from the parts of an update alone. */
 async function* pagesOfParts(
   directory: string,
   parts: readonly Part[],
+  again: ReadonlySet<number> | undefined,
   signal: AbortSignal,
   onChecked: (part: Part) => void,
 ): AsyncGenerator<FoundPage> {
   for (const part of parts) {
     for await (const items of readPart(directory, part)) {
       signal.throwIfAborted();
-      yield { items, total: undefined };
+      yield { items: again && part.settled ? identified(items).without(again) : items, total: undefined };
     }
     onChecked(part);
   }

@@ -8,6 +8,7 @@ import { faultText, ServiceError } from '../../errors.ts';
 import { renameOver, syncFolder } from '../../files/whole-files.ts';
 import { Items } from '../../json/items.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
+import { identified } from '../page.ts';
 import { eventsIn, type Manifest, type Part, writeManifest } from './export-manifest.ts';
 
 const compress = promisify(gzip);
@@ -92,6 +93,21 @@ export async function* readPart(directory: string, part: Part): AsyncGenerator<I
   }
   if (events !== part.events)
     throw new DamagedPartError(file, `holds ${events} events instead of ${part.events}`);
+}
+
+/** The keys of the events in finished parts. */
+export async function keysOf(directory: string, parts: readonly Part[]): Promise<ReadonlySet<number>> {
+  const keys = new Set<number>();
+  for (const part of parts)
+    for await (const items of readPart(directory, part))
+      for (const key of identified(items).keys) keys.add(key);
+  return keys;
+}
+
+/** The keys of events that an update has read again, until it ends: settled parts still hold them as they were. */
+export async function keysReadAgain(directory: string, { overlapFrom, parts }: Manifest) {
+  const added = parts.filter(({ settled, sha256 }) => !settled && sha256);
+  return overlapFrom ? await keysOf(directory, added) : undefined;
 }
 
 async function checkedBytes(file: string, { bytes, sha256 }: Part): Promise<Buffer> {

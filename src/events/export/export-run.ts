@@ -30,7 +30,7 @@ import {
   removeLeftOvers,
   writeManifest,
 } from './export-manifest.ts';
-import { PartFile, readPart, verifyExport } from './export-parts.ts';
+import { keysOf, keysReadAgain, PartFile, readPart, verifyExport } from './export-parts.ts';
 import {
   beginExport,
   countAnyStatus,
@@ -60,7 +60,12 @@ export async function exportEvents(options: ExportOptions, call: Call<SettingFla
   const directory = await openDirectory(given, context.machine);
   const only = { patience: 0, subject: `the export ${given}` };
   const lock = await takeLock(`export ${directory}`, context, only).catch((error) => {
-    throw error instanceof LockedError ? busyError(given, error) : error;
+    if (!(error instanceof LockedError)) throw error;
+    throw new ServiceError(`another export into ${given} is under way`, {
+      details: error.holder ? [`process ${error.holder}`] : [],
+      next: 'wait for it, or choose another directory',
+      cause: error,
+    });
   });
   try {
     await exportInto(directory, baseUrl, options, { ...call, context: whileHeld(context, lock) });
@@ -128,15 +133,6 @@ function warnOfUncounted({ parts }: Manifest, reporter: Pick<Reporter, 'warning'
 function summaryOf(directory: string, { events, parts, pin }: Manifest): string {
   const files = parts.length === 1 ? '1 file' : `${parts.length} files`;
   return `${events} events in ${files} in ${directory}, all that match before ${pin.text}`;
-}
-
-function busyError(directory: string, error: LockedError): ServiceError {
-  const { holder } = error;
-  return new ServiceError(`another export into ${directory} is under way`, {
-    details: holder ? [`process ${holder}`] : [],
-    next: 'wait for it, or choose another directory',
-    cause: error,
-  });
 }
 
 /** The number of times that parts are read again if they changed while the rest was read. */
@@ -312,7 +308,7 @@ class ExportRun {
       // An update reads events again that settled parts hold. They are removed from the settled parts afterwards.
       if (!other.sha256 || (other.settled && !part.settled)) continue;
       const keys =
-        this.#last?.file === other.file ? this.#last.keys : await keysOf(this.#job.directory, other);
+        this.#last?.file === other.file ? this.#last.keys : await keysOf(this.#job.directory, [other]);
       for (const key of keys) elsewhere.add(key);
     }
     return { elsewhere, isShared: others.length > 0 };
@@ -322,10 +318,8 @@ class ExportRun {
   async #removeRepeated(): Promise<void> {
     const directory = this.#job.directory;
     const { overlapFrom, parts } = this.#manifest;
-    if (!overlapFrom) return;
-    const again = new Set<number>();
-    for (const part of parts.filter(({ settled }) => !settled))
-      for (const key of await keysOf(directory, part)) again.add(key);
+    const again = await keysReadAgain(directory, this.#manifest);
+    if (!overlapFrom || !again) return;
     for (const [index, part] of parts.entries()) {
       if (!part.settled || compareInstants(part.before, overlapFrom) <= 0) continue;
       const file = partName(this.#manifest.parts, this.#manifest.gzip);
@@ -368,13 +362,6 @@ function overlap(one: Part, other: Part): boolean {
   const reachesInto = ({ after }: Part, { before }: Part) =>
     after === null || compareInstants(after, before) < 0;
   return reachesInto(one, other) && reachesInto(other, one);
-}
-
-async function keysOf(directory: string, part: Part): Promise<ReadonlySet<number>> {
-  const keys = new Set<number>();
-  for await (const items of readPart(directory, part))
-    for (const key of identified(items).keys) keys.add(key);
-  return keys;
 }
 
 function incompleteError(held: number, total: number): ServiceError {

@@ -85,9 +85,15 @@ describe('events export --update', () => {
       for (let event = 0; event < 7; event++) control.addEvent();
       clock.advance(2000);
       control.fault('events', ...times(request, { kind: 'pass' }), { kind: 'status', status: 403 });
+      const held = await exporting.ids();
       const { code } = await exporting.export(...args, '--update');
       control.clearFaults();
       if (code !== 0) failures++;
+      // Read offline meanwhile, it holds what it held, and no event twice.
+      const { stdout } = await exporting.search('--from', exporting.directory, '--jq', '.[].eventId');
+      const offline = stdout.trimEnd().split('\n');
+      expect(new Set(offline).size).toBe(offline.length);
+      expect(offline).toEqual(expect.arrayContaining(held));
       expect((await exporting.export(...args, '--update')).code).toBe(0);
       const ids = await exporting.ids();
       expect(new Set(ids).size).toBe(ids.length);
