@@ -37,7 +37,7 @@ export function parseTime(text: string, zone: TimeZone = UTC): Time | undefined 
   return span(given) ?? dated(given, zone);
 }
 
-/** `2026-11-01 08:30 Z` as ISO 8601 writes it. */
+/** `2026-11-01 08:30 Z` as ISO 8601 writes it. The comma of logs becomes a point: it would end the value in a search's key. */
 function joined(text: string): string {
   return text
     .replace(
@@ -45,6 +45,7 @@ function joined(text: string): string {
       (_, y, mo, d, h, m, s = '00') => `${y}-${mo}-${d}T${h}:${m}:${s}`,
     )
     .replace(/(\d{4}-\d{2}-\d{2})[ t](?=\d)/, '$1T')
+    .replace(/(?<=:\d\d),(?=\d+$)/, '.')
     .replace(/ ?(?:UTC|(?<=\d)[zZ])$/, 'Z');
 }
 

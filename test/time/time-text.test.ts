@@ -135,7 +135,7 @@ describe('a point in time as people type it', () => {
     ['2026-11-20 13:00 utc+5:30', '2026-11-20T07:30:00Z'],
     ['2026-11-20 08:30 UTC-10', '2026-11-20T18:30:00Z'],
     ['20261120T0830Z', '2026-11-20T08:30:00Z'],
-    ['2026-11-20 16:06:31,123', '2026-11-20T16:06:31,123Z'],
+    ['2026-11-20 16:06:31,123', '2026-11-20T16:06:31.123Z'],
   ])("'%s', as other programs write it, is that time", (text, expected) => expect(sent(text)).toBe(expected));
 
   // 21 November 2026 is a Saturday.
