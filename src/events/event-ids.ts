@@ -62,10 +62,12 @@ const ID_HEADING = /^(eventid|example)$/i;
 /** Reads the rows below a table's heading, or below the header of CSV; undefined if the line is neither. */
 function idsBelowHeader(header: string): IdsOf | undefined {
   if (guidsIn(header).length > 0) return undefined;
-  const separator = header.trim().startsWith('|') ? '|' : ',';
+  // Spreadsheets save CSV with semicolons where the comma is the decimal sign, and copy cells with tabs.
+  const separator = header.trim().startsWith('|') ? '|' : (/[,;\t]/.exec(header)?.[0] ?? ',');
   const cells = cellsOf(header, separator);
   const column = cells.findIndex((cell) => ID_HEADING.test(cell));
-  const isOpen = (row: string) => separator === ',' && /(^|,)"/.test(row.replaceAll(/"(?:[^"]|"")*"/g, ''));
+  const isOpen = (row: string) =>
+    separator !== '|' && /(^|[,;\t])"/.test(row.replaceAll(/"(?:[^"]|"")*"/g, ''));
   // Lines below a table have no id in the column.
   if (column >= 0)
     return (row) => (isOpen(row) ? undefined : guidsIn(cellsOf(row, separator)[column] ?? '').slice(0, 1));
@@ -79,8 +81,9 @@ function idsBelowHeader(header: string): IdsOf | undefined {
 }
 
 /** The cells of a line of CSV (RFC 4180) or of a Markdown table. */
-function cellsOf(line: string, separator: ',' | '|'): string[] {
-  const cells = line.match(separator === ',' ? /"(?:[^"]|"")*"?|[^,"]+|,/g : /(?:\\.|[^|\\])+|\|/g) ?? [];
+function cellsOf(line: string, separator: string): string[] {
+  const ofCsv = new RegExp(`"(?:[^"]|"")*"?|[^${separator}"]+|${separator}`, 'g');
+  const cells = line.match(separator === '|' ? /(?:\\.|[^|\\])+|\|/g : ofCsv) ?? [];
   const joined: string[] = [''];
   for (const cell of cells) {
     if (cell === separator) joined.push('');

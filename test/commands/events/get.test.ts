@@ -104,6 +104,18 @@ describe('events get', () => {
     expect({ ...result, stdout: idsOf(result.stdout) }).toEqual({ code: 0, stderr: '', stdout: ids });
   });
 
+  test.each([';', '\t'])(
+    'finds the ids in what a spreadsheet saves with %j between cells',
+    async (separator) => {
+      await using searching = await startSearching({ events: 5 });
+      const ids = newest(searching, 2);
+      const rows = [['subscriptionId', 'amount', 'eventId'], ...ids.map((id) => [NONE, '"1,5\n"', id])];
+      const typed = rows.map((cells) => `${cells.join(separator)}\r\n`).join('');
+      const result = await get(searching, ['-', '--ndjson'], typed);
+      expect({ ...result, stdout: idsOf(result.stdout) }).toEqual({ code: 0, stderr: '', stdout: ids });
+    },
+  );
+
   test('CSV that is cut off within a cell is an error', async () => {
     await using searching = await startSearching({ events: 5 });
     const [a, b] = newest(searching, 2) as [string, string];
