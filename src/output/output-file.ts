@@ -48,14 +48,12 @@ type Target = Omit<Replacement, 'temporary'> & { readonly temporary?: string; re
 
 async function openTarget(file: string, name: string, { machine }: Context): Promise<Target> {
   refusePlanted(file, name, machine);
-  // The file that a link leads to is replaced, not the link.
-  const place = await followLinks(file);
-  const found = await stat(place).catch(() => undefined);
+  const found = await stat(file).catch(() => undefined);
   if (found?.isDirectory())
     throw new UsageError(`${name}: ${file} is a folder`, { next: 'name a file in it' });
   try {
-    if (found) await access(place, constants.W_OK);
-    return found && !found.isFile() ? await openDevice(place, found) : await openFile(place, found);
+    if (found) await access(file, constants.W_OK);
+    return found && !found.isFile() ? await openDevice(file, found) : await openFile(file, found);
   } catch (error) {
     const fault = error as NodeJS.ErrnoException;
     const why = fault.code === 'ENOENT' ? 'its folder does not exist' : faultText(fault);
@@ -65,14 +63,16 @@ async function openTarget(file: string, name: string, { machine }: Context): Pro
 }
 
 /** The modes are those of a redirection: an existing file keeps its mode, a new one gets its mode from the umask. */
-async function openFile(place: string, found: Stats | undefined): Promise<Target> {
-  const replacement = await startReplacement(place, 0o666);
+async function openFile(file: string, found: Stats | undefined): Promise<Target> {
+  // The file that a link leads to is replaced, not the link.
+  const replacement = await startReplacement(await followLinks(file), 0o666);
   if (found) await replacement.handle.chmod(found.mode & 0o777).catch(() => undefined);
   return replacement;
 }
 
-async function openDevice(place: string, found: Stats): Promise<Target> {
-  const handle = await open(place, 'w');
+/** Opened by the name given: the link that bash makes of `>(command)` leads to no path. */
+async function openDevice(file: string, found: Stats): Promise<Target> {
+  const handle = await open(file, 'w');
   const close = () => handle.close();
   // A pipe is written through a stream: a signal cannot end a synchronous write that waits for its reader.
   return { handle, kind: found.isFIFO() ? 'pipe' : 'file', finish: close, abandon: close };
