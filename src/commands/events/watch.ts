@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Call } from '../../command.ts';
+import type { Output } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { addFilterFlags, concurrencyFlag } from '../../events/event-filters.ts';
 import { addFormatFlags, type EventFlags, eventOptions } from '../../output/format-flags.ts';
@@ -98,8 +99,12 @@ export async function run(call: Call<Flags>): Promise<void> {
   const options = await optionsOf(call);
   const { watchEvents } = await import('../../events/watch/watch-run.ts');
   const { createItemWriter } = await import('../../output/formats.ts');
+  const { stdout } = call.context;
+  // What has no room is printed by the next run, which appends to the same file.
+  const write: Output['write'] = (chunk) => stdout.write(chunk, true);
+  const whole = { stdout: Object.setPrototypeOf({ write }, stdout) };
   await watchEvents(options, call, (sample, constant) =>
-    createItemWriter({ ...options.format, sample, constant }, call.context, call.reporter),
+    createItemWriter({ ...options.format, sample, constant }, whole, call.reporter),
   );
 }
 
