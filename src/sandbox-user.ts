@@ -35,13 +35,17 @@ export async function createSandboxUser(context: Context, sandbox: Sandbox): Pro
   });
   const variables = variablesOf(sandbox.settings, folder.path);
   const toUse = { ...variables, ...(sandbox.behaviour.autoApprove ? NO_BROWSER : {}) };
+  const kept = Object.entries(context.environment).filter(([name]) => !OF_THE_USER.test(name));
+  // Other variables would say that the browser is on another machine, but the sandbox's browser is on this one.
+  const ofTerminal = ['TERM', 'COLORTERM', 'NO_COLOR', 'FORCE_COLOR', 'PATH'];
+  const terminal = Object.fromEntries(ofTerminal.map((name) => [name, context.environment[name]]));
   return {
     variables: toUse,
-    environment: { ...withoutUserSecrets(context.environment), ...toUse },
+    environment: { ...Object.fromEntries(kept), ...toUse },
     context: {
       ...context,
       stdin: noInput,
-      environment: { ...terminalVariables(context.environment), ...variables, ...NO_BROWSER },
+      environment: { ...terminal, ...variables, ...NO_BROWSER },
       machine: { ...context.machine, userHome: folder.path, isContainer: false },
     },
     remove: folder.remove,
@@ -51,23 +55,10 @@ export async function createSandboxUser(context: Context, sandbox: Sandbox): Pro
 /** Typed input is meant for the program that runs next. */
 const noInput = inputOf(() => Readable.from([]));
 
-/**
- * Only the variables of the terminal: others would say that the browser is on another machine, but the sandbox's
- * browser is on this one.
- */
-function terminalVariables(environment: Environment): Environment {
-  const kept = ['TERM', 'COLORTERM', 'NO_COLOR', 'FORCE_COLOR', 'PATH'];
-  return Object.fromEntries(kept.map((name) => [name, environment[name]]));
-}
-
 /** Variables of the real user that `variablesOf` does not replace. */
 const OF_THE_USER = /^HOOKTRAIL_(ACCESS_TOKEN|API_TOKEN|CLIENT_SECRET|PASSPHRASE|BROWSER)/;
 
 const IN_THE_WAY = /^HOOKTRAIL_(ACCESS_TOKEN|ACCESS_TOKEN_.*|(CLIENT_SECRET|PASSPHRASE)_(FILE|COMMAND))$/;
-
-function withoutUserSecrets(environment: Environment): Environment {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !OF_THE_USER.test(name)));
-}
 
 function variablesOf(settings: SandboxSettings, folder: string): Variables {
   return {

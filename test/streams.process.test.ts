@@ -76,6 +76,30 @@ test.runIf(isLinux)('a full disk leaves the old file of --output-file', async ()
   ]);
 });
 
+test.runIf(isLinux)(
+  'a full disk leaves no part of what a watch prints, which its next run appends',
+  async () => {
+    await using searching = await startSearching({ events: 100 });
+    const file = path.join(searching.env['HOME'] as string, 'events.out');
+    const words = ['events', 'watch', '--since', '30d', '--until', 'now', '--state', 'place', '--ndjson'];
+    const { code, stderr } = await redirected([...words, '--quiet'], 'events.out', searching.env);
+    expect([code, stderr]).toEqual([1, 'error: the output cannot be written: file too large (EFBIG)\n']);
+    expect(await readFile(file, 'utf8')).toBe('');
+  },
+);
+
+test.runIf(isLinux)('--output-file may be a pipe that the shell has opened', async () => {
+  await using searching = await startSearching({ events: 10 });
+  const words = ['events', 'count', '--output-file', '/dev/fd/3'];
+  const script = '"$0" "$@" 3>&1 >/dev/null | cat';
+  const args = ['-c', script, process.execPath, inject('program'), ...words];
+  expect(await spawnHooktrail(args, { env: searching.env, executable: 'sh' })).toEqual({
+    code: 0,
+    stdout: '10\n',
+    stderr: '',
+  });
+});
+
 test('a file holds all that was written', async () => {
   await using searching = await startSearching({ events: 1000 });
   const args = [inject('program'), 'events', 'search', '--ndjson', '--limit', '5'];

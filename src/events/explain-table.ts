@@ -235,14 +235,13 @@ function conditionsOf({ times }: ComparisonTable, tests: readonly Test[]): Cause
     .toSorted((a, b) => rank(a) - rank(b))
     .flatMap((test) => {
       if (test.feature) return [fieldCondition(test)];
-      const bound = (op: '>=' | '<=', row: number | undefined) =>
-        row === undefined ? [] : [timeCondition(op, times.at(row).text)];
+      const bound = (op: '>=' | '<=', row: number | undefined): CauseCondition[] => {
+        if (row === undefined) return [];
+        const value = times.at(row).text;
+        return [{ field: 'createdOn', op, value, text: `createdOn ${op} ${value}` }];
+      };
       return [...bound('>=', test.from), ...bound('<=', test.to)];
     });
-}
-
-function timeCondition(op: '>=' | '<=', value: string): CauseCondition {
-  return { field: 'createdOn', op, value, text: `createdOn ${op} ${value}` };
 }
 
 function fieldCondition(test: FieldTest): CauseCondition {

@@ -170,7 +170,12 @@ export function formatOptions(
     const others = names.slice(0, -1).join(', ');
     throw new UsageError(`${others} and ${names.at(-1)} contradict each other: give one`);
   }
-  const named = formatOfFile(flags.outputFile ?? '');
+  const { outputFile = '' } = flags;
+  const named = formatOfFile(outputFile.replace(/\.gz$/i, ''));
+  if (/\.gz$/i.test(outputFile))
+    throw new UsageError('--output-file does not compress', {
+      next: `end the line with \`-o ${named ?? 'ndjson'} | gzip > ${shellWord(outputFile)}\` instead`,
+    });
   const [given = flags.jq === undefined ? named : 'json'] = asked.keys();
   const format = given && formats.includes(given) ? given : 'table';
   if (flags.jq !== undefined && format !== 'json' && format !== 'ndjson') {

@@ -44,7 +44,8 @@ async function candidatesFor(words: readonly string[], context: Context): Promis
   if (kind === 'files' || kind === 'directories') return `${kind}\n`;
   const values = await valuesOf(kind, expected.line, context);
   // A list goes on after its last comma.
-  const head = isList(kind) ? typed.slice(0, typed.lastIndexOf(',') + 1) || prefix : prefix;
+  const isList = kind === 'fields' || kind === 'event-types' || typeof kind === 'object';
+  const head = isList ? typed.slice(0, typed.lastIndexOf(',') + 1) || prefix : prefix;
   const given = head.slice(prefix.length).split(',');
   return textOf(
     values
@@ -64,10 +65,6 @@ function textOf(candidates: readonly Candidate[]): string {
     .filter(({ word }) => terminalSafeLine(word) === word)
     .map(({ word, meaning }) => `${word}\t${meaning.replaceAll(/\s+/g, ' ')}\n`);
   return `words\n${texts.join('')}`;
-}
-
-function isList(kind: ValueKind): boolean {
-  return kind === 'fields' || kind === 'event-types' || typeof kind === 'object';
 }
 
 interface Candidate {

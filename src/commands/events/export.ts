@@ -59,7 +59,7 @@ export async function run(call: Call<Flags>): Promise<void> {
   const filters = await loadFilters(flags, context);
   if (/\.(ndjson|jsonl?|csv|gz)$/i.test(given)) {
     reporter.notice(
-      `${given} is a directory of files; for one file: hooktrail events search … --output-file ${given}`,
+      `${given} is a directory of files; for one file: hooktrail events search … --output-file ${given.replace(/\.gz$/i, '')}`,
     );
   }
   const { exportEvents } = await import('../../events/export/export-run.ts');

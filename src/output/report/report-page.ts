@@ -157,7 +157,7 @@ export function failuresTable(failures: Items, zone: TimeZone): Html {
   )}</tr></thead>
 ${read(failures).map(
   (cells, index) => html`<tbody>
-<tr class="data"><td data-name="JSON"><details><summary aria-label="JSON" title="JSON"></summary></details></td>${cells.map((cell, column) => html`<td class="${isWhole(cell) ? 'whole' : ''}" data-name="${shortened(names[column] as string, 40)}"><bdi>${shortened(cell, CELL)}</bdi></td>`)}</tr>
+<tr class="data"><td data-name="JSON"><details><summary aria-label="JSON" title="JSON"></summary></details></td>${cells.map((cell, column) => html`<td class="${WHOLE.test(cell) ? 'whole' : ''}" data-name="${shortened(names[column] as string, 40)}"><bdi>${shortened(cell, CELL)}</bdi></td>`)}</tr>
 <tr class="json"><td colspan="${names.length + 1}"><pre>${cut(prettyJson(failures.bytes, failures.start(index), failures.end(index), plain))}</pre></td></tr>
 </tbody>
 `,
@@ -165,9 +165,7 @@ ${read(failures).map(
 }
 
 /** Ids and times are hard to read and to copy when they wrap. */
-function isWhole(cell: string): boolean {
-  return /^[\w.:+-]{1,40}$/.test(cell);
-}
+const WHOLE = /^[\w.:+-]{1,40}$/;
 
 function cut(json: string): string {
   if (json.length <= JSON_LENGTH_CHARACTERS) return json;

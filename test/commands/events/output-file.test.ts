@@ -80,6 +80,18 @@ describe('--output-file', () => {
     expect(withoutCommand(await readFile(file, 'utf8'))).toBe(withoutCommand(stdout));
   });
 
+  test.each([
+    ['events search', 'f.csv.gz', 'csv'],
+    ['events stats --json', 'f.gz', 'ndjson'],
+  ])('%s into %s is an error: nothing would be compressed', async (line, name, meant) => {
+    expect(await at.run([...line.split(' '), '--output-file', name], { cwd: at.folder })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `error: --output-file does not compress\nnext: end the line with \`-o ${meant} | gzip > ${name}\` instead\n`,
+    });
+    expect(await readdir(at.folder)).toEqual([]);
+  });
+
   test('a relative path is one of the current directory, and - is standard output', async () => {
     const words = ['events', 'count', '--output-file'];
     expect(await at.run([...words, 'count'], { cwd: at.folder })).toEqual({
