@@ -279,6 +279,8 @@ const OF_OUTCOMES =
   /attempt|^(re)?tries$|(try|delivery|receive|fail(ure)?)_?count|redeliver|error|exception|http_?status|status_?code|delivered|ack(nowledg)?ed|(processed|sent|completed)_?(at|on)|dead_?letter/i;
 /** Names that can also be of a policy, a format or a contract's terms. */
 const LIKE_OUTCOMES = /retr(y|ies)(?!able)|fail|fault|reason|response|outcome|duration|elapsed|latency/i;
+/** Names of what an event has before it is delivered. */
+const OF_EVENTS = /(version|region|country|currency|environment|plan)$/i;
 /** Paths in a list of attempts: all of them are outcomes, whatever their names, but for where it was sent. */
 const OF_ATTEMPTS = /(attempts|\b(re)?tries)\.\d+(?!.*(url|endpoint|host|target|address))/i;
 /**
@@ -313,7 +315,8 @@ function findEffects(table: ComparisonTable, search: CauseSearch) {
     const outcome = isNamed(OF_OUTCOMES) ? 'sure' : isNamed(LIKE_OUTCOMES) ? 'likely' : undefined;
     // Without a delivered event the names alone tell what came of the failure.
     if (!outcome && table.failed === table.rows) return [];
-    const effect = isInner ? undefined : findEffect(table, search, feature, all, few, outcome);
+    const found = isInner ? undefined : findEffect(table, search, feature, all, few, outcome);
+    const effect = found && !outcome && isOfEvents(table, field) ? undefined : found;
     if (!isInner && !effect) return [];
     if (effect?.op === 'exists') outer.push(field);
     // A field of some of the failures alone may be why they failed, unless its name says that it is an outcome.
@@ -326,6 +329,24 @@ function findEffects(table: ComparisonTable, search: CauseSearch) {
     return effect ? [effect] : [];
   });
   return { list, fields, certain };
+}
+
+/**
+ * True for what is known before the delivery: by its name, or since each subscription has one value of it, also one with
+ * failed and delivered events.
+ */
+function isOfEvents(table: ComparisonTable, field: Field): boolean {
+  if (OF_EVENTS.test(field.steps.at(-1) as string)) return true;
+  const subscriptions = table.fields.find(({ steps }) => steps.join('.') === 'subscriptionId')?.codes;
+  const first = new Map<number, number>();
+  let isMixed = false;
+  for (let row = 0; subscriptions && row < table.rows; row++) {
+    const earlier = first.get(subscriptions[row] as number) ?? row;
+    if (earlier === row) first.set(subscriptions[row] as number, row);
+    if (field.codes[earlier] !== field.codes[row]) return false;
+    isMixed ||= table.failures[earlier] !== table.failures[row];
+  }
+  return isMixed;
 }
 
 /** The condition on the field that is an effect, which `few` events may contradict, or more if its name tells. */

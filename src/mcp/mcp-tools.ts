@@ -174,7 +174,7 @@ export function registerTools(server: McpServer, { flags, context, invoke }: Cal
     (signal: AbortSignal): RunWords =>
     (words, given, operands = []) => {
       const argv = [...words.split(' '), ...flagsOf(given), ...connection, '--quiet', '--', ...operands];
-      return callCommand(argv, invoke, { ...context, signal: AbortSignal.any([context.signal, signal]) });
+      return callLine(argv, invoke, { ...context, signal: AbortSignal.any([context.signal, signal]) });
     };
   const annotations = { readOnlyHint: true, destructiveHint: false, openWorldHint: true };
   for (const [name, { title, description, input, output, call }] of Object.entries(tools)) {
@@ -211,11 +211,7 @@ interface CommandResult {
  * Runs a command line of this program without input and returns its output, so that a tool accepts the same values as the
  * command line. Throws the error that it printed, with its next step.
  */
-async function callCommand(
-  argv: readonly string[],
-  invoke: Invoke,
-  context: Context,
-): Promise<CommandResult> {
+async function callLine(argv: readonly string[], invoke: Invoke, context: Context): Promise<CommandResult> {
   const [stdout, stderr] = [keptOutput(), keptOutput()];
   const stdin = inputOf(() => Readable.from([]));
   const code = await invoke(argv, { ...context, stdin, stdout: stdout.output, stderr: stderr.output });

@@ -87,11 +87,10 @@ export function openKeychainVault(binding: Binding, context: KeychainVaultContex
         const text = unseal(found.key, file, authenticated);
         return text && parseSecrets(text.toString('utf8'));
       });
-      const latest =
-        found.secrets && found.secrets.written >= (inFile?.written ?? 0) ? found.secrets : inFile;
-      if (latest === undefined) throw damaged(copies.file);
-      lastWritten = latest.written;
-      const { refreshToken, clientSecret } = latest;
+      const last = found.secrets && found.secrets.written >= (inFile?.written ?? 0) ? found.secrets : inFile;
+      if (last === undefined) throw damaged(copies.file);
+      lastWritten = last.written;
+      const { refreshToken, clientSecret } = last;
       const access = inFile?.access;
       return refreshToken || clientSecret || access ? { refreshToken, clientSecret, access } : undefined;
     },

@@ -17,19 +17,15 @@ export function takes<Value>(type: FlagType, parse: (text: string) => Value): Fl
 }
 
 /** A parser for a flag that takes a whole number of a range; throws `UsageError` that names the flag. */
-export function wholeNumber(
-  flag: string,
-  lowest: number,
-  highest = Number.MAX_SAFE_INTEGER,
-): FlagParser<number> {
-  const isBounded = highest !== Number.MAX_SAFE_INTEGER;
-  const type = { type: 'integer', minimum: lowest, ...(isBounded ? { maximum: highest } : {}) } as const;
+export function wholeNumber(flag: string, least: number, most = Number.MAX_SAFE_INTEGER): FlagParser<number> {
+  const isBounded = most !== Number.MAX_SAFE_INTEGER;
+  const type = { type: 'integer', minimum: least, ...(isBounded ? { maximum: most } : {}) } as const;
   return takes(type, (text) => {
     const value = Number(text);
-    if (/^\d+$/.test(text) && value >= lowest && value <= highest) return value;
+    if (/^\d+$/.test(text) && value >= least && value <= most) return value;
     const accepted = isBounded
-      ? `a whole number from ${lowest} to ${highest}`
-      : `a whole number of at least ${lowest}`;
+      ? `a whole number from ${least} to ${most}`
+      : `a whole number of at least ${least}`;
     throw new UsageError(`${flag}: invalid value '${text}': must be ${accepted}`);
   });
 }

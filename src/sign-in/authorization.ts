@@ -143,7 +143,7 @@ export async function receivePasted(
   let problem = 'it is empty';
   for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
     if (line.trim() === '') continue;
-    const checked = await readPasted(line, request);
+    const checked = await readPaste(line, request);
     if (typeof checked !== 'string') return checked;
     problem = checked;
     reporter.warning(`the pasted URL is not accepted: ${problem}`, { kind: 'sign-in' });
@@ -187,7 +187,7 @@ async function promptRedirect(
 ): Promise<AuthorizationAnswer> {
   let answer: AuthorizationAnswer | undefined;
   await promptText(question, context, async (text) => {
-    const checked = await readPasted(text, request);
+    const checked = await readPaste(text, request);
     if (typeof checked === 'string') return `That URL is not accepted: ${checked}`;
     answer = checked;
     return undefined;
@@ -196,10 +196,7 @@ async function promptRedirect(
 }
 
 /** Returns the answer in a pasted URL, or what is wrong with the URL. The URL holds the code and is never shown. */
-async function readPasted(
-  text: string,
-  request: AuthorizationRequest,
-): Promise<AuthorizationAnswer | string> {
+async function readPaste(text: string, request: AuthorizationRequest): Promise<AuthorizationAnswer | string> {
   const { origin, pathname, protocol, host } = request.redirectUri.url;
   const pasted = text.trim().replace(/^(["'<])(.*)["'>]$/, '$2');
   // Address bars hide the scheme.

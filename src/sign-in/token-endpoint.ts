@@ -101,13 +101,9 @@ export async function exchangeCode(
 }
 
 /** Spends a refresh token (RFC 6749 section 6). Throws as `exchangeCode` does. */
-export async function refresh(
-  provider: Provider,
-  clientSecret: string,
-  refreshToken: string,
-): Promise<Grant> {
+export async function refresh(provider: Provider, clientSecret: string, token: string): Promise<Grant> {
   return await requestGrant('refreshing the sign-in', provider, clientSecret, ({ oauth, parties, options }) =>
-    oauth.refreshTokenGrantRequest(...parties, refreshToken, options),
+    oauth.refreshTokenGrantRequest(...parties, token, options),
   );
 }
 

@@ -223,12 +223,38 @@ describe('what only failures have', () => {
           ),
         ),
       );
-    expect(only('region')).toMatchObject({
+    expect(only('flag')).toMatchObject({
       causes: [{ failed: 50, events: 50 }],
-      onlyInFailures: [{ field: 'region' }],
+      onlyInFailures: [{ field: 'flag' }],
     });
     expect(only('responseCode')).toMatchObject({ causes: [], unexplained: 50 });
   });
+
+  test.each([
+    ['apiVersion', 0],
+    ['data.currency', 0],
+    ['flag', 4],
+  ])(
+    'is not what was known before the delivery: %s of some subscriptions, with %i other failures',
+    (name, others) => {
+      const isOld = (index: number) => index % 8 < 3;
+      const found = explain(
+        itemsOf(
+          events(
+            800,
+            (index) => isOld(index) || (others > 0 && index % 200 === 5),
+            (index) => ({
+              subscriptionId: `s${index % 8}`,
+              plan: index % 8 < 4 ? 'pro' : 'free',
+              ...(name === 'data.currency' ? { data: { currency: isOld(index) } } : { [name]: isOld(index) }),
+            }),
+          ),
+        ),
+      );
+      expect(found).toMatchObject({ causes: [{ failed: 300, events: 300 }], onlyInFailures: [] });
+      expect(found.causes[0]?.conditions.map(({ field }) => field)).toEqual([name]);
+    },
+  );
 });
 
 describe('fields of a delivery that tell how it ended are listed apart, also where they are not exact', () => {

@@ -301,14 +301,11 @@ class ExportRun {
     const { parts } = this.#manifest;
     const part = parts[index] as Part;
     const elsewhere = new Set<number>();
-    const others = parts.filter(
-      (other) => other !== part && other.query === part.query && overlap(part, other),
-    );
-    for (const other of others) {
+    const others = parts.filter((one) => one !== part && one.query === part.query && overlap(part, one));
+    for (const one of others) {
       // An update reads events again that settled parts hold. They are removed from the settled parts afterwards.
-      if (!other.sha256 || (other.settled && !part.settled)) continue;
-      const keys =
-        this.#last?.file === other.file ? this.#last.keys : await keysOf(this.#job.directory, [other]);
+      if (!one.sha256 || (one.settled && !part.settled)) continue;
+      const keys = this.#last?.file === one.file ? this.#last.keys : await keysOf(this.#job.directory, [one]);
       for (const key of keys) elsewhere.add(key);
     }
     return { elsewhere, isShared: others.length > 0 };

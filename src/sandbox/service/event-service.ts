@@ -102,8 +102,6 @@ export function createEventService(
 function accepts(header: string, mediaType: string): boolean {
   return header.split(',').some((range) => {
     const [type, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
-    return (
-      type === mediaType.toLowerCase() && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))
-    );
+    return type === mediaType.toLowerCase() && !parameters.some((one) => /^q=0(\.0*)?$/.test(one));
   });
 }
