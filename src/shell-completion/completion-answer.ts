@@ -40,7 +40,9 @@ async function candidatesFor(words: readonly string[], context: Context): Promis
     return textOf(found.length > 0 || words.length > 1 ? found : groupsWith(typed, program.root));
   }
   const { prefix } = expected;
-  const kind = expected.kind === 'setting-value' ? kindOfSetting(operands[0]) : expected.kind;
+  const setting = Object.values(settingNames).find(({ key }) => key === operands[0]);
+  const ofSetting = optionKinds[setting?.flag ?? ''] ?? 'anything';
+  const kind = expected.kind === 'setting-value' ? ofSetting : expected.kind;
   if (kind === 'files' || kind === 'directories') return `${kind}\n`;
   const values = await valuesOf(kind, expected.line, context);
   // A list goes on after its last comma.
@@ -206,11 +208,6 @@ const TIMES: readonly Candidate[] = [
   { word: 'today', meaning: 'since midnight' },
   { word: 'yesterday', meaning: 'since midnight before' },
 ];
-
-function kindOfSetting(key: string | undefined): ValueKind {
-  const setting = Object.values(settingNames).find((one) => one.key === key);
-  return optionKinds[setting?.flag ?? ''] ?? 'anything';
-}
 
 /** The commands that `help` can explain next; that of the program itself knows the topics, too. */
 function explainedBy({ command, operands }: Line): Candidate[] {

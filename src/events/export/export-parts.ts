@@ -9,7 +9,7 @@ import { renameOver, syncFolder } from '../../files/whole-files.ts';
 import { Items } from '../../json/items.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { identified } from '../page.ts';
-import { eventsIn, type Manifest, type Part, writeManifest } from './export-manifest.ts';
+import { eventsIn, type Manifest, type Part, readManifest, writeManifest } from './export-manifest.ts';
 
 const compress = promisify(gzip);
 
@@ -110,8 +110,12 @@ export async function keysReadAgain(directory: string, { overlapFrom, parts }: M
   return overlapFrom ? await keysOf(directory, added) : undefined;
 }
 
-async function checkedBytes(file: string, { bytes, sha256 }: Part): Promise<Buffer> {
-  const unreadable = (error: NodeJS.ErrnoException) => {
+async function checkedBytes(file: string, { file: name, bytes, sha256 }: Part): Promise<Buffer> {
+  const unreadable = async (error: NodeJS.ErrnoException) => {
+    const directory = path.dirname(file);
+    // An update may have replaced it since the manifest was read.
+    if (error.code === 'ENOENT' && (await readManifest(directory))?.parts.every((part) => part.file !== name))
+      throw new ServiceError(`${directory} was updated while it was read`, { next: 'run the command again' });
     if (error.code === 'ENOENT') throw new DamagedPartError(file, 'is missing');
     throw new ServiceError(`${file} cannot be read: ${faultText(error)}`, { cause: error });
   };

@@ -6,10 +6,12 @@ import { UsageError } from '../../../src/errors.ts';
 import {
   checkNothingLost,
   type Manifest,
+  type Part,
   partQuery,
   readManifest,
   writeManifest,
 } from '../../../src/events/export/export-manifest.ts';
+import { readPart } from '../../../src/events/export/export-parts.ts';
 import { type Instant, parseInstant } from '../../../src/time/instant.ts';
 
 const time = (text: string) => parseInstant(text) as Instant;
@@ -112,6 +114,19 @@ describe('the manifest of an export', () => {
     await expect(readManifest(directory)).rejects.toThrow(file);
     expect(await readFile(file, 'utf8')).toBe(text);
   });
+});
+
+test('a part that an update has replaced since the manifest was read is not damaged', async () => {
+  const directory = await folder();
+  const [part] = MANIFEST.parts as [Part];
+  await writeManifest(directory, MANIFEST);
+  await expect(readPart(directory, part).next()).rejects.toThrow(
+    `${path.join(directory, part.file)} is missing`,
+  );
+  await writeManifest(directory, { ...MANIFEST, parts: [{ ...part, file: 'part-000002.ndjson' }] });
+  await expect(readPart(directory, part).next()).rejects.toThrow(
+    `${directory} was updated while it was read`,
+  );
 });
 
 /** Returns the path of every member, at any depth. */
