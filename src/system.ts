@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { existsSync, writeSync } from 'node:fs';
+import { existsSync, fstatSync, writeSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import {
   type Clock,
@@ -9,7 +9,7 @@ import {
   type Output,
   SECRET_VARIABLES,
 } from './context.ts';
-import { ExitCode, type HooktrailError, InterruptedError } from './errors.ts';
+import { ExitCode, type HooktrailError, InterruptedError, UsageError } from './errors.ts';
 import { inputOf, outputKind, outputOf } from './streams.ts';
 
 export interface System {
@@ -44,7 +44,12 @@ export function createSystem(): System {
   return {
     argv: process.argv.slice(2),
     context: {
-      stdin: inputOf(() => process.stdin),
+      stdin: inputOf(() => {
+        // Node reads a folder as an empty file. Without standard input, Windows has no descriptor.
+        if (process.platform !== 'win32' && fstatSync(0).isDirectory())
+          throw new UsageError('standard input is a folder', { next: 'redirect it from a file in it' });
+        return process.stdin;
+      }),
       // Which kind of file each is takes 2 ms to find out.
       get stdout() {
         stdout ??= outputOf(1, outputKind(1, isTerminal), () => process.stdout, onFailure);

@@ -88,6 +88,18 @@ test.runIf(isLinux)(
   },
 );
 
+test.runIf(isLinux)('a folder on standard input is an error, not an empty input', async () => {
+  await using home = await createHome();
+  const args = ['-c', 'exec "$0" "$@" < .', process.execPath, inject('program')];
+  expect(
+    await spawnHooktrail([...args, 'events', 'count', '--from', '-'], { env: home.env, executable: 'sh' }),
+  ).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'error: standard input is a folder\nnext: redirect it from a file in it\n',
+  });
+});
+
 test.runIf(isLinux)('--output-file may be a pipe that the shell has opened', async () => {
   await using searching = await startSearching({ events: 10 });
   const words = ['events', 'count', '--output-file', '/dev/fd/3'];

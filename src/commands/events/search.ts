@@ -52,6 +52,7 @@ async function optionsOf(call: Call<Flags>) {
     throw new UsageError('--all and --limit contradict each other: give one');
   const isShown = options.format.format === 'table' && context.stdout.isTerminal;
   const isGlance = isShown && !flags.all && flags.limit === undefined;
+  const direction: Direction = flags.reverse ? 'oldest first' : 'newest first';
   return {
     ...options,
     pageSize: flags.pageSize ?? PAGE_SIZE,
@@ -59,13 +60,8 @@ async function optionsOf(call: Call<Flags>) {
     limit: isGlance ? TERMINAL_ROWS : flags.limit,
     isGlance,
     mustTell: flags.exitCode,
-    direction: directionOf(flags),
+    direction: flags.reverse === undefined ? undefined : direction,
   };
-}
-
-function directionOf({ reverse }: Flags): Direction | undefined {
-  if (reverse === undefined) return undefined;
-  return reverse ? 'oldest first' : 'newest first';
 }
 
 export async function run(call: Call<Flags>): Promise<ExitCode> {
