@@ -266,6 +266,7 @@ function collected(value: string, earlier: string[] | undefined): string[] {
  */
 export function eventFilters(flags: FilterFlags, now: number, zone: TimeZone = UTC): EventFilters {
   const statuses = listed(flags.status, '--status').map(parseStatus);
+  if (flags.grep?.includes('')) throw new UsageError('--grep: the text to look for is missing');
   const filters = new EventFilters({
     zone,
     after: givenTime(flags, zone, 'since', 'after'),
@@ -275,7 +276,7 @@ export function eventFilters(flags: FilterFlags, now: number, zone: TimeZone = U
     statuses: [...new Set(flags.failed ? [...statuses, 'FAILED' as const] : statuses)],
     eventTypes: [...new Set(listed(flags.type, '--type'))],
     conditions: (flags.where ?? []).map((text) => parseCondition(text, '--where', now, zone)),
-    grepTexts: (flags.grep ?? []).map(grepText),
+    grepTexts: flags.grep ?? [],
   });
   filters.queries(now);
   return filters;
@@ -309,11 +310,6 @@ function listed(texts: readonly string[] = [], flag: string): string[] {
       });
     }),
   );
-}
-
-function grepText(text: string): string {
-  if (text === '') throw new UsageError('--grep: the text to look for is missing');
-  return text;
 }
 
 const parseStatus = oneOf<PublishStatus>('--status', ['SUCCESS', 'FAILED'], {

@@ -172,9 +172,10 @@ export function formatOptions(
   }
   const { outputFile = '' } = flags;
   const named = formatOfFile(outputFile.replace(/\.gz$/i, ''));
+  const meant = asked.size === 0 && named && formats.includes(named) ? `-o ${named} ` : '';
   if (/\.gz$/i.test(outputFile))
     throw new UsageError('--output-file does not compress', {
-      next: `end the line with \`-o ${named ?? 'ndjson'} | gzip > ${shellWord(outputFile)}\` instead`,
+      next: `end the line with \`${meant}| gzip > ${shellWord(outputFile)}\` instead`,
     });
   const [given = flags.jq === undefined ? named : 'json'] = asked.keys();
   const format = given && formats.includes(given) ? given : 'table';

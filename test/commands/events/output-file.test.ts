@@ -81,13 +81,14 @@ describe('--output-file', () => {
   });
 
   test.each([
-    ['events search', 'f.csv.gz', 'csv'],
-    ['events stats --json', 'f.gz', 'ndjson'],
+    ['events search', 'f.csv.gz', '-o csv '],
+    ['events search --json', 'f.csv.gz', ''],
+    ['events count', 'f.ndjson.gz', ''],
   ])('%s into %s is an error: nothing would be compressed', async (line, name, meant) => {
     expect(await at.run([...line.split(' '), '--output-file', name], { cwd: at.folder })).toEqual({
       code: 2,
       stdout: '',
-      stderr: `error: --output-file does not compress\nnext: end the line with \`-o ${meant} | gzip > ${name}\` instead\n`,
+      stderr: `error: --output-file does not compress\nnext: end the line with \`${meant}| gzip > ${name}\` instead\n`,
     });
     expect(await readdir(at.folder)).toEqual([]);
   });
