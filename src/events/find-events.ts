@@ -192,8 +192,8 @@ export function readNotice(
     return isLocal ? zone.shown(text) : `${text} (${local.shown(knownInstant(seconds * 1000).text)} here)`;
   };
   const { after, before } = bounds;
-  const both = [after && `after ${timeText(after)}`, before && `before ${timeText(before)}`].filter(Boolean);
-  const events = both.length > 0 ? `events created ${both.join(' and ')}, at ` : '';
+  const ends = [after && `after ${timeText(after)}`, before && `before ${timeText(before)}`].filter(Boolean);
+  const events = ends.length > 0 ? `events created ${ends.join(' and ')}, at ` : '';
   return `${verb} ${events}${baseUrl.host} (profile '${profile}')`;
 }
 

@@ -222,9 +222,9 @@ function handOn(reading: Reading, page: Page): ReadPage {
 export class IncompleteError extends ServiceError {}
 
 function incomplete({ emitted, firstTotal, lastTotal }: Reading): IncompleteError {
-  const told = firstTotal === lastTotal ? `${lastTotal}` : `${firstTotal} at first and ${lastTotal} at last`;
+  const count = firstTotal === lastTotal ? `${lastTotal}` : `${firstTotal} at first and ${lastTotal} at last`;
   return new IncompleteError(
-    `the result is not complete: ${emitted} events were read, the service counts ${told}`,
+    `the result is not complete: ${emitted} events were read, the service counts ${count}`,
     { next: 'run it again; with --until in the past the result does not change' },
   );
 }

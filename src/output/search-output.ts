@@ -96,8 +96,8 @@ async function printFound(
   let failedId: string | undefined;
   const note = () => {
     const { after, before } = searchedOf() ?? filters.queries(clock.now())[0];
-    const both = [after && `after ${zone.shown(after.text)}`, before && `before ${zone.shown(before.text)}`];
-    const created = both.filter(Boolean).join(' and ');
+    const ends = [after && `after ${zone.shown(after.text)}`, before && `before ${zone.shown(before.text)}`];
+    const created = ends.filter(Boolean).join(' and ');
     const events = eventsText(total ?? count);
     const facts = [
       total !== undefined && total > count ? `${grouped(count)} of ${events}` : events,
