@@ -224,7 +224,8 @@ function refuseOthers(items: Items, name: string): void {
   const cursor = createCursor(names.map(memberPath));
   cursor.read(items.bytes, items.start(0));
   const [, list = MISSING, eventId, ...ofPage] = cursor.starts;
-  const isPage = items.bytes[list] === 0x5b && ofPage.some((at) => at !== MISSING);
+  const isBare = list - items.start(0) === '{"items":'.length && cursor.ends[1] === items.end(0) - 1;
+  const isPage = items.bytes[list] === 0x5b && (isBare || ofPage.some((at) => at !== MISSING));
   const page = ["a page of the service's answer", TAKE_ITEMS];
   const [other, next] = isPage ? page : (OWN_FILES.get(cursor.text(0) ?? '') ?? []);
   if (other && eventId === MISSING) throw new ServiceError(`${name} holds ${other}, not events`, { next });
