@@ -1,8 +1,8 @@
 import type { CommandModule } from './command.ts';
 import { oneOf } from './settings/flag-values.ts';
 
-/** The summary of a command with the function that loads its module, or of a group with its commands. */
-export type Node = readonly [summary: string, content: (() => Promise<CommandModule>) | Nodes];
+/** The summary of a command with the function that loads its module, or of a group with its commands and help. */
+export type Node = readonly [summary: string, content: (() => Promise<CommandModule>) | Nodes, help?: string];
 export type Nodes = { readonly [name: string]: Node };
 
 const profiles = () => import('./commands/profiles.ts');
@@ -21,10 +21,7 @@ export const tree: Readonly<Record<string, Nodes>> = {
     token: ['print a valid access token and nothing else', () => import('./commands/token.ts')],
   },
   'Events:': {
-    'event-types': [
-      'list the event types that the service offers',
-      () => import('./commands/event-types.ts'),
-    ],
+    'event-types': ['list the event types on offer', () => import('./commands/event-types.ts')],
     events: [
       'search stored events and their deliveries',
       {
@@ -52,6 +49,7 @@ export const tree: Readonly<Record<string, Nodes>> = {
         ],
         help,
       },
+      'Examples:\n  $ hooktrail events search --failed --since 24h\n  $ hooktrail events explain',
     ],
     webhooks: [
       'receive deliveries, recover those that were missed',
@@ -68,6 +66,7 @@ export const tree: Readonly<Record<string, Nodes>> = {
         send: ['deliver a new event to a handler, to test it', () => import('./commands/webhooks/send.ts')],
         help,
       },
+      'Examples:\n  $ hooktrail webhooks listen --forward-to 3000\n  $ hooktrail webhooks listen | jq .',
     ],
     api: ['send an authenticated request to any path', () => import('./commands/api.ts')],
   },
@@ -80,6 +79,7 @@ export const tree: Readonly<Record<string, Nodes>> = {
         delete: ['delete a profile and its secrets', async () => (await profiles()).profileDelete],
         help,
       },
+      'Examples:\n  $ hooktrail profiles use staging\n  $ hooktrail profiles delete staging',
     ],
     config: [
       'show and change the settings of a profile',
@@ -91,6 +91,7 @@ export const tree: Readonly<Record<string, Nodes>> = {
         path: ['print where the settings are saved', async () => (await config()).path],
         help,
       },
+      'Examples:\n  $ hooktrail config set timezone Europe/Berlin\n  $ hooktrail config list',
     ],
     doctor: ['check machine, network and sign-in', () => import('./commands/doctor.ts')],
     sandbox: ['run a local identity provider and event service', () => import('./commands/sandbox.ts')],

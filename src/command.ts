@@ -53,9 +53,9 @@ export interface CommandModule {
   readonly run: Run<never>;
 }
 
-/** A command of the tree. Its module is there when it has been declared. */
+/** A command of the tree. Its module is there when it has been declared; of a group, only its help. */
 export interface TreeCommand extends Command {
-  readonly module?: CommandModule;
+  readonly module?: Pick<CommandModule, 'help' | 'commonFlags'>;
 }
 
 /** The help of a command that needs no more than examples. */

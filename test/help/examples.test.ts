@@ -52,12 +52,15 @@ describe('the help of every command', () => {
   });
 });
 
-test('-h of every command fits a screen of 24 lines by 80 columns', async () => {
+test('-h of every command has an example, and fits a screen of 24 lines by 80 columns', async () => {
   await using home = await createHome();
   const paths = commands.map(({ command }) => pathOf(command).split(' ').slice(1));
   for (const path of [[], ...paths, ['events'], ['webhooks'], ['profiles'], ['config']]) {
     const { code, stdout, stderr } = await hooktrail([...path, '-h'], { env: home.env });
     expect([path, code, stderr]).toEqual([path, 0, '']);
+    const calls = callsIn(stdout.replaceAll(/^(?! {2}(\$|PS>)).*$/gm, ''));
+    expect([stdout, calls.length > 0]).toEqual([stdout, true]);
+    for (const words of calls) expect(await commandFor(words)).toMatch(/^hooktrail /);
     const lines = stdout.split('\n');
     expect([
       stdout,

@@ -14,8 +14,7 @@ the id. The handler's answer is printed on standard error; anything but 2xx
 makes the exit code 1. The URL may be that of \`webhooks listen\` itself.
 
 Examples:
-  $ hooktrail webhooks send --type order.created \\
-      --forward-to http://127.0.0.1:3000/hooks
+  $ hooktrail webhooks send --type order.created --forward-to 3000
   $ hooktrail webhooks send --body event.json --duplicate \\
       --forward-to http://127.0.0.1:8977/`;
 
