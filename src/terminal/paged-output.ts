@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import type { Context, Pager } from '../context.ts';
 
 /**
@@ -53,10 +54,8 @@ export async function withPager<Result>(
 }
 
 function linesOf(chunk: string | Uint8Array, columns: number): number {
-  const lines = Buffer.from(chunk as string)
-    .toString()
-    .split('\n')
-    .slice(0, -1);
+  const text = stripVTControlCharacters(Buffer.from(chunk as string).toString());
+  const lines = text.split('\n').slice(0, -1);
   return lines.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / columns)), 0);
 }
 

@@ -62,6 +62,7 @@ describe('a search on a terminal', () => {
 
   test.each<[string, string[], Record<string, string>]>([
     ['what fits the screen', ['--limit', '20'], {}],
+    ['what fits the screen in colour', ['--limit', '20'], { NO_COLOR: '' }],
     ['with PAGER=cat', ['--all'], { PAGER: 'cat' }],
     ['with an empty HOOKTRAIL_PAGER', ['--all'], { HOOKTRAIL_PAGER: '' }],
     ['on a dumb terminal', ['--all'], { TERM: 'dumb' }],
