@@ -125,9 +125,7 @@ export function seal(key: Buffer, plaintext: Uint8Array, authenticated: Uint8Arr
 /** Returns undefined if the key is wrong or anything was changed. */
 export function unseal(key: Buffer, sealed: Buffer, authenticated: Uint8Array): Buffer | undefined {
   if (sealed.length < IV_BYTES + TAG_BYTES) return undefined;
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES), {
-    authTagLength: TAG_BYTES,
-  })
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES))
     .setAAD(authenticated)
     .setAuthTag(sealed.subarray(IV_BYTES, IV_BYTES + TAG_BYTES));
   try {
@@ -206,7 +204,7 @@ export async function deleteSecretFile(file: string): Promise<void> {
   let problem = `the secrets in ${file} cannot be deleted`;
   let next = 'make its folder writable and run the command again, or delete the file yourself';
   try {
-    await files.rm(file, { force: true });
+    await files.rm(file);
     problem = `${file} is deleted, but a loss of power could bring it back`;
     next = 'check the disk, and run the command again';
     await syncFolder(path.dirname(file));

@@ -1,8 +1,9 @@
+import fs from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Context } from '../../src/context.ts';
 import {
   deleteSecretFile,
@@ -391,6 +392,29 @@ test('a file that cannot be read or deleted is an error that names it', async ()
     next: 'make its folder writable and run the command again, or delete the file yourself',
   });
   await deleteSecretFile(path.join(at.folder, 'nowhere', 'file'));
+});
+
+test('a file that a loss of power may bring back, or lose, is an error that says so', async () => {
+  const vault = open(KEY);
+  await vault.write(secrets);
+  const folder = path.dirname(vault.place);
+  const openFile = fs.promises.open;
+  const opening = vi.spyOn(fs.promises, 'open').mockImplementation((file, ...rest) => {
+    if (file !== folder) return openFile(file, ...rest);
+    return Promise.reject(Object.assign(new Error('EIO: i/o error, open'), { code: 'EIO', syscall: 'open' }));
+  });
+  onTestFinished(() => opening.mockRestore());
+  await expect(vault.write(secrets)).rejects.toMatchObject({
+    exitCode: 2,
+    message: `the secrets are in ${vault.place}, but a loss of power could lose them: i/o error (EIO)`,
+    next: 'check the disk',
+  });
+  await expect(deleteSecretFile(vault.place)).rejects.toMatchObject({
+    exitCode: 2,
+    message: `${vault.place} is deleted, but a loss of power could bring it back: i/o error (EIO)`,
+    next: 'check the disk, and run the command again',
+  });
+  expect(await readdir(folder)).toEqual([]);
 });
 
 test('the folder of secrets is made accessible to the user only', async () => {
