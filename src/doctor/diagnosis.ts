@@ -284,11 +284,8 @@ function diagnosisText(
   const colours = { ok: palette.good, doubtful: palette.caution, broken: palette.bad };
   const width = Math.max(...findings.map(({ check }) => check.length));
   const indent = ' '.repeat(width + STATE_WIDTH + 4);
-  const wrapped = (text: string) =>
-    fittedLines(terminalSafeLine(text), Math.max(columns - indent.length, 20)).replaceAll(
-      '\n',
-      `\n${indent}`,
-    );
+  const room = Math.max(columns - indent.length, 20);
+  const wrapped = (text: string) => fittedLines(terminalSafeLine(text), room).replaceAll('\n', `\n${indent}`);
   return findings
     .map(({ check, state, message, next }) => {
       const start = `${colours[state](state.padEnd(STATE_WIDTH))}  ${check.padEnd(width)}`;

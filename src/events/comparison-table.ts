@@ -10,6 +10,8 @@ export const [NO_VALUE, UNCODED, FIRST_CODE] = [0, 1, 2];
 const MOST_VALUES = 0xffff - FIRST_CODE;
 /** After this many values, a field that had hardly any value twice is given up early. */
 const [EARLY, NEARLY_ALL] = [8192, 0.9];
+/** A value in fewer events than these, or in a smaller part of those that have the field, is given up with the others. */
+const [MANY, MANY_OF_ALL] = [10, 0.005];
 /** Longer values are not compared. */
 const LONGEST_VALUE = 512;
 /** Elements of arrays, members of one object, and fields in all. */
@@ -54,6 +56,8 @@ export class Field {
   present = 0;
   /** By the bytes of the values as the events write them, each of which is one character here. */
   #codes: Map<string, number> | undefined = new Map();
+  /** Once the others are given up, the codes of values that many events have. */
+  readonly #kept = new Map<string, number>();
   /** Some of the same by a few of their bytes: most values are one of few, and comparing bytes makes no text. */
   readonly #known: ({ readonly bytes: Buffer; readonly code: number } | undefined)[] = [];
 
@@ -67,7 +71,8 @@ export class Field {
   set(row: number, bytes: Buffer, start: number, end: number): void {
     this.present++;
     // Before the codes are named, since a new code may need a wider array.
-    const code = this.#codes || this.numbers ? this.#codeOf(row, bytes, start, end) : UNCODED;
+    const code =
+      this.#codes || this.numbers || this.#kept.size ? this.#codeOf(row, bytes, start, end) : UNCODED;
     this.codes[row] = code;
   }
 
@@ -140,7 +145,7 @@ export class Field {
         this.isUncompared = true;
       }
     }
-    if (!this.#codes) return UNCODED;
+    if (!this.#codes) return this.#kept.get(text) ?? UNCODED;
     const values = this.texts.length - FIRST_CODE;
     const isUnique = values > NEARLY_ALL * this.present;
     if (values === MOST_VALUES || (values >= EARLY && values % 1024 === 0 && isUnique)) {
@@ -155,16 +160,26 @@ export class Field {
     return code;
   }
 
-  /** Keeps numbers as they are, and of other values only in which rows they are. */
+  /** Keeps numbers as they are. Of other values it keeps those of many events, such as "", and which rows have the rest. */
   #giveUp(): void {
     const texts = this.texts.splice(FIRST_CODE);
+    const known = this.#codes ?? [];
     this.#codes = undefined;
     this.#known.length = 0;
+    const events = new Uint32Array(texts.length + FIRST_CODE);
+    for (const code of this.codes) events[code] = (events[code] as number) + 1;
+    let least = Math.max(MANY, MANY_OF_ALL * this.present);
     if (texts.every((text) => EXACT_NUMBER.test(text))) {
       const numbers = Float64Array.from(texts, (text) => Number(bareText(text)));
       this.numbers = Float64Array.from(this.codes, (code) => numbers[code - FIRST_CODE] ?? Number.NaN);
+      least = Number.POSITIVE_INFINITY;
     } else this.isUncompared = true;
-    this.codes = this.codes.map((code) => Math.min(code, UNCODED));
+    const codeOf = (count: number, code: number) =>
+      count >= least ? this.texts.push(texts[code - FIRST_CODE] as string) - 1 : UNCODED;
+    const newCodes = events.map((count, code) => (code < FIRST_CODE ? code : codeOf(count, code)));
+    this.codes = this.codes.map((code) => newCodes[code] as number);
+    for (const [text, code] of known)
+      if ((newCodes[code] as number) >= FIRST_CODE) this.#kept.set(text, newCodes[code] as number);
   }
 }
 

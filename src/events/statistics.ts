@@ -229,12 +229,8 @@ function equalParts(start: number, end: number, count: number, zone: TimeZone): 
 }
 
 /** The statistics of events that are in a table, for filters that the service cannot count by. */
-export function statsOfTable(
-  table: ComparisonTable,
-  window: StatsWindow,
-  bucketCount: number | undefined,
-): Stats {
-  const ends = bucketEnds(window, bucketCount);
+export function statsOfTable(table: ComparisonTable, window: StatsWindow, count: number | undefined): Stats {
+  const ends = bucketEnds(window, count);
   const parts = ends.map(() => ({ all: 0, failed: 0 }));
   const { times, failures, rows, failed } = table;
   for (let row = 0; row < rows; row++) {

@@ -77,10 +77,8 @@ export async function printHealth(
   const number = (state: Health['state']) => rows.filter((row) => row.state === state).length;
   const [failing, recovered] = [number('failing'), number('recovered')];
   const span = windowText(report, options);
-  const counts =
-    rows.length === 0
-      ? nothingText(report, span)
-      : `${failing} of ${rows.length} failing, ${recovered} recovered, ${span}`;
+  const states = `${failing} of ${rows.length} failing, ${recovered} recovered, ${span}`;
+  const counts = rows.length === 0 ? nothingText(report, span) : states;
   const table = healthTable(report, options.filters, takesUnicode(call.context));
   const isOld = rows.some(({ failingSince, lastSuccess }) => failingSince && !lastSuccess);
   const notes = isOld ? [ORDER, EARLIER] : [ORDER];
@@ -144,6 +142,7 @@ export function explanationFacts(explained: Explained): string[] {
   );
   const effects = onlyInFailures.filter(({ text }) => !named.has(text));
   const isAll = failed === events;
+  const nothing = isAll ? NO_CONTRAST : effects.length === 0 ? NOTHING : NOTHING_ELSE;
   const isExact = (effect: Effect) => (isAll ? effect.failed === failed : effect.delivered === 0);
   const listed = (who: string, some: readonly Effect[]) =>
     some.length > 0 ? [`${who} have: ${someOf(some.map(effectText))}`] : [];
@@ -153,9 +152,7 @@ export function explanationFacts(explained: Explained): string[] {
       ? 'no cause in common with others'
       : `none of these ${MOST_CAUSES} causes, the most that are named; a shorter time may show others`;
   return [
-    ...(failed > 0 && causes.length === 0
-      ? [isAll ? NO_CONTRAST : effects.length === 0 ? NOTHING : NOTHING_ELSE]
-      : []),
+    ...(failed > 0 && causes.length === 0 ? [nothing] : []),
     ...(causes.length > 1 ? ['events of a cause are not counted in the causes below it'] : []),
     ...(causes.length > 0 && unexplained > 0 ? [`${grouped(unexplained)} ${have} ${none}`] : []),
     ...listed(isAll ? 'all of them' : 'only failures', effects.filter(isExact)),

@@ -239,16 +239,11 @@ const isStatusTitle = (title: string) => /(status|state)$/i.test(title);
 const TELLING = new Set(['createdOn', 'publishStatus', 'eventType', 'eventId']);
 
 /** Among known columns the subscription is left out first and then the error, among unknown ones any but the first. */
-function defaultHead(
-  field: FieldPath,
-  title: string,
-  index: number,
-  constant?: ReadonlySet<string>,
-): ColumnHead {
-  const isWhole = isEventId(field);
-  const isConstant = !isWhole && constant?.has(field.text) === true;
-  if (field.text === ERROR) return { title, spare: 1, isConstant, least: LEAST_ERROR };
-  return { title, spare: index > 0 && !TELLING.has(field.text) ? 2 : 0, isConstant, isWhole };
+function defaultHead(path: FieldPath, title: string, at: number, constant?: ReadonlySet<string>): ColumnHead {
+  const isWhole = isEventId(path);
+  const isConstant = !isWhole && constant?.has(path.text) === true;
+  if (path.text === ERROR) return { title, spare: 1, isConstant, least: LEAST_ERROR };
+  return { title, spare: at > 0 && !TELLING.has(path.text) ? 2 : 0, isConstant, isWhole };
 }
 
 /**

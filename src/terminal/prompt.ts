@@ -35,13 +35,9 @@ export async function promptSecret(message: string, context: PromptContext): Pro
 }
 
 /** Asks a question whose answer is yes or no. Throws `declined` if it is no. Only where `canPrompt`. */
-export async function confirm(
-  question: string,
-  context: PromptContext,
-  declined: HooktrailError,
-): Promise<void> {
-  const check = (text: string) => (/^(y|yes|n|no)$/i.test(text) ? undefined : 'answer yes or no');
-  if (!/^y/i.test(await promptText(`${question} (yes or no)`, context, check))) throw declined;
+export async function confirm(text: string, context: PromptContext, declined: HooktrailError): Promise<void> {
+  const check = (answer: string) => (/^(y|yes|n|no)$/i.test(answer) ? undefined : 'answer yes or no');
+  if (!/^y/i.test(await promptText(`${text} (yes or no)`, context, check))) throw declined;
 }
 
 async function ask(message: string, context: PromptContext, isSecret: boolean, check?: Check) {

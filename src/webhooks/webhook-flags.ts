@@ -9,11 +9,8 @@ import { type Refuse, secureUrl, withoutCredentials } from '../settings/setting-
  */
 export function handlerUrl(flag: string): (text: string) => URL {
   return (text) => {
-    const refuse: Refuse = (accepted, meant) => {
-      throw new UsageError(
-        `${flag}: invalid value '${withoutCredentials(text)}': must be ${accepted}`,
-        meant,
-      );
+    const refuse: Refuse = (wanted, hint) => {
+      throw new UsageError(`${flag}: invalid value '${withoutCredentials(text)}': must be ${wanted}`, hint);
     };
     const address = /^\d{1,5}$/.test(text) ? `http://127.0.0.1:${text}` : text.replace(LOCAL, 'http://$&');
     const url = secureUrl(address, 'a URL such as http://127.0.0.1:3000/hooks', refuse);

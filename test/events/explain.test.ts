@@ -257,6 +257,22 @@ describe('what only failures have', () => {
   );
 });
 
+test('a text among values that differ in nearly every event is a cause where many events have it', () => {
+  const isEmpty = (index: number) => index % 25 === 3;
+  for (const count of [1000, 12_000]) {
+    const found = explain(
+      itemsOf(
+        events(count, isEmpty, (index) => ({
+          customer: { phone: isEmpty(index) ? '' : `+49 ${7919 * index}` },
+        })),
+      ),
+    );
+    expect(found).toMatchObject({ failed: count / 25, causes: [{ failed: count / 25, events: count / 25 }] });
+    expect(texts(found.causes[0]?.conditions ?? [])).toEqual(['customer.phone = ""']);
+    expect(found.notCompared).toContain('customer.phone');
+  }
+});
+
 describe('fields of a delivery that tell how it ended are listed apart, also where they are not exact', () => {
   type Json = { [name: string]: unknown };
   const isOurs = (index: number) => index % 4 === 1;

@@ -144,12 +144,7 @@ export class Follower {
   }
 
   /** Reads all events of a span of time, unless there are more than `most`. */
-  async #read(
-    after: Instant,
-    before: Instant | undefined,
-    most: number,
-    found: WatchedItem[],
-  ): Promise<Polled> {
+  async #read(after: Instant, end: Instant | undefined, most: number, found: WatchedItem[]): Promise<Polled> {
     const createdOn = createdOnReader();
     let serviceTime: number | undefined;
     const { baseUrl, concurrency, signal } = this.#parts;
@@ -161,7 +156,7 @@ export class Follower {
       return answer;
     };
     for (const query of this.#watch.queries) {
-      const options = { query: { ...query, after, before }, pageSize: PAGE_SIZE, concurrency, signal };
+      const options = { query: { ...query, after, before: end }, pageSize: PAGE_SIZE, concurrency, signal };
       for await (const { items: all, total } of readPages({ baseUrl, fetchPage }, options)) {
         if (found.length + Math.max(all.count, total ?? 0) > most) return { complete: false, serviceTime };
         const items = this.#watch.keep?.(all) ?? all;

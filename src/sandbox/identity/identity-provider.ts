@@ -68,7 +68,9 @@ export async function createIdentityProvider(
       setCookies(request, behaviour.autoApprove ? uid : undefined);
       if (path.startsWith('/sign-in/')) return signIn(request, response);
       if (path === DEVICE_PATH) return approval.page(new URLSearchParams(query), response);
-      const target = path === AUTHORIZE_PATH ? withConsent(query) : query;
+      // OpenID Connect requires it for `offline_access`; the service does not. The sign-in page asks in any case.
+      const lacksConsent = path === AUTHORIZE_PATH && !/(?:^|&)prompt=/.test(query);
+      const target = lacksConsent ? `${query}${query && '&'}prompt=consent` : query;
       const url = path + (target && `?${target}`);
       // The library compares these two to find out where it is mounted.
       Object.assign(request, { originalUrl: mount + url, url });
@@ -205,14 +207,6 @@ function setCookies(request: IncomingMessage, uid: string | undefined): void {
   const kept = (request.headers.cookie ?? '').split(/; */).filter((cookie) => !/^_session[.=]/.test(cookie));
   if (uid !== undefined) kept.push(`_interaction=${uid}`, `_interaction_resume=${uid}`);
   request.headers.cookie = kept.filter(Boolean).join('; ');
-}
-
-/**
- * OpenID Connect requires `prompt=consent` for `offline_access`; the service does not. The sign-in page asks in any
- * case.
- */
-function withConsent(query: string): string {
-  return /(?:^|&)prompt=/.test(query) ? query : `${query}${query && '&'}prompt=consent`;
 }
 
 /**
