@@ -48,6 +48,8 @@ export class Field {
   readonly texts: string[] = ['null', 'null'];
   /** The numbers by row, `NaN` where there is none, once the field has too many for codes. */
   numbers: Float64Array | undefined;
+  /** The values that were given up at the end, if they are sentences, such as messages with an id in them. */
+  prose: Pick<Field, 'codes' | 'texts'> | undefined;
   /** True if values are not compared: nearly every event has another one, or there are too many, or they are too long. */
   isUncompared = false;
   /** True if members or elements after the first ones are not compared. */
@@ -98,7 +100,11 @@ export class Field {
   /** Decides at the end which fields hardly repeat a value, and which values are one. */
   finish(): void {
     const values = this.texts.length - FIRST_CODE;
-    if (this.#codes && values >= 20 && values > NEARLY_ALL * this.present) this.#giveUp();
+    if (this.#codes && values >= 20 && values > NEARLY_ALL * this.present) {
+      const isProse = /\p{L}{2}\S* \S/u.test(this.texts[FIRST_CODE] as string);
+      if (isProse) this.prose = { codes: this.codes, texts: [...this.texts] };
+      this.#giveUp();
+    }
     this.#joinAlike(/^(eventType|subscriptionId)$/.test(this.steps.join('.')));
   }
 
@@ -276,7 +282,7 @@ export class ComparisonTable {
   }
 
   /** The numbers of failed and of other events by the codes of a field. */
-  countCodes({ codes, texts }: Field): { readonly failed: Uint32Array; readonly others: Uint32Array } {
+  countCodes({ codes, texts }: Pick<Field, 'codes' | 'texts'>): { failed: Uint32Array; others: Uint32Array } {
     const [others, failed] = [new Uint32Array(texts.length), new Uint32Array(texts.length)];
     for (let row = 0; row < this.rows; row++) {
       const counts = this.failures[row] === 1 ? failed : others;

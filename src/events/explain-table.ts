@@ -88,6 +88,8 @@ export const MOST_CAUSES = 5;
 const MOST_SAME = 20;
 /** Named values of an effect. */
 const MOST_EFFECT_VALUES = 5;
+/** Different texts of objects that are counted. */
+const MOST_TEXTS = 100_000;
 
 /** Compares the failed events of a table with the others. */
 export function explainTable(table: ComparisonTable): Explanation {
@@ -397,24 +399,42 @@ function valuesOf(table: ComparisonTable, { feature, op, code: other }: FieldTes
   const { field } = feature;
   // The first element of a list has told what the others repeat.
   if (op !== '!=' || /^[1-9]\d*$/.test(field.steps.at(-1) as string)) return [];
+  const { codes, texts } = field.prose ?? field;
   const counts = new Map<unknown, number>();
-  for (const [code, count] of table.countCodes(field).failed.entries())
-    if (code >= FIRST_CODE && code !== other && count > 0)
-      counts.set(exactValue(field.texts[code] as string), count);
+  for (const [code, count] of table.countCodes({ codes, texts }).failed.entries())
+    if (code >= FIRST_CODE && count > 0 && texts[code] !== field.texts[other])
+      counts.set(exactValue(texts[code] as string), count);
   const isObject = counts.size === 0;
   const [first] = field.elements;
   const isWhy = (one: Field) => first && isInside(one, first) && OF_REASONS.test(one.steps.at(-1) as string);
   const told = first ? table.fields.filter(isWhy) : field.members;
-  const members = told.map(({ codes, texts }) => ({ codes, texts: texts.map(bareText) }));
+  const read = told.map((one) => one.prose ?? one);
+  const members = read.map(({ codes, texts }) => ({ codes, texts: texts.map(bareText) }));
   for (let row = 0; isObject && row < table.rows; row++) {
     if (table.failures[row] === 0 || field.codes[row] === NO_VALUE) continue;
     const found = members.filter(({ codes }) => (codes[row] as number) >= FIRST_CODE);
     const text = found.map(({ codes, texts }) => texts[codes[row] as number]).join(' ');
-    if (text !== '' && (counts.has(text) || counts.size < 1000))
-      counts.set(text, (counts.get(text) ?? 0) + 1);
+    if (text !== '') counts.set(text, (counts.get(text) ?? 0) + 1);
+    if (counts.size > MOST_TEXTS) return [];
   }
-  return [...counts]
-    .map(([value, failed]) => ({ value, failed }))
-    .sort((a, b) => b.failed - a.failed)
-    .slice(0, MOST_EFFECT_VALUES);
+  const values = joinAlike(counts).sort((a, b) => b.failed - a.failed);
+  return values.slice(0, MOST_EFFECT_VALUES);
+}
+
+/** Values with their counts. Texts that differ in words with digits alone are one if most differ: these words are ids or times. */
+function joinAlike(counts: ReadonlyMap<unknown, number>): { value: unknown; failed: number }[] {
+  const groups = new Map<unknown, { value: unknown; failed: number }[]>();
+  for (const [value, failed] of counts) {
+    const key = typeof value === 'string' ? value.replace(/[\w.:-]*\d[\w.:-]*/g, '…') : value;
+    const group = groups.get(key) ?? [];
+    group.push({ value, failed });
+    groups.set(key, group);
+  }
+  return [...groups.values()].flatMap((group) => {
+    const failed = group.reduce((sum, one) => sum + one.failed, 0);
+    if (group.length < 3 || 2 * group.length <= failed) return group;
+    const [first = [], ...others] = group.map(({ value }) => (value as string).split(/([\w.:-]+)/));
+    const words = first.map((word, at) => (others.every((other) => other[at] === word) ? word : '…'));
+    return { value: words.join(''), failed };
+  });
 }

@@ -290,11 +290,10 @@ class Reading {
     if (!this.#atStart && shrunk > 0) this.#torn = true;
     this.#atStart = false;
     this.#count(page);
-    if (this.#repeats(page)) {
+    if (this.#repeats(page))
       throw new ServiceError(
         'the service answered the same page twice: the result cannot be read to its end',
       );
-    }
     this.#noticeShift(page, shrunk < 0);
     return this.handOn(page.items);
   }

@@ -273,6 +273,43 @@ test('a text among values that differ in nearly every event is a cause where man
   }
 });
 
+describe('errors with ids and times in them', () => {
+  const listed = (messageOf: (index: number) => string, count = 1000) =>
+    explain(
+      itemsOf(
+        events(
+          count,
+          (index) => index % 5 === 0,
+          (index) =>
+            index % 5 === 0
+              ? { lastError: { code: 429, message: messageOf(index) }, error: messageOf(index) }
+              : {},
+        ),
+      ),
+    ).onlyInFailures.map(({ values }) => values);
+
+  test('are one, without what differs', () => {
+    const few = listed((index) =>
+      index % 25 ? `429 busy, retry after ${index} ms (request req_${index}a)` : 'refused by 10.0.0.7:443',
+    );
+    const alike = { value: '429 429 busy, retry after … ms (request …)', failed: 160 };
+    expect(few[0]).toEqual([alike, { value: '429 refused by 10.0.0.7:443', failed: 40 }]);
+    expect(few[1]).toEqual([
+      { ...alike, value: alike.value.slice(4) },
+      { value: 'refused by 10.0.0.7:443', failed: 40 },
+    ]);
+    // Of more texts than are kept all are counted.
+    expect(listed((index) => `order ${index} refused`, 12_000)[0]).toEqual([
+      { value: '429 order … refused', failed: 2400 },
+    ]);
+  });
+
+  test('stay apart where the same ones come again', () => {
+    const hosts = listed((index) => `refused by 10.0.0.${index % 3}`);
+    expect(hosts[1]?.map(({ failed }) => failed)).toEqual([67, 67, 66]);
+  });
+});
+
 describe('fields of a delivery that tell how it ended are listed apart, also where they are not exact', () => {
   type Json = { [name: string]: unknown };
   const isOurs = (index: number) => index % 4 === 1;
