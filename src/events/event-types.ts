@@ -88,7 +88,7 @@ export function unlistedText(type: string, listed: readonly string[], from?: str
 }
 
 function nearestType(type: string, listed: readonly string[], from?: string) {
-  const names = type.includes('*') ? listed.map((name) => name.replace(/\..*/s, '.*')) : listed;
+  const names = [...(type.includes('*') ? [] : listed), ...listed.map((name) => name.replace(/\..*/s, '.*'))];
   const list = from === undefined ? 'hooktrail event-types' : 'hooktrail events stats --by eventType';
   return didYouMean(type, names, `\`${commandOver(from, [list])}\` lists them`);
 }

@@ -68,6 +68,7 @@ describe('--from, without a sign-in', () => {
       (command) => [`${command} --until now --type ordr.paid`, 0, meant] as const,
     ),
     ['count --type order.paid,ordr.*', 0, unlisted('ordr.*', 'did you mean order.*?')],
+    ['count --type orders', 0, unlisted('orders', 'did you mean order.*?')],
     ['count --type ORDER.*,order.sent', 0, ''],
     ['search --ndjson --limit 1 --type order.paid,order.sent', 0, ''],
     ['search --ndjson --limit 1 --type order.sent,none', 0, ''],
