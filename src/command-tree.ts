@@ -26,10 +26,7 @@ export const tree: Readonly<Record<string, Nodes>> = {
       'search stored events and their deliveries',
       {
         search: ['search events, through all pages of results', () => import('./commands/events/search.ts')],
-        browse: [
-          'browse events in an interactive list on the terminal',
-          () => import('./commands/events/browse.ts'),
-        ],
+        browse: ['browse events in an interactive list', () => import('./commands/events/browse.ts')],
         get: ['print events by their ids', () => import('./commands/events/get.ts')],
         count: ['print how many events match', () => import('./commands/events/count.ts')],
         stats: ['count by type, status and time, with bars', () => import('./commands/events/stats.ts')],
@@ -100,10 +97,7 @@ export const tree: Readonly<Record<string, Nodes>> = {
   'More:': {
     keygen: ['make a random key to seal secret files with', () => import('./commands/keygen.ts')],
     mcp: ['serve agents by the Model Context Protocol, read-only', () => import('./commands/mcp.ts')],
-    completion: [
-      'print or install the completion script of a shell',
-      () => import('./commands/completion.ts'),
-    ],
+    completion: ["print or install a shell's completion script", () => import('./commands/completion.ts')],
     help: ['topics: agents, environment, exit-codes, filters, times', () => import('./commands/help.ts')],
   },
   [HIDDEN]: {

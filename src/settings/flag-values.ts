@@ -129,7 +129,8 @@ export function nearest(text: string, candidates: readonly string[]): string | u
       bestDistance = distance;
     }
   }
-  return best;
+  const begun = candidates.filter((candidate) => candidate.startsWith(text.toLowerCase()));
+  return best ?? (text.length > 2 && begun.length === 1 ? begun[0] : undefined);
 }
 
 /**

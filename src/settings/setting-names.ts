@@ -198,9 +198,13 @@ export function urlText(url: URL): string {
   return url.href.replace(/\/$/, '');
 }
 
+const SYNONYMS: Readonly<Record<string, string>> = { keyring: 'keychain', encrypted: 'file', disk: 'file' };
+
 function either<Word extends string>(...words: readonly Word[]): (text: string, refuse: Refuse) => Word {
+  const meant = (text: string) => words.find((word) => word === SYNONYMS[text.toLowerCase()]);
   return (text, refuse) =>
-    words.find((word) => word === text) ?? refuse(words.join(' or '), didYouMean(text, words));
+    words.find((word) => word === text) ??
+    refuse(words.join(' or '), didYouMean(text, words, undefined, meant(text)));
 }
 
 function clientId(text: string, refuse: Refuse): string {
