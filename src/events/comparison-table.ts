@@ -169,7 +169,7 @@ export class Field {
   /** Keeps numbers as they are. Of other values it keeps those of many events, such as "", and which rows have the rest. */
   #giveUp(): void {
     const texts = this.texts.splice(FIRST_CODE);
-    const known = this.#codes ?? [];
+    const oldCodes = this.#codes ?? [];
     this.#codes = undefined;
     this.#known.length = 0;
     const events = new Uint32Array(texts.length + FIRST_CODE);
@@ -184,7 +184,7 @@ export class Field {
       count >= least ? this.texts.push(texts[code - FIRST_CODE] as string) - 1 : UNCODED;
     const newCodes = events.map((count, code) => (code < FIRST_CODE ? code : codeOf(count, code)));
     this.codes = this.codes.map((code) => newCodes[code] as number);
-    for (const [text, code] of known)
+    for (const [text, code] of oldCodes)
       if ((newCodes[code] as number) >= FIRST_CODE) this.#kept.set(text, newCodes[code] as number);
   }
 }

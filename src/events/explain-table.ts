@@ -408,8 +408,8 @@ function valuesOf(table: ComparisonTable, { feature, op, code: other }: FieldTes
   const [first] = field.elements;
   const isWhy = (one: Field) => first && isInside(one, first) && OF_REASONS.test(one.steps.at(-1) as string);
   const told = first ? table.fields.filter(isWhy) : field.members;
-  const read = told.map((one) => one.prose ?? one);
-  const members = read.map(({ codes, texts }) => ({ codes, texts: texts.map(bareText) }));
+  const columns = told.map((one) => one.prose ?? one);
+  const members = columns.map(({ codes, texts }) => ({ codes, texts: texts.map(bareText) }));
   for (let row = 0; isObject && row < table.rows; row++) {
     if (table.failures[row] === 0 || field.codes[row] === NO_VALUE) continue;
     const found = members.filter(({ codes }) => (codes[row] as number) >= FIRST_CODE);

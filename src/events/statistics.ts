@@ -228,7 +228,7 @@ function equalParts(start: number, end: number, count: number, zone: TimeZone): 
   });
 }
 
-/** The statistics of events that are in a table, for filters that the service cannot count by. */
+/** The statistics of events that are in a table, for filters that the service cannot count by; `count` is of buckets. */
 export function statsOfTable(table: ComparisonTable, window: StatsWindow, count: number | undefined): Stats {
   const ends = bucketEnds(window, count);
   const parts = ends.map(() => ({ all: 0, failed: 0 }));

@@ -203,8 +203,8 @@ async function requestGrant(
   });
   try {
     const [server, client] = library.parties;
-    const found = await library.oauth.processGenericTokenEndpointResponse(server, client, await ask(library));
-    const { access_token: token, expires_in, refresh_token: refreshToken, scope } = found;
+    const grant = await library.oauth.processGenericTokenEndpointResponse(server, client, await ask(library));
+    const { access_token: token, expires_in, refresh_token: refreshToken, scope } = grant;
     if (!isHeaderSafe(token)) throw new Error('no header can carry its access token');
     const expiresAt = expires_in === undefined ? undefined : sentAt + expires_in * 1000;
     return { access: { token, expiresAt, scope }, refreshToken };

@@ -43,8 +43,8 @@ async function optionsOf(call: Call<EventFlags>) {
       next: 'give the ids as arguments, or the events as a file',
     });
   const ids = isFromInput ? undefined : idsOfArguments(given, flags.from);
-  const hasForm = [flags.output, flags.json, flags.ndjson, flags.csv, flags.fields, flags.jq].some(Boolean);
-  const isPretty = ids?.length === 1 && context.stdout.isTerminal && !hasForm;
+  const hasFormat = [flags.output, flags.json, flags.ndjson, flags.csv, flags.fields, flags.jq].some(Boolean);
+  const isPretty = ids?.length === 1 && context.stdout.isTerminal && !hasFormat;
   const isTable = format.format === 'table' && format.jq === undefined;
   return {
     ...options,
