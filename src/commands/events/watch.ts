@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
-import type { Call } from '../../command.ts';
+import { type Call, typedCommand } from '../../command.ts';
 import type { Output } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { addFilterFlags, concurrencyFlag } from '../../events/event-filters.ts';
 import { addFormatFlags, type EventFlags, eventOptions } from '../../output/format-flags.ts';
 import { duration, durationText, fileName, flagWords, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
+import { eventsText } from '../../terminal/terminal-text.ts';
 
 interface Flags extends EventFlags {
   readonly interval?: number;
@@ -103,9 +104,11 @@ export async function run(call: Call<Flags>): Promise<void> {
   // What has no room is printed by the next run, which appends to the same file.
   const write: Output['write'] = (chunk) => stdout.write(chunk, true);
   const whole = { stdout: Object.setPrototypeOf({ write }, stdout) };
-  await watchEvents(options, call, (sample, constant) =>
-    createItemWriter({ ...options.format, sample, constant }, whole, call.reporter),
-  );
+  await watchEvents(options, call, (sample, constant, window) => {
+    const facts = [window, options.filters.words('since', 'timezone').join(' ')].filter(Boolean);
+    const note = (count: number) => ({ facts: [eventsText(count), ...facts], command: typedCommand(call) });
+    return createItemWriter({ ...options.format, sample, constant, note }, whole, call.reporter);
+  });
 }
 
 /** The number of events to print. Throws `UsageError` where the flags contradict each other. */

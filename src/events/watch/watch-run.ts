@@ -3,6 +3,7 @@ import type { Context } from '../../context.ts';
 import {
   ClosedPipeError,
   type HooktrailError,
+  InterruptedError,
   ServiceError,
   UnreachableError,
   UsageError,
@@ -44,8 +45,12 @@ export interface WatchOptions {
 }
 
 type WatchCall = Call<SettingFlags>;
-/** `sample` are earlier events; `constant` are fields with one value because of the filters. */
-type CreateWriter = (sample: Items | undefined, constant: ReadonlySet<string>) => Promise<ItemWriter>;
+/** `sample` are earlier events; `constant` are fields with one value because of the filters; `window` says since when. */
+type CreateWriter = (
+  sample: Items | undefined,
+  constant: ReadonlySet<string>,
+  window: string,
+) => Promise<ItemWriter>;
 
 /** Prints new events until `limit` are printed, the watch ends, or the program has to. */
 export async function watchEvents(
@@ -75,12 +80,7 @@ export async function watchEvents(
 }
 
 /** `place` is the path of the state without links, where there is one. */
-async function follow(
-  options: WatchOptions,
-  call: WatchCall,
-  createWriter: CreateWriter,
-  place = '',
-): Promise<void> {
+async function follow(options: WatchOptions, call: WatchCall, createWriter: CreateWriter, place = '') {
   const { interval, limit, timeout, isSampled, state: given } = options;
   const { context, reporter } = call;
   await withService(call, async (service, settings) => {
@@ -102,11 +102,11 @@ async function follow(
         await file?.save(follower.state);
       };
       await save();
-      const writer = await createWriter(isSampled ? sample : undefined, filters.constantFields);
-      const from = state
+      const window = state
         ? 'from where it stopped'
-        : `events created after ${filters.zone.shown(follower.resumeAt.text)}`;
-      reporter.notice(`watching ${from}, every ${durationText(interval)}`);
+        : `created after ${filters.zone.shown(follower.resumeAt.text)}`;
+      const writer = await createWriter(isSampled ? sample : undefined, filters.constantFields, window);
+      reporter.notice(`watching ${state ? '' : 'events '}${window}, every ${durationText(interval)}`);
       const print = async (items: readonly WatchedItem[]) => {
         for (let at = 0; at < items.length && printed < limit; at += BATCH) {
           const due = items.slice(at, Math.min(at + BATCH, at + limit - printed));
@@ -120,7 +120,7 @@ async function follow(
       try {
         await pollUntilEnd(follower, interval, { print, save, isPast }, run, reporter);
       } catch (error) {
-        await writer.abort?.();
+        await writer[context.signal.reason instanceof InterruptedError ? 'end' : 'abort']?.();
         if (!deadline.over.signal.aborted && !(context.signal.reason instanceof ClosedPipeError))
           tellHowToResume(resolved, follower.resumeAt, reporter);
         throw error;

@@ -303,6 +303,24 @@ describe('events watch', () => {
     }
   });
 
+  test.each([['--count', '1'], []])(
+    '%s: -o markdown ends with the window, filters, count and command',
+    async (...count) => {
+      await using searching = await startSearching({ events: 5 });
+      const program = watch(searching, '--failed', '-o', 'markdown', '--fields', 'eventType', ...count);
+      await started(program);
+      searching.control.addEvent({ eventType: 'a.a', publishStatus: 'FAILED' });
+      await program.printed('stdout', /a\.a/);
+      const { stdout } = await (count.length > 0 ? program.finished : stopped(program));
+      expect(stdout.replaceAll(/after \S+Z/g, 'after TIME')).toBe(
+        `| eventType |\n| --- |\n| a.a |\n\n*1 event; created after TIME; --status FAILED: \`hooktrail ${[
+          'events watch --interval 1s --failed -o markdown --fields eventType',
+          ...count,
+        ].join(' ')}\`*\n`,
+      );
+    },
+  );
+
   test('with --before it ends by itself', async () => {
     await using searching = await startSearching({ events: 500 });
     const result = await searching.run(['events', 'watch', '--ndjson', '--after', '2d', '--before', '1d']);
