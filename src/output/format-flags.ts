@@ -115,12 +115,8 @@ export async function checkFormat(_: Command, command: Command): Promise<void> {
 }
 
 const SYNONYMS: Readonly<Record<string, FormatName>> = {
-  jsonl: 'ndjson',
-  md: 'markdown',
-  text: 'table',
-  wide: 'table',
-  yaml: 'json',
-  yml: 'json',
+  ...{ jsonl: 'ndjson', md: 'markdown', yaml: 'json', yml: 'json' },
+  ...{ text: 'table', wide: 'table' },
 };
 
 /** Returns the words that stand for an output format of kubectl; undefined for a template that is too complex. */
@@ -270,5 +266,6 @@ export async function eventOptions({ flags, context }: Call<EventFlags>) {
   const isTable = format.format === 'table' || format.format === 'markdown';
   const saved = isTable && !format.fields ? await loadSetting('fields', flags, context) : undefined;
   if (saved === undefined) return { format, ...others };
-  return { ...others, format: { ...format, fields: parseFieldPaths(saved, 'fields'), areFieldsSaved: true } };
+  const source = context.environment['HOOKTRAIL_FIELDS'] ? 'HOOKTRAIL_FIELDS' : 'fields';
+  return { ...others, format: { ...format, fields: parseFieldPaths(saved, source), areFieldsSaved: true } };
 }
