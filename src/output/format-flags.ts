@@ -115,8 +115,8 @@ export async function checkFormat(_: Command, command: Command): Promise<void> {
 }
 
 const SYNONYMS: Readonly<Record<string, FormatName>> = {
-  ...{ jsonl: 'ndjson', md: 'markdown', yaml: 'json', yml: 'json' },
-  ...{ text: 'table', wide: 'table' },
+  ...{ jsonl: 'ndjson', lines: 'ndjson', md: 'markdown', excel: 'csv', yaml: 'json', yml: 'json' },
+  ...{ text: 'table', pretty: 'table', wide: 'table' },
 };
 
 /** Returns the words that stand for an output format of kubectl; undefined for a template that is too complex. */
