@@ -33,7 +33,7 @@ export interface FollowerState {
 interface Parts extends PageClient {
   readonly concurrency: () => number;
   readonly signal: AbortSignal;
-  /** This machine's time, for a service that sends no `Date`. */
+  /** This machine's time, for a service that sends no `Date`, or one that is ahead. */
   readonly now: () => number;
 }
 
@@ -67,11 +67,14 @@ export class Follower {
   readonly #printed: Map<number, number>;
   /** All events created before this were printed, except late ones. */
   #watermark: number;
+  /** The latest time of the service to which a poll has read. */
+  #readTo: number;
 
   constructor(watch: Watch, parts: Parts, state?: FollowerState) {
     this.#watch = watch;
     this.#parts = parts;
     this.#watermark = state?.watermark ?? milliseconds(watch.start);
+    this.#readTo = this.#watermark;
     this.#printed = new Map(state?.printed);
   }
 
@@ -89,7 +92,7 @@ export class Follower {
   /** True if the service's clock has passed `before`. */
   get ended(): boolean {
     const { before } = this.#watch;
-    return before !== undefined && this.#watermark >= milliseconds(before);
+    return before !== undefined && this.#readTo >= milliseconds(before);
   }
 
   /**
@@ -132,7 +135,9 @@ export class Follower {
       yield this.#unseen(found, latest);
       // An event created after `before` is for the run that continues from here.
       const read = before ? Math.min(end ?? now, milliseconds(before)) : (end ?? now);
-      this.#watermark = Math.max(this.#watermark, read);
+      this.#readTo = Math.max(this.#readTo, read);
+      // A clock of the service that is ahead for one answer would hide the events created until it is right.
+      this.#watermark = Math.max(this.#watermark, Math.min(read, this.#parts.now()));
       return;
     }
     const length = Math.min(latest, before ? milliseconds(before) : latest) - from;

@@ -18,6 +18,8 @@ interface Stored {
 /** A service with its own clock that answers as the service description says, newest first. */
 class FakeService {
   now = START;
+  /** Milliseconds by which the service's clock is ahead of this machine's. */
+  ahead = 0;
   down = false;
   requests = 0;
   readonly events: Stored[] = [];
@@ -59,7 +61,7 @@ function following(
     signal,
   };
   const watch = { queries: [{}], start: instant(START), before, keep: undefined, overlap, most };
-  const follower = new Follower(watch, { ...parts, now: () => 0 }, state);
+  const follower = new Follower(watch, { ...parts, now: () => service.now - service.ahead }, state);
   const printed: Stored[] = [];
   const poll = async () => {
     const batches: number[][] = [];
@@ -185,6 +187,27 @@ describe('following', () => {
     service.now = START + 20_000;
     await poll();
     expect(follower.resumeAt.text).toBe('2026-11-01T00:00:15Z');
+  });
+
+  test('a clock of the service that was ahead for a time hides no event, across restarts too', async () => {
+    const HOUR = 3_600_000;
+    const service = new FakeService();
+    const first = following(service, 60_000);
+    const add = (id: number) => service.events.push({ id, createdOn: service.now - service.ahead - 500 });
+    service.now += 2000;
+    add(1);
+    await first.poll();
+    [service.now, service.ahead] = [service.now + HOUR, HOUR];
+    add(2);
+    await first.poll();
+    [service.now, service.ahead] = [service.now - HOUR + 15_000, 0];
+    add(3);
+    await first.poll();
+    const resumed = following(service, 60_000, 20_000, first.follower.state);
+    service.now += 15_000;
+    add(4);
+    await resumed.poll();
+    expect([...first.printed, ...resumed.printed].map(({ id }) => id)).toEqual([1, 2, 3, 4]);
   });
 
   test('with a saved state, each event is passed on once across restarts', async () => {
