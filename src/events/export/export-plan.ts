@@ -65,34 +65,45 @@ export async function beginExport(
 }
 
 /**
- * A finished export with parts for what is new: from an hour before its end to the service's present time. The existing
- * parts are not compared with the service any more, which may have deleted their events.
+ * A finished export with parts for what is new: from an hour before its end to the service's present time, and all events
+ * of types that `--type order.*` stands for since then. The existing parts are not compared with the service any more,
+ * which may have deleted their events.
  */
 export async function planUpdate(
   filters: EventFilters,
   earlier: Manifest,
   client: ExportClient,
 ): Promise<Manifest> {
-  const { pin } = await pinnedQueries(filters, client);
+  const { queries: asked, pin } = await pinnedQueries(filters, client);
   if (compareInstants(pin, earlier.pin) <= 0) return earlier;
+  const known = new Set(earlier.queries.map(fieldsText));
+  const more = asked.filter((query) => !known.has(fieldsText(query)));
+  const { after } = earlier.queries[0] as Query;
+  const queries = [...earlier.queries, ...more.map((query) => ({ ...query, after }))];
   const from = knownInstant((earlier.pin.seconds - OVERLAP_SECONDS) * 1000);
   let parts = earlier.parts.map((part): Part => ({ ...part, settled: true }));
-  for (const [index, query] of earlier.queries.entries()) {
-    const window = { ...query, after: laterOf(query.after, from), before: pin };
+  for (const [index, query] of queries.entries()) {
+    const isNew = index >= earlier.queries.length;
+    const window = { ...query, after: isNew ? after : laterOf(query.after, from), before: pin };
     const added = await planParts(index, window, parts, earlier.gzip, client);
     // Within a query, newer parts come before older ones.
-    const first = parts.findIndex((part) => part.query === index);
+    const first = isNew ? parts.length : parts.findIndex((part) => part.query === index);
     parts = parts.toSpliced(first, 0, ...added);
   }
   return {
     ...earlier,
     pin,
-    queries: earlier.queries.map((query) => ({ ...query, before: pin })),
+    queries: queries.map((query) => ({ ...query, before: pin })),
     finishedAt: null,
     events: null,
     overlapFrom: from,
     parts,
   };
+}
+
+/** The text of a search without its times. */
+function fieldsText({ after: _, before: __, ...fields }: Query): string {
+  return JSON.stringify(fields);
 }
 
 /** The searches, and their end, which has passed: the service's time when it answered, or `--until` if that is earlier. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { startExporting } from '../../support/exporting.ts';
 import { editJson, times } from '../../support/sandbox.ts';
+import { idsOf } from '../../support/searching.ts';
 
 const minutes = (count: number) => new Date(clock.now() - count * 60_000).toISOString();
 
@@ -72,6 +73,28 @@ describe('events export --update', () => {
     exporting.control.clearFaults();
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^exported: 301 events in /) });
     expect((await exporting.ids()).sort()).toEqual([...all, eventId].sort());
+  });
+
+  test('adds all events of a type that the service offers since the export was made', async () => {
+    await using exporting = await startExporting({ events: 300, tokenLifetimeSeconds: 86_400 });
+    const { control } = exporting.sandbox;
+    const isOffered = ({ name }: { name: string }) => name !== 'document.signed';
+    control.fault(
+      'event-types',
+      editJson((page) => ({ ...page, items: page.items.filter(isOffered) })),
+    );
+    const flags = ['--since', '30d', '--type', 'document.*', '--page-size', '5'];
+    expect((await exporting.export(...flags)).code).toBe(0);
+    expect(await exporting.lines()).not.toContain('"document.signed"');
+    clock.advance(3 * 3_600_000);
+    control.addEvent({ eventType: 'document.signed' });
+    clock.advance(2000);
+    for (const _ of ['the type is new', 'and is known']) {
+      expect(await exporting.export(...flags, '--update')).toMatchObject({ code: 0 });
+      const { stdout } = await exporting.search('--ndjson', '--since', '40d', '--type', 'document.*');
+      expect((await exporting.ids()).sort()).toEqual(idsOf(stdout).sort());
+      clock.advance(5000);
+    }
   });
 
   test('that fails at any request is completed by the next run', async () => {
