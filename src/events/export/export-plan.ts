@@ -75,12 +75,14 @@ export async function planUpdate(
   client: ExportClient,
 ): Promise<Manifest> {
   const { queries: asked, pin } = await pinnedQueries(filters, client);
-  if (compareInstants(pin, earlier.pin) <= 0) return earlier;
+  if (compareInstants(pin, earlier.pin) === 0) return earlier;
   const known = new Set(earlier.queries.map(fieldsText));
   const more = asked.filter((query) => !known.has(fieldsText(query)));
   const { after } = earlier.queries[0] as Query;
   const queries = [...earlier.queries, ...more.map((query) => ({ ...query, after }))];
-  const from = knownInstant((earlier.pin.seconds - OVERLAP_SECONDS) * 1000);
+  // The service's clock may have been ahead of this machine's when the export ended.
+  const ends = [milliseconds(earlier.pin), Date.parse(earlier.finishedAt as string), milliseconds(pin)];
+  const from = knownInstant(Math.min(...ends) - OVERLAP_SECONDS * 1000);
   let parts = earlier.parts.map((part): Part => ({ ...part, settled: true }));
   for (const [index, query] of queries.entries()) {
     const isNew = index >= earlier.queries.length;

@@ -97,6 +97,21 @@ describe('events export --update', () => {
     }
   });
 
+  test('after one while the clock of the service was ahead, misses nothing of the time until it was right', async () => {
+    await using exporting = await startExporting({ events: 40, tokenLifetimeSeconds: 864_000 });
+    const { control } = exporting.sandbox;
+    control.behaviour.clockOffsetMs = 86_400_000;
+    await exporting.export();
+    control.behaviour.clockOffsetMs = 0;
+    for (let [hours, events] = [0, 40]; hours < 30; hours += 10) {
+      clock.advance(10 * 3_600_000);
+      control.addEvent();
+      clock.advance(2000);
+      const { stderr } = await exporting.export('--update');
+      expect(stderr).toContain(`exported: ${++events} events in `);
+    }
+  });
+
   test('that fails at any request is completed by the next run', async () => {
     await using exporting = await startExporting({ events: 150 });
     const { control } = exporting.sandbox;
