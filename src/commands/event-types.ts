@@ -28,11 +28,7 @@ function optionsOf(call: Call<Flags>) {
     facts: [`${count} ${count === 1 ? 'event type' : 'event types'}`],
     command: typedCommand(call),
   });
-  return {
-    match: flags.match,
-    limit: flags.limit,
-    format: { ...formatOptions(flags, 'event-types'), note },
-  };
+  return { match: flags.match, limit: flags.limit, format: { ...formatOptions(flags, 'event-types'), note } };
 }
 
 export async function run(call: Call<Flags>): Promise<void> {

@@ -207,9 +207,7 @@ function instantOf({ flag, text, time }: GivenTime, now: number): Instant {
 }
 
 export function notATime(flag: string, text: string): UsageError {
-  return new UsageError(`${flag}: invalid value '${text}': must be a time`, {
-    next: timeAdvice(text),
-  });
+  return new UsageError(`${flag}: invalid value '${text}': must be a time`, { next: timeAdvice(text) });
 }
 
 /** The filter flags as typed. */

@@ -42,6 +42,13 @@ export function queryString(query: Query, page?: PageRange): string {
   return keys.join('&');
 }
 
+/** The searches, and those of others that differ from each of them in more than their times. */
+export function addQueries(queries: readonly Query[], others: readonly Query[]): readonly Query[] {
+  const keyOf = (query: Query) => queryString({ ...query, after: undefined, before: undefined });
+  const known = new Set(queries.map(keyOf));
+  return [...queries, ...others.filter((query) => !known.has(keyOf(query)))];
+}
+
 /** Percent-encodes the UTF-8 bytes of everything outside `A–Z a–z 0–9 - . _ ~ :`. */
 export function encoded(value: string): string {
   return encodeURIComponent(value.toWellFormed())

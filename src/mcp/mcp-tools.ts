@@ -138,10 +138,7 @@ unless since and until say otherwise; each cause with counts, since when, and wh
     title: 'Health of subscriptions',
     description: `A row for each subscription, or each value of another field, failing first: failing, recovered or ok; failed of events; since
 when; last success; the last ten, newest first. By order of creation, which is not that of delivery. The events are downloaded. ${UNTRUSTED}`,
-    input: {
-      ...filters,
-      by: optionalText('a field, as a dotted path, instead of subscriptionId'),
-    },
+    input: { ...filters, by: optionalText('a field, as a dotted path, instead of subscriptionId') },
     output: summaryOutput.extend({ rows: z.array(z.unknown()) }),
     call: 'events health --json --timezone=UTC',
   },

@@ -101,10 +101,7 @@ export async function checkResponse(
     return { kind: 'refused', error, description: parameters.get('error_description') ?? undefined };
   if (!parameters.get('code')) return { kind: 'stray', reason: 'it has neither code nor error' };
   const { validateAuthResponse } = await import('oauth4webapi');
-  const server = {
-    issuer: issuer ?? 'none',
-    authorization_response_iss_parameter_supported: isChecked,
-  };
+  const server = { issuer: issuer ?? 'none', authorization_response_iss_parameter_supported: isChecked };
   const client = { client_id: expected.clientId };
   try {
     const checked = validateAuthResponse(server, client, parameters, expected.state);

@@ -73,6 +73,7 @@ async function optionsOf(call: Call<Flags>) {
   const { flags } = call;
   const { interval = INTERVAL_MS, overlap = OVERLAP_MS, timeout, state } = flags;
   const { filters, format, concurrency } = await eventOptions(call);
+  const times = { interval: spelled(flags.interval), overlap: spelled(flags.overlap) };
   return {
     filters,
     // A jq program runs on each event.
@@ -84,15 +85,7 @@ async function optionsOf(call: Call<Flags>) {
     timeout,
     state,
     isSampled: format.format === 'table' || format.format === 'markdown',
-    resumeWords: flagWords(
-      {
-        ...flags,
-        interval: spelled(flags.interval),
-        overlap: spelled(flags.overlap),
-        noHeader: flags.header === false || undefined,
-      },
-      KEPT,
-    ),
+    resumeWords: flagWords({ ...flags, ...times, noHeader: flags.header === false || undefined }, KEPT),
   };
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../../time/instant.ts';
 import { version } from '../../version.ts';
 import type { EventFilters } from '../event-filters.ts';
-import type { Query } from '../event-query.ts';
+import { addQueries, type Query } from '../event-query.ts';
 import { askCount, askPage, type PageClient } from '../page.ts';
 import { readAhead } from '../read-ahead.ts';
 import {
@@ -76,36 +76,21 @@ export async function planUpdate(
 ): Promise<Manifest> {
   const { queries: asked, pin } = await pinnedQueries(filters, client);
   if (compareInstants(pin, earlier.pin) === 0) return earlier;
-  const known = new Set(earlier.queries.map(fieldsText));
-  const more = asked.filter((query) => !known.has(fieldsText(query)));
   const { after } = earlier.queries[0] as Query;
-  const queries = [...earlier.queries, ...more.map((query) => ({ ...query, after }))];
+  const queries = addQueries(earlier.queries, asked).map((query) => ({ ...query, after, before: pin }));
   // The service's clock may have been ahead of this machine's when the export ended.
   const ends = [milliseconds(earlier.pin), Date.parse(earlier.finishedAt as string), milliseconds(pin)];
   const from = knownInstant(Math.min(...ends) - OVERLAP_SECONDS * 1000);
   let parts = earlier.parts.map((part): Part => ({ ...part, settled: true }));
   for (const [index, query] of queries.entries()) {
     const isNew = index >= earlier.queries.length;
-    const window = { ...query, after: isNew ? after : laterOf(query.after, from), before: pin };
+    const window = isNew ? query : { ...query, after: laterOf(after, from) };
     const added = await planParts(index, window, parts, earlier.gzip, client);
     // Within a query, newer parts come before older ones.
     const first = isNew ? parts.length : parts.findIndex((part) => part.query === index);
     parts = parts.toSpliced(first, 0, ...added);
   }
-  return {
-    ...earlier,
-    pin,
-    queries: queries.map((query) => ({ ...query, before: pin })),
-    finishedAt: null,
-    events: null,
-    overlapFrom: from,
-    parts,
-  };
-}
-
-/** The text of a search without its times. */
-function fieldsText({ after: _, before: __, ...fields }: Query): string {
-  return JSON.stringify(fields);
+  return { ...earlier, pin, queries, finishedAt: null, events: null, overlapFrom: from, parts };
 }
 
 /** The searches, and their end, which has passed: the service's time when it answered, or `--until` if that is earlier. */

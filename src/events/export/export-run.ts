@@ -346,11 +346,8 @@ class ExportRun {
     const rate = seconds > 0.1 ? (events - this.#startedWith) / seconds : 0;
     const secondsLeft = rate > 0 ? Math.max(0, total - events) / rate : Number.NaN;
     const known = (number: number) => (Number.isNaN(number) ? undefined : number);
-    this.#job.progress.update({
-      ...{ events, rate, note: '' },
-      total: known(total),
-      secondsLeft: known(secondsLeft),
-    });
+    const estimate = { total: known(total), secondsLeft: known(secondsLeft) };
+    this.#job.progress.update({ events, rate, note: '', ...estimate });
   }
 }
 

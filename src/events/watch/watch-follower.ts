@@ -1,7 +1,7 @@
 import type { KeepItems } from '../../json/item-conditions.ts';
 import { createdOnReader } from '../../json/item-fields.ts';
 import { type Instant, instantAt, knownInstant, laterOf, milliseconds } from '../../time/instant.ts';
-import { PAGE_SIZE, type Query } from '../event-query.ts';
+import { addQueries, PAGE_SIZE, type Query } from '../event-query.ts';
 import { sortByCreation } from '../find-events.ts';
 import type { FetchPage, PageClient } from '../page.ts';
 import { readPages } from '../read-pages.ts';
@@ -33,6 +33,8 @@ export interface FollowerState {
 interface Parts extends PageClient {
   readonly concurrency: () => number;
   readonly signal: AbortSignal;
+  /** Asks for the searches by now, where the service may offer more types while the watch runs. */
+  readonly askQueries?: () => Promise<readonly Query[]>;
   /** This machine's time, for a service that sends no `Date`, or one that is ahead. */
   readonly now: () => number;
 }
@@ -60,6 +62,7 @@ const SHORTEST_SLICE_MS = 2000;
 export class Follower {
   readonly #watch: Watch;
   readonly #parts: Parts;
+  #queries: readonly Query[];
   /**
    * The keys of events that were printed, each with a time that the event was created before (the service's clock,
    * milliseconds): once all polls begin after that time the key is of no use.
@@ -73,6 +76,7 @@ export class Follower {
   constructor(watch: Watch, parts: Parts, state?: FollowerState) {
     this.#watch = watch;
     this.#parts = parts;
+    this.#queries = watch.queries;
     this.#watermark = state?.watermark ?? milliseconds(watch.start);
     this.#readTo = this.#watermark;
     this.#printed = new Map(state?.printed);
@@ -100,8 +104,9 @@ export class Follower {
    * `remember` the printed ones before it takes the next. If the service fails halfway, the events read so far come
    * first and the error after them; the next poll begins at the same time.
    */
-  poll(): AsyncGenerator<readonly WatchedItem[]> {
-    return this.#follow(this.resumeAt, undefined, this.#watch.most);
+  async *poll(): AsyncGenerator<readonly WatchedItem[]> {
+    this.#queries = addQueries(this.#queries, (await this.#parts.askQueries?.()) ?? []);
+    yield* this.#follow(this.resumeAt, undefined, this.#watch.most);
   }
 
   /** These were printed: no later poll yields them. */
@@ -160,7 +165,7 @@ export class Follower {
       if (answeredAt !== undefined) serviceTime = Math.min(serviceTime ?? answeredAt, answeredAt);
       return answer;
     };
-    for (const query of this.#watch.queries) {
+    for (const query of this.#queries) {
       const options = { query: { ...query, after, before: end }, pageSize: PAGE_SIZE, concurrency, signal };
       for await (const { items: all, total } of readPages({ baseUrl, fetchPage }, options)) {
         if (found.length + Math.max(all.count, total ?? 0) > most) return { complete: false, serviceTime };

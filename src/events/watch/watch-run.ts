@@ -19,7 +19,8 @@ import { withService } from '../../sign-in/session.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { type Instant, knownInstant, milliseconds } from '../../time/instant.ts';
 import type { EventFilters } from '../event-filters.ts';
-import { resolveTypes } from '../event-types.ts';
+import { endpoint } from '../event-query.ts';
+import { resolveListed, resolveTypes } from '../event-types.ts';
 import { askPage, pageClient } from '../page.ts';
 import { adaptiveConcurrency } from '../read-ahead.ts';
 import { Follower, type FollowerState, type WatchedItem } from './watch-follower.ts';
@@ -194,7 +195,13 @@ async function startFollowing(
     onRetry(attempt);
     adaptive.onRetry(attempt);
   });
-  const { keep } = filters;
+  const { keep, typePatterns = [] } = filters;
+  const typed = filters.withTypes(typePatterns, []);
+  const askQueries = async () => {
+    const { page } = await client.fetchPage(endpoint(client.baseUrl, 'event-types'), signal);
+    return resolveListed(typed, page.items, { warning: reporter.trace }).queriesWithin({});
+  };
+  const more = typePatterns.some((type) => type.includes('*')) ? { askQueries } : {};
   const count = isSampled || keep ? SAMPLE_EVENTS : 1;
   const any = filters.queries(clock.now())[0];
   const { page, serviceTime: now = clock.now() } = await askPage(client, any, { start: 1, count }, signal);
@@ -214,7 +221,7 @@ async function startFollowing(
     );
   const follower = new Follower(
     { queries, start, before, keep: filters.keep, overlap, most: MOST_HELD_EVENTS },
-    { ...client, concurrency: adaptive.width, signal, now: () => clock.now() },
+    { ...client, ...more, concurrency: adaptive.width, signal, now: () => clock.now() },
     state,
   );
   return { follower, sample: page.items, isPast };
@@ -274,9 +281,10 @@ async function pollUntilEnd(
   }
 }
 
-/** A failure of the service that may be over at the next poll; a refused sign-in, for instance, is not one. */
-function outageOf(error: unknown): ServiceError | UnreachableError {
-  if (error instanceof ServiceError || error instanceof UnreachableError) return error;
+/** A failure of the service that may be over at the next poll, as is a list without types; a refused sign-in is not one. */
+function outageOf(error: unknown): HooktrailError {
+  if (error instanceof ServiceError || error instanceof UnreachableError || error instanceof UsageError)
+    return error;
   throw error;
 }
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import type { startHooktrail } from '../../support/program.ts';
-import type { Fault } from '../../support/sandbox.ts';
+import { editJson, type Fault, times } from '../../support/sandbox.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
@@ -242,6 +242,26 @@ describe('events watch', () => {
     const { stdout } = await stopped(program);
     expect(idsOf(stdout).slice(-3)).toEqual([first, late, flips]);
     expect(stdout).not.toContain(turning);
+  });
+
+  test('sees events of a type that the service offers since the watch began, and goes on with those that it offers no more', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const onlyOffered = (offered: string) =>
+      editJson(({ items, ...page }) => ({
+        ...page,
+        items: items.filter(({ name }: { name: string }) => name === offered),
+      }));
+    searching.control.fault('event-types', ...times(2, onlyOffered('document.viewed')));
+    const program = watch(searching, '--ndjson', '--type', 'document.*', '--count', '2');
+    await started(program);
+    second();
+    searching.control.fault('event-types', ...times(50, onlyOffered('document.signed')));
+    const later = searching.control.addEvent({ eventType: 'document.signed' }).eventId;
+    await program.printed('stdout', new RegExp(later));
+    second();
+    const viewed = searching.control.addEvent({ eventType: 'document.viewed' }).eventId;
+    const { stdout } = await program.finished;
+    expect(idsOf(stdout)).toEqual([later, viewed]);
   });
 
   test.each([
