@@ -25,8 +25,9 @@ event's status changes meanwhile, the status at the time its file was read
 counts; files whose number of events changed are read again.
 
 --update adds files with new events to a finished export. It reads the last hour
-of the export again; each event is there once, as it was last read.
-Older files are no longer compared with the service.
+of the export again; each event is there once, as it was last read. Older files
+are no longer compared with the service: with --failed, events that turn FAILED
+more than an hour after their creation can be missing.
 
 A damaged file is kept as damaged-part-… beside its replacement. If the
 service has deleted events of it meanwhile, the command says so and exits
