@@ -257,8 +257,7 @@ function answerOutcome(there: string, status: number): Outcome {
 function clockOutcome(peer: string, skewMs: number): Outcome {
   const size = Math.abs(skewMs);
   if (size <= SMALL_SKEW_MS) return ok(`agrees with that of the ${peer}`);
-  const side = skewMs > 0 ? 'behind' : 'ahead of';
-  const message = `is ${Math.round(size / 1000)} s ${side} that of the ${peer}`;
+  const message = `is ${Math.round(size / 1000)} s ${skewMs > 0 ? 'behind' : 'ahead of'} that of the ${peer}`;
   const fail = size > LARGE_SKEW_MS ? broken : doubtful;
   return fail(message, "set this machine's clock, by NTP for instance");
 }

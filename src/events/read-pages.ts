@@ -97,10 +97,13 @@ async function* readWindow(
   if (directionBetween(page.items, page.items) === 'newest first') windows.reverse();
   if (end === 'later events') return yield* readWindows(plan, windows, options);
   if (!reading.complete) throw incomplete(reading);
-  if (reading.lastTotal === undefined && reading.pages > 1 && !reading.full) {
+  // Items with nothing beside them: no count, link or limit tells whether this was the last page.
+  const isBare = page.next === undefined && page.limit === undefined && page.items.count > 0;
+  if (reading.lastTotal === undefined && (reading.pages > 1 || isBare) && !reading.full) {
     // Later pages are limited to events before the pin, so offsets in them are too high by the number of events after it on
     // the first page. A count would show that some are missing; without one, the pinned window is read again.
-    yield* readWindows(plan, isShifted ? windows : windows.filter((window) => window !== held), options);
+    if (reading.pages > 1)
+      yield* readWindows(plan, isShifted ? windows : windows.filter((window) => window !== held), options);
     onDoubt?.(UNCOUNTED);
   }
 }

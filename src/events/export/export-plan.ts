@@ -97,8 +97,7 @@ export async function planUpdate(
 async function pinnedQueries(filters: EventFilters, client: ExportClient) {
   const { clock, signal } = client;
   const any = filters.queries(clock.now())[0];
-  const answer = await askPage(client, any, { start: 1, count: 1 }, signal);
-  const now = answer.serviceTime ?? clock.now();
+  const { serviceTime: now = clock.now() } = await askPage(client, any, { start: 1, count: 1 }, signal);
   filters.requirePastStart(now);
   const queries = filters.queries(now);
   const pin = earlierOf(queries[0].before, nextFullSecond(now));
