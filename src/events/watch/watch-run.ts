@@ -121,7 +121,7 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
       try {
         await pollUntilEnd(follower, interval, { print, save, isPast }, run, reporter);
       } catch (error) {
-        await writer[context.signal.reason instanceof InterruptedError ? 'end' : 'abort']?.();
+        await writer[printed > 0 && context.signal.reason instanceof InterruptedError ? 'end' : 'abort']?.();
         if (!deadline.over.signal.aborted && !(context.signal.reason instanceof ClosedPipeError))
           tellHowToResume(resolved, follower.resumeAt, reporter);
         throw error;
