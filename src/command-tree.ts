@@ -100,9 +100,7 @@ export const tree: Readonly<Record<string, Nodes>> = {
     completion: ["print or install a shell's completion script", () => import('./commands/completion.ts')],
     help: ['topics: agents, environment, exit-codes, filters, times', () => import('./commands/help.ts')],
   },
-  [HIDDEN]: {
-    version: ['print the version', () => import('./commands/version.ts')],
-  },
+  [HIDDEN]: { version: ['print the version', () => import('./commands/version.ts')] },
 };
 
 /** The flags that every command takes, but for the first two of the program itself. */

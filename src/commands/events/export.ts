@@ -52,17 +52,15 @@ export function declare(command: Command): void {
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context, reporter } = call;
   const given = args[0] as string;
-  if (given === '-') {
+  if (given === '-')
     throw new UsageError('<directory>: an export needs a directory, not standard output', {
       next: '`hooktrail events search --ndjson` prints all events on standard output',
     });
-  }
   const filters = await loadFilters(flags, context);
-  if (/\.(ndjson|jsonl?|csv|gz)$/i.test(given)) {
+  if (/\.(ndjson|jsonl?|csv|gz)$/i.test(given))
     reporter.notice(
       `${given} is a directory of files; for one file: hooktrail events search … --output-file ${given.replace(/\.gz$/i, '')}`,
     );
-  }
   const { exportEvents } = await import('../../events/export/export-run.ts');
   const { gzip = false, update = false, pageSize = PAGE_SIZE, concurrency = CONCURRENCY } = flags;
   await exportEvents({ given, filters, gzip, update, pageSize, concurrency }, call);

@@ -111,20 +111,24 @@ export async function keysReadAgain(directory: string, { overlapFrom, parts }: M
 }
 
 async function checkedBytes(file: string, { file: name, bytes, sha256 }: Part): Promise<Buffer> {
+  const directory = path.dirname(file);
+  const damaged = async (damage: string) => {
+    const isListed = (part: Part) => part.file === name && [part.sha256, part.lost?.sha256].includes(sha256);
+    // An export that is under way may have replaced it since the manifest was read.
+    const isThere = (await readManifest(directory))?.parts.some(isListed) ?? true;
+    if (isThere) return new DamagedPartError(file, damage);
+    return new ServiceError(`${directory} was updated while it was read`, { next: 'run the command again' });
+  };
   const unreadable = async (error: NodeJS.ErrnoException) => {
-    const directory = path.dirname(file);
-    // An update may have replaced it since the manifest was read.
-    if (error.code === 'ENOENT' && (await readManifest(directory))?.parts.every((part) => part.file !== name))
-      throw new ServiceError(`${directory} was updated while it was read`, { next: 'run the command again' });
-    if (error.code === 'ENOENT') throw new DamagedPartError(file, 'is missing');
+    if (error.code === 'ENOENT') throw await damaged('is missing');
     throw new ServiceError(`${file} cannot be read: ${faultText(error)}`, { cause: error });
   };
   const found = await stat(file).catch(unreadable);
-  if (!found.isFile()) throw new DamagedPartError(file, 'is not a file');
-  if (found.size !== bytes) throw new DamagedPartError(file, `has ${found.size} bytes instead of ${bytes}`);
+  if (!found.isFile()) throw await damaged('is not a file');
+  if (found.size !== bytes) throw await damaged(`has ${found.size} bytes instead of ${bytes}`);
   const content = await readFile(file).catch(unreadable);
   if (hash('sha256', content) === sha256) return content;
-  throw new DamagedPartError(file, 'was changed: its checksum differs');
+  throw await damaged('was changed: its checksum differs');
 }
 
 async function* linesOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<Items> {

@@ -118,8 +118,8 @@ describe('the manifest of an export', () => {
 
 test('a part that an update has replaced since the manifest was read is not damaged', async () => {
   const directory = await folder();
-  const [part] = MANIFEST.parts as [Part];
-  await writeManifest(directory, MANIFEST);
+  const part = { ...MANIFEST.parts[0], sha256: 'a'.repeat(64) } as Part;
+  await writeManifest(directory, { ...MANIFEST, parts: [part] });
   await expect(readPart(directory, part).next()).rejects.toThrow(
     `${path.join(directory, part.file)} is missing`,
   );
@@ -127,6 +127,14 @@ test('a part that an update has replaced since the manifest was read is not dama
   await expect(readPart(directory, part).next()).rejects.toThrow(
     `${directory} was updated while it was read`,
   );
+  // A part whose number of events changed meanwhile is read again, into a file of the same name.
+  for (const sha256 of [null, 'b'.repeat(64)]) {
+    await writeManifest(directory, { ...MANIFEST, parts: [{ ...part, sha256 }] });
+    await writeFile(path.join(directory, part.file), 'other\n');
+    await expect(readPart(directory, part).next()).rejects.toThrow(
+      `${directory} was updated while it was read`,
+    );
+  }
 });
 
 /** Returns the path of every member, at any depth. */
