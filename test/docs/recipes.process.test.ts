@@ -36,11 +36,13 @@ test.each(blocksOf(pageAt('sandbox.md'), 'sh runs'))(
   },
 );
 
-/** Runs the script for cron as cron does, and a `mail` that records its input. */
-async function runAsCron(home: Home): Promise<{ printed: string; mail: string }> {
+/** Runs the script for cron as cron does, and a `mail` that records its input and ends with the exit code. */
+async function runAsCron(home: Home, mailCode = 0): Promise<{ printed: string; mail: string }> {
   const bin = await binFolder(home.folder, inject('program'));
   const mail = path.join(home.folder, 'mail.txt');
-  await writeFile(path.join(bin, 'mail'), `#!/bin/sh\n{ echo "$@"; cat; } > '${mail}'\n`, { mode: 0o755 });
+  await writeFile(path.join(bin, 'mail'), `#!/bin/sh\n{ echo "$@"; cat; } > '${mail}'\nexit ${mailCode}\n`, {
+    mode: 0o755,
+  });
   await writeFile(mail, '');
   const file = path.join(bin, 'failed-deliveries');
   // The reader has to fill in where the programs are.
@@ -80,6 +82,10 @@ test('the script for cron mails each failure once, is silent without any, and sh
   expect(failed.mail).toMatch(/^-s failed deliveries ops@example\.com\n/);
   expect(failed.mail).toContain(eventId);
   expect(await runAsCron(home)).toEqual({ printed: '', mail: '' });
+
+  const unsent = sandbox.control.addEvent({ publishStatus: 'FAILED' }).eventId;
+  clock.advance(5_000);
+  expect((await runAsCron(home, 1)).printed).toContain(unsent);
 
   const forbidden: Fault = { kind: 'status', status: 403, body: '{"code":"event.forbidden"}' };
   sandbox.control.fault('events', forbidden);
