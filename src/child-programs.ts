@@ -145,13 +145,11 @@ export function openPager(command: string, environment: Environment): Pager {
   };
 }
 
-type Keytar = typeof import('keytar');
-
 /** The functions of keytar. Each call runs in a Node process of its own, which an interrupt of this one does not end. */
 export function keytarApart(
   node: string,
   environment: Environment,
-): Pick<Keytar, 'getPassword' | 'setPassword' | 'deletePassword' | 'findCredentials'> {
+): Pick<typeof import('keytar'), 'getPassword' | 'setPassword' | 'deletePassword' | 'findCredentials'> {
   const call = async (...words: string[]) => {
     const args = ['--input-type=commonjs', '--eval', KEYTAR_CALL];
     const stdio: ['pipe', 'pipe', 'ignore'] = ['pipe', 'pipe', 'ignore'];

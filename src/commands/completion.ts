@@ -55,10 +55,8 @@ export function declare(command: Command): void {
 export async function run({ flags, args, context, reporter }: Call<Flags>): Promise<void> {
   if (flags.install && flags.uninstall)
     throw new UsageError('--install and --uninstall contradict each other: give one');
-  if (!flags.install && !flags.uninstall) {
-    const script = await completionScript(shellNamed(args[0] ?? ''));
-    return await context.stdout.write(script);
-  }
+  if (!flags.install && !flags.uninstall)
+    return await context.stdout.write(await completionScript(shellNamed(args[0] ?? '')));
   const shell = shellNamed(args[0] ?? path.basename(context.environment['SHELL'] ?? ''));
   const place = placeOf(shell, context);
   let end = flags.install ? `open a new ${shell} to use it` : `nothing is installed for ${shell}`;

@@ -7,19 +7,15 @@ import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { EventFilters } from './event-filters.ts';
 import { PAGE_SIZE, type Query } from './event-query.ts';
+import type { SourceOptions } from './event-source.ts';
 import { resolveTypes, warnOfTypes } from './event-types.ts';
 import { byServiceClock, previewRequests, readNotice, readWithProgress } from './find-events.ts';
-import type { FoundPage } from './page.ts';
-import { askCount, pageClient } from './page.ts';
+import { askCount, type FoundPage, pageClient } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { readPages } from './read-pages.ts';
 import { type StoredOptions, storedEvents } from './stored-events.ts';
 
-export interface CountOptions extends Pick<StoredOptions, 'mustTell'> {
-  readonly filters: EventFilters;
-  /** The export or file to read instead of the service. */
-  readonly from: string | undefined;
-  readonly concurrency: number;
+export interface CountOptions extends SourceOptions, Pick<StoredOptions, 'mustTell'> {
   /** Prints the requests in this form and sends nothing. */
   readonly preview: 'urls' | 'curl' | undefined;
 }

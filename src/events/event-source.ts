@@ -19,8 +19,7 @@ import {
   warnOfUnlisted,
 } from './event-types.ts';
 import { readWithProgress, showProgress } from './find-events.ts';
-import type { FoundPage } from './page.ts';
-import { askCount, pageClient } from './page.ts';
+import { askCount, type FoundPage, pageClient } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { type CountQueries, type StatsWindow, statsWindow } from './statistics.ts';
 import { keepTold, storedEvents, UNDATED } from './stored-events.ts';

@@ -5,23 +5,19 @@ import { createCursor, memberPath } from '../json/item-fields.ts';
 import { Items, type ItemWriter } from '../json/items.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
-import type { EventFilters } from './event-filters.ts';
 import { idsOfInput } from './event-ids.ts';
 import { PAGE_SIZE } from './event-query.ts';
+import type { SourceOptions } from './event-source.ts';
 import { resolveTypes } from './event-types.ts';
 import { byServiceClock } from './find-events.ts';
 import { askPage, pageClient } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { storedEvents } from './stored-events.ts';
 
-export interface GetOptions {
+/** An event that the filters exclude counts as not found. */
+export interface GetOptions extends SourceOptions {
   /** Undefined if the ids are read from standard input. */
   readonly ids: readonly string[] | undefined;
-  /** An event that the filters exclude counts as not found. */
-  readonly filters: EventFilters;
-  /** The export or file to read instead of the service. */
-  readonly from: string | undefined;
-  readonly concurrency: number;
   /** Events printed together. The first batch decides a table's columns; a batch of one is printed at once. */
   readonly batch: number;
   /** True if the format is complete without any item: nothing is printed if nothing is found. */

@@ -1,8 +1,7 @@
 import { type Call, typedCommand } from '../command.ts';
 import type { Context, Output } from '../context.ts';
 import type { EventFilters } from '../events/event-filters.ts';
-import type { FieldPath } from '../json/item-fields.ts';
-import { createCursor, MISSING, noSuchField } from '../json/item-fields.ts';
+import { createCursor, type FieldPath, MISSING, noSuchField } from '../json/item-fields.ts';
 import { Items, type ItemWriter, type ListKind } from '../json/items.ts';
 import { commandOver } from '../settings/flag-values.ts';
 import { loadWidths } from '../terminal/cell-width.ts';

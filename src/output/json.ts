@@ -1,6 +1,5 @@
 import type { Output } from '../context.ts';
-import type { FieldPath } from '../json/item-fields.ts';
-import { createCursor, MISSING } from '../json/item-fields.ts';
+import { createCursor, type FieldPath, MISSING } from '../json/item-fields.ts';
 import { Items, type ItemWriter } from '../json/items.ts';
 import { type Palette, statusPaint } from '../terminal/palette.ts';
 import { terminalSafe, terminalSafeLine } from '../terminal/terminal-text.ts';

@@ -1,6 +1,7 @@
 import { type Call, typedCommand } from '../command.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import type { Query } from '../events/event-query.ts';
+import type { SourceOptions } from '../events/event-source.ts';
 import { resolveTypes, warnOfTypes } from '../events/event-types.ts';
 import {
   type FindOptions,
@@ -23,13 +24,9 @@ import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import type { FormatOptions } from './format-flags.ts';
 import { createItemWriter } from './formats.ts';
 
-export interface SearchOptions extends Pick<StoredOptions, 'mustTell'> {
-  readonly filters: EventFilters;
+export interface SearchOptions extends SourceOptions, Pick<StoredOptions, 'mustTell'> {
   readonly format: FormatOptions;
-  /** The export or file to read instead of the service. */
-  readonly from: string | undefined;
   readonly pageSize: number;
-  readonly concurrency: number;
   readonly limit: number | undefined;
   readonly direction: Direction | undefined;
   /** True if the limit is the default for a terminal, and nobody asked for it. */

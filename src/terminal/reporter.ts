@@ -22,9 +22,6 @@ export interface ReporterFlags extends RunFlags {
 /** How errors and warnings are written: for people, or as one line of JSON each. */
 export type ErrorFormat = 'text' | 'json';
 
-/** The parts of a warning beyond its text. */
-export type WarningParts = Pick<ErrorParts, 'kind' | 'details' | 'next'>;
-
 /** A command's messages to a person, on standard error. */
 export interface Reporter {
   readonly quiet: boolean;
@@ -42,7 +39,7 @@ export interface Reporter {
   /** Prints a notice of success. */
   success(text: string): void;
   /** Its kind is `usage` unless the parts name another. */
-  warning(text: string, parts?: WarningParts): void;
+  warning(text: string, parts?: Pick<ErrorParts, 'kind' | 'details' | 'next'>): void;
   /** Printed under `--verbose` and `--debug`. */
   trace(text: string): void;
 }

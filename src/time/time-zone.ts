@@ -12,18 +12,16 @@ const REMEMBERED = 10_000;
 export class TimeZone {
   /** `UTC`, or a name of the IANA database. */
   readonly name: string;
+  readonly isUtc: boolean;
   readonly #format: Intl.DateTimeFormat | undefined;
   readonly #offsets = new Map<number, number>();
 
   /** Throws `RangeError` for a name that the platform does not know. */
   constructor(name: string) {
     this.name = name;
+    this.isUtc = name === 'UTC';
     if (!this.isUtc)
       this.#format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
-  }
-
-  get isUtc(): boolean {
-    return this.name === 'UTC';
   }
 
   /** Milliseconds by which the clock is ahead of UTC. */
