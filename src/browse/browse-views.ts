@@ -150,10 +150,11 @@ function titleLine(browsing: Browsing, look: Look): string {
     return look.palette.bold(cutToWidth(typed, screen.columns - 1));
   }
   const read = list.items.length;
-  const all = list.ended ? read : (list.total ?? read);
-  const more = list.ended || list.total !== undefined ? '' : ' or more';
+  const isWhole = list.ended && !list.problem;
+  const all = isWhole ? read : (list.total ?? read);
+  const more = isWhole || list.total !== undefined ? '' : ' or more';
   const parts = [`${grouped(all)}${more} ${failedOnly ? 'failed ' : ''}${all === 1 ? 'event' : 'events'}`];
-  const ofRead = list.ended ? '' : ` of the first ${grouped(read)}`;
+  const ofRead = isWhole ? '' : ` of the first ${grouped(read)}`;
   // The latest first: a narrow screen cuts the others off.
   const chosen = [
     ...(rows.filter !== '' || cover ? [`/${terminalSafeLine(rows.filter)}${cover ? cursor : ''}`] : []),

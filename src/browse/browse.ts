@@ -20,7 +20,7 @@ import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import { localZone, type TimeZone, UTC } from '../time/time-zone.ts';
 import { eventLines, screenLines } from './browse-views.ts';
-import { Browsing, EventList, type Narrowing, narrowingOf } from './browsing.ts';
+import { Browsing, EventList, type Narrowing, narrowingOf, rememberLatest } from './browsing.ts';
 import { runScreen, type Screen } from './full-screen.ts';
 
 type BrowseCall = Call<FilterFlags & SettingFlags>;
@@ -51,7 +51,7 @@ export async function browseEvents(
   });
 }
 
-/** Shows the list until the user leaves. Throws the error of the first page if there is one. */
+/** Shows the list until the user leaves. Throws the error that ended reading if there is one: of the first page at once. */
 async function showList(
   call: BrowseCall,
   filters: EventFilters,
@@ -81,7 +81,7 @@ async function showList(
     narrowing: (typed) => narrowingOf(typed, context.clock.now(), filters.zone),
     screen: context.stdout,
     zones: zonesFor(filters.zone, context),
-    linesOf: (item, columns, zone) => eventLines(item, columns, zone, palette),
+    linesOf: rememberLatest((item, columns, zone) => eventLines(item, columns, zone, palette)),
     copy: (item) => copyEventId(item, context),
     report: (narrowings) => {
       const report = openReport(call, narrowings, folders);
@@ -96,11 +96,12 @@ async function showList(
     redraw: () => {},
   };
   await browsing.list.more();
-  const { problem } = browsing.list;
-  if (problem) throw problem;
+  if (browsing.list.problem) throw browsing.list.problem;
   browsing.settle();
   try {
     await runScreen(screen, context);
+    // The screen had one line for it, without the next step.
+    if (browsing.list.problem) throw browsing.list.problem;
   } finally {
     await browsing.list.close().catch(() => undefined);
     await Promise.allSettled(reports);

@@ -57,9 +57,11 @@ export class Browsing {
   failedOnly: boolean;
   list: EventList;
   zone: TimeZone;
+  readonly screen: BrowsingParts['screen'];
   message = '';
+  /** The events shown before these were asked for, until the first of these are there. */
+  #former: { readonly list: EventList; readonly failedOnly: boolean } | undefined;
   #pagesLeft = PAGES_PER_KEY;
-  readonly #linesOf: BrowsingParts['linesOf'];
 
   readonly #keysOfRows = {
     g: () => this.#show('field'),
@@ -91,7 +93,7 @@ export class Browsing {
     this.failedOnly = parts.failedOnly;
     this.list = parts.open(parts.failedOnly);
     [this.zone] = parts.zones;
-    this.#linesOf = rememberLatest(parts.linesOf);
+    this.screen = parts.screen;
   }
 
   get rows(): Rows {
@@ -110,10 +112,6 @@ export class Browsing {
 
   get canGoBack(): boolean {
     return this.#stack.length > 1;
-  }
-
-  get screen(): BrowsingParts['screen'] {
-    return this.#parts.screen;
   }
 
   /** The lines between the title and the bottom line. */
@@ -135,7 +133,7 @@ export class Browsing {
 
   /** The lines of the open event. */
   get eventLines(): readonly string[] {
-    return this.#linesOf(this.current as Items, this.screen.columns, this.zone);
+    return this.#parts.linesOf(this.current as Items, this.screen.columns, this.zone);
   }
 
   /** Does what a key says. Returns true if it ends the program. */
@@ -170,6 +168,7 @@ export class Browsing {
     this.#pagesLeft--;
     void list.more().then(() => {
       if (this.message === READING) this.message = '';
+      if (list === this.list) this.#settleFormer(list);
       this.settle();
       this.#parts.onChange();
     });
@@ -254,9 +253,22 @@ export class Browsing {
 
   #readAgain(failedOnly: boolean): void {
     this.list.close().catch(() => undefined);
+    this.#former ??= { list: this.list, failedOnly: this.failedOnly };
     this.message = failedOnly === this.failedOnly ? READING : '';
-    this.failedOnly = failedOnly;
-    this.list = this.#parts.open(failedOnly);
+    this.#showList(this.#parts.open(failedOnly), failedOnly);
+  }
+
+  /** Shows the former events again if no others could be read in their place. */
+  #settleFormer({ problem }: EventList): void {
+    const former = this.#former;
+    this.#former = undefined;
+    if (!former || !problem) return;
+    former.list.problem = problem;
+    this.#showList(former.list, former.failedOnly);
+  }
+
+  #showList(list: EventList, failedOnly: boolean): void {
+    [this.list, this.failedOnly] = [list, failedOnly];
     const again = this.#stack.map(({ narrowings, filter, by }) => new Rows(narrowings, filter, by));
     this.#stack.splice(0, again.length, ...again);
   }

@@ -33,8 +33,9 @@ async function browsing(
   items: readonly string[],
   { pageSize = 10, rows = 8, columns = 60, total = true } = {},
 ) {
-  const read = { pages: 0, lists: 0 };
+  const read = { pages: 0, lists: 0, isDown: false };
   async function* pages(): AsyncGenerator<ReadPage> {
+    if (read.isDown) throw new Error('the service is down');
     for (let from = 0; from < items.length; from += pageSize) {
       read.pages++;
       yield {
@@ -302,6 +303,24 @@ describe('browsing', () => {
     expect(state.rows.count).toBeGreaterThan(8);
   });
 
+  test.each(['r', 'rr', 'f', 'rf'])(
+    'the events stay where %s cannot read others, until it can',
+    async (keys) => {
+      const { press, lines, read, state } = await browsing(many);
+      await press(...typed('/id-1'), named('return'));
+      const before = lines().slice(0, -1);
+      read.isDown = true;
+      await press(...typed(keys));
+      expect(lines()).toEqual([...before, 'could not read on: the service is down']);
+      expect([state.failedOnly, state.list.problem?.message]).toEqual([false, 'the service is down']);
+      read.isDown = false;
+      await press(...typed('r'));
+      expect(lines().slice(0, -1)).toEqual(before);
+      expect([lines().at(-1)?.slice(0, 10), state.list.problem]).toEqual(['enter open', undefined]);
+      expect(read.lists).toBe(keys.length + 2);
+    },
+  );
+
   test('the hint for f says what the key does next', async () => {
     const { press, lines } = await browsing(many, { columns: 100 });
     expect(lines().at(-1)).toBe('enter open  / filter  w where  g group  f failed only  ? keys  q quit');
@@ -422,7 +441,7 @@ describe('browsing', () => {
     for (let turn = 0; turn < 50; turn++) await Promise.resolve();
     const lines = screenLines(state, look);
     expect(lines.at(-1)).toBe('could not read on: gone \\u001b[31m');
-    expect(lines[0]).toBe('1 event');
+    expect(lines[0]).toBe('9 events');
   });
 
   test('y copies the event, o reports on those that are shown, and the bottom line says what came of it', async () => {

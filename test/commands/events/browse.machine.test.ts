@@ -87,6 +87,21 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     expect(terminal.screen).toMatch(LEFT);
   });
 
+  test('an error after the list is shown below it, and printed with the next step when the user leaves', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const terminal = browse(searching);
+    await terminal.shows(/enter open/);
+    searching.sandbox.control.fault('events', { kind: 'status', status: 403 });
+    terminal.type('r');
+    await terminal.shows(/could not read on: the search failed/);
+    terminal.type('q');
+    expect(await terminal.finished).toBe(1);
+    expect(terminal.screen).toMatch(
+      new RegExp(`${LEFT.source}error: the search failed: the service answered 403 Forbidden`),
+    );
+    expect(terminal.screen).not.toContain('no events match');
+  });
+
   test('an error before the list is printed on the normal screen', async () => {
     await using searching = await startSearching({ events: 5 });
     searching.sandbox.control.fault('events', { kind: 'status', status: 403 });
