@@ -4,6 +4,7 @@ import { itemFilter, parseCondition } from '../json/item-conditions.ts';
 import { isGuid } from '../json/items.ts';
 import { commandOver, shellWord } from '../settings/flag-values.ts';
 import { type Instant, instantAt, milliseconds } from '../time/instant.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 import { ComparisonTable } from './comparison-table.ts';
 import { EventFilters } from './event-filters.ts';
 import { type EventSource, type SourceOptions, windowOf, withEventSource } from './event-source.ts';
@@ -55,10 +56,14 @@ export async function explainEvents(
     if (table.rows === 0) source.doubt();
     const explanation = explainTable(table);
     const { after, before } = windowOf(source, table.times.bounds, call.context.clock);
-    const then = baseline && shifted({ after, before }, baseline);
+    const then = baseline && shifted({ after, before }, baseline, filters.zone);
     if (then && options.from !== undefined && !(await hasEventsBefore(source, then.after)))
       call.reporter.warning(
         `--baseline: ${source.name} has no event from before ${filters.zone.shown(then.after.text)}, and may lack some to compare with`,
+      );
+    if (then && milliseconds(then.before) > milliseconds(after))
+      call.reporter.warning(
+        `--baseline ${baseline}: the time explained is longer than that, and its events up to ${filters.zone.shown(then.before.text)} count in both`,
       );
     return {
       ...explanation,
@@ -135,12 +140,15 @@ function conditionJson({ field, op, value }: CauseCondition) {
 
 const DAY_MS = 86_400_000;
 
-function shifted({ after, before }: { after: Instant; before: Instant }, baseline: Baseline) {
-  const length = milliseconds(before) - milliseconds(after);
-  const back = baseline === 'previous' ? length : baseline === '1d' ? DAY_MS : 7 * DAY_MS;
-  const [start, end] = [after, before].map((bound) => instantAt(milliseconds(bound) - back));
+function shifted({ after, before }: Pick<Explained, 'after' | 'before'>, baseline: Baseline, zone: TimeZone) {
+  const [from, to] = [milliseconds(after), milliseconds(before)];
+  // Days are those of the zone's clock, which may be put forward or back between them.
+  const earlier = (time: number) =>
+    zone.timesAt(time + zone.offsetAt(time) - (baseline === '1d' ? 1 : 7) * DAY_MS)[0] as number;
+  const start = instantAt(baseline === 'previous' ? 2 * from - to : earlier(from));
+  const end = baseline === 'previous' ? after : instantAt(earlier(to));
   if (!start || !end) throw new UsageError(`--baseline: there is no time as long before ${after.text}`);
-  return { after: start, before: baseline === 'previous' ? after : end };
+  return { after: start, before: end };
 }
 
 /** True if the events begin before that time, so that those after it are likely to be there. */

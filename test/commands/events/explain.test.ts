@@ -435,6 +435,28 @@ describe('events explain', () => {
     expect(await compare('2026-11-02T03:30:00Z')).toBe('');
   });
 
+  test.each([
+    ['2026-10-25', '2026-10-26', '1d', '2026-10-23T22:00:00Z', '2026-10-24T22:00:00Z'],
+    ['2026-10-25 10:00', '2026-10-25 11:00', '1d', '2026-10-24T08:00:00Z', '2026-10-24T09:00:00Z'],
+    ['2026-10-28 10:00', '2026-10-28 11:00', '7d', '2026-10-21T08:00:00Z', '2026-10-21T09:00:00Z'],
+    ['2026-10-25', '2026-10-26', 'previous', '2026-10-23T21:00:00Z', '2026-10-24T22:00:00Z'],
+  ])('from %s to %s is compared with the same hours of the clock, %s before', async (...parts) => {
+    const [since, until, baseline, after, before] = parts;
+    const times = ['--since', since, '--until', until, '--timezone', 'Europe/Berlin'];
+    const { stdout, stderr } = await explain([...times, '--baseline', baseline, '--json']);
+    expect(JSON.parse(stdout).baseline).toMatchObject({ after, before });
+    expect(stderr).not.toContain('longer');
+  });
+
+  test('warns of a baseline that has events of the window too', async () => {
+    const { stderr } = await explain(
+      '--since 2026-11-01T22:00 --until 2026-11-03 --baseline 1d --timezone Europe/Berlin'.split(' '),
+    );
+    expect(stderr).toContain(
+      'warning: --baseline 1d: the time explained is longer than that, and its events up to 2026-11-02T00:00:00+01:00 count in both',
+    );
+  });
+
   test('reads the window and the baseline, each once, and says which cause was there then', async () => {
     await using searching = await startSearching({ events: 0 });
     for (const [day, failing] of [
