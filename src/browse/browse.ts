@@ -78,7 +78,7 @@ async function showList(
   const browsing = new Browsing({
     open: (failed) => new EventList(find(failed ? filters.withStatuses('FAILED') : events)),
     failedOnly,
-    narrowing: (typed) => narrowingOf(typed, context.clock.now(), filters.zone),
+    narrowing: (typed, zone) => narrowingOf(typed, context.clock.now(), zone),
     screen: context.stdout,
     zones: zonesFor(filters.zone, context),
     linesOf: rememberLatest((item, columns, zone) => eventLines(item, columns, zone, palette)),

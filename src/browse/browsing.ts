@@ -1,7 +1,7 @@
 import { HooktrailError, UsageError } from '../errors.ts';
 import type { FoundPage } from '../events/page.ts';
 import { type EventGroup, EventGroups } from '../events/stats.ts';
-import { itemFilter, type KeepItems, parseCondition } from '../json/item-conditions.ts';
+import { isNumber, itemFilter, type KeepItems, parseCondition } from '../json/item-conditions.ts';
 import { type FieldPath, fieldsOf, parseFieldPath } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
 import type { TimeZone } from '../time/time-zone.ts';
@@ -21,7 +21,7 @@ export interface BrowsingParts {
   readonly open: (failedOnly: boolean) => EventList;
   readonly failedOnly: boolean;
   /** Reads a typed condition. Throws `UsageError`. */
-  readonly narrowing: (typed: string) => Narrowing;
+  readonly narrowing: (typed: string, zone: TimeZone) => Narrowing;
   /** The size of the terminal at any moment. */
   readonly screen: { readonly columns: number; readonly rows: number };
   /** The zones that a key switches between, the first one first. */
@@ -198,15 +198,13 @@ export class Browsing {
     if (move) this.#move(move);
     else if (keys) {
       const act = this.#keys['all']?.[name] ?? keys[name];
-      if (!act && characterOf(key)) this.message = this.#refusalOf(pressed);
+      if (!act && characterOf(key))
+        this.message = this.#keys['events']?.[pressed]
+          ? `${pressed} is a key of the list: esc goes back to it`
+          : `${pressed} does nothing here; ? shows the keys`;
       return act?.() === true;
     } else this.#type(cover as Cover, key);
     return false;
-  }
-
-  #refusalOf(pressed: string): string {
-    if (this.#keys['events']?.[pressed]) return `${pressed} is a key of the list: esc goes back to it`;
-    return `${pressed} does nothing here; ? shows the keys`;
   }
 
   #move(move: Mover): void {
@@ -331,7 +329,7 @@ export class Browsing {
 
   /** Shows those events that also meet a condition. */
   #narrow(condition: string): void {
-    const narrowing = this.#parts.narrowing(condition);
+    const narrowing = this.#parts.narrowing(condition, this.zone);
     const rows = new Rows([...this.rows.narrowings, narrowing], this.rows.filter);
     this.#stack.push(rows);
     rows.update(this.list);
@@ -444,8 +442,15 @@ export interface Narrowing {
 export function narrowingOf(typed: string, now: number, zone: TimeZone): Narrowing {
   const text = typed.trim();
   const isQuoted = /^"[^"]+"$/.test(text);
-  if (!isQuoted && /[!=<>~]/.test(text))
-    return { flag: 'where', text, keep: itemFilter([parseCondition(text, 'w', now, zone)], [], 'w') };
+  if (!isQuoted && /[!=<>~]/.test(text)) {
+    const condition = parseCondition(text, 'w', now, zone);
+    const { instant, operator, value } = condition;
+    const isTime = instant && /[<>]/.test(operator) && !isNumber(value);
+    // With an offset the report reads the same time, and so does a person who changes the zone.
+    const time = instant?.text.replace(/^[\d-]+$/, '$&T00:00Z') ?? '';
+    const exact = isTime ? text.slice(0, -value.length) + zone.shown(time) : text;
+    return { flag: 'where', text: exact, keep: itemFilter([condition], [], 'w') };
+  }
   return textNarrowing(isQuoted ? text.slice(1, -1) : text);
 }
 

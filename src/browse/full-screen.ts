@@ -109,8 +109,7 @@ const LETTERS: Readonly<Record<string, string>> = {
 export function moverOf({ name = '', sequence = '', ctrl, meta }: Key, withLetters: boolean) {
   const move = MOVERS[(withLetters && LETTERS[sequence]) || name];
   if (ctrl || meta || !move) return undefined;
-  const moved: Mover = (place, count, page) => Math.max(0, Math.min(count - 1, move(place, count, page)));
-  return moved;
+  return ((place, count, page) => Math.max(0, Math.min(count - 1, move(place, count, page)))) satisfies Mover;
 }
 
 /** Returns the character that a key types, or undefined for a control key. */

@@ -21,7 +21,7 @@ const look = {
   help: ['q  quits'],
 };
 const KOLKATA = new TimeZone('Asia/Kolkata');
-const narrowing = (text: string) => narrowingOf(text, Date.UTC(2026, 10, 21), UTC);
+const narrowing = (text: string, zone: TimeZone) => narrowingOf(text, Date.UTC(2026, 10, 21), zone);
 const event = (number: number, extra = '') => `{"eventId":"id-${number}","publishStatus":"FAILED"${extra}}`;
 const named = (name: string): Key => ({ name, sequence: '' });
 const typed = (text: string): Key[] => [...text].map((sequence) => ({ sequence, name: sequence }));
@@ -89,6 +89,27 @@ test('the list shows times in the zone, and again in another', async () => {
   expect([shown(), lines().at(-1)]).toEqual(['2026-11-20 17:30:00.1234567+05:30', 'times in Asia/Kolkata']);
   await press(...typed('z'));
   expect(lines().at(-1)).toBe('times in UTC');
+});
+
+test.each([
+  ['z', 'createdOn > 2026-11-20 17:00', 'createdOn > 2026-11-20T17:00:00+05:30', [0]],
+  ['', 'createdOn > 2026-11-20 17:00', 'createdOn > 2026-11-20T17:00Z', []],
+  ['zz', 'createdOn <= 2026-11-20 11:00', 'createdOn <= 2026-11-20T11:00Z', [1]],
+  ['', 'createdOn < 2026-11-21', 'createdOn < 2026-11-21T00:00Z', [0, 1]],
+  ['z', 'createdOn > 2d', 'createdOn > 2026-11-19T05:30:00+05:30', [0, 1]],
+  ['z', 'size > 1795328922', 'size > 1795328922', [1]],
+  ['z', 'name = friday', 'name = friday', [0]],
+])('after the keys %j a time of "%s" is that of the zone that is shown', async (keys, text, exact, found) => {
+  const items = [
+    event(1, ',"createdOn":"2026-11-20T12:00:00Z","size":1,"name":"friday"'),
+    event(2, ',"createdOn":"2026-11-20T11:00:00Z","size":1795328923'),
+  ];
+  const { press, lines, places } = await browsing(items, { columns: 100 });
+  await press(...typed(`${keys}w${text}`), named('return'));
+  expect(lines()[0]).toBe(`2 events, ${found.length} with ${exact}`);
+  expect(places()).toEqual(found);
+  await press(...typed('o'));
+  expect(lines().at(-1)).toBe(`no report with ${exact}`);
 });
 
 describe('browsing', () => {

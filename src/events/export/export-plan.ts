@@ -258,10 +258,8 @@ async function countParts(
   change: Partial<Query> = {},
 ): Promise<ReadonlyMap<number, number>> {
   const counts = new Map<number, number>();
-  const count = (index: number, ending: AbortSignal) => {
-    const query = partQuery(manifest, manifest.parts[index] as Part);
-    return askCount(client, { ...query, ...change }, ending);
-  };
+  const count = (index: number, ending: AbortSignal) =>
+    askCount(client, { ...partQuery(manifest, manifest.parts[index] as Part), ...change }, ending);
   for await (const { job, result } of readAhead(indexes, count, client.concurrency, client.signal))
     if (result !== undefined) counts.set(job, result);
   return counts;
