@@ -190,7 +190,7 @@ function countQueries(
       for await (const { job, result } of readAhead(distinct.entries(), ask, width, context.signal)) {
         if (result === undefined)
           throw new ServiceError('the service gives no count, and statistics are made of its counts', {
-            next: 'download the events and count them: `hooktrail events search --ndjson`',
+            next: 'add `--where eventId`, so that the events are read and counted here',
           });
         counts.set(job[0], result);
         progress.update({ note: `${counts.size} of ${distinct.size} counts` });
