@@ -67,7 +67,7 @@ export async function readIds(
   return await usingFile(file, async () => {
     const fd = openChecked(await realJournalPath(file, machine), fs.constants.O_RDONLY, machine);
     try {
-      return (await readRecords(fd)).ids;
+      return readRecords(fd).ids;
     } finally {
       fs.closeSync(fd);
     }
@@ -109,7 +109,7 @@ async function loadJournal(file: string, lock: TakenLock, keep: number, context:
   let unwritten = '';
   let forgotAt = clock.now();
   let fd = open();
-  const { ids, damaged, end } = await readRecords(fd);
+  const { ids, damaged, end } = readRecords(fd);
   if (fs.fstatSync(fd).size > end) fs.ftruncateSync(fd, end);
   /** The size up to which this process has written or read the file. */
   let size = end;
@@ -303,7 +303,6 @@ const LONGEST_RECORD_BYTES = 46;
 const WORTH_REWRITING_BYTES = 64 * 1024;
 
 const write = promisify(fs.write);
-const readFile = promisify(fs.readFile);
 const fdatasync = promisify(fs.fdatasync);
 
 /**
@@ -339,10 +338,11 @@ interface Records {
  * Reads a journal. A record is looked for at the end of its line, since a write that a full disk cut short stands before
  * the record that was written next.
  */
-async function readRecords(fd: number): Promise<Records> {
+function readRecords(fd: number): Records {
   const ids = new Map<EventKey, number>();
-  // One character a byte. Nothing was read from the descriptor's own position before.
-  const text = await readFile(fd, 'latin1');
+  // One character a byte. Nothing was read from the descriptor's own position before. `fs.readFile` hides the errors of a
+  // descriptor that it was given, and a journal that seems to be empty is cut to that size.
+  const text = fs.readFileSync(fd, 'latin1');
   let damaged = 0;
   let start = 0;
   for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {

@@ -16,6 +16,7 @@ import {
   isTold,
   KINDS,
   SIGNALS,
+  startStraced,
   traceCommand,
 } from '../../support/machine/strace-faults.ts';
 import { type Running, spawnHooktrail, startProcess } from '../../support/process.ts';
@@ -128,6 +129,29 @@ async function startLimited(
 const EVENTS = 6;
 
 describeFaults('a fault at any file operation of a listener that also serves a recovery', () => {
+  test.each(['read', 'statx'])(
+    'a journal that fails at %s is an error, and keeps what it holds',
+    async (call) => {
+      await using handler = await startHandler();
+      await using home = await createHome();
+      const env = { ...home.env, HOOKTRAIL_API_TOKEN: API_TOKEN };
+      const journal = path.join(home.folder, 'events.journal');
+      const args = ['webhooks', 'listen', '--port', '0', '--journal', journal, '--forward-to', handler.url];
+      const listener = startProcess(args, { env });
+      expect((await post(await portOf(listener), '{"eventId":"a"}')).status).toBe(200);
+      listener.kill('SIGTERM');
+      await listener.finished;
+      const held = await readFile(journal, 'utf8');
+      const fault = ['-P', journal, '-e', `trace=${call}`, '-e', `inject=${call}:error=EIO`];
+      const { program } = startStraced(env, args, ...fault);
+      expect(await program.finished).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/^error: .*\(EIO\)/),
+      });
+      expect(await readFile(journal, 'utf8')).toBe(held);
+    },
+  );
+
   test.each(KINDS)(
     '%s: what it acknowledged is printed, journaled and forwarded once; what the recovery says was forwarded was',
     async (kind, codes) => {
