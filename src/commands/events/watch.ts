@@ -94,9 +94,9 @@ export async function run(call: Call<Flags>): Promise<void> {
   const { watchEvents } = await import('../../events/watch/watch-run.ts');
   const { createItemWriter } = await import('../../output/formats.ts');
   const { stdout } = call.context;
-  // What has no room is printed by the next run, which appends to the same file.
+  // The next run prints a batch that has no room, and appends to the same file.
   const write: Output['write'] = (chunk) => stdout.write(chunk, true);
-  const whole = { stdout: Object.setPrototypeOf({ write }, stdout) };
+  const whole = { stdout: Object.assign(Object.create(stdout), { write }) };
   await watchEvents(options, call, (sample, constant, window) => {
     const facts = [window, options.filters.words('since', 'timezone').join(' ')].filter(Boolean);
     const note = (count: number) => ({ facts: [eventsText(count), ...facts], command: typedCommand(call) });
