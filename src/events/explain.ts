@@ -3,7 +3,7 @@ import { UsageError } from '../errors.ts';
 import { itemFilter, parseCondition } from '../json/item-conditions.ts';
 import { isGuid } from '../json/items.ts';
 import { commandOver, shellWord } from '../settings/flag-values.ts';
-import { type Instant, instantAt, milliseconds } from '../time/instant.ts';
+import { DAY_MS, type Instant, instantAt, milliseconds } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { ComparisonTable } from './comparison-table.ts';
 import { EventFilters } from './event-filters.ts';
@@ -137,8 +137,6 @@ function countsJson({ after, before, events, failed }: Omit<BaselineCounts, 'isA
 function conditionJson({ field, op, value }: CauseCondition) {
   return { field, op, value };
 }
-
-const DAY_MS = 86_400_000;
 
 function shifted({ after, before }: Pick<Explained, 'after' | 'before'>, baseline: Baseline, zone: TimeZone) {
   const [from, to] = [milliseconds(after), milliseconds(before)];

@@ -513,24 +513,28 @@ export class CauseSearch {
   }
 
   /**
-   * Leaves out conditions that are not needed, and those without which the cause is more general: where the rest of the
-   * more general cause fails too, they would split one cause in two. None if only one that is not needed makes the difference.
+   * Leaves out conditions that are not needed, also the number of a limit beside that its field is there, and those without
+   * which the cause is more general: where the rest of the more general cause fails too, they would split one cause in two.
+   * None if only one that is not needed makes the difference.
    */
   #simplest(tests: readonly Test[], whole: Count): readonly Test[] | undefined {
-    if (tests.length === 1) return tests;
     const own = this.#countOf(filterByAll(tests, this.#rows));
-    const shorter = tests.flatMap((test) => {
+    const generals = tests.flatMap((test) => {
       const others = tests.filter((other) => other !== test);
+      const dropped = others.length > 0 ? [{ test, others }] : [];
+      if (!(test instanceof FieldTest && /[<>]/.test(test.op))) return dropped;
+      return [...dropped, { test, others: [...others, new FieldTest(test.feature, '!=', NO_VALUE)] }];
+    });
+    const shorter = generals.flatMap(({ test, others }) => {
       const general = this.#countOf(filterByAll(others, this.#rows));
       const isTelling = this.#makesDifference(general, whole);
       const rest = without(general, own);
-      const candidates = test.feature ? this.#candidates : this.#spans;
-      const isNeeded = lnChance(own, general) + Math.log(candidates) < Math.log(NEEDED);
+      const lnMost = Math.log(NEEDED / (test.feature ? this.#candidates : this.#spans));
       const share = test.feature ? REST_FAILS : REST_FAILS_LATER;
       const restFails =
         rateOf(rest, this.#weight) >= share * rateOf(own, this.#weight) &&
         lnChance(rest, without(whole, own)) < Math.log(SIGNIFICANCE);
-      if (isNeeded && !(isTelling && restFails)) return [];
+      if (lnChance(own, general) < lnMost && !(isTelling && restFails)) return [];
       return [{ others, isTelling, gain: this.#gain(general.events, general.failed, whole) }];
     });
     const [best] = shorter.sort((a, b) => Number(b.isTelling) - Number(a.isTelling) || b.gain - a.gain);

@@ -57,7 +57,12 @@ export class EventGroups {
       const key = values.join('\n');
       let group = this.#groups.get(key);
       if (!group) {
-        if (this.#groups.size === MOST_GROUPS) throw this.#tooMany();
+        if (this.#groups.size === MOST_GROUPS) {
+          const names = this.fields.map(({ text }) => text).join(',');
+          throw new ServiceError(`--by ${names}: more than ${MOST_GROUPS} groups`, {
+            next: 'group by fields with fewer different values, or narrow the search',
+          });
+        }
         group = { values, count: 0, first: undefined, last: undefined, example: this.#example(bytes) };
         this.#groups.set(key, group);
       }
@@ -95,13 +100,6 @@ export class EventGroups {
     const start = this.#cursor.starts[this.fields.length] as number;
     if (start === MISSING) return undefined;
     return valueText(bytes, start, this.#cursor.ends[this.fields.length] as number) || undefined;
-  }
-
-  #tooMany(): ServiceError {
-    const names = this.fields.map(({ text }) => text).join(',');
-    return new ServiceError(`--by ${names}: more than ${MOST_GROUPS} groups`, {
-      next: 'group by fields with fewer different values, or narrow the search',
-    });
   }
 }
 

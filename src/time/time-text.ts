@@ -1,4 +1,4 @@
-import { type Instant, instantAt, parseInstant } from './instant.ts';
+import { DAY_MS, type Instant, instantAt, parseInstant } from './instant.ts';
 import { offsetMsIn, TimeZone, UTC, zoneNamed } from './time-zone.ts';
 
 /** A point in time as typed. Some forms depend on the present time. */
@@ -20,8 +20,6 @@ export type Time =
 
 /** A zone, or an offset from UTC such as `+02:00` or `Z`. */
 type Zone = TimeZone | string;
-
-const DAY_MS = 86_400_000;
 
 /**
  * Reads a point in time, in any case of letters and with white space around it: a date, a date-time, a time of day, a

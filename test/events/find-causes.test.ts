@@ -346,6 +346,17 @@ describe('the best explanation', () => {
     // That a value is a number is no condition: a limit has numbers on both sides.
     ['v >= 1', (i) => (i % 2 ? mixed(i, 40) : 'abc'[other(i, 3)]), (i) => i % 2 === 1],
     ['v >= 30', (i) => (i % 7 ? mixed(i, 40) : undefined), (i) => i % 7 !== 0 && mixed(i, 40) >= 30],
+    // Half of those with a number fail. That none of the greatest does is chance, up to a point.
+    [
+      'v exists',
+      (i) => (i % 3 ? undefined : mixed(i, 40)),
+      (i) => i % 3 === 0 && other(i, 2) === 1 && mixed(i, 40) < 37,
+    ],
+    [
+      'v <= 24',
+      (i) => (i % 3 ? undefined : mixed(i, 40)),
+      (i) => i % 3 === 0 && other(i, 2) === 1 && mixed(i, 40) < 25,
+    ],
     ['rows 100..199', () => 1, (i) => i >= 100 && i < 200],
     ['rows 200..', () => 1, (i) => i >= 200],
     ['rows ..99', () => 1, (i) => i < 100],
