@@ -117,9 +117,8 @@ async function checkKeychain(store: string, source: string | undefined, context:
 async function checkBus(context: Context): Promise<Outcome> {
   const bus = await sessionBus(context);
   if (typeof bus !== 'string') return ok(`the session bus is ${bus.socket.replace(/^\0/, '@')}`);
-  const place = bus === 'absent' ? 'absent' : 'not on a local socket';
   const next = 'if the keychain does not answer, check DBUS_SESSION_BUS_ADDRESS';
-  return doubtful(`the session bus is ${place}`, next);
+  return doubtful(`the session bus is ${bus === 'absent' ? 'absent' : 'not on a local socket'}`, next);
 }
 
 async function checkFolder(context: Context): Promise<Outcome> {
@@ -174,9 +173,7 @@ async function checkCertificates({ environment }: Context): Promise<Outcome> {
 function sourcesOf(settings: Settings | Error): Outcome {
   if (settings instanceof Error) throw settings;
   const { profile, profileExists, given } = settings;
-  const others = Object.values(given)
-    .map(({ source }) => source)
-    .filter((source) => /^(--|HOOKTRAIL_)/.test(source));
+  const others = Object.values(given).flatMap(({ source }) => source.match(/^(--|HOOKTRAIL_).*/)?.[0] ?? []);
   const saved = profileExists ? `profile '${profile}'` : `profile '${profile}', which saves nothing`;
   return ok(others.length > 0 ? `${saved}; overridden by ${others.join(', ')}` : saved);
 }
@@ -235,23 +232,23 @@ async function reach(
     .catch((error: Error) => error)
     .finally(() => transport.close());
   if (answer instanceof Error) {
-    const next = answer instanceof TransportError ? answer.next : undefined;
-    const message = `${urlText(base)}: ${answer.message}`;
-    return [{ check: peer, ...broken(message, next ?? 'check the address and the network') }];
+    const next = (answer instanceof TransportError && answer.next) || 'check the address and the network';
+    return [{ check: peer, ...broken(`${urlText(base)}: ${answer.message}`, next) }];
   }
   const skew = Date.parse(answer.headers.date ?? '') - (sent + clock.now()) / 2;
   const there = `${urlText(base)} reached in ${clock.now() - sent} ms`;
   return [
-    { check: peer, ...answerOutcome(there, answer.status) },
+    { check: peer, ...answerOutcome(there, answer.status, peer) },
     ...(Number.isNaN(skew) ? [] : [{ check: `clock (${peer})`, ...clockOutcome(peer, skew) }]),
   ];
 }
 
 /** The request carries no token, so a service that asks for one is well. */
-function answerOutcome(there: string, status: number): Outcome {
+function answerOutcome(there: string, status: number, peer: string): Outcome {
   if (status >= 500) return doubtful(`${there}, but it answers with ${status}`, 'try again later');
   if (status === 401) return ok(`${there} (asks for a token, as it should)`);
-  return ok(`${there} (${status < 300 ? 'answers as it should' : `answers with ${status}`})`);
+  const well = peer === 'service' ? 'answers without a token' : 'answers as it should';
+  return ok(`${there} (${status < 300 ? well : `answers with ${status}`})`);
 }
 
 function clockOutcome(peer: string, skewMs: number): Outcome {

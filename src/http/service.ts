@@ -144,7 +144,7 @@ const SIGN_IN_AGAIN =
 /**
  * The error for an unsuccessful answer, with the text of its body: the service's Error object (service description,
  * part 2), problem details (RFC 9457), OAuth errors (RFC 6749 section 5.2) or plain text. `ifNotFound` is the next step
- * after 404.
+ * after 404, and after 200 from something else than the service.
  */
 export function serviceError(
   response: HttpResponse,
@@ -157,7 +157,7 @@ export function serviceError(
   if (status === 401) return new NotSignedInError(message, { ...parts, next: SIGN_IN_AGAIN });
   return new ServiceError(message, {
     ...parts,
-    next: status === 404 ? ifNotFound : nextStep(response),
+    next: status === 200 || status === 404 ? ifNotFound : nextStep(response),
     retryable: TEMPORARY.has(status),
   });
 }

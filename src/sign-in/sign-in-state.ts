@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { NotSignedInError, UnreachableError, UsageError } from '../errors.ts';
-import { apiUrl, serviceError } from '../http/service.ts';
+import { apiUrl, describeError, serviceError } from '../http/service.ts';
 import { bindingHash, listSecretFiles } from '../secrets/encrypted-file.ts';
 import { isSecretGiven } from '../secrets/given-secret.ts';
 import { openVault } from '../secrets/stored-sign-ins.ts';
@@ -121,6 +121,10 @@ export async function checkSignIn(
     await withService(call, async (service) => {
       const response = await service.send({ url: apiUrl(service.baseUrl, '/event-types') });
       if (response.status !== 200) throw serviceError(response, 'GET event-types');
+      // A portal or a proxy may answer any path with a page, and another API with its own JSON.
+      const { errorObject: body = {} } = describeError(response);
+      if ('items' in body || 'count' in body) return;
+      throw serviceError(response, 'GET event-types is no collection');
     });
     return undefined;
   } catch (error) {

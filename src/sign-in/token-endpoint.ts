@@ -251,9 +251,8 @@ type JsonObject = Readonly<Record<string, unknown>>;
 function jsonObject({ body }: HttpResponse): JsonObject {
   const value = parseObject(body);
   if (value !== undefined) return value;
-  throw new ServiceError("the identity provider's answer cannot be used: it is not a JSON object", {
-    next: CHECK_ADDRESS,
-  });
+  const message = "the identity provider's answer cannot be used: it is not a JSON object";
+  throw new ServiceError(message, { next: CHECK_ADDRESS });
 }
 
 function parseObject(body: Buffer): JsonObject | undefined {

@@ -182,6 +182,38 @@ test.each<[string, string, number, string, string, Record<string, string>]>([
   90_000,
 );
 
+test.each([
+  ['a web page', '<!doctype html><title>Acme portal</title>', 'text/html', 'an HTML page: Acme portal'],
+  ['another API', '{"status":"up"}', 'application/json', 'status: up'],
+])(
+  '--check and doctor do not take %s that answers 200 for the event service',
+  async (_, body, type, shown) => {
+    await at.signIn();
+    const page = { kind: 'status', status: 200, body, headers: { 'content-type': type } } as const;
+    const message = 'GET event-types is no collection: the service answered 200 OK';
+    const next = 'check --base-url (HOOKTRAIL_BASE_URL); `hooktrail config set base-url URL` saves another';
+    at.sandbox.control.fault('event-types', page);
+    expect(await at.run(['status', '--check'])).toEqual({
+      code: 1,
+      stdout: expect.stringContaining('check      the service answers with an error\n'),
+      stderr: `error: ${message}\n  ${shown}\nnext: ${next}\n`,
+    });
+    at.sandbox.control.fault('event-types', page, page);
+    const { code, stdout } = await at.run(['doctor', '--json']);
+    expect(code).toBe(1);
+    const findings: { check: string; message: string }[] = JSON.parse(stdout);
+    expect(findings).toContainEqual({
+      check: 'sign-in',
+      state: 'broken',
+      message: `${message}; ${shown}`,
+      next,
+    });
+    expect(findings.find(({ check }) => check === 'service')?.message).toMatch(
+      /\(answers without a token\)$/,
+    );
+  },
+);
+
 test('--check distinguishes a refused refresh from a rejected token', async () => {
   await using due = await startRefreshing();
   due.sandbox.control.revokeGrants();
