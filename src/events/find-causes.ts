@@ -326,9 +326,19 @@ export class CauseSearch {
     }
     for (const { tests } of found.filter((one) => this.#makesDifference(one, whole)).sort(byScore)) {
       const simplest = this.#simplest(tests, whole);
-      if (simplest) return simplest;
+      if (simplest) return this.#withOwnSpan(simplest, whole);
     }
     return undefined;
+  }
+
+  /** A span that was found among more events need not begin and end with those for which the other conditions hold. */
+  #withOwnSpan(tests: readonly Test[], whole: Count): readonly Test[] {
+    const others = tests.filter(({ feature }) => feature);
+    if (others.length === tests.length) return tests;
+    const own = this.#countOf(filterByAll(tests, this.#rows));
+    const again = this.#bestSpan(filterByAll(others, this.#rows), others, whole);
+    const gainOf = ({ events, failed }: Count) => this.#gain(events, failed, whole);
+    return again && gainOf(again) >= gainOf(own) ? again.tests : tests;
   }
 
   /** The simplest condition on each of the fields that is true of exactly these events of the sample. */

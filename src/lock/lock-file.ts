@@ -58,7 +58,7 @@ export async function claimLock(folder: string, previous: number, holder: Holder
     await handle.writeFile(line);
     await handle.sync();
     const names = await readdir(folder);
-    isOurs = highest(names) === number && (previous === 0 || names.includes(fileName(previous)));
+    isOurs = highest(names) === number && (previous === 0 || names.includes(`${previous}.lock`));
   } finally {
     if (!isOurs) {
       await handle.close().catch(() => undefined);
@@ -97,11 +97,7 @@ export async function tidyLock(folder: string, held: number): Promise<void> {
 }
 
 function fileOf(folder: string, number: number): string {
-  return path.join(folder, fileName(number));
-}
-
-function fileName(number: number): string {
-  return `${number}.lock`;
+  return path.join(folder, `${number}.lock`);
 }
 
 /** Returns NaN for another file. */

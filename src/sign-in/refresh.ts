@@ -112,7 +112,9 @@ export async function refreshUnderLock(
     } catch (error) {
       if (error instanceof UnusableGrantError && error.refreshToken !== undefined)
         await storeNew({ ...stored, refreshToken: error.refreshToken }, parts);
-      const ambiguous = isAmbiguous(error);
+      // The request may have been carried out, so that a new refresh token was issued but lost.
+      const ambiguous =
+        error instanceof Error && error.cause instanceof TransportError && error.cause.ambiguous;
       if (!ambiguous && !(error instanceof RefusedGrantError)) throw error;
       // A process of another version or machine may have stored a successor without this lock. Not every provider
       // refuses a spent token with `invalid_grant` (RFC 6749 section 5.2): some answer 400 without a body.
@@ -138,11 +140,6 @@ export async function refreshUnderLock(
 }
 
 const LOST = 'the answer to the previous request was lost, and with it the new refresh token';
-
-/** True if the request may have been carried out, so that a new refresh token was issued but lost. */
-function isAmbiguous(error: unknown): boolean {
-  return error instanceof Error && error.cause instanceof TransportError && error.cause.ambiguous;
-}
 
 function endedSignIn(details: readonly string[], cause?: unknown): NotSignedInError {
   return new NotSignedInError(

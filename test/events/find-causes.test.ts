@@ -546,6 +546,16 @@ describe('the best explanation', () => {
     ]);
   });
 
+  test('has the span of the events for which its other conditions hold, also if others failed before and after', () => {
+    const value = (i: number) => 'abcdef'[mixed(i, 6)] as string;
+    const failed = (i: number) => {
+      if (value(i) === 'c') return i >= 600 && i < 720;
+      if (value(i) === 'd') return i >= 570 && i < 600 && third(i, 2) === 0;
+      return 'ab'.includes(value(i)) && other(i, 6) === 0;
+    };
+    expect(bestOf(tableOf(1200, failed, (i) => ({ v: value(i) })))).toBe('rows 601..719 and v = "c"');
+  });
+
   test('is a span among the events whose time is known', () => {
     type Given = Parameters<typeof tableOf>;
     const spanOf = (failed: Given[1], minute?: Given[3]) => bestOf(tableOf(400, failed, () => ({}), minute));

@@ -35,7 +35,8 @@ export function timeChart({ buckets, window }: Stats): Html {
     return [text(index / length, bottom + 18, 'muted', clock.label(bucket), isWide)];
   });
   const shapes = panels.flatMap((panel, index) => panelShapes(panel, index * (PANEL + TITLE)));
-  return drawing(bottom + AXIS, label, [...shapes, ...times]);
+  // It fills the width of the page: widths are shares of it. `label` describes it to screen readers.
+  return html`<div class="chart"><svg role="img" aria-label="${label}" focusable="false" height="${bottom + AXIS}">${[...shapes, ...times]}</svg></div>`;
 }
 
 interface Panel {
@@ -77,11 +78,6 @@ function scaleOf(highest: number): { readonly end: number; readonly marks: reado
 const LEAST = 2;
 /** Times below a chart: on a narrow page every second one is left out. */
 const MOST_TIMES = 8;
-
-/** An SVG image that fills the width of the page: widths are shares of it. `label` describes it to screen readers. */
-function drawing(height: number, label: string, shapes: readonly Html[]): Html {
-  return html`<div class="chart"><svg role="img" aria-label="${label}" focusable="false" height="${height}">${shapes}</svg></div>`;
-}
 
 type Role = 'ink' | 'muted' | 'rule' | 'failed' | 'success';
 
