@@ -13,7 +13,7 @@ import { valueText } from '../json/json-scanner.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 import { ComparisonTable } from './comparison-table.ts';
 import { type SourceOptions, untoldText, windowOf, withEventSource } from './event-source.ts';
-import { gatherStats, type Stats, statsOfTable } from './statistics.ts';
+import { gatherStats, type Stats, type StatsWindow, statsOfTable } from './statistics.ts';
 
 /** Events that have the same values in the fields asked for. */
 export interface EventGroup {
@@ -133,15 +133,15 @@ export async function askStats(
   });
 }
 
-/** The events that the filters choose, grouped by some fields. */
+/** The events that the filters choose, grouped by some fields. Stored events have a window only if the filters give one. */
 export async function askGroups(
   call: Pick<Call, 'flags' | 'context' | 'reporter'>,
   { by, ...options }: SourceOptions & { readonly by: readonly FieldPath[] },
-): Promise<EventGroups> {
+): Promise<{ readonly groups: EventGroups; readonly window: StatsWindow | undefined }> {
   return await withEventSource(call, options, async (source) => {
     const groups = new EventGroups(by);
     for await (const { items } of source.read(source.filters, source.window)) groups.add(items);
     if (groups.total === 0) source.doubt();
-    return groups;
+    return { groups, window: source.window };
   });
 }

@@ -72,7 +72,7 @@ export function statsLines(stats: Stats, look: SummaryLook, place = '', untold =
   ];
 }
 
-function spanText({ window: { after, before, zone } }: Stats): string {
+function spanText({ window: { after, before, zone } }: Pick<Stats, 'window'>): string {
   return `created after ${zone.shown(after.text)} and before ${zone.shown(before.text)}`;
 }
 
@@ -252,12 +252,12 @@ function tallyJson(tally: Tally) {
 
 /** Prints the `limit` largest groups. */
 export async function printGroups(
-  groups: EventGroups,
+  { groups, window }: { readonly groups: EventGroups; readonly window: Stats['window'] | undefined },
   { limit, ...options }: SummaryOptions & { readonly limit: number },
   call: SummaryCall,
 ): Promise<void> {
   const { fields, total } = groups;
-  const { zone } = options.filters;
+  const span = window ? [spanText({ window })] : [];
   for (const doubt of groups.doubts()) call.reporter.warning(`--by: ${doubt}`);
   const largest = groups.largest();
   const [kept, others] = [largest.slice(0, limit), largest.slice(limit)];
@@ -266,7 +266,7 @@ export async function printGroups(
   const rest =
     others.length > 0 ? [`${what}: ${eventsText(otherEvents)} (${percent(otherEvents / total)})`] : [];
   const names = fields.map(({ text }) => text);
-  const table = groupTable(kept, groups, zone);
+  const table = groupTable(kept, groups, options.filters.zone);
   const summary: Summary = {
     json: {
       total,
@@ -288,8 +288,12 @@ export async function printGroups(
       ]),
     },
     table,
-    facts: [eventsText(total), ...rest, ...options.filters.texts()],
-    lines: (look) => (total === 0 ? ['no events match'] : [...tableLines(table, look), ...rest]),
+    facts: [eventsText(total), ...rest, ...span, ...conditionTexts(options.filters)],
+    lines: (look) => {
+      if (total === 0) return ['no events match'];
+      const said = span.flatMap((text) => wrapWords(text, look.room ?? Number.POSITIVE_INFINITY));
+      return [...tableLines(table, look), ...rest, ...said.map(look.palette.dim)];
+    },
   };
   await printSummary(summary, options, call);
   if (options.format.format === 'csv') for (const line of rest) call.reporter.notice(`not shown: ${line}`);

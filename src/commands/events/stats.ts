@@ -58,10 +58,7 @@ export async function run(call: Call<Flags>): Promise<void> {
     import('../../events/stats.ts'),
     import('../../output/statistics-text.ts'),
   ]);
-  if (by) {
-    await printGroups(await askGroups(call, { ...options, by }), { ...options, limit }, call);
-    return;
-  }
+  if (by) return await printGroups(await askGroups(call, { ...options, by }), { ...options, limit }, call);
   const { stats, ...asked } = await askStats(call, options);
   if (stats.moved)
     call.reporter.warning(

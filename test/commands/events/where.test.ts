@@ -159,7 +159,12 @@ describe('events stats --by', () => {
       'last',
       'example',
     ]);
-    expect(table).toHaveLength(4);
+    expect(table).toHaveLength(5);
+    expect(table[4]).toMatch(/^created after 20\S+Z and before 20\S+Z$/);
+    const markdown = await events('stats', '--by', 'eventType', '--failed', '-o', 'markdown');
+    expect(markdown.stdout).toMatch(
+      /\n\*\d+ events; created after 20\S+Z and before 20\S+Z; --status FAILED: `/,
+    );
     expect(table[3]).toMatch(/^\d+ other groups: [\d,]+ events \(\d+(\.\d)? %\)$/);
     const printed = await events(...(args as [string, ...string[]]), '--csv');
     expect(printed.stderr).toBe(`not shown: ${table[3]}\n`);
