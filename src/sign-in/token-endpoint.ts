@@ -44,7 +44,7 @@ interface ProviderAdvice {
 
 export const NEW_SIGN_IN: ProviderAdvice = {
   again: 'run the same command again',
-  refused: 'check --client-id and the client secret, and run the same command again',
+  refused: 'check --client-id, and run the same command with --client-secret-stdin and the right client secret',
 };
 
 const STORED: ProviderAdvice = {

@@ -168,7 +168,7 @@ test('the next step after a refused sign-in carries --profile and --store, or is
     'next: check the client settings, and run `hooktrail login --profile night --store file`\n',
   );
   expect(await login('invalid_client')).toContain(
-    'next: check --client-id and the client secret, and run the same command again\n',
+    'next: check --client-id, and run the same command with --client-secret-stdin and the right client secret\n',
   );
 });
 

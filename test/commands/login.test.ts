@@ -68,6 +68,18 @@ test('signing in again uses the stored client secret and settings', async () => 
   expect(await at.run(['login'], { env: at.home.env })).toMatchObject({ code: 0 });
 });
 
+test('the next step after a stored client secret that has been replaced is a login that takes the new one', async () => {
+  await at.signIn();
+  at.sandbox.control.fault('token', { kind: 'status', status: 401, body: '{"error":"invalid_client"}' });
+  const { stderr } = await at.run(['login'], { env: at.home.env });
+  const [, flag = ''] =
+    / and run the same command with (\S+) and the right client secret\n$/.exec(stderr) ?? [];
+  const { clientSecret } = at.sandbox.settings;
+  expect(await at.run(['login', flag], { env: at.home.env, stdin: `${clientSecret}\n` })).toMatchObject({
+    code: 0,
+  });
+});
+
 test('signing in again replaces the stored tokens', async () => {
   await at.signIn();
   const first = await at.run(['token']);

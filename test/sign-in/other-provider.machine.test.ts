@@ -202,7 +202,7 @@ describe.skipIf(!available('glewlwyd'))('glewlwyd', () => {
       code: 4,
       stderr: expect.stringContaining(
         '\nerror: the sign-in was refused by the identity provider\n  error: unauthorized_client\n' +
-          'next: check --client-id and the client secret, and run the same command again\n',
+          'next: check --client-id, and run the same command with --client-secret-stdin and the right client secret\n',
       ),
     });
   });
