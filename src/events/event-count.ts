@@ -26,10 +26,7 @@ export async function countEvents(
   call: Call<SettingFlags>,
 ): Promise<number | undefined> {
   const { context, reporter } = call;
-  if (preview) {
-    await previewRequests(call, filters, 1, preview);
-    return undefined;
-  }
+  if (preview) return await previewRequests(call, filters, filters.keep ? PAGE_SIZE : 1, preview);
   if (from !== undefined)
     return countOf(storedEvents(from, filters, { context, onDoubt: reporter.warning, mustTell }));
   return await withService(call, async (service, settings) => {

@@ -181,7 +181,7 @@ async function readTail(
  */
 export function readNotice(
   verb: string,
-  bounds: Pick<Query, 'after' | 'before'>,
+  { after, before }: Pick<Query, 'after' | 'before'>,
   zone: TimeZone,
   { profile, baseUrl }: Pick<Settings<'baseUrl'>, 'profile' | 'baseUrl'>,
   context: Pick<Context, 'machine'>,
@@ -191,7 +191,6 @@ export function readNotice(
     const isLocal = !zone.isUtc || local.offsetAt(seconds * 1000) === 0;
     return isLocal ? zone.shown(text) : `${text} (${local.shown(knownInstant(seconds * 1000).text)} here)`;
   };
-  const { after, before } = bounds;
   const ends = [after && `after ${timeText(after)}`, before && `before ${timeText(before)}`].filter(Boolean);
   const events = ends.length > 0 ? `events created ${ends.join(' and ')}, at ` : '';
   return `${verb} ${events}${baseUrl.host} (profile '${profile}')`;
@@ -284,14 +283,15 @@ export async function byServiceClock(
 
 /** Prints the first request of each search, for pages of `size` items. Sends nothing, so it works without a sign-in. */
 export async function previewRequests(
-  { flags, context }: Call<SettingFlags>,
+  { flags, context, reporter }: Call<SettingFlags>,
   typed: EventFilters,
   size: number,
   form: 'urls' | 'curl',
-): Promise<void> {
+): Promise<undefined> {
   const filters = await resolveKeptTypes(typed, flags.profile, context);
   const queries = filters.queries(context.clock.now());
   filters.requirePastStart(context.clock.now(), "this machine's");
+  if (filters.keep) reporter.warning('the requests leave out --where and --grep: hooktrail applies them');
   const curl = form === 'curl' && (await loadSettings(flags, context, ['baseUrl', 'vendor']));
   const { baseUrl } = curl || (await loadSettings(flags, context, ['baseUrl']));
   for (const query of queries) {

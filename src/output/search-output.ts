@@ -43,7 +43,8 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
   const { preview, from, filters, pageSize, concurrency, direction, isGlance } = options;
   const limit = options.limit ?? Number.POSITIVE_INFINITY;
   if (preview) {
-    await previewRequests(call, filters, isGlance ? pageSize : Math.min(pageSize, limit), preview);
+    const size = isGlance || filters.keep ? pageSize : Math.min(pageSize, limit);
+    await previewRequests(call, filters, size, preview);
     return 0;
   }
   if (from !== undefined) {

@@ -44,7 +44,8 @@ interface ProviderAdvice {
 
 export const NEW_SIGN_IN: ProviderAdvice = {
   again: 'run the same command again',
-  refused: 'check --client-id, and run the same command with --client-secret-stdin and the right client secret',
+  refused:
+    'check --client-id, and run the same command with --client-secret-stdin and the right client secret',
 };
 
 const STORED: ProviderAdvice = {

@@ -149,6 +149,19 @@ describe('printing requests instead of sending them', () => {
     });
   });
 
+  test('with --grep or --where the request is the one that is sent, and a warning says that it leaves them out', async () => {
+    await using searching = await startSearching({ events: 3 });
+    for (const args of [
+      ['search', '--grep', 'a', '--limit', '2'],
+      ['count', '--where', 'eventId'],
+    ]) {
+      const { stdout, stderr } = await searching.run(['events', ...args, '--dry-run']);
+      expect(stderr).toBe('warning: the requests leave out --where and --grep: hooktrail applies them\n');
+      const sent = await searching.run(['events', ...args, '--verbose']);
+      expect(sent.stderr).toContain(`GET ${stdout.trimEnd()} 200 `);
+    }
+  });
+
   test('--curl prints a command in which the shell gets the token', async () => {
     await using home = await createHome();
     const args = ['--base-url', 'https://events.example.com', '--vendor', 'acme', '--limit', '5', '--curl'];
