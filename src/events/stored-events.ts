@@ -211,7 +211,7 @@ async function* pagesOfText(
 }
 
 const TAKE_ITEMS =
-  "take the events out of it, as in `hooktrail api '/integrator-events?limit(1,500)' --jq .items`";
+  "take the events out of it, as `jq '.items[]' FILE` does, or `hooktrail api '/integrator-events?limit(1,500)' --jq .items`";
 /** Files of this program that look like one event, by their format. */
 const OWN_FILES = new Map([
   ['hooktrail-export', ['the manifest of an export', 'name its directory instead']],
@@ -407,7 +407,7 @@ class ItemTextParser {
   faultAt(why: string, bytes: Buffer = Buffer.alloc(0), at = 0, cause?: unknown): ServiceError {
     const line = this.#lines + bytes.subarray(0, at).toString('latin1').split('\n').length;
     return new ServiceError(`${this.#name}, line ${line}: ${why}`, {
-      next: 'events are read as JSON objects one after the other, as --ndjson prints them and `hooktrail events export` writes them, or as one array of objects, as --json prints them',
+      next: 'events are read as JSON objects one after the other, as --ndjson prints them and `hooktrail events export` writes them, or as one array of objects, as --json prints them; of a CSV, `hooktrail events get - < FILE` reads the ids and asks the service',
       cause,
     });
   }

@@ -356,7 +356,7 @@ describe('--from, without a sign-in', () => {
       stdout: '',
       stderr:
         `error: standard input, line ${line}: ${why}\n` +
-        'next: events are read as JSON objects one after the other, as --ndjson prints them and `hooktrail events export` writes them, or as one array of objects, as --json prints them\n',
+        'next: events are read as JSON objects one after the other, as --ndjson prints them and `hooktrail events export` writes them, or as one array of objects, as --json prints them; of a CSV, `hooktrail events get - < FILE` reads the ids and asks the service\n',
     });
   });
 
