@@ -67,7 +67,8 @@ function wrong(text: string, why: string, flag: string): UsageError {
 export function noSuchField(field: FieldPath, items: Items, list: ListKind = 'events'): string {
   const near = nearestField(field, items);
   const what = list === 'events' ? 'event' : 'event type';
-  return `no ${what} has the field '${field.text}'${near ? `; did you mean ${near}?` : ''}`;
+  const place = near && /\.0(\.|$)/.test(near) ? ' (only the first of each list)' : '';
+  return `no ${what} has the field '${field.text}'${near ? `; did you mean ${near}?${place}` : ''}`;
 }
 
 function nearestField({ text }: FieldPath, items: Items): string | undefined {

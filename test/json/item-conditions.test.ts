@@ -388,6 +388,11 @@ describe('a condition that may be wrong', () => {
       ['{"status":"FAILED"}'],
       "--where: no event has the field 'statis'; did you mean status?",
     ],
+    [
+      'lines.sku = A-7',
+      ['{"lines":[{"sku":"A-1"},{"sku":"A-7"}]}'],
+      "--where: no event has the field 'lines.sku'; did you mean lines.0.sku? (only the first of each list)",
+    ],
     ['xyz', ['{"status":"FAILED"}'], "--where: no event has the field 'xyz'"],
     ['!xyz', ['{"status":"FAILED"}'], "--where: no event has the field 'xyz'"],
     ['status > 3', ['{"status":"abc"}'], '--where: no event has a value in status that compares with 3'],
