@@ -85,10 +85,9 @@ function cellsOf(line: string, separator: string): string[] {
   const ofCsv = new RegExp(`"(?:[^"]|"")*"?|[^${separator}"]+|${separator}`, 'g');
   const cells = line.match(separator === '|' ? /(?:\\.|[^|\\])+|\|/g : ofCsv) ?? [];
   const joined: string[] = [''];
-  for (const cell of cells) {
+  for (const cell of cells)
     if (cell === separator) joined.push('');
     else joined[joined.length - 1] += cell.replace(/^"|"$/g, '');
-  }
   return joined.map((cell) => cell.trim());
 }
 
@@ -119,9 +118,10 @@ function idOfLine(line: string, number: number): readonly string[] {
   return [id];
 }
 
-/** The next step where the text may be part of an id; undefined where it is not. */
+const PART = /^([0-9a-f][0-9a-f-]{3,34}|(?=\D*\d)(?![0-9a-f-]+$)\w[\w.:-]{3,60}?)(…|\.\.\.)?$/i;
+/** The next step where the text may be part of an id, or the number of an order; undefined where it is not. */
 export function findByPart(text: string, what: string, from?: string): string | undefined {
-  const part = /^([0-9a-f][0-9a-f-]{3,34})(…|\.\.\.)?$/i.exec(text.trim())?.[1];
+  const [, part] = PART.exec(text.trim()) ?? [];
   if (part === undefined || guidsIn(text).length > 0) return undefined;
-  return `\`${commandOver(from, ['hooktrail events search --grep', part])}\` finds ${what} by part of its id`;
+  return `\`${commandOver(from, ['hooktrail events search --grep', part])}\` finds ${what} by part of its id, or by another text`;
 }
