@@ -3,7 +3,7 @@ import { UsageError } from '../errors.ts';
 import { itemFilter, parseCondition } from '../json/item-conditions.ts';
 import { isGuid } from '../json/items.ts';
 import { commandOver, shellWord } from '../settings/flag-values.ts';
-import { DAY_MS, type Instant, instantAt, milliseconds } from '../time/instant.ts';
+import { DAY_MS, type Instant, instantAt, milliseconds, utcText } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { ComparisonTable } from './comparison-table.ts';
 import { EventFilters } from './event-filters.ts';
@@ -131,7 +131,7 @@ export function explanationJson({ baseline, ...rest }: Explained) {
 }
 
 function countsJson({ after, before, events, failed }: Omit<BaselineCounts, 'isAlsoThen'>) {
-  return { after: after.text, before: before.text, events, failed };
+  return { after: utcText(after), before: utcText(before), events, failed };
 }
 
 function conditionJson({ field, op, value }: CauseCondition) {

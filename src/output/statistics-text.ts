@@ -7,7 +7,7 @@ import { wrapWords } from '../terminal/cell-width.ts';
 import { plain } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
-import { type Instant, milliseconds } from '../time/instant.ts';
+import { type Instant, milliseconds, utcText } from '../time/instant.ts';
 import { offsetText, type TimeZone } from '../time/time-zone.ts';
 import { csvText } from './csv.ts';
 import {
@@ -36,10 +36,7 @@ export async function printStats(
     json: statsJson(stats),
     csv: {
       titles: ['eventType', 'total', 'success', 'failed', 'failureRate'],
-      rows: stats.types.map((type) => {
-        const { eventType, total, success, failed } = type;
-        return [csvText(eventType ?? UNLISTED), total, success, failed, failureRate(type)];
-      }),
+      rows: stats.types.map((one) => [csvText(one.eventType ?? UNLISTED), ...Object.values(tallyJson(one))]),
     },
     table: typesTable(stats),
     facts: [countsText(stats), spanText(stats), ...conditionTexts(options.filters)],
@@ -120,12 +117,11 @@ export function timeTable(stats: Stats, look?: SummaryLook): Table {
   const { buckets, window } = stats;
   const clock = timeLabels(buckets, window.zone);
   const shownOf = ({ failed, total }: Tally) => (stats.failed ? (failed as number) : total);
-  const least = stats.failed ? FEW_FAILURES : 1;
   return barTable(
     stats,
     { title: clock.title, kind: 'text' },
     buckets.map((bucket) => [clock.label(bucket), bucket, shownOf(bucket)]),
-    { title: lengthTitle(buckets), full: Math.max(...buckets.map(shownOf), least) },
+    { title: lengthTitle(buckets), full: Math.max(...buckets.map(shownOf), stats.failed ? FEW_FAILURES : 1) },
     look,
   );
 }
@@ -234,14 +230,14 @@ export function rateScale(highest: number): number {
   return STEPS.find((step) => highest <= step) ?? 1;
 }
 
-/** The statistics as a value for JSON. Times are as sent to the service; a number that was not requested is null. */
+/** The statistics as a value for JSON. A number that was not requested is null. */
 function statsJson({ window, types, buckets, ...whole }: Stats) {
   return {
-    after: window.after.text,
-    before: window.before.text,
+    after: utcText(window.after),
+    before: utcText(window.before),
     ...tallyJson(whole),
     types: types.map(({ eventType, ...tally }) => ({ eventType, ...tallyJson(tally) })),
-    buckets: buckets.map(({ from, to, ...tally }) => ({ from: from.text, to: to.text, ...tallyJson(tally) })),
+    buckets: buckets.map((one) => ({ from: utcText(one.from), to: utcText(one.to), ...tallyJson(one) })),
   };
 }
 
@@ -261,10 +257,9 @@ export async function printGroups(
   for (const doubt of groups.doubts()) call.reporter.warning(`--by: ${doubt}`);
   const largest = groups.largest();
   const [kept, others] = [largest.slice(0, limit), largest.slice(limit)];
-  const otherEvents = others.reduce((sum, { count }) => sum + count, 0);
+  const unshown = others.reduce((sum, { count }) => sum + count, 0);
   const what = others.length === 1 ? '1 other group' : `${grouped(others.length)} other groups`;
-  const rest =
-    others.length > 0 ? [`${what}: ${eventsText(otherEvents)} (${percent(otherEvents / total)})`] : [];
+  const rest = others.length > 0 ? [`${what}: ${eventsText(unshown)} (${percent(unshown / total)})`] : [];
   const names = fields.map(({ text }) => text);
   const table = groupTable(kept, groups, options.filters.zone);
   const summary: Summary = {
@@ -278,7 +273,7 @@ export async function printGroups(
         last: last?.text ?? null,
         example: example ?? null,
       })),
-      others: { groups: others.length, count: otherEvents },
+      others: { groups: others.length, count: unshown },
     },
     csv: {
       titles: [...names.map((name) => csvText(name)), 'count', 'share', 'first', 'last', 'example'],

@@ -53,6 +53,11 @@ export function earlierOf(a: Instant | undefined, b: Instant): Instant {
   return a && compareInstants(a, b) < 0 ? a : b;
 }
 
+/** The instant as a date-time to the second or finer: the text that is sent may be a date, or lack the seconds. */
+export function utcText({ seconds, fraction }: Instant): string {
+  return knownInstant(seconds * 1000).text.replace('Z', fraction ? `.${fraction}Z` : 'Z');
+}
+
 /** Milliseconds since the epoch, finer digits dropped. */
 export function milliseconds({ seconds, fraction }: Instant): number {
   return seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'));

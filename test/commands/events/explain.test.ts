@@ -96,7 +96,7 @@ describe('events explain', () => {
     );
     const { causes, ...rest } = JSON.parse(stdout);
     expect(rest).toEqual({
-      after: '2026-11-02',
+      after: '2026-11-02T00:00:00Z',
       before: '2026-11-02T06:40:00Z',
       events: 399,
       failed: 27,

@@ -82,6 +82,22 @@ describe('events stats', () => {
     expect(rates).toEqual(rates.toSorted((a, b) => b - a));
   });
 
+  test('--json has every time as a date-time to the second, however the window was typed', async () => {
+    await using searching = await startSearching({ events: 10 });
+    const window = ['--since', '2026-11-01', '--until', '2026-11-02 08:30', '--buckets', '2'];
+    const { after, before, buckets } = await json(searching, ...window);
+    expect([
+      after,
+      before,
+      ...buckets.map(({ from, to }: { from: string; to: string }) => [from, to]),
+    ]).toEqual([
+      '2026-11-01T00:00:00Z',
+      '2026-11-02T08:30:00Z',
+      ['2026-11-01T00:00:00Z', '2026-11-01T16:00:00Z'],
+      ['2026-11-01T16:00:00Z', '2026-11-02T08:30:00Z'],
+    ]);
+  });
+
   test('requests only counts, each once, in UTC windows of the service', async () => {
     await using searching = await startSearching({ events: 10 });
     searching.sandbox.control.behaviour.clockOffsetMs = -5 * 86_400_000;
