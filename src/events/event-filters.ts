@@ -390,6 +390,7 @@ export function previewForm({ dryRun, curl, from }: PreviewFlags & FilterFlags):
 
 /** Twice as many as for reading pages: the answer to a count holds a single event. */
 export const COUNTS_AT_ONCE = 8;
+export const GROUPS_SHOWN = 20;
 
 /** For commands that show counts over time. */
 export function addStatsFlags(command: Command): Command {

@@ -1,3 +1,4 @@
+import { GROUPS_SHOWN } from '../events/event-filters.ts';
 import { type Bucket, failureRate, type Stats, type Tally } from '../events/statistics.ts';
 import type { EventGroup, EventGroups } from '../events/stats.ts';
 import { exactValue } from '../json/item-conditions.ts';
@@ -27,11 +28,10 @@ export async function printStats(
   { name, untold, ...options }: SummaryOptions & { readonly name: string; readonly untold: number },
   call: SummaryCall,
 ): Promise<void> {
-  const { stdout, environment } = call.context;
-  const { profile } = runFlags(call.flags, environment);
+  const { profile } = runFlags(call.flags, call.context.environment);
   // A person with two services side by side has to see which one this is.
   const shownProfile = profile && options.from === undefined ? ` (profile ${profile})` : '';
-  const place = stdout.isTerminal ? oneLine(` at ${name}${shownProfile}`) : '';
+  const place = call.context.stdout.isTerminal ? oneLine(` at ${name}${shownProfile}`) : '';
   const summary: Summary = {
     json: statsJson(stats),
     csv: {
@@ -246,17 +246,18 @@ function tallyJson(tally: Tally) {
   return { total, success, failed, failureRate: failureRate(tally) };
 }
 
-/** Prints the `limit` largest groups. */
+/** Prints the `limit` largest groups, or `GROUPS_SHOWN`. If nobody chose a limit, CSV that lacks some is a warning. */
 export async function printGroups(
   { groups, window }: { readonly groups: EventGroups; readonly window: Stats['window'] | undefined },
-  { limit, ...options }: SummaryOptions & { readonly limit: number },
+  { limit, ...options }: SummaryOptions & { readonly limit: number | undefined },
   call: SummaryCall,
 ): Promise<void> {
   const { fields, total } = groups;
   const span = window ? [spanText({ window })] : [];
   for (const doubt of groups.doubts()) call.reporter.warning(`--by: ${doubt}`);
   const largest = groups.largest();
-  const [kept, others] = [largest.slice(0, limit), largest.slice(limit)];
+  const most = limit ?? GROUPS_SHOWN;
+  const [kept, others] = [largest.slice(0, most), largest.slice(most)];
   const unshown = others.reduce((sum, { count }) => sum + count, 0);
   const what = others.length === 1 ? '1 other group' : `${grouped(others.length)} other groups`;
   const rest = others.length > 0 ? [`${what}: ${eventsText(unshown)} (${percent(unshown / total)})`] : [];
@@ -291,7 +292,8 @@ export async function printGroups(
     },
   };
   await printSummary(summary, options, call);
-  if (options.format.format === 'csv') for (const line of rest) call.reporter.notice(`not shown: ${line}`);
+  const tell = limit === undefined ? call.reporter.warning : call.reporter.notice;
+  if (options.format.format === 'csv') for (const line of rest) tell(`not shown: ${line}`);
 }
 
 /** Some of the groups as a table: values, events, their share of all, the first and the last of them, an example's id. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import { addStatsFlags, COUNTS_AT_ONCE } from '../../events/event-filters.ts';
+import { addStatsFlags, COUNTS_AT_ONCE, GROUPS_SHOWN } from '../../events/event-filters.ts';
 import { type FieldPath, parseFieldPaths } from '../../json/item-fields.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
@@ -12,7 +12,6 @@ interface Flags extends EventFlags {
   readonly limit?: number;
 }
 
-const GROUPS = 20;
 const FORMATS = ['table', 'json', 'csv', 'markdown'] as const;
 
 export const commonFlags = '--since --until --failed --type --subscription --where --by --json --from';
@@ -37,7 +36,7 @@ export function declare(command: Command): void {
     )
     .option(
       '-n, --limit <number>',
-      `with --by: groups to show (default: ${GROUPS})`,
+      `with --by: groups to show (default: ${GROUPS_SHOWN})`,
       wholeNumber('--limit', 1),
     );
   addSummaryFlags(command, FORMATS, {
@@ -47,12 +46,10 @@ export function declare(command: Command): void {
 }
 
 export async function run(call: Call<Flags>): Promise<void> {
-  const { flags } = call;
-  const { by, limit = GROUPS } = flags;
-  if (flags.limit !== undefined && !by) throw new UsageError('--limit needs --by: the fields to group by');
-  if (flags.buckets !== undefined && by)
+  const { by, limit, buckets, concurrency = COUNTS_AT_ONCE } = call.flags;
+  if (limit !== undefined && !by) throw new UsageError('--limit needs --by: the fields to group by');
+  if (buckets !== undefined && by)
     throw new UsageError('--buckets divides time and --by groups by fields: give one of them');
-  const { buckets, concurrency = COUNTS_AT_ONCE } = flags;
   const options = { ...(await summaryOptions(call, FORMATS)), buckets, concurrency };
   const [{ askGroups, askStats }, { printGroups, printStats }] = await Promise.all([
     import('../../events/stats.ts'),

@@ -173,6 +173,18 @@ describe('events stats --by', () => {
     expect(csv).toHaveLength(4);
   });
 
+  test('warns, with --quiet too, that CSV lacks the groups after the 20 largest, unless --limit asked for so many', async () => {
+    const args = ['--since', '40d', '--by', 'eventType,publishStatus', '--csv', '--quiet'] as const;
+    const all = await events('stats', ...args, '--limit', '1000');
+    const groups = all.stdout.trimEnd().split('\r\n').length - 1;
+    const printed = await events('stats', ...args);
+    expect(printed.stdout.trimEnd().split('\r\n')).toHaveLength(21);
+    expect(printed.stderr).toMatch(
+      new RegExp(`^warning: not shown: ${groups - 20} other groups: .* events \\(.* %\\)\n$`),
+    );
+    expect((await events('stats', ...args, '--limit', '20')).stderr).toBe('');
+  });
+
   test('warns about a field that no event has', async () => {
     const { code, stderr } = await events('stats', '--since', '40d', '--by', 'eventType,nope.x', '--csv');
     expect({ code, stderr }).toEqual({ code: 0, stderr: "warning: --by: no event has the field 'nope.x'\n" });
