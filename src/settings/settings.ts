@@ -74,15 +74,15 @@ export function resolveSettings<Needed extends SettingName = never>(
     given[name] = first;
     values[name] = parseSetting(name, first.text, first.source);
   }
-  const missing = settingOrder.filter(
-    (name) => (needed as readonly SettingName[]).includes(name) && values[name] === undefined,
-  );
+  const wanted: readonly SettingName[] = needed;
+  const missing = settingOrder.filter((name) => wanted.includes(name) && values[name] === undefined);
   if (missing.length > 0) {
     const isNamed = flags.profile !== undefined || Boolean(environment['HOOKTRAIL_PROFILE']);
     const [other] = chosen.profileExists ? [] : Object.keys(config.profiles);
-    throw isNamed && !chosen.profileExists
-      ? unknownProfile(chosen.profile, config)
-      : missingSettings(missing, file && `looked in the profile '${chosen.profile}' of ${file}`, other);
+    const token = environment['HOOKTRAIL_ACCESS_TOKEN'] === '' ? '; HOOKTRAIL_ACCESS_TOKEN is empty' : '';
+    const looked = file && `looked in the profile '${chosen.profile}' of ${file}${token}`;
+    if (isNamed && !chosen.profileExists) throw unknownProfile(chosen.profile, config);
+    throw missingSettings(missing, looked, other);
   }
   return { ...chosen, given, ...values } as Settings<Needed>;
 }

@@ -57,6 +57,17 @@ test('all settings that are needed and missing are named at once, in one order',
   });
 });
 
+test('an empty HOOKTRAIL_ACCESS_TOKEN is named where settings are missing: the command that gave it may have failed', () => {
+  const empty: SavedConfig = { version: 1, profiles: {} };
+  const resolve = (environment: Record<string, string>) =>
+    resolveSettings({}, environment, empty, ['authUrl'], '/c.json');
+  const looked = "looked in the profile 'default' of /c.json";
+  expect(failureOf(() => resolve({})).details.at(-1)).toBe(looked);
+  expect(failureOf(() => resolve({ HOOKTRAIL_ACCESS_TOKEN: '' })).details.at(-1)).toBe(
+    `${looked}; HOOKTRAIL_ACCESS_TOKEN is empty`,
+  );
+});
+
 test('a whole media type is taken for its vendor', () => {
   const flags = { vendor: 'application/vnd.acme.v1+json' };
   expect(resolveSettings(flags, {}, config, ['vendor']).vendor).toBe('acme');
