@@ -41,7 +41,7 @@ const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
 
 /**
  * Flags of other programs, and of the service's own fields: each stands for the first of its meanings that the command has.
- * A flag with a value stands for a switch.
+ * A flag with a value stands for a switch. A meaning without a dash is a command beside the one that was typed.
  */
 const FLAG_SYNONYMS: readonly (readonly [typed: string, ...meanings: string[]])[] = [
   ['--format --output-format --out', '--output'],
@@ -77,10 +77,10 @@ const FLAG_SYNONYMS: readonly (readonly [typed: string, ...meanings: string[]])[
   ['--env --environment --context -p', '--profile'],
   ['--silent -q -s', '--quiet'],
   ['-d', '--debug'],
+  ['--count', 'count'],
+  ['--follow --watch --live -f -w', 'watch'],
+  ['--curl', 'search --curl'],
 ];
-
-/** Flags that ask to be kept up to date, which is another command. */
-const FOLLOW = new Set(['--follow', '--watch', '--live', '-f', '-w']);
 
 /** Secrets that people type as arguments, where other users and the shell's history see them. */
 const SECRET_FLAGS: readonly (readonly [typed: string, next: string])[] = [
@@ -237,10 +237,6 @@ function correctFlag(flag: string, command: Command, words: readonly string[]): 
     return { problem: `${name} takes no value`, words: words.toSpliced(at, 1, ...(isOff ? [] : [name])) };
   }
   const problem = `unknown option '${name}'`;
-  if (FOLLOW.has(name) && command.parent?.commands.some((one) => one.name() === 'watch')) {
-    const others = words.toSpliced(at, 1);
-    return { problem, words: others.with(others.indexOf(command.name()), 'watch') };
-  }
   if (name === '--from' && command.name() === 'recover' && !parseTime(inline ?? following ?? '')) {
     const place = shellWord(inline ?? following ?? 'exported');
     return { problem, next: `\`hooktrail webhooks replay --from ${place}\` sends events of an export` };
@@ -257,6 +253,9 @@ function correctFlag(flag: string, command: Command, words: readonly string[]): 
     return { problem, next };
   }
   const meant = flagMeant(name, inline ?? following, command);
+  const [first = '', ...rest] = meant ?? [];
+  if (/^\w/.test(first))
+    return { problem, words: words.with(words.indexOf(command.name()), first).toSpliced(at, 1, ...rest) };
   const used = meant && meant.at(-1) !== following ? 1 : count;
   const others = words.toSpliced(at, used);
   const isEarly = command.commands.length > 0 && at < others.length;
@@ -275,7 +274,7 @@ function flagMeant(name: string, value: string | undefined, command: Command): s
   // In `webhooks replay --to URL` it is no time.
   if (name === '--to' && /^https?:/.test(value ?? '')) meanings.unshift('--forward-to');
   if (name === '--from' && parseTime(value ?? '')) meanings.unshift('--since');
-  if (name === '--last' && /^\d{1,5}$/.test(value ?? '')) meanings.unshift('--limit', '--count');
+  if (/^--(last|count)$/.test(name) && /^\d{1,5}$/.test(value ?? '')) meanings.unshift('--limit', '--count');
   // A flag that means something elsewhere is not misspelt, nor one that a command below may have.
   const isMisspelt = meanings.length === 0 && name.startsWith('--') && command.commands.length === 0;
   const isNear = (long: string) =>
@@ -284,13 +283,13 @@ function flagMeant(name: string, value: string | undefined, command: Command): s
     long && !hidden && isNear(long) ? [long.slice(2)] : [],
   );
   const near = isMisspelt ? nearest(name.slice(2), names) : undefined;
-  const optionOf = (flag = '') => options.find(({ long }) => long === flag.replace(/ .*/, ''));
-  const meant = near === undefined ? meanings.find(optionOf) : `--${near}`;
-  if (meant === undefined) return undefined;
-  const [, given] = meant.split(' ');
-  if (given !== undefined || !optionOf(meant)?.required) return meant.split(' ');
+  const namesBeside = command.parent?.commands.map((one) => one.name()) ?? [];
+  const isHere = ([first = '']: readonly string[]) =>
+    options.some(({ long }) => long === first) || namesBeside.includes(first);
+  const meant = near === undefined ? meanings.map((one) => one.split(' ')).find(isHere) : [`--${near}`];
+  if (!meant || meant.length > 1 || !options.find(({ long }) => long === meant[0])?.required) return meant;
   // Without a value it would take the next flag for one.
-  return value === undefined ? undefined : [meant, value];
+  return value === undefined ? undefined : [...meant, value];
 }
 
 function optionsOf(command: Command): readonly Option[] {
