@@ -302,10 +302,9 @@ function listed(texts: readonly string[] = [], flag: string): string[] {
     text.split(/(?<!\\),/).map((part) => {
       const value = part.replaceAll('\\,', ',').trim();
       if (value !== '') return value;
-      const what = flag === '--type' ? 'an event type' : 'a status';
-      throw new UsageError(`${flag}: ${what} is missing in '${text}'`, {
-        next: flag === '--type' ? '`hooktrail event-types` lists them' : undefined,
-      });
+      const next = '`hooktrail event-types` lists them';
+      if (flag === '--type') throw new UsageError(`${flag}: an event type is missing in '${text}'`, { next });
+      throw new UsageError(`${flag}: a status is missing in '${text}'`);
     }),
   );
 }
@@ -325,7 +324,8 @@ function guids(flags: FilterFlags, name: 'subscription' | 'id', what: string): s
     if (parts.every((guids) => guids.length === 1)) return parts.flat();
     const whole = guidsIn(text);
     if (whole.length === 1) return whole;
-    throw new UsageError(`--${name}: ${notAGuid(text)}`, { next: findByPart(text, what, flags.from) });
+    const next = whole.length > 1 ? 'put one comma between two ids' : findByPart(text, what, flags.from);
+    throw new UsageError(`--${name}: ${notAGuid(text)}`, { next });
   });
   return [...new Map(found.toReversed().map((guid) => [guid.toLowerCase(), guid])).values()].reverse();
 }
