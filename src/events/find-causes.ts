@@ -335,10 +335,7 @@ export class CauseSearch {
   #withOwnSpan(tests: readonly Test[], whole: Count): readonly Test[] {
     const others = tests.filter(({ feature }) => feature);
     if (others.length === tests.length) return tests;
-    const own = this.#countOf(filterByAll(tests, this.#rows));
-    const again = this.#bestSpan(filterByAll(others, this.#rows), others, whole);
-    const gainOf = ({ events, failed }: Count) => this.#gain(events, failed, whole);
-    return again && gainOf(again) >= gainOf(own) ? again.tests : tests;
+    return this.#bestSpan(filterByAll(others, this.#rows), others, whole)?.tests ?? tests;
   }
 
   /** The simplest condition on each of the fields that is true of exactly these events of the sample. */
