@@ -158,14 +158,11 @@ export function formatOptions(
   const asked = new Map<FormatName, string>();
   if (flags.output !== undefined)
     asked.set(oneOf('--output', formats, SYNONYMS)(flags.output), `--output ${flags.output}`);
-  for (const name of ['json', 'ndjson', 'csv'] as const) {
+  for (const name of ['json', 'ndjson', 'csv'] as const)
     if (flags[name] && !asked.has(name)) asked.set(name, `--${name}`);
-  }
   const names = [...asked.values()];
-  if (names.length > 1) {
-    const others = names.slice(0, -1).join(', ');
-    throw new UsageError(`${others} and ${names.at(-1)} contradict each other: give one`);
-  }
+  const others = names.slice(0, -1).join(', ');
+  if (others) throw new UsageError(`${others} and ${names.at(-1)} contradict each other: give one`);
   const { outputFile = '' } = flags;
   const named = formatOfFile(outputFile.replace(/\.gz$/i, ''));
   const meant = asked.size === 0 && named && formats.includes(named) ? `-o ${named} ` : '';
@@ -174,12 +171,16 @@ export function formatOptions(
       next: `end the line with \`${meant}| gzip > ${shellWord(outputFile)}\` instead`,
     });
   const [given = flags.jq === undefined ? named : 'json'] = asked.keys();
+  // A lone number is what it is in every format.
+  if (given && !formats.includes(given) && formats.length > 2)
+    throw new UsageError(`--output-file: the formats of this command are ${orList(formats)}, not ${given}`, {
+      next: 'end the name of the file in .json or .md, or add -o table',
+    });
   const format = given && formats.includes(given) ? given : 'table';
-  if (flags.jq !== undefined && format !== 'json' && format !== 'ndjson') {
+  if (flags.jq !== undefined && format !== 'json' && format !== 'ndjson')
     throw new UsageError(`--jq and ${names[0]} contradict each other: a jq program works on JSON`, {
       next: 'give only --jq, or --jq with --ndjson to run it on each item as it arrives',
     });
-  }
   if (flags.csvRaw && format !== 'csv') throw new UsageError('--csv-raw needs --csv');
   if (flags.csvBom && format !== 'csv') throw new UsageError('--csv-bom needs --csv');
   if (flags.header === false && format !== 'csv' && format !== 'table')

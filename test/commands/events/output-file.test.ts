@@ -69,7 +69,9 @@ describe('--output-file', () => {
     ['events search -o table', 'f.csv', 'table'],
     ['events search --jq .', 'f.csv', 'json'],
     ['events search', 'f.txt', 'table'],
-    ['events health', 'f.csv', 'table'],
+    ['events health', 'f.JSON', 'json'],
+    ['events health -o table', 'f.csv', 'table'],
+    ['events count', 'f.csv', 'table'],
   ])('%s into %s: its name chooses the format, if nothing else does', async (line, name, meant) => {
     await using at = await startWriting(20);
     const words = line.split(' ');
@@ -92,6 +94,23 @@ describe('--output-file', () => {
     });
     expect(await readdir(at.folder)).toEqual([]);
   });
+
+  test.each([
+    ['events health', 'f.csv', 'table, json or markdown, not csv'],
+    ['events explain', 'f.CSV', 'table, json or markdown, not csv'],
+    ['events stats', 'f.ndjson', 'table, json, csv or markdown, not ndjson'],
+    ['events stats --by eventType', 'f.jsonl', 'table, json, csv or markdown, not ndjson'],
+  ])(
+    '%s into %s is an error: a table under that name would look like the format',
+    async (line, name, not) => {
+      expect(await at.run([...line.split(' '), '--output-file', name], { cwd: at.folder })).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: `error: --output-file: the formats of this command are ${not}\nnext: end the name of the file in .json or .md, or add -o table\n`,
+      });
+      expect(await readdir(at.folder)).toEqual([]);
+    },
+  );
 
   test('a relative path is one of the current directory, and - is standard output', async () => {
     const words = ['events', 'count', '--output-file'];
