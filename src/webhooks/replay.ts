@@ -162,11 +162,11 @@ async function replay(
 const MOST_IDS = 5;
 
 /** The command that sends again what the handler did not take. */
-function nextReplay(due: ReadonlySet<FoundEvent>, { forwardTo, source }: Sending): string {
+function nextReplay(due: ReadonlySet<FoundEvent>, { forwardTo, rate, source }: Sending): string {
   const ids = [...due].flatMap(({ eventId }) => (eventId !== undefined && isGuid(eventId) ? [eventId] : []));
   const from = typeof source === 'object' ? source.from : undefined;
-  const command = (...words: string[]) =>
-    commandOver(from, ['hooktrail webhooks replay', ...words, '--forward-to', shellWord(forwardTo.href)]);
+  const to = `--forward-to ${shellWord(forwardTo.href)}${rate === undefined ? '' : ` --rate ${rate}`}`;
+  const command = (...words: string[]) => commandOver(from, ['hooktrail webhooks replay', ...words, to]);
   if (ids.length > 0 && ids.length <= MOST_IDS)
     return `\`${command('--id', ids.join(','))}\` sends ${ids.length === 1 ? 'it' : 'them'} again`;
   if (from === '-') return `list them with --ndjson, and pipe that to \`${command().replace('… | ', '')}\``;

@@ -154,13 +154,12 @@ test('refused events are listed, each tried once, and the exit code is 1', async
 test('an interruption lists the events that the handler did not take, and says how to send them', async () => {
   const ids = idsOf((await at.searching.search('--ndjson')).stdout).reverse();
   at.handler.answer = () => (at.handler.received.length === 1 ? 200 : new Promise<number>(() => {}));
-  const program = startHooktrail(at.args('--since', '60d', '--concurrency', '1', '--ndjson'), {
-    env: at.env,
-  });
+  const args = at.args('--since', '60d', '--concurrency', '1', '--ndjson', '--rate', '1000');
+  const program = startHooktrail(args, { env: at.env });
   await expect.poll(() => at.handler.received.length, { timeout: 10_000 }).toBe(2);
   program.kill('SIGINT');
   const { code, stdout, stderr } = await program.finished;
-  const next = `hooktrail webhooks replay - --forward-to '${at.handler.url}'`;
+  const next = `hooktrail webhooks replay - --forward-to '${at.handler.url}' --rate 1000`;
   expect({ code, stderr }).toEqual({
     code: 130,
     stderr: `1 replayed; 0 refused; 59 not answered or not sent\nnext: pipe what is listed to \`${next}\`, which sends them again\n`,
