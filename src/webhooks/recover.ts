@@ -58,16 +58,19 @@ export interface RecoverFlags {
 /** Recovers with the journal, the sign-in and the `Api-Token` of the profile. */
 export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFlags>): Promise<void> {
   const { context, reporter } = call;
-  const { forwardTo } = flags;
   await withService(call, async (service, settings) => {
     const journal = flags.journal ?? defaultJournal(settings.profile, context);
     const ids = await readIds(journal, context.machine);
     if (ids === undefined && !flags.newJournal) throw noJournal(flags.journal, settings.profile);
     const filters = await resolveTypes(flags.filters, service, settings, call);
-    const apiToken = forwardTo && (await apiTokenOrWarning(settings, context, reporter));
+    // A listener has its own token: the warning is for events that go straight to the handler.
+    const unsaid: string[] = [];
+    const later = { warning: (text: string) => unsaid.push(text) };
+    const warn = () => unsaid.splice(0).map((text) => reporter.warning(text));
+    const apiToken = flags.forwardTo && (await apiTokenOrWarning(settings, context, later));
     const found = await findMissing(ids, filters, service, call);
-    if (forwardTo === undefined) await listMissing(found, flags.format, call);
-    else await recoverMissing(found, { ...flags, journal, forwardTo }, apiToken, call);
+    if (flags.forwardTo === undefined) await listMissing(found, flags.format, call);
+    else await recoverMissing(found, { ...flags, journal, forwardTo: flags.forwardTo, warn }, apiToken, call);
   });
 }
 
@@ -123,8 +126,7 @@ async function listMissing(
   format: FormatOptions,
   call: Call,
 ): Promise<void> {
-  const print = await eventPrinter(format, call);
-  await print(missing);
+  await (await eventPrinter(format, call))(missing);
   if (failure) throw failure.error;
   call.reporter.notice(`${missing.length} to forward; ${known} in the journal already`);
   noticeDelivered(missing, call.reporter);
@@ -136,7 +138,7 @@ async function listMissing(
  */
 async function recoverMissing(
   found: Missing,
-  flags: RecoverFlags & Pick<ForwardOptions, 'journal' | 'forwardTo'>,
+  flags: RecoverFlags & Pick<ForwardOptions, 'journal' | 'forwardTo' | 'warn'>,
   apiToken: string | undefined,
   call: Call,
 ): Promise<void> {
@@ -197,6 +199,7 @@ interface ForwardOptions
   readonly journal: string;
   readonly forwardTo: URL;
   readonly apiToken: string | undefined;
+  readonly warn: () => void;
   readonly onEnd: (event: FoundEvent, forwarded: Forwarded) => void;
 }
 
@@ -244,8 +247,7 @@ async function forwardOnce(
     let reason: string | undefined;
     if ('journal' in way) {
       outcome = await way.journal.once(key, async () => {
-        const event = { body, contentType: 'application/json', apiToken };
-        reason = await retry(() => handler.forward(event));
+        reason = await retry(() => handler.forward({ body, contentType: 'application/json', apiToken }));
         return reason === undefined;
       });
       return { outcome, reason };
@@ -293,6 +295,7 @@ async function forwardOnce(
       const way = await findWay(options, ask, context);
       if ('listener' in way) await takeTurn(way);
       else {
+        options.warn();
         await takeTurn(way).finally(() => way.journal.close());
         if (waiting.length > 0) await clock.sleep(PAUSE_MS, signal);
       }

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { ended, portOf, post, startRecovering } from '../../support/listening.ts';
+import { API_TOKEN, ended, portOf, post, startRecovering } from '../../support/listening.ts';
 import { type Running, startProcess } from '../../support/process.ts';
-import { startHooktrail } from '../../support/program.ts';
+import { hooktrail, startHooktrail } from '../../support/program.ts';
 
 test.each(['the listener', 'a recovery'])(
   'two recoveries and a listener on one journal forward each event once, where %s came first',
@@ -121,6 +121,20 @@ test("through a listener, refused events are listed with the handler's answer", 
   expect((await recovering.recover()).stderr).toBe('0 forwarded; 3 in the journal already; 0 left\n');
   expect(listener.stdout.split('\n')).toHaveLength(4);
   await ended(listener);
+});
+
+test('a recovery without an Api-Token warns only of events that do not go through a listener', async () => {
+  await using recovering = await startRecovering({ events: 3 });
+  const { handler, searching } = recovering;
+  const listener = startHooktrail(recovering.listenArgs(), { env: recovering.env });
+  await portOf(listener);
+  const recover = async () => (await hooktrail(recovering.args('--failed'), { env: searching.env })).stderr;
+  searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
+  expect(await recover()).toMatch(/^\d forwarded; 0 in the journal already; 0 left\n$/);
+  expect(handler.received.map(({ headers }) => headers['api-token'])).toContain(API_TOKEN);
+  await ended(listener);
+  searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
+  expect(await recover()).toMatch(/^warning: .*, so the handler gets none(: .*)?\n1 forwarded; \d in/);
 });
 
 test('a long recovery lets a listener have the journal after some seconds, and continues through it', async () => {
