@@ -18,12 +18,9 @@ export interface FieldPath {
  */
 export function parseFieldPaths(text: string, flag = '--fields'): readonly FieldPath[] {
   const paths = text.split(COMMA).map((path) => parseFieldPath(path, flag, text));
-  const names = new Set<string>();
-  for (const { steps, text: name } of paths) {
-    const key = JSON.stringify(steps);
-    if (names.has(key)) throw wrong(text, `${name} is named twice`, flag);
-    names.add(key);
-  }
+  const keys = paths.map(({ steps }) => JSON.stringify(steps));
+  const twice = paths.find((_, index) => keys.indexOf(keys[index] as string) < index);
+  if (twice) throw wrong(text, `${twice.text} is named twice`, flag);
   return paths;
 }
 
@@ -49,6 +46,7 @@ const LONE_BACKSLASH = new RegExp(`${UNESCAPED}\\\\$`);
 export function parseFieldPath(typed: string, flag: string, all = typed): FieldPath {
   const text = typed.replace(OUTER_SPACE, '');
   if (text === '') throw wrong(all, 'a field name is empty', flag);
+  if (COMMA.test(text)) throw wrong(all, 'one field is expected; a comma inside a name is \\,', flag);
   const steps = text.split(DOT).map((step) => {
     if (step === '') throw wrong(all, `a part of '${text}' is empty`, flag);
     if (LONE_BACKSLASH.test(step)) throw wrong(all, `'${text}' ends in a lone backslash`, flag);

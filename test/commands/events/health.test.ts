@@ -160,7 +160,7 @@ describe('events health', () => {
     expect((await health(['--exit-code', '--until', '2026-11-02T00:10:00Z'])).code).toBe(0);
   });
 
-  test('groups by another field, warns of one that no event has, and refuses a status', async () => {
+  test('groups by one other field, warns of one that no event has, and refuses a status', async () => {
     const { stdout } = await health(['--by', 'eventType', '--jq', '.[] | "\\(.value) \\(.events)"']);
     expect(stdout).toBe('document.viewed 23\ndocument.signed 23\n');
     const { code, stderr } = await health(['--by', 'eventtype']);
@@ -169,6 +169,15 @@ describe('events health', () => {
       stderr: "warning: --by: no event has the field 'eventtype'; did you mean eventType?\n",
     });
     expect((await health(['--failed'])).code).toBe(2);
+    expect(await health(['--by', 'eventType,subscriptionId'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^error: --by: invalid value 'eventType,subscriptionId': one field is expected; a comma inside a name is \\,\n/,
+      ),
+    });
+    expect((await health(['--by', 'a\\,b'])).stderr).toMatch(
+      /^warning: --by: no event has the field 'a\\,b'/,
+    );
   });
 
   test('events without a time are not the newest', async () => {
