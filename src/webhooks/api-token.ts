@@ -71,7 +71,7 @@ export async function apiTokenOrWarning(
 ): Promise<string | undefined> {
   try {
     const token = await findApiToken(place, context);
-    if (token === undefined) reporter.warning('no Api-Token is set, so the handler gets none');
+    if (token === undefined) reporter.warning('without HOOKTRAIL_API_TOKEN the handler gets no Api-Token');
     return token;
   } catch (error) {
     if (isSecretGiven(VARIABLE, context.environment) || error instanceof InterruptedError) throw error;

@@ -95,6 +95,6 @@ test('a missing token is a warning', async () => {
   const args = ['webhooks', 'send', '--type', 'a', '--forward-to', at.handler.url];
   const { code, stderr } = await hooktrail(args, { env: at.home.env });
   expect(code).toBe(0);
-  expect(stderr).toMatch(/^warning: no Api-Token is set, so the handler gets none\n/);
+  expect(stderr).toMatch(/^warning: without HOOKTRAIL_API_TOKEN the handler gets no Api-Token\n/);
   expect(at.handler.received[0]?.headers['api-token']).toBeUndefined();
 });
