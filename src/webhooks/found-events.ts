@@ -55,11 +55,10 @@ export async function* searchToForward(
 
 /** The error for ids of which there is no event, or none that the other filters choose. */
 export function notFound(ids: string[], filters: EventFilters, done: 'recovered' | 'replayed'): UsageError {
-  const was = ids.length === 1 ? 'was' : 'were';
   const found = filters.texts().length > filters.eventIds.length ? 'found by these filters' : 'found';
-  return new UsageError(`${ids.length} of the events ${was} not ${found}`, {
+  return new UsageError(`${ids.length} of the events ${ids.length === 1 ? 'was' : 'were'} not ${found}`, {
     details: fewOf(ids.sort()),
-    next: `leave ${filters.after ? 'them or --since' : 'them'} out; nothing was ${done}`,
+    next: `leave ${filters.after ? 'them or --since' : 'them'} out; nothing was ${done} (the service has no event that \`webhooks send\` made)`,
   });
 }
 

@@ -131,8 +131,7 @@ function warnOfUncounted({ parts }: Manifest, reporter: Pick<Reporter, 'warning'
 }
 
 function summaryOf(directory: string, { events, parts, pin }: Manifest): string {
-  const files = parts.length === 1 ? '1 file' : `${parts.length} files`;
-  return `${events} events in ${files} in ${directory}, all that match before ${pin.text}`;
+  return `${events} events in ${parts.length} ${parts.length === 1 ? 'file' : 'files'} in ${directory}, all that match before ${pin.text}`;
 }
 
 /** The number of times that parts are read again if they changed while the rest was read. */

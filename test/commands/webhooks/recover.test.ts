@@ -107,14 +107,16 @@ test('an id names its event whatever its age, and an event that is not found is 
       `${[oldest, newest]
         .sort()
         .map((id) => `  ${id}\n`)
-        .join('')}next: leave them or --since out; nothing was recovered\n`,
+        .join(
+          '',
+        )}next: leave them or --since out; nothing was recovered (the service has no event that \`webhooks send\` made)\n`,
   });
   const unknown = '00000000-0000-4000-8000-000000000000';
   for (const flag of ['--forward-to=1', '--dry-run'])
     expect(await recover('--id', `${oldest},${unknown}`, flag)).toEqual({
       code: 2,
       stdout: '',
-      stderr: `error: 1 of the events was not found\n  ${unknown}\nnext: leave them out; nothing was recovered\n`,
+      stderr: `error: 1 of the events was not found\n  ${unknown}\nnext: leave them out; nothing was recovered (the service has no event that \`webhooks send\` made)\n`,
     });
   expect(handler.received).toHaveLength(1);
 });

@@ -109,7 +109,7 @@ test('of many ids that are not found a few are named', async () => {
     code: 2,
     stderr:
       'error: 60 of the events were not found by these filters\n' +
-      `  ${ids.sort().slice(0, 5).join('\n  ')}\n  and 55 more\nnext: leave them or --since out; nothing was replayed\n`,
+      `  ${ids.sort().slice(0, 5).join('\n  ')}\n  and 55 more\nnext: leave them or --since out; nothing was replayed (the service has no event that \`webhooks send\` made)\n`,
   });
 });
 
@@ -119,7 +119,7 @@ test('an id that does not exist is named, and nothing is replayed', async () => 
   const refused = {
     code: 2,
     stdout: '',
-    stderr: `error: 1 of the events was not found\n  ${unknown}\nnext: leave them out; nothing was replayed\n`,
+    stderr: `error: 1 of the events was not found\n  ${unknown}\nnext: leave them out; nothing was replayed (the service has no event that \`webhooks send\` made)\n`,
   };
   expect(await at.replay(['-'], `${known}\n${unknown}\n`)).toEqual(refused);
   expect(await at.replay(['--id', `${known},${unknown}`])).toEqual(refused);
