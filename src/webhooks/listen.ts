@@ -161,8 +161,8 @@ async function openListenersJournal(
   reporter: Reporter,
 ): Promise<Journal> {
   const onWait = ({ holder }: LockedError) => {
-    const name = holder === undefined ? '' : ` (${holder})`;
-    reporter.notice(`waiting for another hooktrail process${name} that has the journal ${file}`);
+    const other = `another hooktrail process${holder === undefined ? '' : ` (${holder})`}`;
+    reporter.notice(`waiting for ${other} that has the journal ${file}; another --journal needs no wait`);
   };
   const journal = await openJournal(file, { keep, onWait }, context);
   const lines = journal.damaged === 1 ? '1 line' : `${journal.damaged} lines`;
