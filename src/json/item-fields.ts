@@ -42,9 +42,9 @@ const DOT = new RegExp(`${UNESCAPED}\\.`);
 const OUTER_SPACE = new RegExp(`^\\s+|${UNESCAPED}\\s+$`, 'g');
 const LONE_BACKSLASH = new RegExp(`${UNESCAPED}\\\\$`);
 
-/** Reads one path, as `parseFieldPaths` reads each of several. Throws `UsageError` that names the flag. */
+/** Reads one path, as `parseFieldPaths` reads each of several, or jq's with a dot in front. Throws `UsageError` that names the flag. */
 export function parseFieldPath(typed: string, flag: string, all = typed): FieldPath {
-  const text = typed.replace(OUTER_SPACE, '');
+  const text = typed.replace(OUTER_SPACE, '').replace(/^\.(?=[^.])/, '');
   if (text === '') throw wrong(all, 'a field name is empty', flag);
   if (COMMA.test(text)) throw wrong(all, 'one field is expected; a comma inside a name is \\,', flag);
   const steps = text.split(DOT).map((step) => {

@@ -13,6 +13,11 @@ describe('--fields', () => {
     ]);
   });
 
+  test("takes jq's form of a path, with a dot in front", () => {
+    expect(parseFieldPaths('.eventId,.items.0')).toEqual(parseFieldPaths('eventId,items.0'));
+    expect(() => parseFieldPaths('..a')).toThrow("a part of '..a' is empty");
+  });
+
   test('treats the character after a backslash as part of a name', () => {
     expect(steps('a\\.b.c')).toEqual([['a.b', 'c']]);
     expect(steps('a\\,b,c\\\\')).toEqual([['a,b'], ['c\\']]);
