@@ -49,8 +49,7 @@ export function parseCondition(text: string, flag: string, now: number, zone: Ti
       ],
       next,
     });
-  const match = CONDITION.exec(text);
-  const [, not, name = '', typed, behind = ''] = match ?? [];
+  const [whole, not, name = '', typed, behind = ''] = CONDITION.exec(text) ?? [];
   const rest = behind.trim();
   const quotation = quotedText(rest);
   if (JOINT.test(name) || (quotation === undefined && !isListOrObject(rest) && joinsConditions(rest))) {
@@ -64,8 +63,12 @@ export function parseCondition(text: string, flag: string, now: number, zone: Ti
         : `give each a flag of its own: ${parts.map((part) => `${flag} ${quotedWord(part)}`).join(' ')}`,
     );
   }
-  if (!match || (not && typed)) throw wrong("'!' stands before a field alone, or before '=' in a comparison");
+  if (whole === undefined || (not && typed))
+    throw wrong("'!' stands before a field alone, or before '=' in a comparison");
   if (name.trim() === '') throw wrong(text.trim() === '' ? 'it is empty' : 'it names no field');
+  // A backslash makes the white space part of a name.
+  const [word] = /(?<=[^\s\\]\s+)(?:(?:contains|like|in|is)(?=\s+\S)|exists(?=\s*$))/i.exec(name) ?? [];
+  if (word && !typed) throw wrong(`'${word}' is no operator`);
   const field = parseFieldPath(name, flag);
   if (!typed) {
     const operator = not ? 'missing' : 'exists';

@@ -148,6 +148,9 @@ describe('--where', () => {
     ['a!b', "'!' stands before a field alone, or before '=' in a comparison"],
     ['a == 3', "'==' is no operator; put a value that begins with = in quotes"],
     ['a =~ b', "'=~' is no operator; put a value that begins with ~ in quotes"],
+    ['actor contains anna', "'contains' is no operator"],
+    ['type IN (a, b)', "'IN' is no operator"],
+    ['delivery.lastError is null', "'is' is no operator"],
     ['a..b = 3', "a part of 'a..b' is empty"],
     ['a = "\\x"', 'the text in quotes is not a JSON string'],
   ])("'%s' is a usage error", (text, why) => {
