@@ -439,6 +439,21 @@ describe('--from, without a sign-in', () => {
     ]);
   });
 
+  test.each([
+    ['zip', 'PK\x03\x04\x14\0\0\0\x08\0'],
+    ['tar', `november/manifest.json${'\0'.repeat(78)}0000644\0`],
+  ])('an archive of %s is to be unpacked first', async (extension, text) => {
+    const file = inHome(`november.${extension}`);
+    for (const bytes of [Buffer.from(text), gzipSync(text)]) {
+      await writeFile(file, bytes);
+      const { code, stderr } = await offline(['count', '--from', file]);
+      expect([code, stderr.split('\n')[0]]).toEqual([
+        1,
+        `error: ${file}, line 1: it is not text; unpack it first`,
+      ]);
+    }
+  });
+
   test('the manifest of an export and the state of a watch are no events', async () => {
     const state = inHome('place.json');
     await at.run(['events', 'watch', '--state', state, '--until', 'now']);
