@@ -9,12 +9,12 @@ import { explanationOf, pathOf, wordsOf } from './help-text.ts';
 
 /** Words that people try for a command: one, or two that follow each other. */
 const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
-  login: 'auth login, auth, signin, sign-in, configure, init, setup',
+  login: 'auth login, auth, signin, sign-in, configure, init, setup, profiles add, profiles create',
   logout: 'auth logout, signout, sign-out',
   status: 'auth status, whoami, me, config current-context',
   token: 'auth token, auth print-access-token',
   'event-types': 'types, topics, get event-types, list event-types, get types, list types',
-  'events search': 'list, ls, find, query, logs, log, get events, show events',
+  'events search': 'list, ls, find, query, filter, latest, recent, logs, log, get events, show events',
   'events browse': 'open, tui, ui',
   'events get': 'show, view, describe, inspect, retrieve',
   'events stats': 'statistics, summary, metrics',
@@ -25,12 +25,12 @@ const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
   'events export': 'download, dump',
   'webhooks listen': 'forward, receive, serve',
   'webhooks recover': 'catch-up',
-  'webhooks replay': 'retry, resend, redeliver',
+  'webhooks replay': 'retry, resend, rerun, redeliver',
   'webhooks send': 'test, trigger',
   profiles: 'profile, contexts, environments, list profiles, get profiles, config get-contexts',
   'profiles use': 'switch, select, set, config use-context',
   'profiles delete': 'remove, rm',
-  config: 'settings, configuration, configure list, config view',
+  config: 'settings, configuration, configure list, config view, config show',
   'config get': 'configure get',
   'config set': 'configure set',
   'config unset': 'delete, remove, rm',
@@ -283,9 +283,8 @@ function flagMeant(name: string, value: string | undefined, command: Command): s
     long && !hidden && isNear(long) ? [long.slice(2)] : [],
   );
   const near = isMisspelt ? nearest(name.slice(2), names) : undefined;
-  const namesBeside = command.parent?.commands.map((one) => one.name()) ?? [];
-  const isHere = ([first = '']: readonly string[]) =>
-    options.some(({ long }) => long === first) || namesBeside.includes(first);
+  const isHere = ([word = '']: readonly string[]) =>
+    options.some(({ long }) => long === word) || command.parent?.commands.some((one) => one.name() === word);
   const meant = near === undefined ? meanings.map((one) => one.split(' ')).find(isHere) : [`--${near}`];
   if (!meant || meant.length > 1 || !options.find(({ long }) => long === meant[0])?.required) return meant;
   // Without a value it would take the next flag for one.
@@ -320,7 +319,8 @@ function correctOperand(command: Command, words: readonly string[]): Correction 
   const isFile = /\.(nd)?jsonl?(\.gz)?$|^[^:]+\//.test(word);
   if (isFile && words.includes('--from')) return { problem, next: SEVERAL_PLACES };
   const isText = args.length === registeredArguments.length + 1 && /^[^=]{3,}$/.test(word);
-  const meanings = [...flagForWord(word, words), ...(isText ? [['--grep', word]] : [])];
+  const texts = isText ? ['--grep', '--match'] : [];
+  const meanings = [...flagForWord(word, words), ...texts.map((flag) => [flag, word])];
   const meant = meanings.find(([flag]) => flags.includes(flag));
   if (meant && at !== -1) return { problem, words: words.toSpliced(at, 1, ...meant) };
   return {
