@@ -89,14 +89,14 @@ export function settingOfKey(key: string): SettingName {
   const name = settingOrder.find((candidate) => settingNames[candidate].key === key);
   if (name) return name;
   const keys = settingOrder.map((candidate) => settingNames[candidate].key);
-  if (/secret|token|password|passphrase/i.test(key)) {
+  if (/secret|token|password|passphrase/i.test(key))
     throw new UsageError(`'${key}' is not saved in the settings: secrets never are`, {
       next: '`hooktrail login` puts them where secrets live',
     });
-  }
+  const synonyms = new Map(Object.entries({ columns: 'fields', tz: 'timezone', url: 'base-url' }));
   throw new UsageError(`there is no setting '${key}'`, {
     details: [`settings: ${keys.join(', ')}`],
-    ...didYouMean(key, keys),
+    ...didYouMean(key, keys, undefined, synonyms.get(key)),
   });
 }
 
