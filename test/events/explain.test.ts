@@ -103,6 +103,23 @@ test('of two subscriptions of which nothing is delivered each is a cause, and no
   ]);
 });
 
+test('of two outages that overlap each is a cause, and not that it is none of the largest subscriptions', () => {
+  const ids = [9, 8, 8, 1, 6, 1, 1].flatMap((share, index) => Array<string>(share).fill(`s${index}`));
+  const subscriptionId = (index: number) => ids[((index * 7919) % 1009) % ids.length];
+  const isOut = (index: number, id: string, from: number, to: number) =>
+    subscriptionId(index) === id && index >= from && index < to;
+  const history = events(
+    3000,
+    (index) => (index * 6007) % 997 < 50 || isOut(index, 's1', 871, 1122) || isOut(index, 's2', 1063, 1345),
+    (index) => ({ subscriptionId: subscriptionId(index) }),
+  );
+  const { causes } = explain(itemsOf(history));
+  expect(causes.map(({ conditions, failed, events }) => [texts(conditions)[0], failed, events])).toEqual([
+    ['subscriptionId = s2', 65, 65],
+    ['subscriptionId = s1', 60, 60],
+  ]);
+});
+
 test('few events are enough to name a subscription, among many other fields', () => {
   const other = (index: number, salt: number) => ((index + 3) * (salt + 7) * 7919) % 1009;
   const history = events(
