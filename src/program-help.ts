@@ -35,8 +35,7 @@ export function wantsShortHelp(argv: readonly string[]): boolean {
 
 /** Help that is read through a pager goes to a pipe; the terminal is still where standard error goes. */
 export function helpWidth({ stdout, stderr }: Pick<Context, 'stdout' | 'stderr'>): number {
-  const terminal = [stdout, stderr].find(({ isTerminal }) => isTerminal);
-  return Math.min(terminal?.columns ?? 80, WIDEST_HELP);
+  return Math.min([stdout, stderr].find(({ isTerminal }) => isTerminal)?.columns ?? 80, WIDEST_HELP);
 }
 
 /** Prints a text, through the pager where it does not fit the screen. */

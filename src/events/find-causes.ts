@@ -386,31 +386,41 @@ export class CauseSearch {
   #bestOn(feature: Feature, inside: Int32Array, tests: readonly Test[], whole: Count): Candidate[] {
     const lnCandidates = this.lnCandidates([...tests, { feature }]);
     const best: Candidate[] = [];
+    let delivered: readonly number[] | undefined;
     this.#eachCondition(feature, inside, (op, code, events, failed, cost) => {
       const score = this.#gain(events, failed, whole) - lnCandidates - cost - feature.handicap;
       if (score <= (best[1]?.score ?? Number.NEGATIVE_INFINITY)) return;
       const test = new FieldTest(feature, op, code);
+      // A form that takes in values which are delivered would name one that works, in place of several causes.
+      if (op !== '=') {
+        delivered ??= this.#deliveredCodes(feature, this.#countOf(inside));
+        if (delivered.some((other) => test.accepts(other))) return;
+      }
       best[best.length === 0 ? 0 : 1] = { tests: [...tests, test], events, failed, score };
       best.sort(byScore);
     });
     return best;
   }
 
-  /** True if a condition takes in values that are delivered where the others hold, by no chance: it would name what works. */
+  /** True if a condition takes in values that are delivered where the others hold, such as a span that was added later. */
   #takesInDelivered(tests: readonly Test[]): boolean {
     return tests.some((test) => {
       if (!(test instanceof FieldTest) || test.op === '=') return false;
-      const { events, failed } = test.feature;
       const others = tests.filter((other) => other !== test);
       const all = test.feature.count(filterByAll(others, this.#rows), this.#table.failures);
-      const rate = all.failed / all.events;
-      const delivered = { events: all.events, failed: all.events - all.failed };
-      const lnMost = Math.log(NEEDED / countIf(events, (count) => count > 0));
-      return Array.from(events.keys()).some((code) => {
-        const [count, failures] = [events[code] as number, failed[code] as number];
-        if (!test.accepts(code) || failures > REST_FAILS * rate * count) return false;
-        return lnChance({ events: count, failed: count - failures }, delivered) < lnMost;
-      });
+      return this.#deliveredCodes(test.feature, all).some((code) => test.accepts(code));
+    });
+  }
+
+  /** The codes whose events, as last counted, are delivered so much more often than all that it is no chance. */
+  #deliveredCodes({ events, failed }: Feature, all: Count): number[] {
+    const rate = all.failed / all.events;
+    const delivered = { events: all.events, failed: all.events - all.failed };
+    const lnMost = Math.log(NEEDED / countIf(events, (count) => count > 0));
+    return Array.from(events.keys()).filter((code) => {
+      const [count, failures] = [events[code] as number, failed[code] as number];
+      if (failures > REST_FAILS * rate * count) return false;
+      return lnChance({ events: count, failed: count - failures }, delivered) < lnMost;
     });
   }
 

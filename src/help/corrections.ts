@@ -142,8 +142,7 @@ export function withCorrectedValue(error: UsageError, argv: readonly string[]): 
   const word = argv[at] as string;
   const meant = word.slice(0, word.length - correction.typed.length) + correction.meant;
   const words = argv.toSpliced(at, 1, meant, ...(correction.followedBy ?? []));
-  const next = ['hooktrail', ...words].map(shellWord).join(' ');
-  return new UsageError(message, { details, next });
+  return new UsageError(message, { details, next: ['hooktrail', ...words].map(shellWord).join(' ') });
 }
 
 /** The name of a command, and the words that people try for it. */

@@ -305,8 +305,7 @@ function hasLevels(value: unknown, levels: number): boolean {
 function summarised({ stdout, warnings }: CommandResult): CallToolResult {
   const value = stdout.length <= MOST_BYTES ? (exactJson(stdout) as object) : undefined;
   if (value && !hasLevels(value, MOST_LEVELS + 1)) {
-    const members = Array.isArray(value) ? { rows: value } : value;
-    const text = answer({ notice: UNTRUSTED, ...members, warnings });
+    const text = answer({ notice: UNTRUSTED, ...(Array.isArray(value) ? { rows: value } : value), warnings });
     if (fits(text)) return text;
   }
   throw new Error('the result is larger than 100 KB: narrow the filters, or ask for fewer buckets or fields');

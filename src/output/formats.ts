@@ -106,8 +106,7 @@ export async function printJson(
   reporter: Reporter,
   piped = jsonText(value),
 ): Promise<void> {
-  const items = Items.of([Buffer.from(JSON.stringify(value))]);
-  await printItem(items, jq, stdout, reporter, `${piped}\n`);
+  await printItem(Items.of([Buffer.from(JSON.stringify(value))]), jq, stdout, reporter, `${piped}\n`);
 }
 
 /** The same for a value that is text already. */

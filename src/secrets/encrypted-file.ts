@@ -70,8 +70,7 @@ export function sealKindIn(file: Buffer): SealKind {
 }
 
 export async function newFileKey(passphrase: string): Promise<FileKey> {
-  const magic = MAGIC[sealKindOf(passphrase)];
-  return await fileKey(passphrase, Buffer.concat([magic, randomBytes(SALT_BYTES)]));
+  return await fileKey(passphrase, Buffer.concat([MAGIC[sealKindOf(passphrase)], randomBytes(SALT_BYTES)]));
 }
 
 /** `passphrase` is of the kind with which the file is sealed; `known` is returned if it is the file's. */

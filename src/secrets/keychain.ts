@@ -56,10 +56,7 @@ const TEXTS = {
     message: 'the OS keychain has the item, but what it gave cannot be decrypted',
     step: 'run the command again, or replace the item with `hooktrail logout` and `hooktrail login`',
   },
-  refused: {
-    message: 'the OS keychain refused',
-    step: 'allow hooktrail to use it (macOS calls it node)',
-  },
+  refused: { message: 'the OS keychain refused', step: 'allow hooktrail to use it (macOS calls it node)' },
 } as const;
 
 const ABSENT = new Set<KeychainCondition>(['no-package', 'no-library', 'no-bus', 'no-service', 'no-keyring']);

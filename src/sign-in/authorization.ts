@@ -104,8 +104,7 @@ export async function checkResponse(
   const server = { issuer: issuer ?? 'none', authorization_response_iss_parameter_supported: isChecked };
   const client = { client_id: expected.clientId };
   try {
-    const checked = validateAuthResponse(server, client, parameters, expected.state);
-    return { kind: 'code', parameters: checked };
+    return { kind: 'code', parameters: validateAuthResponse(server, client, parameters, expected.state) };
   } catch {
     // A JARM, implicit or hybrid response: none of them was asked for.
     return { kind: 'stray', reason: 'it is not the answer to a code request' };

@@ -162,8 +162,7 @@ class ExportRun {
 
   constructor(job: Job) {
     this.#job = job;
-    const signal = AbortSignal.any([job.client.signal, this.#ending.signal]);
-    this.#client = { ...job.client, signal };
+    this.#client = { ...job.client, signal: AbortSignal.any([job.client.signal, this.#ending.signal]) };
     this.#keep = job.filters.keep;
     this.#startedAt = job.client.clock.now();
   }
