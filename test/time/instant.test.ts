@@ -10,11 +10,19 @@ import {
   milliseconds,
   nextFullSecond,
   parseInstant,
+  utcText,
 } from '../../src/time/instant.ts';
 
 const at = (text: string) => parseInstant(text) as Instant;
 
 describe('an instant', () => {
+  test.each([
+    ['2026-11-01', '2026-11-01T00:00:00Z'],
+    ['2026-11-20T08:30+01:00', '2026-11-20T07:30:00Z'],
+    ['2026-11-20T08:30:01.1203450Z', '2026-11-20T08:30:01.120345Z'],
+    ['2026-11-20T23:59:59,000Z', '2026-11-20T23:59:59Z'],
+  ])('%s is %s as a full date-time in UTC', (text, full) => expect(utcText(at(text))).toBe(full));
+
   test('instants compare by time, to the last digit of the fraction', () => {
     expect(compareInstants(at('2026-11-01'), at('2026-11-01T00:00:00.000Z'))).toBe(0);
     expect(compareInstants(at('2026-11-01T00:00:00.10Z'), at('2026-11-01T00:00:00.1Z'))).toBe(0);
