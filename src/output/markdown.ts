@@ -2,7 +2,7 @@ import type { Output } from '../context.ts';
 import type { ItemWriter } from '../json/items.ts';
 import type { FormatOptions, TableNote } from './format-flags.ts';
 import { itemTable, oneLine, type Table } from './table.ts';
-import { type Column, type ColumnHead, type TableCell, wholeColumns } from './table-layout.ts';
+import { type ColumnHead, type KindedColumn, kindedColumns, type TableCell } from './table-layout.ts';
 
 /** A table for tickets and chats (GitHub Flavored Markdown, section 4.10), each line ended. Bars are left out. */
 export function markdownTable(
@@ -17,8 +17,9 @@ export function markdownTable(
   return markdownLine(columns.map(({ title }) => inMarkdown(title))) + markdownLine(rules) + lines;
 }
 
-const columnsOf = (heads: readonly ColumnHead[], rows: Table['rows']): readonly Column[] =>
-  wholeColumns(heads, rows).filter(({ kind }) => kind !== 'bar');
+function columnsOf(heads: readonly ColumnHead[], rows: Table['rows']): readonly KindedColumn[] {
+  return kindedColumns(heads, rows).filter(({ kind }) => kind !== 'bar');
+}
 
 function markdownLine(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |\n`;
@@ -43,7 +44,7 @@ export function markdownNote({ facts, command }: TableNote): string {
 /** Prints items as a table whose columns the first page decides, and below it the note. */
 export function createMarkdownWriter(options: FormatOptions, stdout: Pick<Output, 'write'>): ItemWriter {
   let table: ReturnType<typeof itemTable> | undefined;
-  let columns: readonly Column[] | undefined;
+  let columns: readonly KindedColumn[] | undefined;
   let count = 0;
   return {
     write: async (page) => {

@@ -31,11 +31,15 @@ export interface ColumnHead {
   readonly isWhole?: boolean;
 }
 
-export interface Column {
+/** A column whose cells are of a known kind, for a format that aligns nothing. */
+export interface KindedColumn {
   /** The index of its cell in a row. */
   readonly index: number;
   readonly title: string;
   readonly kind: ColumnKind;
+}
+
+export interface Column extends KindedColumn {
   /** In columns of the terminal. */
   readonly width: number;
 }
@@ -81,13 +85,22 @@ export function timeWithin(text: string, width: number): string {
   return timeForms(text).find((form) => cellWidth(form) <= width) ?? text;
 }
 
+/** The kinds of the columns, as the rows at hand show them. Nothing is measured, so any text will do. */
+export function kindedColumns(heads: readonly ColumnHead[], rows: Rows): KindedColumn[] {
+  return heads.map((head, index) => ({
+    index,
+    title: head.title,
+    kind: kindOf(head, textsOf(rows, index)),
+  }));
+}
+
 /** Columns as wide as the rows at hand need: nothing is cut. A bar has its greatest width. */
 export function wholeColumns(heads: readonly ColumnHead[], rows: Rows): Column[] {
-  return heads.map((head, index) => {
-    const texts = textsOf(rows, index);
-    const kind = kindOf(head, texts);
-    const width = kind === 'bar' ? (head.most ?? PLAIN_BAR) : widest([head.title, ...texts]);
-    return { index, title: head.title, kind, width };
+  return kindedColumns(heads, rows).map((column) => {
+    const { index, kind, title } = column;
+    const barWidth = heads[index]?.most ?? PLAIN_BAR;
+    const width = kind === 'bar' ? barWidth : widest([title, ...textsOf(rows, index)]);
+    return { ...column, width };
   });
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { parseFieldPaths } from '../../src/json/item-fields.ts';
 import { markdownNote, markdownTable } from '../../src/output/markdown.ts';
 import { print } from '../support/outputs.ts';
 
@@ -55,6 +56,19 @@ describe('a table in Markdown', () => {
       markdownTable({ heads, rows: [['order.created', '1,200', { share: 1, draw: () => '███' }]] }),
     ).toBe('| type | failed |\n| --- | ---: |\n| order.created | 1,200 |\n');
   });
+
+  // Nothing in this file loads the library for widths, as nothing does where Markdown is all that is printed.
+  test.each(['😀', '👩‍👩‍👧‍👦', 'שלום', 'مرحبا', 'नमस्ते', 'cafe\u0301', 'ＡＢＣ'])(
+    'has %s in its cells and titles',
+    async (text) => {
+      const item = JSON.stringify({ eventType: text, [text]: text });
+      const { text: printed } = await print([[item]], {
+        format: 'markdown',
+        fields: parseFieldPaths(`eventType,${text}`),
+      });
+      expect(printed).toBe(`| eventType | ${text} |\n| --- | --- |\n| ${text} | ${text} |\n`);
+    },
+  );
 
   test('a command with backticks stays one span of code', () => {
     expect(markdownNote({ facts: ['1 event'], command: "hooktrail events search --grep '`a``b'" })).toBe(
