@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { guidsIn, notAGuid } from '../json/items.ts';
+import { guidsIn, isObject, notAGuid } from '../json/items.ts';
+import { knownValues } from '../json/known-fields.ts';
 import { commandOver } from '../settings/flag-values.ts';
 
 /**
@@ -101,7 +102,7 @@ function idsOfJson(line: string): readonly string[] {
     value = /^"eventId"\s*:\s*"([^"]*)"/.exec(text)?.[1];
   }
   return [value].flat().flatMap((event) => {
-    const id = typeof event === 'object' ? (event as { eventId?: unknown } | null)?.eventId : event;
+    const id = isObject(event) ? knownValues(event).eventId : event;
     return typeof id === 'string' ? guidsIn(id).slice(0, 1) : [];
   });
 }

@@ -1,7 +1,7 @@
 import type { Call } from '../command.ts';
 import type { Clock, Context } from '../context.ts';
 import { mediaType, type OnRetry, type Service, waitText } from '../http/service.ts';
-import { createdOnReader, type Direction, directionBetween } from '../json/item-fields.ts';
+import { createdOnReader, type Direction, directionBetween } from '../json/item-times.ts';
 import { Items } from '../json/items.ts';
 import { quotedWord } from '../settings/flag-values.ts';
 import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';

@@ -1,8 +1,9 @@
 import type { Call } from '../command.ts';
 import { ServiceError } from '../errors.ts';
 import type { Service } from '../http/service.ts';
-import { createCursor, memberPath } from '../json/item-fields.ts';
+import { memberPath } from '../json/item-fields.ts';
 import { Items, type ItemWriter } from '../json/items.ts';
+import { createCursor } from '../json/known-cursor.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import { idsOfInput } from './event-ids.ts';

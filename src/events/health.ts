@@ -1,8 +1,9 @@
 import type { Call } from '../command.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { exactValue } from '../json/item-conditions.ts';
-import { createCursor, type FieldPath, MISSING, memberPath, noSuchField } from '../json/item-fields.ts';
+import { type FieldPath, MISSING, memberPath, noSuchField } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
+import { createCursor } from '../json/known-cursor.ts';
 import type { Instant } from '../time/instant.ts';
 import { OUTCOMES, sortRows, TimeColumn } from './comparison-table.ts';
 import { type SourceOptions, windowOf, withEventSource } from './event-source.ts';

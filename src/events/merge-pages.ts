@@ -1,4 +1,4 @@
-import { createdOnReader } from '../json/item-fields.ts';
+import { createdOnReader } from '../json/item-times.ts';
 import { Items } from '../json/items.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 import type { FoundPage } from './page.ts';

@@ -6,12 +6,13 @@ import type { OnRetry, Service } from '../http/service.ts';
 import { CHECK_BASE_URL, describeBody, describeError, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { Items } from '../json/items.ts';
-import { JsonScanner, JsonSyntaxError } from '../json/json-scanner.ts';
+import { JsonScanner, JsonSyntaxError, valueEnd } from '../json/json-scanner.ts';
+import { recordIdentity } from '../json/known-cursor.ts';
 import { type PageRange, type Query, searchUrl } from './event-query.ts';
 
 /** Items of a search, with keys that tell them apart when the result changes while it is read. */
 export class IdentifiedItems extends Items {
-  /** A 53-bit hash per item: of its `eventId`, or of its whole text if it has none. */
+  /** A 53-bit hash per item: of its `eventId` and subscription, or of its whole text if it has no `eventId`. */
   readonly keys: Float64Array;
   /** True if every key is that of an `eventId`. */
   readonly byEventId: boolean;
@@ -250,15 +251,19 @@ function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItem
   return { items: new IdentifiedItems(compact, Float64Array.from(keys), byEventId), end: listEnd };
 }
 
-/** Reads the item at an offset, and its key: the hash of its `eventId`, or of its text if that is missing, null or empty. */
+/**
+ * Reads the item at an offset, and its key: the hash of its `eventId` and its subscription, since an event has a record for
+ * each subscription; or of its text, if the `eventId` is missing, null or empty.
+ */
 function identify(scanner: JsonScanner, at: number): { end: number; key: number; isOfId: boolean } {
-  scanner.eventIdAt = 0;
-  const end = scanner.value(at);
-  const id = scanner.eventIdAt;
-  const idEnd = id === 0 ? 0 : scanner.value(id);
-  const isOfId = scanner.bytes[id] !== 0x6e && idEnd - id > '""'.length;
-  const key = isOfId ? hashed(scanner.bytes, id, idEnd) : hashed(scanner.bytes, at, end);
-  return { end, key, isOfId };
+  const end = scanner.item(at);
+  const { eventIdAt, subscriptionIdAt } = recordIdentity(scanner);
+  const { bytes } = scanner;
+  const idEnd = eventIdAt === 0 ? 0 : valueEnd(bytes, eventIdAt);
+  const isOfId = idEnd - eventIdAt > '""'.length && bytes[eventIdAt] !== 0x6e;
+  if (!isOfId) return { end, key: hashed(bytes, at, end), isOfId };
+  const subscriptionEnd = subscriptionIdAt === 0 ? 0 : valueEnd(bytes, subscriptionIdAt);
+  return { end, key: hashed(bytes, eventIdAt, idEnd, subscriptionIdAt, subscriptionEnd), isOfId };
 }
 
 /** The same items with their keys. */
@@ -289,11 +294,19 @@ function link(text: string | undefined): string | null | undefined {
 
 const PRIME = 0x01000193;
 
-/** A 53-bit hash of some bytes: two FNV-1a hashes of 32 bits with different seeds, of the second one 21 bits. */
-export function hashed(bytes: Uint8Array, start: number, end: number): number {
+/**
+ * A 53-bit hash of some bytes, and of others behind them: two FNV-1a hashes of 32 bits with different seeds, of the second
+ * one 21 bits.
+ */
+export function hashed(bytes: Uint8Array, start: number, end: number, otherStart = 0, otherEnd = 0): number {
   let low = 0x811c9dc5;
   let high = 0x2f0b4c47;
   for (let index = start; index < end; index++) {
+    const byte = bytes[index] as number;
+    low = Math.imul(low ^ byte, PRIME);
+    high = Math.imul(high ^ byte, PRIME) ^ (high >>> 15);
+  }
+  for (let index = otherStart; index < otherEnd; index++) {
     const byte = bytes[index] as number;
     low = Math.imul(low ^ byte, PRIME);
     high = Math.imul(high ^ byte, PRIME) ^ (high >>> 15);

@@ -1,5 +1,5 @@
 import { ServiceError } from '../errors.ts';
-import { directionBetween, holdsEventsFrom } from '../json/item-fields.ts';
+import { directionBetween, holdsEventsFrom } from '../json/item-times.ts';
 import { type Instant, knownInstant, laterOf, milliseconds, nextFullSecond } from '../time/instant.ts';
 import { followed, leadsTo, type PageRange, pinned, type Query, searchUrl } from './event-query.ts';
 import { askPage, type IdentifiedItems, type Page, type PageClient, totalOf } from './page.ts';

@@ -1,6 +1,7 @@
 import type { Call } from '../command.ts';
 import { itemFilter, parseCondition } from '../json/item-conditions.ts';
-import { createdOnReader, type FieldPath } from '../json/item-fields.ts';
+import type { FieldPath } from '../json/item-fields.ts';
+import { createdOnReader } from '../json/item-times.ts';
 import { Items } from '../json/items.ts';
 import type { Instant } from '../time/instant.ts';
 import { ComparisonTable } from './comparison-table.ts';

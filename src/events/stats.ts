@@ -1,15 +1,10 @@
 import type { Call } from '../command.ts';
 import { ServiceError } from '../errors.ts';
-import {
-  createCursor,
-  createdOnReader,
-  type FieldPath,
-  MISSING,
-  memberPath,
-  noSuchField,
-} from '../json/item-fields.ts';
+import { type FieldPath, MISSING, memberPath, noSuchField } from '../json/item-fields.ts';
+import { createdOnReader } from '../json/item-times.ts';
 import type { Items } from '../json/items.ts';
 import { valueText } from '../json/json-scanner.ts';
+import { createCursor } from '../json/known-cursor.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 import { ComparisonTable } from './comparison-table.ts';
 import { type SourceOptions, untoldText, windowOf, withEventSource } from './event-source.ts';

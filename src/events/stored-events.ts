@@ -6,9 +6,11 @@ import type { Context } from '../context.ts';
 import { faultText, HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { encodingOf, openPipe } from '../files/whole-files.ts';
 import { createRowReader } from '../json/item-columns.ts';
-import { createCursor, holdsEventsFrom, MISSING, memberPath } from '../json/item-fields.ts';
+import { MISSING, memberPath } from '../json/item-fields.ts';
+import { holdsEventsFrom } from '../json/item-times.ts';
 import { Items } from '../json/items.ts';
 import { JsonScanner, JsonSyntaxError, valueText } from '../json/json-scanner.ts';
+import { createCursor } from '../json/known-cursor.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { parseTime } from '../time/time-text.ts';
@@ -87,7 +89,9 @@ export async function* storedEvents(
   if (undated > 0 && (filters.after || filters.before))
     onDoubt?.(`${eventsText(undated)} left out: ${UNDATED}, which --since and --until need`);
   if (again > 0)
-    onDoubt?.(`--from: ${eventsText(again)} have the eventId of an earlier one, and count again`);
+    onDoubt?.(
+      `--from: ${eventsText(again)} have the eventId and subscription of an earlier one, and count again`,
+    );
   if (found < limit) for (const type of unlisted) onDoubt?.(unlistedText(type, [...types], place));
   for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);
 }
@@ -95,16 +99,20 @@ export async function* storedEvents(
 const UNTOLD = '--from: no publishStatus is SUCCESS or FAILED: what failed is not known';
 export const UNDATED = 'createdOn is missing or not a time';
 
-/** A counter of events whose `eventId` an earlier one had; of a million different ids, since they are kept. */
+/** A counter of records that an earlier one had the `eventId` and subscription of; of a million different ones, since they are kept. */
 function createRepeatCounter(): (items: Items) => number {
   const ids = new Set<number>();
-  const cursor = createCursor([memberPath('eventId')]);
+  const cursor = createCursor([memberPath('eventId'), memberPath('subscriptionId')]);
   return (items) => {
     let again = 0;
     for (let item = 0; item < items.count; item++) {
       cursor.read(items.bytes, items.start(item));
       if (!cursor.text(0)) continue;
-      const id = hashed(items.bytes, cursor.starts[0] as number, cursor.ends[0] as number);
+      const [idStart = 0, subscriptionStart = MISSING] = cursor.starts;
+      const [idEnd = 0, subscriptionEnd = MISSING] = cursor.ends;
+      const subscription: [number?, number?] =
+        subscriptionStart === MISSING ? [] : [subscriptionStart, subscriptionEnd];
+      const id = hashed(items.bytes, idStart, idEnd, ...subscription);
       if (ids.has(id)) again++;
       else if (ids.size < 1e6) ids.add(id);
     }

@@ -1,7 +1,10 @@
-import { createCursor, type FieldPath, MISSING, memberPath } from './item-fields.ts';
+import { type FieldPath, MISSING, memberPath } from './item-fields.ts';
 import type { Items, ListKind } from './items.ts';
+import { isObject } from './items.ts';
+import { createCursor } from './known-cursor.ts';
+import { KNOWN_FIELDS, knownValues } from './known-fields.ts';
 
-/** The members of items, from which columns are chosen. */
+/** The members of items, known fields among them wherever they are; columns are chosen from these. */
 export interface Members {
   /** Names in the order of first appearance; true if a value was seen that is neither null nor nested. */
   readonly names: ReadonlyMap<string, boolean>;
@@ -15,20 +18,16 @@ export function membersOf(pages: readonly Items[]): Members {
   let bare = false;
   for (const items of pages)
     for (const item of items.values()) {
-      if (!isObject(item)) bare = true;
-      else
-        for (const [name, value] of Object.entries(item))
-          names.set(name, names.get(name) || (value !== null && typeof value !== 'object'));
+      if (!isObject(item)) {
+        bare = true;
+        continue;
+      }
+      for (const [name, value] of Object.entries({ ...item, ...knownValues(item) }))
+        names.set(name, names.get(name) || (value !== null && typeof value !== 'object'));
     }
   return { names, bare };
 }
 
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** The service does not say which fields items have: these are shown if present, the most important first. */
-export const EVENT_FIELDS = ['createdOn', 'publishStatus', 'eventType', 'eventId', 'subscriptionId'];
 /** Likely names, ignoring case and separators. The first one present is used. */
 const NAME_FIELDS = ['name', 'eventtype', 'eventtypename', 'type', 'typename', 'id', 'key', 'code', 'value'];
 const DESCRIPTION_FIELDS = ['description', 'summary', 'details', 'title', 'displayname', 'label'];
@@ -52,7 +51,7 @@ export function itemColumn(kind: ListKind): FieldPath {
 
 /** Of these names, those that are shown before all others. */
 export function knownNames(present: readonly string[], kind: ListKind): string[] {
-  if (kind === 'events') return EVENT_FIELDS.filter((name) => present.includes(name));
+  if (kind === 'events') return KNOWN_FIELDS.filter((name) => present.includes(name));
   const bareName = (name: string) => name.toLowerCase().replace(/[_\s-]/g, '');
   return [NAME_FIELDS, DESCRIPTION_FIELDS].flatMap((likely) => {
     const found = likely.flatMap((name) => present.find((candidate) => bareName(candidate) === name) ?? []);
@@ -62,7 +61,7 @@ export function knownNames(present: readonly string[], kind: ListKind): string[]
 
 /** The columns of CSV if there is no item to take them from: a header is always printed. */
 export function emptyColumns(kind: ListKind): readonly FieldPath[] {
-  return (kind === 'events' ? EVENT_FIELDS : ['name', 'description']).map(memberPath);
+  return (kind === 'events' ? [...KNOWN_FIELDS] : ['name', 'description']).map(memberPath);
 }
 
 /** The message for an empty list. */

@@ -3,16 +3,10 @@ import { quotedWord } from '../settings/flag-values.ts';
 import { compareInstants, type Instant, parseInstant, trimZeros } from '../time/instant.ts';
 import { parseTime, resolveTime } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
-import {
-  createCursor,
-  type FieldPath,
-  fieldPath,
-  MISSING,
-  noSuchField,
-  parseFieldPath,
-} from './item-fields.ts';
+import { type FieldPath, fieldPath, MISSING, noSuchField, parseFieldPath } from './item-fields.ts';
 import type { Items } from './items.ts';
 import { scalarEnd, stringEnd, stringText } from './json-scanner.ts';
+import { createCursor } from './known-cursor.ts';
 
 const COMPARISONS = ['!=', '<=', '>=', '=', '<', '>', '~'] as const;
 export type Operator = (typeof COMPARISONS)[number] | 'exists' | 'missing';

@@ -1,8 +1,8 @@
 import { UsageError } from '../errors.ts';
 import { nearest } from '../settings/flag-values.ts';
-import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
-import type { Items, ListKind } from './items.ts';
+import { type Items, isObject, type ListKind } from './items.ts';
 import { startsWith, stringEnd, stringText, valueEnd } from './json-scanner.ts';
+import { withKnownFieldsAtTop } from './known-fields.ts';
 
 /** The place of a value inside an item. */
 export interface FieldPath {
@@ -97,7 +97,8 @@ export function fieldsOf(items: Items): string[] {
       if (Array.isArray(value)) return;
     }
   };
-  for (const value of items.first(SAMPLE_ITEMS).values()) walk(value, []);
+  for (const value of items.first(SAMPLE_ITEMS).values())
+    walk(isObject(value) ? withKnownFieldsAtTop(value) : value, []);
   return [...found];
 }
 
@@ -106,8 +107,8 @@ export const MISSING = -1;
 
 /** Finds fields in the text of one item after another, without building any value. */
 export interface Cursor {
-  /** Reads the item at `at`; it is valid JSON without white space between tokens. */
-  read(bytes: Buffer, at: number): void;
+  /** Reads the item at `at`, which is valid JSON without white space between tokens. Returns the offset after it. */
+  read(bytes: Buffer, at: number): number;
   /** The offsets of each field's value in the last item read, in the order of the paths. */
   readonly starts: Int32Array;
   readonly ends: Int32Array;
@@ -152,13 +153,20 @@ class Step {
 /** The number of names up to which comparing their bytes takes less time than decoding a name. */
 const FEW = 8;
 
+export interface CreateCursorOptions {
+  /** Called with the offsets of the name (quotes included) of a member whose value no path shows, unless that is null. */
+  readonly onOther?: ((bytes: Buffer, nameStart: number, nameEnd: number) => void) | undefined;
+  /** Called at each object that is a member of the item itself. May return the offset after it, if that is known by then. */
+  readonly onObject?: (at: number) => number | undefined;
+}
+
 /**
- * A cursor for these paths. Of members with the same name the last one counts, as in `JSON.parse`. `onOther` is called with the
- * offsets of the name (quotes included) of a member whose value no path shows, unless that is null.
+ * A cursor for these paths, taken as they are: short names of known fields are those at the top alone (`createCursor` in
+ * `known-fields.ts` finds them wherever they are). Of members with the same name the last one counts, as in `JSON.parse`.
  */
-export function createCursor(
+export function createExactCursor(
   paths: readonly FieldPath[],
-  onOther?: (bytes: Buffer, nameStart: number, nameEnd: number) => void,
+  { onOther, onObject }: CreateCursorOptions = {},
 ): Cursor {
   const root = new Step();
   for (const [path, { steps }] of paths.entries())
@@ -193,11 +201,12 @@ export function createCursor(
       const first = bytes[nameEnd + 1];
       if (onOther && first !== 0x6e && !(next && (next.found.length > 0 || first === 0x7b)))
         onOther(bytes, nameStart, nameEnd);
+      const known = onObject && first === 0x7b && step === root ? onObject(nameEnd + 1) : undefined;
       if (next) {
         forget(next);
         expected = next.place + 1;
         index = visit(bytes, nameEnd + 1, next);
-      } else index = valueEnd(bytes, nameEnd + 1);
+      } else index = known ?? valueEnd(bytes, nameEnd + 1);
     } while (bytes[index] === 0x2c);
     return index + 1;
   };
@@ -230,42 +239,7 @@ export function createCursor(
     read: (bytes, at) => {
       page = bytes;
       starts.fill(MISSING);
-      visit(bytes, at, root);
+      return visit(bytes, at, root);
     },
   };
-}
-
-/** Reads when items were created, from the field that searches filter by (service description, part 4). */
-export function createdOnReader(): (bytes: Buffer, at: number) => Instant | undefined {
-  const cursor = createCursor([memberPath('createdOn')]);
-  return (bytes, at) => {
-    cursor.read(bytes, at);
-    const text = cursor.text(0);
-    return text === undefined ? undefined : parseInstant(text);
-  };
-}
-
-export type Direction = 'newest first' | 'oldest first';
-
-/**
- * The direction in which events are listed, by the first of some items and the last of others; undefined if they do not tell.
- * The service description promises no order.
- */
-export function directionBetween(first: Items, last: Items): Direction | undefined {
-  if (first.count === 0 || last.count === 0) return undefined;
-  const createdOn = createdOnReader();
-  const [a, b] = [createdOn(first.bytes, first.start(0)), createdOn(last.bytes, last.start(last.count - 1))];
-  const order = a && b ? compareInstants(a, b) : 0;
-  if (order === 0) return undefined;
-  return order > 0 ? 'newest first' : 'oldest first';
-}
-
-/** True if the page has an event that was created at that time or later. */
-export function holdsEventsFrom(items: Items, time: Instant): boolean {
-  const createdOn = createdOnReader();
-  for (let index = 0; index < items.count; index++) {
-    const created = createdOn(items.bytes, items.start(index));
-    if (created !== undefined && compareInstants(created, time) >= 0) return true;
-  }
-  return false;
 }

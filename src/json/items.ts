@@ -120,6 +120,11 @@ export interface ItemWriter {
   abort?(): Promise<void>;
 }
 
+/** True for a parsed value that is an object of JSON. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 const DIGITS = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 const GUID = new RegExp(`^${DIGITS}$`, 'i');
 const INSIDE = new RegExp(`(?<![0-9a-f-])${DIGITS}(?![0-9a-f-])`, 'gi');

@@ -21,8 +21,15 @@ const ARRAY_CLOSE = 0x5d;
 /** By their first byte. */
 const LITERALS: Readonly<Record<number, string>> = { 116: 'true', 102: 'false', 110: 'null' };
 const EVENT_ID = Buffer.from('"eventId"');
+const SUBSCRIPTION_ID = Buffer.from('"subscriptionId"');
 /** Characters that stand after a backslash by themselves, and those of `\\u0041`. */
 const [ESCAPED, HEX] = [Buffer.from('"\\/bfnrt'), Buffer.from('0123456789abcdefABCDEF')];
+
+/** The offsets of the values that tell one record from others (service description, part 2); 0 for one that is not there. */
+export interface IdentifyingMembers {
+  eventId: number;
+  subscriptionId: number;
+}
 
 /**
  * Walks JSON text in a buffer and validates every byte, without building values: items are passed on as the bytes that
@@ -32,8 +39,13 @@ export class JsonScanner {
   readonly bytes: Buffer;
   /** Set when white space between tokens was passed; the caller resets it. */
   spaced = false;
-  /** The offset of the outermost object's `eventId` value, 0 if there is none; the caller resets it. */
-  eventIdAt = 0;
+  /** Of the object that `item` has passed: its own members, and those of the last member in it that has a text `eventId`. */
+  readonly top: IdentifyingMembers = { eventId: 0, subscriptionId: 0 };
+  readonly holder: IdentifyingMembers = { eventId: 0, subscriptionId: 0 };
+  /** The number of its members that are objects with a text `eventId`. */
+  holders = 0;
+  /** Those of the member that is being passed. */
+  readonly #inner: IdentifyingMembers = { eventId: 0, subscriptionId: 0 };
   #closers = new Uint8Array(64);
 
   constructor(bytes: Buffer) {
@@ -51,6 +63,14 @@ export class JsonScanner {
     return index;
   }
 
+  /** Like `value`, and finds the members that identify a record. */
+  item(at: number): number {
+    this.top.eventId = 0;
+    this.top.subscriptionId = 0;
+    this.holders = 0;
+    return this.value(at);
+  }
+
   /** The offset after the value that starts at `at`. Any depth is allowed: nothing here recurses. */
   value(at: number): number {
     const { bytes } = this;
@@ -64,7 +84,8 @@ export class JsonScanner {
         index = this.space(index + 1);
         if (bytes[index] !== OBJECT_CLOSE) {
           this.#push(depth++, OBJECT_CLOSE);
-          index = depth === 1 ? this.#member(index) : this.key(index);
+          if (depth === 2) this.#inner.eventId = this.#inner.subscriptionId = 0;
+          index = depth <= 2 ? this.#member(index, depth) : this.key(index);
           continue;
         }
         index++;
@@ -84,11 +105,12 @@ export class JsonScanner {
         const closer = this.#closers[depth - 1];
         if (bytes[index] === COMMA) {
           index = this.space(index + 1);
-          if (closer === OBJECT_CLOSE) index = depth === 1 ? this.#member(index) : this.key(index);
+          if (closer === OBJECT_CLOSE) index = depth <= 2 ? this.#member(index, depth) : this.key(index);
           break;
         }
         if (bytes[index] !== closer)
           throw this.fault(closer === OBJECT_CLOSE ? "',' or '}'" : "',' or ']'", index);
+        if (depth === 2 && closer === OBJECT_CLOSE) this.#noteHolder();
         index++;
         depth--;
       }
@@ -118,18 +140,31 @@ export class JsonScanner {
     return this.space(index + 1);
   }
 
-  /** Like `key`, and records the member that identifies an event (service description, part 2). */
-  #member(at: number): number {
+  /** Like `key`, and notes the members that identify a record: of the object itself, or of a member in it. */
+  #member(at: number, depth: number): number {
     const index = this.key(at);
-    const { bytes } = this;
-    const initial = bytes[at + 1];
-    if (initial !== EVENT_ID[1] && initial !== BACKSLASH) return index;
-    let same = 1;
-    while (same < EVENT_ID.length && bytes[at + same] === EVENT_ID[same]) same++;
-    const isEscaped = bytes[at + same] === BACKSLASH;
-    if (same === EVENT_ID.length || (isEscaped && stringText(bytes, at, this.string(at)) === 'eventId'))
-      this.eventIdAt = index;
+    const initial = this.bytes[at + 1];
+    if (initial !== EVENT_ID[1] && initial !== SUBSCRIPTION_ID[1] && initial !== BACKSLASH) return index;
+    const members = depth === 1 ? this.top : this.#inner;
+    if (this.#isNamed(at, EVENT_ID, 'eventId')) members.eventId = index;
+    else if (this.#isNamed(at, SUBSCRIPTION_ID, 'subscriptionId')) members.subscriptionId = index;
     return index;
+  }
+
+  /** True if the member name at an offset is this one, written with escapes or without. */
+  #isNamed(at: number, quoted: Buffer, name: string): boolean {
+    const { bytes } = this;
+    let same = 1;
+    while (same < quoted.length && bytes[at + same] === quoted[same]) same++;
+    if (same === quoted.length) return true;
+    return bytes[at + same] === BACKSLASH && stringText(bytes, at, this.string(at)) === name;
+  }
+
+  /** Called where a member that is an object ends. A member of a list's element, at the same depth, belongs to no record. */
+  #noteHolder(): void {
+    if (this.#closers[0] !== OBJECT_CLOSE || this.bytes[this.#inner.eventId] !== QUOTE) return;
+    this.holders++;
+    Object.assign(this.holder, this.#inner);
   }
 
   fault(wanted: string, at: number): JsonSyntaxError {

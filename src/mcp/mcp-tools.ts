@@ -5,6 +5,8 @@ import { z } from 'zod';
 import type { Call, Invoke } from '../command.ts';
 import type { Context, Output } from '../context.ts';
 import { ExitCode } from '../errors.ts';
+import { isObject } from '../json/items.ts';
+import { knownValues } from '../json/known-fields.ts';
 import { flagWords } from '../settings/flag-values.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { inputOf } from '../streams.ts';
@@ -281,7 +283,7 @@ function listed(
 
 /** How to get at the events after some, which are the newest first. */
 function goOnAdvice(items: readonly unknown[]): string {
-  const createdOn = items.map((item) => (item as { createdOn?: unknown }).createdOn);
+  const createdOn = items.map((item) => (isObject(item) ? knownValues(item).createdOn : undefined));
   const [first, last] = [createdOn[0], createdOn.at(-1)];
   if (typeof last !== 'string' || first === last)
     return 'narrow the filters, or give fewer fields and createdOn among them';

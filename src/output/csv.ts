@@ -1,8 +1,11 @@
 import type { Output } from '../context.ts';
-import { emptyColumns, isObject, itemColumn, knownNames, nothingFound } from '../json/item-columns.ts';
-import { createCursor, type FieldPath, fieldPath, MISSING, memberPath } from '../json/item-fields.ts';
+import { emptyColumns, itemColumn, knownNames, nothingFound } from '../json/item-columns.ts';
+import { type FieldPath, fieldPath, MISSING, memberPath } from '../json/item-fields.ts';
 import type { Items, ItemWriter, ListKind } from '../json/items.ts';
+import { isObject } from '../json/items.ts';
 import { stringText, valueText } from '../json/json-scanner.ts';
+import { createCursor } from '../json/known-cursor.ts';
+import { pathsInEvent, withKnownFieldsAtTop } from '../json/known-fields.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';
 import type { FormatOptions } from './format-flags.ts';
@@ -25,7 +28,11 @@ export function createCsvWriter(
   let recordOf: ((bytes: Buffer, at: number) => string) | undefined;
   const open = (page: Items) => {
     const columns = csvColumns(page, fields, list);
-    const cursor = createCursor(columns, (bytes, start, end) => onLate?.(bytes.toString('utf8', start, end)));
+    // Members that known columns show are no late ones.
+    const shown = fields ? [] : eventPaths(page);
+    const noteLate = (bytes: Buffer, start: number, end: number) =>
+      onLate?.(bytes.toString('utf8', start, end));
+    const cursor = createCursor([...columns, ...shown], noteLate);
     const hasItemColumn = columns.some(({ steps }) => steps.length === 0);
     recordOf = (bytes, at) => {
       cursor.read(bytes, at);
@@ -110,13 +117,22 @@ function csvColumns(page: Items, fields: readonly FieldPath[] | undefined, list:
       const inside = (values: readonly unknown[], step: string) => membersByName(values).get(step) ?? [];
       return columnsOf(field.steps.reduce(inside, items), field);
     });
-  const columns = columnsOf(items, itemColumn(list));
-  const known = knownNames([...membersByName(items).keys()], list);
+  const shown =
+    list === 'events' ? items.map((item) => (isObject(item) ? withKnownFieldsAtTop(item) : item)) : items;
+  const columns = columnsOf(shown, itemColumn(list));
+  const known = knownNames([...membersByName(shown).keys()], list);
   const rank = ({ steps: [name] }: FieldPath) => {
     if (name === undefined) return -1;
     return known.includes(name) ? known.indexOf(name) : known.length;
   };
   return columns.sort((a, b) => rank(a) - rank(b));
+}
+
+/** The full paths of the known fields that are in the events of some items. */
+function eventPaths(items: Items): FieldPath[] {
+  const paths = [...items.values()].flatMap((item) => (isObject(item) ? pathsInEvent(item) : []));
+  const distinct = new Map(paths.map((steps) => [steps.join('\n'), steps]));
+  return [...distinct.values()].map(fieldPath);
 }
 
 /** Objects inside objects have columns of their own down to this level; a deeper one is JSON in a cell. */

@@ -1,8 +1,9 @@
 import { type Call, typedCommand } from '../command.ts';
 import type { Context, Output } from '../context.ts';
 import type { EventFilters } from '../events/event-filters.ts';
-import { createCursor, type FieldPath, MISSING, noSuchField } from '../json/item-fields.ts';
+import { type FieldPath, MISSING, noSuchField } from '../json/item-fields.ts';
 import { Items, type ItemWriter, type ListKind } from '../json/items.ts';
+import { createCursor } from '../json/known-cursor.ts';
 import { commandOver } from '../settings/flag-values.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';

@@ -1,6 +1,7 @@
 import type { Output } from '../context.ts';
-import { createCursor, type FieldPath, MISSING } from '../json/item-fields.ts';
+import { type FieldPath, MISSING } from '../json/item-fields.ts';
 import { Items, type ItemWriter } from '../json/items.ts';
+import { createCursor } from '../json/known-cursor.ts';
 import { type Palette, statusPaint } from '../terminal/palette.ts';
 import { terminalSafe, terminalSafeLine } from '../terminal/terminal-text.ts';
 

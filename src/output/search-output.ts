@@ -13,9 +13,10 @@ import {
 import type { FoundPage } from '../events/page.ts';
 import type { StoredOptions } from '../events/stored-events.ts';
 import { waitText } from '../http/service.ts';
-import { isObject } from '../json/item-columns.ts';
-import type { Direction } from '../json/item-fields.ts';
+import { memberPath } from '../json/item-fields.ts';
+import type { Direction } from '../json/item-times.ts';
 import { type Items, isGuid } from '../json/items.ts';
+import { createCursor } from '../json/known-cursor.ts';
 import { flagWords } from '../settings/flag-values.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
@@ -133,9 +134,11 @@ async function printFound(
 
 /** The id of the first failed event of a page, if its items have the fields that searches filter by. */
 function firstFailedId(items: Items): string | undefined {
-  for (const item of items.values()) {
-    const { publishStatus, eventId } = isObject(item) ? item : {};
-    if (publishStatus === 'FAILED' && typeof eventId === 'string' && isGuid(eventId)) return eventId;
+  const cursor = createCursor(['publishStatus', 'eventId'].map(memberPath));
+  for (let item = 0; item < items.count; item++) {
+    cursor.read(items.bytes, items.start(item));
+    const eventId = cursor.text(1);
+    if (cursor.text(0) === 'FAILED' && eventId !== undefined && isGuid(eventId)) return eventId;
   }
   return undefined;
 }

@@ -1,15 +1,9 @@
 import type { Output } from '../context.ts';
-import {
-  createRowReader,
-  EVENT_FIELDS,
-  errorField,
-  membersOf,
-  nothingFound,
-  tableColumns,
-} from '../json/item-columns.ts';
+import { createRowReader, errorField, membersOf, nothingFound, tableColumns } from '../json/item-columns.ts';
 import type { FieldPath } from '../json/item-fields.ts';
 import type { Items, ItemWriter, ListKind } from '../json/items.ts';
 import { scalarsText } from '../json/json-scanner.ts';
+import { KNOWN_FIELDS } from '../json/known-fields.ts';
 import { cellWidth, cutToWidth, loadWidthsFor } from '../terminal/cell-width.ts';
 import { type Palette, paletteOf, statusPaint } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -214,7 +208,7 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
 /** The columns of a table of such pages, but for those that are `shown` already. */
 function defaultFields(pages: readonly Items[], list: ListKind, shown = new Set<string>()): FieldPath[] {
   if (pages.length === 0) return [];
-  const isKnown = EVENT_FIELDS.every((name) => shown.has(name));
+  const isKnown = KNOWN_FIELDS.every((name) => shown.has(name));
   const fields = isKnown ? [] : tableColumns(membersOf(pages), list);
   const error = list === 'events' && !shown.has(ERROR) ? errorField(pages) : undefined;
   const isShown = fields.some(({ steps }) => error?.steps.length === 1 && steps[0] === error.steps[0]);

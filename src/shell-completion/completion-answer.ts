@@ -11,7 +11,7 @@ import {
 import { namesOf } from '../help/corrections.ts';
 import { wordsOf } from '../help/help-text.ts';
 import { topics } from '../help/topics.ts';
-import { EVENT_FIELDS } from '../json/item-columns.ts';
+import { KNOWN_FIELDS } from '../json/known-fields.ts';
 import { buildProgram, type Program } from '../program.ts';
 import { settingNames } from '../settings/setting-names.ts';
 import { readConfig } from '../settings/settings.ts';
@@ -184,7 +184,7 @@ async function valuesOf(kind: ValueKind, line: Line, context: Context): Promise<
     case 'times':
       return TIMES;
     case 'fields':
-      return plainWords(EVENT_FIELDS);
+      return plainWords(KNOWN_FIELDS);
     case 'commands':
       return explainedBy(line);
     case 'event-types': {

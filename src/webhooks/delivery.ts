@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import { isObject } from '../json/item-columns.ts';
-import { Items, isGuid } from '../json/items.ts';
+import { Items, isGuid, isObject } from '../json/items.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 /** An `eventId` as the journal holds it: 32 hexadecimal digits, whatever form the id is written in. */

@@ -2,38 +2,8 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { readSources } from './sources.ts';
 
-/** The limits of the house. They only fall: a feature that needs more says in its commit what its users gain. */
-const MOST = {
-  /** Files and lines of `src`. */
-  files: 170,
-  lines: 29_430,
-  /** `await import(` in `src/commands`: one a command, and libraries that few runs need. */
-  lazyImports: 50,
-  /** Lines of `test/support`: what somebody learns before they write a test. */
-  supportLines: 2_800,
-};
-
 const everything = await readSources();
 const sources = everything.filter(({ path: file }) => file.startsWith('src/'));
-const support = everything.filter(({ path: file }) => /^test\/support\/.*\.ts$/.test(file));
-
-const linesOf = (files: typeof sources) =>
-  files.reduce((sum, { text }) => sum + text.split('\n').length - 1, 0);
-
-test('an owner can hold the house: files, lines, and one lazy boundary a command', () => {
-  const commands = sources.filter(({ path: file }) => file.startsWith('src/commands/'));
-  const figures = {
-    files: sources.length,
-    lines: linesOf(sources),
-    lazyImports: commands.reduce((sum, { text }) => sum + text.split('await import(').length - 1, 0),
-    supportLines: linesOf(support),
-  };
-  console.log(
-    `src: ${figures.files} files, ${figures.lines} lines, ${figures.lazyImports} lazy imports in commands`,
-  );
-  for (const key of Object.keys(MOST) as (keyof typeof MOST)[])
-    expect(figures[key], key).toBeLessThanOrEqual(MOST[key]);
-});
 
 /** Members of the contract between the tree and the commands: each command's file has them. */
 const INTERFACE = new Set(['commonFlags', 'help', 'declare', 'run']);

@@ -175,7 +175,6 @@ test.each([
   ['{"a":{"eventId":2},"b":3}', undefined],
   ['{"a":{"b":3,"eventId":2}}', undefined],
   ['{"a":[{"eventId":2}],"b":[0]}', undefined],
-  ['[{"eventId":2}]', undefined],
   ['{"event":2,"eventIds":3,"eventIx":4,"e":5}', undefined],
   ['{"\\u0065ventId":1}', '1'],
   ['{"event\\u0049d":1}', '1'],
@@ -184,9 +183,29 @@ test.each([
   ['{"EventId":1,"":2}', undefined],
   ['{"eventId":1,"eventId":2}', '2'],
 ])('the eventId of %s is %s', (text, id) => {
+  const { top } = itemScanned(text);
+  expect(top.eventId === 0 ? undefined : text[top.eventId]).toBe(id);
+});
+
+const itemScanned = (text: string) => {
   const scanner = scannerOf(text);
-  scanner.value(0);
-  expect(scanner.eventIdAt === 0 ? undefined : text[scanner.eventIdAt]).toBe(id);
+  expect(scanner.item(0)).toBe(text.length);
+  return scanner;
+};
+
+test.each([
+  ['{"subscriptionId":"s","eventData":{"eventId":"e","subscriptionId":"t"}}', 1, 's', 'e', 't'],
+  ['{"eventData":{"headers":{"eventId":"h"},"eventId":"e"},"other":{"id":1}}', 1, undefined, 'e', undefined],
+  ['{"eventData":{"event\\u0049d":"e"}}', 1, undefined, 'e', undefined],
+  ['{"a":{"eventId":"e"},"b":{"eventId":"f"}}', 2, undefined, 'f', undefined],
+  ['{"a":{"eventId":5},"b":{},"c":{"subscriptionId":"s"}}', 0, undefined, undefined, undefined],
+  ['{"a":[{"eventId":"e"}],"b":"eventId"}', 0, undefined, undefined, undefined],
+  ['[{"eventId":"e"},{"a":{"eventId":"f"}}]', 0, undefined, undefined, undefined],
+])('the members of %s that are events are %i', (text, holders, topSubscription, id, subscription) => {
+  const { top, holder, holders: found } = itemScanned(text);
+  const at = (offset: number) => (offset === 0 ? undefined : text[offset + 1]);
+  expect([found, at(top.subscriptionId)]).toEqual([holders, topSubscription]);
+  if (holders > 0) expect([at(holder.eventId), at(holder.subscriptionId)]).toEqual([id, subscription]);
 });
 
 describe('in a valid item', () => {

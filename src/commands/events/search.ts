@@ -10,7 +10,7 @@ import {
   previewForm,
 } from '../../events/event-filters.ts';
 import { PAGE_SIZE } from '../../events/event-query.ts';
-import type { Direction } from '../../json/item-fields.ts';
+import type { Direction } from '../../json/item-times.ts';
 import { addListFlags, type EventFlags, eventOptions } from '../../output/format-flags.ts';
 import { wholeNumber } from '../../settings/flag-values.ts';
 

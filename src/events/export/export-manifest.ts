@@ -5,7 +5,7 @@ import type { Machine } from '../../context.ts';
 import { faultText, fewOf, HooktrailError, isDiskFull, ServiceError, UsageError } from '../../errors.ts';
 import { checkWritable, makeFolder } from '../../files/folders.ts';
 import { replaceFile } from '../../files/whole-files.ts';
-import { isObject } from '../../json/item-columns.ts';
+import { isObject } from '../../json/items.ts';
 import { compareInstants, type Instant, parseInstant } from '../../time/instant.ts';
 import { parseTime } from '../../time/time-text.ts';
 import { SHOWN_NAMES, type TypedFilters } from '../event-filters.ts';

@@ -1,5 +1,5 @@
 import type { KeepItems } from '../../json/item-conditions.ts';
-import { createdOnReader } from '../../json/item-fields.ts';
+import { createdOnReader } from '../../json/item-times.ts';
 import { type Instant, instantAt, knownInstant, laterOf, milliseconds } from '../../time/instant.ts';
 import { addQueries, PAGE_SIZE, type Query } from '../event-query.ts';
 import { sortByCreation } from '../find-events.ts';

@@ -1,0 +1,39 @@
+import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
+import { memberPath } from './item-fields.ts';
+import type { Items } from './items.ts';
+import { createCursor } from './known-cursor.ts';
+
+/** Reads when items were created, from the field that searches filter by (service description, part 4). */
+export function createdOnReader(): (bytes: Buffer, at: number) => Instant | undefined {
+  const cursor = createCursor([memberPath('createdOn')]);
+  return (bytes, at) => {
+    cursor.read(bytes, at);
+    const text = cursor.text(0);
+    return text === undefined ? undefined : parseInstant(text);
+  };
+}
+
+export type Direction = 'newest first' | 'oldest first';
+
+/**
+ * The direction in which events are listed, by the first of some items and the last of others; undefined if they do not tell.
+ * The service description promises no order.
+ */
+export function directionBetween(first: Items, last: Items): Direction | undefined {
+  if (first.count === 0 || last.count === 0) return undefined;
+  const createdOn = createdOnReader();
+  const [a, b] = [createdOn(first.bytes, first.start(0)), createdOn(last.bytes, last.start(last.count - 1))];
+  const order = a && b ? compareInstants(a, b) : 0;
+  if (order === 0) return undefined;
+  return order > 0 ? 'newest first' : 'oldest first';
+}
+
+/** True if the page has an event that was created at that time or later. */
+export function holdsEventsFrom(items: Items, time: Instant): boolean {
+  const createdOn = createdOnReader();
+  for (let index = 0; index < items.count; index++) {
+    const created = createdOn(items.bytes, items.start(index));
+    if (created !== undefined && compareInstants(created, time) >= 0) return true;
+  }
+  return false;
+}

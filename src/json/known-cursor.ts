@@ -1,0 +1,153 @@
+import {
+  type CreateCursorOptions,
+  type Cursor,
+  createExactCursor,
+  type FieldPath,
+  MISSING,
+} from './item-fields.ts';
+import type { JsonScanner } from './json-scanner.ts';
+import { isKnownName } from './known-fields.ts';
+
+const QUOTE = 0x22;
+/** The first byte of `null`. */
+const NULL = 0x6e;
+const EVENT_ID: FieldPath = { text: 'eventId', steps: ['eventId'] };
+
+/** True for a path that is a known field's short name, which stands for the field wherever an item has it. */
+export function isKnownPath({ steps }: Pick<FieldPath, 'steps'>): boolean {
+  return steps.length === 1 && isKnownName(steps[0] as string);
+}
+
+/** A cursor whose paths may be short names of known fields. */
+export interface KnownCursor extends Cursor {
+  /** Of the last item read: how many members could be the event; 0 if its own `eventId` is a text. */
+  readonly holders: number;
+}
+
+/**
+ * A cursor for these paths, in which the short name of a known field stands for the field wherever the item has it. Paths
+ * of several steps are taken as they are. `onOther`: as for `createExactCursor`.
+ */
+export function createCursor(paths: readonly FieldPath[], onOther?: CreateCursorOptions['onOther']): Cursor {
+  return paths.some(isKnownPath) ? createKnownCursor(paths, onOther) : createExactCursor(paths, { onOther });
+}
+
+function createKnownCursor(
+  paths: readonly FieldPath[],
+  onOther?: CreateCursorOptions['onOther'],
+): KnownCursor & { readonly holderStart: number; readonly holderEnd: number } {
+  // Where none of them is the event id, it is read behind them: it tells where the others are.
+  const asked = paths.findIndex(({ steps }) => steps.length === 1 && steps[0] === 'eventId');
+  const id = asked < 0 ? paths.length : asked;
+  const known = [...paths.entries()].flatMap(([index, path]) => (isKnownPath(path) ? [{ index, path }] : []));
+  const inner = createExactCursor([EVENT_ID, ...known.map(({ path }) => path)]);
+  const heldStarts = new Int32Array(known.length);
+  const heldEnds = new Int32Array(known.length);
+  let page: Buffer;
+  let holders = 0;
+  let [holderStart, holderEnd] = [0, 0];
+  /** Objects that were passed over, since a text `eventId` stood before them. */
+  let passed: number[] = [];
+
+  const hasTextId = () => isTextAt(page, top.starts[id] as number);
+  const readHolder = (at: number): number => {
+    const end = inner.read(page, at);
+    if (!isTextAt(page, inner.starts[0] as number)) return end;
+    holders++;
+    [holderStart, holderEnd] = [at, end];
+    for (let field = 0; field < known.length; field++) {
+      heldStarts[field] = inner.starts[field + 1] as number;
+      heldEnds[field] = inner.ends[field + 1] as number;
+    }
+    return end;
+  };
+  const top = createExactCursor(asked < 0 ? [...paths, EVENT_ID] : paths, {
+    onOther,
+    onObject: (at) => {
+      if (!hasTextId()) return readHolder(at);
+      passed.push(at);
+      return undefined;
+    },
+  });
+
+  return {
+    starts: top.starts,
+    ends: top.ends,
+    text: top.text,
+    get holders() {
+      return holders;
+    },
+    get holderStart() {
+      return holderStart;
+    },
+    get holderEnd() {
+      return holderEnd;
+    },
+    read: (bytes, at) => {
+      page = bytes;
+      holders = 0;
+      if (passed.length > 0) passed = [];
+      const end = top.read(bytes, at);
+      if (hasTextId()) {
+        holders = 0;
+        return end;
+      }
+      for (const object of passed) readHolder(object);
+      if (holders !== 1) return end;
+      for (const [field, { index }] of known.entries()) {
+        const start = top.starts[index] as number;
+        const isAbsent = start === MISSING || bytes[start] === NULL;
+        if (!isAbsent || heldStarts[field] === MISSING) continue;
+        top.starts[index] = heldStarts[field] as number;
+        top.ends[index] = heldEnds[field] as number;
+      }
+      return end;
+    },
+  };
+}
+
+function isTextAt(bytes: Buffer, start: number): boolean {
+  return start !== MISSING && bytes[start] === QUOTE;
+}
+
+/** The event inside an item: the item itself, or its member that is the event. */
+export interface EventSpan {
+  /** Offsets of the event's object. */
+  readonly start: number;
+  readonly end: number;
+  /** The number of members that could be the event, if that is not known. */
+  readonly doubtful: number;
+}
+
+/** Returns a function that finds the event inside the item at an offset. */
+export function createEventFinder(): (bytes: Buffer, at: number) => EventSpan {
+  const cursor = createKnownCursor([EVENT_ID]);
+  return (bytes, at) => {
+    const end = cursor.read(bytes, at);
+    const { holders, holderStart, holderEnd } = cursor;
+    if (holders === 1) return { start: holderStart, end: holderEnd, doubtful: 0 };
+    return { start: at, end, doubtful: holders };
+  };
+}
+
+/** The values that tell a record from others, as offsets into the scanned bytes; 0 for one that the item does not have. */
+export interface RecordIdentity {
+  readonly eventIdAt: number;
+  readonly subscriptionIdAt: number;
+  /** True if two members or more could be the event. */
+  readonly isDoubtful: boolean;
+}
+
+/** The identity of the record that a scanner has just passed. */
+export function recordIdentity({ bytes, top, holder, holders }: JsonScanner): RecordIdentity {
+  const { eventId, subscriptionId } = top;
+  const hasTextId = eventId !== 0 && bytes[eventId] === QUOTE;
+  if (hasTextId || holders !== 1)
+    return { eventIdAt: eventId, subscriptionIdAt: subscriptionId, isDoubtful: !hasTextId && holders > 1 };
+  const isAbsent = (at: number) => at === 0 || bytes[at] === NULL;
+  return {
+    eventIdAt: isAbsent(eventId) ? holder.eventId : eventId,
+    subscriptionIdAt: isAbsent(subscriptionId) ? holder.subscriptionId : subscriptionId,
+    isDoubtful: false,
+  };
+}

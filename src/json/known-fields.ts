@@ -1,0 +1,68 @@
+import { isObject } from './items.ts';
+
+/*
+ * Services keep the fields that searches filter by (service description, part 4) in one of two places: all of them at the
+ * top of an item, or what belongs to the event in one member of it. This module knows which, item by item, and `known-cursor.ts` applies the same rule to bytes:
+ *
+ * - An item with a text `eventId` at its top has all known fields there.
+ * - Otherwise, if exactly one member at the top is an object with a text `eventId`, a known field is the one at the top, or
+ *   that member's where the top has none. That member is the event; the item around it is the record.
+ * - Otherwise known fields are those at the top. Where two members or more could be the event, nobody can tell which is.
+ */
+
+/** The fields that searches filter by, in the order in which tables show them. */
+export const KNOWN_FIELDS = ['createdOn', 'publishStatus', 'eventType', 'eventId', 'subscriptionId'] as const;
+
+export type KnownField = (typeof KNOWN_FIELDS)[number];
+
+export function isKnownName(name: string): name is KnownField {
+  return (KNOWN_FIELDS as readonly string[]).includes(name);
+}
+
+type ParsedItem = Readonly<Record<string, unknown>>;
+
+/** The name of the member of a parsed item that is the event; undefined if its known fields are those at the top. */
+export function eventMember(item: ParsedItem): string | undefined {
+  if (typeof item['eventId'] === 'string') return undefined;
+  const holders = Object.keys(item).filter((name) => {
+    const member = item[name];
+    return isObject(member) && typeof member['eventId'] === 'string';
+  });
+  return holders.length === 1 ? holders[0] : undefined;
+}
+
+/** The known fields that a parsed item has, wherever they are. */
+export function knownValues(item: ParsedItem): Partial<Record<KnownField, unknown>> {
+  const member = eventMember(item);
+  const event = member === undefined ? {} : (item[member] as ParsedItem);
+  const values: Partial<Record<KnownField, unknown>> = {};
+  for (const field of KNOWN_FIELDS) {
+    const value = item[field] ?? (event[field] === undefined ? item[field] : event[field]);
+    if (value !== undefined) values[field] = value;
+  }
+  return values;
+}
+
+/**
+ * A parsed item with its known fields at the top, and in the member that is the event only those that the top has as well,
+ * with other values: each field is there once.
+ */
+export function withKnownFieldsAtTop(item: ParsedItem): ParsedItem {
+  const member = eventMember(item);
+  if (member === undefined) return item;
+  const { [member]: event, ...others } = item;
+  const isShownAtTop = (name: string) =>
+    isKnownName(name) && (item[name] === undefined || item[name] === null);
+  const rest = Object.entries(event as ParsedItem).filter(([name]) => !isShownAtTop(name));
+  return {
+    ...others,
+    ...knownValues(item),
+    ...(rest.length === 0 ? {} : { [member]: Object.fromEntries(rest) }),
+  };
+}
+
+/** The full paths of the known fields in a parsed item's event; none if they are at its top. */
+export function pathsInEvent(item: ParsedItem): string[][] {
+  const member = eventMember(item);
+  return member === undefined ? [] : KNOWN_FIELDS.map((name) => [member, name]);
+}
