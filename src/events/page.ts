@@ -7,7 +7,7 @@ import { CHECK_BASE_URL, describeBody, describeError, serviceError } from '../ht
 import type { HttpResponse } from '../http/transport.ts';
 import { Items } from '../json/items.ts';
 import { JsonScanner, JsonSyntaxError, valueEnd } from '../json/json-scanner.ts';
-import { recordIdentity } from '../json/known-cursor.ts';
+import { type RecordIdentity, recordIdentity } from '../json/known-cursor.ts';
 import { type PageRange, type Query, searchUrl } from './event-query.ts';
 
 /** Items of a search, with keys that tell them apart when the result changes while it is read. */
@@ -16,16 +16,19 @@ export class IdentifiedItems extends Items {
   readonly keys: Float64Array;
   /** True if every key is that of an `eventId`. */
   readonly byEventId: boolean;
+  /** True if in an item several members could be the event, so that its known fields are not known. */
+  readonly hasDoubtful: boolean;
 
-  constructor({ bytes, spans }: Items, keys: Float64Array, byEventId: boolean) {
+  constructor({ bytes, spans }: Items, keys: Float64Array, byEventId: boolean, hasDoubtful: boolean) {
     super(bytes, spans);
     this.keys = keys;
     this.byEventId = byEventId;
+    this.hasDoubtful = hasDoubtful;
   }
 
   override pick(indexes: readonly number[]): this {
     const keys = Float64Array.from(indexes, (index) => this.keys[index] as number);
-    return new IdentifiedItems(super.pick(indexes), keys, this.byEventId) as this;
+    return new IdentifiedItems(super.pick(indexes), keys, this.byEventId, this.hasDoubtful) as this;
   }
 
   /** The items whose keys are not known. */
@@ -237,9 +240,11 @@ function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItem
   const keys: number[] = [];
   let isSpaced = false;
   let byEventId = true;
+  let hasDoubtful = false;
   const listEnd = readEach(scanner, start, (at) => {
     scanner.spaced = false;
-    const { end, key, isOfId } = identify(scanner, at);
+    const { end, key, isOfId, isDoubtful } = identify(scanner, at);
+    hasDoubtful ||= isDoubtful;
     isSpaced ||= scanner.spaced;
     byEventId &&= isOfId;
     spans.push(at, end);
@@ -248,33 +253,45 @@ function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItem
   });
   const items = new Items(scanner.bytes, Uint32Array.from(spans));
   const compact = isSpaced ? items.compacted() : items;
-  return { items: new IdentifiedItems(compact, Float64Array.from(keys), byEventId), end: listEnd };
+  const identifiedItems = new IdentifiedItems(compact, Float64Array.from(keys), byEventId, hasDoubtful);
+  return { items: identifiedItems, end: listEnd };
 }
+
+interface Identified extends Pick<RecordIdentity, 'isDoubtful'> {
+  /** The offset after the item. */
+  readonly end: number;
+  readonly key: number;
+  readonly isOfId: boolean;
+}
+
+/** The doubt about items in which several members could be the event. */
+export const DOUBTFUL_EVENT =
+  'some items have an eventId in two members or more: which is theirs is not known, so they have none; --fields takes either by its full path';
 
 /**
  * Reads the item at an offset, and its key: the hash of its `eventId` and its subscription, since an event has a record for
  * each subscription; or of its text, if the `eventId` is missing, null or empty.
  */
-function identify(scanner: JsonScanner, at: number): { end: number; key: number; isOfId: boolean } {
+function identify(scanner: JsonScanner, at: number): Identified {
   const end = scanner.item(at);
-  const { eventIdAt, subscriptionIdAt } = recordIdentity(scanner);
+  const { eventIdAt, subscriptionIdAt, isDoubtful } = recordIdentity(scanner);
   const { bytes } = scanner;
   const idEnd = eventIdAt === 0 ? 0 : valueEnd(bytes, eventIdAt);
   const isOfId = idEnd - eventIdAt > '""'.length && bytes[eventIdAt] !== 0x6e;
-  if (!isOfId) return { end, key: hashed(bytes, at, end), isOfId };
+  if (!isOfId) return { end, key: hashed(bytes, at, end), isOfId, isDoubtful };
   const subscriptionEnd = subscriptionIdAt === 0 ? 0 : valueEnd(bytes, subscriptionIdAt);
-  return { end, key: hashed(bytes, eventIdAt, idEnd, subscriptionIdAt, subscriptionEnd), isOfId };
+  return { end, key: hashed(bytes, eventIdAt, idEnd, subscriptionIdAt, subscriptionEnd), isOfId, isDoubtful };
 }
 
 /** The same items with their keys. */
 export function identified(items: Items): IdentifiedItems {
   const scanner = new JsonScanner(items.bytes);
   const found = Array.from({ length: items.count }, (_, item) => identify(scanner, items.start(item)));
-  const keys = Float64Array.from(found, ({ key }) => key);
   return new IdentifiedItems(
     items,
-    keys,
+    Float64Array.from(found, ({ key }) => key),
     found.every(({ isOfId }) => isOfId),
+    found.some(({ isDoubtful }) => isDoubtful),
   );
 }
 

@@ -2,7 +2,14 @@ import { ServiceError } from '../errors.ts';
 import { directionBetween, holdsEventsFrom } from '../json/item-times.ts';
 import { type Instant, knownInstant, laterOf, milliseconds, nextFullSecond } from '../time/instant.ts';
 import { followed, leadsTo, type PageRange, pinned, type Query, searchUrl } from './event-query.ts';
-import { askPage, type IdentifiedItems, type Page, type PageClient, totalOf } from './page.ts';
+import {
+  askPage,
+  DOUBTFUL_EVENT,
+  type IdentifiedItems,
+  type Page,
+  type PageClient,
+  totalOf,
+} from './page.ts';
 import { readAhead } from './read-ahead.ts';
 
 export interface ReadOptions {
@@ -52,8 +59,13 @@ const LOOKED_BACK_PAGES = 10;
  * one. If the result changes all the same, it is read again where needed, and each item is passed on once. Throws
  * `IncompleteError` if the items read do not agree with the service's count.
  */
-export function readPages(client: PageClient, options: ReadOptions): AsyncGenerator<ReadPage> {
-  return readWindow(client, options, true);
+export async function* readPages(client: PageClient, options: ReadOptions): AsyncGenerator<ReadPage> {
+  let isDoubted = false;
+  for await (const page of readWindow(client, options, true)) {
+    if (page.items.hasDoubtful && !isDoubted) options.onDoubt?.(DOUBTFUL_EVENT);
+    isDoubted ||= page.items.hasDoubtful;
+    yield page;
+  }
 }
 
 async function* readWindow(

@@ -10,7 +10,7 @@ import { MISSING, memberPath } from '../json/item-fields.ts';
 import { holdsEventsFrom } from '../json/item-times.ts';
 import { Items } from '../json/items.ts';
 import { JsonScanner, JsonSyntaxError, valueText } from '../json/json-scanner.ts';
-import { createCursor } from '../json/known-cursor.ts';
+import { createCursor, createKnownCursor } from '../json/known-cursor.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { parseTime } from '../time/time-text.ts';
@@ -20,7 +20,7 @@ import { unlistedText } from './event-types.ts';
 import { MANIFEST, type Part, readManifest } from './export/export-manifest.ts';
 import { gunzipped, keysReadAgain, PIECE_BYTES, readPart } from './export/export-parts.ts';
 import { mergePages } from './merge-pages.ts';
-import { type FoundPage, hashed, identified, keepPages } from './page.ts';
+import { DOUBTFUL_EVENT, type FoundPage, hashed, identified, keepPages } from './page.ts';
 
 export interface StoredOptions {
   readonly limit?: number | undefined;
@@ -60,7 +60,8 @@ export async function* storedEvents(
   // Read once: each reading makes another filter, and only one that has seen the events has doubts.
   const { keep } = filters;
   const choose = keep ?? ((items: Items) => items);
-  const countRepeated = createRepeatCounter();
+  const countRecords = createRecordCounter();
+  let hasDoubtful = false;
   const keepMatching = (items: Items) => {
     if (filters.statuses.length > 0 && items.count > 0) isTold ||= keepTold(items).count > 0;
     if (after && endsEarly !== false && items.count > 0) endsEarly = !holdsEventsFrom(items, after);
@@ -74,7 +75,11 @@ export async function* storedEvents(
     if (left.length > 0) undated += choose(items.pick(left)).count;
     found += kept.count;
     // An export holds each event once.
-    if (!checkRest) again += countRepeated(kept);
+    if (!checkRest) {
+      const { repeated, doubtful } = countRecords(kept);
+      again += repeated;
+      hasDoubtful ||= doubtful;
+    }
     return kept;
   };
   const { lists, checkRest } = await openPlace(place, context, onDoubt, comparesOutcomes);
@@ -92,6 +97,7 @@ export async function* storedEvents(
     onDoubt?.(
       `--from: ${eventsText(again)} have the eventId and subscription of an earlier one, and count again`,
     );
+  if (hasDoubtful) onDoubt?.(`--from: ${DOUBTFUL_EVENT}`);
   if (found < limit) for (const type of unlisted) onDoubt?.(unlistedText(type, [...types], place));
   for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);
 }
@@ -99,24 +105,31 @@ export async function* storedEvents(
 const UNTOLD = '--from: no publishStatus is SUCCESS or FAILED: what failed is not known';
 export const UNDATED = 'createdOn is missing or not a time';
 
-/** A counter of records that an earlier one had the `eventId` and subscription of; of a million different ones, since they are kept. */
-function createRepeatCounter(): (items: Items) => number {
-  const ids = new Set<number>();
-  const cursor = createCursor([memberPath('eventId'), memberPath('subscriptionId')]);
+/**
+ * A counter of records that an earlier one had the `eventId` and subscription of; of a million different ones, since they are
+ * kept. It also tells whether in any of the items several members could be the event.
+ */
+function createRecordCounter(): (items: Items) => { readonly repeated: number; readonly doubtful: boolean } {
+  const seen = new Set<number>();
+  const cursor = createKnownCursor(['eventId', 'subscriptionId'].map(memberPath));
+  const { starts, ends } = cursor;
   return (items) => {
-    let again = 0;
+    let repeated = 0;
+    let doubtful = false;
     for (let item = 0; item < items.count; item++) {
       cursor.read(items.bytes, items.start(item));
+      doubtful ||= cursor.holders > 1;
       if (!cursor.text(0)) continue;
-      const [idStart = 0, subscriptionStart = MISSING] = cursor.starts;
-      const [idEnd = 0, subscriptionEnd = MISSING] = cursor.ends;
-      const subscription: [number?, number?] =
-        subscriptionStart === MISSING ? [] : [subscriptionStart, subscriptionEnd];
-      const id = hashed(items.bytes, idStart, idEnd, ...subscription);
-      if (ids.has(id)) again++;
-      else if (ids.size < 1e6) ids.add(id);
+      const [id = 0, subscription = MISSING] = starts;
+      const [idEnd, subscriptionEnd] = ends;
+      const key =
+        subscription === MISSING
+          ? hashed(items.bytes, id, idEnd as number)
+          : hashed(items.bytes, id, idEnd as number, subscription, subscriptionEnd);
+      if (seen.has(key)) repeated++;
+      else if (seen.size < 1e6) seen.add(key);
     }
-    return again;
+    return { repeated, doubtful };
   };
 }
 

@@ -32,7 +32,8 @@ export function createCursor(paths: readonly FieldPath[], onOther?: CreateCursor
   return paths.some(isKnownPath) ? createKnownCursor(paths, onOther) : createExactCursor(paths, { onOther });
 }
 
-function createKnownCursor(
+/** The same for paths some of which are short names. */
+export function createKnownCursor(
   paths: readonly FieldPath[],
   onOther?: CreateCursorOptions['onOther'],
 ): KnownCursor & { readonly holderStart: number; readonly holderEnd: number } {

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { Items, isGuid, isObject } from '../json/items.ts';
+import { knownValues } from '../json/known-fields.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 /** An `eventId` as the journal holds it: 32 hexadecimal digits, whatever form the id is written in. */
@@ -36,7 +37,7 @@ export function readDelivery(
   body: Buffer,
   headers: { readonly contentType: string | undefined; readonly apiToken: string },
 ): Delivery {
-  const { eventId, eventType } = readObject(body);
+  const { eventId, eventType } = knownValues(readObject(body));
   if (eventId === undefined) throw new BodyError("the body has no 'eventId'");
   if (typeof eventId !== 'string') throw new BodyError("the 'eventId' is not a string");
   if (eventId === '') throw new BodyError("the 'eventId' is empty");

@@ -4,18 +4,25 @@ import { fewOf, ServiceError, UsageError } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import { type FindOptions, readWithProgress } from '../events/find-events.ts';
 import type { Service } from '../http/service.ts';
+import { memberPath } from '../json/item-fields.ts';
 import { Items } from '../json/items.ts';
+import { createCursor, createEventFinder } from '../json/known-cursor.ts';
 import type { FormatOptions } from '../output/format-flags.ts';
 import { createItemWriter } from '../output/formats.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { type Instant, parseInstant } from '../time/instant.ts';
+import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { type EventKey, eventKey, shownId } from './delivery.ts';
+
+/** What a handler gets of a record: the event in it, as a delivery carries it, or the whole record. */
+export type HandOver = 'event' | 'record';
 
 /** An event from a search or an export, copied into memory of its own. */
 export interface FoundEvent {
-  /** The item's own JSON text. */
+  /** The record's JSON text, as a search shows it. */
+  readonly record: Buffer;
+  /** The bytes that the handler gets. */
   readonly body: Buffer;
-  /** Undefined if the item has no `eventId` that is a string. */
+  /** Undefined if the record has no `eventId` that is a string. */
   readonly eventId: string | undefined;
   /** Undefined for an event that cannot be a delivery. */
   readonly key: EventKey | undefined;
@@ -24,18 +31,61 @@ export interface FoundEvent {
   readonly isDelivered: boolean;
 }
 
-export function foundEvent(text: Buffer): FoundEvent {
-  const body = Buffer.from(text);
-  const item: Record<string, unknown> = JSON.parse(body.toString()) ?? {};
-  const eventId = typeof item['eventId'] === 'string' ? item['eventId'] : undefined;
-  return {
-    body,
-    eventId,
-    // A body that is not UTF-8 could not be a delivery either.
-    key: eventId && isUtf8(body) ? eventKey(eventId) : undefined,
-    createdOn: typeof item['createdOn'] === 'string' ? parseInstant(item['createdOn']) : undefined,
-    isDelivered: item['publishStatus'] === 'SUCCESS',
-  };
+/** Returns a function that makes events of the items of a page. */
+export function createEventReader(handOver: HandOver): (items: Items) => FoundEvent[] {
+  const cursor = createCursor(['eventId', 'createdOn', 'publishStatus'].map(memberPath));
+  const find = createEventFinder();
+  return (items) =>
+    items.texts().map((text) => {
+      const record = Buffer.from(text);
+      cursor.read(record, 0);
+      const [eventId, createdOn, publishStatus] = [0, 1, 2].map(cursor.text);
+      const event = find(record, 0);
+      const body = handOver === 'event' ? record.subarray(event.start, event.end) : record;
+      return {
+        record,
+        body,
+        eventId,
+        // A body that is not UTF-8 could not be a delivery either.
+        key: eventId && isUtf8(body) ? eventKey(eventId) : undefined,
+        createdOn: createdOn === undefined ? undefined : parseInstant(createdOn),
+        isDelivered: publishStatus === 'SUCCESS',
+      };
+    });
+}
+
+/**
+ * Each event once, though it has a record for each subscription: its newest record, at the place of the first one. Events
+ * without an id are all there.
+ */
+export function oncePerEvent(events: readonly FoundEvent[]): FoundEvent[] {
+  const newest = new Map<EventKey | FoundEvent, FoundEvent>();
+  for (const event of events) {
+    const key = event.key ?? event;
+    const other = newest.get(key);
+    if (other === undefined || isNewer(event, other)) newest.set(key, event);
+  }
+  return [...newest.values()];
+}
+
+function isNewer(one: FoundEvent, other: FoundEvent): boolean {
+  if (one.createdOn === undefined || other.createdOn === undefined) return one.createdOn !== undefined;
+  return compareInstants(one.createdOn, other.createdOn) > 0;
+}
+
+/** Says what a handler will get, where that is not what is listed. */
+export function noticeHandOver(events: readonly FoundEvent[], reporter: Pick<Reporter, 'notice'>): void {
+  if (events.some(({ body, record }) => body.length !== record.length))
+    reporter.notice(
+      'the handler gets the event inside each record, as a delivery carries it; --hand-over record sends the whole record',
+    );
+}
+
+/** Says how many records `oncePerEvent` has left out, if any. */
+export function noticeRepeated(count: number, reporter: Pick<Reporter, 'notice'>): void {
+  if (count === 0) return;
+  const records = count === 1 ? '1 more record' : `${count} more records`;
+  reporter.notice(`${records} of these events left out: each event goes over once, from its newest record`);
 }
 
 /** Forwarding takes longer than searching, so reading more pages ahead would gain nothing. */
@@ -46,11 +96,13 @@ export async function* searchToForward(
   filters: EventFilters,
   service: Service,
   { context, reporter }: Pick<Call, 'context' | 'reporter'>,
+  handOver: HandOver,
   onQueries?: FindOptions['onQueries'],
 ): AsyncGenerator<FoundEvent> {
+  const eventsOf = createEventReader(handOver);
   const options = { concurrency: PAGES_AHEAD, onQueries };
   for await (const { items } of readWithProgress(service, filters, options, context, reporter))
-    yield* items.texts().map(foundEvent);
+    yield* eventsOf(items);
 }
 
 /** The error for ids of which there is no event, or none that the other filters choose. */
@@ -91,7 +143,7 @@ export async function eventPrinter(format: FormatOptions, { context, reporter }:
     if (events.length === 0 && format.format === 'table') return;
     for (let at = 0; at < events.length; at += PRINTED_AT_ONCE) {
       const end = at + PRINTED_AT_ONCE;
-      await writer.write(Items.of(events.slice(at, end).map(({ body }) => body)), end >= events.length);
+      await writer.write(Items.of(events.slice(at, end).map(({ record }) => record)), end >= events.length);
     }
     await writer.end?.();
   };

@@ -22,7 +22,7 @@ import {
   isPassing,
   isTaken,
 } from './forward.ts';
-import { type FoundEvent, searchToForward } from './found-events.ts';
+import { type FoundEvent, type HandOver, oncePerEvent, searchToForward } from './found-events.ts';
 import { defaultJournal, type Journal, type Outcome, openJournal, shareWrites } from './journal.ts';
 import { openListenerSocket } from './local-socket.ts';
 import { type Acceptance, type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
@@ -41,6 +41,8 @@ export interface ListenFlags
   readonly saveToken?: true;
   /** Milliseconds that the searches for missed events look back; absent: there are none. */
   readonly recover?: number | undefined;
+  /** What the handler gets of an event that is found by search. */
+  readonly handOver: HandOver;
   /** Milliseconds from the end of one search to the next. */
   readonly recoverInterval: number;
   /** The zone for times on a terminal. */
@@ -72,7 +74,7 @@ export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlag
   await withService(call, async (service) => {
     const find: FindMissed = (from, until) => {
       const filters = new EventFilters({ after: ago(from), ...(until === 0 ? {} : { before: ago(until) }) });
-      return searchToForward(filters, service, { context, reporter: silent });
+      return searchToForward(filters, service, { context, reporter: silent }, flags.handOver);
     };
     await listen(options, find, context, reporter);
   });
@@ -299,7 +301,7 @@ async function keepRecovering(
       let left = 0;
       let mayPass = false;
       // One at a time, so that the handler gets them in order of creation.
-      for (const { body } of sortByCreation(missing, 'oldest first')) {
+      for (const { body } of sortByCreation(oncePerEvent(missing), 'oldest first')) {
         signal.throwIfAborted();
         const { outcome, answer, error } = await acceptFound(body);
         if (outcome === 'accepted') recovered++;

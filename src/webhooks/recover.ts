@@ -23,9 +23,13 @@ import {
 import {
   eventPrinter,
   type FoundEvent,
+  type HandOver,
   inParallel,
   LeftEvents,
   notFound,
+  noticeHandOver,
+  noticeRepeated,
+  oncePerEvent,
   searchToForward,
 } from './found-events.ts';
 import {
@@ -41,6 +45,7 @@ import { askListener, type ListenerQuestion, type ListenerReply } from './local-
 /** The command line. */
 export interface RecoverFlags {
   readonly filters: EventFilters;
+  readonly handOver: HandOver;
   readonly format: FormatOptions;
   /** Absent for the profile's own. */
   readonly journal?: string;
@@ -68,7 +73,7 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFl
     const later = { warning: (text: string) => unsaid.push(text) };
     const warn = () => unsaid.splice(0).map((text) => reporter.warning(text));
     const apiToken = flags.forwardTo && (await apiTokenOrWarning(settings, context, later));
-    const found = await findMissing(ids, filters, service, call);
+    const found = await findMissing(ids, { ...flags, filters }, service, call);
     if (flags.forwardTo === undefined) await listMissing(found, flags.format, call);
     else await recoverMissing(found, { ...flags, journal, forwardTo: flags.forwardTo, warn }, apiToken, call);
   });
@@ -84,7 +89,7 @@ function noJournal(journal: string | undefined, profile: string): UsageError {
 interface Missing {
   /** In order of creation. */
   readonly missing: readonly FoundEvent[];
-  /** The number of found events that are in the journal. */
+  /** The number of found events, each counted once, that are in the journal. */
   readonly known: number;
   /** The error that ended the search; the events found before it are still used. */
   readonly failure: { readonly error: unknown } | undefined;
@@ -94,30 +99,32 @@ interface Missing {
 
 async function findMissing(
   ids: ReadonlyMap<EventKey, number> | undefined,
-  filters: EventFilters,
+  { filters, handOver }: Pick<RecoverFlags, 'filters' | 'handOver'>,
   service: Service,
   call: Call,
 ): Promise<Missing> {
-  const missing: FoundEvent[] = [];
+  const records: FoundEvent[] = [];
   const wanted = new Set(filters.eventIds.map((id) => id.toLowerCase()));
-  let known = 0;
+  const known = new Set<EventKey>();
   let failure: Missing['failure'];
   let again = 'run the same command again';
   const onQueries = ([query]: readonly Query[]) => {
     if (filters.after?.time.kind !== 'instant' && query?.after) again += ` with --since ${query.after.text}`;
   };
   try {
-    for await (const event of searchToForward(filters, service, call, onQueries)) {
+    for await (const event of searchToForward(filters, service, call, handOver, onQueries)) {
       wanted.delete(event.eventId?.toLowerCase() ?? '');
-      if (event.key && ids?.has(event.key)) known++;
-      else missing.push(event);
+      if (event.key && ids?.has(event.key)) known.add(event.key);
+      else records.push(event);
     }
   } catch (error) {
     call.context.signal.throwIfAborted();
     failure = { error };
   }
   if (!failure && wanted.size > 0) throw notFound([...wanted], filters, 'recovered');
-  return { missing: sortByCreation(missing, 'oldest first'), known, failure, again };
+  const missing = oncePerEvent(records);
+  noticeRepeated(records.length - missing.length, call.reporter);
+  return { missing: sortByCreation(missing, 'oldest first'), known: known.size, failure, again };
 }
 
 /** Prints the events that the journal lacks. Changes nothing and sends nothing. */
@@ -129,6 +136,7 @@ async function listMissing(
   await (await eventPrinter(format, call))(missing);
   if (failure) throw failure.error;
   call.reporter.notice(`${missing.length} to forward; ${known} in the journal already`);
+  noticeHandOver(missing, call.reporter);
   noticeDelivered(missing, call.reporter);
 }
 

@@ -7,7 +7,7 @@ import { resolveTypes } from '../events/event-types.ts';
 import { sortByCreation } from '../events/find-events.ts';
 import { eventsById, type Got, type Ids, storedById } from '../events/get-events.ts';
 import { storedEvents } from '../events/stored-events.ts';
-import { isGuid } from '../json/items.ts';
+import { type Items, isGuid } from '../json/items.ts';
 import type { FormatOptions } from '../output/format-flags.ts';
 import { commandOver, shellWord } from '../settings/flag-values.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
@@ -17,12 +17,16 @@ import { canPrompt, confirm } from '../terminal/prompt.ts';
 import { apiTokenOrWarning, type TokenPlace } from './api-token.ts';
 import { answerLine, createHandler, isTaken } from './forward.ts';
 import {
+  createEventReader,
   eventPrinter,
   type FoundEvent,
-  foundEvent,
+  type HandOver,
   inParallel,
   LeftEvents,
   notFound,
+  noticeHandOver,
+  noticeRepeated,
+  oncePerEvent,
   searchToForward,
 } from './found-events.ts';
 
@@ -36,6 +40,7 @@ export type ReplaySource = 'ids' | 'search' | { readonly from: string; readonly 
 export interface ReplayFlags {
   readonly filters: EventFilters;
   readonly source: ReplaySource;
+  readonly handOver: HandOver;
   readonly format: FormatOptions;
   /** Undefined if the events are only listed. */
   readonly forwardTo?: URL | undefined;
@@ -56,15 +61,19 @@ type Find = (ids: Ids) => AsyncIterable<Got>;
 export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlags>): Promise<void> {
   const { filters, source, format, forwardTo } = flags;
   const { context, reporter } = call;
-  const forward = async (chosen: readonly FoundEvent[], place: TokenPlace) => {
-    const found = new Set(chosen.map(({ eventId }) => eventId?.toLowerCase()));
+  const eventsOf = createEventReader(flags.handOver);
+  const forward = async (records: readonly FoundEvent[], place: TokenPlace) => {
+    const found = new Set(records.map(({ eventId }) => eventId?.toLowerCase()));
     const missing = filters.eventIds.filter((id) => !found.has(id.toLowerCase()));
     if (missing.length > 0) throw notFound(missing, filters, 'replayed');
+    const chosen = oncePerEvent(records);
+    noticeRepeated(records.length - chosen.length, reporter);
     const events = sortByCreation(chosen, 'oldest first');
     if (forwardTo === undefined) {
       const print = await eventPrinter(format, call);
       await print(events);
-      return reporter.notice(`${events.length} to replay`);
+      reporter.notice(`${events.length} to replay`);
+      return noticeHandOver(events, reporter);
     }
     const apiToken = await apiTokenOrWarning(place, context, reporter);
     await replay(events, { ...flags, forwardTo }, apiToken, call);
@@ -73,18 +82,18 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
     const settings = await loadSettings(call.flags, context);
     const { from, hasIds } = source;
     const stored = (ids: Ids) => storedById(ids, from, { filters }, call);
-    const chosen = hasIds ? await eventsOfInput(stored, filters, call) : [];
+    const chosen = hasIds ? await eventsOfInput(stored, eventsOf, filters, call) : [];
     const pages = hasIds ? [] : storedEvents(from, filters, { context, onDoubt: reporter.warning });
-    for await (const { items } of pages) chosen.push(...items.texts().map(foundEvent));
+    for await (const { items } of pages) chosen.push(...eventsOf(items));
     return await forward(chosen, settings);
   }
   await withService(call, async (service, settings) => {
     const resolved = await resolveTypes(filters, service, settings, call);
     const byId = (ids: Ids) =>
       eventsById(ids, service, { filters: resolved, concurrency: PAGES_AT_ONCE }, call);
-    if (source === 'ids') return await forward(await eventsOfInput(byId, filters, call), settings);
+    if (source === 'ids') return await forward(await eventsOfInput(byId, eventsOf, filters, call), settings);
     const chosen: FoundEvent[] = [];
-    for await (const event of searchToForward(resolved, service, call)) chosen.push(event);
+    for await (const event of searchToForward(resolved, service, call, flags.handOver)) chosen.push(event);
     await forward(chosen, settings);
   });
 }
@@ -94,7 +103,12 @@ const UNASKED = 100;
 const PAGES_AT_ONCE = 4;
 
 /** Gets the events whose ids are on standard input, each once. Throws `UsageError` if there is no id, or one does not exist. */
-async function eventsOfInput(find: Find, filters: EventFilters, call: Call): Promise<FoundEvent[]> {
+async function eventsOfInput(
+  find: Find,
+  eventsOf: (items: Items) => FoundEvent[],
+  filters: EventFilters,
+  call: Call,
+): Promise<FoundEvent[]> {
   const ids = new Set<string>();
   const chosen: FoundEvent[] = [];
   const missing: string[] = [];
@@ -105,8 +119,7 @@ async function eventsOfInput(find: Find, filters: EventFilters, call: Call): Pro
     }
   };
   for await (const { id, items } of find(given)) {
-    const [text] = items.texts();
-    if (text) chosen.push(foundEvent(text));
+    if (items.count > 0) chosen.push(...eventsOf(items));
     else missing.push(id);
   }
   call.context.signal.throwIfAborted();
@@ -162,10 +175,12 @@ async function replay(
 const MOST_IDS = 5;
 
 /** The command that sends again what the handler did not take. */
-function nextReplay(due: ReadonlySet<FoundEvent>, { forwardTo, rate, source }: Sending): string {
+function nextReplay(due: ReadonlySet<FoundEvent>, { forwardTo, rate, source, handOver }: Sending): string {
   const ids = [...due].flatMap(({ eventId }) => (eventId !== undefined && isGuid(eventId) ? [eventId] : []));
   const from = typeof source === 'object' ? source.from : undefined;
-  const to = `--forward-to ${shellWord(forwardTo.href)}${rate === undefined ? '' : ` --rate ${rate}`}`;
+  const pace = rate === undefined ? '' : ` --rate ${rate}`;
+  const what = handOver === 'event' ? '' : ` --hand-over ${handOver}`;
+  const to = `--forward-to ${shellWord(forwardTo.href)}${what}${pace}`;
   const command = (...words: string[]) => commandOver(from, ['hooktrail webhooks replay', ...words, to]);
   if (ids.length > 0 && ids.length <= MOST_IDS)
     return `\`${command('--id', ids.join(','))}\` sends ${ids.length === 1 ? 'it' : 'them'} again`;

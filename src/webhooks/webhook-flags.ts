@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { UsageError } from '../errors.ts';
-import { duration, durationText, wholeNumber } from '../settings/flag-values.ts';
+import { duration, durationText, oneOf, wholeNumber } from '../settings/flag-values.ts';
 import { type Refuse, secureUrl, withoutCredentials } from '../settings/setting-names.ts';
 
 /**
@@ -48,6 +48,14 @@ export function handlerOf(flags: {
 export function forwardConcurrency(): Option {
   const text = 'events forwarded at once, 1 to 64 (default: 1, which keeps their order)';
   return new Option('--concurrency <number>', text).argParser(wholeNumber('--concurrency', 1, 64));
+}
+
+/** `--hand-over` of commands that hand found events to a handler; the default is `event`. */
+export function handOverFlag(): Option {
+  return new Option(
+    '--hand-over <what>',
+    'event: as a delivery carries it; record: as a search shows it (default: event)',
+  ).argParser(oneOf('--hand-over', ['event', 'record']));
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };

@@ -5,7 +5,13 @@ import { duration, durationText, fileName, wholeNumber } from '../../settings/fl
 import { addConnectionFlags, addTimezoneFlag } from '../../settings/setting-names.ts';
 import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
 import type { ListenFlags } from '../../webhooks/listen.ts';
-import { byteSize, FORWARD_TIMEOUT_MS, forwardTimeout, handlerUrl } from '../../webhooks/webhook-flags.ts';
+import {
+  byteSize,
+  FORWARD_TIMEOUT_MS,
+  forwardTimeout,
+  handlerUrl,
+  handOverFlag,
+} from '../../webhooks/webhook-flags.ts';
 
 type Flags = Partial<Omit<ListenFlags, 'recover'>> & SettingFlags & { readonly recover?: number | true };
 
@@ -17,6 +23,7 @@ const DEFAULTS = {
   requestTimeout: 30_000,
   forwardTimeout: FORWARD_TIMEOUT_MS,
   recoverInterval: 300_000,
+  handOver: 'event',
 } as const;
 const SHORTEST_WINDOW_MS = 60_000;
 const DEFAULT_WINDOW_MS = 3_600_000;
@@ -77,6 +84,7 @@ export function declare(command: Command): void {
       'time between these searches (default: 5m)',
       duration('--recover-interval', SECOND_MS),
     )
+    .addOption(handOverFlag())
     .option('--health <path>', 'return counts as JSON for GET requests to this path', pathFlag('--health'));
   addTimezoneFlag(command);
   addConnectionFlags(command);

@@ -12,22 +12,29 @@ import {
   forwardTimeout,
   handlerOf,
   handlerUrl,
+  handOverFlag,
 } from '../../webhooks/webhook-flags.ts';
 
 type OwnFlags = Partial<Omit<RecoverFlags, 'filters' | 'format'>> & { readonly dryRun?: true };
 type Flags = OwnFlags & EventFlags;
 
-const DEFAULTS = { forwardTimeout: FORWARD_TIMEOUT_MS, concurrency: 1, retryFor: 60_000 } as const;
+const DEFAULTS = {
+  forwardTimeout: FORWARD_TIMEOUT_MS,
+  concurrency: 1,
+  retryFor: 60_000,
+  handOver: 'event',
+} as const;
 
 export const commonFlags =
   '--since --until --failed --type --where --forward-to --journal --new-journal --dry-run';
 
 export const help = `
 Searches from --since on, or for --id, leaves out events in the journal, and
-posts the rest to the handler, oldest first: each event's JSON as the search
-shows it, with content type application/json and the Api-Token (from
-HOOKTRAIL_API_TOKEN, or as saved by \`webhooks listen --save-token\`). The body
-of a real delivery may have another form, depending on the service.
+posts the rest to the handler, oldest first, with content type application/json
+and the Api-Token (from HOOKTRAIL_API_TOKEN, or as saved by \`webhooks listen
+--save-token\`). Where a search shows records with the event inside, the handler
+gets the event, byte for byte; --hand-over record sends the whole record. An
+event that has several records goes over once.
 
 Events that the handler does not accept are listed on standard output, and make
 the exit code 1; the same command run again retries only those. While a
@@ -56,6 +63,7 @@ export function declare(command: Command): void {
       duration('--retry-for', 1000, Number.POSITIVE_INFINITY),
     )
     .addOption(forwardTimeout())
+    .addOption(handOverFlag())
     .option('--dry-run', 'list what would be forwarded, and forward nothing');
   addFormatFlags(command);
   addConnectionFlags(command);

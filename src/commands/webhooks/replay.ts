@@ -13,20 +13,22 @@ import {
   forwardTimeout,
   handlerOf,
   handlerUrl,
+  handOverFlag,
 } from '../../webhooks/webhook-flags.ts';
 
 type OwnFlags = Partial<Omit<ReplayFlags, 'filters' | 'format' | 'source'>> & { readonly dryRun?: true };
 type Flags = OwnFlags & EventFlags;
 
-const DEFAULTS = { forwardTimeout: FORWARD_TIMEOUT_MS, concurrency: 1 } as const;
+const DEFAULTS = { forwardTimeout: FORWARD_TIMEOUT_MS, concurrency: 1, handOver: 'event' } as const;
 
 export const commonFlags = '--forward-to --id --failed --since --where --from --rate --dry-run --yes';
 
 export const help = `
-Forwards chosen events to a handler again, in order of creation: each event's
-JSON as the search shows it, with content type application/json and the
-Api-Token. It goes round the rule that each event reaches the handler once: no
-journal is read or written. \`webhooks recover\` forwards only missed events.
+Forwards chosen events to a handler again, in order of creation, with content
+type application/json and the Api-Token. Where a search shows records with the
+event inside, the handler gets the event, byte for byte, once for each eventId;
+--hand-over record sends the whole record. It goes round the rule that each
+event reaches the handler once: no journal is read or written. \`webhooks recover\` forwards only missed events.
 
 Choose events by filters, by ids on standard input, or from an export, of which
 ids may choose too. On a terminal, replay asks before it forwards more than 100
@@ -48,6 +50,7 @@ export function declare(command: Command): void {
     .addOption(forwardConcurrency())
     .option('--rate <number>', 'the maximum number of events per second', wholeNumber('--rate', 1, 10_000))
     .addOption(forwardTimeout())
+    .addOption(handOverFlag())
     .option('--dry-run', 'list what would be replayed, and forward nothing')
     .option('-y, --yes', 'do not ask, however many events there are');
   addFormatFlags(command);

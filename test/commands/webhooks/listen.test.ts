@@ -170,7 +170,7 @@ describe('requests that are refused and never reach the handler', () => {
     ['no JSON', '{"eventId":"a"', {}, 400, 'body.invalid'],
     ['something behind the JSON', '{"eventId":"a"} x', {}, 400, 'body.invalid'],
     ['no object', '[{"eventId":"a"}]', {}, 400, 'body.invalid'],
-    ['no eventId', '{"event":{"eventId":"a"}}', {}, 400, 'body.invalid'],
+    ['no eventId', '{"event":{"body":{"eventId":"a"}}}', {}, 400, 'body.invalid'],
     ['an eventId that is a number', '{"eventId":7}', {}, 400, 'body.invalid'],
     ['an eventId that is null', '{"eventId":null}', {}, 400, 'body.invalid'],
     ['an eventId that is an object', '{"eventId":{"eventId":"a"}}', {}, 400, 'body.invalid'],
