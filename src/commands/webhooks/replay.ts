@@ -28,7 +28,8 @@ Forwards chosen events to a handler again, in order of creation, with content
 type application/json and the Api-Token. Where a search shows records with the
 event inside, the handler gets the event, byte for byte, once for each eventId;
 --hand-over record sends the whole record. It goes round the rule that each
-event reaches the handler once: no journal is read or written. \`webhooks recover\` forwards only missed events.
+event reaches the handler once: no journal is read or written. \`webhooks
+recover\` forwards only missed events.
 
 Choose events by filters, by ids on standard input, or from an export, of which
 ids may choose too. On a terminal, replay asks before it forwards more than 100
