@@ -107,7 +107,8 @@ describe('--from, without a sign-in', () => {
     async (command) => {
       const event = (n: number) =>
         `{"eventId":"e${n}","createdOn":"2026-11-20T10:0${n}:00Z","publishStatus":"${n > 1 ? 'SUCCESS' : 'FAILED'}"}\n`;
-      const again = 'warning: --from: 2 events have the eventId and subscription of an earlier one, and count again\n';
+      const again =
+        'warning: --from: 2 events have the eventId and subscription of an earlier one, and count again\n';
       for (const [last, said] of [[[0, 1], again] as const, [[4, 5], ''] as const]) {
         const stdin = [0, 1, 2, 3, ...last].map(event).join('') + '{"a":1}\n'.repeat(2);
         const { code, stderr } = await offline(
