@@ -1,11 +1,10 @@
 import type { Call } from '../command.ts';
 import { ServiceError } from '../errors.ts';
 import { type FieldPath, MISSING, memberPath, noSuchField } from '../json/item-fields.ts';
-import { createdOnReader } from '../json/item-times.ts';
 import type { Items } from '../json/items.ts';
 import { valueText } from '../json/json-scanner.ts';
 import { createCursor } from '../json/known-cursor.ts';
-import { compareInstants, type Instant } from '../time/instant.ts';
+import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { ComparisonTable } from './comparison-table.ts';
 import { type SourceOptions, untoldText, windowOf, withEventSource } from './event-source.ts';
 import { gatherStats, type Stats, type StatsWindow, statsOfTable } from './statistics.ts';
@@ -29,7 +28,6 @@ export class EventGroups {
   readonly fields: readonly FieldPath[];
   readonly #groups = new Map<string, EventGroup>();
   readonly #cursor;
-  readonly #createdOn = createdOnReader();
   /** Events in all groups. */
   total = 0;
   readonly #found: boolean[];
@@ -38,7 +36,7 @@ export class EventGroups {
   constructor(fields: readonly FieldPath[]) {
     this.fields = fields;
     this.#found = fields.map(() => false);
-    this.#cursor = createCursor([...fields, memberPath('eventId')]);
+    this.#cursor = createCursor([...fields, memberPath('eventId'), memberPath('createdOn')]);
   }
 
   /** Throws `ServiceError` if there are too many groups. */
@@ -61,7 +59,8 @@ export class EventGroups {
         group = { values, count: 0, first: undefined, last: undefined, example: this.#example(bytes) };
         this.#groups.set(key, group);
       }
-      const createdOn = this.#createdOn(bytes, at);
+      const created = this.#cursor.text(this.fields.length + 1);
+      const createdOn = created === undefined ? undefined : parseInstant(created);
       group.count++;
       this.total++;
       if (!createdOn) continue;

@@ -158,6 +158,9 @@ export interface CreateCursorOptions {
   readonly onOther?: ((bytes: Buffer, nameStart: number, nameEnd: number) => void) | undefined;
   /** Called at each object that is a member of the item itself. May return the offset after it, if that is known by then. */
   readonly onObject?: (at: number) => number | undefined;
+  /** Where the offsets go, for cursors that share them; at least one place for each path. */
+  readonly starts?: Int32Array;
+  readonly ends?: Int32Array;
 }
 
 /**
@@ -166,13 +169,16 @@ export interface CreateCursorOptions {
  */
 export function createExactCursor(
   paths: readonly FieldPath[],
-  { onOther, onObject }: CreateCursorOptions = {},
+  {
+    onOther,
+    onObject,
+    starts = new Int32Array(paths.length),
+    ends = new Int32Array(paths.length),
+  }: CreateCursorOptions = {},
 ): Cursor {
   const root = new Step();
   for (const [path, { steps }] of paths.entries())
     steps.reduce((step, name) => step.to(name), root).found.push(path);
-  const starts = new Int32Array(paths.length);
-  const ends = new Int32Array(paths.length);
 
   const visit = (bytes: Buffer, at: number, step: Step): number => {
     const first = bytes[at];

@@ -44,6 +44,8 @@ export class JsonScanner {
   readonly holder: IdentifyingMembers = { eventId: 0, subscriptionId: 0 };
   /** The number of its members that are objects with a text `eventId`. */
   holders = 0;
+  /** How deep names are looked at: 2 within `item`. */
+  #namedDepth = 0;
   /** Those of the member that is being passed. */
   readonly #inner: IdentifyingMembers = { eventId: 0, subscriptionId: 0 };
   #closers = new Uint8Array(64);
@@ -68,12 +70,16 @@ export class JsonScanner {
     this.top.eventId = 0;
     this.top.subscriptionId = 0;
     this.holders = 0;
-    return this.value(at);
+    this.#namedDepth = 2;
+    const end = this.value(at);
+    this.#namedDepth = 0;
+    return end;
   }
 
   /** The offset after the value that starts at `at`. Any depth is allowed: nothing here recurses. */
   value(at: number): number {
     const { bytes } = this;
+    const namedDepth = this.#namedDepth;
     let index = at;
     let depth = 0;
     for (;;) {
@@ -85,7 +91,7 @@ export class JsonScanner {
         if (bytes[index] !== OBJECT_CLOSE) {
           this.#push(depth++, OBJECT_CLOSE);
           if (depth === 2) this.#inner.eventId = this.#inner.subscriptionId = 0;
-          index = depth <= 2 ? this.#member(index, depth) : this.key(index);
+          index = depth <= namedDepth ? this.#member(index, depth) : this.key(index);
           continue;
         }
         index++;
@@ -105,12 +111,13 @@ export class JsonScanner {
         const closer = this.#closers[depth - 1];
         if (bytes[index] === COMMA) {
           index = this.space(index + 1);
-          if (closer === OBJECT_CLOSE) index = depth <= 2 ? this.#member(index, depth) : this.key(index);
+          if (closer === OBJECT_CLOSE)
+            index = depth <= namedDepth ? this.#member(index, depth) : this.key(index);
           break;
         }
         if (bytes[index] !== closer)
           throw this.fault(closer === OBJECT_CLOSE ? "',' or '}'" : "',' or ']'", index);
-        if (depth === 2 && closer === OBJECT_CLOSE) this.#noteHolder();
+        if (depth === namedDepth && closer === OBJECT_CLOSE) this.#noteHolder();
         index++;
         depth--;
       }

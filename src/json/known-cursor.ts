@@ -5,7 +5,7 @@ import {
   type FieldPath,
   MISSING,
 } from './item-fields.ts';
-import type { JsonScanner } from './json-scanner.ts';
+import { type JsonScanner, stringText } from './json-scanner.ts';
 import { isKnownName } from './known-fields.ts';
 
 const QUOTE = 0x22;
@@ -20,8 +20,14 @@ export function isKnownPath({ steps }: Pick<FieldPath, 'steps'>): boolean {
 
 /** A cursor whose paths may be short names of known fields. */
 export interface KnownCursor extends Cursor {
-  /** Of the last item read: how many members could be the event; 0 if its own `eventId` is a text. */
+  /**
+   * Of the last item read, if `eventId` is among the paths: how many members could be the event; 0 if its own `eventId` is
+   * a text. With other paths it stays 0 where the item's top has all that is asked for.
+   */
   readonly holders: number;
+  /** The offsets of the member that could be the event, of several the last one. */
+  readonly holderStart: number;
+  readonly holderEnd: number;
 }
 
 /**
@@ -32,26 +38,31 @@ export function createCursor(paths: readonly FieldPath[], onOther?: CreateCursor
   return paths.some(isKnownPath) ? createKnownCursor(paths, onOther) : createExactCursor(paths, { onOther });
 }
 
-/** The same for paths some of which are short names. */
+/**
+ * The same for paths some of which are short names. What is at the top of an item is always the known field, so that its
+ * other members are looked into only where the top lacks one. Items of one kind follow each other: after one whose fields
+ * lie in a member, members are read in the same pass, and no byte is walked twice.
+ */
 export function createKnownCursor(
   paths: readonly FieldPath[],
   onOther?: CreateCursorOptions['onOther'],
-): KnownCursor & { readonly holderStart: number; readonly holderEnd: number } {
-  // Where none of them is the event id, it is read behind them: it tells where the others are.
-  const asked = paths.findIndex(({ steps }) => steps.length === 1 && steps[0] === 'eventId');
-  const id = asked < 0 ? paths.length : asked;
+): KnownCursor {
   const known = [...paths.entries()].flatMap(([index, path]) => (isKnownPath(path) ? [{ index, path }] : []));
+  const ownId = paths.findIndex(({ steps }) => steps.length === 1 && steps[0] === 'eventId');
+  const idAt = ownId < 0 ? paths.length : ownId;
+  // The event id is read behind the others where it is none of them.
+  const allPaths = ownId < 0 ? [...paths, EVENT_ID] : paths;
+  const starts = new Int32Array(allPaths.length);
+  const ends = new Int32Array(allPaths.length);
   const inner = createExactCursor([EVENT_ID, ...known.map(({ path }) => path)]);
   const heldStarts = new Int32Array(known.length);
   const heldEnds = new Int32Array(known.length);
   let page: Buffer;
+  let looksInside = false;
   let holders = 0;
   let [holderStart, holderEnd] = [0, 0];
-  /** Objects that were passed over, since a text `eventId` stood before them. */
-  let passed: number[] = [];
 
-  const hasTextId = () => isTextAt(page, top.starts[id] as number);
-  const readHolder = (at: number): number => {
+  const readMember = (at: number): number => {
     const end = inner.read(page, at);
     if (!isTextAt(page, inner.starts[0] as number)) return end;
     holders++;
@@ -62,19 +73,26 @@ export function createKnownCursor(
     }
     return end;
   };
-  const top = createExactCursor(asked < 0 ? [...paths, EVENT_ID] : paths, {
-    onOther,
-    onObject: (at) => {
-      if (!hasTextId()) return readHolder(at);
-      passed.push(at);
-      return undefined;
-    },
-  });
+  const flat = createExactCursor(paths, { onOther, starts, ends });
+  const nested = createExactCursor(allPaths, { onOther, onObject: readMember, starts, ends });
+  const isAbsent = (index: number) => {
+    const start = starts[index] as number;
+    return start === MISSING || page[start] === NULL;
+  };
+  /** True if something that is asked for may lie in a member. */
+  const isIncomplete = () => {
+    if (ownId >= 0 && !isTextAt(page, starts[ownId] as number)) return true;
+    for (const { index } of known) if (isAbsent(index)) return true;
+    return false;
+  };
 
   return {
-    starts: top.starts,
-    ends: top.ends,
-    text: top.text,
+    starts,
+    ends,
+    text: (path) => {
+      const start = starts[path] as number;
+      return isTextAt(page, start) ? stringText(page, start, ends[path] as number) : undefined;
+    },
     get holders() {
       return holders;
     },
@@ -87,20 +105,21 @@ export function createKnownCursor(
     read: (bytes, at) => {
       page = bytes;
       holders = 0;
-      if (passed.length > 0) passed = [];
-      const end = top.read(bytes, at);
-      if (hasTextId()) {
-        holders = 0;
-        return end;
+      let end = 0;
+      if (!looksInside) {
+        end = flat.read(bytes, at);
+        if (!isIncomplete()) return end;
+        if (ownId >= 0 && isTextAt(bytes, starts[ownId] as number)) return end;
       }
-      for (const object of passed) readHolder(object);
+      end = nested.read(bytes, at);
+      const isFlat = isTextAt(bytes, starts[idAt] as number);
+      looksInside = !isFlat;
+      if (isFlat) holders = 0;
       if (holders !== 1) return end;
       for (const [field, { index }] of known.entries()) {
-        const start = top.starts[index] as number;
-        const isAbsent = start === MISSING || bytes[start] === NULL;
-        if (!isAbsent || heldStarts[field] === MISSING) continue;
-        top.starts[index] = heldStarts[field] as number;
-        top.ends[index] = heldEnds[field] as number;
+        if (!isAbsent(index) || heldStarts[field] === MISSING) continue;
+        starts[index] = heldStarts[field] as number;
+        ends[index] = heldEnds[field] as number;
       }
       return end;
     },

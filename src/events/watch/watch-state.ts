@@ -14,7 +14,7 @@ interface WatchIdentity {
 
 interface Saved extends WatchIdentity, Omit<FollowerState, 'start'> {
   readonly format: 'hooktrail-watch';
-  readonly version: 1;
+  readonly version: 1 | 2;
   readonly start: string;
 }
 
@@ -58,13 +58,17 @@ export class WatchStateFile {
         next: 'choose another file, or give the same filters',
       });
     }
+    if (saved.version === 1)
+      reporter.warning(
+        `--state: ${file} is of an earlier version, which told events apart in another way: the last ones may come again`,
+      );
     return { start: parseInstant(saved.start) as Instant, watermark, printed };
   }
 
   /** Replaces the file, durably. Throws `ServiceError` if the disk is full, `UsageError` where else it cannot be written. */
   async save(state: FollowerState): Promise<void> {
     const place = { ...state, start: state.start.text };
-    const saved: Saved = { format: 'hooktrail-watch', version: 1, ...this.#identity, ...place };
+    const saved: Saved = { format: 'hooktrail-watch', version: 2, ...this.#identity, ...place };
     try {
       await replaceFile(this.#place, `${JSON.stringify(saved)}\n`);
     } catch (error) {
@@ -85,7 +89,7 @@ function parseState(text: string): Saved | undefined {
     const saved = JSON.parse(text) as Saved;
     const isSound =
       saved.format === 'hooktrail-watch' &&
-      saved.version === 1 &&
+      (saved.version === 1 || saved.version === 2) &&
       Number.isFinite(saved.watermark) &&
       parseInstant(saved.start) !== undefined &&
       saved.printed.every((pair) => pair.length === 2 && pair.every(Number.isFinite));
