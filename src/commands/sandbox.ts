@@ -6,14 +6,16 @@ import { ExitCode, UsageError } from '../errors.ts';
 import type { DeliveryOptions } from '../sandbox/deliveries.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SandboxOptions, SandboxSettings } from '../sandbox/sandbox-options.ts';
+import type { ShapeName } from '../sandbox/shapes/service-shape.ts';
 import type { SandboxUser } from '../sandbox-user.ts';
-import { duration, share, wholeNumber } from '../settings/flag-values.ts';
+import { duration, oneOf, share, wholeNumber } from '../settings/flag-values.ts';
 import { handlerUrl } from '../webhooks/webhook-flags.ts';
 
 interface Flags {
   readonly port?: number;
   readonly events?: number;
   readonly seed?: number;
+  readonly shape?: ShapeName;
   readonly latency?: number;
   readonly tokenLifetime?: number;
   readonly autoApprove?: true;
@@ -52,6 +54,11 @@ export function declare(command: Command): void {
   addNumber('--events', 'events in the seeded history (default: 5000)', 0, 5_000_000);
   addNumber('--seed', 'another seed gives another history (default: 1)', 0, 4_294_967_295);
   command
+    .option(
+      '--shape <shape>',
+      'published, or flat with details of deliveries (default: flat)',
+      oneOf<ShapeName>('--shape', ['published', 'flat']),
+    )
     .option(
       '--latency <ms>',
       'wait this long before each answer about events; also 2s',

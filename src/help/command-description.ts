@@ -150,6 +150,7 @@ export const optionKinds: Readonly<Record<string, ValueKind>> = {
   '--state': 'files',
   '--body': 'files',
   '--error-format': { words: ['text', 'json'] },
+  '--shape': { words: ['published', 'flat'] },
 };
 
 /** Values of arguments, by the words of the command and the argument's name. */

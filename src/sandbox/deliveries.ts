@@ -1,8 +1,10 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { Random } from './random.ts';
-import { itemText, type StoredEvent } from './store/event-item.ts';
+import type { ServiceShape } from './shapes/service-shape.ts';
+import type { StoredEvent } from './store/event-item.ts';
 import type { EventStore } from './store/event-store.ts';
+import type { SubscriptionStore } from './store/subscription-store.ts';
 
 /** Options for the delivery of events that are added while the sandbox runs. */
 export interface DeliveryOptions {
@@ -27,19 +29,45 @@ const CONNECTIONS = 32;
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
+/** Where a delivery goes. */
+interface Target {
+  readonly url: string;
+  readonly apiToken: string;
+}
+
+type Subscriptions = Pick<SubscriptionStore, 'find'>;
+
 /**
  * Delivers events that are added while the sandbox runs as the service description says (part 6): out of order, some
- * twice, each with the `Api-Token`. An event becomes FAILED when its first try fails, and SUCCESS again when a later
- * one succeeds.
+ * twice, each with the `Api-Token`. They go to the callback address of their subscription where that is on this machine,
+ * with the subscription's own token. Those of the history's other subscriptions go to the address of the options, if there
+ * are any. An event becomes FAILED when its first try fails, and SUCCESS again when a later one succeeds.
  */
-export function createDeliveries(options: DeliveryOptions, events: EventStore, random: Random) {
-  const { url, apiToken, duplicates = 0, spreadMs = SPREAD_MS, retryDelaysMs = RETRY_DELAYS_MS } = options;
-  const { request, Agent } = url.startsWith('https:') ? https : http;
-  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
-  const failed = new Set<string>();
+export function createDeliveries(
+  options: DeliveryOptions | undefined,
+  shape: Pick<ServiceShape, 'deliveryText'>,
+  events: Pick<EventStore, 'setStatus'>,
+  subscriptions: Subscriptions | undefined,
+  random: Random,
+) {
+  const { duplicates = 0, spreadMs = SPREAD_MS, retryDelaysMs = RETRY_DELAYS_MS } = options ?? {};
+  const agents = {
+    http: new http.Agent({ keepAlive: true, maxSockets: CONNECTIONS }),
+    https: new https.Agent({ keepAlive: true, maxSockets: CONNECTIONS }),
+  };
+  const failed = new Set<StoredEvent>();
   const spread = () => random.float() * spreadMs;
   let pending = 0;
   let isStopped = false;
+
+  /** Found anew for each try: a token that was renewed meanwhile is invalid. */
+  function targetOf({ subscriptionId }: StoredEvent): Target | undefined {
+    const subscription = subscriptions?.find(subscriptionId);
+    const { callbackUrl } = subscription?.content ?? {};
+    if (subscription && callbackUrl && isLoopback(callbackUrl))
+      return { url: callbackUrl, apiToken: subscription.apiToken };
+    return subscription?.isCreated ? undefined : options;
+  }
 
   function later(milliseconds: number, act: () => Promise<unknown>): void {
     pending++;
@@ -50,20 +78,32 @@ export function createDeliveries(options: DeliveryOptions, events: EventStore, r
     setTimeout(run, milliseconds).unref();
   }
 
-  async function deliver(eventId: string, body: string, tries: number): Promise<void> {
-    if (await send(eventId, body)) return;
+  async function deliver(event: StoredEvent, body: string, tries: number): Promise<void> {
+    if (await send(event, body)) return;
     if (tries === 0) {
-      failed.add(eventId);
-      events.setStatus(eventId, 'FAILED');
+      failed.add(event);
+      events.setStatus(event.eventId, 'FAILED', event.subscriptionId);
     }
     const delay = retryDelaysMs[tries];
-    if (delay !== undefined) later(delay, () => deliver(eventId, body, tries + 1));
+    if (delay !== undefined) later(delay, () => deliver(event, body, tries + 1));
   }
 
   /** Returns true if the endpoint took the event. */
-  async function send(eventId: string, body: string): Promise<boolean> {
+  async function send(event: StoredEvent, body: string): Promise<boolean> {
+    const target = targetOf(event);
+    const status = target ? await post(target, body) : 0;
+    const succeeded = status >= 200 && status < 300;
+    if (succeeded && failed.delete(event)) events.setStatus(event.eventId, 'SUCCESS', event.subscriptionId);
+    return succeeded;
+  }
+
+  /** Returns the status of the answer; 0 if there was none. */
+  function post({ url, apiToken }: Target, body: string): Promise<number> {
+    const isSecure = url.startsWith('https:');
+    const { request } = isSecure ? https : http;
+    const agent = isSecure ? agents.https : agents.http;
     const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Api-Token': apiToken };
-    const status = await new Promise<number>((resolve) => {
+    return new Promise((resolve) => {
       const sent = request(url, { method: 'POST', agent, headers }, (response) => {
         response.resume();
         response.once('close', () => resolve((response.complete && response.statusCode) || 0));
@@ -72,31 +112,26 @@ export function createDeliveries(options: DeliveryOptions, events: EventStore, r
       sent.once('error', () => resolve(0));
       sent.end(body);
     });
-    const succeeded = status >= 200 && status < 300;
-    if (succeeded && failed.delete(eventId)) events.setStatus(eventId, 'SUCCESS');
-    return succeeded;
   }
 
   return {
     add(event: StoredEvent): void {
-      const { eventId } = event;
-      const body = payloadOf(itemText(event));
-      later(spread(), () => deliver(eventId, body, 0));
-      if (random.float() < duplicates) later(spread() + spread(), () => send(eventId, body));
+      if (!targetOf(event)) return;
+      const body = shape.deliveryText(event);
+      later(spread(), () => deliver(event, body, 0));
+      if (random.float() < duplicates) later(spread() + spread(), () => send(event, body));
     },
     /** Returns the number of deliveries that are waiting or in progress. */
     pending: () => pending,
     stop(): void {
       isStopped = true;
-      agent.destroy();
+      agents.http.destroy();
+      agents.https.destroy();
     },
   };
 }
 
-/**
- * Returns the body of a delivery. The service description shows only its `eventId`: here it is the item's own text
- * without the publish status and the result of the delivery.
- */
-export function payloadOf(json: string): string {
-  return json.replace(/,"publishStatus":"[^"]*"/, '').replace(/,"delivery":\{(?:[^{}]|\{[^{}]*\})*\}/, '');
+/** The sandbox sends nothing to another machine unless it is told to. */
+function isLoopback(url: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { DeliveryOptions } from './deliveries.ts';
+import type { ShapeName } from './shapes/service-shape.ts';
 
 /** The options of a new sandbox; each has a default. */
 export interface SandboxOptions
@@ -7,6 +8,8 @@ export interface SandboxOptions
     Optional<Pick<SandboxSettings, 'clientId' | 'clientSecret' | 'vendor' | 'redirectUri'>> {
   /** 0 chooses any free port. */
   readonly port?: number | undefined;
+  /** What items, errors and deliveries look like. Absent: `flat`. */
+  readonly shape?: ShapeName | undefined;
   /** Number of events in the seeded history. */
   readonly events?: number | undefined;
   /** The same seed and the same `now` give the same history. */

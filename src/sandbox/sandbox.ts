@@ -8,8 +8,12 @@ import { Random } from './random.ts';
 import type { Behaviour, SandboxOptions, SandboxSettings } from './sandbox-options.ts';
 import { createEventService } from './service/event-service.ts';
 import { withTrouble } from './service/service-trouble.ts';
+import { flatShape } from './shapes/flat-shape.ts';
+import { publishedShape } from './shapes/published-shape.ts';
+import type { ServiceShape, ShapeName } from './shapes/service-shape.ts';
 import { createEventStore, type EventStore } from './store/event-store.ts';
 import { writeHistory } from './store/seeded-history.ts';
+import { createSubscriptionStore, type SubscriptionStore } from './store/subscription-store.ts';
 
 export interface Sandbox extends AsyncDisposable {
   readonly settings: SandboxSettings;
@@ -17,10 +21,15 @@ export interface Sandbox extends AsyncDisposable {
   readonly behaviour: Behaviour;
   readonly events: EventStore;
   readonly identity: Pick<IdentityProvider, 'memory'>;
-  readonly deliveries: Deliveries | undefined;
+  readonly deliveries: Deliveries;
+  /** Absent if the service has no requests of subscriptions. */
+  readonly subscriptions: SubscriptionStore | undefined;
+  readonly shape: ServiceShape;
   /** Frees the port and all connections at once. */
   close(): Promise<void>;
 }
+
+const shapes: Readonly<Record<ShapeName, ServiceShape>> = { published: publishedShape, flat: flatShape };
 
 /**
  * Starts the identity provider and the event service of the service description on one loopback port.
@@ -39,13 +48,17 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const clock = typeof now === 'number' ? () => now : now;
   const identity = await createIdentityProvider(settings, behaviour, clock);
   const history = writeHistory(options.events ?? 5000, seed, clock());
-  const events = createEventStore(history, new Random(seed + 1), clock);
-  const deliveries = options.deliveries && createDeliveries(options.deliveries, events, new Random(seed + 3));
-  if (deliveries) events.onAdded = deliveries.add;
+  const shape = shapes[options.shape ?? 'flat'];
+  const subscriptions = shape.hasSubscriptions
+    ? createSubscriptionStore(history.subscriptions, new Random(seed + 5))
+    : undefined;
+  const events = createEventStore(history, new Random(seed + 1), clock, subscriptions?.receivers);
+  const deliveries = createDeliveries(options.deliveries, shape, events, subscriptions, new Random(seed + 3));
+  events.onAdded = deliveries.add;
   const live = options.rate && setInterval(() => events.add(), 1000 / options.rate).unref();
   const { verify } = identity;
-  const service = createEventService(settings, events, (token) => verify(token));
-  const troubled = withTrouble(service, behaviour, clock, new Random(seed + 2));
+  const service = createEventService(settings, shape, events, subscriptions, (token) => verify(token));
+  const troubled = withTrouble(service, shape, behaviour, clock, new Random(seed + 2));
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.setHeader('Date', new Date(clock()).toUTCString());
@@ -61,17 +74,27 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       // An error in the sandbox itself must be visible. A broken connection is not one.
       if (response.headersSent || response.destroyed) return void request.socket.destroy();
       response.writeHead(500, { 'Content-Type': 'application/json; charset=utf-8' });
-      response.end(JSON.stringify({ code: 'sandbox.defect', message: String(error) }));
+      response.end(JSON.stringify(shape.errorBody([{ code: 'sandbox.defect', message: String(error) }])));
     });
   });
   const stop = async () => {
     if (live) clearInterval(live);
-    deliveries?.stop();
+    deliveries.stop();
     const closed = new Promise((resolve) => server.close(resolve));
     server.closeAllConnections();
     await closed;
   };
-  return { settings, behaviour, events, identity, deliveries, close: stop, [Symbol.asyncDispose]: stop };
+  return {
+    settings,
+    behaviour,
+    events,
+    identity,
+    deliveries,
+    subscriptions,
+    shape,
+    close: stop,
+    [Symbol.asyncDispose]: stop,
+  };
 }
 
 function settingsFor(origin: string, options: SandboxOptions): SandboxSettings {

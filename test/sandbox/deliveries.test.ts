@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { payloadOf } from '../../src/sandbox/deliveries.ts';
-import { itemText } from '../../src/sandbox/store/event-item.ts';
+import { withoutDelivery } from '../../src/sandbox/shapes/flat-shape.ts';
 import { forEachTest } from '../support/each-test.ts';
 import { startHandler } from '../support/handler.ts';
 import { createHome } from '../support/home.ts';
@@ -15,12 +14,12 @@ async function delivering(url: string, more: Partial<SandboxOptions['deliveries'
 }
 
 async function settled({ control }: Sandbox): Promise<void> {
-  await expect.poll(() => control.deliveries?.pending(), { timeout: 20_000, interval: 5 }).toBe(0);
+  await expect.poll(() => control.deliveries.pending(), { timeout: 20_000, interval: 5 }).toBe(0);
 }
 
 function statusOf({ control }: Sandbox, eventId: string): string {
   const event = control.store.find(eventId);
-  expect(event && JSON.parse(itemText(event)).publishStatus).toBe(event?.publishStatus);
+  expect(event && JSON.parse(control.itemText(event)).publishStatus).toBe(event?.publishStatus);
   return String(event?.publishStatus);
 }
 
@@ -47,8 +46,8 @@ describe('deliveries of the sandbox', () => {
   test('leave the text of the rest as it is', () => {
     const json =
       '{"eventId":"a","publishStatus":"FAILED","n":1.10,"delivery":{"lastError":{"x":1},"attempts":5}}';
-    expect(payloadOf(json)).toBe('{"eventId":"a","n":1.10}');
-    expect(payloadOf('{"eventId":"a"}')).toBe('{"eventId":"a"}');
+    expect(withoutDelivery(json)).toBe('{"eventId":"a","n":1.10}');
+    expect(withoutDelivery('{"eventId":"a"}')).toBe('{"eventId":"a"}');
   });
 
   test('arrive out of order, and some twice', async () => {

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../src/sandbox/random.ts';
-import { createdOnText, itemText, sortableTime } from '../../src/sandbox/store/event-item.ts';
+import { flatShape } from '../../src/sandbox/shapes/flat-shape.ts';
+import { createdOnText, sortableTime } from '../../src/sandbox/store/event-item.ts';
 import { createEventStore, type EventFilter, type EventStore } from '../../src/sandbox/store/event-store.ts';
 
 interface Plain {
@@ -80,7 +81,9 @@ describe('event store', () => {
           .filter((event) => equal.status === undefined || event.status === equal.status)
           .sort((one, other) => other.ms - one.ms || other.ticks - one.ticks || other.word - one.word);
         expect(page.count).toBe(expected.length);
-        expect(page.events.map(itemText)).toEqual(expected.slice(start - 1, start - 1 + size).map(text));
+        expect(page.events.map(flatShape.itemText)).toEqual(
+          expected.slice(start - 1, start - 1 + size).map(text),
+        );
       }),
     );
   });

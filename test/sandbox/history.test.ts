@@ -1,16 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { Random } from '../../src/sandbox/random.ts';
-import { eventTypes, itemText } from '../../src/sandbox/store/event-item.ts';
+import { flatShape } from '../../src/sandbox/shapes/flat-shape.ts';
+import { publishedShape } from '../../src/sandbox/shapes/published-shape.ts';
+import { eventTypes } from '../../src/sandbox/store/event-item.ts';
 import { createEventStore } from '../../src/sandbox/store/event-store.ts';
 import { writeHistory } from '../../src/sandbox/store/seeded-history.ts';
 
 const now = Date.UTC(2026, 10, 20, 15, 30);
 const DAY = 86_400_000;
 
-function history(count: number, seed = 1) {
+function history(count: number, seed = 1, shape = flatShape) {
   const history = writeHistory(count, seed, now);
   const store = createEventStore(history, new Random(1), () => now);
-  const text = store.page({}, 1, count).events.map(itemText).join(',');
+  const text = store.page({}, 1, count).events.map(shape.itemText).join(',');
   return { store, text, items: JSON.parse(`[${text}]`) as Record<string, string>[] };
 }
 
@@ -80,5 +82,65 @@ describe('seeded history', () => {
   test('holds events of the same moment', () => {
     const { items } = history(5000);
     expect(new Set(items.map((item) => item['createdOn'])).size).toBeLessThan(5000);
+  });
+});
+
+describe('the published shape of the history', () => {
+  interface PublishedItem extends Record<string, unknown> {
+    readonly eventData: { readonly eventId: string; readonly topicVersion: string };
+  }
+  const flat = history(5000);
+  const published = history(5000, 1, publishedShape);
+  const items = published.items as unknown as readonly PublishedItem[];
+
+  test('is of the same events as the flat one', () => {
+    const knownIn = ({ eventData, ...item }: PublishedItem) => {
+      const { eventId, eventType, publishStatus, subscriptionId, createdOn } = {
+        ...eventData,
+        ...item,
+      } as never;
+      return { eventId, eventType, publishStatus, subscriptionId, createdOn: Date.parse(createdOn) };
+    };
+    const flatOnes = flat.items.map(({ createdOn, eventId, eventType, publishStatus, subscriptionId }) => ({
+      ...{ eventId, eventType, publishStatus, subscriptionId },
+      createdOn: Date.parse(createdOn as string),
+    }));
+    expect(items.map(knownIn)).toEqual(flatOnes);
+    expect(history(5000, 1, publishedShape).text).toBe(published.text);
+  });
+
+  test('has times whose fraction loses its trailing zeros', () => {
+    const times = items.map(({ createdOn }) => createdOn as string);
+    expect(times.every((time) => /^\d{4}-\d\d-\d\dT[\d:]{8}(\.\d{0,6}[1-9])?Z$/.test(time))).toBe(true);
+    expect(new Set(times.map(({ length }) => length)).size).toBeGreaterThan(2);
+  });
+
+  test('has the members of the published service and no others, and nothing about the delivery', () => {
+    const members = (value: object) => Object.keys(value).join(' ');
+    expect(new Set(items.map(members))).toEqual(
+      new Set(['subscriptionId publishStatus createdOn eventData']),
+    );
+    const ofEvent =
+      'eventId eventType topic topicVersion timeStamp environment partition correlationId headers body';
+    expect(new Set(items.map(({ eventData }) => members(eventData)))).toEqual(new Set([ofEvent]));
+    expect(published.text).not.toMatch(/error|attempts|httpStatus|endpoint/i);
+  });
+
+  test('holds values that JSON parsers tend to damage', () => {
+    expect(published.text).toContain('"sequence":9007199254740993,');
+    expect(published.text).toContain('"version":1.10,');
+    expect(published.text).toMatch(/"value":\d+\.\d0,/);
+    expect(published.text).toContain('業務委託契約書');
+  });
+
+  test('tells failures outside of outages by the version of their topic', () => {
+    const isNew = ({ eventData }: PublishedItem) => eventData.topicVersion === '2';
+    const hasFailed = (item: PublishedItem) => item['publishStatus'] === 'FAILED';
+    const failedOfNew = items.filter(isNew).filter(hasFailed).length;
+    const newOnes = items.filter(isNew).length;
+    expect(failedOfNew).toBeGreaterThan(5);
+    expect(failedOfNew).toBeLessThan(newOnes);
+    expect(failedOfNew / newOnes).toBeGreaterThan(0.4);
+    expect(items.filter(hasFailed).length / items.length).toBeLessThan(0.06);
   });
 });

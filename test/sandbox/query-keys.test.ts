@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseQuery, ServiceFailure } from '../../src/sandbox/service/query-keys.ts';
+import { parseQuery } from '../../src/sandbox/service/query-keys.ts';
+import { ServiceFailure } from '../../src/sandbox/service/service-failure.ts';
 
 const guid = '0f8fad5b-d9cb-469f-a165-70867728950e';
 
@@ -8,7 +9,7 @@ function failure(query: string): string {
   try {
     parseQuery(query);
   } catch (error) {
-    if (error instanceof ServiceFailure) return `${error.status} ${error.body.code}`;
+    if (error instanceof ServiceFailure) return `${error.status} ${error.issues[0]?.code}`;
   }
   return 'accepted';
 }

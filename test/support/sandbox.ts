@@ -5,11 +5,13 @@ import type {
   SandboxOptions,
   SandboxSettings,
 } from '../../src/sandbox/sandbox-options.ts';
+import { shortTime } from '../../src/sandbox/shapes/published-shape.ts';
+import type { ServiceShape } from '../../src/sandbox/shapes/service-shape.ts';
 import {
   createdOnText,
-  itemText,
   type PublishStatus,
   parseGuid,
+  type StoredEvent,
   sortableTime,
 } from '../../src/sandbox/store/event-item.ts';
 import type { EventFilter, EventStore } from '../../src/sandbox/store/event-store.ts';
@@ -18,7 +20,7 @@ import { type Answer, applyFault, editAnswer, type Fault } from './faults.ts';
 export type { SandboxOptions, SandboxSettings } from '../../src/sandbox/sandbox-options.ts';
 export { editJson, type Fault, times } from './faults.ts';
 
-/** The requests that a fault applies to; `service` means both operations of the event service. */
+/** The requests that a fault applies to; `service` means event types and search. */
 export type FaultTarget =
   | 'authorize'
   | 'token'
@@ -27,6 +29,7 @@ export type FaultTarget =
   | 'metadata'
   | 'event-types'
   | 'events'
+  | 'subscriptions'
   | 'service';
 
 /** Behaviour that the service description leaves open, made by editing the sandbox's answers. */
@@ -77,6 +80,8 @@ export interface RequestRecord {
   /** Path and raw query. */
   readonly url: string;
   readonly headers: IncomingHttpHeaders;
+  /** As much of it as the sandbox has read. */
+  body: string;
   /** Undefined until there is an answer, and if the connection broke before one. */
   status: number | undefined;
   /** Time until the answer was sent or the connection broke. */
@@ -90,13 +95,16 @@ export interface RequestRecord {
 export interface Sandbox extends Pick<ProductSandbox, 'settings' | 'close' | typeof Symbol.asyncDispose> {
   /** The requests, oldest first. */
   readonly log: readonly RequestRecord[];
-  readonly control: Pick<ProductSandbox, 'deliveries'> & {
+  readonly control: Pick<ProductSandbox, 'deliveries' | 'subscriptions'> & {
     /** Assign to its members to change them. */
     readonly behaviour: Behaviour;
     readonly store: EventStore & {
       /** Ids of the newest events, the newest first. */
       newestIds(limit: number): string[];
     };
+    /** The JSON text of an item, as searches answer it. */
+    itemText(event: StoredEvent): string;
+    /** Adds an event. Returns its first record if several subscriptions get it. */
     addEvent(event?: NewEvent): WrittenEvent;
     /** Changes an event's publish status; false when there is no such event. */
     setStatus(eventId: string, status: PublishStatus): boolean;
@@ -125,6 +133,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     events: store,
     identity,
     deliveries,
+    subscriptions,
+    shape,
     ...sandbox
   } = await startProduct({
     ...options,
@@ -166,10 +176,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       newestIds: (limit: number) => newestFirst({}, 1, limit).events.map(({ eventId }) => eventId),
     }),
     deliveries,
+    subscriptions,
+    itemText: shape.itemText,
     addEvent: (event = {}) => {
       const { clockOffsetMs } = behaviour;
       const createdOn = createdOnText(clock() + clockOffsetMs, ticks++);
-      return addTo(store, clockOffsetMs === 0 ? event : { createdOn, ...event });
+      return addTo(store, shape, clockOffsetMs === 0 ? event : { createdOn, ...event });
     },
     setStatus: (eventId, status) => store.setStatus(eventId, status),
     revokeAccessTokens: () => {
@@ -187,42 +199,44 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 }
 
 /** Adds an event in the form in which the service would store it. */
-function addTo(store: EventStore, { createdOn, ...event }: NewEvent): WrittenEvent {
+function addTo(store: EventStore, shape: ServiceShape, { createdOn, ...event }: NewEvent): WrittenEvent {
   const eventId = event.eventId === undefined ? undefined : parseGuid(event.eventId);
   const time = createdOn === undefined ? undefined : sortableTime(createdOn);
   if ((event.eventId && !eventId) || (createdOn && !time))
     throw new TypeError('eventId must be a GUID and createdOn a UTC ISO 8601 date-time');
-  if (eventId && store.find(eventId)) throw new TypeError(`there is an event ${eventId} already`);
-  const added = store.add({
+  if (eventId && !event.subscriptionId && store.find(eventId))
+    throw new TypeError(`there is an event ${eventId} already`);
+  const [added] = store.add({
     ...event,
     ...(eventId === undefined ? {} : { eventId }),
     // The service keeps 100 ns.
     ...(time === undefined ? {} : { createdOn: `${time.slice(0, 27)}Z` }),
     ...(event.subscriptionId === undefined ? {} : { subscriptionId: event.subscriptionId.toLowerCase() }),
   });
-  return { ...added, json: itemText(added) };
+  if (!added) throw new TypeError('no subscription gets this event');
+  const served = shape.hasSubscriptions ? shortTime(added.createdOn) : added.createdOn;
+  return { ...added, createdOn: served, json: shape.itemText(added) };
 }
 
 /** Notes a request. Call the returned function before the sandbox carries it out. */
 function record(request: IncomingMessage, response: ServerResponse, at: number, log: RequestRecord[]) {
   const started = performance.now();
   const { method = '', url = '', headers } = request;
-  const noted: RequestRecord = { at, method, url, headers, status: undefined, ms: undefined };
+  const noted: RequestRecord = { at, method, url, headers, body: '', status: undefined, ms: undefined };
   response.once('close', () => {
     if (response.headersSent) noted.status = response.statusCode;
     noted.ms = performance.now() - started;
   });
   log.push(noted);
-  let body = '';
   const push = request.push.bind(request);
   request.push = (chunk: unknown) => {
-    body += chunk ?? '';
+    noted.body += chunk ?? '';
     return push(chunk);
   };
   return () => {
     if (!url.endsWith('/connect/token')) return;
     editAnswer(response, (answer) => {
-      noted.grantType = new URLSearchParams(body).get('grant_type') ?? undefined;
+      noted.grantType = new URLSearchParams(noted.body).get('grant_type') ?? undefined;
       if (answer.status !== 200) noted.error = JSON.parse(answer.body.toString()).error;
       return answer;
     });
@@ -237,6 +251,7 @@ const targets: readonly (readonly [RegExp, readonly FaultTarget[]])[] = [
   [/\/\.well-known\//, ['metadata']],
   [/\/event-types$/, ['event-types', 'service']],
   [/\/integrator-events$/, ['events', 'service']],
+  [/\/subscriptions(\/|$)/, ['subscriptions']],
 ];
 
 function targetsOf(route: string): readonly FaultTarget[] {

@@ -1,31 +1,40 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SandboxSettings } from '../sandbox-options.ts';
-import { eventTypes, itemText } from '../store/event-item.ts';
+import type { ServiceShape } from '../shapes/service-shape.ts';
+import { eventTypes } from '../store/event-item.ts';
 import type { EventStore } from '../store/event-store.ts';
-import { parseQuery, ServiceFailure } from './query-keys.ts';
+import type { SubscriptionStore } from '../store/subscription-store.ts';
+import { parseQuery } from './query-keys.ts';
+import { ServiceFailure } from './service-failure.ts';
+import type { Operation, OperationAnswer } from './service-operation.ts';
+import { subscriptionOperations } from './subscription-requests.ts';
 
 /** Returns the scopes of an access token; undefined if it is unknown, expired or revoked. */
 type Verify = (token: string) => Promise<readonly string[] | undefined>;
 
-/** The two operations of the event service (service description, part 4). */
+/** The operations of the event service (service description, part 4), and those of subscriptions if there are any. */
 export function createEventService(
-  { baseUrl, vendor }: Pick<SandboxSettings, 'baseUrl' | 'vendor'>,
+  settings: Pick<SandboxSettings, 'baseUrl' | 'vendor'>,
+  shape: ServiceShape,
   store: EventStore,
+  subscriptions: SubscriptionStore | undefined,
   verify: Verify,
 ) {
+  const { baseUrl, vendor } = settings;
   const mediaType = `application/vnd.${vendor}.v1+json`;
   const basePath = new URL(baseUrl).pathname;
-  const operations: Readonly<Record<string, (query: string) => string>> = {
-    [`${basePath}/event-types`]: listEventTypes,
-    [`${basePath}/integrator-events`]: searchEvents,
-  };
+  const operations: readonly Operation[] = [
+    { method: 'GET', path: '/event-types', run: ({ query }) => ({ body: listEventTypes(query) }) },
+    { method: 'GET', path: '/integrator-events', run: ({ query }) => ({ body: searchEvents(query) }) },
+    ...(subscriptions ? subscriptionOperations(settings, subscriptions) : []),
+  ];
 
   function listEventTypes(query: string): string {
     if (query !== '') {
       const message = 'this operation has no query parameters';
       throw new ServiceFailure(400, { code: 'event_type.unknown_parameter', message, property: query });
     }
-    const items = eventTypes.map(({ share: _, ...item }) => item);
+    const items = eventTypes.map(shape.eventTypeItem);
     return JSON.stringify({ href: `${baseUrl}/event-types`, count: items.length, items });
   }
 
@@ -43,7 +52,7 @@ export function createEventService(
       count,
       limit: size,
     };
-    return `${JSON.stringify(members).slice(0, -1)},"items":[${events.map(itemText).join(',')}]}`;
+    return `${JSON.stringify(members).slice(0, -1)},"items":[${events.map(shape.itemText).join(',')}]}`;
   }
 
   async function authorize(request: IncomingMessage): Promise<void> {
@@ -64,35 +73,68 @@ export function createEventService(
     }
   }
 
-  async function answer(request: IncomingMessage): Promise<string> {
+  async function answer(request: IncomingMessage): Promise<OperationAnswer> {
     const [path = '', ...query] = (request.url ?? '').split('?');
-    const operation = Object.hasOwn(operations, path) ? operations[path] : undefined;
-    if (!operation)
+    const here = operations.filter((operation) => idInPath(path, basePath + operation.path) !== undefined);
+    if (here.length === 0)
       throw new ServiceFailure(404, { code: 'path.not_found', message: `there is nothing at ${path}` });
-    if (request.method !== 'GET') {
+    const operation = here.find(({ method }) => method === request.method);
+    if (!operation) {
       const message = `${request.method} is not allowed here`;
-      throw new ServiceFailure(405, { code: 'method.not_allowed', message }, { Allow: 'GET' });
+      const allowed = here.map(({ method }) => method).join(', ');
+      throw new ServiceFailure(405, { code: 'method.not_allowed', message }, { Allow: allowed });
     }
     await authorize(request);
     if (!accepts(request.headers.accept ?? '', mediaType)) {
       const message = `the Accept header must name a version of this service: ${mediaType}`;
       throw new ServiceFailure(406, { code: 'version.not_acceptable', message, property: 'Accept' });
     }
-    return operation(query.join('?'));
+    return operation.run({
+      headers: request.headers,
+      id: idInPath(path, basePath + operation.path) ?? '',
+      query: query.join('?'),
+      body: () => bodyOf(request),
+    });
   }
 
   return async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await answer(request).catch((error) => {
+    const { status, headers, body } = await answer(request).catch((error): Required<OperationAnswer> => {
       if (!(error instanceof ServiceFailure)) throw error;
-      response.statusCode = error.status;
-      for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
-      return JSON.stringify(error.body);
+      const { status, headers, issues } = error;
+      return { status, headers, body: JSON.stringify(shape.errorBody(issues)) };
     });
+    if (status !== undefined) response.statusCode = status;
+    for (const [name, value] of Object.entries(headers ?? {})) response.setHeader(name, value);
     const bytes = Buffer.from(body);
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
     response.setHeader('Content-Length', bytes.length);
     response.end(bytes);
   };
+}
+
+/** Returns what stands in a path for `{id}`, or an empty text if there is no `{id}`; undefined if the paths differ. */
+function idInPath(path: string, expected: string): string | undefined {
+  const [before = '', after] = expected.split('{id}');
+  if (after === undefined) return path === expected ? '' : undefined;
+  if (!path.startsWith(before) || !path.endsWith(after)) return undefined;
+  const id = path.slice(before.length, path.length - after.length);
+  return /^[^/]+$/.test(id) ? id : undefined;
+}
+
+const MAXIMUM_BODY_BYTES = 1_000_000;
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAXIMUM_BODY_BYTES) {
+      const message = `the body has more than ${MAXIMUM_BODY_BYTES} bytes`;
+      throw new ServiceFailure(413, { code: 'request.too_large', message });
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 /**

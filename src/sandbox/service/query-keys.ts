@@ -1,5 +1,6 @@
 import { parseGuid, sortableTime } from '../store/event-item.ts';
 import type { EventFilter } from '../store/event-store.ts';
+import { ServiceFailure } from './service-failure.ts';
 
 const MAXIMUM_LIMIT = 500;
 
@@ -10,21 +11,6 @@ export interface EventQuery {
   readonly size: number;
   /** The filter keys as they were sent, without `limit`, for the paging links. */
   readonly filterKeys: readonly string[];
-}
-
-/** An answer of the event service other than 200. */
-export class ServiceFailure extends Error {
-  readonly status: number;
-  /** The service's Error object (service description, part 2). `code` has the shape `<resource>.<issue_type>`. */
-  readonly body: { readonly code: string; readonly message: string; readonly property?: string };
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(status: number, body: ServiceFailure['body'], headers: Readonly<Record<string, string>> = {}) {
-    super(body.message);
-    this.status = status;
-    this.body = body;
-    this.headers = headers;
-  }
 }
 
 /**

@@ -12,7 +12,7 @@ export interface EventType {
 const type = (name: string, share: number, description: string): EventType => ({
   name,
   description,
-  category: name.slice(0, name.indexOf('.')),
+  category: categoryOf(name),
   version: '1.0',
   share,
 });
@@ -42,7 +42,7 @@ export const eventTypes: readonly EventType[] = [
 
 export type PublishStatus = 'SUCCESS' | 'FAILED';
 
-/** An event in the store, from which `itemText` writes its JSON text. */
+/** A record of one event for one subscription, from which a service shape writes its JSON text. */
 export interface StoredEvent {
   /** A GUID in lower case. */
   readonly eventId: string;
@@ -53,28 +53,14 @@ export interface StoredEvent {
   readonly endpoint: string;
   /** The number of events before this one. */
   readonly ordinal: number;
-  readonly details: string;
+  readonly details: EventDetails;
+  /** It failed by itself, outside the outages of its endpoint. */
+  readonly isStray?: boolean | undefined;
   publishStatus: PublishStatus;
   /** JSON text; `null` after a success. */
   lastError: string;
   /** The item's whole text, if it was given. */
   json?: string | undefined;
-}
-
-/**
- * An event as the sandbox's service shows it, about 540 bytes. The service description leaves an item's fields open: these
- * hold what clients tend to damage, such as integers beyond 2^53, decimals with trailing zeros and characters beyond ASCII.
- */
-export function itemText(event: StoredEvent): string {
-  const { eventId, eventType, createdOn, publishStatus, subscriptionId } = event;
-  if (event.json !== undefined) return event.json;
-  // 9007199254740993 is the first integer that a double cannot hold.
-  const sequence = `9007199${254_740_993 + event.ordinal}`;
-  const members = JSON.stringify({ eventId, eventType, createdOn, publishStatus, subscriptionId });
-  const resource = `{"type":${JSON.stringify(eventType.split('.', 1)[0])},${event.details}`;
-  const attempts = event.lastError === 'null' ? 1 : 5;
-  const delivery = `{"endpoint":"${event.endpoint}","attempts":${attempts},"lastError":${event.lastError}}`;
-  return `${members.slice(0, -1)},"sequence":${sequence},"resource":${resource},"delivery":${delivery}}`;
 }
 
 const json = (values: readonly string[]) => values.map((value) => JSON.stringify(value));
@@ -96,14 +82,41 @@ const people = json(users.map((name) => `${name}@example.com`));
 const currencies = json(['EUR', 'USD', 'GBP', 'NOK']);
 const versions = ['1.0', '1.10', '2.0', '2.50', '3.00'];
 
-/** JSON text of the members that describe the event's subject; several events may share it. */
-export function drawDetails(random: Random): string {
+/** What an event is about; several events may share it. All members but the id are JSON text. */
+export interface EventDetails {
+  /** A GUID. */
+  readonly id: string;
+  readonly name: string;
+  /** A number with the trailing zeros that parsers tend to lose. */
+  readonly version: string;
+  /** A number with two decimals. */
+  readonly amount: string;
+  readonly currency: string;
+  readonly actor: string;
+}
+
+export function drawDetails(random: Random): EventDetails {
   const id = guidText(drawWords(random));
   const name = random.pick(names);
   const version = random.pick(versions);
-  const amount = `${random.below(5000)}.${String(random.below(100)).padStart(2, '0')}`;
+  const amount = drawAmount(random);
   const currency = random.pick(currencies);
-  return `"id":"${id}","name":${name},"version":${version}},"amount":{"value":${amount},"currency":${currency}},"actor":${random.pick(people)}`;
+  return { id, name, version, amount, currency, actor: random.pick(people) };
+}
+
+/** JSON text of a number from 0 to 5000 with two decimals. */
+export function drawAmount(random: Random): string {
+  return `${random.below(5000)}.${String(random.below(100)).padStart(2, '0')}`;
+}
+
+/** JSON text of a whole number; 9007199254740993 of the first event is the first integer that a double cannot hold. */
+export function sequenceText({ ordinal }: Pick<StoredEvent, 'ordinal'>): string {
+  return `9007199${254_740_993 + ordinal}`;
+}
+
+/** `document` of `document.signed`. */
+export function categoryOf(eventType: string): string {
+  return eventType.split('.', 1)[0] as string;
 }
 
 const UTC = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?:(:\d\d)(?:\.(\d+))?)?Z)?$/;

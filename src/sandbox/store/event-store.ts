@@ -30,18 +30,27 @@ export interface EventPage {
 
 export type EventStore = ReturnType<typeof createEventStore>;
 
-/** The events in memory. */
-export function createEventStore(history: History, random: Random, clock: () => number) {
+/** Returns the ids of the subscriptions that get an event of this type, of which the first was drawn from the history's. */
+type Receivers = (eventType: string, drawn: string) => readonly string[];
+
+/** The events in memory: a record for each event and subscription. */
+export function createEventStore(
+  history: History,
+  random: Random,
+  clock: () => number,
+  receivers: Receivers = (_, drawn) => [drawn],
+) {
   const { subscriptions } = history;
   /** Sorted by creation, then by id; oldest first. */
   const events = [...history.events];
   const byId = new Map(events.map((event) => [event.eventId, event]));
+  /** The records of an event after the one that was added first: few events have any. */
+  const furtherById = new Map<string, StoredEvent[]>();
   /** The latest selection: clients request the pages of a search one after the other. */
   let selected: { readonly key: string; readonly events: readonly StoredEvent[] } | undefined;
 
   function select({ after, before, id, status, type, subscription }: EventFilter): StoredEvent[] {
-    const one = id === undefined ? undefined : byId.get(id);
-    const among = id === undefined ? events : [one].filter((event) => event !== undefined);
+    const among = id === undefined ? events : recordsOf(id);
     const from = after === undefined ? 0 : countWhere(among, (event) => timeOf(event) <= after);
     const to = before === undefined ? among.length : countWhere(among, (event) => timeOf(event) < before);
     const inTime = among.slice(from, Math.max(from, to));
@@ -54,48 +63,69 @@ export function createEventStore(history: History, random: Random, clock: () => 
     );
   }
 
+  function recordsOf(eventId: string): StoredEvent[] {
+    const first = byId.get(eventId);
+    const records = first ? [first, ...(furtherById.get(eventId) ?? [])] : [];
+    return records.sort((one, other) => (isBefore(one, other) ? -1 : 1));
+  }
+
+  function keep(event: StoredEvent): void {
+    const { eventId } = event;
+    const place = countWhere(events, (other) => isBefore(other, event));
+    events.splice(place, 0, event);
+    if (byId.has(eventId)) furtherById.set(eventId, [...(furtherById.get(eventId) ?? []), event]);
+    else byId.set(eventId, event);
+    selected = undefined;
+  }
+
   const store = {
-    /** Called with each event that is added. */
+    /** Called with each record that is added. */
     onAdded: (_event: StoredEvent): void => {},
 
     get size(): number {
       return events.length;
     },
 
+    /** Returns the record of an event that was added first. */
     find: (eventId: string): StoredEvent | undefined => byId.get(eventId),
 
-    /** Adds an event. Absent members get random values, and `createdOn` the current time. */
-    add(given: Partial<StoredEvent> = {}): StoredEvent {
+    /**
+     * Adds an event and returns its records: one for the given subscription, or for each that gets it. Absent members get
+     * random values, and `createdOn` the current time.
+     */
+    add(given: Partial<StoredEvent> = {}): readonly StoredEvent[] {
       const { id, endpoint } = random.pick(subscriptions);
-      const event: StoredEvent = {
+      const event: Omit<StoredEvent, 'subscriptionId'> = {
         eventId: randomGuid(random),
         eventType: random.pick(eventTypes).name,
         createdOn: createdOnText(clock(), random.below(10_000)),
         publishStatus: 'SUCCESS',
-        subscriptionId: id,
         endpoint,
         ordinal: events.length,
         details: drawDetails(random),
         lastError: given.publishStatus === 'FAILED' ? random.pick(causes) : 'null',
         ...given,
       };
-      const place = countWhere(events, (other) => isBefore(other, event));
-      events.splice(place, 0, event);
-      byId.set(event.eventId, event);
-      selected = undefined;
-      store.onAdded(event);
-      return event;
+      const { subscriptionId } = given;
+      const ids = subscriptionId === undefined ? receivers(event.eventType, id) : [subscriptionId];
+      const added = ids.map((id) => ({ ...event, subscriptionId: id }));
+      added.forEach(keep);
+      for (const record of added) store.onAdded(record);
+      return added;
     },
 
-    /** Changes the publish status of an event; false when there is no event with this id. */
-    setStatus(eventId: string, status: PublishStatus): boolean {
-      const event = byId.get(eventId.toLowerCase());
-      if (!event) return false;
-      event.publishStatus = status;
-      event.lastError = status === 'FAILED' ? random.pick(causes) : 'null';
-      event.json = event.json?.replace(/"publishStatus"\s*:\s*"[^"]*"/, `"publishStatus":"${status}"`);
+    /** Changes the publish status of an event's records, or of its record for one subscription; false when there is none. */
+    setStatus(eventId: string, status: PublishStatus, subscriptionId?: string): boolean {
+      const records = recordsOf(eventId.toLowerCase()).filter(
+        (event) => subscriptionId === undefined || event.subscriptionId === subscriptionId,
+      );
+      for (const event of records) {
+        event.publishStatus = status;
+        event.lastError = status === 'FAILED' ? random.pick(causes) : 'null';
+        event.json = event.json?.replace(/"publishStatus"\s*:\s*"[^"]*"/, `"publishStatus":"${status}"`);
+      }
       selected = undefined;
-      return true;
+      return records.length > 0;
     },
 
     /** Returns a page of the matching events, newest first. `start` counts from 1. */
@@ -127,5 +157,6 @@ function timeOf({ createdOn }: StoredEvent): string {
 
 function isBefore(one: StoredEvent, other: StoredEvent): boolean {
   if (one.createdOn !== other.createdOn) return one.createdOn < other.createdOn;
-  return one.eventId < other.eventId;
+  if (one.eventId !== other.eventId) return one.eventId < other.eventId;
+  return one.subscriptionId < other.subscriptionId;
 }

@@ -2,6 +2,7 @@ import { Random } from '../random.ts';
 import {
   createdOnText,
   drawDetails,
+  type EventDetails,
   type EventType,
   eventTypes,
   randomGuid,
@@ -11,11 +12,11 @@ import {
 export interface History {
   /** Sorted by creation, then by id; oldest first. */
   readonly events: readonly StoredEvent[];
-  readonly subscriptions: readonly Subscription[];
+  readonly subscriptions: readonly SeededSubscription[];
 }
 
 /** An endpoint that events are published to. */
-export interface Subscription {
+export interface SeededSubscription {
   readonly id: string;
   readonly endpoint: string;
   /** Its share of the events, relative to the others. */
@@ -67,7 +68,7 @@ export function writeHistory(count: number, seed: number, now: number): History 
   const outages = drawOutages(new Random(seed + 4), traffic, subscriptions, count);
   const pickType = weighted(eventTypes, random);
   const pickSubscription = weighted(subscriptions, random);
-  const details: string[] = [];
+  const details: EventDetails[] = [];
   const events: StoredEvent[] = [];
 
   let last = { ms: 0, ticks: 0, word: 0xffffffff };
@@ -87,7 +88,9 @@ export function writeHistory(count: number, seed: number, now: number): History 
     const subscription = pickSubscription();
     const { id: subscriptionId, endpoint } = subscription;
     const eventType = pickType().name;
-    const lastError = drawFailure(outages, subscription, ms, random) ?? (newest ? causes[0] : undefined);
+    const inOutage = causeOfOutage(outages, subscription, ms, random);
+    const stray = inOutage === undefined ? strayCause(newest, random) : undefined;
+    const lastError = inOutage ?? stray;
     if (ordinal < DISTINCT_DETAILS) details.push(drawDetails(random));
     events.push({
       eventId,
@@ -97,7 +100,8 @@ export function writeHistory(count: number, seed: number, now: number): History 
       subscriptionId,
       endpoint,
       ordinal,
-      details: details[ordinal % DISTINCT_DETAILS] as string,
+      details: details[ordinal % DISTINCT_DETAILS] as EventDetails,
+      isStray: stray !== undefined,
       lastError: lastError ?? 'null',
     });
     last = { ms, ticks, word: Number.parseInt(eventId.slice(0, 8), 16) };
@@ -107,7 +111,7 @@ export function writeHistory(count: number, seed: number, now: number): History 
 
 /** A time in which an endpoint did not accept deliveries. `cause` is the JSON text of the events' `lastError`. */
 interface Outage {
-  readonly subscription: Subscription;
+  readonly subscription: SeededSubscription;
   readonly from: number;
   readonly to: number;
   readonly cause: string;
@@ -120,7 +124,7 @@ interface Outage {
 function drawOutages(
   random: Random,
   traffic: Traffic,
-  subscriptions: readonly Subscription[],
+  subscriptions: readonly SeededSubscription[],
   count: number,
 ): Outage[] {
   const shares = subscriptions.reduce((sum, { share }) => sum + share, 0);
@@ -128,7 +132,7 @@ function drawOutages(
   let failedShare = 0;
   for (let draws = 0; failedShare < SHARE_IN_OUTAGES && draws < 500; draws++) {
     const isFirst = draws === 0;
-    const subscription = isFirst ? (subscriptions[0] as Subscription) : random.pick(subscriptions);
+    const subscription = isFirst ? (subscriptions[0] as SeededSubscription) : random.pick(subscriptions);
     const duration = isFirst ? lasting(traffic, count) : (20 + 300 * random.float() ** 2) * MINUTE_MS;
     const latest = traffic.end - duration;
     const from = isFirst ? latest : traffic.start + random.float() * (latest - traffic.start);
@@ -149,10 +153,10 @@ function lasting(traffic: Traffic, count: number): number {
   return hours * HOUR_MS;
 }
 
-/** Returns the cause if a delivery at that time fails. */
-function drawFailure(
+/** Returns the cause if a delivery at that time fails because of an outage. */
+function causeOfOutage(
   outages: readonly Outage[],
-  subscription: Subscription,
+  subscription: SeededSubscription,
   ms: number,
   random: Random,
 ): string | undefined {
@@ -160,11 +164,17 @@ function drawFailure(
     if (outage.from > ms) break;
     if (outage.subscription === subscription && outage.to > ms && random.float() < 0.97) return outage.cause;
   }
-  return random.float() < STRAY_FAILURES ? random.pick(causes) : undefined;
+  return undefined;
+}
+
+/** Returns the cause if an event outside all outages fails. */
+function strayCause(isNewest: boolean, random: Random): string | undefined {
+  if (random.float() < STRAY_FAILURES) return random.pick(causes);
+  return isNewest ? causes[0] : undefined;
 }
 
 /** Returns a function that chooses a random value, each in proportion to its share. */
-function weighted<T extends Subscription | EventType>(values: readonly T[], random: Random): () => T {
+function weighted<T extends SeededSubscription | EventType>(values: readonly T[], random: Random): () => T {
   const total = values.reduce((sum, { share }) => sum + share, 0);
   const table = values.flatMap((value) => new Array<T>(Math.ceil((value.share / total) * 1000)).fill(value));
   return () => random.pick(table);

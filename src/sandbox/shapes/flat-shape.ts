@@ -1,0 +1,30 @@
+import { categoryOf, type StoredEvent, sequenceText } from '../store/event-item.ts';
+import type { ServiceShape } from './service-shape.ts';
+
+/** A service that keeps all fields at the top of an item, and shows how its delivery went. */
+export const flatShape: ServiceShape = {
+  eventTypeItem: ({ share: _, ...item }) => item,
+  itemText: flatItemText,
+  deliveryText: (event) => withoutDelivery(flatItemText(event)),
+  errorBody: ([issue]) => ({ ...issue }),
+  hasSubscriptions: false,
+};
+
+/** An item of about 540 bytes. */
+function flatItemText(event: StoredEvent): string {
+  const { eventId, eventType, createdOn, publishStatus, subscriptionId, details } = event;
+  if (event.json !== undefined) return event.json;
+  const members = JSON.stringify({ eventId, eventType, createdOn, publishStatus, subscriptionId });
+  const { id, name, version, amount, currency, actor } = details;
+  const type = JSON.stringify(categoryOf(eventType));
+  const resource = `{"type":${type},"id":"${id}","name":${name},"version":${version}}`;
+  const subject = `"resource":${resource},"amount":{"value":${amount},"currency":${currency}},"actor":${actor}`;
+  const attempts = event.lastError === 'null' ? 1 : 5;
+  const delivery = `{"endpoint":"${event.endpoint}","attempts":${attempts},"lastError":${event.lastError}}`;
+  return `${members.slice(0, -1)},"sequence":${sequenceText(event)},${subject},"delivery":${delivery}}`;
+}
+
+/** Returns an item's text without the publish status and the result of the delivery. */
+export function withoutDelivery(json: string): string {
+  return json.replace(/,"publishStatus":"[^"]*"/, '').replace(/,"delivery":\{(?:[^{}]|\{[^{}]*\})*\}/, '');
+}

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+import type { Random } from '../random.ts';
+import { eventTypes, randomGuid } from './event-item.ts';
+import type { SeededSubscription } from './seeded-history.ts';
+
+/** What the owner of a subscription decides; a change replaces all of it. */
+export interface SubscriptionContent {
+  readonly callbackUrl: string;
+  readonly isEnabled: boolean;
+  readonly subscriptionRules: {
+    readonly marketplaces: readonly string[];
+    /** Names of the event types that are delivered. */
+    readonly eventTypes: readonly string[];
+  };
+  /** Members that the service does not know. It gives them back. */
+  readonly others: Readonly<Record<string, unknown>>;
+}
+
+export interface KeptSubscription {
+  /** A GUID in lower case. */
+  readonly id: string;
+  readonly content: SubscriptionContent;
+  /** Changes with each change of the subscription, and of its token. */
+  readonly etag: string;
+  /** The token that its deliveries carry. */
+  readonly apiToken: string;
+  /** It was created by a request, not by the seeded history. */
+  readonly isCreated: boolean;
+}
+
+export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
+
+type State = 'on' | 'off' | 'gone';
+
+/**
+ * The addresses of the history's subscriptions, in its order. `*` stands for a secret in the path. `gone` has events, and was
+ * deleted since.
+ */
+const addresses: readonly (readonly [address: string, state: State])[] = [
+  ['https://hooks.harbour.example/in/*', 'on'],
+  ['https://crm.harbour.example/inbound/signatures', 'on'],
+  ['https://erp.harbour.example/api/webhooks/*/v2', 'on'],
+  ['https://archive.harbour.example/ingest', 'on'],
+  ['https://hr.harbour.example/onboarding/hook', 'on'],
+  ['https://billing.harbour.example/events?source=documents', 'on'],
+  ['https://notify.harbour.example/chat/legal', 'gone'],
+  ['https://staging.harbour.example/hooks/test', 'off'],
+];
+
+/** A subscription that is on and gets nothing: no event is of its marketplace. */
+const SILENT_ADDRESS = 'https://hooks.harbour.example/lab/*';
+const SILENT_MARKETPLACE = '2009';
+const MARKETPLACES_WITH_EVENTS = ['2001', '2002', '2003'];
+
+/** The subscriptions of a service's one customer, those of the history first. */
+export function createSubscriptionStore(history: readonly SeededSubscription[], random: Random) {
+  const kept = new Map<string, KeptSubscription>();
+  const allTypes = eventTypes.map(({ name }) => name);
+
+  function keep(id: string, content: SubscriptionContent, isCreated: boolean): KeptSubscription {
+    const apiToken = randomBytes(24).toString('base64url');
+    const subscription = { id, content, etag: newEtag(random), apiToken, isCreated };
+    kept.set(id, subscription);
+    return subscription;
+  }
+
+  function keepSeeded(
+    id: string,
+    address: string,
+    isEnabled: boolean,
+    marketplaces: readonly string[],
+  ): void {
+    const callbackUrl = address.replace('*', () => drawSecret(random));
+    const subscriptionRules = { marketplaces, eventTypes: allTypes };
+    keep(id, { callbackUrl, isEnabled, subscriptionRules, others: {} }, false);
+  }
+
+  for (const [index, [address, state]] of addresses.entries()) {
+    const seeded = history[index];
+    if (seeded && state !== 'gone') keepSeeded(seeded.id, address, state === 'on', MARKETPLACES_WITH_EVENTS);
+  }
+  keepSeeded(randomGuid(random), SILENT_ADDRESS, true, [SILENT_MARKETPLACE]);
+
+  function change(subscription: KeptSubscription, changes: Partial<KeptSubscription>): KeptSubscription {
+    const changed = { ...subscription, ...changes, etag: newEtag(random) };
+    kept.set(changed.id, changed);
+    return changed;
+  }
+
+  return {
+    /** Those that are switched on. */
+    active: (): KeptSubscription[] => [...kept.values()].filter(({ content }) => content.isEnabled),
+
+    find: (id: string): KeptSubscription | undefined => kept.get(id),
+
+    create: (content: SubscriptionContent): KeptSubscription => keep(randomGuid(random), content, true),
+
+    replace: (subscription: KeptSubscription, content: SubscriptionContent): KeptSubscription =>
+      change(subscription, { content }),
+
+    /** The old token is invalid at once. */
+    renew: (subscription: KeptSubscription): KeptSubscription =>
+      change(subscription, { apiToken: randomBytes(24).toString('base64url') }),
+
+    /**
+     * Returns the ids of the subscriptions that get a new event: one of the history's, which is `drawn` if that takes it, and
+     * all that were created and take it.
+     */
+    receivers(eventType: string, drawn: string): string[] {
+      const takes = ({ content }: KeptSubscription) =>
+        content.isEnabled && content.subscriptionRules.eventTypes.includes(eventType);
+      const ofHistory = history.flatMap(({ id }) => kept.get(id) ?? []).filter(takes);
+      const one = ofHistory.find(({ id }) => id === drawn) ?? ofHistory[0];
+      const created = [...kept.values()].filter(({ isCreated }) => isCreated).filter(takes);
+      return [...(one ? [one] : []), ...created].map(({ id }) => id);
+    },
+  };
+}
+
+function newEtag(random: Random): string {
+  return `"${hex(random)}${hex(random)}"`;
+}
+
+const hex = (random: Random) => random.uint32().toString(16).padStart(8, '0');
+
+const SECRET_CHARACTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
+
+function drawSecret(random: Random): string {
+  return Array.from({ length: 22 }, () => random.pick([...SECRET_CHARACTERS])).join('');
+}
