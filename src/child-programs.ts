@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import tty from 'node:tty';
-import type { Environment, Machine, Pager } from './context.ts';
+import type { Environment, Machine, Pager, StartedProgram } from './context.ts';
 import { ClosedPipeError, UsageError } from './errors.ts';
 
 type Signal = 'SIGINT' | 'SIGTERM';
@@ -30,11 +30,43 @@ export async function runProgram(
     if (platform !== 'win32' && (signal !== 'SIGINT' || !hasTerminal)) child.kill(signal);
   });
   try {
-    const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
-    return code ?? 128 + (signal ? os.constants.signals[signal] : 0);
+    return await exitCodeOf(child);
   } finally {
     restore();
   }
+}
+
+/** The exit code as a shell counts it. Rejects if the program cannot be started. */
+async function exitCodeOf(child: ChildProcess): Promise<number> {
+  const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
+  return code ?? 128 + (signal ? os.constants.signals[signal] : 0);
+}
+
+/** What `StartProgram` of the context says. Windows has no process groups: there the program is ended alone. */
+export function startProgram(
+  words: readonly string[],
+  environment: Environment,
+  input: Buffer,
+  { platform }: Pick<Machine, 'platform'>,
+  sendSignal: (pid: number, signal: NodeJS.Signals) => unknown,
+): StartedProgram {
+  const [file = '', ...rest] = words;
+  const hasGroup = platform !== 'win32';
+  const stdio: SpawnOptions['stdio'] = ['pipe', 'inherit', 'inherit'];
+  const child = spawnProgram(file, rest, { env: environment, stdio, detached: hasGroup }, platform);
+  // It may end without reading its input.
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(input);
+  const kill = (signal: NodeJS.Signals) => {
+    if (!hasGroup || child.pid === undefined) return void child.kill(signal);
+    try {
+      // A negative number is that of a group.
+      sendSignal(-child.pid, signal);
+    } catch {
+      // All of the group have ended.
+    }
+  };
+  return { ended: exitCodeOf(child), kill };
 }
 
 type ProgramOptions = SpawnOptions & { readonly env: Environment };

@@ -65,9 +65,31 @@ export function examples(...lines: readonly string[]): string {
 
 /** The command line as it was typed, for a text that says how to repeat it. */
 export function typedCommand({ commands }: Pick<Call, 'commands'>): string {
-  // commander keeps the words, though its types do not say so.
-  const { rawArgs } = commands.root as unknown as { readonly rawArgs: readonly string[] };
-  return ['hooktrail', ...rawArgs].map(shellWord).join(' ');
+  return ['hooktrail', ...typedWords(commands.root)].map(shellWord).join(' ');
+}
+
+/** The words of the line. commander keeps them, though its types do not say so. */
+function typedWords(root: Command): readonly string[] {
+  return (root as unknown as { readonly rawArgs: readonly string[] }).rawArgs;
+}
+
+/** Adds an argument that is a command of the user's. It stands after `--`; a word before that is one too many. */
+export function addCommandArgument(command: Command, description: string): Command {
+  const argument = command.createArgument('[command...]', description);
+  return command.addArgument(argument.argParser(collect));
+
+  function collect(word: string, others: readonly string[] = []): readonly string[] {
+    let root = command;
+    while (root.parent) root = root.parent;
+    const line = typedWords(root);
+    const dashes = line.indexOf('--');
+    const count = dashes === -1 ? 0 : line.length - dashes - 1;
+    if (command.args.length > count)
+      command.error(`error: too many arguments for '${command.name()}'`, {
+        code: 'commander.excessArguments',
+      });
+    return [...others, word];
+  }
 }
 
 /** For a command that runs until it is interrupted: rejects with the signal's reason when that comes. */

@@ -11,6 +11,8 @@ export interface Context {
   readonly browser: Browser;
   /** Runs a program on this process's streams until it ends, and passes our signals on to it. Returns its exit code. */
   readonly runProgram: (words: readonly string[], environment: Environment) => Promise<number>;
+  /** Starts a program that one event is handed to. */
+  readonly startProgram: StartProgram;
   /** Runs a pager on the terminal. Absent if there is none. */
   readonly openPager?: (command: string) => Promise<Pager>;
   /** Stops the program as Ctrl-Z does, until its shell continues it. Absent where there is no job control. */
@@ -37,6 +39,23 @@ export const SECRET_VARIABLES = [
   'HOOKTRAIL_ACCESS_TOKEN',
 ] as const;
 export type SecretVariable = (typeof SECRET_VARIABLES)[number];
+
+/**
+ * Starts a program, without a shell, in a process group of its own. `input` is the whole of its standard input, which it may
+ * leave unread; its outputs are this process's own.
+ */
+export type StartProgram = (
+  words: readonly string[],
+  environment: Environment,
+  input: Buffer,
+) => Promise<StartedProgram>;
+
+export interface StartedProgram {
+  /** Its exit code as a shell counts it. Rejects if it could not be started. */
+  readonly ended: Promise<number>;
+  /** Sends the signal to the program and to those that it started in its group. */
+  kill(signal: NodeJS.Signals): void;
+}
 
 /** A program such as less that shows text page by page. */
 export interface Pager {

@@ -121,6 +121,17 @@ export function faultText(error: unknown): string {
   return (error as Error).message.replace(/^(E[A-Z0-9]+): (.*?), \w+(?: '.*)?$/s, '$2 ($1)');
 }
 
+const UNRUNNABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such program',
+  EACCES: 'it is not a program, or must not be run',
+};
+
+/** Returns why a program could not be started, by the fault of starting it or its code alone. */
+export function unrunnableText(fault: unknown): string {
+  const { code = '', message = code } = fault as Partial<NodeJS.ErrnoException>;
+  return UNRUNNABLE[code] ?? message;
+}
+
 /** No usable sign-in, or the sign-in was refused. */
 export class NotSignedInError extends HooktrailError {
   constructor(message: string, parts: ErrorParts = {}) {

@@ -73,6 +73,8 @@ export function createSystem(): System {
       },
       runProgram: async (words, given) =>
         (await import('./child-programs.ts')).runProgram(words, given, machine(), divert),
+      startProgram: async (words, given, input) =>
+        (await import('./child-programs.ts')).startProgram(words, given, input, machine(), process.kill),
       // As git does: quit if everything fits on the screen, pass colours through, do not clear the screen.
       openPager: async (command) =>
         (await import('./child-programs.ts')).openPager(command, { LESS: 'FRX', LV: '-c', ...process.env }),

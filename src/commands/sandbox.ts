@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { type Call, untilStopped } from '../command.ts';
 import type { Context } from '../context.ts';
-import { ExitCode, UsageError } from '../errors.ts';
+import { ExitCode, UsageError, unrunnableText } from '../errors.ts';
 import type { DeliveryOptions } from '../sandbox/deliveries.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SandboxOptions, SandboxSettings } from '../sandbox/sandbox-options.ts';
@@ -149,16 +149,10 @@ async function runCommand(
   }
   behaviour.autoApprove = autoApprove;
   const environment = { ...user.environment, ...(apiToken ? { HOOKTRAIL_API_TOKEN: apiToken } : {}) };
-  return (await context.runProgram(words, environment).catch((error: NodeJS.ErrnoException) => {
-    const problem = runProblems[error.code ?? ''] ?? error.message;
-    throw new UsageError(`cannot run '${words[0]}': ${problem}`, { cause: error });
+  return (await context.runProgram(words, environment).catch((error) => {
+    throw new UsageError(`cannot run '${words[0]}': ${unrunnableText(error)}`, { cause: error });
   })) as ExitCode;
 }
-
-const runProblems: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such program',
-  EACCES: 'it is not a program, or must not be run',
-};
 
 /** @throws UsageError for flags that do not go together. */
 async function sandboxOptions(flags: Flags, context: Context): Promise<SandboxOptions> {

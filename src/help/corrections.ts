@@ -99,6 +99,9 @@ const SECRET_FLAGS: readonly (readonly [typed: string, next: string])[] = [
   ['--api-token', 'set HOOKTRAIL_API_TOKEN, or save it with `hooktrail webhooks listen --save-token`'],
 ];
 
+/** Flags by which other programs take a command to run. */
+const EXEC_FLAG = /^--(exec|execute|run|cmd|command|on-event|then)$/;
+
 const MOST_CORRECTIONS = 50;
 const HOPELESS = { problem: 'no command is meant', next: '`hooktrail --help` lists the commands' };
 
@@ -231,6 +234,12 @@ function correctFlag(flag: string, command: Command, words: readonly string[]): 
   const following = inline === undefined && isFree(words[at + 1]) ? words[at + 1] : undefined;
   const [, secret] = SECRET_FLAGS.find(([typed]) => typed.split(' ').includes(name)) ?? [];
   if (secret) throw new UsageError(`${name}: a secret is never an argument`, { next: secret });
+  const beforeCommand = misplacedCommand(command, words);
+  if (beforeCommand !== undefined && beforeCommand < at)
+    return {
+      problem: `${wordsOf(command)} takes ${takenText(command)}, but was given '${words[beforeCommand]}'`,
+      words: words.toSpliced(beforeCommand, 0, '--'),
+    };
   if (optionsOf(command).some(({ long }) => long === name)) {
     const isOff = /^(false|no|off|0)$/i.test(inline ?? '');
     return { problem: `${name} takes no value`, words: words.toSpliced(at, 1, ...(isOff ? [] : [name])) };
@@ -241,6 +250,12 @@ function correctFlag(flag: string, command: Command, words: readonly string[]): 
     return { problem, next: `\`hooktrail webhooks replay --from ${place}\` sends events of an export` };
   }
   const count = following === undefined ? 1 : 2;
+  if (EXEC_FLAG.test(name) && takesCommand(command)) {
+    const line = inline ?? following;
+    if (line === undefined) return { problem, next: 'give the command at the end of the line, after --' };
+    const run = /[^\w@%+=:,./-]/.test(line) ? ['sh', '-c', line] : [line];
+    return { problem, words: [...words.toSpliced(at, count), '--', ...run] };
+  }
   // The built-in jq prints so anyhow.
   if (JQ_FLAG.test(name) && words.some((one) => /^(-q|--jq)\b/.test(one)))
     return { problem, words: words.flatMap((one) => (one === name ? [] : one.replace(`=${name}`, ''))) };
@@ -298,11 +313,10 @@ function optionsOf(command: Command): readonly Option[] {
 
 /** A word of a command that takes fewer becomes the flag that it is the value of. */
 function correctOperand(command: Command, words: readonly string[]): Correction {
-  const { registeredArguments, args } = command;
-  const word = args[registeredArguments.length] as string;
-  const last = registeredArguments.at(-1);
-  const taken = last ? `only <${last.name()}>` : 'no words';
-  const problem = `${wordsOf(command)} takes ${taken}, but was given '${word}'`;
+  const { args } = command;
+  const taken = command.registeredArguments.filter(({ variadic }) => !variadic);
+  const word = args[taken.length] as string;
+  const problem = `${wordsOf(command)} takes ${takenText(command)}, but was given '${word}'`;
   // A search or a summary of nothing but ids is meant to show those events.
   const isShown = /^events (search|explain|stats)$/.test(wordsOf(command));
   if (isShown && args.every(isGuid) && words.length === args.length + 2)
@@ -317,17 +331,40 @@ function correctOperand(command: Command, words: readonly string[]): Correction 
   }
   const isFile = /\.(nd)?jsonl?(\.gz)?$|^[^:]+\//.test(word);
   if (isFile && words.includes('--from')) return { problem, next: SEVERAL_PLACES };
-  const isText = args.length === registeredArguments.length + 1 && /^[^=]{3,}$/.test(word);
+  const isText = args.length === taken.length + 1 && /^[^=]{3,}$/.test(word);
   const texts = isText ? ['--grep', '--match'] : [];
   const meanings = [...flagForWord(word, words), ...texts.map((flag) => [flag, word])];
   const meant = meanings.find(([flag]) => flags.includes(flag));
   if (meant && at !== -1) return { problem, words: words.toSpliced(at, 1, ...meant) };
+  if (takesCommand(command) && at !== -1 && args.length > 1)
+    return { problem, words: words.toSpliced(words.indexOf(word), 0, '--') };
   return {
     problem,
     next: flags.includes('--since')
       ? 'events are chosen by filters: see `hooktrail help filters`'
       : `\`${pathOf(command)} --help\` shows what it takes`,
   };
+}
+
+/** The index of the first word of a command of the user's that was typed without `--`, if there is one. */
+function misplacedCommand(command: Command, words: readonly string[]): number | undefined {
+  const [word] = command.args;
+  if (!takesCommand(command) || words.includes('--') || word === undefined || word.startsWith('-'))
+    return undefined;
+  const isOfAnother = flagForWord(word, words).length > 0;
+  return isOfAnother ? undefined : words.indexOf(word, words.indexOf(command.name()) + 1);
+}
+
+/** What a command takes beside its flags, in words. */
+function takenText(command: Command): string {
+  if (takesCommand(command)) return 'a command after --';
+  const last = command.registeredArguments.at(-1);
+  return last ? `only <${last.name()}>` : 'no words';
+}
+
+/** True if the words after `--` are a command of the user's. */
+function takesCommand({ registeredArguments }: Command): boolean {
+  return registeredArguments.some((argument) => argument.variadic && argument.name() === 'command');
 }
 
 /** The flags that a word may be the value of; the first that the command has is meant. */

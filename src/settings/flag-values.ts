@@ -93,7 +93,8 @@ export function duration(
 ): FlagParser<number> {
   return takes({ type: 'duration' }, (text) => {
     const match = /^(\d{1,9})(ms|[smhdw])?$/.exec(text);
-    const unit = match?.[2] ?? bare;
+    // Nothing is nothing in every unit.
+    const unit = match?.[2] ?? (Number(match?.[1]) === 0 ? 's' : bare);
     const value = match && unit ? Number(match[1]) * (UNITS[unit] as number) : Number.NaN;
     if (value >= lowest && value <= highest) return value;
     const most = highest === LONGEST_WAIT_MS ? '24d' : durationText(highest);

@@ -96,6 +96,9 @@ export function createContext(parts: Partial<Context> = {}): Context {
     runProgram: async ([file]) => {
       throw new Error(`no test in process runs ${file}`);
     },
+    startProgram: async ([file]) => {
+      throw new Error(`no test in process runs ${file}`);
+    },
     loadKeychain: async () => memoryKeychain(),
     signal: new AbortController().signal,
     ...parts,

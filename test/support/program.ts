@@ -133,6 +133,9 @@ export function startHooktrail(
     runProgram: async ([file]) => {
       throw new Error(`the test does not say how ${file} runs`);
     },
+    startProgram: async ([file]) => {
+      throw new Error(`the test does not say how ${file} runs`);
+    },
     loadKeychain: async () => keychainOf(env),
     signal: abort.signal,
     atExit: (work) => {

@@ -21,9 +21,10 @@ import { type Instant, knownInstant, milliseconds } from '../../time/instant.ts'
 import type { EventFilters } from '../event-filters.ts';
 import { endpoint } from '../event-query.ts';
 import { resolveListed, resolveTypes } from '../event-types.ts';
-import { askPage, pageClient } from '../page.ts';
+import { askPage, type PageClient, pageClient } from '../page.ts';
 import { adaptiveConcurrency } from '../read-ahead.ts';
 import { Follower, type FollowerState, type WatchedItem } from './watch-follower.ts';
+import { tellOfSilentOnes, tellWhatIsWatched } from './watch-opening.ts';
 import { WatchStateFile } from './watch-state.ts';
 
 /** A watch in its final form. Times are in milliseconds. */
@@ -43,17 +44,28 @@ export interface WatchOptions {
   readonly isSampled: boolean;
   /** Words of a command that resumes this watch, beside the filters. */
   readonly resumeWords: readonly string[];
+  /** Events that are taken together before the place moves on. After a kill, at most so many come again. */
+  readonly batch: number;
+  /** What has been done with an event that counts, for messages: `came` or `were handled`. */
+  readonly done: string;
 }
 
 type WatchCall = Call<SettingFlags>;
-/** `sample` are earlier events; `constant` are fields with one value because of the filters; `window` says since when. */
-type CreateWriter = (
-  sample: Items | undefined,
-  constant: ReadonlySet<string>,
-  window: string,
-) => Promise<ItemWriter>;
+/** What a writer of events is made from. */
+export interface WriterParts {
+  /** Earlier events, where the columns of a table are laid out by them. */
+  readonly sample: Items | undefined;
+  /** Fields with one value because of the filters. */
+  readonly constant: ReadonlySet<string>;
+  /** Says since when. */
+  readonly window: string;
+  /** Aborts when the program has to end, or when the time of the watch is over. */
+  readonly signal: AbortSignal;
+}
 
-/** Prints new events until `limit` are printed, the watch ends, or the program has to. */
+type CreateWriter = (parts: WriterParts) => Promise<ItemWriter>;
+
+/** Hands new events to a writer until `limit` are taken, the watch ends, or the program has to. */
 export async function watchEvents(
   options: WatchOptions,
   call: WatchCall,
@@ -82,7 +94,7 @@ export async function watchEvents(
 
 /** `place` is the path of the state without links, where there is one. */
 async function follow(options: WatchOptions, call: WatchCall, createWriter: CreateWriter, place = '') {
-  const { interval, limit, timeout, isSampled, state: given } = options;
+  const { interval, overlap, limit, timeout, isSampled, state: given, batch, done } = options;
   const { context, reporter } = call;
   await withService(call, async (service, settings) => {
     const filters = await resolveTypes(options.filters, service, settings, call);
@@ -97,7 +109,15 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
     const run = { clock: context.clock, signal: deadline.signal, deadline, onRetry };
     let printed = 0;
     try {
-      const { follower, sample, isPast } = await startFollowing(service, resolved, state, run, reporter);
+      const { client, follower, sample, isPast } = await startFollowing(
+        service,
+        resolved,
+        state,
+        run,
+        reporter,
+      );
+      const isResumed = state !== undefined;
+      await tellOfSilentOnes({ filters, isResumed }, client, deadline.signal, reporter);
       const save = async () => {
         trouble = undefined;
         await file?.save(follower.state);
@@ -106,11 +126,16 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
       const window = state
         ? 'from where it stopped'
         : `created after ${filters.zone.shown(follower.resumeAt.text)}`;
-      const writer = await createWriter(isSampled ? sample : undefined, filters.constantFields, window);
-      reporter.notice(`watching ${state ? '' : 'events '}${window}, every ${durationText(interval)}`);
+      const writer = await createWriter({
+        sample: isSampled ? sample : undefined,
+        constant: filters.constantFields,
+        window,
+        signal: deadline.signal,
+      });
+      tellWhatIsWatched({ filters, intervalMs: interval, overlapMs: overlap, isResumed, window }, reporter);
       const print = async (items: readonly WatchedItem[]) => {
-        for (let at = 0; at < items.length && printed < limit; at += BATCH) {
-          const due = items.slice(at, Math.min(at + BATCH, at + limit - printed));
+        for (let at = 0; at < items.length && printed < limit; at += batch) {
+          const due = items.slice(at, Math.min(at + batch, at + limit - printed));
           await writer.write(Items.of(due.map(({ text }) => text)));
           printed += due.length;
           follower.remember(due);
@@ -130,7 +155,7 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
     } catch (error) {
       if (!deadline.over.signal.aborted || context.signal.aborted) throw error;
       const details = trouble === undefined ? [] : [`the service did not answer in the end: ${trouble}`];
-      throw new ServiceError(`${printed} of ${limit} events came within ${durationText(timeout ?? 0)}`, {
+      throw new ServiceError(`${printed} of ${limit} events ${done} within ${durationText(timeout ?? 0)}`, {
         details,
         next: trouble && '`hooktrail doctor` finds out why',
       });
@@ -166,7 +191,7 @@ function tellHowToResume(
   const line = [...words, ...resumeWords.map(shellWord)].join(' ');
   reporter.notice(`to resume: ${state === undefined ? line : 'run the same command again'}`);
   if (state === undefined)
-    reporter.notice('events created since then may come again; --state FILE prints each once');
+    reporter.notice('events created since then may come again; --state FILE keeps the place');
 }
 
 interface Run extends Pick<Context, 'clock' | 'signal'> {
@@ -189,7 +214,7 @@ async function startFollowing(
   state: FollowerState | undefined,
   { clock, signal, onRetry }: Run,
   reporter: Reporter,
-): Promise<{ follower: Follower; sample: Items; isPast: boolean }> {
+): Promise<{ client: PageClient; follower: Follower; sample: Items; isPast: boolean }> {
   const adaptive = adaptiveConcurrency(concurrency);
   const client = pageClient(service, clock, (attempt) => {
     onRetry(attempt);
@@ -224,11 +249,8 @@ async function startFollowing(
     { ...client, ...more, concurrency: adaptive.width, signal, now: () => clock.now() },
     state,
   );
-  return { follower, sample: page.items, isPast };
+  return { client, follower, sample: page.items, isPast };
 }
-
-/** Events that are printed and then remembered together. After a kill, at most this many are printed again. */
-const BATCH = 500;
 
 interface Polling {
   /** Prints new events; false if no more are wanted. */

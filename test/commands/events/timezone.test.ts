@@ -154,7 +154,7 @@ describe('--timezone', () => {
     await watching.printed('stderr', /every 15s/);
     watching.kill('SIGINT');
     const { stderr } = await watching.finished;
-    expect(stderr).toContain('watching events created after 2027-10-31T12:59:59.999+01:00, every 15s\n');
+    expect(stderr).toContain('watching events created after 2027-10-31T12:59:59.999+01:00, every 15s: ');
     expect(stderr).toMatch(/--until 2027-10-31T23:00:00Z --timezone Europe\/Berlin/);
   });
 });

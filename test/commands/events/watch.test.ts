@@ -42,7 +42,7 @@ describe('events watch', () => {
     expect(code).toBe(130);
     const [, rest] =
       stderr.match(
-        /\nto resume: hooktrail (events watch --since \S+Z --status FAILED --interval 1s --ndjson)\nevents created since then may come again; --state FILE prints each once\n$/,
+        /\nto resume: hooktrail (events watch --since \S+Z --status FAILED --interval 1s --ndjson)\nevents created since then may come again; --state FILE keeps the place\n$/,
       ) ?? [];
     const d = searching.control.addEvent({ publishStatus: 'FAILED' }).eventId;
     const resumed = await searching.run([...(rest as string).split(' '), '--count', '4']);
@@ -87,7 +87,10 @@ describe('events watch', () => {
     // The next run prints the events that --count left over.
     const next = await watch(searching, ...later, '--count', '1').finished;
     expect({ code: next.code, ids: idsOf(next.stdout) }).toEqual({ code: 0, ids: [b] });
-    expect(next.stderr).toBe('watching from where it stopped, every 1s\n');
+    expect(next.stderr).toBe(
+      'watching from where it stopped, every 1s: all of them; ' +
+        'what appears more than 2m after its creation is not seen (--overlap)\n',
+    );
     const last = await watch(searching, ...later, '--count', '2').finished;
     expect(idsOf(last.stdout)).toEqual([c, d]);
   });
@@ -365,6 +368,96 @@ describe('events watch', () => {
     const { code, stderr } = await program.finished;
     expect(code).toBe(2);
     expect(stderr).toContain('error: --jq: ');
+  });
+});
+
+describe('a watch says at its start', () => {
+  const beginning = async (at: Started, ...args: string[]) => {
+    const program = watch(at, ...args);
+    await program.printed('stderr', /watching /);
+    return (await stopped(program)).stderr.split('\nto resume')[0];
+  };
+
+  test.each([
+    [[], 'all of them; what appears more than 2m after its creation is not seen (--overlap)'],
+    [
+      ['--failed', '--where', 'eventType != x', '--overlap', '1h'],
+      "--status FAILED --where 'eventType != x'; what appears or changes its status more than 1h after its creation is not seen (--overlap)",
+    ],
+  ])('which events it waits for, and how far it looks back: %j', async (flags, said) => {
+    await using at = await startSearching({ events: 5 });
+    expect(await beginning(at, '--since', '1h', ...flags)).toBe(
+      `watching events created after 2026-11-20T11:00:00Z, every 1s: ${said}`,
+    );
+  });
+
+  test('which subscription and which type has no event, whatever the other filters, and keeps to itself those that have', async () => {
+    await using at = await startSearching({ events: 50 });
+    const known = at.control.addEvent({ eventType: 'document.signed', publishStatus: 'SUCCESS' });
+    const unknown = '11111111-2222-4333-8444-555555555555';
+    const flags = ['--failed', '--since', '1s', '--subscription', `${unknown},${known.subscriptionId}`];
+    const types = ['--type', 'document.signed', '--type', 'document.singed', '--type', 'user.*'];
+    const said = await beginning(at, ...flags, ...types);
+    expect(said?.split('\n').filter((line) => line.includes('no event'))).toEqual([
+      `warning: no event has the subscription ${unknown} yet`,
+      "warning: no event has the type 'document.singed' yet",
+    ]);
+    expect(said).toContain('next: `hooktrail events health` lists those that have some\n');
+  });
+
+  test('the same in a later run, unless it is to be quiet', async () => {
+    await using at = await startSearching({ events: 5 });
+    const state = path.join(at.env['HOME'] as string, 'place.json');
+    const args = ['--type', 'no.such', '--state', state, '--until', 'now', '--overlap', '1h'];
+    const run = async (...more: string[]) => (await watch(at, ...args, ...more).finished).stderr;
+    expect(await run('--quiet')).toContain("warning: no event has the type 'no.such' yet\n");
+    expect(await run()).toMatch(/^no event has the type 'no.such' yet\nwatching from where it stopped, /);
+    expect(await run('--quiet')).toBe('');
+  });
+
+  test('nothing of silent ones where the service does not answer that question', async () => {
+    await using at = await startSearching({ events: 5 });
+    at.control.fault('events', { kind: 'pass' }, { kind: 'status', status: 404 });
+    const said = await beginning(at, '--subscription', '11111111-2222-4333-8444-555555555555');
+    expect(said).toMatch(/^watching [^\n]*$/);
+  });
+});
+
+describe('a watch with a command', () => {
+  test('prints nothing, and says the command where it says how to resume', async () => {
+    await using at = await startSearching({ events: 5 });
+    const ran: string[] = [];
+    const startProgram = async (words: readonly string[], _: unknown, input: Buffer) => {
+      ran.push(`${words.join(' ')} ${JSON.parse(input.toString()).eventId}`);
+      return { ended: Promise.resolve(0), kill: () => undefined };
+    };
+    const line = ['events', 'watch', '--interval', '1s', '--retry-for', '1m', '--', 'sh', '-c', 'a b'];
+    const program = at.start(line, { context: { startProgram } });
+    await started(program);
+    const { eventId } = at.control.addEvent();
+    await expect.poll(() => ran).toEqual([`sh -c a b ${eventId}`]);
+    const { code, stdout, stderr } = await stopped(program);
+    expect({ code, stdout }).toEqual({ code: 130, stdout: '' });
+    expect(stderr).toMatch(
+      /\nto resume: hooktrail events watch --since \S+ --interval 1s --retry-for 1m -- sh -c 'a b'\n/,
+    );
+  });
+
+  test('counts what was handled in the time of --timeout, also while it waits to try again', async () => {
+    clock.skips = 1000;
+    await using at = await startSearching({ events: 5 });
+    const startProgram = async () => ({ ended: Promise.resolve(1), kill: () => undefined });
+    const line = ['events', 'watch', '--count', '1', '--timeout', '8s', '--', 'sh'];
+    const program = at.start(line, { context: { startProgram } });
+    await clock.asleep(8000);
+    await started(program);
+    at.control.addEvent();
+    clock.advance(8000);
+    await program.printed('stderr', /run again in 2s/);
+    clock.advance(10_000);
+    const { code, stderr } = await program.finished;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/\nerror: 0 of 1 events were handled within 8s\n$/);
   });
 });
 
