@@ -106,6 +106,8 @@ export interface Output {
    * file keeps no part of a chunk that does not fit, to which the next run would append.
    */
   write(chunk: string | Uint8Array, allOrNothing?: boolean): Promise<void>;
+  /** Puts on the disk what was written, where the stream is a file; absent elsewhere. Rejects as `write` does. */
+  sync?(): Promise<void>;
 }
 
 export interface Input {

@@ -1,5 +1,5 @@
 import { on } from 'node:events';
-import { fstatSync, ftruncateSync, type Stats, writeSync } from 'node:fs';
+import { fdatasync, fstatSync, ftruncateSync, type Stats, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import type { Readable as NodeReadable, Writable as NodeWritable } from 'node:stream';
 import type { ReadStream, WriteStream } from 'node:tty';
@@ -54,7 +54,13 @@ export function outputOf(
     opened ??= giveTerminalSize(open()).on('error', fail);
     return opened;
   };
+  const sync = async () => {
+    await syncDescriptor(descriptor).catch((error) => {
+      throw fail(error);
+    });
+  };
   return {
+    ...(kind === 'file' ? { sync } : {}),
     isTerminal,
     isPipe: kind === 'pipe',
     get columns() {
@@ -85,6 +91,18 @@ export function outputOf(
       });
     },
   };
+}
+
+/** Of devices such as `/dev/null`, and of file systems that cannot. */
+const CANNOT_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EROFS']);
+
+function syncDescriptor(descriptor: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    fdatasync(descriptor, (error) => {
+      if (error && !CANNOT_SYNC.has(error.code ?? '')) reject(error);
+      else resolve();
+    });
+  });
 }
 
 /** An empty pipe takes as many bytes at once, and none of them if it cannot (POSIX, on Linux). */

@@ -1,6 +1,7 @@
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import type { StartProgram } from '../../src/context.ts';
 import { eventKey } from '../../src/webhooks/delivery.ts';
 import { readIds } from '../../src/webhooks/journal.ts';
 import { clock } from '../support/clock.ts';
@@ -10,6 +11,7 @@ import { startHandler } from '../support/handler.ts';
 import { createHome } from '../support/home.ts';
 import { API_TOKEN, portOf, post } from '../support/listening.ts';
 import { describeFaults } from '../support/machine/strace-faults.ts';
+import { startSearching } from '../support/searching.ts';
 import { faultRounds, noteFaults, randomOf } from '../support/seed.ts';
 import { startSigningIn } from '../support/signing-in.ts';
 import { type RecordedRun, recordRun, startRecording } from './power-loss.ts';
@@ -21,7 +23,7 @@ import { type RecordedRun, recordRun, startRecording } from './power-loss.ts';
 async function eachLoss(
   kind: string,
   run: RecordedRun,
-  broken: (hasEnded: boolean) => Promise<unknown>,
+  broken: (hasEnded: boolean, steps: number) => Promise<unknown>,
 ): Promise<void> {
   const random = randomOf(kind);
   const rounds = faultRounds(16, 2 * run.moments);
@@ -31,12 +33,29 @@ async function eachLoss(
     const any = rounds > run.moments ? round % run.moments : random.below(run.moments);
     const steps = isEnd ? run.moments - 1 : any;
     await run.lose(steps, random);
-    const one = await broken(steps === run.moments - 1);
+    const one = await broken(steps === run.moments - 1, steps);
     if (one !== undefined) found.push({ steps, of: run.moments - 1, one });
   }
   noteFaults(`${kind}, a loss of power`, rounds, rounds - found.length);
   expect(found).toEqual([]);
 }
+
+/** A service with so many events, and the command line of a watch that takes them all and keeps its place in a folder. */
+async function startWatched(count: number) {
+  const at = await startSearching({ events: 0 });
+  const folder = path.join(at.env['HOME'] as string, 'watched');
+  await mkdir(folder, { mode: 0o700 });
+  const ids = Array.from({ length: count }, (_, index) => {
+    const createdOn = new Date(clock.now() - 60_000 + index).toISOString();
+    return at.control.addEvent({ createdOn }).eventId;
+  });
+  const state = path.join(folder, 'place.json');
+  const args = ['events', 'watch', '--since', '1h', '--until', 'now', '--quiet', '--state', state];
+  return { ...at, folder, ids, args };
+}
+
+const idsIn = (text: string) =>
+  [...text.matchAll(/"eventId":"([\da-f-]{36})"/g)].map(([, id]) => id as string);
 
 describeFaults('a loss of power at any moment', () => {
   test.each(['logout', 'logout --all --yes', 'profiles delete default'])(
@@ -96,6 +115,45 @@ describeFaults('a loss of power at any moment', () => {
       return held ? undefined : { counted, after, parts: await at.parts() };
     });
     expect(await readFile(path.join(at.directory, 'manifest.json'), 'utf8')).toContain('sha256');
+  });
+
+  test('of watch --state >> FILE loses no event: the next run prints those that the file does not hold', async () => {
+    await using at = await startWatched(1200);
+    const log = path.join(at.folder, 'log.ndjson');
+    await writeFile(log, '');
+    const args = [...at.args, '--ndjson'];
+    const run = await recordRun(at.env, args, at.folder, log);
+    expect(run.result).toMatchObject({ code: 0 });
+    expect(idsIn(await readFile(log, 'utf8'))).toEqual(at.ids);
+    await eachLoss('watch --state', run, async () => {
+      const kept = idsIn(await readFile(log, 'utf8').catch(() => ''));
+      const { code, stdout, stderr } = await at.run(args);
+      const all = new Set([...kept, ...idsIn(stdout)]);
+      const missing = at.ids.filter((id) => !all.has(id));
+      return code === 0 && missing.length === 0 ? undefined : { code, stderr, missing: missing.length };
+    });
+  });
+
+  test('of watch --state -- COMMAND loses no event, and runs at most the last one again', async () => {
+    await using at = await startWatched(6);
+    const notes = path.join(at.folder, 'notes');
+    const args = [...at.args, '--', 'sh', '-c', `echo "$HOOKTRAIL_EVENT_ID" >> "${notes}"`];
+    const run = await recordRun(at.env, args, at.folder);
+    expect(run.result).toMatchObject({ code: 0 });
+    expect(run.appended(run.moments, notes).split('\n').filter(Boolean)).toEqual(at.ids);
+    await eachLoss('watch --state -- COMMAND', run, async (_, steps) => {
+      const before = run.appended(steps, notes).split('\n').filter(Boolean);
+      const ran: string[] = [];
+      const startProgram: StartProgram = async (_words, environment) => {
+        ran.push(environment['HOOKTRAIL_EVENT_ID'] as string);
+        return { ended: Promise.resolve(0), kill: () => undefined };
+      };
+      const { code, stderr } = await at.run(args, { context: { startProgram } });
+      const isComplete = new Set([...before, ...ran]).size === at.ids.length;
+      const again = before.filter((id) => ran.includes(id));
+      const isTrue = code === 0 && isComplete && again.every((id) => id === before.at(-1));
+      return isTrue ? undefined : { code, stderr, before, ran };
+    });
   });
 
   test('of webhooks listen loses no event that it acknowledged, though its process was killed before', async () => {

@@ -19,12 +19,14 @@ type Step =
   | {
       readonly call: 'write';
       readonly fd: number;
+      /** What the descriptor stands for. */
+      readonly file: string;
       readonly bytes: Buffer;
       readonly at?: number | undefined;
       readonly isCut: boolean;
     }
   | { readonly call: 'truncate'; readonly fd: number; readonly size: number }
-  | { readonly call: 'sync'; readonly fd: number }
+  | { readonly call: 'sync'; readonly fd: number; readonly file: string }
   | { readonly call: 'rename' | 'link'; readonly file: string; readonly to: string }
   | { readonly call: 'unlink' | 'mkdir' | 'rmdir'; readonly file: string };
 
@@ -36,6 +38,8 @@ export interface Recorded {
   readonly moments: number;
   /** The events whose deliveries were acknowledged in that many steps. */
   acknowledged(steps: number): string[];
+  /** The text that was appended to a file in that many steps, wherever it is kept. */
+  appended(steps: number, file: string): string;
   /** Makes the folder what it may be after a loss of power behind that many steps. */
   lose(steps: number, random: Random): Promise<void>;
 }
@@ -50,8 +54,14 @@ export async function startRecording(folder: string) {
   const before = await imageOf(folder);
   const logs: (() => Promise<string>)[] = [];
   return {
-    start: (env: Readonly<Record<string, string | undefined>>, args: readonly string[]) => {
-      const { program, log } = startStraced(env, args, '-s', '4000000', '-xx', '-e', `trace=${CALLS}`);
+    /** `redirect`: a file that standard output is appended to. */
+    start: (
+      env: Readonly<Record<string, string | undefined>>,
+      args: readonly string[],
+      redirect?: string,
+    ) => {
+      const options = ['-s', '4000000', '-xx', '-e', `trace=${CALLS}`];
+      const { program, log } = startStraced({ ...env, STRACE_STDOUT: redirect }, args, ...options);
       logs.push(log);
       return program;
     },
@@ -63,6 +73,11 @@ export async function startRecording(folder: string) {
         moments: steps.length + 1,
         acknowledged: (count) =>
           steps.slice(0, count).flatMap((step) => (step.call === 'acknowledge' ? [step.eventId] : [])),
+        appended: (count, file) =>
+          steps
+            .slice(0, count)
+            .map((step) => (step.call === 'write' && step.file === file ? step.bytes.toString() : ''))
+            .join(''),
         lose: async (count, random) => await restore(folder, imageAfter(before, steps, count, random)),
       };
     },
@@ -74,9 +89,10 @@ export async function recordRun(
   env: Readonly<Record<string, string | undefined>>,
   args: readonly string[],
   folder: string,
+  redirect?: string,
 ): Promise<RecordedRun> {
   const recording = await startRecording(folder);
-  const result = await recording.start(env, args).finished;
+  const result = await recording.start(env, args, redirect).finished;
   return { result, ...(await recording.recorded()) };
 }
 
@@ -142,10 +158,10 @@ function stepsIn(log: string, folder: string): Step[] {
       // A call that was cut ends in a space.
       const at = call === 'write' ? undefined : Number(/(\d+) *$/.exec(rest)?.[1]);
       const bytes = isCut ? (strings[0] as Buffer) : (strings[0] as Buffer).subarray(0, Number(answer));
-      steps.push({ call: 'write', fd, bytes, at, isCut });
+      steps.push({ call: 'write', fd, file: descriptor, bytes, at, isCut });
     } else if (call === 'ftruncate') {
       steps.push({ call: 'truncate', fd, size: Number(/(\d+)$/.exec(rest)?.[1]) });
-    } else if (call === 'fsync' || call === 'fdatasync') steps.push({ call: 'sync', fd });
+    } else if (call === 'fsync' || call === 'fdatasync') steps.push({ call: 'sync', fd, file: descriptor });
     else if ((call === 'rename' || call === 'link') && isOurs(file))
       steps.push({ call, file, to: String(strings[1]) });
     else if ((call === 'unlink' || call === 'mkdir' || call === 'rmdir') && isOurs(file)) {
@@ -182,6 +198,12 @@ function imageAfter(before: Image, all: readonly Step[], count: number, random: 
   // A write may have begun.
   const begun = all.slice(count, count + 1).filter(({ call }) => call === 'write');
   for (const [index, step] of [...all.slice(0, count), ...begun].entries()) {
+    // Standard output is opened for appending before the program starts.
+    if ((step.call === 'write' || step.call === 'sync') && names.has(step.file)) {
+      const node = names.get(step.file) as Node;
+      const isAnother = open.get(step.fd)?.file !== step.file;
+      if (isAnother) open.set(step.fd, { node, file: step.file, at: 0, isAppending: true, isSynced: false });
+    }
     const opened = 'fd' in step ? open.get(step.fd) : undefined;
     switch (step.call) {
       case 'acknowledge':

@@ -137,6 +137,8 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
         for (let at = 0; at < items.length && printed < limit; at += batch) {
           const due = items.slice(at, Math.min(at + batch, at + limit - printed));
           await writer.write(Items.of(due.map(({ text }) => text)));
+          // The place must not be on the disk before what it passes over.
+          if (file) await context.stdout.sync?.();
           printed += due.length;
           follower.remember(due);
           await save();

@@ -74,7 +74,11 @@ function start(env: TracedCommand['env'], args: readonly string[], strace: strin
     UV_THREADPOOL_SIZE: '1',
     NODE_OPTIONS: `${env['NODE_OPTIONS']} --require="${preload}"`,
   };
-  return startProcess([...strace, ...args], { env: options, executable: 'strace' });
+  const { STRACE_STDOUT: redirect } = env;
+  if (redirect === undefined)
+    return startProcess([...strace, ...args], { env: options, executable: 'strace' });
+  const line = ['-c', 'exec strace "$@" >> "$STRACE_STDOUT"', 'sh'];
+  return startProcess([...line, ...strace, ...args], { env: options, executable: 'sh' });
 }
 
 const newLog = () => path.join(mkdtempSync(path.join(os.tmpdir(), 'strace-')), 'log');
