@@ -2,6 +2,7 @@ import { ServiceError } from '../errors.ts';
 import { compareNumbers, isNumber, normalNumber } from '../json/item-conditions.ts';
 import type { Items } from '../json/items.ts';
 import { startsWith, stringEnd, stringText, valueEnd } from '../json/json-scanner.ts';
+import { isKnownName } from '../json/known-fields.ts';
 import { type Instant, knownInstant, parseInstant, trimZeros } from '../time/instant.ts';
 
 /** Codes of values: a field that is missing or null, one that is there without a value to compare, and the first value. */
@@ -40,6 +41,8 @@ export class Field {
   /** Names of members, or indexes of elements. */
   readonly steps: readonly string[];
   readonly members: Field[] = [];
+  /** The same for an object that is the event of an item: its known fields are those of the item. */
+  readonly eventMembers: Field[] = [];
   readonly elements: Field[] = [];
   /** The member's name and the colon behind it as the events write them. */
   readonly token: Buffer;
@@ -54,6 +57,10 @@ export class Field {
   isUncompared = false;
   /** True if members or elements after the first ones are not compared. */
   isOverfull = false;
+  /** True for a member of the items that has been the event of one. */
+  isEvent = false;
+  /** True for an `eventId` of the items, or of a member of theirs: it tells where the event is. */
+  readonly isId: boolean;
   /** Rows in which the field is there, null included. */
   present = 0;
   /** By the bytes of the values as the events write them, each of which is one character here. */
@@ -65,6 +72,7 @@ export class Field {
 
   constructor(steps: readonly string[], token: Buffer, capacity: number) {
     this.steps = steps;
+    this.isId = steps.length <= 2 && steps.at(-1) === 'eventId';
     this.token = token;
     this.codes = new Uint8Array(capacity);
   }
@@ -235,6 +243,11 @@ export class ComparisonTable {
   readonly #status = new Field(['publishStatus'], Buffer.from('"publishStatus":'), this.failures.length);
   readonly #createdOn = new Field(['createdOn'], Buffer.from('"createdOn":'), 0);
   readonly #only: readonly string[] | undefined;
+  /** Of the item that is read: whether its top has a text `eventId`, and the members that have one. */
+  #hasIdAtTop = false;
+  #holders: Field[] = [];
+  /** True while known fields in an event are taken for the item's own. */
+  #joinsEvents = true;
   /** The page that is read. */
   #bytes: Buffer = NO_TOKEN;
   /** When the event that is read was created. */
@@ -242,7 +255,7 @@ export class ComparisonTable {
 
   /** With `only`, no other fields are kept than these of the first level. */
   constructor(only?: readonly string[]) {
-    this.#only = only && [...only, 'publishStatus', 'createdOn'];
+    this.#only = only && [...only, 'eventId', 'publishStatus', 'createdOn'];
   }
 
   /** `haveFailed` is for items that do not tell their outcome themselves. Throws `ServiceError` for too many events. */
@@ -257,9 +270,7 @@ export class ComparisonTable {
     this.#bytes = bytes;
     for (let item = 0; item < count; item++) {
       if (this.rows === this.failures.length) this.#grow();
-      this.#time = '';
-      const start = items.start(item);
-      if (bytes[start] === OBJECT && bytes[start + 1] !== END_OF_OBJECT) this.#readMembers(start, this.#root);
+      this.#readItem(items.start(item));
       const text = status.texts[status.codes[this.rows] as number] as string;
       const hasFailed = haveFailed ?? OUTCOMES.get(bareText(text));
       if (hasFailed === undefined) {
@@ -274,6 +285,40 @@ export class ComparisonTable {
       }
       this.rows++;
     }
+  }
+
+  /** Reads an item, whose known fields are where `known-fields.ts` says. */
+  #readItem(start: number): void {
+    this.#readOnce(start, true);
+    const [holder, another] = this.#holders;
+    if (holder === undefined) return;
+    const event = this.#hasIdAtTop || another ? undefined : holder;
+    if (event?.isEvent) return;
+    this.#root.clear(this.rows);
+    if (event) this.#makeEvent(event);
+    // Otherwise the event is at the top, or nobody can tell which it is: fields in members are none of the item's own.
+    this.#readOnce(start, event !== undefined);
+  }
+
+  /** From now on known fields in this member are those of the item, and columns of its own without any value go. */
+  #makeEvent(member: Field): void {
+    member.isEvent = true;
+    const left = member.members.filter(
+      ({ steps, present }) => present === 0 && isKnownName(steps.at(-1) as string),
+    );
+    for (const field of left) {
+      member.members.splice(member.members.indexOf(field), 1);
+      this.fields.splice(this.fields.indexOf(field), 1);
+    }
+  }
+
+  #readOnce(start: number, joinsEvents: boolean): void {
+    const bytes = this.#bytes;
+    this.#time = '';
+    this.#hasIdAtTop = false;
+    if (this.#holders.length > 0) this.#holders = [];
+    this.#joinsEvents = joinsEvents;
+    if (bytes[start] === OBJECT && bytes[start + 1] !== END_OF_OBJECT) this.#readMembers(start, this.#root);
   }
 
   /** Called after the last event. */
@@ -320,41 +365,72 @@ export class ComparisonTable {
   /** Reads the members of the object at `at`; the offset after it. */
   #readMembers(at: number, parent: Field): number {
     const bytes = this.#bytes;
+    const isJoined = this.#joinsEvents && parent.isEvent;
+    const members = isJoined ? parent.eventMembers : parent.members;
     let index = at;
     let expected = 0;
     do {
       const start = index + 1;
       // Members mostly come in the same order.
-      let member = parent.members[expected];
+      let member = members[expected];
       let valueAt: number;
       if (member && startsWith(bytes, start, member.token)) valueAt = start + member.token.length;
       else {
         valueAt = stringEnd(bytes, start) + 1;
-        expected = parent.members.findIndex(({ token }) => startsWith(bytes, start, token));
-        member = parent.members[expected] ?? this.#memberNamed(parent, bytes.subarray(start, valueAt));
+        expected = members.findIndex(({ token }) => startsWith(bytes, start, token));
+        member = members[expected] ?? this.#memberNamed(parent, bytes.subarray(start, valueAt), valueAt);
       }
       expected++;
-      index = member ? this.#readValue(valueAt, member) : valueEnd(bytes, valueAt);
+      if (member?.isId && bytes[valueAt] === QUOTE) this.#noteId(parent);
+      const isOutdone = isJoined && member?.steps.length === 1 && this.#isSet(member);
+      index = member && !isOutdone ? this.#readValue(valueAt, member) : valueEnd(bytes, valueAt);
     } while (bytes[index] === COMMA);
     return index + 1;
   }
 
-  /** The member that an event writes in this way for the first time; undefined if it is not kept. */
-  #memberNamed(parent: Field, token: Buffer): Field | undefined {
+  #noteId(parent: Field): void {
+    if (parent === this.#root) this.#hasIdAtTop = true;
+    else if (parent.steps.length === 1) this.#holders.push(parent);
+  }
+
+  /** True if the item that is read has a value for a field other than null. */
+  #isSet(field: Field): boolean {
+    return field === this.#createdOn ? this.#time !== '' : field.codes[this.rows] !== NO_VALUE;
+  }
+
+  /** The member that an event writes in this way for the first time, with its value at an offset; undefined if it is not kept. */
+  #memberNamed(parent: Field, token: Buffer, valueAt: number): Field | undefined {
     const json = token.toString().slice(0, -1);
     const name = json.includes('\\') ? (JSON.parse(json) as string) : json.slice(1, -1);
-    if (this.#only && !(parent === this.#root && this.#only.includes(name))) return undefined;
-    const known = parent.members.find(({ steps }) => steps.at(-1) === name);
-    if (known) return known;
-    if (parent.members.length === MOST_MEMBERS || this.fields.length === MOST_FIELDS) {
-      parent.isOverfull = true;
+    const isJoined = this.#joinsEvents && parent.isEvent;
+    const owner = isJoined && isKnownName(name) ? this.#root : parent;
+    if (!this.#isKept(owner, name, valueAt)) return undefined;
+    const member =
+      owner.members.find(({ steps }) => steps.at(-1) === name) ?? this.#newMember(owner, name, token);
+    if (member && isJoined && !parent.eventMembers.includes(member)) parent.eventMembers.push(member);
+    return member;
+  }
+
+  /** False for members that a table of few fields leaves out. Members that may be the event are read for these fields. */
+  #isKept(owner: Field, name: string, valueAt: number): boolean {
+    if (this.#only === undefined) return true;
+    if (owner !== this.#root) return owner.steps.length === 1 && name === 'eventId';
+    return this.#only.includes(name) || (!this.#hasIdAtTop && this.#bytes[valueAt] === OBJECT);
+  }
+
+  #newMember(owner: Field, name: string, token: Buffer): Field | undefined {
+    // Known fields and other members of the items themselves are always compared.
+    const isExempt = owner === this.#root || (owner.steps.length === 1 && isKnownName(name));
+    const isFull = owner.members.length >= MOST_MEMBERS || this.fields.length >= MOST_FIELDS;
+    if (isFull && !isExempt) {
+      owner.isOverfull = true;
       return undefined;
     }
     const own = [this.#status, this.#createdOn].find(
-      ({ steps }) => parent === this.#root && steps[0] === name,
+      ({ steps }) => owner === this.#root && steps[0] === name,
     );
-    const member = own ?? this.#newField([...parent.steps, name], Buffer.from(token));
-    parent.members.push(member);
+    const member = own ?? this.#newField([...owner.steps, name], Buffer.from(token));
+    owner.members.push(member);
     return member;
   }
 
@@ -368,9 +444,12 @@ export class ComparisonTable {
   #readValue(at: number, field: Field): number {
     const bytes = this.#bytes;
     const row = this.rows;
+    const first = bytes[at];
+    // What the event says stands where the item itself has null.
+    if (first === NULL && this.#holders.length > 0 && field.steps.length === 1 && this.#isSet(field))
+      return at + 4;
     // Of members of the same name the last one counts.
     if (field.codes[row]) field.clear(row);
-    const first = bytes[at];
     if (first === OBJECT && bytes[at + 1] !== END_OF_OBJECT) {
       field.setPresent(row, UNCODED);
       return this.#readMembers(at, field);
