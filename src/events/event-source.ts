@@ -45,7 +45,7 @@ export interface EventSource {
   /** The same with the outcomes, also where only the service's filter tells them. */
   readOutcomes(filters: EventFilters, within?: Bounds): AsyncIterable<PageOfOutcomes>;
   /** Warns of events of unknown time or outcome. The number of these is `among` the items, and not found by the filter. */
-  warnOfUnknown(among: number, times: TimeColumn): number;
+  warnOfUnknown(among: number, times: Pick<TimeColumn, 'unknown'>): number;
   /** Absent where nobody counts without reading. */
   readonly count?: CountQueries;
   /** The types on offer; absent where nobody lists them. */
@@ -73,7 +73,7 @@ export async function withEventSource<Result>(
   const { context, reporter } = call;
   const window = statsWindow(filters, context.clock.now());
   const untold = { count: 0 };
-  const warnOfUnknown = (among: number, times: TimeColumn) => {
+  const warnOfUnknown: EventSource['warnOfUnknown'] = (among, times) => {
     if (times.unknown > 0)
       reporter.warning(`${eventsText(times.unknown)} counted, but in no span of time: ${UNDATED}`);
     const count = Math.max(0, among + untold.count);

@@ -6,7 +6,14 @@ import { valueText } from '../json/json-scanner.ts';
 import { createCursor } from '../json/known-cursor.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { ComparisonTable } from './comparison-table.ts';
-import { type SourceOptions, untoldText, windowOf, withEventSource } from './event-source.ts';
+import {
+  type EventSource,
+  type PageOfOutcomes,
+  type SourceOptions,
+  untoldText,
+  windowOf,
+  withEventSource,
+} from './event-source.ts';
 import { gatherStats, type Stats, type StatsWindow, statsOfTable } from './statistics.ts';
 
 /** Events that have the same values in the fields asked for. */
@@ -14,11 +21,16 @@ export interface EventGroup {
   /** The JSON text of each field's value; null where it is missing or null, as for `--where`. */
   readonly values: readonly (string | null)[];
   count: number;
+  /** Those that failed and those that were delivered. The others do not tell. */
+  failed: number;
+  delivered: number;
   first: Instant | undefined;
   last: Instant | undefined;
   /** The `eventId` of one of them, where it has one. */
   readonly example: string | undefined;
 }
+
+const NO_EVENTS = { count: 0, failed: 0, delivered: 0, first: undefined, last: undefined };
 
 /** The maximum number of groups. With more, the field is different in nearly every event. */
 const MOST_GROUPS = 100_000;
@@ -36,11 +48,15 @@ export class EventGroups {
   constructor(fields: readonly FieldPath[]) {
     this.fields = fields;
     this.#found = fields.map(() => false);
-    this.#cursor = createCursor([...fields, memberPath('eventId'), memberPath('createdOn')]);
+    const known = ['eventId', 'createdOn', 'publishStatus'].map(memberPath);
+    this.#cursor = createCursor([...fields, ...known]);
   }
 
-  /** Throws `ServiceError` if there are too many groups. */
-  add(items: Items): void {
+  /**
+   * Adds events. `haveFailed`: what is known of all of them; undefined if each says so itself. Throws `ServiceError` if there
+   * are too many groups.
+   */
+  add(items: Items, haveFailed?: boolean): void {
     const { bytes, count } = items;
     if (count > 0) this.#sample ??= items;
     for (let item = 0; item < count; item++) {
@@ -56,13 +72,16 @@ export class EventGroups {
             next: 'group by fields with fewer different values, or narrow the search',
           });
         }
-        group = { values, count: 0, first: undefined, last: undefined, example: this.#example(bytes) };
+        group = { ...NO_EVENTS, values, example: this.#example(bytes) };
         this.#groups.set(key, group);
       }
       const created = this.#cursor.text(this.fields.length + 1);
       const createdOn = created === undefined ? undefined : parseInstant(created);
       group.count++;
       this.total++;
+      const outcome = this.#outcome(haveFailed);
+      if (outcome === 'FAILED') group.failed++;
+      if (outcome === 'SUCCESS') group.delivered++;
       if (!createdOn) continue;
       if (!group.first || compareInstants(createdOn, group.first) < 0) group.first = createdOn;
       if (!group.last || compareInstants(createdOn, group.last) > 0) group.last = createdOn;
@@ -80,6 +99,11 @@ export class EventGroups {
   largest(): readonly EventGroup[] {
     const text = ({ values }: EventGroup) => values.join('\n');
     return [...this.#groups.values()].sort((a, b) => b.count - a.count || (text(a) < text(b) ? -1 : 1));
+  }
+
+  #outcome(haveFailed: boolean | undefined): string | undefined {
+    if (haveFailed === undefined) return this.#cursor.text(this.fields.length + 2);
+    return haveFailed ? 'FAILED' : 'SUCCESS';
   }
 
   #value(bytes: Buffer, field: number): string | null {
@@ -134,8 +158,18 @@ export async function askGroups(
 ): Promise<{ readonly groups: EventGroups; readonly window: StatsWindow | undefined }> {
   return await withEventSource(call, options, async (source) => {
     const groups = new EventGroups(by);
-    for await (const { items } of source.read(source.filters, source.window)) groups.add(items);
+    for await (const { items, haveFailed } of readForGroups(source)) groups.add(items, haveFailed);
     if (groups.total === 0) source.doubt();
+    source.warnOfUnknown(0, { unknown: 0 });
     return { groups, window: source.window };
   });
+}
+
+/** The events with their outcomes. A filter by one status tells them without another read. */
+async function* readForGroups(source: EventSource): AsyncGenerator<PageOfOutcomes> {
+  const { filters, window } = source;
+  const [status, other] = filters.statuses;
+  if (status === undefined || other !== undefined) return yield* source.readOutcomes(filters, window);
+  const haveFailed = status === 'FAILED';
+  for await (const { items } of source.read(filters, window)) yield { items, haveFailed };
 }

@@ -116,7 +116,7 @@ the matching events in groups by any of their fields, largest first. Events are 
       ...filters,
       buckets: upTo(200).optional().describe('the number of buckets from since to until'),
       by: optionalTexts(
-        'group by these fields instead, as dotted paths: count, share, first, last and an example of each',
+        'group by these fields instead, as dotted paths: count, failed, failureRate, share, first, last and an example of each',
       ),
     },
     output: summaryOutput,

@@ -21,10 +21,8 @@ export function createCsvWriter(
 ): ItemWriter {
   const { fields, list, csvRaw: isRaw = false, hasHeader = true, onLate } = options;
   const safe = (text: string) => (stdout.isTerminal ? terminalSafe(text) : text);
-  // Excel reads a file as UTF-8 if it begins with this mark.
-  const mark = options.csvBom ? '\ufeff' : '';
   const header = (columns: readonly FieldPath[]) =>
-    mark + (hasHeader ? csvTable([columns.map(({ text }) => csvText(text, isRaw))], stdout) : '');
+    csvMark(options) + (hasHeader ? csvTable([columns.map(({ text }) => csvText(text, isRaw))], stdout) : '');
   let recordOf: ((bytes: Buffer, at: number) => string) | undefined;
   const open = (page: Items) => {
     const columns = csvColumns(page, fields, list);
@@ -66,20 +64,39 @@ export function createCsvWriter(
   };
 }
 
+/** What the output begins with: Excel reads a file as UTF-8 if it begins with this mark. */
+export function csvMark({ csvBom }: Pick<FormatOptions, 'csvBom'>): string {
+  return csvBom ? '\ufeff' : '';
+}
+
 /**
  * Characters at the start of a cell that make a spreadsheet run it as a formula (OWASP, "CSV Injection"): also after a
  * tab or a line break, and in the full-width forms that some locales type. NUL is in OWASP's ASVS.
  */
 const FORMULA = /^[=+\-@\t\r\n\0\uff1d\uff0b\uff0d\uff20]/;
 
-/** Returns a text cell. Unless `raw`, an apostrophe keeps a spreadsheet from running it. */
+/**
+ * Places inside a text where a formula would begin in a spreadsheet that parts cells at semicolons or tabs, as in countries
+ * with a decimal comma. Such a one takes quotes for text unless they begin a cell, so that a line break parts, too.
+ */
+const INNER_FORMULA = /([;\t\r\n])(?="*[=+\-@\0\uff1d\uff0b\uff0d\uff20])/g;
+
+/** Finds out in a third of the time that a text has no such place, as hardly any has one. */
+const MAY_HAVE_INNER_FORMULA = /[;\t\r\n]["=+\-@\0\uff1d\uff0b\uff0d\uff20]/;
+
+/** Returns a text cell. Unless `raw`, apostrophes keep a spreadsheet from running it or a part of it. */
 export function csvText(text: string, raw = false): string {
-  return !raw && FORMULA.test(text) ? `'${text}` : text;
+  if (raw) return text;
+  const inert = MAY_HAVE_INNER_FORMULA.test(text) ? text.replace(INNER_FORMULA, "$1'") : text;
+  return FORMULA.test(inert) ? `'${inert}` : inert;
 }
 
 /** The cell of a JSON value: guarded text, numbers as the service wrote them, lists as JSON, empty for null. */
 function csvCell(bytes: Buffer, start: number, end: number, raw: boolean): string {
-  return bytes[start] === 0x22 ? csvText(stringText(bytes, start, end), raw) : valueText(bytes, start, end);
+  if (bytes[start] === 0x22) return csvText(stringText(bytes, start, end), raw);
+  const text = valueText(bytes, start, end);
+  const isNumber = bytes[start] !== 0x5b && bytes[start] !== 0x7b;
+  return isNumber ? text : csvText(text, raw);
 }
 
 /** Cells of a line, those that hold texts of others guarded by `csvText`. */

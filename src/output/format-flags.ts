@@ -64,6 +64,7 @@ export interface FormatFlags {
   readonly header?: boolean;
 }
 
+const CSV_BOM = 'with --csv: begin with a byte order mark, which Excel needs for text that is not English';
 const NO_HEADER = 'with a table or CSV: without the line of titles';
 const FORMATS: readonly FormatName[] = ['table', 'json', 'ndjson', 'csv', 'markdown'];
 
@@ -94,10 +95,7 @@ export function addFormatFlags(command: Command): Command {
       'only these fields, in this order; a.b is b inside a, \\. is a dot in a name, a missing field is null',
     )
     .addOption(jqFlag(command, 'the JSON array, or with --ndjson over each item'))
-    .option(
-      '--csv-bom',
-      'with --csv: begin with a byte order mark, which Excel needs for text that is not English',
-    )
+    .option('--csv-bom', CSV_BOM)
     .option('--no-header', NO_HEADER)
     .option('--csv-raw', 'with --csv: do not guard text that a spreadsheet would run as a formula')
     .optionsGroup('Options:')
@@ -149,6 +147,27 @@ function formatOfFile(file: string): FormatName | undefined {
   return SYNONYMS[extension] ?? FORMATS.find((name) => name === extension);
 }
 
+/** Endings of files whose format no command writes, with what to take instead. */
+const FOREIGN_FORMATS: readonly { readonly endings: string; readonly next: string }[] = [
+  { endings: 'tsv tab xls xlsx xlsm ods numbers', next: 'end its name in .csv, which spreadsheets open' },
+  {
+    endings: 'parquet arrow feather avro orc sqlite sqlite3 db duckdb',
+    next: 'end its name in .ndjson, which databases read',
+  },
+  { endings: 'html htm pdf doc docx', next: '`hooktrail events report failures.html` writes a page' },
+  { endings: 'xml', next: 'end its name in .json' },
+];
+
+/** Throws `UsageError` for a file whose name promises a format that there is not: a table would stand in it. */
+function refuseForeignFormat(file: string, formats: readonly FormatName[]): void {
+  const [, ending = ''] = /\.(\w+)$/.exec(file) ?? [];
+  const foreign = FOREIGN_FORMATS.find(({ endings }) => endings.split(' ').includes(ending.toLowerCase()));
+  if (!foreign) return;
+  throw new UsageError(`--output-file: the formats are ${orList(formats)}, not ${ending.toLowerCase()}`, {
+    next: foreign.next,
+  });
+}
+
 /** Returns the format that the flags ask for, else that of the file's name. Throws `UsageError` if they contradict each other. */
 export function formatOptions(
   flags: FormatFlags & OutputFlags,
@@ -170,6 +189,7 @@ export function formatOptions(
     throw new UsageError('--output-file does not compress', {
       next: `end the line with \`${meant}| gzip > ${shellWord(outputFile)}\` instead`,
     });
+  if (asked.size === 0) refuseForeignFormat(outputFile, formats);
   const [given = flags.jq === undefined ? named : 'json'] = asked.keys();
   // A lone number is what it is in every format.
   if (given && !formats.includes(given) && formats.length > 2)
@@ -189,9 +209,6 @@ export function formatOptions(
   const { jq, csvRaw, csvBom, header: hasHeader } = flags;
   return { format, list, fields, jq, csvRaw, csvBom, hasHeader };
 }
-
-/** The formats of a command that prints results of its own instead of items. */
-export type SummaryFormatName = Exclude<FormatName, 'ndjson'>;
 
 /** The flags that `program.ts` acts on. */
 export interface OutputFlags {
@@ -228,14 +245,15 @@ export function addListFlags(command: Command): Command {
 /** For commands that sum up events, with what their formats print. Formats beside `table` and `json` are those of real tables. */
 export function addSummaryFlags(
   command: Command,
-  formats: readonly SummaryFormatName[],
-  prints: { readonly json: string; readonly csv?: string },
+  formats: readonly FormatName[],
+  prints: { readonly json: string; readonly ndjson?: string; readonly csv?: string },
 ): Command {
   const hasTable = formats.length > 2;
   addOutputFlag(addFromFlag(addFilterFlags(command)).optionsGroup('Format:'), formats)
     .option('--json', prints.json)
     .addOption(jqFlag(command, 'the JSON'));
-  if (prints.csv) command.option('--csv', prints.csv);
+  if (prints.ndjson) command.option('--ndjson', prints.ndjson);
+  if (prints.csv) command.option('--csv', prints.csv).option('--csv-bom', CSV_BOM);
   if (hasTable) command.option('--no-header', NO_HEADER);
   command.optionsGroup('Options:').hook('preAction', checkFormat);
   // One number fits every screen.

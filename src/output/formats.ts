@@ -8,7 +8,7 @@ import { commandOver } from '../settings/flag-values.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { type CsvRow, createCsvWriter, csvTable } from './csv.ts';
+import { type CsvRow, createCsvWriter, csvMark, csvTable } from './csv.ts';
 import type { FormatOptions } from './format-flags.ts';
 import { createJqWriter } from './jq.ts';
 import { createJsonWriter, createPrettyWriter } from './json.ts';
@@ -137,6 +137,8 @@ function jsonText(value: unknown): string {
 /** A command's summary of events, in each of its formats. */
 export interface Summary {
   readonly json: object;
+  /** Its parts, a line each, where it has such. */
+  readonly ndjson?: readonly object[];
   readonly csv?: { readonly titles: readonly string[]; readonly rows: readonly CsvRow[] };
   /** Its rows in Markdown, if there are any, and the facts below them. */
   readonly table: Table | undefined;
@@ -159,15 +161,23 @@ export interface SummaryLook extends TableLook {
 export type SummaryCall = Pick<Call, 'flags' | 'context' | 'reporter' | 'commands'>;
 
 export async function printSummary(
-  { json, csv, table, facts, lines, next }: Summary,
-  { format: { format, jq, hasHeader = true }, filters, from }: SummaryOptions,
+  { json, ndjson, csv, table, facts, lines, next }: Summary,
+  { format: options, filters, from }: SummaryOptions,
   call: Omit<SummaryCall, 'flags'>,
 ): Promise<void> {
   const { context, reporter } = call;
   const { stdout, stderr } = context;
+  const { format, jq, hasHeader = true } = options;
   if (format === 'json') return await printJson(json, jq, context, reporter);
-  if (format === 'csv' && csv)
-    return await stdout.write(csvTable(hasHeader ? [csv.titles, ...csv.rows] : csv.rows, stdout));
+  if (format === 'ndjson' && ndjson) {
+    const writer = await writerOf(options, stdout, reporter);
+    await writer.write(Items.of(ndjson.map((value) => Buffer.from(JSON.stringify(value)))), true);
+    return await writer.end?.();
+  }
+  if (format === 'csv' && csv) {
+    const text = csvTable(hasHeader ? [csv.titles, ...csv.rows] : csv.rows, stdout);
+    return await stdout.write(csvMark(options) + text);
+  }
   await loadWidths();
   if (format === 'markdown') {
     const rows = table && table.rows.length > 0 ? `${markdownTable(table)}\n` : '';

@@ -1,4 +1,4 @@
-import { GROUPS_SHOWN } from '../events/event-filters.ts';
+import { type EventFilters, GROUPS_SHOWN } from '../events/event-filters.ts';
 import { type Bucket, failureRate, type Stats, type Tally } from '../events/statistics.ts';
 import type { EventGroup, EventGroups } from '../events/stats.ts';
 import { exactValue } from '../json/item-conditions.ts';
@@ -246,42 +246,45 @@ function tallyJson(tally: Tally) {
   return { total, success, failed, failureRate: failureRate(tally) };
 }
 
-/** Prints the `limit` largest groups, or `GROUPS_SHOWN`. If nobody chose a limit, CSV that lacks some is a warning. */
+/**
+ * Prints groups, the largest first: `limit` of them, or `GROUPS_SHOWN` where the rest is summed in a line. CSV and NDJSON
+ * hold all of them unless somebody chose a limit.
+ */
 export async function printGroups(
   { groups, window }: { readonly groups: EventGroups; readonly window: Stats['window'] | undefined },
   { limit, ...options }: SummaryOptions & { readonly limit: number | undefined },
   call: SummaryCall,
 ): Promise<void> {
   const { fields, total } = groups;
+  const { format } = options.format;
+  const isComplete = format === 'csv' || format === 'ndjson';
   const span = window ? [spanText({ window })] : [];
   for (const doubt of groups.doubts()) call.reporter.warning(`--by: ${doubt}`);
   const largest = groups.largest();
-  const most = limit ?? GROUPS_SHOWN;
+  const most = limit ?? (isComplete ? largest.length : GROUPS_SHOWN);
   const [kept, others] = [largest.slice(0, most), largest.slice(most)];
-  const unshown = others.reduce((sum, { count }) => sum + count, 0);
-  const what = others.length === 1 ? '1 other group' : `${grouped(others.length)} other groups`;
-  const rest = others.length > 0 ? [`${what}: ${eventsText(unshown)} (${percent(unshown / total)})`] : [];
+  const rest = others.length > 0 ? [restText(others, total)] : [];
   const names = fields.map(({ text }) => text);
-  const table = groupTable(kept, groups, options.filters.zone);
+  const hasRates = comparesOutcomes(options.filters);
+  const table = groupTable(kept, groups, options.filters.zone, hasRates);
+  const values = kept.map((group) => groupJson(group, names, total, options.filters));
   const summary: Summary = {
     json: {
       total,
-      groups: kept.map(({ values, count, first, last, example }) => ({
-        by: Object.fromEntries(names.map((name, field) => [name, exactValue(values[field] ?? 'null')])),
-        count,
-        share: count / total,
-        first: first?.text ?? null,
-        last: last?.text ?? null,
-        example: example ?? null,
-      })),
-      others: { groups: others.length, count: unshown },
+      groups: values,
+      others: { groups: others.length, count: countOf(others) },
     },
+    ndjson: values,
     csv: {
-      titles: [...names.map((name) => csvText(name)), 'count', 'share', 'first', 'last', 'example'],
-      rows: kept.map(({ values, count, first, last, example = '' }) => [
-        ...values.map((value) => (value?.startsWith('"') ? csvText(JSON.parse(value)) : value)),
-        ...[count, count / total, first?.text ?? '', last?.text ?? '', csvText(example)],
-      ]),
+      titles: [...names.map((name) => csvText(name)), ...FIGURES],
+      rows: values.map((value, index) => {
+        const { values: by, example = '' } = kept[index] as EventGroup;
+        const { count, failed, failureRate, share, first, last } = value;
+        return [
+          ...by.map((text) => (text?.startsWith('"') ? csvText(JSON.parse(text)) : text)),
+          ...[count, failed, failureRate, share, first, last, csvText(example)],
+        ];
+      }),
     },
     table,
     facts: [eventsText(total), ...rest, ...span, ...conditionTexts(options.filters)],
@@ -292,31 +295,80 @@ export async function printGroups(
     },
   };
   await printSummary(summary, options, call);
-  const tell = limit === undefined ? call.reporter.warning : call.reporter.notice;
-  if (options.format.format === 'csv') for (const line of rest) tell(`not shown: ${line}`);
+  if (isComplete) for (const line of rest) call.reporter.notice(`not shown: ${line}`);
 }
 
-/** Some of the groups as a table: values, events, their share of all, the first and the last of them, an example's id. */
+/** The members of a group in JSON behind those that it is grouped by, which are columns in CSV. */
+const FIGURES = ['count', 'failed', 'failureRate', 'share', 'first', 'last', 'example'] as const;
+
+/** A group as a value for JSON. A number that the filters leave open is null. */
+function groupJson(
+  { values, count, failed, delivered, first, last, example }: EventGroup,
+  names: readonly string[],
+  total: number,
+  filters: Pick<EventFilters, 'statuses'>,
+) {
+  const told = failed + delivered;
+  return {
+    by: Object.fromEntries(names.map((name, field) => [name, exactValue(values[field] ?? 'null')])),
+    count,
+    failed: filters.statuses.join() === 'SUCCESS' ? null : failed,
+    failureRate: comparesOutcomes(filters) && told > 0 ? failed / told : null,
+    share: count / total,
+    first: first?.text ?? null,
+    last: last?.text ?? null,
+    example: example ?? null,
+  };
+}
+
+/** True if the filters leave both failed and delivered events. */
+function comparesOutcomes({ statuses }: Pick<EventFilters, 'statuses'>): boolean {
+  return new Set(statuses).size !== 1;
+}
+
+function countOf(groups: readonly EventGroup[]): number {
+  return groups.reduce((sum, { count }) => sum + count, 0);
+}
+
+function restText(others: readonly EventGroup[], total: number): string {
+  const what = others.length === 1 ? '1 other group' : `${grouped(others.length)} other groups`;
+  const count = countOf(others);
+  return `${what}: ${eventsText(count)} (${percent(count / total)})`;
+}
+
+/**
+ * Some of the groups as a table: values, events, with `hasRates` how many of them failed, their share of all, the first and
+ * the last of them, an example's id.
+ */
 export function groupTable(
   some: readonly EventGroup[],
   { fields, total }: Pick<EventGroups, 'fields' | 'total'>,
   zone: TimeZone,
+  hasRates = false,
 ): Table {
   const lasts = fields.map(({ steps }) => steps.at(-1) ?? 'value');
   const isAlone = (last: string) => lasts.indexOf(last) === lasts.lastIndexOf(last);
+  const rates: readonly ColumnHead[] = [
+    { title: 'failed', kind: 'number' },
+    { title: 'rate', kind: 'number' },
+  ];
   return {
     heads: [
       ...lasts.map((last, index) => ({ title: isAlone(last) ? last : (fields[index]?.text ?? last) })),
       { title: 'events', kind: 'number' },
+      ...(hasRates ? rates : []),
       { title: 'share', kind: 'number', spare: 1 },
       { title: 'first', kind: 'time', spare: 3 },
       { title: 'last', kind: 'time', spare: 2 },
-      { title: 'example', isWhole: true },
+      { title: 'example', isWhole: true, spare: 1 },
     ],
-    rows: some.map(({ values, count, first, last, example = NONE }) => {
+    rows: some.map(({ values, count, failed, delivered, first, last, example = NONE }) => {
       const times = [first, last].map((time) => zone.shown(toSeconds(time)));
       const shown = values.map((value) => zone.shown(groupValue(value)));
-      return [...shown, grouped(count), percent(count / total), ...times, example];
+      const told = failed + delivered;
+      const rateText = told > 0 ? percent(failed / told) : NONE;
+      const outcomes = hasRates ? [grouped(failed), rateText] : [];
+      return [...shown, grouped(count), ...outcomes, percent(count / total), ...times, example];
     }),
   };
 }

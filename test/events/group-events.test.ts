@@ -25,3 +25,23 @@ test('values with the same text are one group; a missing field is null, as for -
     ['"1"', 1],
   ]);
 });
+
+test('the outcome of an event is what it says, or what is known of all of them', () => {
+  const groups = new EventGroups(parseFieldPaths('eventType', '--by'));
+  const told = ['FAILED', 'SUCCESS', 'SUCCESS', 'Pending', null].map((publishStatus) => ({
+    publishStatus,
+    eventData: { eventId: 'e', eventType: 'a' },
+  }));
+  const silent = [{ eventId: 'e', eventType: 'b' }];
+  const page = (items: readonly object[]) => Items.of(items.map((item) => Buffer.from(JSON.stringify(item))));
+  groups.add(page(told));
+  groups.add(page(silent), true);
+  groups.add(page(silent), false);
+  groups.add(page(silent));
+  expect(
+    groups.largest().map(({ values, count, failed, delivered }) => [values[0], count, failed, delivered]),
+  ).toEqual([
+    ['"a"', 5, 1, 2],
+    ['"b"', 3, 1, 1],
+  ]);
+});

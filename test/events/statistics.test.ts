@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { eventFilters } from '../../src/events/event-filters.ts';
 import type { Query } from '../../src/events/event-query.ts';
-import { bucketEnds, gatherStats, statsWindow } from '../../src/events/statistics.ts';
+import { bucketEnds, byFailure, gatherStats, provenRate, statsWindow } from '../../src/events/statistics.ts';
 import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/time/instant.ts';
 import { UTC } from '../../src/time/time-zone.ts';
 
@@ -145,5 +145,56 @@ describe('the window', () => {
     expect(window.queries.map(({ eventType }) => eventType)).toEqual(['a', 'b']);
     expect(window.status).toBe('FAILED');
     expect(statsWindow(eventFilters({ failed: true, status: ['SUCCESS'] }, now), now).status).toBeUndefined();
+  });
+});
+
+const tally = (failed: number, total: number, eventType = `${failed} of ${total}`) => ({
+  eventType,
+  total,
+  failed,
+  success: total - failed,
+});
+
+describe('types', () => {
+  test('stand worst first by the rate that their numbers prove: one failure of one is no worst type', () => {
+    const types = [tally(0, 900), tally(1, 1), tally(50, 1000), tally(40, 50), tally(9, 10), tally(0, 5)];
+    expect(types.sort(byFailure).map(({ eventType }) => eventType)).toEqual([
+      '40 of 50',
+      '9 of 10',
+      '1 of 1',
+      '50 of 1000',
+      '0 of 900',
+      '0 of 5',
+    ]);
+  });
+
+  test('of which one status alone was asked for stand by their number of events', () => {
+    const failed = (total: number) => ({ eventType: `${total}`, total, failed: total, success: null });
+    expect([failed(3), failed(5), failed(4)].sort(byFailure).map(({ total }) => total)).toEqual([5, 4, 3]);
+  });
+});
+
+describe('the rate that some numbers prove', () => {
+  // Newcombe 1998, table I, method 4: Wilson's interval with continuity correction.
+  test.each([
+    [81, 263, 0.2535],
+    [15, 148, 0.0598],
+    [1, 29, 0.0018],
+    [0, 20, 0],
+    [29, 29, 0.8544],
+  ])('%i of %i is at least %f', (failed, total, least) => {
+    expect(provenRate(tally(failed, total))).toBeCloseTo(least, 4);
+  });
+
+  test('is below the rate, and rises with the number of events of one rate', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 0, max: 500 }), (failed, delivered) => {
+        const total = failed + delivered;
+        const proven = provenRate(tally(failed, total)) as number;
+        expect(proven).toBeGreaterThan(0);
+        expect(proven).toBeLessThan(failed / total);
+        expect(provenRate(tally(2 * failed, 2 * total))).toBeGreaterThan(proven);
+      }),
+    );
   });
 });

@@ -9,6 +9,24 @@ const csv = async (pages: string[][], more: Partial<FormatOptions> = {}, width?:
   const { text, said } = await print(pages, { ...more, format: 'csv', width });
   return { text, said };
 };
+/** The cells that a spreadsheet finds in a text: a quote at the start of a cell begins a quoted part. */
+function cellsBy(separator: string, text: string): string[] {
+  const cells: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    let cell = '';
+    if (text[at] === '"') {
+      const [quoted = ''] = /^"(?:[^"]|"")*"?/.exec(text.slice(at)) ?? [];
+      cell = quoted.replace(/^"|"$/g, '').replaceAll('""', '"');
+      at += quoted.length;
+    }
+    while (at < text.length && text[at] !== separator && !/[\r\n]/.test(text[at] as string))
+      cell += text[at++];
+    at++;
+    cells.push(cell);
+  }
+  return cells;
+}
+
 const cell = async (value: string, more: Partial<FormatOptions> = {}) =>
   readCsv((await csv([[`{"a":${value},"b":0}`]], more)).text)[1]?.[0];
 
@@ -112,13 +130,52 @@ describe('--csv', () => {
     expect(await csv([[]], { fields })).toEqual({ text: 'a,b.c\r\n', said: ['notice: no events match'] });
   });
 
-  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', '\n=1', '\0=1', '＝1', '＋1', '－1', '＠1'])(
+  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t1', '\r1', '\n1', '\0=1', '＝1', '＋1', '－1', '＠1'])(
     'keeps a spreadsheet from running the formula %j',
     async (text) => {
       expect(await cell(JSON.stringify(text))).toBe(`'${text}`);
       expect(await cell(JSON.stringify(text), { csvRaw: true })).toBe(text);
     },
   );
+
+  test.each([
+    ['x;=1+1', "x;'=1+1"],
+    ['x\t@SUM(A1)', "x\t'@SUM(A1)"],
+    ['x;"=1+1";"""-1', `x;'"=1+1";'"""-1`],
+    ['two\n=1\r\n+1', "two\n'=1\r\n'+1"],
+    [';\t=1;＝1', ";\t'=1;'＝1"],
+    ['=1;=1', "'=1;'=1"],
+  ])(
+    'keeps one that parts cells at semicolons, tabs or line breaks from running %j',
+    async (text, guarded) => {
+      expect(await cell(JSON.stringify(text))).toBe(guarded);
+      expect(await cell(JSON.stringify(text), { csvRaw: true })).toBe(text);
+      // A list stays JSON.
+      const list = (await cell(JSON.stringify([text]))) ?? '';
+      expect(list).not.toMatch(/[;\t\r\n]"*[=+@-]/);
+      expect(JSON.parse(list)).toHaveLength(1);
+    },
+  );
+
+  test.each(['a; b', 'text/html;charset=utf-8', 'one\n\ntwo\r\n', 'a;b\t', 'x=1;y=-2', '; =1'])(
+    'leaves the text %j unchanged: no cell of it begins with a formula',
+    async (text) => {
+      expect(await cell(JSON.stringify(text))).toBe(text);
+    },
+  );
+
+  test('no cell is a formula, whether commas, semicolons or tabs part them', async () => {
+    const piece = fc.constantFrom('=', '-', '@', ';', '\t', '\n', '\r', '"', ',', 'a', ' ', "'");
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
+        const a = pieces.join('');
+        const { text } = await csv([[JSON.stringify({ a, n: 1, b: a, c: [a] })]], { hasHeader: false });
+        for (const separator of [',', ';', '\t'])
+          expect(cellsBy(separator, text).filter((one) => /^[=@-]/.test(one))).toEqual([]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
 
   test('does the same for titles', async () => {
     expect((await csv([['{"=x":1}']])).text).toBe("'=x\r\n1\r\n");

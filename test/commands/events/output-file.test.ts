@@ -99,7 +99,6 @@ describe('--output-file', () => {
     ['events health', 'f.csv', 'table, json or markdown, not csv'],
     ['events explain', 'f.CSV', 'table, json or markdown, not csv'],
     ['events stats', 'f.ndjson', 'table, json, csv or markdown, not ndjson'],
-    ['events stats --by eventType', 'f.jsonl', 'table, json, csv or markdown, not ndjson'],
   ])(
     '%s into %s is an error: a table under that name would look like the format',
     async (line, name, not) => {
@@ -111,6 +110,33 @@ describe('--output-file', () => {
       expect(await readdir(at.folder)).toEqual([]);
     },
   );
+
+  test.each([
+    ['f.tsv', 'tsv', 'end its name in .csv, which spreadsheets open'],
+    ['f.XLSX', 'xlsx', 'end its name in .csv, which spreadsheets open'],
+    ['f.parquet', 'parquet', 'end its name in .ndjson, which databases read'],
+    ['f.html', 'html', '`hooktrail events report failures.html` writes a page'],
+    ['f.xml', 'xml', 'end its name in .json'],
+  ])('%s is an error where no format is given: it would hold a table', async (name, ending, next) => {
+    const formats = { search: 'table, json, ndjson, csv or markdown', stats: 'table, json, csv or markdown' };
+    for (const [command, list] of Object.entries(formats))
+      expect(await at.run(['events', command, '--output-file', name], { cwd: at.folder })).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: `error: --output-file: the formats are ${list}, not ${ending}\nnext: ${next}\n`,
+      });
+    expect(await readdir(at.folder)).toEqual([]);
+    // Whoever names the format knows what the file is for.
+    expect(
+      (await at.run(['events', 'search', '--csv', '--output-file', name], { cwd: at.folder })).code,
+    ).toBe(0);
+    expect(await readdir(at.folder)).toEqual([name]);
+  });
+
+  test.each(['f', 'f.txt', 'f.log', 'failures.2026-11-20'])('%s gets a table', async (name) => {
+    expect((await at.run(['events', 'search', '--output-file', name], { cwd: at.folder })).code).toBe(0);
+    expect(await readFile(path.join(at.folder, name), 'utf8')).toMatch(/^createdOn +publishStatus /);
+  });
 
   test('a relative path is one of the current directory, and - is standard output', async () => {
     const words = ['events', 'count', '--output-file'];

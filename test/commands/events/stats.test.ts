@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { provenRate } from '../../../src/events/statistics.ts';
 import { clock } from '../../support/clock.ts';
 import { createHome } from '../../support/home.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
@@ -78,8 +79,9 @@ describe('events stats', () => {
       );
       expect(total).toBe(own.length);
     }
-    const rates = (value.types as Tally[]).map(({ failureRate }) => failureRate ?? -1);
+    const rates = (value.types as Tally[]).map((tally) => provenRate(tally) ?? -1);
     expect(rates).toEqual(rates.toSorted((a, b) => b - a));
+    expect(rates[0]).toBeGreaterThan(0.01);
   });
 
   test('--json has every time as a date-time to the second, however the window was typed', async () => {
@@ -224,7 +226,7 @@ test('in CSV a group of negative numbers is a number', async () => {
   await writeFile(file, '{"amount":-5}\n{"amount":"-5"}\n');
   const args = ['events', 'stats', '--from', file, '--by', 'amount', '--csv', '--no-header'];
   const { stdout } = await hooktrail(args, { env: home.env });
-  expect(stdout).toBe("'-5,1,0.5,,,\r\n-5,1,0.5,,,\r\n");
+  expect(stdout).toBe("'-5,1,0,,0.5,,,\r\n-5,1,0,,0.5,,,\r\n");
 });
 
 test('on a terminal the name of a place is inert', async () => {

@@ -134,11 +134,13 @@ describe('events stats --by', () => {
     expect(groups.map(({ count }: { count: number }) => count)).toEqual(
       expected.map(([, { length }]) => length),
     );
-    for (const { by, count, share, first, last, example } of groups) {
+    for (const { by, example, ...figures } of groups) {
       const of = failed.filter(({ resource }) => resource.name === by['resource.name']);
       const times = of.map(({ createdOn }) => createdOn).sort();
-      expect({ count, share, first, last }).toEqual({
+      expect(figures).toEqual({
         count: of.length,
+        failed: of.length,
+        failureRate: null,
         share: of.length / failed.length,
         first: times[0],
         last: times.at(-1),
@@ -154,6 +156,8 @@ describe('events stats --by', () => {
       'eventType',
       'publishStatus',
       'events',
+      'failed',
+      'rate',
       'share',
       'first',
       'last',
@@ -169,20 +173,63 @@ describe('events stats --by', () => {
     const printed = await events(...(args as [string, ...string[]]), '--csv');
     expect(printed.stderr).toBe(`not shown: ${table[3]}\n`);
     const csv = printed.stdout.split('\r\n');
-    expect(csv[0]).toBe('eventType,publishStatus,count,share,first,last,example');
+    expect(csv[0]).toBe('eventType,publishStatus,count,failed,failureRate,share,first,last,example');
     expect(csv).toHaveLength(4);
   });
 
-  test('warns, with --quiet too, that CSV lacks the groups after the 20 largest, unless --limit asked for so many', async () => {
-    const args = ['--since', '40d', '--by', 'eventType,publishStatus', '--csv', '--quiet'] as const;
-    const all = await events('stats', ...args, '--limit', '1000');
-    const groups = all.stdout.trimEnd().split('\r\n').length - 1;
-    const printed = await events('stats', ...args);
-    expect(printed.stdout.trimEnd().split('\r\n')).toHaveLength(21);
-    expect(printed.stderr).toMatch(
-      new RegExp(`^warning: not shown: ${groups - 20} other groups: .* events \\(.* %\\)\n$`),
+  test('gives each group its failures and their rate beside its share of all', async () => {
+    const of = (status?: string) =>
+      all.filter(({ publishStatus }) => status === undefined || publishStatus === status);
+    const ask = async (...flags: string[]) => {
+      const { stdout } = await events(
+        'stats',
+        '--since',
+        '40d',
+        '--by',
+        'resource.name',
+        '--ndjson',
+        ...flags,
+      );
+      return valuesIn(stdout).map(({ by, count, failed, failureRate, share }) => [
+        by['resource.name'],
+        [count, failed, failureRate, share],
+      ]);
+    };
+    const expected = (due: readonly Event[], figures: (own: readonly Event[], failed: number) => unknown[]) =>
+      groupsOf(due).map(([name, own]) => {
+        const failed = own.filter(({ publishStatus }) => publishStatus === 'FAILED').length;
+        return [name, [own.length, ...figures(own, failed), own.length / due.length]];
+      });
+    const byName = (rows: unknown[][]) => Object.fromEntries(rows);
+    expect(byName(await ask())).toEqual(
+      byName(expected(of(), ({ length }, failed) => [failed, failed / length])),
     );
-    expect((await events('stats', ...args, '--limit', '20')).stderr).toBe('');
+    expect(byName(await ask('--status', 'SUCCESS'))).toEqual(
+      byName(expected(of('SUCCESS'), () => [null, null])),
+    );
+  });
+
+  test.each(['--csv', '--ndjson'])('%s holds all groups, not the 20 largest of a table', async (format) => {
+    const args = ['--since', '40d', '--by', 'eventType,publishStatus'] as const;
+    const json = JSON.parse((await events('stats', ...args, '--json', '--limit', '1000')).stdout);
+    expect(json.groups.length).toBeGreaterThan(20);
+    const { stdout, stderr } = await events('stats', ...args, format);
+    expect(stderr).toBe('');
+    expect(stdout.trimEnd().split('\n')).toHaveLength(json.groups.length + (format === '--csv' ? 1 : 0));
+    const few = await events('stats', ...args, format, '--limit', '2');
+    expect(few.stdout.trimEnd().split('\n')).toHaveLength(format === '--csv' ? 3 : 2);
+    expect(few.stderr).toMatch(new RegExp(`^not shown: ${json.groups.length - 2} other groups: `));
+    const table = (await events('stats', ...args)).stdout.trimEnd().split('\n');
+    expect(table).toHaveLength(1 + 20 + 2);
+    if (format === '--ndjson') expect(valuesIn(stdout)).toEqual(json.groups);
+  });
+
+  test('--csv-bom begins the CSV of statistics with a byte order mark', async () => {
+    for (const args of [['--by', 'eventType'], []]) {
+      const plain = await events('stats', '--since', '40d', ...args, '--csv');
+      const marked = await events('stats', '--since', '40d', ...args, '--csv', '--csv-bom');
+      expect(marked.stdout).toBe(`\ufeff${plain.stdout}`);
+    }
   });
 
   test('warns about a field that no event has', async () => {
