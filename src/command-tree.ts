@@ -48,6 +48,18 @@ export const tree: Readonly<Record<string, Nodes>> = {
       },
       'Examples:\n  $ hooktrail events search --failed --since 24h\n  $ hooktrail events explain',
     ],
+    subscriptions: [
+      "list the service's subscriptions, and read one",
+      {
+        list: [
+          'list the subscriptions that are switched on',
+          () => import('./commands/subscriptions/list.ts'),
+        ],
+        get: ['print one subscription, whole', () => import('./commands/subscriptions/get.ts')],
+        help,
+      },
+      'Examples:\n  $ hooktrail subscriptions\n  $ hooktrail subscriptions get hooks.example.com',
+    ],
     webhooks: [
       'receive deliveries, recover those that were missed',
       {

@@ -3,9 +3,9 @@ import type { Call } from '../command.ts';
 import type { Context, Output } from '../context.ts';
 import { ExitCode } from '../errors.ts';
 import type { EventFilters, FilterFlags } from '../events/event-filters.ts';
-import { resolveTypes } from '../events/event-types.ts';
 import { findEvents } from '../events/find-events.ts';
 import type { FoundPage } from '../events/page.ts';
+import { resolveFilters } from '../events/resolve-filters.ts';
 import { storedEvents } from '../events/stored-events.ts';
 import { temporaryFolder } from '../files/folders.ts';
 import { createRowReader } from '../json/item-columns.ts';
@@ -45,7 +45,7 @@ export async function browseEvents(
   const { clock, signal } = context;
   const reading = { pageSize: PAGE_SIZE, concurrency: CONCURRENCY, clock, signal };
   await withService({ ...call, reporter: silent }, async (service, settings) => {
-    const resolved = await resolveTypes(filters, service, settings, call);
+    const resolved = await resolveFilters(filters, service, settings, call);
     const find: Find = (chosen) => findEvents(service, chosen, reading);
     return await showList(call, resolved, find, `${settings.profile}: ${service.baseUrl.host}`, help);
   });

@@ -8,11 +8,12 @@ import type { Reporter } from '../terminal/reporter.ts';
 import type { EventFilters } from './event-filters.ts';
 import { PAGE_SIZE, type Query } from './event-query.ts';
 import type { SourceOptions } from './event-source.ts';
-import { resolveTypes, warnOfTypes } from './event-types.ts';
+import { warnOfTypes } from './event-types.ts';
 import { byServiceClock, previewRequests, readNotice, readWithProgress } from './find-events.ts';
 import { askCount, type FoundPage, pageClient } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { readPages } from './read-pages.ts';
+import { resolveFilters } from './resolve-filters.ts';
 import { type StoredOptions, storedEvents } from './stored-events.ts';
 
 export interface CountOptions extends SourceOptions, Pick<StoredOptions, 'mustTell'> {
@@ -30,7 +31,7 @@ export async function countEvents(
   if (from !== undefined)
     return countOf(storedEvents(from, filters, { context, onDoubt: reporter.warning, mustTell }));
   return await withService(call, async (service, settings) => {
-    const chosen = await resolveTypes(filters, service, settings, call);
+    const chosen = await resolveFilters(filters, service, settings, call);
     let counted: Query | undefined;
     const onQueries = ([query]: readonly Query[]) => {
       counted = query;

@@ -33,6 +33,8 @@ export class EventFilters {
   readonly before: GivenTime | undefined = undefined;
   /** An event matches any value of each list. An empty list is no filter. No value occurs twice. */
   readonly subscriptionIds: readonly string[] = [];
+  /** Parts of callback addresses, which `resolveSubscriptions` makes ids of. Until then there is no query. */
+  readonly subscriptionWords: readonly string[] = [];
   readonly eventIds: readonly string[] = [];
   readonly statuses: readonly PublishStatus[] = [];
   readonly eventTypes: readonly string[] = [];
@@ -76,6 +78,15 @@ export class EventFilters {
     return new EventFilters({ ...this, eventTypes, typePatterns: patterns });
   }
 
+  /** The same filters for these subscriptions, and for no parts of addresses. */
+  withSubscriptions(subscriptionIds: readonly string[]): EventFilters {
+    return new EventFilters({
+      ...this,
+      subscriptionIds: distinctIds(subscriptionIds),
+      subscriptionWords: [],
+    });
+  }
+
   withoutTimes(): EventFilters {
     return new EventFilters({ ...this, after: undefined, before: undefined });
   }
@@ -85,6 +96,8 @@ export class EventFilters {
    * `UsageError` that names the flag.
    */
   queries(now: number): Queries {
+    const [word] = this.subscriptionWords;
+    if (word !== undefined) throw new UsageError(`--subscription: ${notAGuid(word)}`);
     const after = this.after && instantOf(this.after, now);
     const before = this.before && instantOf(this.before, now);
     if (after && before && compareInstants(after, before) >= 0) {
@@ -140,7 +153,7 @@ export class EventFilters {
    */
   typed(): TypedFilters {
     const lists = {
-      subscription: this.subscriptionIds,
+      subscription: [...this.subscriptionIds, ...this.subscriptionWords],
       id: this.eventIds,
       status: this.statuses,
       type: this.typePatterns ?? this.eventTypes,
@@ -242,7 +255,7 @@ export function addFilterFlags(command: Command): Command {
   add('--after <time>', 'the same as --since').hideHelp();
   add('--until <time>', 'created earlier than this');
   add('--before <time>', 'the same as --until').hideHelp();
-  addList('--subscription <guid>', 'of this subscription');
+  addList('--subscription <guid>', 'of this subscription, or with this in its callback address');
   addList('--id <guid>', 'with this event id');
   addList('--status <status>', 'with this publish status: SUCCESS or FAILED');
   add('--failed', 'the same as --status FAILED');
@@ -265,18 +278,21 @@ function collected(value: string, earlier: string[] | undefined): string[] {
 export function eventFilters(flags: FilterFlags, now: number, zone: TimeZone = UTC): EventFilters {
   const statuses = listed(flags.status, '--status').map(parseStatus);
   if (flags.grep?.includes('')) throw new UsageError('--grep: the text to look for is missing');
+  // Stored events name no address of a subscription.
+  const words = flags.from === undefined ? subscriptionWords(flags) : [];
   const filters = new EventFilters({
     zone,
     after: givenTime(flags, zone, 'since', 'after'),
     before: givenTime(flags, zone, 'until', 'before'),
-    subscriptionIds: guids(flags, 'subscription', 'the events of a subscription'),
+    subscriptionIds: guids(flags, 'subscription', 'the events of a subscription', words),
+    subscriptionWords: words,
     eventIds: guids(flags, 'id', 'an event'),
     statuses: [...new Set(flags.failed ? [...statuses, 'FAILED' as const] : statuses)],
     eventTypes: [...new Set(listed(flags.type, '--type'))],
     conditions: (flags.where ?? []).map((text) => parseCondition(text, '--where', now, zone)),
     grepTexts: flags.grep ?? [],
   });
-  filters.queries(now);
+  filters.withSubscriptions([]).queries(now);
   return filters;
 }
 
@@ -317,9 +333,30 @@ const parseStatus = oneOf<PublishStatus>('--status', ['SUCCESS', 'FAILED'], {
   undelivered: 'FAILED',
 });
 
-/** Removes duplicates, ignoring case: two searches for one GUID would find everything twice. */
-function guids(flags: FilterFlags, name: 'subscription' | 'id', what: string): string[] {
+/** The values of `--subscription` that hold no id: parts of callback addresses. */
+function subscriptionWords({ subscription = [] }: FilterFlags): string[] {
+  // Digits and letters up to f are taken for a part of an id, which no list of addresses tells.
+  const isPartOfId = (text: string) => /^[0-9a-f-]*\d[0-9a-f-]*$/i.test(text.trim());
+  const words = subscription.filter(
+    (text) => guidsIn(text).length === 0 && text.trim() !== '' && !isPartOfId(text),
+  );
+  return [...new Set(words.map((text) => text.trim()))];
+}
+
+/** Ids without those that occur twice, ignoring case: two searches for one would find everything twice. */
+function distinctIds(ids: readonly string[]): string[] {
+  return [...new Map(ids.toReversed().map((id) => [id.toLowerCase(), id])).values()].reverse();
+}
+
+/** The ids that a flag names, each once. Throws `UsageError` for a text that is none, and not among the `words`. */
+function guids(
+  flags: FilterFlags,
+  name: 'subscription' | 'id',
+  what: string,
+  words: readonly string[] = [],
+): string[] {
   const found = (flags[name] ?? []).flatMap((text) => {
+    if (words.includes(text.trim())) return [];
     const parts = text.split(',').map(guidsIn);
     if (parts.every((guids) => guids.length === 1)) return parts.flat();
     const whole = guidsIn(text);
@@ -327,7 +364,7 @@ function guids(flags: FilterFlags, name: 'subscription' | 'id', what: string): s
     const next = whole.length > 1 ? 'put one comma between two ids' : findByPart(text, what, flags.from);
     throw new UsageError(`--${name}: ${notAGuid(text)}`, { next });
   });
-  return [...new Map(found.toReversed().map((guid) => [guid.toLowerCase(), guid])).values()].reverse();
+  return distinctIds(found);
 }
 
 /** The next step of an error about several places. */

@@ -4,6 +4,7 @@ import { ServiceError } from '../errors.ts';
 import type { Service } from '../http/service.ts';
 import type { Items } from '../json/items.ts';
 import { withService } from '../sign-in/session.ts';
+import { SubscriptionNames } from '../subscriptions/subscription-names.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
@@ -21,6 +22,7 @@ import {
 import { readWithProgress, showProgress } from './find-events.ts';
 import { askCount, type FoundPage, pageClient } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
+import { resolveSubscriptions } from './resolve-filters.ts';
 import { type CountQueries, type StatsWindow, statsWindow } from './statistics.ts';
 import { keepTold, storedEvents, UNDATED } from './stored-events.ts';
 
@@ -50,6 +52,8 @@ export interface EventSource {
   readonly count?: CountQueries;
   /** The types on offer; absent where nobody lists them. */
   readonly typesOnOffer?: readonly string[];
+  /** Begins to ask for the service's subscriptions; absent for stored events. */
+  readonly askNames?: () => SubscriptionNames;
   /** True for standard input. */
   readonly isReadOnce: boolean;
   /** Called where nothing was found: warns of a type that the service does not list, and offers a longer time. */
@@ -71,7 +75,7 @@ export async function withEventSource<Result>(
   work: (source: EventSource) => Promise<Result>,
 ): Promise<Result> {
   const { context, reporter } = call;
-  const window = statsWindow(filters, context.clock.now());
+  const window = statsWindow(filters.withSubscriptions(filters.subscriptionIds), context.clock.now());
   const untold = { count: 0 };
   const warnOfUnknown: EventSource['warnOfUnknown'] = (among, times) => {
     if (times.unknown > 0)
@@ -104,10 +108,17 @@ export async function withEventSource<Result>(
   return await withService(call, async (service, settings) => {
     const { page, serviceTime } = await askEventTypes(service, context.clock);
     await keepEventTypes(page.items, settings, context);
-    const resolved = resolveListed(filters, page.items, reporter);
+    const ofSubscriptions = await resolveSubscriptions(filters, service, call);
+    const resolved = resolveListed(ofSubscriptions, page.items, reporter);
     const read: EventSource['read'] = (chosen, within) =>
       readWithProgress(service, chosen, { concurrency, within }, context, reporter);
-    return await work({
+    const named: SubscriptionNames[] = [];
+    const askNames = () => {
+      const names = new SubscriptionNames(service, context);
+      named.push(names);
+      return names;
+    };
+    const found = work({
       name: service.baseUrl.host,
       filters: resolved,
       window: statsWindow(resolved, serviceTime ?? context.clock.now()),
@@ -117,11 +128,15 @@ export async function withEventSource<Result>(
       count: countQueries(service, concurrency, context, reporter),
       typesOnOffer: eventTypeNames(page.items),
       isReadOnce: false,
+      askNames,
       doubt: () => {
         warnOfUnlisted(resolved, page.items, reporter, 'after');
         if (!resolved.after && context.stderr.isTerminal)
           reporter.notice('next: `--since 30d` looks further back than a day');
       },
+    });
+    return await found.finally(() => {
+      for (const names of named) names.close();
     });
   });
 }

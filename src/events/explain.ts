@@ -3,6 +3,7 @@ import { UsageError } from '../errors.ts';
 import { itemFilter, parseCondition } from '../json/item-conditions.ts';
 import { isGuid } from '../json/items.ts';
 import { commandOver, shellWord } from '../settings/flag-values.ts';
+import type { SubscriptionNames } from '../subscriptions/subscription-names.ts';
 import { DAY_MS, type Instant, instantAt, milliseconds, utcText } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { ComparisonTable } from './comparison-table.ts';
@@ -36,6 +37,8 @@ export interface Explained extends Explanation {
   readonly baseline: BaselineCounts | undefined;
   /** Events of unknown outcome, which are left out. */
   readonly untold: number;
+  /** The service's subscriptions, of which those in causes are known. */
+  readonly names: SubscriptionNames | undefined;
 }
 
 /** Explains the failures among the events that the filters choose, whatever status they name. */
@@ -50,11 +53,13 @@ export async function explainEvents(
       throw new UsageError('--baseline: standard input is read once, and the baseline has other events', {
         next: 'write the events to a file and name that with --from',
       });
+    const names = source.askNames?.();
     const table = new ComparisonTable();
     for await (const { items, haveFailed } of source.readOutcomes(filters, source.window))
       table.add(items, haveFailed);
     if (table.rows === 0) source.doubt();
     const explanation = explainTable(table);
+    await names?.learn(subscriptionsIn(explanation.causes));
     const { after, before } = windowOf(source, table.times.bounds, call.context.clock);
     const then = baseline && shifted({ after, before }, baseline, filters.zone);
     if (then && options.from !== undefined && !(await hasEventsBefore(source, then.after)))
@@ -70,10 +75,18 @@ export async function explainEvents(
       name: source.name,
       after,
       before,
+      names,
       untold: source.warnOfUnknown(table.untold, table.times),
       baseline: then && (await countBaseline(source, then, explanation.causes)),
     };
   });
+}
+
+/** The ids of the subscriptions that conditions of some causes name. */
+export function subscriptionsIn(causes: readonly Cause[]): string[] {
+  return causes
+    .flatMap(({ conditions, same }) => [...conditions, ...same])
+    .flatMap(({ field, value }) => (field === 'subscriptionId' && typeof value === 'string' ? [value] : []));
 }
 
 /** The command, in the words of a POSIX shell, that lists the failed events: those of a cause, or all of them. */
@@ -105,14 +118,18 @@ export function wideCommand({ zone, after, before, ...filters }: EventFilters, f
 }
 
 /** The object that `events explain --json` prints. */
-export function explanationJson({ baseline, ...rest }: Explained) {
+export function explanationJson({ baseline, names, ...rest }: Explained) {
+  const named = ({ field, op, value }: CauseCondition) => {
+    const id = field === 'subscriptionId' && typeof value === 'string' ? value : undefined;
+    return { field, op, value, name: (id === undefined ? undefined : names?.nameOf(id)) ?? null };
+  };
   const textOf = (instant: Instant | undefined) => instant?.text ?? null;
   return {
     ...countsJson(rest),
     baseline: baseline ? countsJson(baseline) : null,
     causes: rest.causes.map(({ after: _after, before: _before, ...cause }) => ({
       ...cause,
-      conditions: cause.conditions.map(conditionJson),
+      conditions: cause.conditions.map(named),
       same: cause.same.map(conditionJson),
       firstFailed: textOf(cause.firstFailed),
       lastFailed: textOf(cause.lastFailed),

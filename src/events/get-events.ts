@@ -9,10 +9,10 @@ import { withService } from '../sign-in/session.ts';
 import { idsOfInput } from './event-ids.ts';
 import { PAGE_SIZE } from './event-query.ts';
 import type { SourceOptions } from './event-source.ts';
-import { resolveTypes } from './event-types.ts';
 import { byServiceClock } from './find-events.ts';
 import { askPage, pageClient } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
+import { resolveFilters } from './resolve-filters.ts';
 import { storedEvents } from './stored-events.ts';
 
 /** An event that the filters exclude counts as not found. */
@@ -39,7 +39,7 @@ export async function getEvents(
   if (from !== undefined)
     return await printAll(storedById(source, from, options, call), await createWriter(), options, call);
   return await withService(call, async (service, settings) => {
-    const filters = await resolveTypes(options.filters, service, settings, call);
+    const filters = await resolveFilters(options.filters, service, settings, call);
     const all = eventsById(source, service, { ...options, filters }, call);
     return await printAll(all, await createWriter(), options, call);
   });

@@ -4,13 +4,18 @@ import { exactValue } from '../json/item-conditions.ts';
 import { type FieldPath, MISSING, memberPath, noSuchField } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
 import { createCursor } from '../json/known-cursor.ts';
+import type { SubscriptionNames } from '../subscriptions/subscription-names.ts';
 import type { Instant } from '../time/instant.ts';
 import { OUTCOMES, sortRows, TimeColumn } from './comparison-table.ts';
+import type { EventFilters } from './event-filters.ts';
 import { type SourceOptions, windowOf, withEventSource } from './event-source.ts';
 import type { Explained } from './explain.ts';
 
-/** `failing`: the newest event failed. `recovered`: an earlier one did. */
-const STATES = ['failing', 'recovered', 'ok'] as const;
+/**
+ * `failing`: the newest event failed. `recovered`: an earlier one did. `silent`: a subscription of the service that has no
+ * event in the window, `off` one that is switched off besides.
+ */
+const STATES = ['failing', 'recovered', 'silent', 'off', 'ok'] as const;
 
 /** The deliveries of a subscription, or of another value's events. */
 export interface Health {
@@ -25,6 +30,10 @@ export interface Health {
   readonly lastFailed: Instant | undefined;
   /** `F` or `S` for each of the last ten events, newest first. */
   readonly recent: string;
+  /** Of a subscription that the service names, the address as it may be shown; null for others. */
+  readonly name: string | null;
+  /** The same with `off` or `gone`, for people. */
+  readonly label: string | null;
 }
 
 export interface HealthReport extends Pick<Explained, 'after' | 'before' | 'untold'> {
@@ -50,6 +59,8 @@ export async function checkHealth(
       next: 'leave --status and --failed out: what fails is listed first',
     });
   return await withEventSource(call, options, async (source) => {
+    const isBySubscription = by.steps.length === 1 && by.steps[0] === 'subscriptionId';
+    const names = isBySubscription ? source.askNames?.() : undefined;
     const cursor = createCursor([by, memberPath('publishStatus'), memberPath('createdOn')]);
     const rowsOf = new Map<string, number[]>();
     const failures: boolean[] = [];
@@ -84,12 +95,46 @@ export async function checkHealth(
     else if (!isFound) call.reporter.warning(`--by: ${noSuchField(by, sample as Items)}`);
     if (failures.length > 0 && isSplit && !times.bounds.last) call.reporter.warning(UNORDERED);
     const { after, before } = windowOf(source, times.bounds, call.context.clock);
-    const rows = [...rowsOf].map(([value, of]) => healthOf(value, of, failures, times)).sort(byUrgency);
+    const found = [...rowsOf].map(([value, of]) => healthOf(value, of, failures, times));
+    await names?.learn(found.flatMap(({ value }) => (typeof value === 'string' ? [value] : [])));
+    const quiet = names ? quietSubscriptions(names, found, source.filters) : [];
+    const rows = [...found, ...quiet].map((row) => withName(row, names)).sort(byUrgency);
     return { after, before, by, rows, untold: source.warnOfUnknown(untold, times) };
   });
 }
 
-function healthOf(value: string, rows: number[], failures: readonly boolean[], times: TimeColumn): Health {
+/** The subscriptions of the service that have no row, unless filters left out the events of some. */
+function quietSubscriptions(
+  names: SubscriptionNames,
+  rows: readonly Unnamed[],
+  filters: EventFilters,
+): Unnamed[] {
+  const { subscriptionIds, eventIds, eventTypes, conditions, grepTexts } = filters;
+  if (eventIds.length + eventTypes.length + conditions.length + grepTexts.length > 0) return [];
+  const isAsked = (id: string) =>
+    subscriptionIds.length === 0 || subscriptionIds.some((asked) => asked.toLowerCase() === id);
+  const seen = new Set(rows.map(({ value }) => String(value).toLowerCase()));
+  return names.all.flatMap(({ id, state }) => {
+    const key = id.toLowerCase();
+    if (seen.has(key) || !isAsked(key)) return [];
+    return [{ ...NO_EVENTS, value: id, state: state === 'on' ? ('silent' as const) : ('off' as const) }];
+  });
+}
+
+type Unnamed = Omit<Health, 'name' | 'label'>;
+
+const NO_EVENTS = {
+  ...{ failed: 0, events: 0, recent: '' },
+  ...{ failingSince: undefined, lastSuccess: undefined, lastFailed: undefined },
+};
+
+function withName(row: Unnamed, names: SubscriptionNames | undefined): Health {
+  const id = typeof row.value === 'string' ? row.value : undefined;
+  const [name, label] = id === undefined ? [] : [names?.nameOf(id), names?.labelOf(id)];
+  return { ...row, name: name ?? null, label: label ?? null };
+}
+
+function healthOf(value: string, rows: number[], failures: readonly boolean[], times: TimeColumn): Unnamed {
   const isKnown = (row: number) => times.isKnown(row);
   const known = sortRows(rows.filter(isKnown), times).reverse();
   // Events without a time stay in the order in which they are listed, which is newest first as a rule.
@@ -121,7 +166,7 @@ function byUrgency(a: Health, b: Health): number {
 
 /** The rows that `events health --json` prints. */
 export function healthJson({ rows }: HealthReport) {
-  return rows.map((row) => ({
+  return rows.map(({ label: _, ...row }) => ({
     ...row,
     failingSince: row.failingSince?.text ?? null,
     lastSuccess: row.lastSuccess?.text ?? null,

@@ -76,13 +76,14 @@ const TRIES = 3;
 /**
  * Asks for pages of a collection. A body that is not the JSON it should be (cut short by a proxy, say) is asked for
  * again, up to 3 times in all, before it becomes a `ServiceError`; `failure` says
- * what did not work where the service answers with an error.
+ * what did not work where the service answers with an error, and `ifNotFound` is the next step after 404.
  */
 export function pageClient(
   service: Service,
   clock: Clock,
   onRetry?: OnRetry,
   failure = 'the search failed',
+  ifNotFound?: string,
 ): PageClient {
   let latest = Promise.resolve();
   const fetchPage: FetchPage = async (url, signal) => {
@@ -91,7 +92,7 @@ export function pageClient(
       // Answers come together, and undici sends in the next turn of the event loop: only one of them is read before.
       latest = latest.then(() => turn());
       await latest;
-      if (response.status !== 200) throw serviceError(response, failure);
+      if (response.status !== 200) throw serviceError(response, failure, ifNotFound);
       const date = Date.parse(response.headers.date ?? '');
       try {
         const page = readPage(response.body);

@@ -6,7 +6,7 @@ import { Items } from '../json/items.ts';
 import type { Instant } from '../time/instant.ts';
 import { ComparisonTable } from './comparison-table.ts';
 import { type SourceOptions, windowOf, withEventSource } from './event-source.ts';
-import type { Explained } from './explain.ts';
+import { type Explained, subscriptionsIn } from './explain.ts';
 import { explainTable } from './explain-table.ts';
 import { sortByCreation } from './find-events.ts';
 import { type Stats, statsOfTable } from './statistics.ts';
@@ -40,6 +40,7 @@ export async function gatherReport(
   // The status says what the table shows anyway; with both, the charts can tell how much went well.
   const filters = options.filters.withStatuses();
   return await withEventSource(call, { ...options, filters }, async (source) => {
+    const names = source.askNames?.();
     const table = new ComparisonTable();
     const groups = by && new EventGroups(by);
     const latest = new LatestItems(limit);
@@ -57,12 +58,18 @@ export async function gatherReport(
       .outcomesOf('subscriptionId')
       .filter(({ value, failed }) => value && failed > 0)
       .sort((a, b) => b.failed - a.failed);
+    const explanation = explainTable(table);
+    await names?.learn([
+      ...subscriptionsIn(explanation.causes),
+      ...subscriptions.flatMap(({ value }) => value ?? []),
+    ]);
     const facts = {
+      names,
       name: source.name,
       baseline: undefined,
       untold: source.warnOfUnknown(table.untold, table.times),
     };
-    const explained = { ...explainTable(table), ...window, ...facts };
+    const explained = { ...explanation, ...window, ...facts };
     return { explained, stats, subscriptions, failures: latest.items(), groups };
   });
 }

@@ -66,7 +66,8 @@ export function emptyColumns(kind: ListKind): readonly FieldPath[] {
 
 /** The message for an empty list. */
 export function nothingFound(kind: ListKind): string {
-  return kind === 'events' ? 'no events match' : 'no event types match';
+  const what = { events: 'events', 'event-types': 'event types', subscriptions: 'subscriptions' }[kind];
+  return `no ${what} match`;
 }
 
 const ERROR_NAME = /error|failure|reason/i;

@@ -64,7 +64,7 @@ function wrong(text: string, why: string, flag: string): UsageError {
 /** The message that no item has a field, with the one of some items that was probably meant. */
 export function noSuchField(field: FieldPath, items: Items, list: ListKind = 'events'): string {
   const near = nearestField(field, items);
-  const what = list === 'events' ? 'event' : 'event type';
+  const what = { events: 'event', 'event-types': 'event type', subscriptions: 'subscription' }[list];
   const place = near && /\.0(\.|$)/.test(near) ? ' (only the first of each list)' : '';
   return `no ${what} has the field '${field.text}'${near ? `; did you mean ${near}?${place}` : ''}`;
 }

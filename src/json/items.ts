@@ -1,5 +1,5 @@
 /** The kind of a list: it decides the default columns, and what an empty list says. */
-export type ListKind = 'events' | 'event-types';
+export type ListKind = 'events' | 'event-types' | 'subscriptions';
 
 /**
  * Some items: valid JSON values (UTF-8), none with white space between tokens, at rising offsets of `bytes` with at

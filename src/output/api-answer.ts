@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Call } from '../command.ts';
 import type { Output } from '../context.ts';
 import { ServiceError } from '../errors.ts';
-import { apiUrl, serviceError } from '../http/service.ts';
+import { apiUrl, mediaType, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { Items } from '../json/items.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -33,9 +33,10 @@ export async function printApiAnswer(
   { path, method, headers, body, include, jq }: ApiRequest,
 ): Promise<void> {
   const { stdout } = call.context;
-  await withService(call, async (service) => {
+  await withService(call, async (service, { vendor }) => {
     const url = apiUrl(service.baseUrl, path);
-    const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    // Bodies go as answers come: with the vendor's media type (service description, part 9).
+    const type: Record<string, string> = body === undefined ? {} : { 'content-type': mediaType(vendor) };
     const answer = await service.send({ url, method, headers: { ...type, ...headers }, body });
     const isError = answer.status < 200 || answer.status >= 300;
     if (include) await stdout.write(textFor(stdout, headerText(answer)));

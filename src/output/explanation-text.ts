@@ -5,6 +5,7 @@ import {
   type Explained,
   explanationJson,
   searchCommand,
+  subscriptionsIn,
   wideCommand,
 } from '../events/explain.ts';
 import { type Cause, type CauseCondition, type Effect, MOST_CAUSES } from '../events/explain-table.ts';
@@ -77,7 +78,9 @@ export async function printHealth(
   const number = (state: Health['state']) => rows.filter((row) => row.state === state).length;
   const [failing, recovered] = [number('failing'), number('recovered')];
   const span = windowText(report, options);
-  const states = `${failing} of ${rows.length} failing, ${recovered} recovered, ${span}`;
+  const quiet = number('silent') + number('off');
+  const withoutEvents = quiet === 0 ? '' : `, ${quiet} without events`;
+  const states = `${failing} of ${rows.length} failing, ${recovered} recovered${withoutEvents}, ${span}`;
   const counts = rows.length === 0 ? nothingText(report, span) : states;
   const table = healthTable(report, options.filters, takesUnicode(call.context));
   const isOld = rows.some(({ failingSince, lastSuccess }) => failingSince && !lastSuccess);
@@ -114,7 +117,7 @@ function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
   const { failed, events, baseline } = explained;
   const delivered = events - failed;
   return explained.causes.map((cause, index) => {
-    const same = someOf(conditionLines(cause.same, zone));
+    const same = someOf([...namesIn(cause, explained), ...conditionLines(cause.same, zone)]);
     const { failedWithout, eventsWithout } = cause;
     const rate = eventsWithout === 0 ? '' : ` (${percent(failedWithout / eventsWithout)})`;
     return {
@@ -132,6 +135,11 @@ function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
       ],
     };
   });
+}
+
+/** The subscriptions that a cause names, as people know them: `hooks.example.com/in, off`. */
+function namesIn(cause: Cause, { names }: Pick<Explained, 'names'>): string[] {
+  return [...new Set(subscriptionsIn([cause]))].flatMap((id) => names?.labelOf(id) ?? []).map(oneLine);
 }
 
 /** The facts left to say beside the causes. */
@@ -376,9 +384,11 @@ export function boundText({ text }: Instant, zone: TimeZone): string {
 
 function healthTable({ rows, by }: HealthReport, { zone }: EventFilters, unicode: boolean): Table {
   const time = (instant: Instant | undefined) => zone.shown(toSeconds(instant));
+  const isNamed = rows.some(({ label }) => label !== null);
   return {
     heads: [
-      { title: by.steps.at(-1) as string, isWhole: true },
+      ...(isNamed ? [{ title: 'address', kind: 'text' as const, least: 16 }] : []),
+      { title: by.steps.at(-1) as string, isWhole: true, spare: isNamed ? 5 : 0 },
       { title: 'state', kind: 'status' },
       { title: 'failed', kind: 'number' },
       { title: 'failing since', kind: 'time', spare: rows[0]?.failingSince ? 0 : 4 },
@@ -386,6 +396,7 @@ function healthTable({ rows, by }: HealthReport, { zone }: EventFilters, unicode
       { title: 'last ten', kind: 'text', spare: 2, least: 10 },
     ],
     rows: rows.map((row) => [
+      ...(isNamed ? [row.label ?? NONE] : []),
       row.value === null ? NONE : valueText(row.value),
       row.state,
       `${grouped(row.failed)} of ${grouped(row.events)}`,

@@ -39,10 +39,19 @@ export interface FormatOptions {
   /** The zone in which a table shows times; the other formats keep the service's text. */
   readonly zone?: TimeZone;
   readonly list: ListKind;
+  /** Names of subscriptions for default columns of tables. */
+  readonly names?: SubscriptionLabels | undefined;
   /** Called with the name of a field that has no column, since the first page lacks it. */
   readonly onLate?: ((name: string) => void) | undefined;
   /** Describes a table in Markdown for the line below it. Called after the last item, with the number printed. */
   readonly note?: (count: number) => TableNote;
+}
+
+/** The subscriptions of a service, as people know them. */
+export interface SubscriptionLabels {
+  /** Waits until those with these ids are known, or are not to be known. Never rejects. */
+  learn(ids: Iterable<string>): Promise<void>;
+  labelOf(id: string): string | undefined;
 }
 
 /** The line below a table in Markdown, for whoever reads it without the terminal. */

@@ -2,7 +2,7 @@ import { type Call, typedCommand } from '../command.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import type { Query } from '../events/event-query.ts';
 import type { SourceOptions } from '../events/event-source.ts';
-import { resolveTypes, warnOfTypes } from '../events/event-types.ts';
+import { warnOfTypes } from '../events/event-types.ts';
 import {
   type FindOptions,
   findEvents,
@@ -11,6 +11,7 @@ import {
   readNotice,
 } from '../events/find-events.ts';
 import type { FoundPage } from '../events/page.ts';
+import { resolveFilters } from '../events/resolve-filters.ts';
 import type { StoredOptions } from '../events/stored-events.ts';
 import { waitText } from '../http/service.ts';
 import { memberPath } from '../json/item-fields.ts';
@@ -20,6 +21,7 @@ import { createCursor } from '../json/known-cursor.ts';
 import { flagWords } from '../settings/flag-values.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
+import { SubscriptionNames } from '../subscriptions/subscription-names.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import type { FormatOptions } from './format-flags.ts';
@@ -58,15 +60,19 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
     return printed.count;
   }
   return await withService(call, async (service, settings) => {
-    const chosen = await resolveTypes(filters, service, settings, call);
+    const chosen = await resolveFilters(filters, service, settings, call);
     const { clock, signal } = context;
+    const takesNames = options.format.format === 'table' && !options.format.fields;
+    const names = takesNames ? new SubscriptionNames(service, context) : undefined;
+    const format = { ...options.format, names };
     const reading = { direction, limit, pageSize, concurrency, clock, signal };
     let searched: Query | undefined;
     const onQueries = ([query]: readonly Query[]) => {
       searched = query;
     };
     const find: Find = (watching) => findEvents(service, chosen, { ...reading, ...watching, onQueries });
-    const { count, failedId } = await printFound({ ...options, filters: chosen }, call, find, () => searched);
+    const printing = printFound({ ...options, format, filters: chosen }, call, find, () => searched);
+    const { count, failedId } = await printing.finally(() => names?.close());
     if (searched && context.stdout.isTerminal)
       reporter.notice(readNotice('searched', searched, filters.zone, settings, context));
     if (count === 0) await warnOfTypes(chosen, service, context, reporter);

@@ -1,15 +1,15 @@
 import type { Output } from '../context.ts';
 import { createRowReader, errorField, membersOf, nothingFound, tableColumns } from '../json/item-columns.ts';
-import type { FieldPath } from '../json/item-fields.ts';
+import { type FieldPath, memberPath } from '../json/item-fields.ts';
 import type { Items, ItemWriter, ListKind } from '../json/items.ts';
-import { scalarsText } from '../json/json-scanner.ts';
+import { scalarsText, valueText } from '../json/json-scanner.ts';
 import { KNOWN_FIELDS } from '../json/known-fields.ts';
 import { cellWidth, cutToWidth, loadWidthsFor } from '../terminal/cell-width.ts';
 import { type Palette, paletteOf, statusPaint } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine, unicodeEscape } from '../terminal/terminal-text.ts';
 import { UTC } from '../time/time-zone.ts';
-import type { FormatOptions } from './format-flags.ts';
+import type { FormatOptions, SubscriptionLabels } from './format-flags.ts';
 import {
   type Column,
   type ColumnHead,
@@ -177,7 +177,7 @@ function paddedLine(columns: readonly Column[], row: readonly DrawnCell[], pushe
 const LONGEST = 4000;
 
 /** The facts that decide the columns of a table of items. */
-type ItemTableOptions = Pick<FormatOptions, 'list' | 'fields' | 'constant' | 'zone' | 'onLate'>;
+type ItemTableOptions = Pick<FormatOptions, 'list' | 'fields' | 'constant' | 'zone' | 'onLate' | 'names'>;
 
 /**
  * The columns of a table of items such as these, and a function that reads rows of cells: a text as it is, of an object its
@@ -196,13 +196,28 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
     return zone.shown(oneLine(text.length > longest ? `${text.slice(0, longest)}…` : text));
   };
   const shown = new Set(fields.map(({ text }) => text));
-  const readRows = createRowReader(fields, cellOf, NONE);
+  const readCells = createRowReader(fields, cellOf, NONE);
+  const subscription = options.fields ? -1 : fields.findIndex(({ text }) => text === 'subscriptionId');
+  const readRows = (page: Items) => {
+    const rows = readCells(page);
+    const { names } = options;
+    if (!names || subscription < 0) return rows;
+    for (const row of rows) row[subscription] = namedCell(row[subscription] as string, names, isTerminal);
+    return rows;
+  };
   const read = (page: Items) => {
     const late = onLate ? defaultFields([page], list, shown) : [];
     for (const { steps } of late) onLate?.(JSON.stringify(steps.join('.')));
     return readRows(page);
   };
   return { heads, read };
+}
+
+/** A subscription as people know it: on a terminal in place of its id, elsewhere behind it. */
+function namedCell(id: string, names: SubscriptionLabels, isTerminal: boolean): string {
+  const label = names.labelOf(id);
+  if (label === undefined) return id;
+  return oneLine(isTerminal ? label : `${id} ${label}`);
 }
 
 /** The columns of a table of such pages, but for those that are `shown` already. */
@@ -240,6 +255,11 @@ function defaultHead(path: FieldPath, title: string, at: number, constant?: Read
   return { title, spare: at > 0 && !TELLING.has(path.text) ? 2 : 0, isConstant, isWhole };
 }
 
+function subscriptionIdsOf(page: Items): string[] {
+  const read = createRowReader([memberPath('subscriptionId')], valueText, '');
+  return read(page).flatMap(([id = '']) => (id === '' ? [] : [id]));
+}
+
 /**
  * A table whose columns and widths the first page decides and all later pages keep, so that it streams. On a terminal
  * every row fits its width, also after the terminal was resized; elsewhere a later, wider value pushes its own row's rest and is never cut.
@@ -260,6 +280,7 @@ export async function createTableWriter(
     write: async (page, isLast = false) => {
       if (page.count === 0) return;
       const isFirst = table === undefined;
+      if (isFirst && !options.fields) await options.names?.learn(subscriptionIdsOf(page));
       table ??= itemTable(sample ? [page, sample] : [page], options, stdout.isTerminal);
       const rows = table.read(page);
       if (isFirst) measured = sample ? [...rows, ...table.read(sample)] : rows;

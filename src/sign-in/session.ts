@@ -90,7 +90,7 @@ export async function openSession<Needed extends SettingName = never>(
  */
 export async function withService<Result>(
   { flags, context, reporter }: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,
-  work: (service: Service, settings: Settings<'baseUrl'>) => Promise<Result>,
+  work: (service: Service, settings: Settings<'baseUrl' | 'vendor'>) => Promise<Result>,
 ): Promise<Result> {
   const { settings, tokens } = await openSession(flags, context, reporter, ['baseUrl', 'vendor']);
   const transport = traced(createTransport(context), reporter, context.clock);

@@ -3,8 +3,8 @@ import type { Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import type { Query } from '../events/event-query.ts';
-import { resolveTypes } from '../events/event-types.ts';
 import { sortByCreation } from '../events/find-events.ts';
+import { resolveToSend } from '../events/resolve-filters.ts';
 import { type Service, waitText } from '../http/service.ts';
 import { LockedError } from '../lock/lock.ts';
 import type { FormatOptions } from '../output/format-flags.ts';
@@ -67,7 +67,7 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFl
     const journal = flags.journal ?? defaultJournal(settings.profile, context);
     const ids = await readIds(journal, context.machine);
     if (ids === undefined && !flags.newJournal) throw noJournal(flags.journal, settings.profile);
-    const filters = await resolveTypes(flags.filters, service, settings, call);
+    const filters = await resolveToSend(flags.filters, service, settings, call);
     // A listener has its own token: the warning is for events that go straight to the handler.
     const unsaid: string[] = [];
     const later = { warning: (text: string) => unsaid.push(text) };

@@ -3,9 +3,9 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import { idsOfInput } from '../events/event-ids.ts';
-import { resolveTypes } from '../events/event-types.ts';
 import { sortByCreation } from '../events/find-events.ts';
 import { eventsById, type Got, type Ids, storedById } from '../events/get-events.ts';
+import { resolveToSend } from '../events/resolve-filters.ts';
 import { storedEvents } from '../events/stored-events.ts';
 import { type Items, isGuid } from '../json/items.ts';
 import type { FormatOptions } from '../output/format-flags.ts';
@@ -88,7 +88,7 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
     return await forward(chosen, settings);
   }
   await withService(call, async (service, settings) => {
-    const resolved = await resolveTypes(filters, service, settings, call);
+    const resolved = await resolveToSend(filters, service, settings, call);
     const byId = (ids: Ids) =>
       eventsById(ids, service, { filters: resolved, concurrency: PAGES_AT_ONCE }, call);
     if (source === 'ids') return await forward(await eventsOfInput(byId, eventsOf, filters, call), settings);

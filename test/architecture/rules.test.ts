@@ -22,6 +22,7 @@ const layers: readonly string[] = [
   'webhooks',
   'output',
   'events',
+  'subscriptions',
   'sign-in',
   'secrets',
   'http',

@@ -96,7 +96,7 @@ describe('hooktrail api: a request to any path', () => {
     ]);
     expect(seen).toMatchObject([
       'PUT',
-      { 'x-a': 'b', 'content-type': 'application/json', 'content-length': '7' },
+      { 'x-a': 'b', 'content-type': 'application/vnd.sandbox.v1+json', 'content-length': '7' },
     ]);
     expect(result.stderr).toMatch(/^error: PUT /);
   });

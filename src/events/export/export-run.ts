@@ -10,10 +10,11 @@ import { type Progress, startProgress } from '../../terminal/progress.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { compareInstants } from '../../time/instant.ts';
 import type { EventFilters } from '../event-filters.ts';
-import { resolveTypes, warnOfTypes } from '../event-types.ts';
+import { warnOfTypes } from '../event-types.ts';
 import { identified, pageClient } from '../page.ts';
 import { adaptiveConcurrency } from '../read-ahead.ts';
 import { type ReadPage, readPages, UNCOUNTED } from '../read-pages.ts';
+import { resolveFilters } from '../resolve-filters.ts';
 import {
   checkNothingLost,
   checkSame,
@@ -104,7 +105,7 @@ async function exportInto(
       reporter.notice(`continuing: ${done} of ${manifest.parts.length} files are there already`);
   }
   const finished = await withService(call, async (service, settings) => {
-    const resolved = await resolveTypes(filters, service, settings, call);
+    const resolved = await resolveFilters(filters, service, settings, call);
     const progress = startProgress(context, reporter, 'exporting');
     const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
     const pages = pageClient(service, clock, (attempt) => {

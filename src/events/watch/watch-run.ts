@@ -20,9 +20,10 @@ import type { Reporter } from '../../terminal/reporter.ts';
 import { type Instant, knownInstant, milliseconds } from '../../time/instant.ts';
 import type { EventFilters } from '../event-filters.ts';
 import { endpoint } from '../event-query.ts';
-import { resolveListed, resolveTypes } from '../event-types.ts';
+import { resolveListed } from '../event-types.ts';
 import { askPage, type PageClient, pageClient } from '../page.ts';
 import { adaptiveConcurrency } from '../read-ahead.ts';
+import { resolveFilters } from '../resolve-filters.ts';
 import { Follower, type FollowerState, type WatchedItem } from './watch-follower.ts';
 import { tellOfSilentOnes, tellWhatIsWatched } from './watch-opening.ts';
 import { WatchStateFile } from './watch-state.ts';
@@ -97,7 +98,7 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
   const { interval, overlap, limit, timeout, isSampled, state: given, batch, done } = options;
   const { context, reporter } = call;
   await withService(call, async (service, settings) => {
-    const filters = await resolveTypes(options.filters, service, settings, call);
+    const filters = await resolveFilters(options.filters, service, settings, call);
     const resolved = { ...options, filters };
     const file = given === undefined ? undefined : new WatchStateFile(given, place, service.baseUrl, filters);
     const state = file?.read(reporter);

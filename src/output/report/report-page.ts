@@ -67,9 +67,11 @@ function contents(data: ReportData, { filters, from, profile, generatedAt }: Rep
   const others = conditionTexts(filters);
   const failing = stats.types.filter((type) => type.failed);
   const byType = failing.map((type) => [type.eventType ?? UNLISTED, type] as const);
-  const bySubscription = subscriptions.map(
-    ({ value, total, failed }) => [value as string, { total, failed, success: total - failed }] as const,
-  );
+  const bySubscription = subscriptions.map(({ value, total, failed }) => {
+    const label = explained.names?.labelOf(value as string);
+    const text = label === undefined ? (value as string) : `${label} (${value})`;
+    return [text, { total, failed, success: total - failed }] as const;
+  });
   return html`<h1>${title}</h1>
 <p class="lead">${lead(stats, explained)}${explained.untold > 0 ? html` ${untoldText(explained.untold)}.` : ''}</p>
 <dl>

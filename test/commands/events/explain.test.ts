@@ -117,7 +117,7 @@ describe('events explain', () => {
     expect(p).toBeLessThan(1e-10);
     expect([cause, ...others]).toEqual([
       {
-        conditions: [{ field: 'subscriptionId', op: '=', value: SUBSCRIPTION }],
+        conditions: [{ field: 'subscriptionId', op: '=', value: SUBSCRIPTION, name: null }],
         failed: 25,
         events: 99,
         failedWithout: 2,

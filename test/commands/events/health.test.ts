@@ -140,6 +140,7 @@ describe('events health', () => {
         lastSuccess: '2026-11-02T00:09:00.000Z',
         lastFailed: '2026-11-02T00:14:00.000Z',
         recent: 'FFFFFSSSSS',
+        name: null,
       },
       {
         value: RECOVERED,
@@ -150,6 +151,7 @@ describe('events health', () => {
         lastSuccess: '2026-11-02T00:14:00.000Z',
         lastFailed: '2026-11-02T00:03:00.000Z',
         recent: 'SSSSSSSSSS',
+        name: null,
       },
     ]);
   });
