@@ -1,7 +1,6 @@
 import type { Command, CommanderError } from 'commander';
 import type { Context } from './context.ts';
 import type { ExitCode } from './errors.ts';
-import { shellWord } from './settings/flag-values.ts';
 import type { Reporter, ReporterFlags } from './terminal/reporter.ts';
 
 /** Options every command takes. */
@@ -63,14 +62,18 @@ export function examples(...lines: readonly string[]): string {
   return `Examples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
 }
 
-/** The command line as it was typed, for a text that says how to repeat it. */
-export function typedCommand({ commands }: Pick<Call, 'commands'>): string {
-  return ['hooktrail', ...typedWords(commands.root)].map(shellWord).join(' ');
+/** The words of a line: those of the program itself, and `--` with what stands behind it. */
+export interface TypedWords {
+  readonly own: readonly string[];
+  readonly behind: readonly string[];
 }
 
-/** The words of the line. commander keeps them, though its types do not say so. */
-function typedWords(root: Command): readonly string[] {
-  return (root as unknown as { readonly rawArgs: readonly string[] }).rawArgs;
+/** The line as it was typed. commander keeps its words, though its types do not say so. */
+export function typedWords(root: Command): TypedWords {
+  const { rawArgs } = root as unknown as { readonly rawArgs: readonly string[] };
+  const dashes = rawArgs.indexOf('--');
+  const end = dashes === -1 ? rawArgs.length : dashes;
+  return { own: rawArgs.slice(0, end), behind: rawArgs.slice(end) };
 }
 
 /** Adds an argument that is a command of the user's. It stands after `--`; a word before that is one too many. */
@@ -81,10 +84,8 @@ export function addCommandArgument(command: Command, description: string): Comma
   function collect(word: string, others: readonly string[] = []): readonly string[] {
     let root = command;
     while (root.parent) root = root.parent;
-    const line = typedWords(root);
-    const dashes = line.indexOf('--');
-    const count = dashes === -1 ? 0 : line.length - dashes - 1;
-    if (command.args.length > count)
+    const { behind } = typedWords(root);
+    if (command.args.length > Math.max(0, behind.length - 1))
       command.error(`error: too many arguments for '${command.name()}'`, {
         code: 'commander.excessArguments',
       });

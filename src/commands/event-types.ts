@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { type Call, typedCommand } from '../command.ts';
+import type { Call } from '../command.ts';
 import { addListFlags, type FormatFlags, formatOptions } from '../output/format-flags.ts';
+import { tableNote } from '../output/table-note.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
@@ -24,10 +25,8 @@ export function declare(command: Command): void {
 /** The command line in its final form. */
 function optionsOf(call: Call<Flags>) {
   const { flags } = call;
-  const note = (count: number) => ({
-    facts: [`${count} ${count === 1 ? 'event type' : 'event types'}`],
-    command: typedCommand(call),
-  });
+  const note = (count: number) =>
+    tableNote(call, { facts: [`${count} ${count === 1 ? 'event type' : 'event types'}`] });
   return { match: flags.match, limit: flags.limit, format: { ...formatOptions(flags, 'event-types'), note } };
 }
 

@@ -67,11 +67,16 @@ function idsBelowHeader(header: string): IdsOf | undefined {
   const separator = header.trim().startsWith('|') ? '|' : (/[,;\t]/.exec(header)?.[0] ?? ',');
   const cells = cellsOf(header, separator);
   const column = cells.findIndex((cell) => ID_HEADING.test(cell));
+  // Below a table in Markdown, blocks of JSON may hold any text.
+  const isRow = (row: string) => separator !== '|' || row.trim().startsWith('|');
   const isOpen = (row: string) =>
     separator !== '|' && /(^|[,;\t])"/.test(row.replaceAll(/"(?:[^"]|"")*"/g, ''));
   // Lines below a table have no id in the column.
   if (column >= 0)
-    return (row) => (isOpen(row) ? undefined : guidsIn(cellsOf(row, separator)[column] ?? '').slice(0, 1));
+    return (row) => {
+      if (isOpen(row)) return undefined;
+      return isRow(row) ? guidsIn(cellsOf(row, separator)[column] ?? '').slice(0, 1) : [];
+    };
   const index = header.search(/(?<!\S)(eventid|example)(?!\S)/i);
   if (index < 0) return undefined;
   // Characters that are wider than others, before it, may shift the column.

@@ -43,6 +43,8 @@ export interface FindOptions {
   readonly onRetry?: OnRetry | undefined;
   /** Called with the queries, once the times of the filters are resolved. */
   readonly onQueries?: ((queries: readonly Query[]) => void) | undefined;
+  /** Called with the service's time at its first answer, in milliseconds. No later event is read by chance. */
+  readonly onServiceTime?: ((time: number) => void) | undefined;
   /** Called with doubts about the completeness of the result, or about a wrong clock. */
   readonly onDoubt?: ((doubt: string) => void) | undefined;
 }
@@ -58,10 +60,11 @@ export async function* findEvents(
 ): AsyncGenerator<FoundPage> {
   const { pageSize, limit = Number.POSITIVE_INFINITY, clock, signal } = options;
   const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
-  const sender = pageClient(service, clock, (attempt) => {
+  const asking = pageClient(service, clock, (attempt) => {
     onRetry(attempt);
     options.onRetry?.(attempt);
   });
+  const sender = options.onServiceTime ? tellingTime(asking, options.onServiceTime) : asking;
   // Several queries may have the same one.
   const doubts = new Set<string>();
   const onDoubt = (doubt: string) => {
@@ -89,6 +92,20 @@ export async function* findEvents(
     keep || another || !query ? undefined : () => readTail(client, query, limit, signal, MAX_TAIL_READS);
   yield* options.direction ? readInDirection(read, options.direction, limit, tail) : read(limit);
   for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);
+}
+
+/** The same client, which tells the service's time at its first answer that has one. */
+function tellingTime(client: PageClient, onServiceTime: (time: number) => void): PageClient {
+  let isTold = false;
+  const fetchPage: FetchPage = async (url, ending) => {
+    const answer = await client.fetchPage(url, ending);
+    if (answer.serviceTime !== undefined && !isTold) {
+      isTold = true;
+      onServiceTime(answer.serviceTime);
+    }
+    return answer;
+  };
+  return { ...client, fetchPage };
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { Call } from '../command.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import {
   type Baseline,
@@ -18,7 +17,7 @@ import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped, percent, shortened } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { conditionTexts, printSummary, type SummaryOptions } from './formats.ts';
+import { conditionTexts, printSummary, type SummaryCall, type SummaryOptions } from './formats.ts';
 import { toSeconds } from './statistics-text.ts';
 import { oneLine, type Table, type TableLook, tableLines } from './table.ts';
 import { GAP, NONE } from './table-layout.ts';
@@ -31,7 +30,7 @@ export interface ExplanationOptions extends SummaryOptions {
 export async function printExplanation(
   explained: Explained,
   options: ExplanationOptions,
-  call: Pick<Call, 'flags' | 'context' | 'reporter' | 'commands'>,
+  call: SummaryCall,
 ): Promise<void> {
   const { filters, from } = options;
   const run = from === undefined ? runFlags(call.flags, call.context.environment) : {};
@@ -52,6 +51,7 @@ export async function printExplanation(
     json: explanationJson(explained),
     table: causesTable(explained, filters.zone),
     facts: [title, ...explanationFacts(explained), ...conditionTexts(filters)],
+    window: explained,
     lines: (look: TableLook) => explanationLines(explained, title, filters.zone, look, next),
   };
   await printSummary(summary, options, call);
@@ -72,7 +72,7 @@ const EARLIER = 'without a success in this time, failing since then or earlier';
 export async function printHealth(
   report: HealthReport,
   options: SummaryOptions,
-  call: Pick<Call, 'context' | 'reporter' | 'commands'>,
+  call: SummaryCall,
 ): Promise<void> {
   const { rows } = report;
   const number = (state: Health['state']) => rows.filter((row) => row.state === state).length;
@@ -89,6 +89,7 @@ export async function printHealth(
     json: healthJson(report),
     table,
     facts: [counts, ...notes, ...conditionTexts(options.filters)],
+    window: report,
     lines: (look: TableLook) => {
       const said = proseLines(counts, look);
       if (rows.length === 0) return said;

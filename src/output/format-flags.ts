@@ -16,6 +16,7 @@ import { fileName, JQ_FLAG, oneOf, orList, shellWord } from '../settings/flag-va
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import { loadSetting, loadTimeZone, type SettingFlags } from '../settings/settings.ts';
 import type { TimeZone } from '../time/time-zone.ts';
+import type { TableNote } from './table-note.ts';
 
 export type FormatName = 'table' | 'json' | 'ndjson' | 'csv' | 'markdown';
 
@@ -44,7 +45,9 @@ export interface FormatOptions {
   /** Called with the name of a field that has no column, since the first page lacks it. */
   readonly onLate?: ((name: string) => void) | undefined;
   /** Describes a table in Markdown for the line below it. Called after the last item, with the number printed. */
-  readonly note?: (count: number) => TableNote;
+  readonly note?: (count: number) => Promise<TableNote>;
+  /** True if Markdown also holds each item as a block of JSON. */
+  readonly hasBlocks?: boolean;
 }
 
 /** The subscriptions of a service, as people know them. */
@@ -52,13 +55,6 @@ export interface SubscriptionLabels {
   /** Waits until those with these ids are known, or are not to be known. Never rejects. */
   learn(ids: Iterable<string>): Promise<void>;
   labelOf(id: string): string | undefined;
-}
-
-/** The line below a table in Markdown, for whoever reads it without the terminal. */
-export interface TableNote {
-  /** Count, window and filters, in words. */
-  readonly facts: readonly string[];
-  readonly command: string;
 }
 
 export interface FormatFlags {

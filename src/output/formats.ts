@@ -1,10 +1,11 @@
-import { type Call, typedCommand } from '../command.ts';
+import type { Call } from '../command.ts';
 import type { Context, Output } from '../context.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import { type FieldPath, MISSING, noSuchField } from '../json/item-fields.ts';
 import { Items, type ItemWriter, type ListKind } from '../json/items.ts';
 import { createCursor } from '../json/known-cursor.ts';
 import { commandOver } from '../settings/flag-values.ts';
+import type { SettingFlags } from '../settings/settings.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -14,6 +15,7 @@ import { createJqWriter } from './jq.ts';
 import { createJsonWriter, createPrettyWriter } from './json.ts';
 import { createMarkdownWriter, markdownNote, markdownTable } from './markdown.ts';
 import { createTableWriter, ended, loadTableLook, type Table, type TableLook } from './table.ts';
+import { type NoteWindow, tableNote } from './table-note.ts';
 
 /** Creates the writer of a format, which loads the libraries of that format only. */
 export async function createItemWriter(
@@ -143,6 +145,8 @@ export interface Summary {
   /** Its rows in Markdown, if there are any, and the facts below them. */
   readonly table: Table | undefined;
   readonly facts: readonly string[];
+  /** The time that it is about. */
+  readonly window: NoteWindow | undefined;
   readonly lines: (look: SummaryLook) => readonly string[];
   /** Said to a person: why to explain these events. */
   readonly next?: string | false;
@@ -158,12 +162,12 @@ export interface SummaryLook extends TableLook {
   readonly unicode: boolean;
 }
 
-export type SummaryCall = Pick<Call, 'flags' | 'context' | 'reporter' | 'commands'>;
+export type SummaryCall = Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter' | 'commands'>;
 
 export async function printSummary(
-  { json, ndjson, csv, table, facts, lines, next }: Summary,
+  { json, ndjson, csv, table, facts, window, lines, next }: Summary,
   { format: options, filters, from }: SummaryOptions,
-  call: Omit<SummaryCall, 'flags'>,
+  call: SummaryCall,
 ): Promise<void> {
   const { context, reporter } = call;
   const { stdout, stderr } = context;
@@ -181,7 +185,10 @@ export async function printSummary(
   await loadWidths();
   if (format === 'markdown') {
     const rows = table && table.rows.length > 0 ? `${markdownTable(table)}\n` : '';
-    return await stdout.write(rows + markdownNote({ facts, command: typedCommand(call) }));
+    // Stored events have a window only if the filters give one: events without a time are in none.
+    const isAsked = from === undefined || filters.after !== undefined || filters.before !== undefined;
+    const note = await tableNote(call, { facts, from, ...(window && isAsked ? { window } : {}) });
+    return await stdout.write(rows + markdownNote(note));
   }
   const look = await loadTableLook(stdout, reporter);
   await stdout.write(ended(lines({ ...look, unicode: takesUnicode(context), hasHeader })));

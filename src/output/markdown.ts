@@ -1,8 +1,11 @@
 import type { Output } from '../context.ts';
-import type { ItemWriter } from '../json/items.ts';
-import type { FormatOptions, TableNote } from './format-flags.ts';
+import type { Items, ItemWriter } from '../json/items.ts';
+import { plain } from '../terminal/palette.ts';
+import type { FormatOptions } from './format-flags.ts';
+import { prettyJson } from './json.ts';
 import { itemTable, oneLine, type Table } from './table.ts';
 import { type ColumnHead, type KindedColumn, kindedColumns, type TableCell } from './table-layout.ts';
+import type { TableNote } from './table-note.ts';
 
 /** A table for tickets and chats (GitHub Flavored Markdown, section 4.10), each line ended. Bars are left out. */
 export function markdownTable(
@@ -41,10 +44,17 @@ export function markdownNote({ facts, command }: TableNote): string {
   return `*${words}: ${ticks}${space}${inside}${space}${ticks}*\n`;
 }
 
-/** Prints items as a table whose columns the first page decides, and below it the note. */
+/** An item as a block of code. No line of JSON begins with a backtick, which could end it. */
+function jsonBlock(items: Items, item: number): string {
+  const text = prettyJson(items.bytes, items.start(item), items.end(item), plain);
+  return `\n\`\`\`json\n${text}\n\`\`\`\n`;
+}
+
+/** Prints items as a table whose columns the first page decides, and below it their blocks and the note. */
 export function createMarkdownWriter(options: FormatOptions, stdout: Pick<Output, 'write'>): ItemWriter {
   let table: ReturnType<typeof itemTable> | undefined;
   let columns: readonly KindedColumn[] | undefined;
+  let blocks = '';
   let count = 0;
   return {
     write: async (page) => {
@@ -54,10 +64,12 @@ export function createMarkdownWriter(options: FormatOptions, stdout: Pick<Output
       const isFirst = columns === undefined;
       columns ??= columnsOf(table.heads, rows);
       count += page.count;
+      if (options.hasBlocks) for (let item = 0; item < page.count; item++) blocks += jsonBlock(page, item);
       await stdout.write(markdownTable({ heads: table.heads, rows }, columns, isFirst));
     },
     end: async () => {
-      const note = options.note?.(count);
+      const note = await options.note?.(count);
+      await stdout.write(blocks);
       if (note) await stdout.write((table ? '\n' : '') + markdownNote(note));
     },
   };

@@ -1,4 +1,4 @@
-import { type Call, typedCommand } from '../command.ts';
+import type { Call } from '../command.ts';
 import type { EventFilters } from '../events/event-filters.ts';
 import type { Query } from '../events/event-query.ts';
 import type { SourceOptions } from '../events/event-source.ts';
@@ -24,8 +24,10 @@ import { withService } from '../sign-in/session.ts';
 import { SubscriptionNames } from '../subscriptions/subscription-names.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
+import { type Instant, instantAt } from '../time/instant.ts';
 import type { FormatOptions } from './format-flags.ts';
 import { createItemWriter } from './formats.ts';
+import { type NoteWindow, tableNote } from './table-note.ts';
 
 export interface SearchOptions extends SourceOptions, Pick<StoredOptions, 'mustTell'> {
   readonly format: FormatOptions;
@@ -67,11 +69,17 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
     const format = { ...options.format, names };
     const reading = { direction, limit, pageSize, concurrency, clock, signal };
     let searched: Query | undefined;
+    let askedAt: number | undefined;
     const onQueries = ([query]: readonly Query[]) => {
       searched = query;
     };
-    const find: Find = (watching) => findEvents(service, chosen, { ...reading, ...watching, onQueries });
-    const printing = printFound({ ...options, format, filters: chosen }, call, find, () => searched);
+    const onServiceTime = (time: number) => {
+      askedAt = time;
+    };
+    const find: Find = (watching) =>
+      findEvents(service, chosen, { ...reading, ...watching, onQueries, onServiceTime });
+    const windowOf = () => ({ after: searched?.after, before: searched?.before ?? nextSecond(askedAt) });
+    const printing = printFound({ ...options, format, filters: chosen }, call, find, windowOf);
     const { count, failedId } = await printing.finally(() => names?.close());
     if (searched && context.stdout.isTerminal)
       reporter.notice(readNotice('searched', searched, filters.zone, settings, context));
@@ -82,6 +90,11 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
   });
 }
 
+/** The full second behind a time of the service, which has no fraction: what was found was created before. */
+function nextSecond(time: number | undefined): Instant | undefined {
+  return time === undefined ? undefined : instantAt((Math.floor(time / 1000) + 1) * 1000);
+}
+
 type Find = (watching: Pick<FindOptions, 'onRetry' | 'onDoubt'>) => AsyncIterable<FoundPage>;
 
 /** Prints the events found. Returns their number, and on a terminal the id of the first failed one. */
@@ -89,7 +102,7 @@ async function printFound(
   options: SearchOptions,
   call: SearchCall,
   find: Find,
-  searchedOf = (): Query | undefined => undefined,
+  windowOf?: () => NoteWindow,
 ): Promise<{ readonly count: number; readonly failedId: string | undefined }> {
   const { context, reporter } = call;
   const { filters, format, isGlance, limit = Number.POSITIVE_INFINITY } = options;
@@ -100,7 +113,8 @@ async function printFound(
   let total: number | undefined;
   let failedId: string | undefined;
   const note = () => {
-    const { after, before } = searchedOf() ?? filters.queries(clock.now())[0];
+    const window = windowOf?.() ?? filters.queries(clock.now())[0];
+    const { after, before } = window;
     const ends = [after && `after ${zone.shown(after.text)}`, before && `before ${zone.shown(before.text)}`];
     const created = ends.filter(Boolean).join(' and ');
     const events = eventsText(total ?? count);
@@ -109,7 +123,7 @@ async function printFound(
       created && `created ${created}`,
       filters.words('since', 'until', 'timezone').join(' '),
     ];
-    return { facts: facts.filter((fact) => fact !== ''), command: typedCommand(call) };
+    return tableNote(call, { facts: facts.filter((fact) => fact !== ''), from: options.from, window });
   };
   const writer = await createItemWriter({ ...format, constant, zone, note }, { stdout }, reporter);
   try {

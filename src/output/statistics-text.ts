@@ -40,6 +40,7 @@ export async function printStats(
     },
     table: typesTable(stats),
     facts: [countsText(stats), spanText(stats), ...conditionTexts(options.filters)],
+    window: stats.window,
     lines: (look) => statsLines(stats, look, place, untold),
     next: Boolean(stats.failed) && 'says what the failed ones have in common',
   };
@@ -288,6 +289,7 @@ export async function printGroups(
     },
     table,
     facts: [eventsText(total), ...rest, ...span, ...conditionTexts(options.filters)],
+    window,
     lines: (look) => {
       if (total === 0) return ['no events match'];
       const said = span.flatMap((text) => wrapWords(text, look.room ?? Number.POSITIVE_INFINITY));

@@ -3,7 +3,7 @@ import { parseFieldPaths } from '../../src/json/item-fields.ts';
 import { markdownNote, markdownTable } from '../../src/output/markdown.ts';
 import { print } from '../support/outputs.ts';
 
-const note = (count: number) => ({
+const note = async (count: number) => ({
   facts: [`${count} events`, 'created after 2026-11-01T00:00:00Z', "--type 'order.*'"],
   command: "hooktrail events search --type 'order.*' -o markdown",
 });

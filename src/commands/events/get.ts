@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
-import { type Call, typedCommand } from '../../command.ts';
+import type { Call } from '../../command.ts';
 import { ExitCode, UsageError } from '../../errors.ts';
 import { addFilterFlags, addFromFlag, concurrencyFlag } from '../../events/event-filters.ts';
 import { idsOfArguments, noIds } from '../../events/event-ids.ts';
 import { addListFlags, type EventFlags, eventOptions } from '../../output/format-flags.ts';
+import { tableNote } from '../../output/table-note.ts';
 import { eventsText } from '../../terminal/terminal-text.ts';
 
 /** Rows whose columns are laid out together. */
@@ -51,7 +52,8 @@ async function optionsOf(call: Call<EventFlags>) {
     format: {
       ...format,
       format: isPretty ? ('pretty' as const) : format.format,
-      note: (count: number) => ({ facts: [eventsText(count)], command: typedCommand(call) }),
+      note: (count: number) => tableNote(call, { facts: [eventsText(count)], from: flags.from }),
+      hasBlocks: !flags.fields,
     },
     ids,
     isForPeople: isTable,

@@ -1,11 +1,12 @@
 import { type Command, Option } from 'commander';
-import { addCommandArgument, type Call, typedCommand } from '../../command.ts';
+import { addCommandArgument, type Call } from '../../command.ts';
 import type { Output } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { addFilterFlags, concurrencyFlag } from '../../events/event-filters.ts';
 import type { EventCommandOptions } from '../../events/watch/event-command.ts';
 import type { WatchOptions, WriterParts } from '../../events/watch/watch-run.ts';
 import { addFormatFlags, type EventFlags, eventOptions } from '../../output/format-flags.ts';
+import { tableNote } from '../../output/table-note.ts';
 import { duration, durationText, fileName, flagWords, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import { eventsText } from '../../terminal/terminal-text.ts';
@@ -150,9 +151,10 @@ async function printEach(
   // The next run prints a batch that has no room, and appends to the same file.
   const write: Output['write'] = (chunk) => stdout.write(chunk, true);
   const whole = { stdout: Object.assign(Object.create(stdout), { write }) };
-  await watchEvents(watch, call, ({ sample, constant, window }: WriterParts) => {
+  await watchEvents(watch, call, ({ sample, constant, window, start }: WriterParts) => {
     const facts = [window, watch.filters.words('since', 'timezone').join(' ')].filter(Boolean);
-    const note = (count: number) => ({ facts: [eventsText(count), ...facts], command: typedCommand(call) });
+    const note = (count: number) =>
+      tableNote(call, { facts: [eventsText(count), ...facts], window: { after: start } });
     return createItemWriter({ ...format, sample, constant, note }, whole, call.reporter);
   });
 }

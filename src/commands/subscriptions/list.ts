@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
-import { type Call, typedCommand } from '../../command.ts';
+import type { Call } from '../../command.ts';
 import { memberPath, parseFieldPaths } from '../../json/item-fields.ts';
 import { addListFlags, type FormatFlags, formatOptions } from '../../output/format-flags.ts';
+import { tableNote } from '../../output/table-note.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 
 interface Flags extends FormatFlags, SettingFlags {}
@@ -29,10 +30,8 @@ export async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
   const format = formatOptions(flags, 'subscriptions');
   const isExact = format.format === 'json' || format.format === 'ndjson';
-  const note = (count: number) => ({
-    facts: [`${count} ${count === 1 ? 'subscription' : 'subscriptions'}`],
-    command: typedCommand(call),
-  });
+  const note = (count: number) =>
+    tableNote(call, { facts: [`${count} ${count === 1 ? 'subscription' : 'subscriptions'}`] });
   const options = isExact ? format : { ...format, note, fields: format.fields ?? COLUMNS };
   const { printSubscriptions } = await import('../../events/subscriptions.ts');
   const { createItemWriter } = await import('../../output/formats.ts');

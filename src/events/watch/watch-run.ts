@@ -60,6 +60,8 @@ export interface WriterParts {
   readonly constant: ReadonlySet<string>;
   /** Says since when. */
   readonly window: string;
+  /** Events created later than this; undefined in a run that goes on from a place. */
+  readonly start: Instant | undefined;
   /** Aborts when the program has to end, or when the time of the watch is over. */
   readonly signal: AbortSignal;
 }
@@ -131,6 +133,7 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
         sample: isSampled ? sample : undefined,
         constant: filters.constantFields,
         window,
+        start: state ? undefined : follower.state.start,
         signal: deadline.signal,
       });
       tellWhatIsWatched({ filters, intervalMs: interval, overlapMs: overlap, isResumed, window }, reporter);

@@ -155,6 +155,42 @@ describe('events get', () => {
     expect(idsOf((await get(searching, ['--ndjson'], markdown)).stdout)).toEqual([a]);
   });
 
+  test('-o markdown shows each event whole, as a block of JSON below the table, and its ids can be read again', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const control = searching.sandbox.control;
+    const json = (id: string) =>
+      `{"eventId":"${id}","eventType":"a","n":9007199254740993.10,"text":"\`\`\`\\n\u009b2J|${NONE}|${NONE}|${NONE}|","list":[1,{"x":null}]}`;
+    const ids = ['1', '2'].map((digit) => NONE.replaceAll('0', digit));
+    for (const eventId of ids) control.addEvent({ eventId, json: json(eventId) });
+    const { code, stdout } = await get(searching, [...ids, '-o', 'markdown']);
+    expect(code).toBe(0);
+    const blocks = [...stdout.matchAll(/\n\n```json\n(.*?)\n```(?=\n)/gs)].map(([, text = '']) => text);
+    expect(blocks).toEqual(
+      ids.map((id) =>
+        [
+          '{',
+          `  "eventId": "${id}",`,
+          '  "eventType": "a",',
+          '  "n": 9007199254740993.10,',
+          `  "text": "\`\`\`\\n\\u009b2J|${NONE}|${NONE}|${NONE}|",`,
+          '  "list": [',
+          '    1,',
+          '    {',
+          '      "x": null',
+          '    }',
+          '  ]',
+          '}',
+        ].join('\n'),
+      ),
+    );
+    expect(stdout).toMatch(
+      /^\| eventType \| eventId \|.*\n\*2 events; 127\.0\.0\.1:\d+: `hooktrail events get [^`]*`\*\n$/s,
+    );
+    expect(idsOf((await get(searching, ['--ndjson'], stdout)).stdout)).toEqual(ids);
+    const fields = await get(searching, [...ids, '-o', 'markdown', '--fields', 'eventType']);
+    expect(fields.stdout).not.toContain('json');
+  });
+
   test('takes ids with commas, and with --id', async () => {
     await using searching = await startSearching({ events: 5 });
     const [a, b, c] = newest(searching, 3) as [string, string, string];

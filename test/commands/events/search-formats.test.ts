@@ -64,7 +64,7 @@ describe('the formats of a search', () => {
     );
     expect(lines.slice(2, 4).map((line) => line.split(' | ')[3])).toEqual(ids.slice(0, 2));
     expect(lines.at(-2)).toMatch(
-      /^\*2 of \d+ events; created after \S+; --status FAILED --status SUCCESS: `hooktrail events search --page-size 50 -o markdown -n 2 --status failed,success --since 2026-11-01`\*$/,
+      /^\*2 of \d+ events; 127\.0\.0\.1:\d+; created after 2026-11-01 and before 2026-11-20T12:00:01Z; --status FAILED --status SUCCESS: `hooktrail events search --page-size 50 -o markdown -n 2 --status failed,success --since 2026-11-01 --until 2026-11-20T12:00:01Z`\*$/,
     );
   });
 

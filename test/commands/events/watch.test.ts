@@ -335,10 +335,11 @@ describe('events watch', () => {
       searching.control.addEvent({ eventType: 'a.a', publishStatus: 'FAILED' });
       await program.printed('stdout', /a\.a/);
       const { stdout } = await (count.length > 0 ? program.finished : stopped(program));
-      expect(stdout.replaceAll(/after \S+Z/g, 'after TIME')).toBe(
-        `| eventType |\n| --- |\n| a.a |\n\n*1 event; created after TIME; --status FAILED: \`hooktrail ${[
+      expect(stdout.replaceAll(/(after|since) \S+Z/g, '$1 TIME').replace(/:\d+;/, ':PORT;')).toBe(
+        `| eventType |\n| --- |\n| a.a |\n\n*1 event; 127.0.0.1:PORT; created after TIME; --status FAILED: \`hooktrail ${[
           'events watch --interval 1s --failed -o markdown --fields eventType',
           ...count,
+          '--since TIME',
         ].join(' ')}\`*\n`,
       );
     },

@@ -167,7 +167,7 @@ describe('events stats --by', () => {
     expect(table[4]).toMatch(/^created after 20\S+Z and before 20\S+Z$/);
     const markdown = await events('stats', '--by', 'eventType', '--failed', '-o', 'markdown');
     expect(markdown.stdout).toMatch(
-      /\n\*\d+ events; created after 20\S+Z and before 20\S+Z; --status FAILED: `/,
+      /\n\*\d+ events; 127\.0\.0\.1:\d+; created after 20\S+Z and before 20\S+Z; --status FAILED: `/,
     );
     expect(table[3]).toMatch(/^\d+ other groups: [\d,]+ events \(\d+(\.\d)? %\)$/);
     const printed = await events(...(args as [string, ...string[]]), '--csv');

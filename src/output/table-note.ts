@@ -1,0 +1,76 @@
+import { type Call, type TypedWords, typedWords } from '../command.ts';
+import { shellWord } from '../settings/flag-values.ts';
+import { loadSettings, type SettingFlags } from '../settings/settings.ts';
+import type { Instant } from '../time/instant.ts';
+
+/** The line below a table in Markdown, for whoever reads it without the terminal. */
+export interface TableNote {
+  /** Count, place, window and filters, in words. */
+  readonly facts: readonly string[];
+  /** What gives the same table at any time, for whoever has the same profile. */
+  readonly command: string;
+}
+
+/** The time that a table is about, as far as it is known. */
+export interface NoteWindow {
+  readonly after?: Instant | undefined;
+  readonly before?: Instant | undefined;
+}
+
+interface NoteParts {
+  /** The first is what the table holds. */
+  readonly facts: readonly string[];
+  /** A place with stored events, where they are not those of the service. */
+  readonly from?: string | undefined;
+  readonly window?: NoteWindow;
+}
+
+type NoteCall = Pick<Call<SettingFlags>, 'flags' | 'context' | 'commands'>;
+
+/** Throws `UsageError` for settings that are wrong. */
+export async function tableNote(
+  { flags, context, commands }: NoteCall,
+  { facts: [first = '', ...others], from, window = {} }: NoteParts,
+): Promise<TableNote> {
+  const words = withFullTimes(typedWords(commands.root), window);
+  if (from !== undefined) {
+    const place = `from ${from === '-' ? 'standard input' : from}`;
+    return { facts: [first, place, ...others], command: commandText(words) };
+  }
+  const { profile, profileExists, baseUrl } = await loadSettings(flags, context);
+  const named = profileExists ? [`profile ${profile}`] : [];
+  const place = [...named, ...(baseUrl ? [baseUrl.host] : [])].join(' at ');
+  const isNamed = words.own.some((word) => /^--profile(=|$)/.test(word));
+  const more = profileExists && !isNamed ? ['--profile', profile] : [];
+  const command = commandText({ ...words, own: [...words.own, ...more] });
+  return { facts: place === '' ? [first, ...others] : [first, place, ...others], command };
+}
+
+/** The line with `--since` and `--until` of the window: tomorrow `--since 8am` is another time. */
+function withFullTimes({ own, behind }: TypedWords, { after, before }: NoteWindow): TypedWords {
+  const since = withTime(own, ['--since', '--after'], after);
+  return { own: withTime(since, ['--until', '--before'], before), behind };
+}
+
+/** The words with a time in place of the one that was typed, or at their end. */
+function withTime(
+  words: readonly string[],
+  flags: readonly string[],
+  time: Instant | undefined,
+): readonly string[] {
+  if (!time) return words;
+  let isTyped = false;
+  const replaced = words.map((word, index) => {
+    const [flag = '', inline] = word.split(/=(.*)/s);
+    const isInline = inline !== undefined && flags.includes(flag);
+    const isValue = index > 0 && flags.includes(words[index - 1] as string);
+    if (!isInline && !isValue) return word;
+    isTyped = true;
+    return isInline ? `${flag}=${time.text}` : time.text;
+  });
+  return isTyped ? replaced : [...words, flags[0] as string, time.text];
+}
+
+function commandText({ own, behind }: TypedWords): string {
+  return ['hooktrail', ...own, ...behind].map(shellWord).join(' ');
+}
