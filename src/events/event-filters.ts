@@ -1,6 +1,13 @@
+import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { UsageError } from '../errors.ts';
-import { type Condition, itemFilter, type KeepItems, parseCondition } from '../json/item-conditions.ts';
+import { faultText, UsageError } from '../errors.ts';
+import {
+  type Condition,
+  itemFilter,
+  type KeepItems,
+  parseCondition,
+  type ReadValues,
+} from '../json/item-conditions.ts';
 import { guidsIn, notAGuid } from '../json/items.ts';
 import { oneOf, shellWord, wholeNumber } from '../settings/flag-values.ts';
 import { addTimezoneFlag } from '../settings/setting-names.ts';
@@ -261,9 +268,12 @@ export function addFilterFlags(command: Command): Command {
   add('--failed', 'the same as --status FAILED');
   addList('--type <name>', 'of this event type, in any case; order.* for all on offer that match');
   const where =
-    "with a field that matches: 'delivery.attempts >= 3'; also = != < <= > ~ (contains), FIELD (present) and '!FIELD'";
+    "with a field that matches: 'delivery.attempts >= 3'; also = != < <= > ~ (contains), 'FIELD in (a, b)', in @FILE, FIELD (present) and '!FIELD'";
   add('--where <condition>', where).argParser(collected);
-  add('--grep <text>', 'with this text in a value or a name, ignoring case').argParser(collected);
+  add(
+    '--grep <text>',
+    'with this text in a value or a name, ignoring case (repeatable: any of them)',
+  ).argParser(collected);
   return addTimezoneFlag(command);
 }
 
@@ -275,7 +285,12 @@ function collected(value: string, earlier: string[] | undefined): string[] {
  * The filters that the flags ask for. `now` (milliseconds since the epoch) is this machine's time, to find out whether they
  * can be resolved at all. Times without a zone are those of `zone`. Throws `UsageError` that names the flag.
  */
-export function eventFilters(flags: FilterFlags, now: number, zone: TimeZone = UTC): EventFilters {
+export function eventFilters(
+  flags: FilterFlags,
+  now: number,
+  zone: TimeZone = UTC,
+  readValues: ReadValues = valuesOfFile,
+): EventFilters {
   const statuses = listed(flags.status, '--status').map(parseStatus);
   if (flags.grep?.includes('')) throw new UsageError('--grep: the text to look for is missing');
   // Stored events name no address of a subscription.
@@ -289,7 +304,7 @@ export function eventFilters(flags: FilterFlags, now: number, zone: TimeZone = U
     eventIds: guids(flags, 'id', 'an event'),
     statuses: [...new Set(flags.failed ? [...statuses, 'FAILED' as const] : statuses)],
     eventTypes: [...new Set(listed(flags.type, '--type'))],
-    conditions: (flags.where ?? []).map((text) => parseCondition(text, '--where', now, zone)),
+    conditions: (flags.where ?? []).map((text) => parseCondition(text, '--where', now, zone, readValues)),
     grepTexts: flags.grep ?? [],
   });
   filters.withSubscriptions([]).queries(now);
@@ -332,6 +347,16 @@ const parseStatus = oneOf<PublishStatus>('--status', ['SUCCESS', 'FAILED'], {
   failure: 'FAILED',
   undelivered: 'FAILED',
 });
+
+/** The lines of a file, each a value; empty ones are none. Throws `UsageError` if it cannot be read. */
+const valuesOfFile: ReadValues = (file, flag) => {
+  try {
+    const text = readFileSync(file, 'utf8').replace(/^\ufeff/, '');
+    return text.split(/\r?\n/).flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
+  } catch (error) {
+    throw new UsageError(`${flag}: @${file} cannot be read: ${faultText(error)}`, { cause: error });
+  }
+};
 
 /** The values of `--subscription` that hold no id: parts of callback addresses. */
 function subscriptionWords({ subscription = [] }: FilterFlags): string[] {

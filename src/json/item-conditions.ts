@@ -1,5 +1,6 @@
 import { UsageError } from '../errors.ts';
-import { quotedWord } from '../settings/flag-values.ts';
+import { nearest, quotedWord } from '../settings/flag-values.ts';
+import { eventsText } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, parseInstant, trimZeros } from '../time/instant.ts';
 import { parseTime, resolveTime } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
@@ -9,7 +10,7 @@ import { scalarEnd, stringEnd, stringText } from './json-scanner.ts';
 import { createCursor } from './known-cursor.ts';
 
 const COMPARISONS = ['!=', '<=', '>=', '=', '<', '>', '~'] as const;
-export type Operator = (typeof COMPARISONS)[number] | 'exists' | 'missing';
+export type Operator = (typeof COMPARISONS)[number] | 'exists' | 'missing' | 'in';
 
 /** A condition on a field of an item. */
 export interface Condition {
@@ -23,7 +24,18 @@ export interface Condition {
   readonly quoted: boolean;
   /** The value as a time, if it is one. */
   readonly instant: Instant | undefined;
+  /** Of `in`: what `=` has to hold for, with any one of the values. */
+  readonly alternatives?: readonly Condition[];
 }
+
+/** Reads the values of `in @FILE`, one a line. Throws `UsageError` where it cannot be read, or files are not to be read. */
+export type ReadValues = (file: string, flag: string) => readonly string[];
+
+export const refuseFiles: ReadValues = (file, flag) => {
+  throw new UsageError(`${flag}: @${file} names a file, and no files are read here`, {
+    next: 'give the values themselves: FIELD in (a, b)',
+  });
+};
 
 const NAME = String.raw`(?:[^\\!=<>~]|\\[\s\S])*`;
 const CONDITION = new RegExp(`^\\s*(!(?!=))?(${NAME})(?:(!=|<=|>=|=|<|>|~)([\\s\\S]*))?$`, 'u');
@@ -35,7 +47,13 @@ const JOINT = /((?<=(?<!\\)\s)(?:and|or)(?=\s)|&&|\|\|)/i;
  * read in `zone` if they have no zone; spans ago count from `now` (milliseconds since the epoch). Throws `UsageError`
  * that names the flag, for conditions joined in one text and for values that nothing can be compared with too.
  */
-export function parseCondition(text: string, flag: string, now: number, zone: TimeZone = UTC): Condition {
+export function parseCondition(
+  text: string,
+  flag: string,
+  now: number,
+  zone: TimeZone = UTC,
+  readValues = refuseFiles,
+): Condition {
   const wrong = (why: string, next = formOf(flag)) =>
     new UsageError(`${flag}: invalid value '${text}': ${why}`, {
       details: [
@@ -43,6 +61,18 @@ export function parseCondition(text: string, flag: string, now: number, zone: Ti
       ],
       next,
     });
+  const membership = IN.exec(text);
+  if (membership) {
+    const [, name = '', list] = membership;
+    const field = parseFieldPath(name, flag);
+    const values =
+      list === undefined ? readValues((membership[3] as string).trim(), flag) : listedValues(list);
+    if (values === undefined)
+      throw wrong('the values in ( ) are parted by commas; one with a comma is in JSON quotes');
+    if (values.length === 0) throw wrong('in needs a value', `write it as in ${flag} 'FIELD in (a, b)'`);
+    const alternatives = values.map((value) => equality(field, value, flag, now, zone));
+    return { text, field, operator: 'in', value: '', quoted: false, instant: undefined, alternatives };
+  }
   const [whole, not, name = '', typed, behind = ''] = CONDITION.exec(text) ?? [];
   const rest = behind.trim();
   const quotation = quotedText(rest);
@@ -61,8 +91,8 @@ export function parseCondition(text: string, flag: string, now: number, zone: Ti
     throw wrong("'!' stands before a field alone, or before '=' in a comparison");
   if (name.trim() === '') throw wrong(text.trim() === '' ? 'it is empty' : 'it names no field');
   // A backslash makes the white space part of a name.
-  const [word] = /(?<=[^\s\\]\s+)(?:(?:contains|like|in|is)(?=\s+\S)|exists(?=\s*$))/i.exec(name) ?? [];
-  if (word && !typed) throw wrong(`'${word}' is no operator`);
+  const word = typed ? undefined : wordOfOtherLanguages(name);
+  if (word !== undefined) throw wrong(`'${word}' is no operator`);
   const field = parseFieldPath(name, flag);
   if (!typed) {
     const operator = not ? 'missing' : 'exists';
@@ -95,6 +125,49 @@ export function parseCondition(text: string, flag: string, now: number, zone: Ti
       `write a time as for --since, as in ${flag} 'createdOn < 2026-11-20 08:30'`,
     );
   return { text, field, operator, value, quoted, instant };
+}
+
+/** `FIELD in (a, b)` and `FIELD in @FILE`; a backslash makes the white space part of a name. */
+const IN = /^((?:[^\\!=<>~\s]|\\[\s\S]|[^\S\n](?!\s))+?)\s+in\s*(?:\(([\s\S]*)\)|@([\s\S]+))\s*$/i;
+
+/** Throws `UsageError` for a condition whose values are to be read from a file. */
+export function refuseFileOfValues(condition: string, flag: string): void {
+  const file = IN.exec(condition)?.[3];
+  if (file !== undefined) refuseFiles(file.trim(), flag);
+}
+
+/** A condition that holds where `FIELD = VALUE` does; the value may be in quotes. */
+function equality(field: FieldPath, value: string, flag: string, now: number, zone: TimeZone): Condition {
+  const quotation = quotedText(value);
+  const quoted = typeof quotation === 'string';
+  const plain = quoted ? quotation : value;
+  const time = quoted || isNumber(plain) ? undefined : parseTime(plain, zone);
+  const instant = time && resolveTime(time, now);
+  return { text: `${flag} ${value}`, field, operator: '=', value: plain, quoted, instant };
+}
+
+/** The values of `(a, "b, c")`; undefined if a text in quotes does not end where a comma or the list does. */
+function listedValues(list: string): string[] | undefined {
+  const values: string[] = [];
+  const value = /\s*("(?:[^"\\]|\\.)*"|'[^']*'|[^,]*)\s*(,|$)/y;
+  if (list.trim() === '') return values;
+  for (;;) {
+    const [, text = '', end] = value.exec(list) ?? [];
+    if (end === undefined || (text.trim() === '' && text === '')) return undefined;
+    values.push(text.trim());
+    if (end === '') return values;
+  }
+}
+
+/** A word that other languages compare with, behind a name: `contains x`, `like x`, `in x`, `is x`, `exists` at the end. */
+function wordOfOtherLanguages(name: string): string | undefined {
+  const words = name.trim().split(/\s+/);
+  for (const [index, word] of words.entries()) {
+    if (index === 0 || words[index - 1]?.endsWith('\\')) continue;
+    const isLast = index === words.length - 1;
+    if (isLast ? /^exists$/i.test(word) : /^(contains|like|in|is)$/i.test(word)) return word;
+  }
+  return undefined;
 }
 
 function formOf(flag: string): string {
@@ -147,7 +220,7 @@ export function conditionText(field: FieldPath, operator: Operator, value = '', 
   return `${name} ${operator} ${isPlain ? value : JSON.stringify(value)}`;
 }
 
-/** Keeps the items for which all conditions hold and that have each text in a value or a name. */
+/** Keeps the items for which all conditions hold and that have any of the texts, if there are some, in a value or a name. */
 export interface KeepItems {
   <Some extends Items>(items: Some): Some;
   /** Returns a warning for each field or value of the conditions that none of the items seen so far has. */
@@ -175,7 +248,9 @@ export function itemFilter(
       for (const [path, trial] of trials.entries())
         if (holds || trial.isUnsure)
           holds = trial.holds(bytes, starts[path] as number, ends[path] as number) && holds;
-      if (holds && finders.every((find) => find(bytes, start, items.end(item)))) kept.push(item);
+      // Of several texts any one is enough.
+      if (holds && (finders.length === 0 || finders.some((find) => find(bytes, start, items.end(item)))))
+        kept.push(item);
     }
     return kept.length === count ? items : (items.pick(kept) as typeof items);
   };
@@ -184,7 +259,9 @@ export function itemFilter(
   });
 }
 
-const HOLDS: Readonly<Record<Exclude<Operator, 'exists' | 'missing' | '~'>, (order: number) => boolean>> = {
+const HOLDS: Readonly<
+  Record<Exclude<Operator, 'exists' | 'missing' | '~' | 'in'>, (order: number) => boolean>
+> = {
   '=': (order) => order === 0,
   '!=': (order) => order !== 0,
   '<': (order) => order < 0,
@@ -204,22 +281,32 @@ class Trial {
   #isComparable: boolean | undefined;
   /** A value that is the condition's in another case. */
   #similar: string | undefined;
+  /** Some of the other texts, of which one near the condition's may have been meant. */
+  readonly #others = new Set<string>();
+  #seen = 0;
+  readonly #isAny: (bytes: Buffer, start: number, end: number) => boolean;
 
   constructor(condition: Condition) {
     this.#condition = condition;
     this.#compare = comparisonWith(condition);
+    this.#isAny = membershipOf(condition.alternatives ?? []);
     this.#lower = condition.value.toLowerCase();
   }
 
   /** A missing field counts as null, which is neither smaller nor larger than anything and contains no text. */
   holds(bytes: Buffer, start: number, end: number): boolean {
     const { operator } = this.#condition;
+    if (this.isUnsure) this.#seen++;
     const isNull = start === MISSING || bytes[start] === 0x6e;
     if (start !== MISSING) this.#isPresent = true;
     if (operator === 'exists' || operator === 'missing' || operator === '~') {
       if (this.#isPresent) this.isUnsure = false;
       if (operator !== '~') return isNull === (operator === 'missing');
       return !isNull && textOf(bytes, start, end).toLowerCase().includes(this.#lower);
+    }
+    if (operator === 'in') {
+      if (this.#isPresent) this.isUnsure = false;
+      return this.#isAny(bytes, start, end);
     }
     const order = this.#compare(bytes, start, end);
     if (this.isUnsure && start !== MISSING) this.#note(order, bytes, start, end);
@@ -235,18 +322,54 @@ class Trial {
     else if (isEquality && (bytes[start] === 0x22 || !this.#condition.quoted)) {
       const text = textOf(bytes, start, end);
       if (text.toLowerCase() === this.#lower) this.#similar ??= text;
+      else if (bytes[start] === 0x22) this.#keepForNear(text);
     }
+  }
+
+  #keepForNear(text: string): void {
+    if (text.length <= LONGEST_NEAR_CHARACTERS && this.#others.size < MOST_NEAR) this.#others.add(text);
+  }
+
+  /** A text of the field that holds the condition's as a part, or else the nearest. */
+  #nearValue(): string | undefined {
+    const { operator, value, quoted } = this.#condition;
+    const isOfText = quoted || !isNumber(value);
+    if (!/^!?=$/.test(operator) || !isOfText || this.#lower.length < 3) return undefined;
+    const texts = [...this.#others];
+    return texts.find((text) => text.toLowerCase().includes(this.#lower)) ?? nearest(value, texts);
   }
 
   doubt(flag: string, sample: Items): string | undefined {
     if (!this.isUnsure) return undefined;
-    const { field, value, quoted } = this.#condition;
-    if (!this.#isPresent) return `${flag}: ${noSuchField(field, sample)}`;
-    if (this.#similar !== undefined)
-      return `${flag}: no event has '${value}' in ${field.text}; did you mean ${this.#similar}?`;
+    const { field, value, quoted, operator } = this.#condition;
+    const looked = ` (${eventsText(this.#seen)} looked at)`;
+    if (!this.#isPresent) return `${flag}: ${noSuchField(field, sample)}${looked}`;
+    const none = `${flag}: no event has '${value}' in ${field.text}`;
+    if (operator === '=' && value.includes(',') && !quoted)
+      return `${none}; for any of several values write ${flag} ${quotedWord(`${field.text} in (${value})`)}${looked}`;
+    const near = this.#similar ?? this.#nearValue();
+    if (near !== undefined) return `${none}; did you mean ${near}?${looked}`;
     if (this.#isComparable !== false) return undefined;
     return `${flag}: no event has a value in ${field.text} that compares with ${quoted ? `the text "${value}"` : value}`;
   }
+}
+
+/** Texts of an item that are kept to find a near one among them, and how long they may be. */
+const MOST_NEAR = 1000;
+const LONGEST_NEAR_CHARACTERS = 100;
+
+/** Tells whether a value of an item is that of any of some equalities. Texts, of which there may be many, are looked up. */
+function membershipOf(
+  equalities: readonly Condition[],
+): (bytes: Buffer, start: number, end: number) => boolean {
+  const texts = new Set(equalities.map(({ value }) => value));
+  const isPlain = ({ value, quoted, instant }: Condition) =>
+    instant === undefined && (quoted || !(isNumber(value) || /^(true|false|null)$/.test(value)));
+  const others = equalities.filter((equality) => !isPlain(equality)).map(comparisonWith);
+  return (bytes, start, end) => {
+    if (start !== MISSING && bytes[start] === 0x22 && texts.has(stringText(bytes, start, end))) return true;
+    return others.some((compare) => compare(bytes, start, end) === 0);
+  };
 }
 
 /**

@@ -39,12 +39,11 @@ export function fieldPath(steps: readonly string[]): FieldPath {
 const UNESCAPED = String.raw`(?<!(?<!\\)(?:\\\\)*\\)`;
 const COMMA = new RegExp(`${UNESCAPED},`);
 const DOT = new RegExp(`${UNESCAPED}\\.`);
-const OUTER_SPACE = new RegExp(`^\\s+|${UNESCAPED}\\s+$`, 'g');
 const LONE_BACKSLASH = new RegExp(`${UNESCAPED}\\\\$`);
 
 /** Reads one path, as `parseFieldPaths` reads each of several, or jq's with a dot in front. Throws `UsageError` that names the flag. */
 export function parseFieldPath(typed: string, flag: string, all = typed): FieldPath {
-  const text = typed.replace(OUTER_SPACE, '').replace(/^\.(?=[^.])/, '');
+  const text = withoutOuterSpace(typed).replace(/^\.(?=[^.])/, '');
   if (text === '') throw wrong(all, 'a field name is empty', flag);
   if (COMMA.test(text)) throw wrong(all, 'one field is expected; a comma inside a name is \\,', flag);
   const steps = text.split(DOT).map((step) => {
@@ -54,6 +53,17 @@ export function parseFieldPath(typed: string, flag: string, all = typed): FieldP
   });
   return { text, steps };
 }
+
+/** The text without white space around it; of what follows a backslash at its end the first character belongs to a name. */
+function withoutOuterSpace(typed: string): string {
+  const text = typed.trimStart();
+  const inner = text.trimEnd();
+  const [backslashes = ''] = /\\*$/.exec(inner.slice(-MOST_BACKSLASHES)) ?? [];
+  return backslashes.length % 2 === 0 ? inner : text.slice(0, inner.length + 1);
+}
+
+/** An even number: whether more backslashes than these escape each other does not depend on those before them. */
+const MOST_BACKSLASHES = 1000;
 
 function wrong(text: string, why: string, flag: string): UsageError {
   return new UsageError(`${flag}: invalid value '${text}': ${why}`, {

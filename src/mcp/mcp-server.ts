@@ -1,7 +1,11 @@
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { deserializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
-import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CancelledNotificationSchema,
+  type JSONRPCMessage,
+  type RequestId,
+} from '@modelcontextprotocol/sdk/types.js';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -81,6 +85,9 @@ class LineTransport implements Transport {
       return await this.#write({ jsonrpc: '2.0', id: null, error: { code, message: text } });
     }
     if ('method' in message && 'id' in message) this.#unanswered.add(message.id);
+    // A request that is cancelled gets no answer (Model Context Protocol, Cancellation).
+    const cancelled = CancelledNotificationSchema.safeParse(message).data?.params.requestId;
+    if (cancelled !== undefined) this.#forget(cancelled);
     this.onmessage?.(message);
   }
 
@@ -95,7 +102,11 @@ class LineTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     await this.#write(message);
     if ('method' in message || message.id === undefined) return;
-    this.#unanswered.delete(message.id);
+    this.#forget(message.id);
+  }
+
+  #forget(id: RequestId): void {
+    this.#unanswered.delete(id);
     if (this.#unanswered.size === 0) this.#onAnswered?.();
   }
 

@@ -31,9 +31,14 @@ export function parseTime(text: string, zone: TimeZone = UTC): Time | undefined 
   const given = text.trim().replace(/\s+/g, ' ');
   const instant = parseInstant(joined(given), zone) ?? epochInstant(given);
   if (instant) return { kind: 'instant', instant };
+  // The other forms are looked for in several ways, each of which may begin anywhere in the text.
+  if (given.length > LONGEST_CHARACTERS) return undefined;
   if (/^now$/i.test(given)) return { kind: 'ago', seconds: 0 };
   return span(given) ?? dated(given, zone);
 }
+
+/** Longer than any form of a time, but for fractions with any number of digits. */
+const LONGEST_CHARACTERS = 200;
 
 /** `2026-11-01 08:30 Z` as ISO 8601 writes it. The comma of logs becomes a point: it would end the value in a search's key. */
 function joined(text: string): string {

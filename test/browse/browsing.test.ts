@@ -263,7 +263,9 @@ describe('browsing', () => {
   test('w with a field or a value that no event has says so, and names the near one', async () => {
     const { press, lines } = await browsing(many, { pageSize: 100, columns: 100 });
     await press(...typed('wpublishstatus = FAILED'), named('return'));
-    expect(lines().at(-1)).toBe("w: no event has the field 'publishstatus'; did you mean publishStatus?");
+    expect(lines().at(-1)).toBe(
+      "w: no event has the field 'publishstatus'; did you mean publishStatus? (95 events looked at)",
+    );
     await press(named('escape'), ...typed('wpublishStatus = failed'), named('return'));
     expect(lines().at(-1)).toMatch(/^w: .*FAILED/);
   });

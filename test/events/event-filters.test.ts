@@ -1,9 +1,13 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { eventFilters, type FilterFlags } from '../../src/events/event-filters.ts';
 import { queryString } from '../../src/events/event-query.ts';
 import { byServiceClock } from '../../src/events/find-events.ts';
 import { askPage, readPage } from '../../src/events/page.ts';
+import { Items } from '../../src/json/items.ts';
 import { TimeZone } from '../../src/time/time-zone.ts';
+import { createHome } from '../support/home.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');
 const HOUR = 3_600_000;
@@ -97,4 +101,18 @@ test('filters as typed mean the same in another zone', () => {
   expect(eventFilters({ since: 'yesterday' }, NOW, zone).words()).toEqual([
     ...['--since', 'yesterday', '--timezone', 'Europe/Berlin'],
   ]);
+});
+
+test('--where takes values from the lines of a file, with a byte order mark and CR LF or without', async () => {
+  await using home = await createHome();
+  const file = path.join(home.folder, 'orders.txt');
+  await writeFile(file, '\ufeffa-1\r\nb, 2\r\n\r\nc-3');
+  const { keep } = eventFilters({ where: [`order in @${file}`] }, NOW);
+  const items = ['a-1', 'b, 2', 'b', 'c-3', ''].map((order) => Buffer.from(JSON.stringify({ order })));
+  expect(keep?.(Items.of(items)).count).toBe(3);
+  expect(() => eventFilters({ where: [`order in @${file}.not`] }, NOW)).toThrow(
+    /^--where: @.*cannot be read/,
+  );
+  await writeFile(file, '\r\n');
+  expect(() => eventFilters({ where: [`order in @${file}`] }, NOW)).toThrow('in needs a value');
 });

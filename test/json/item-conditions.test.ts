@@ -11,7 +11,7 @@ import {
   parseCondition,
 } from '../../src/json/item-conditions.ts';
 import { Items } from '../../src/json/items.ts';
-import { TimeZone } from '../../src/time/time-zone.ts';
+import { TimeZone, UTC } from '../../src/time/time-zone.ts';
 
 const keeps = (item: string, conditions: readonly string[], texts: readonly string[] = []) => {
   const keep = itemFilter(
@@ -152,7 +152,10 @@ describe('--where', () => {
     ['actor  contains  anna', "'contains' is no operator"],
     ['actor exists', "'exists' is no operator"],
     ['actor exists  ', "'exists' is no operator"],
-    ['type IN (a, b)', "'IN' is no operator"],
+    ['type IN a', "'IN' is no operator"],
+    ['type in ()', 'in needs a value'],
+    ['type in (a,,b)', 'the values in ( ) are parted by commas'],
+    ['type in (a, "b)', 'the values in ( ) are parted by commas'],
     ['delivery.lastError is null', "'is' is no operator"],
     ['a..b = 3', "a part of 'a..b' is empty"],
     ['a = "\\x"', 'the text in quotes is not a JSON string'],
@@ -388,7 +391,7 @@ describe('a condition that may be wrong', () => {
   const doubtsOf = (condition: string, ...items: readonly string[]) => {
     const keep = itemFilter([parseCondition(condition, '--where', 0)], []);
     for (const item of items) keep(Items.of([Buffer.from(item)]));
-    return keep.doubts();
+    return keep.doubts().map((doubt) => doubt.replace(/ \(\d events? looked at\)$/, ''));
   };
 
   test.each([
@@ -454,11 +457,32 @@ describe('a condition that may be wrong', () => {
     expect(doubtsOf(condition, ...items)).toEqual([doubt]),
   );
 
+  test('names a near text, how many events were looked at, and the form for several values', () => {
+    const doubtOf = (condition: string) => {
+      const keep = itemFilter([parseCondition(condition, '--where', 0)], []);
+      keep(Items.of(['Acme GmbH', 'Globex', 'Initech'].map((name) => Buffer.from(`{"who":"${name}"}`))));
+      return keep.doubts();
+    };
+    expect(doubtOf('who = Acme')).toEqual([
+      "--where: no event has 'Acme' in who; did you mean Acme GmbH? (3 events looked at)",
+    ]);
+    expect(doubtOf('who = Globx')).toEqual([
+      "--where: no event has 'Globx' in who; did you mean Globex? (3 events looked at)",
+    ]);
+    expect(doubtOf('who = Globex,Initech')).toEqual([
+      "--where: no event has 'Globex,Initech' in who; for any of several values write --where 'who in (Globex,Initech)' (3 events looked at)",
+    ]);
+    expect(doubtOf('who = Umbrella')).toEqual([]);
+    expect(doubtOf('who in (Umbrella)')).toEqual([]);
+  });
+
   test('is doubted by the first events that there are', () => {
     const keep = itemFilter([parseCondition('statis = FAILED', '--where', 0)], []);
     keep(Items.of([]));
     keep(Items.of([Buffer.from('{"status":"x"}')]));
-    expect(keep.doubts()).toEqual(["--where: no event has the field 'statis'; did you mean status?"]);
+    expect(keep.doubts()).toEqual([
+      "--where: no event has the field 'statis'; did you mean status? (1 event looked at)",
+    ]);
   });
 
   test.each([
@@ -536,3 +560,65 @@ describe('--grep', () => {
     );
   });
 });
+
+describe('FIELD in (values)', () => {
+  const ITEMS = ['"a"', '"b,c"', '" d"', '1', '1.0', '"1"', 'null', 'true', '"2026-11-01"', '["a"]'];
+  const keptBy = (condition: string, readValues?: (file: string) => readonly string[]) => {
+    const parsed = parseCondition(condition, '--where', 0, UTC, readValues);
+    const kept = itemFilter([parsed], [])(Items.of(ITEMS.map((value) => Buffer.from(`{"f":${value}}`))));
+    return kept.texts().map((text) => text.toString().slice('{"f":'.length, -1));
+  };
+
+  test.each([
+    ['f in (a)', ['"a"']],
+    ['f IN ( a , "b,c" )', ['"a"', '"b,c"']],
+    ["f in ('b,c',' d')", ['"b,c"', '" d"']],
+    ['f in (1)', ['1', '1.0', '"1"']],
+    ['f in ("1")', ['"1"']],
+    ['f in (null, true)', ['null', 'true']],
+    ['f in (2026-11-01T00:00Z)', ['"2026-11-01"']],
+    ['f in (x)', []],
+  ])('%s keeps %j', (condition, kept) => expect(keptBy(condition)).toEqual(kept));
+
+  test('holds where = holds for one of the values', () => {
+    const value = fc.constantFrom('a', '"b,c"', '1', '"1"', 'null', 'true', '2026-11-01', 'x');
+    fc.assert(
+      fc.property(fc.array(value, { minLength: 1, maxLength: 4 }), (values) => {
+        const each = values.flatMap((one) => keptBy(`f = ${one}`));
+        expect(keptBy(`f in (${values.join(', ')})`)).toEqual(ITEMS.filter((item) => each.includes(item)));
+      }),
+    );
+  });
+
+  test('takes the values of a file, one a line, where files may be read', () => {
+    const asked: string[] = [];
+    const read = (file: string) => {
+      asked.push(file);
+      return ['a', 'b,c'];
+    };
+    // A comma belongs to the value of a line.
+    expect(keptBy('f in @my orders.txt ', read)).toEqual(['"a"', '"b,c"']);
+    expect(asked).toEqual(['my orders.txt']);
+    expect(() => keptBy('f in @orders.txt')).toThrow('@orders.txt names a file, and no files are read here');
+  });
+});
+
+test('of several texts to look for any one is enough', () => {
+  const items = Items.of(['{"a":"one"}', '{"a":"two"}', '{"a":"three"}'].map((text) => Buffer.from(text)));
+  const keep = (...texts: string[]) => itemFilter([], texts)(items).count;
+  expect([keep('one', 'two'), keep('one', 'none'), keep('none'), keep()]).toEqual([2, 1, 0, 3]);
+});
+
+// Where the time grows with the square of the length, these take minutes, which the time-out of a test ends.
+test.each([['x'], [' '], ['\\'], ['a '], [' in '], ['12:30 '], ['"'], ['('], ['a,']])(
+  'a condition of 500,000 characters of %j is read, or refused, at once',
+  (unit) => {
+    const text = unit.repeat(500_000 / unit.length);
+    for (const condition of [`f = ${text}`, `f ${text}`, `f in (${text})`, text])
+      try {
+        expect(parseCondition(condition, '--where', 0).field.steps.length).toBeGreaterThan(0);
+      } catch (error) {
+        expect((error as Error).message).toContain('--where');
+      }
+  },
+);

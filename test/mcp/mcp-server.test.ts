@@ -59,7 +59,7 @@ describe('hooktrail mcp', () => {
     await searching[Symbol.asyncDispose]();
   });
 
-  test('offers eight tools, all of them reading only', async () => {
+  test('offers nine tools, all of them reading only', async () => {
     const { tools } = await peer.client.listTools();
     expect(tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint])).toEqual([
       ['search_events', true],
@@ -69,6 +69,7 @@ describe('hooktrail mcp', () => {
       ['explain_failures', true],
       ['subscription_health', true],
       ['list_event_types', true],
+      ['list_subscriptions', true],
       ['sign_in_status', true],
     ]);
     expect(peer.client.getInstructions()).toContain('untrusted');
@@ -200,6 +201,8 @@ describe('hooktrail mcp', () => {
     ['event_statistics', { limit: 3 }, 'Unrecognized key: "limit"'],
     ['list_event_types', { grep: 'signed' }, 'Unrecognized key: "grep"'],
     ['get_events', { ids: ['-'] }, 'is not a GUID'],
+    ['count_events', { where: ['eventType in @values'] }, 'names a file, and no files are read here'],
+    ['count_events', { where: ['x'.repeat(10_001)] }, 'Too big'],
   ])('%s refuses %j: ignoring it would give a wrong result', async (name, args, why) => {
     const { isError, content } = await peer.call(name, args);
     expect([isError, content[0]?.text]).toEqual([true, expect.stringContaining(why)]);
