@@ -20,23 +20,29 @@ export function idsOfArguments(args: readonly string[], from?: string): readonly
 
 /**
  * Event ids from lines of text, as the lines arrive: one a line, or in whatever form this program prints events (tables,
- * Markdown, CSV, JSON, NDJSON). `ending` stops reading, even during a wait for input. Throws `UsageError` at a line that
- * holds no id where one belongs, and if there is no id at all.
+ * Markdown, CSV, JSON, NDJSON). `ending` stops reading, even during a wait for input. `onEmpty` is called for an empty list:
+ * no line, a header alone, or `[]`. Throws `UsageError` at a line that holds no id where one belongs, if no line holds one,
+ * and without `onEmpty` for an empty list.
  */
 export async function* idsOfInput(
   { stdin }: Pick<Context, 'stdin'>,
   ending: AbortSignal,
+  onEmpty?: () => void,
 ): AsyncGenerator<string> {
   let idsOf: IdsOf | undefined;
   let number = 0;
   let found = 0;
+  let isEmpty = true;
   let row = '';
   for await (const typed of stdin.lines(ending)) {
     number++;
     const line = row + (number === 1 ? typed.replace(/^\ufeff/, '') : typed);
     if (row === '' && line.trim() === '') continue;
     // In JSON no digit or letter follows a brace, unlike in {GUID}.
-    idsOf ??= idsBelowHeader(line) ?? (/^\s*(\[|\{(?!\s*\w))/.test(line) ? idsOfJson : idOfLine);
+    const header = idsOf ? undefined : idsBelowHeader(line);
+    idsOf ??= header ?? (/^\s*(\[|\{(?!\s*\w))/.test(line) ? idsOfJson : idOfLine);
+    const isEmptyArray = idsOf === idsOfJson && /^[\s[\]]*$/.test(line);
+    if (!header && !isEmptyArray) isEmpty = false;
     // An open cell ends at a quote alone: a long one is not read again with each of its lines.
     const ids = row !== '' && !typed.includes('"') ? undefined : idsOf(line, number);
     row = ids ? '' : `${line}\n`;
@@ -45,8 +51,13 @@ export async function* idsOfInput(
   }
   if (ending.aborted) return;
   if (row !== '') throw new UsageError(`standard input, line ${number}: the CSV ends within a cell`);
-  if (found === 0) throw noIds();
+  if (found > 0) return;
+  if (!isEmpty || !onEmpty) throw noIds();
+  onEmpty();
 }
+
+/** Said of an empty list, which a pipe brings on a quiet night. */
+export const EMPTY_LIST = 'standard input holds no event id: there is nothing to do';
 
 export function noIds(): UsageError {
   return new UsageError('an event id is missing', {

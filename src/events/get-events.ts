@@ -6,7 +6,7 @@ import { Items, type ItemWriter } from '../json/items.ts';
 import { createCursor } from '../json/known-cursor.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
-import { idsOfInput } from './event-ids.ts';
+import { EMPTY_LIST, idsOfInput } from './event-ids.ts';
 import { PAGE_SIZE } from './event-query.ts';
 import type { SourceOptions } from './event-source.ts';
 import { byServiceClock } from './find-events.ts';
@@ -19,6 +19,8 @@ import { storedEvents } from './stored-events.ts';
 export interface GetOptions extends SourceOptions {
   /** Undefined if the ids are read from standard input. */
   readonly ids: readonly string[] | undefined;
+  /** True if standard input was asked for, and may hold none. */
+  readonly mayBeEmpty: boolean;
   /** Events printed together. The first batch decides a table's columns; a batch of one is printed at once. */
   readonly batch: number;
   /** True if the format is complete without any item: nothing is printed if nothing is found. */
@@ -34,8 +36,9 @@ export async function getEvents(
   call: Call<SettingFlags>,
   createWriter: () => Promise<ItemWriter>,
 ): Promise<number> {
-  const { ids, from } = options;
-  const source: Ids = (ending) => ids ?? idsOfInput(call.context, ending);
+  const { ids, mayBeEmpty, from } = options;
+  const onEmpty = () => call.reporter.notice(EMPTY_LIST);
+  const source: Ids = (ending) => ids ?? idsOfInput(call.context, ending, mayBeEmpty ? onEmpty : undefined);
   if (from !== undefined)
     return await printAll(storedById(source, from, options, call), await createWriter(), options, call);
   return await withService(call, async (service, settings) => {

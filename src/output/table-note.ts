@@ -1,6 +1,6 @@
 import { type Call, type TypedWords, typedWords } from '../command.ts';
 import { shellWord } from '../settings/flag-values.ts';
-import { loadSettings, type SettingFlags } from '../settings/settings.ts';
+import { loadSettings, type SettingFlags, serviceText } from '../settings/settings.ts';
 import type { Instant } from '../time/instant.ts';
 
 /** The line below a table in Markdown, for whoever reads it without the terminal. */
@@ -37,9 +37,9 @@ export async function tableNote(
     const place = `from ${from === '-' ? 'standard input' : from}`;
     return { facts: [first, place, ...others], command: commandText(words) };
   }
-  const { profile, profileExists, baseUrl } = await loadSettings(flags, context);
-  const named = profileExists ? [`profile ${profile}`] : [];
-  const place = [...named, ...(baseUrl ? [baseUrl.host] : [])].join(' at ');
+  const settings = await loadSettings(flags, context);
+  const { profile, profileExists } = settings;
+  const place = serviceText(settings);
   const isNamed = words.own.some((word) => /^--profile(=|$)/.test(word));
   const more = profileExists && !isNamed ? ['--profile', profile] : [];
   const command = commandText({ ...words, own: [...words.own, ...more] });

@@ -105,6 +105,12 @@ function givenSetting(
   return candidates.find((candidate): candidate is GivenSetting => candidate.text !== undefined);
 }
 
+/** The profile, if one is saved, and the service's host: `profile night at events.example.com`. Empty if neither is known. */
+export function serviceText({ profile, profileExists, baseUrl }: Settings): string {
+  const named = profileExists ? [`profile ${profile}`] : [];
+  return [...named, ...(baseUrl ? [baseUrl.host] : [])].join(' at ');
+}
+
 /** Resolves one setting without checking the others; undefined if it is not given and has no default. Throws `UsageError`. */
 export async function loadSetting<Name extends SettingName>(
   name: Name,

@@ -2,7 +2,7 @@ import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { EventFilters } from '../events/event-filters.ts';
-import { idsOfInput } from '../events/event-ids.ts';
+import { EMPTY_LIST, idsOfInput } from '../events/event-ids.ts';
 import { sortByCreation } from '../events/find-events.ts';
 import { eventsById, type Got, type Ids, storedById } from '../events/get-events.ts';
 import { resolveToSend } from '../events/resolve-filters.ts';
@@ -10,11 +10,11 @@ import { storedEvents } from '../events/stored-events.ts';
 import { type Items, isGuid } from '../json/items.ts';
 import type { FormatOptions } from '../output/format-flags.ts';
 import { commandOver, shellWord } from '../settings/flag-values.ts';
-import { loadSettings, type SettingFlags } from '../settings/settings.ts';
+import { loadSettings, type SettingFlags, type Settings, serviceText } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { canPrompt, confirm } from '../terminal/prompt.ts';
-import { apiTokenOrWarning, type TokenPlace } from './api-token.ts';
+import { apiTokenOrWarning } from './api-token.ts';
 import { answerLine, createHandler, isTaken } from './forward.ts';
 import {
   createEventReader,
@@ -40,10 +40,14 @@ export type ReplaySource = 'ids' | 'search' | { readonly from: string; readonly 
 export interface ReplayFlags {
   readonly filters: EventFilters;
   readonly source: ReplaySource;
+  /** True if standard input was asked for by `-`, and may hold no id. */
+  readonly mayBeEmpty: boolean;
   readonly handOver: HandOver;
   readonly format: FormatOptions;
   /** Undefined if the events are only listed. */
   readonly forwardTo?: URL | undefined;
+  /** The handler that was named, also where the events are only listed. */
+  readonly target: URL | undefined;
   /** Milliseconds that the handler has to answer. */
   readonly forwardTimeout: number;
   /** The number of events forwarded at once. The handler gets them strictly in order only with 1. */
@@ -62,7 +66,7 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
   const { filters, source, format, forwardTo } = flags;
   const { context, reporter } = call;
   const eventsOf = createEventReader(flags.handOver);
-  const forward = async (records: readonly FoundEvent[], place: TokenPlace) => {
+  const forward = async (records: readonly FoundEvent[], place: Settings) => {
     const found = new Set(records.map(({ eventId }) => eventId?.toLowerCase()));
     const missing = filters.eventIds.filter((id) => !found.has(id.toLowerCase()));
     if (missing.length > 0) throw notFound(missing, filters, 'replayed');
@@ -72,7 +76,9 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
     if (forwardTo === undefined) {
       const print = await eventPrinter(format, call);
       await print(events);
-      reporter.notice(`${events.length} to replay`);
+      const to = flags.target ? ` to ${flags.target.href}` : '';
+      const from = typeof source === 'object' ? source.from : serviceText(place);
+      reporter.notice(`${events.length} to replay${to}${from && `, from ${from}`}`);
       return noticeHandOver(events, reporter);
     }
     const apiToken = await apiTokenOrWarning(place, context, reporter);
@@ -82,7 +88,7 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
     const settings = await loadSettings(call.flags, context);
     const { from, hasIds } = source;
     const stored = (ids: Ids) => storedById(ids, from, { filters }, call);
-    const chosen = hasIds ? await eventsOfInput(stored, eventsOf, filters, call) : [];
+    const chosen = hasIds ? await eventsOfInput(stored, eventsOf, flags, call) : [];
     const pages = hasIds ? [] : storedEvents(from, filters, { context, onDoubt: reporter.warning });
     for await (const { items } of pages) chosen.push(...eventsOf(items));
     return await forward(chosen, settings);
@@ -91,7 +97,7 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
     const resolved = await resolveToSend(filters, service, settings, call);
     const byId = (ids: Ids) =>
       eventsById(ids, service, { filters: resolved, concurrency: PAGES_AT_ONCE }, call);
-    if (source === 'ids') return await forward(await eventsOfInput(byId, eventsOf, filters, call), settings);
+    if (source === 'ids') return await forward(await eventsOfInput(byId, eventsOf, flags, call), settings);
     const chosen: FoundEvent[] = [];
     for await (const event of searchToForward(resolved, service, call, flags.handOver)) chosen.push(event);
     await forward(chosen, settings);
@@ -102,18 +108,19 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
 const UNASKED = 100;
 const PAGES_AT_ONCE = 4;
 
-/** Gets the events whose ids are on standard input, each once. Throws `UsageError` if there is no id, or one does not exist. */
+/** Gets the events whose ids are on standard input, each once. Throws `UsageError` if one does not exist. */
 async function eventsOfInput(
   find: Find,
   eventsOf: (items: Items) => FoundEvent[],
-  filters: EventFilters,
+  { filters, mayBeEmpty }: Pick<ReplayFlags, 'filters' | 'mayBeEmpty'>,
   call: Call,
 ): Promise<FoundEvent[]> {
+  const onEmpty = () => call.reporter.notice(EMPTY_LIST);
   const ids = new Set<string>();
   const chosen: FoundEvent[] = [];
   const missing: string[] = [];
   const given = async function* (ending: AbortSignal) {
-    for await (const id of idsOfInput(call.context, ending)) {
+    for await (const id of idsOfInput(call.context, ending, mayBeEmpty ? onEmpty : undefined)) {
       if (!ids.has(id.toLowerCase())) yield id;
       ids.add(id.toLowerCase());
     }

@@ -5,20 +5,22 @@ import { type Refuse, secureUrl, withoutCredentials } from '../settings/setting-
 
 /**
  * Returns a parser for a flag that names a handler: `https:`, or `http:` on a loopback host, as for the service's own
- * addresses. Also accepts a port, or a loopback host with a port.
+ * addresses. Also accepts a port of this machine, or a loopback host with a port, each with a path or without.
  */
 export function handlerUrl(flag: string): (text: string) => URL {
   return (text) => {
     const refuse: Refuse = (wanted, hint) => {
       throw new UsageError(`${flag}: invalid value '${withoutCredentials(text)}': must be ${wanted}`, hint);
     };
-    const address = /^\d{1,5}$/.test(text) ? `http://127.0.0.1:${text}` : text.replace(LOCAL, 'http://$&');
+    const address = PORT.test(text) ? `http://127.0.0.1:${text}` : text.replace(LOCAL, 'http://$&');
     const url = secureUrl(address, 'a URL such as http://127.0.0.1:3000/hooks', refuse);
     if (url.hash) return refuse('a URL without a fragment');
     return url;
   };
 }
 
+/** A port of this machine alone: `3000`, `3000/hooks`. */
+const PORT = /^\d{1,5}(?=$|\/)/;
 /** A host of this machine and a port, without a scheme. */
 const LOCAL = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]):\d{1,5}(?=$|\/)/i;
 

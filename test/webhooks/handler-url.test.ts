@@ -5,6 +5,8 @@ const parse = handlerUrl('--forward-to');
 
 test.each([
   ['3000', 'http://127.0.0.1:3000/'],
+  ['18500/in', 'http://127.0.0.1:18500/in'],
+  ['3000/in?tenant=1', 'http://127.0.0.1:3000/in?tenant=1'],
   ['localhost:3000', 'http://localhost:3000/'],
   ['localhost:3000/hooks', 'http://localhost:3000/hooks'],
   ['127.0.0.1:3000', 'http://127.0.0.1:3000/'],
@@ -14,6 +16,9 @@ test.each([
   expect(parse(text).href).toBe(url);
 });
 
-test.each(['70000', 'example.com:3000', 'localhost', ''])('%j does not name a handler', (text) => {
-  expect(() => parse(text)).toThrow(`--forward-to: invalid value '${text}': must be `);
-});
+test.each(['70000', '70000/in', '3000in', '3000:in', 'example.com:3000', 'localhost', ''])(
+  '%j does not name a handler',
+  (text) => {
+    expect(() => parse(text)).toThrow(`--forward-to: invalid value '${text}': must be `);
+  },
+);

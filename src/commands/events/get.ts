@@ -56,6 +56,7 @@ async function optionsOf(call: Call<EventFlags>) {
       hasBlocks: !flags.fields,
     },
     ids,
+    mayBeEmpty: given[0] === '-',
     isForPeople: isTable,
     batch: isTable || format.format === 'csv' || format.format === 'markdown' ? BATCH : 1,
   };

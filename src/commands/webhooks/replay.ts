@@ -16,7 +16,9 @@ import {
   handOverFlag,
 } from '../../webhooks/webhook-flags.ts';
 
-type OwnFlags = Partial<Omit<ReplayFlags, 'filters' | 'format' | 'source'>> & { readonly dryRun?: true };
+type OwnFlags = Partial<Omit<ReplayFlags, 'filters' | 'format' | 'source' | 'mayBeEmpty' | 'target'>> & {
+  readonly dryRun?: true;
+};
 type Flags = OwnFlags & EventFlags;
 
 const DEFAULTS = { forwardTimeout: FORWARD_TIMEOUT_MS, concurrency: 1, handOver: 'event' } as const;
@@ -72,7 +74,8 @@ export async function run(call: Call<Flags>): Promise<void> {
   const { filters, format } = await eventOptions(call);
   const source = sourceOf(call, filters);
   const { replayAsProfile } = await import('../../webhooks/replay.ts');
-  await replayAsProfile({ ...DEFAULTS, ...flags, filters, source, format, forwardTo }, call);
+  const options = { ...DEFAULTS, ...flags, filters, source, mayBeEmpty: args[0] === '-', format };
+  await replayAsProfile({ ...options, forwardTo, target: flags.forwardTo }, call);
 }
 
 /** The source of events that the command line chooses. Throws `UsageError` if it chooses none, or two. */

@@ -169,11 +169,59 @@ test('an interruption lists the events that the handler did not take, and says h
   expect((await at.replay(['-'], stdout)).stderr).toBe('59 replayed; 0 refused\n');
 });
 
-test('--dry-run lists what would be replayed, in that order', async () => {
+test('--dry-run lists what would be replayed, in that order, and says from where to where', async () => {
   const ids = idsOf((await at.searching.search('--failed', '--ndjson')).stdout).reverse();
   const { code, stdout, stderr } = await at.replay(['--failed', '--dry-run', '--ndjson']);
-  expect([code, idsOf(stdout), stderr]).toEqual([0, ids, `${ids.length} to replay\n`]);
+  const { host } = new URL(at.searching.env['HOOKTRAIL_BASE_URL'] as string);
+  expect([code, idsOf(stdout)]).toEqual([0, ids]);
+  expect(stderr).toBe(`${ids.length} to replay to ${at.handler.url}, from ${host}\n`);
   expect(at.received()).toEqual([]);
+  const file = path.join(at.searching.env['HOME'] as string, 'failed.ndjson');
+  await writeFile(file, stdout);
+  const stored = ['webhooks', 'replay', '--from', file, '--dry-run', '--ndjson'];
+  expect((await at.searching.run(stored)).stderr).toBe(`${ids.length} to replay, from ${file}\n`);
+});
+
+test.each([
+  ['nothing', ''],
+  ['empty lines', '\n \n'],
+  ['an empty array', '[]\n'],
+  ['an indented empty array', '[\n]\n'],
+  ['a header of CSV', 'createdOn,publishStatus,eventType,eventId,subscriptionId\r\n'],
+  ['the titles of a table', 'createdOn  publishStatus  eventType  eventId  subscriptionId\n'],
+])('%s into replay - and get - is no error: there was nothing to do tonight', async (_, stdin) => {
+  const quiet = 'standard input holds no event id: there is nothing to do\n';
+  expect(await at.replay(['-'], stdin)).toEqual({
+    code: 0,
+    stdout: '',
+    stderr: `${quiet}0 replayed; 0 refused\n`,
+  });
+  expect(at.received()).toEqual([]);
+  for (const [format, stdout] of [
+    [[], ''],
+    [['--json'], '[]\n'],
+    [['--ndjson'], ''],
+  ] as const)
+    expect(await at.searching.run(['events', 'get', '-', ...format], { stdin })).toEqual({
+      code: 0,
+      stdout,
+      stderr: quiet,
+    });
+});
+
+test.each([
+  ['an error as text', 'error: the service could not be reached\n'],
+  ['an error as JSON', '{"error":"unavailable"}\n'],
+  ['events without ids', '[\n{"eventType":"a"}\n]\n'],
+  ['a table without ids', 'eventType  eventId\na  -\n'],
+])('%s into replay - and get - is an error: a list was expected', async (_, stdin) => {
+  for (const { code, stdout, stderr } of [
+    await at.replay(['-'], stdin),
+    await at.searching.run(['events', 'get', '-'], { stdin }),
+  ]) {
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^error: (an event id is missing|standard input, line 1: )/);
+  }
 });
 
 test('on 80 columns a list leaves out the status that all share before it cuts the types', async () => {
