@@ -8,7 +8,7 @@ import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SandboxOptions, SandboxSettings } from '../sandbox/sandbox-options.ts';
 import type { ShapeName } from '../sandbox/shapes/service-shape.ts';
 import type { SandboxUser } from '../sandbox-user.ts';
-import { duration, oneOf, share, wholeNumber } from '../settings/flag-values.ts';
+import { decimalNumber, duration, oneOf, share, wholeNumber } from '../settings/flag-values.ts';
 import { handlerUrl } from '../webhooks/webhook-flags.ts';
 
 interface Flags {
@@ -73,8 +73,8 @@ export function declare(command: Command): void {
   addNumber('--rate-limit', 'answer 429 to more requests per second than this', 1);
   const failing = 'share of requests about events that fail, from 0 to 1';
   command.option('--fault-rate <share>', failing, share('--fault-rate'));
-  const rate = `new events per second, 1 to 1000 (default: none; ${DELIVERY_RATE} with --deliver-to)`;
-  addNumber('--rate', rate, 1, 1_000);
+  const rate = `new events per second, 0.01 to 1000 (default: none; ${DELIVERY_RATE} with --deliver-to)`;
+  command.option('--rate <number>', rate, decimalNumber('--rate', 0.01, 1_000));
   command
     .option('--deliver-to <url>', 'post new events to this webhook', handlerUrl('--deliver-to'))
     .option('--api-token <token>', 'the Api-Token of deliveries [HOOKTRAIL_API_TOKEN]')

@@ -46,7 +46,7 @@ const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
 const FLAG_SYNONYMS: readonly (readonly [typed: string, ...meanings: string[]])[] = [
   ['--format --output-format --out', '--output'],
   ['--out-file --output-to --save', '--output-file'],
-  ['--event-id --event --ids', '--id'],
+  ['--event-id --event --ids', '--id', '--fields eventId --no-header'],
   ['--event-type --types --topic --event-name', '--type'],
   ['--subscription-id --sub', '--subscription'],
   ['--publish-status --delivery-status --state', '--status'],
@@ -256,6 +256,18 @@ function correctFlag(flag: string, command: Command, words: readonly string[]): 
     const run = /[^\w@%+=:,./-]/.test(line) ? ['sh', '-c', line] : [line];
     return { problem, words: [...words.toSpliced(at, count), '--', ...run] };
   }
+  const ordered = orderMeant(name, inline ?? following, command);
+  if (ordered)
+    return {
+      problem,
+      ...(ordered.flags ? { words: words.toSpliced(at, count, ...ordered.flags) } : ordered),
+    };
+  if (CUSTOMER_FLAG.test(name)) {
+    const value = inline ?? following;
+    const meant = value === undefined ? undefined : customerMeant(value, command);
+    if (!meant) return { problem, next: BY_CUSTOMER };
+    return { problem, words: words.toSpliced(at, count, ...meant) };
+  }
   // The built-in jq prints so anyhow.
   if (JQ_FLAG.test(name) && words.some((one) => /^(-q|--jq)\b/.test(one)))
     return { problem, words: words.flatMap((one) => (one === name ? [] : one.replace(`=${name}`, ''))) };
@@ -299,11 +311,47 @@ function flagMeant(name: string, value: string | undefined, command: Command): s
   const near = isMisspelt ? nearest(name.slice(2), names) : undefined;
   const isHere = ([word = '']: readonly string[]) =>
     options.some(({ long }) => long === word) || command.parent?.commands.some((one) => one.name() === word);
-  const meant = near === undefined ? meanings.map((one) => one.split(' ')).find(isHere) : [`--${near}`];
-  if (!meant || meant.length > 1 || !options.find(({ long }) => long === meant[0])?.required) return meant;
+  const isValued = (meant: readonly string[]) =>
+    meant.length === 1 && options.find(({ long }) => long === meant[0])?.required === true;
+  const possible = near === undefined ? meanings.map((one) => one.split(' ')) : [[`--${near}`]];
   // Without a value it would take the next flag for one.
-  return value === undefined ? undefined : [...meant, value];
+  const meant = possible.find((one) => isHere(one) && (value !== undefined || !isValued(one)));
+  return meant && value !== undefined && isValued(meant) ? [...meant, value] : meant;
 }
+
+/** Flags by which other programs choose a customer. Here it is a subscription, or a field of the service's own. */
+const CUSTOMER_FLAG = /^--(customer|customer-id|tenant|account|merchant)$/;
+const BY_CUSTOMER =
+  "events are chosen by --subscription, or by a field that names the customer: --where 'customer.name = Acme'";
+
+function customerMeant(value: string, command: Command): string[] | undefined {
+  const flag = isGuid(value) ? '--subscription' : '--grep';
+  return optionsOf(command).some(({ long }) => long === flag) ? [flag, value] : undefined;
+}
+
+/** Flags by which other programs put results in order. */
+const ORDER_FLAG = /^--(sort|sort-by|sort-order|order|order-by|desc|descending|newest|newest-first)$/;
+const OLDEST_FIRST = /^(asc|ascending|oldest|oldest-first)$/i;
+const NEWEST_FIRST = /^(desc|descending|newest|newest-first)$/i;
+
+/** What a flag of order means: flags that give it, none for the usual order, or what to do instead. */
+function orderMeant(
+  name: string,
+  value: string | undefined,
+  command: Command,
+): { readonly flags?: readonly string[]; readonly next?: string } | undefined {
+  if (!ORDER_FLAG.test(name)) return undefined;
+  if (!optionsOf(command).some(({ long }) => long === '--reverse'))
+    return {
+      next: `${wordsOf(command)} has an order of its own; --json or --csv goes to a program that sorts`,
+    };
+  const order = value ?? name.slice(2);
+  if (OLDEST_FIRST.test(order)) return { flags: ['--reverse'] };
+  return NEWEST_FIRST.test(order) ? { flags: [] } : { next: ORDERS };
+}
+
+const ORDERS =
+  "events come newest first, and oldest first with --reverse; by another field with --jq 'sort_by(.field)'";
 
 function optionsOf(command: Command): readonly Option[] {
   let root = command;

@@ -30,6 +30,15 @@ export function wholeNumber(flag: string, least: number, most = Number.MAX_SAFE_
   });
 }
 
+/** A parser for a flag that takes a number with or without decimals, such as 0.5; throws `UsageError` that names the flag. */
+export function decimalNumber(flag: string, least: number, most: number): FlagParser<number> {
+  return takes({ type: 'number', minimum: least, maximum: most }, (text) => {
+    const value = Number(text);
+    if (/^\d*\.?\d+$/.test(text) && value >= least && value <= most) return value;
+    throw new UsageError(`${flag}: invalid value '${text}': must be a number from ${least} to ${most}`);
+  });
+}
+
 /**
  * A parser for a flag that takes one of a few words, in any case of letters. `synonyms` are what people write for them;
  * the error of a synonym suggests its word.

@@ -255,9 +255,9 @@ describe('hooktrail sandbox', () => {
     }
   });
 
-  test('adds events at a rate without delivering them', async () => {
+  test.each(['200', '2.5'])('adds events at a rate of %s without delivering them', async (rate) => {
     const program = startHooktrail(
-      ['sandbox', '--events', '0', '--rate', '200', '--json', '--auto-approve'],
+      ['sandbox', '--events', '0', '--rate', rate, '--json', '--auto-approve'],
       home,
     );
     const [line] = await program.printed('stdout', /^.*\n/);

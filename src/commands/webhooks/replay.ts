@@ -4,7 +4,7 @@ import { UsageError } from '../../errors.ts';
 import { addFilterFlags, addFromFlag, type EventFilters } from '../../events/event-filters.ts';
 import { isGuid } from '../../json/items.ts';
 import { addFormatFlags, type EventFlags, eventOptions } from '../../output/format-flags.ts';
-import { wholeNumber } from '../../settings/flag-values.ts';
+import { decimalNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import type { ReplayFlags, ReplaySource } from '../../webhooks/replay.ts';
 import {
@@ -51,7 +51,11 @@ export function declare(command: Command): void {
   addFromFlag(addFilterFlags(command))
     .option('--forward-to <url>', 'the handler that gets the events', handlerUrl('--forward-to'))
     .addOption(forwardConcurrency())
-    .option('--rate <number>', 'the maximum number of events per second', wholeNumber('--rate', 1, 10_000))
+    .option(
+      '--rate <number>',
+      'the maximum number of events per second',
+      decimalNumber('--rate', 0.01, 10_000),
+    )
     .addOption(forwardTimeout())
     .addOption(handOverFlag())
     .option('--dry-run', 'list what would be replayed, and forward nothing')
