@@ -165,8 +165,9 @@ function byUrgency(a: Health, b: Health): number {
 }
 
 /** The rows that `events health --json` prints. */
-export function healthJson({ rows }: HealthReport) {
+export function healthJson({ by, rows }: HealthReport) {
   return rows.map(({ label: _, ...row }) => ({
+    by: { [by.text]: row.value },
     ...row,
     failingSince: row.failingSince?.text ?? null,
     lastSuccess: row.lastSuccess?.text ?? null,

@@ -132,6 +132,7 @@ describe('events health', () => {
   test('prints an array with exactly its members, the newest first in recent', async () => {
     expect(JSON.parse((await health(['--json'])).stdout).slice(0, 2)).toEqual([
       {
+        by: { subscriptionId: FAILING },
         value: FAILING,
         state: 'failing',
         failed: 6,
@@ -143,6 +144,7 @@ describe('events health', () => {
         name: null,
       },
       {
+        by: { subscriptionId: RECOVERED },
         value: RECOVERED,
         state: 'recovered',
         failed: 1,
