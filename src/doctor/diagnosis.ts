@@ -11,6 +11,7 @@ import { proxyFor } from '../http/proxy.ts';
 import { TransportError } from '../http/transport.ts';
 import { createTransport } from '../http/undici-client.ts';
 import { LockedError, withLock } from '../lock/lock.ts';
+import { lockingFault } from '../lock/lock-file.ts';
 import { printJson } from '../output/formats.ts';
 import { sessionBus } from '../secrets/dbus.ts';
 import { openKeychain } from '../secrets/keychain.ts';
@@ -18,7 +19,8 @@ import { completeCommands, shellWord } from '../settings/flag-values.ts';
 import { urlText } from '../settings/setting-names.ts';
 import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
 import { listenForRedirect } from '../sign-in/redirect-listener.ts';
-import { notSignedIn, signInLockName } from '../sign-in/session.ts';
+import { notSignedIn } from '../sign-in/session.ts';
+import { signInLock } from '../sign-in/sign-in-lock.ts';
 import { checkSignIn, readSignInState } from '../sign-in/sign-in-state.ts';
 import { type Palette, paletteOf } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
@@ -141,9 +143,20 @@ async function checkFolder(context: Context): Promise<Outcome> {
   return doubtful(`others can look into ${place}; each secret file is private`, protect);
 }
 
-async function checkLock(name: string, free: string, context: Context): Promise<Outcome> {
-  await withLock(name, context, async () => undefined, { patience: 0, subject: 'the sign-in' });
-  return ok(free);
+async function checkLock(
+  name: string,
+  free: string,
+  context: Context,
+  place: { readonly beside?: string } = {},
+): Promise<Outcome> {
+  await withLock(name, context, async () => undefined, { patience: 0, subject: 'the sign-in', ...place });
+  if (place.beside === undefined) return ok(free);
+  const fault = await lockingFault(place.beside);
+  if (fault === undefined) return ok(free);
+  return broken(
+    `the file system of ${place.beside} cannot keep processes apart: ${fault}`,
+    'keep HOOKTRAIL_CONFIG_DIR on a local file system or on NFSv4, or give each container its own sign-in',
+  );
 }
 
 async function checkRedirect({ redirectUri }: Settings): Promise<Outcome> {
@@ -200,8 +213,8 @@ async function networkFindings(call: Call<SettingFlags>, settings: Settings): Pr
     ...reached.flat(),
     await found('refresh', async () => {
       if (!authUrl || !baseUrl || !clientId) return ok('nothing to refresh');
-      const name = signInLockName({ ...settings, authUrl, baseUrl, clientId });
-      return await checkLock(name, 'no other process refreshes the sign-in', context);
+      const { name, place } = signInLock({ ...settings, authUrl, clientId }, context);
+      return await checkLock(name, 'no other process refreshes the sign-in', context, place);
     }),
     await found('sign-in', () => signInOutcome(call, settings)),
   ];

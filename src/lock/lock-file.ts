@@ -73,10 +73,11 @@ export async function claimLock(folder: string, previous: number, holder: Holder
       const latest = await readLock(folder);
       return latest.number === number && latest.holder?.nonce === holder.nonce;
     },
-    /** Changes the file's content, so that waiting processes see this one live. */
+    /** Changes the file's content, so that waiting processes see this one live; on a volume of the network, others too. */
     beat: async () => {
       beats++;
       await handle.write(String(beats).padStart(9, '0'), Buffer.byteLength(line));
+      await handle.sync();
     },
     /** Marks the number as released by changing one byte in place, which also works on a full disk. */
     release: () =>
@@ -94,6 +95,29 @@ export async function claimLock(folder: string, previous: number, holder: Holder
 export async function tidyLock(folder: string, held: number): Promise<void> {
   for (const name of await readdir(folder))
     if (numberOf(name) < held - 8) await rm(path.join(folder, name), { force: true });
+}
+
+/**
+ * Tries what locks rest on: a file that only one process can create, content that another opening of it sees at once, and a
+ * listing that shows it. Returns what the file system does not do; undefined if it does all of it.
+ */
+export async function lockingFault(folder: string): Promise<string | undefined> {
+  const file = path.join(folder, `probe-${randomUUID()}`);
+  const first = await open(file, 'wx+', 0o600);
+  try {
+    const second = await open(file, 'wx+', 0o600).catch((error: NodeJS.ErrnoException) => error.code);
+    if (typeof second !== 'string') await second?.close();
+    if (second !== 'EEXIST') return 'two processes can create the same file';
+    for (const content of ['1', '2']) {
+      await first.write(content, 0);
+      await first.sync();
+      if ((await readFile(file, 'utf8')) !== content) return 'what one process writes, another does not see';
+    }
+    return (await readdir(folder)).includes(path.basename(file)) ? undefined : 'a new file is not listed';
+  } finally {
+    await first.close();
+    await rm(file, { force: true });
+  }
 }
 
 function fileOf(folder: string, number: number): string {
@@ -146,13 +170,16 @@ export async function describeSelf({ platform, pid, hostname }: Here): Promise<H
   return { pid, started, hostname, ...(await surroundings(platform)), nonce: randomUUID() };
 }
 
-/** The holder's condition as seen from here. `dead` and `running` are certain; any doubt gives `unknown`. */
-export async function conditionOf(holder: Holder, here: Here): Promise<HolderCondition> {
+/**
+ * The holder's condition as seen from here. `dead` and `running` are certain; any doubt gives `unknown`. `isShared`: the lock
+ * may be that of another machine or virtual machine with the same host name.
+ */
+export async function conditionOf(holder: Holder, here: Here, isShared = false): Promise<HolderCondition> {
   const { boot, processes } = await surroundings(here.platform);
   const isSameHost = holder.hostname === here.hostname;
   if (holder.boot !== undefined && boot !== undefined && holder.boot !== boot) {
-    // The same host name with another boot id is this machine before a restart.
-    return isSameHost ? 'dead' : 'unknown';
+    // In a folder of this machine alone, the same host name with another boot id is this machine before a restart.
+    return isSameHost && !isShared ? 'dead' : 'unknown';
   }
   if (!isSameHost && (holder.boot === undefined || holder.boot !== boot)) return 'unknown';
   // They are also equal on a system without namespaces. Namespaces that could not be read prove nothing.

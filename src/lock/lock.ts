@@ -61,6 +61,11 @@ export interface LockOptions<T = never> {
   readonly meanwhile?: () => Promise<T | undefined>;
   /** An existing folder that holds the lock; by default the user's own place for that name. */
   readonly folder?: string;
+  /**
+   * A folder beside what the lock is for, made if it is missing. Processes that see another home, as in other containers, reach
+   * it on the same volume. The lock in the user's own place is taken too, for versions that know only that one.
+   */
+  readonly beside?: string;
   /** The thing that is locked, for the error when the wait is given up. */
   readonly subject?: string;
 }
@@ -112,14 +117,65 @@ export function whileHeld<Part extends Pick<Context, 'signal'>>(context: Part, {
 async function take<T>(
   name: string,
   context: LockContext,
+  options: LockOptions<T>,
+): Promise<TakenLock | { readonly result: T }> {
+  const { folder, beside } = options;
+  if (folder !== undefined) return await takeIn({ folder, isShared: true }, context, options);
+  if (beside === undefined)
+    return await takeIn(
+      { folder: await lockFolder(name, context.machine), isShared: false },
+      context,
+      options,
+    );
+  try {
+    makeFolder(beside);
+    await access(beside, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw explained(error, beside);
+  }
+  const shared = await takeIn({ folder: beside, isShared: true }, context, options);
+  if ('result' in shared) return shared;
+  try {
+    const own = { folder: await lockFolder(name, context.machine), isShared: false };
+    const taken = await takeIn(own, context, options);
+    if (!('result' in taken)) return bothOf(shared, taken);
+    await shared.release();
+    return taken;
+  } catch (error) {
+    await shared.release();
+    throw error;
+  }
+}
+
+/** Two locks that are held together. */
+function bothOf(one: TakenLock, other: TakenLock): TakenLock {
+  return {
+    isStillHeld: async () => (await one.isStillHeld()) && (await other.isStillHeld()),
+    lost: AbortSignal.any([one.lost, other.lost]),
+    release: async () => {
+      await other.release();
+      await one.release();
+    },
+  };
+}
+
+/** The folder of a lock. Machines and containers with another home may reach one that is shared. */
+interface LockPlace {
+  readonly folder: string;
+  readonly isShared: boolean;
+}
+
+async function takeIn<T>(
+  place: LockPlace,
+  context: LockContext,
   { subject = 'the sign-in', ...options }: LockOptions<T>,
 ): Promise<TakenLock | { readonly result: T }> {
-  const folder = options.folder ?? (await lockFolder(name, context.machine));
+  const { folder } = place;
   const explain = (error: unknown): never => {
     throw explained(error, folder);
   };
   const self = await describeSelf(context.machine);
-  const claim = await waitAndClaim(folder, self, context, { subject, ...options }).catch(explain);
+  const claim = await waitAndClaim(place, self, context, { subject, ...options }).catch(explain);
   if ('result' in claim) return claim;
   // Leftover files do no harm.
   await tidyLock(folder, claim.number).catch(() => undefined);
@@ -150,7 +206,7 @@ async function take<T>(
 
 /** Waits until the lock is free or its holder is gone, and claims it. */
 async function waitAndClaim<T>(
-  folder: string,
+  { folder, isShared }: LockPlace,
   self: Holder,
   { clock, machine, signal, lockRhythm = RHYTHM }: LockContext,
   { patience = 60_000, meanwhile, subject }: LockOptions<T> & { readonly subject: string },
@@ -180,7 +236,7 @@ async function waitAndClaim<T>(
     seen = latest.released ? undefined : latest;
     if (waited - askedAt >= CONDITION_INTERVAL_MS) {
       askedAt = waited;
-      condition = seen?.holder ? await conditionOf(seen.holder, machine) : 'unknown';
+      condition = seen?.holder ? await conditionOf(seen.holder, machine, isShared) : 'unknown';
     }
     if (!seen || condition === 'dead' || (condition === 'unknown' && silence >= lockRhythm.silence)) {
       const claim = await claimLock(folder, latest.number, self);

@@ -257,7 +257,9 @@ export async function changeConfig(
       });
     }
   };
-  await withLock(`settings ${real}`, surroundings, work, { patience: 30_000, subject: 'the saved settings' });
+  const beside = path.join(path.dirname(file), 'locks', 'settings');
+  const options = { patience: 30_000, subject: 'the saved settings', beside };
+  await withLock(`settings ${real}`, surroundings, work, options);
 }
 
 function checkConfig(text: string, file: string): SavedConfig {

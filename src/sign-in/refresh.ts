@@ -10,6 +10,7 @@ import { bindingHash } from '../secrets/encrypted-file.ts';
 import { givenSecret } from '../secrets/given-secret.ts';
 import { type AccessToken, type Binding, type Secrets, storeSurely, type Vault } from '../secrets/vault.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import type { SignInLock } from './sign-in-lock.ts';
 import {
   type Grant,
   type Provider,
@@ -42,11 +43,11 @@ const TRIES = 3;
 
 /**
  * Gets a new access token with the stored refresh token, or the one that another process got meanwhile. Resolves to
- * undefined if nothing is stored. `lockName` is the lock under which the sign-in is refreshed or replaced.
+ * undefined if nothing is stored.
  */
 export async function refreshSignIn(
   settings: Provider['settings'],
-  lockName: string,
+  lock: SignInLock,
   parts: RefreshParts & { readonly reporter: Reporter },
 ): Promise<AccessToken | undefined> {
   const { context, vault, serves } = parts;
@@ -57,7 +58,8 @@ export async function refreshSignIn(
   // Connections of its own: an interrupt, which ends those of the command, must not cut off the answer that carries the
   // new refresh token.
   return await withProvider(settings, parts, (provider) =>
-    withLock(lockName, context, (lock) => refreshUnderLock(parts, provider, lock), {
+    withLock(lock.name, context, (held) => refreshUnderLock(parts, provider, held), {
+      ...lock.place,
       patience: PATIENCE_MS,
       meanwhile,
     }),

@@ -40,11 +40,6 @@ export function savedSettings(
   }
 }
 
-/** The name of the lock under which the sign-in of this provider, client and profile is refreshed or replaced. */
-export function signInLockName({ authUrl, clientId, profile }: BoundSettings): string {
-  return JSON.stringify([authUrl.href, clientId, profile]);
-}
-
 /** A token is refreshed this long before its end. */
 const MARGIN_MS = 60_000;
 /**
@@ -135,7 +130,8 @@ function storedSession(settings: BoundSettings, vault: Vault, context: Context, 
   const renew = async (known: string | undefined, rejected: string | undefined): Promise<string> => {
     // Most runs find a valid token, and load none of this.
     const { refreshSignIn } = await import('./refresh.ts');
-    const access = await refreshSignIn(settings, signInLockName(settings), {
+    const { signInLock } = await import('./sign-in-lock.ts');
+    const access = await refreshSignIn(settings, signInLock(settings, context), {
       binding: bindingOf(settings),
       vault,
       context,

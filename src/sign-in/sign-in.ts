@@ -40,7 +40,8 @@ import {
   receivePasted,
 } from './authorization.ts';
 import { listenForRedirect, type PageName, receiveRedirect } from './redirect-listener.ts';
-import { BOUND, type BoundSettings, bindingOf, savedSettings, signInLockName } from './session.ts';
+import { BOUND, type BoundSettings, bindingOf, savedSettings } from './session.ts';
+import { signInLock } from './sign-in-lock.ts';
 import {
   authorizeDevice,
   exchangeCode,
@@ -415,10 +416,10 @@ async function keepGrant(
 ): Promise<void> {
   const { clock, environment } = context;
   const uninterrupted = { ...context, signal: new AbortController().signal };
-  const elsewhere = await withLock(signInLockName(settings), uninterrupted, () =>
-    storeSurely(vault, { refreshToken, clientSecret, access }, clock),
-  );
-  const { given, profile, authUrl, baseUrl, store } = settings;
+  const store = () => storeSurely(vault, { refreshToken, clientSecret, access }, clock);
+  const { name, place } = signInLock(settings, context);
+  const elsewhere = await withLock(name, uninterrupted, store, place);
+  const { given, profile, authUrl, baseUrl, store: storeKind } = settings;
   const isKept = (name: SettingName) => name === 'store' || given[name]?.source !== 'the default';
   const kept = SAVED.filter(isKept).map((name) => [name, given[name]?.text]);
   await saveSettings(profile, Object.fromEntries(kept), context);
@@ -432,7 +433,7 @@ async function keepGrant(
   const then = refreshToken ? 'renewed when needed' : `then sign in again (no refresh token was ${how})`;
   reporter.notice(`  token     ${left ? `for ${left}` : 'of unknown lifetime'}, ${then}`);
   reporter.notice(`  secrets   ${elsewhere ?? vault.place}`);
-  if (store === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', environment))
+  if (storeKind === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', environment))
     reporter.notice(
       'Commands ask for the passphrase. Where nobody can type it, seal the file with a key: `hooktrail keygen --help`.',
     );

@@ -15,7 +15,8 @@ import {
 } from '../settings/settings.ts';
 import { canPrompt, confirm } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { type BoundSettings, bindingOf, savedSettings, signInLockName } from './session.ts';
+import { type BoundSettings, bindingOf, savedSettings } from './session.ts';
+import { signInLock } from './sign-in-lock.ts';
 import {
   findEndpoint,
   OPTIONAL_LIMITS,
@@ -134,9 +135,9 @@ async function signOut(
   };
   const failure = unrevokedText(profile, 'no saved settings name their provider');
   if (!settings) return await forget({ said: undefined, failure });
-  return await withLock(signInLockName(settings), context, async () =>
-    forget(await revokeStored(settings, context, reporter)),
-  );
+  const revokeAndForget = async () => forget(await revokeStored(settings, context, reporter));
+  const { name, place } = signInLock(settings, context);
+  return await withLock(name, context, revokeAndForget, place);
 }
 
 function unrevokedText(profile: string, why: string): string {

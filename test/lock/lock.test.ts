@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -449,4 +449,55 @@ test('a holder that cannot check gets that error, and not that it lost the lock'
     });
     expect(lock.lost.aborted).toBe(false);
   });
+});
+
+test('a lock beside a file keeps out processes with another home, and the home keeps out versions that know only that', async () => {
+  const beside = path.join(home, 'volume', 'locks');
+  const [one, other] = [path.join(home, 'one'), path.join(home, 'other')];
+  const held = await takeLock('worker', here({ userHome: one }), { beside });
+  const taken = (userHome: string, options = {}) =>
+    takeLock('worker', here({ userHome }), { patience: 0, ...options }).then(
+      async (lock) => {
+        await lock.release();
+        return true;
+      },
+      () => false,
+    );
+  expect([await taken(other, { beside }), await taken(one), await taken(other)]).toEqual([
+    false,
+    false,
+    true,
+  ]);
+  await held.release();
+  expect([await taken(other, { beside }), await taken(one)]).toEqual([true, true]);
+  const old = await takeLock('worker', here({ userHome: one }));
+  expect([await taken(one, { beside }), await taken(other, { beside })]).toEqual([false, true]);
+  await old.release();
+});
+
+test('a lock on a volume whose holder has another boot id is waited out, since it may be another machine of that name', async () => {
+  const beside = path.join(home, 'volume');
+  await withLock('worker', here(), async () => undefined, { beside });
+  const file = path.join(beside, '2.lock');
+  const self = await describeSelf(here().machine);
+  await writeFile(file, JSON.stringify({ ...self, boot: 'another', pid: 1 }));
+  let isTaken = false;
+  const waiting = withLock('worker', here(), async () => undefined, { beside }).then(() => {
+    isTaken = true;
+  });
+  for (let beat = 0; beat < 10; beat++) {
+    await appendFile(file, String(beat));
+    await clock.slept(20);
+  }
+  expect(isTaken).toBe(false);
+  await waiting;
+  expect(isTaken).toBe(true);
+});
+
+test('a folder that cannot be written is an error that names it', async () => {
+  const beside = path.join(home, 'file', 'locks');
+  await writeFile(path.join(home, 'file'), '');
+  await expect(withLock('worker', here(), async () => undefined, { beside })).rejects.toThrow(
+    /^the folder .*file.locks, where hooktrail's processes lock each other out, cannot be used/,
+  );
 });

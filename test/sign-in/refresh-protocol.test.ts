@@ -461,11 +461,15 @@ async function waiting(meanwhile: Secrets | undefined) {
   const reporter = { ...refreshParts.reporter } as never;
   const other = await takeLock('the sign-in', { ...context, machine });
   const nobody = { ...settings, authUrl: new URL('http://127.0.0.1:9') };
-  const refreshed = refreshSignIn(nobody, 'the sign-in', {
-    ...refreshParts,
-    context: { ...context, machine },
-    reporter,
-  });
+  const refreshed = refreshSignIn(
+    nobody,
+    { name: 'the sign-in', place: {} },
+    {
+      ...refreshParts,
+      context: { ...context, machine },
+      reporter,
+    },
+  );
   await clock.slept();
   store(meanwhile);
   await other.release();

@@ -42,6 +42,19 @@ test('commands with other homes, XDG folders, temporary folders and working dire
   expect(at.refreshes()).toEqual(['ok']);
 });
 
+test('commands with other homes in the user database, as in containers that share a volume, share the lock', async () => {
+  at.sandbox.control.fault('token', { kind: 'slow', ms: 300 });
+  const results = await Promise.all(
+    ['a', 'b', 'c', 'd'].map(async (name) => {
+      const folder = path.join(at.home.folder, name);
+      await mkdir(folder);
+      return await token(at, { HOOKTRAIL_TEST_HOME: folder });
+    }),
+  );
+  expect(results.map(({ code, stderr }) => [code, stderr])).toEqual(Array(4).fill([0, '']));
+  expect(at.refreshes()).toEqual(['ok']);
+});
+
 test('many commands make one refresh even if every new token is due at once', async () => {
   at.sandbox.control.behaviour.tokenLifetimeSeconds = 30;
   at.sandbox.control.fault('token', { kind: 'slow', ms: 1500 });

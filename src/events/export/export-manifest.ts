@@ -249,7 +249,9 @@ export async function openDirectory(directory: string, machine: Pick<Machine, 'p
 
 /** Throws `UsageError` if a directory without a manifest holds any file that is not part of an export. */
 export async function checkUnused(directory: string): Promise<void> {
-  const foreign = (await readdir(directory)).filter((name) => !isLeftOver(name)).sort();
+  const foreign = (await readdir(directory))
+    .filter((name) => !isLeftOver(name) && name !== LOCK_FOLDER)
+    .sort();
   if (foreign.length === 0) return;
   throw new UsageError(`${directory} is not empty and holds no export`, {
     details: fewOf(foreign),
@@ -265,6 +267,9 @@ export async function removeLeftOvers(directory: string, { parts }: Manifest): P
       await rm(path.join(directory, name), { force: true });
   }
 }
+
+/** Where processes that export into a directory lock each other out, also those in other containers. */
+export const LOCK_FOLDER = '.lock';
 
 function isLeftOver(name: string): boolean {
   if (!name.endsWith('.tmp')) return false;

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import type { Call } from '../../command.ts';
 import { ServiceError } from '../../errors.ts';
 import { refusePlanted } from '../../files/folders.ts';
@@ -22,6 +23,7 @@ import {
   diskFault,
   eventsIn,
   type Identity,
+  LOCK_FOLDER,
   type Manifest,
   openDirectory,
   type Part,
@@ -59,7 +61,9 @@ export async function exportEvents(options: ExportOptions, call: Call<SettingFla
   const { baseUrl } = await loadSettings(flags, context, ['baseUrl']);
   refusePlanted(given, 'the export', context.machine);
   const directory = await openDirectory(given, context.machine);
-  const only = { patience: 0, subject: `the export ${given}` };
+  // Nothing is put into a directory that is no export.
+  if (!(await readManifest(directory))) await checkUnused(directory);
+  const only = { patience: 0, subject: `the export ${given}`, beside: path.join(directory, LOCK_FOLDER) };
   const lock = await takeLock(`export ${directory}`, context, only).catch((error) => {
     if (!(error instanceof LockedError)) throw error;
     throw new ServiceError(`another export into ${given} is under way`, {

@@ -78,8 +78,10 @@ export async function watchEvents(
   const { state: file } = options;
   if (file === undefined) return await follow(options, call, createWriter);
   refusePlanted(file, '--state', context.machine);
-  const only = { patience: 0, subject: `the watch of ${file}` };
   const place = await followLinks(file);
+  const beside = `${place}.lock`;
+  refusePlanted(beside, '--state', context.machine);
+  const only = { patience: 0, subject: `the watch of ${file}`, beside };
   const lock = await takeLock(`watch ${place}`, context, only).catch((error) => {
     if (!(error instanceof LockedError)) throw error;
     throw new UsageError(`--state: another watch uses ${file}`, {

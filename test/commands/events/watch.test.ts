@@ -124,7 +124,7 @@ describe('events watch', () => {
         );
       await stopped(program);
       expect(lstatSync(path.join(home, 'link')).isSymbolicLink()).toBe(true);
-      expect(readdirSync(volume)).toEqual(['watch.json']);
+      expect(readdirSync(volume)).toEqual(['watch.json', 'watch.json.lock']);
       second();
       const { eventId } = searching.control.addEvent();
       const next = await watch(searching, '--ndjson', '--state', target, '--count', '1').finished;

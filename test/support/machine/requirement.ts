@@ -37,12 +37,17 @@ const conditions = {
   root: process.getuid?.() === 0,
   '/proc': existsSync('/proc/self'),
   'the right to trace a process (strace)': mayTrace(),
+  'namespaces (unshare)': mayUnshare(),
   "Node 22.15, which knows the system's certificates": 'getCACertificates' in tls || hasMatrix,
 } as const;
 
 /** Containers often forbid it. */
 function mayTrace(): boolean {
   return spawnSync('strace', ['-qq', '-e', 'trace=none', 'true']).status === 0;
+}
+
+function mayUnshare(): boolean {
+  return spawnSync('unshare', ['--mount', '--pid', '--fork', '--uts', 'true']).status === 0;
 }
 
 export type Need = keyof typeof programs | keyof typeof conditions;

@@ -1,0 +1,28 @@
+import { hash } from 'node:crypto';
+import path from 'node:path';
+import type { Context } from '../context.ts';
+import { configFolder } from '../files/folders.ts';
+import type { Settings } from '../settings/settings.ts';
+
+/** The lock under which a sign-in is refreshed or replaced. */
+export interface SignInLock {
+  readonly name: string;
+  /** As `withLock` takes it. */
+  readonly place: { readonly beside?: string };
+}
+
+type LockedSettings = Pick<Settings<'authUrl' | 'clientId'>, 'authUrl' | 'clientId' | 'profile' | 'store'>;
+
+/**
+ * With the encrypted file the lock lies on the same volume, since whoever reaches the file may refresh, in whatever
+ * container. The keychain belongs to this machine's user, and so does its lock.
+ */
+export function signInLock(
+  { authUrl, clientId, profile, store }: LockedSettings,
+  context: Pick<Context, 'environment' | 'machine'>,
+): SignInLock {
+  const name = JSON.stringify([authUrl.href, clientId, profile]);
+  if (store !== 'file') return { name, place: {} };
+  const digest = hash('sha256', name).slice(0, 32);
+  return { name, place: { beside: path.join(configFolder(context), 'locks', digest) } };
+}
