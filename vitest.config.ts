@@ -3,6 +3,14 @@ import { defineConfig } from 'vitest/config';
 /** Pinned, so that a failure is the change's and not the draw's; `.ci/run` draws another. */
 const seed = process.env['HOOKTRAIL_TEST_SEED'] ?? '20261120';
 
+/** What works on items or hands them on runs again with a service that keeps everything at the top of an item. */
+const inBothShapes = [
+  'test/{commands/events,commands/webhooks,mcp}/*',
+  'test/commands/{demo,event-types,mixed-streams,screens}*',
+  'test/{shell-completion,terminal,output}/*',
+  'test/{streams,signals}.*',
+];
+
 export default defineConfig({
   test: {
     // A failure names it. The files' order under `--sequence.shuffle` comes from it too.
@@ -26,6 +34,7 @@ export default defineConfig({
           exclude: ['test/**/*.{process,machine}.test.ts'],
           // Files of a worker share what they load: a third of the time would go into loading it anew for each.
           isolate: false,
+          provide: { shape: 'published' },
         },
       },
       {
@@ -35,6 +44,27 @@ export default defineConfig({
           include: ['test/**/*.process.test.ts'],
           globalSetup: ['test/support/build.ts'],
           isolate: false,
+          provide: { shape: 'published' },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'flat source',
+          include: inBothShapes.map((files) => `${files}.test.ts`),
+          exclude: ['test/**/*.{process,machine}.test.ts'],
+          isolate: false,
+          provide: { shape: 'flat' },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'flat process',
+          include: inBothShapes.map((files) => `${files}.process.test.ts`),
+          globalSetup: ['test/support/build.ts'],
+          isolate: false,
+          provide: { shape: 'flat' },
         },
       },
       {
@@ -43,6 +73,7 @@ export default defineConfig({
           name: 'machine',
           include: ['test/**/*.machine.test.ts'],
           globalSetup: ['test/support/build.ts', 'test/support/machine/requirement.ts'],
+          provide: { shape: 'published' },
         },
       },
     ],

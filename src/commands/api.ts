@@ -26,7 +26,7 @@ exit code is 1.
 Examples:
   $ hooktrail api /event-types
   $ hooktrail api '/integrator-events?eq(publishStatus,FAILED)&limit(1,1)'
-  $ hooktrail api /event-types --jq '.items[].name'
+  $ hooktrail api /event-types --jq '.items[].eventType'
   $ hooktrail api /subscriptions --input subscription.json`;
 
 export function declare(command: Command): void {

@@ -56,7 +56,7 @@ export function declare(command: Command): void {
   command
     .option(
       '--shape <shape>',
-      'published, or flat with details of deliveries (default: flat)',
+      'published, or flat with details of deliveries (default: published)',
       oneOf<ShapeName>('--shape', ['published', 'flat']),
     )
     .option(

@@ -268,7 +268,7 @@ export function addFilterFlags(command: Command): Command {
   add('--failed', 'the same as --status FAILED');
   addList('--type <name>', 'of this event type, in any case; order.* for all on offer that match');
   const where =
-    "with a field that matches: 'delivery.attempts >= 3'; also = != < <= > ~ (contains), 'FIELD in (a, b)', in @FILE, FIELD (present) and '!FIELD'";
+    "with a field that matches: 'eventData.body.pages > 20'; also = != < <= > ~ (contains), 'FIELD in (a, b)', in @FILE, FIELD (present) and '!FIELD'";
   add('--where <condition>', where).argParser(collected);
   add(
     '--grep <text>',

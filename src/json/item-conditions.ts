@@ -117,7 +117,7 @@ export function parseCondition(
   if (isOrder && !quoted && !instant && !isNumber(value))
     throw wrong(
       `${value === '' ? 'nothing' : `'${value}'`} is neither a number nor a time, so that nothing is ${operator.startsWith('<') ? 'less' : 'greater'}`,
-      `compare with a number or a time, as in ${flag} 'delivery.attempts >= 3' or ${flag} 'createdOn < 2h'; a value in quotes compares as text`,
+      `compare with a number or a time, as in ${flag} 'eventData.body.pages > 20' or ${flag} 'createdOn < 2h'; a value in quotes compares as text`,
     );
   if (isTime && !instant && value !== 'null')
     throw wrong(
@@ -171,7 +171,7 @@ function wordOfOtherLanguages(name: string): string | undefined {
 }
 
 function formOf(flag: string): string {
-  return `write it as in ${flag} 'delivery.attempts >= 3', ${flag} 'resource.name ~ contract' or ${flag} '!delivery.lastError'`;
+  return `write it as in ${flag} 'eventData.body.pages > 20', ${flag} 'eventType ~ signed' or ${flag} '!eventData.partition'`;
 }
 
 /** The text in quotes: JSON's double ones, or single ones as in SQL; undefined without quotes, null if JSON refuses it. */

@@ -45,7 +45,7 @@ const filters = {
   types: optionalTexts('only these event types'),
   subscriptions: optionalTexts('only these subscription ids (GUIDs)'),
   where: optionalTexts(
-    'conditions on fields, all of which must hold, such as: delivery.attempts >= 3, or: resource.id in (a, b)',
+    'conditions on fields, all of which must hold, such as: eventData.body.pages > 20, or: eventType in (a, b)',
   ),
   grep: optionalText('a text that occurs in any value or name, ignoring case'),
 };

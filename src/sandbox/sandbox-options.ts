@@ -8,7 +8,7 @@ export interface SandboxOptions
     Optional<Pick<SandboxSettings, 'clientId' | 'clientSecret' | 'vendor' | 'redirectUri'>> {
   /** 0 chooses any free port. */
   readonly port?: number | undefined;
-  /** What items, errors and deliveries look like. Absent: `flat`. */
+  /** What items, errors and deliveries look like. Absent: `published`. */
   readonly shape?: ShapeName | undefined;
   /** Number of events in the seeded history. */
   readonly events?: number | undefined;

@@ -48,7 +48,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const clock = typeof now === 'number' ? () => now : now;
   const identity = await createIdentityProvider(settings, behaviour, clock);
   const history = writeHistory(options.events ?? 5000, seed, clock());
-  const shape = shapes[options.shape ?? 'flat'];
+  const shape = shapes[options.shape ?? 'published'];
   const subscriptions = shape.hasSubscriptions
     ? createSubscriptionStore(history.subscriptions, new Random(seed + 5))
     : undefined;

@@ -38,7 +38,7 @@ beforeAll(async () => {
 
 describe('a reader opens few files to follow', () => {
   test.each([
-    ['search', 42],
+    ['search', 46],
     ['refresh', 28],
     ['login', 34],
     ['recover', 58],

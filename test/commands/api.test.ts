@@ -63,9 +63,10 @@ describe('hooktrail api: a request to any path', () => {
   });
 
   test('of nothing: its body ends its line, and the next step is about the path', async () => {
-    const { baseUrl } = searching.sandbox.settings;
+    await using flat = await startSearching({ shape: 'flat', events: 1 });
+    const { baseUrl } = flat.sandbox.settings;
     const nothing = `there is nothing at ${new URL(baseUrl).pathname}/subscriptions`;
-    expect(await searching.run(['api', '/subscriptions'])).toEqual({
+    expect(await flat.run(['api', '/subscriptions'])).toEqual({
       code: 1,
       stdout: `{"code":"path.not_found","message":"${nothing}"}\n`,
       stderr:

@@ -169,7 +169,7 @@ describe('--where', () => {
   test.each([
     [
       '',
-      "write it as in --where 'delivery.attempts >= 3', --where 'resource.name ~ contract' or --where '!delivery.lastError'",
+      "write it as in --where 'eventData.body.pages > 20', --where 'eventType ~ signed' or --where '!eventData.partition'",
     ],
     ['a > 3 && b = c', "give each a flag of its own: --where 'a > 3' --where 'b = c'"],
     ['a > 3 && b = c &&', "give each a flag of its own: --where 'a > 3' --where 'b = c'"],
@@ -177,7 +177,7 @@ describe('--where', () => {
     ['a || b', 'several --where must all hold; for either of them run the command once for each'],
     [
       'attempts > three',
-      "compare with a number or a time, as in --where 'delivery.attempts >= 3' or --where 'createdOn < 2h'; a value in quotes compares as text",
+      "compare with a number or a time, as in --where 'eventData.body.pages > 20' or --where 'createdOn < 2h'; a value in quotes compares as text",
     ],
     ['createdOn = banana', "write a time as for --since, as in --where 'createdOn < 2026-11-20 08:30'"],
     ['a == 3', "write --where 'a = 3'"],

@@ -8,6 +8,7 @@ import { fakeOutput } from '../support/outputs.ts';
 import { hooktrail, startHooktrail } from '../support/program.ts';
 import { type Fault, times } from '../support/sandbox.ts';
 import { type Searching, startSearching, valuesIn } from '../support/searching.ts';
+import { knownOf, typeName } from '../support/shape.ts';
 
 interface Peer extends AsyncDisposable {
   readonly client: Client;
@@ -87,7 +88,8 @@ describe('hooktrail mcp', () => {
       warnings: [],
     });
     expect(JSON.parse(content[0]?.text ?? '')).toEqual(structuredContent);
-    const ids = ((structuredContent?.['items'] ?? []) as { eventId: string }[]).map(({ eventId }) => eventId);
+    const items = (structuredContent?.['items'] ?? []) as object[];
+    const ids = items.map((item) => knownOf(item).eventId);
     expect(ids).toEqual(searching.sandbox.control.store.newestIds(20));
   });
 
@@ -118,13 +120,13 @@ describe('hooktrail mcp', () => {
       kind: 'edit',
       edit: (answered) => {
         const { items, ...page } = JSON.parse(answered.body.toString());
-        const whole = items.map((item: { eventId: string }) =>
-          item.eventId === large
-            ? `{"eventId":"${large}","text":"${'\\"x'.repeat(13_000_000)}"}`
-            : item.eventId === deep
-              ? `{"eventId":"${deep}","a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
-              : JSON.stringify(item),
-        );
+        const whole = items.map((item: object) => {
+          const { eventId } = knownOf(item);
+          if (eventId === large) return `{"eventId":"${large}","text":"${'\\"x'.repeat(13_000_000)}"}`;
+          if (eventId === deep)
+            return `{"eventId":"${deep}","a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+          return JSON.stringify(item);
+        });
         const body = JSON.stringify({ ...page, items: [] }).replace('[]', `[${whole.join(',')}]`);
         return { ...answered, body: Buffer.from(body) };
       },
@@ -233,9 +235,8 @@ describe('hooktrail mcp', () => {
     const grouped = await peer.call('event_statistics', { since: '7d', by: ['publishStatus'] });
     expect(grouped.structuredContent).toMatchObject({ notice, groups: expect.any(Array) });
     const types = await peer.call('list_event_types', { match: 'document' });
-    expect(types.structuredContent?.['items']).toContainEqual(
-      expect.objectContaining({ name: expect.stringContaining('document') }),
-    );
+    const items = (types.structuredContent?.['items'] ?? []) as object[];
+    expect(items.map(typeName)).toContain('document.signed');
     const status = await peer.call('sign_in_status');
     expect(status.structuredContent).toMatchObject({ signedIn: true, source: 'environment' });
     expect(JSON.stringify(status)).not.toContain(searching.env['HOOKTRAIL_ACCESS_TOKEN']);

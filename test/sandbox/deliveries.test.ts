@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { withoutDelivery } from '../../src/sandbox/shapes/flat-shape.ts';
+import { SHAPES, type ShapeName } from '../../src/sandbox/shapes/service-shape.ts';
 import { forEachTest } from '../support/each-test.ts';
 import { startHandler } from '../support/handler.ts';
 import { createHome } from '../support/home.ts';
@@ -9,8 +10,13 @@ import { accessTokenOf } from '../support/sandbox-client.ts';
 
 const quick = { apiToken: 'tok-en', spreadMs: 20, retryDelaysMs: [10, 20] };
 
-async function delivering(url: string, more: Partial<SandboxOptions['deliveries']> = {}): Promise<Sandbox> {
-  return await startSandbox({ events: 5, autoApprove: true, deliveries: { url, ...quick, ...more } });
+async function delivering(
+  url: string,
+  more: Partial<SandboxOptions['deliveries']> = {},
+  shape?: ShapeName,
+): Promise<Sandbox> {
+  const deliveries = { url, ...quick, ...more };
+  return await startSandbox({ events: 5, autoApprove: true, deliveries, ...(shape ? { shape } : {}) });
 }
 
 async function settled({ control }: Sandbox): Promise<void> {
@@ -26,22 +32,25 @@ function statusOf({ control }: Sandbox, eventId: string): string {
 const handler = forEachTest(startHandler);
 
 describe('deliveries of the sandbox', () => {
-  test('carry the Api-Token and the event, only for events added while it runs', async () => {
-    await using sandbox = await delivering(handler.url);
-    const event = sandbox.control.addEvent({ eventType: 'document.signed' });
-    await settled(sandbox);
-    expect(handler.received).toHaveLength(1);
-    const [{ method, url, headers, body }] = handler.received as [(typeof handler.received)[number]];
-    expect([method, url]).toEqual(['POST', '/hooks?tenant=1']);
-    expect(headers).toMatchObject({
-      'api-token': 'tok-en',
-      'content-type': 'application/json; charset=utf-8',
-    });
-    const { publishStatus: _status, delivery: _delivery, ...rest } = JSON.parse(event.json);
-    expect(JSON.parse(body.toString())).toEqual(rest);
-    expect(rest.eventId).toBe(event.eventId);
-    expect(statusOf(sandbox, event.eventId)).toBe('SUCCESS');
-  });
+  test.each(SHAPES)(
+    'carry the Api-Token and the event (%s), only for events added while it runs',
+    async (shape) => {
+      await using sandbox = await delivering(handler.url, {}, shape);
+      const event = sandbox.control.addEvent({ eventType: 'document.signed' });
+      await settled(sandbox);
+      expect(handler.received).toHaveLength(1);
+      const [{ method, url, headers, body }] = handler.received as [(typeof handler.received)[number]];
+      expect([method, url]).toEqual(['POST', '/hooks?tenant=1']);
+      expect(headers).toMatchObject({
+        'api-token': 'tok-en',
+        'content-type': 'application/json; charset=utf-8',
+      });
+      const { publishStatus: _status, delivery: _delivery, ...rest } = JSON.parse(event.json);
+      expect(JSON.parse(body.toString())).toEqual(shape === 'flat' ? rest : rest.eventData);
+      expect(JSON.parse(body.toString()).eventId).toBe(event.eventId);
+      expect(statusOf(sandbox, event.eventId)).toBe('SUCCESS');
+    },
+  );
 
   test('leave the text of the rest as it is', () => {
     const json =

@@ -16,6 +16,7 @@ import {
 } from '../../src/sandbox/store/event-item.ts';
 import type { EventFilter, EventStore } from '../../src/sandbox/store/event-store.ts';
 import { type Answer, applyFault, editAnswer, type Fault } from './faults.ts';
+import { shape as shapeOfTests } from './shape.ts';
 
 export type { SandboxOptions, SandboxSettings } from '../../src/sandbox/sandbox-options.ts';
 export { editJson, type Fault, times } from './faults.ts';
@@ -134,9 +135,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     identity,
     deliveries,
     subscriptions,
-    shape,
+    shape: serviceShape,
     ...sandbox
   } = await startProduct({
+    shape: shapeOfTests,
     ...options,
     intercept: async (request, response) => {
       const noteGrant = record(request, response, clock(), log);
@@ -170,6 +172,13 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     const { count, events } = newestFirst(filter, 1, Number.POSITIVE_INFINITY);
     return { count, events: events.toReversed().slice(start - 1, start - 1 + size) };
   };
+  /** No subscription has asked for the types that tests make up: each goes to the first one. */
+  function subscriptionOf({ eventType }: NewEvent): Pick<NewEvent, 'subscriptionId'> {
+    const [first] = subscriptions?.active() ?? [];
+    const isOnOffer = first?.content.subscriptionRules.eventTypes.some((name) => name === eventType);
+    return first && eventType !== undefined && !isOnOffer ? { subscriptionId: first.id } : {};
+  }
+
   const control: Sandbox['control'] = {
     behaviour,
     store: Object.assign(store, {
@@ -177,11 +186,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     }),
     deliveries,
     subscriptions,
-    itemText: shape.itemText,
-    addEvent: (event = {}) => {
+    itemText: serviceShape.itemText,
+    addEvent: (given = {}) => {
       const { clockOffsetMs } = behaviour;
+      const event = { ...subscriptionOf(given), ...given };
       const createdOn = createdOnText(clock() + clockOffsetMs, ticks++);
-      return addTo(store, shape, clockOffsetMs === 0 ? event : { createdOn, ...event });
+      return addTo(store, serviceShape, clockOffsetMs === 0 ? event : { createdOn, ...event });
     },
     setStatus: (eventId, status) => store.setStatus(eventId, status),
     revokeAccessTokens: () => {

@@ -1,6 +1,7 @@
 import { type CommandOptions, hooktrail, startHooktrail } from './program.ts';
 import type { SandboxOptions } from './sandbox.ts';
 import { accessTokenOf } from './sandbox-client.ts';
+import { knownOf } from './shape.ts';
 import { startSigningIn } from './signing-in.ts';
 
 type Given = Partial<CommandOptions>;
@@ -42,8 +43,8 @@ export function valuesIn<Value = any>(ndjson: string): Value[] {
     .map((line) => JSON.parse(line));
 }
 
-/** Returns the `eventId` of each line of NDJSON. */
-export const idsOf = (ndjson: string): string[] => valuesIn(ndjson).map(({ eventId }) => eventId);
+/** Returns the event's id of each line of NDJSON. */
+export const idsOf = (ndjson: string): string[] => valuesIn(ndjson).map((item) => knownOf(item).eventId);
 
 export const ndjsonOf = (values: readonly unknown[]) =>
   values.map((value) => `${JSON.stringify(value)}\n`).join('');

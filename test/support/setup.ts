@@ -6,6 +6,7 @@ import { afterEach, beforeEach, inject } from 'vitest';
 import { clock } from './clock.ts';
 import { leftSince } from './running.ts';
 import { randomOf, seed } from './seed.ts';
+import { useShape } from './shape.ts';
 
 /** Runs before each test file: replaces what the machine would give to the test's process. */
 
@@ -21,6 +22,7 @@ machine.giveHome(home);
 machine.giveDate(() => clock.now());
 // The hooks of the file before may have moved it, as by an export that waits for its end.
 clock.reset();
+useShape(inject('shape'));
 fc.configureGlobal({ seed });
 
 // A file may begin where the last one of its worker ended, in a folder that is gone.

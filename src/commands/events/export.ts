@@ -38,7 +38,7 @@ Examples:
   $ hooktrail events export failures --failed --since 7d --gzip
   $ hooktrail events export failures --failed --since 7d --gzip --update
   $ hooktrail events search --from november --csv --output-file november.csv
-  $ cat november/part-*.ndjson | jq -r .eventType | sort | uniq -c`;
+  $ cat november/part-*.ndjson | jq -r .eventData.eventType | sort | uniq -c`;
 
 export function declare(command: Command): void {
   command.argument('<directory>', 'where the files go; created if it does not exist');

@@ -29,7 +29,7 @@ eventType null.
 Examples:
   $ hooktrail events stats
   $ hooktrail events stats --since 7d --buckets 7 --type document.signed
-  $ hooktrail events stats --failed --by delivery.lastError,eventType
+  $ hooktrail events stats --failed --by eventData.topicVersion,eventType
   $ hooktrail events stats --jq '.types[] | select(.failed > 0) | .eventType'`;
 
 export function declare(command: Command): void {

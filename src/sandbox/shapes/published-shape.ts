@@ -73,7 +73,7 @@ const partsByCategory = new Map<string, (random: Random) => string>([
     'recipient',
     (random) => `"documentIds":${guids(random)},"method":"${random.pick(['sms', 'eid', 'video'])}"`,
   ],
-  ['reminder', (random) => `"attempt":${1 + random.below(3)},"recipientIds":${guids(random)}`],
+  ['reminder', (random) => `"ordinal":${1 + random.below(3)},"recipientIds":${guids(random)}`],
   ['user', (random) => `"groupIds":${guids(random)}`],
   ['invoice', (random) => `"lines":[${lines(random)}]`],
 ]);

@@ -39,7 +39,7 @@ type State = 'on' | 'off' | 'gone';
 const addresses: readonly (readonly [address: string, state: State])[] = [
   ['https://hooks.harbour.example/in/*', 'on'],
   ['https://crm.harbour.example/inbound/signatures', 'on'],
-  ['https://erp.harbour.example/api/webhooks/*/v2', 'on'],
+  ['https://erp.harbour.example/api/webhooks/*', 'on'],
   ['https://archive.harbour.example/ingest', 'on'],
   ['https://hr.harbour.example/onboarding/hook', 'on'],
   ['https://billing.harbour.example/events?source=documents', 'on'],

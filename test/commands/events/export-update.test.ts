@@ -3,6 +3,7 @@ import { clock } from '../../support/clock.ts';
 import { startExporting } from '../../support/exporting.ts';
 import { editJson, times } from '../../support/sandbox.ts';
 import { idsOf } from '../../support/searching.ts';
+import { knownOf, pathInEvent, typeName } from '../../support/shape.ts';
 
 const minutes = (count: number) => new Date(clock.now() - count * 60_000).toISOString();
 
@@ -65,7 +66,7 @@ describe('events export --update', () => {
     clock.advance(2000);
     // The service only answers with events of the last hour.
     const forgetting = editJson((page) => {
-      const items = page.items.filter((item: { eventId: string }) => item.eventId === eventId);
+      const items = page.items.filter((item: object) => knownOf(item).eventId === eventId);
       return { ...page, next: null, count: items.length, items };
     });
     exporting.control.fault('events', ...times(50, forgetting));
@@ -78,7 +79,7 @@ describe('events export --update', () => {
   test('adds all events of a type that the service offers since the export was made', async () => {
     await using exporting = await startExporting({ events: 300, tokenLifetimeSeconds: 86_400 });
     const { control } = exporting.sandbox;
-    const isOffered = ({ name }: { name: string }) => name !== 'document.signed';
+    const isOffered = (item: object) => typeName(item) !== 'document.signed';
     control.fault(
       'event-types',
       editJson((page) => ({ ...page, items: page.items.filter(isOffered) })),
@@ -128,7 +129,12 @@ describe('events export --update', () => {
       control.clearFaults();
       if (code !== 0) failures++;
       // Read offline meanwhile, it holds what it held, and no event twice.
-      const { stdout } = await exporting.search('--from', exporting.directory, '--jq', '.[].eventId');
+      const { stdout } = await exporting.search(
+        '--from',
+        exporting.directory,
+        '--jq',
+        `.[].${pathInEvent('eventId')}`,
+      );
       const offline = stdout.trimEnd().split('\n');
       expect(new Set(offline).size).toBe(offline.length);
       expect(offline).toEqual(expect.arrayContaining(held));

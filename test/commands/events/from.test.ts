@@ -9,6 +9,7 @@ import { type Exporting, startExporting } from '../../support/exporting.ts';
 import { createHome } from '../../support/home.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { idsOf, valuesIn } from '../../support/searching.ts';
+import { knownOf } from '../../support/shape.ts';
 
 let at: Exporting;
 let lines: string;
@@ -213,7 +214,7 @@ describe('--from, without a sign-in', () => {
   });
 
   test('bounds are exact to 100 ns, ids ignore case', async () => {
-    const { createdOn, eventId } = valuesIn(lines)[10];
+    const { createdOn, eventId } = knownOf(valuesIn(lines)[10]);
     const from = ['--from', inHome('events.ndjson'), '--ndjson'];
     const after = await offline(['search', ...from, '--since', createdOn]);
     expect(idsOf(after.stdout)).toEqual(ids.slice(0, 10));
@@ -256,7 +257,7 @@ describe('--from, without a sign-in', () => {
     expect((await offline(['report', report, '--from', at.directory])).stderr).toBe(
       `wrote ${report}: ${failed.length} failures\n`,
     );
-    expect(await readFile(report, 'utf8')).toContain(failed[0].eventId);
+    expect(await readFile(report, 'utf8')).toContain(knownOf(failed[0]).eventId);
   });
 
   test('events of the first and of the last moment that there is are counted', async () => {

@@ -3,6 +3,7 @@ import { clock } from '../../support/clock.ts';
 import { hooktrail } from '../../support/program.ts';
 import type { Fault } from '../../support/sandbox.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
+import { inShape, itemOf, pathInEvent, pathOf } from '../../support/shape.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 const get = (searching: Started, args: string[], stdin = '') =>
@@ -74,14 +75,14 @@ describe('events get', () => {
     [['--no-header']],
     [['--no-header', '--timezone', 'Asia/Tokyo']],
     [['--csv', '--no-header']],
-    [['--csv', '--fields', 'resource.name,subscriptionId,eventId']],
-    [['--csv', '--fields', 'eventId,resource.name']],
+    [['--csv', '--fields', `${pathOf('resource.name')},subscriptionId,eventId`]],
+    [['--csv', '--fields', `eventId,${pathOf('resource.name')}`]],
     [['--ndjson']],
     [['--json']],
     [['--jq', '.']],
-    [['--jq', '.[].eventId']],
-    [['--jq', '[.[].eventId]']],
-    [['--jq', '.[] | "{\\(.eventId)}"']],
+    [['--jq', `.[].${pathInEvent('eventId')}`]],
+    [['--jq', `[.[].${pathInEvent('eventId')}]`]],
+    [['--jq', `.[] | "{\\(.${pathInEvent('eventId')})}"`]],
   ])('finds the ids in what search prints with %j', async (format) => {
     await using searching = await startSearching({ events: 40 });
     const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
@@ -95,7 +96,9 @@ describe('events get', () => {
     const name = format.includes('--no-header') ? 'a "b", 合同, 2nd' : `a "b",\n${NONE}\n\n"",c, 合同, 2nd`;
     searching.sandbox.control.addEvent({
       eventId: id,
-      json: JSON.stringify({ ...item, resource: { name } }),
+      json: JSON.stringify(
+        itemOf({ ...item, ...inShape({ flat: { resource: { name } }, published: { body: { name } } }) }),
+      ),
     });
     const ids = newest(searching, 20);
     const { code, stdout } = await searching.search('-n', '20', ...format);

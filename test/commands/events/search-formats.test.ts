@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readCsv } from '../../support/outputs.ts';
 import { hooktrail } from '../../support/program.ts';
 import { type Searching, startSearching } from '../../support/searching.ts';
+import { knownOf, pathInEvent, pathOf } from '../../support/shape.ts';
 
 let searching: Searching;
 let ids: string[];
@@ -21,15 +22,16 @@ describe('the formats of a search', () => {
   test('list the same events in the same order', async () => {
     const table = (await printed()).split('\n').slice(1, -1);
     expect(table.map((line) => line.split(/ {2,}/)[3])).toEqual(ids);
-    const csv = readCsv(await printed('--csv'));
+    // On one page: later pages of the published shape have members that the first has not.
+    const csv = readCsv((await searching.search('--csv')).stdout);
     expect(csv.slice(1).map((record) => record[(csv[0] as string[]).indexOf('eventId')])).toEqual(ids);
-    expect(JSON.parse(await printed('--json')).map((event: { eventId: string }) => event.eventId)).toEqual(
-      ids,
-    );
+    const array: object[] = JSON.parse(await printed('--json'));
+    expect(array.map((item) => knownOf(item).eventId)).toEqual(ids);
     const lines = ids.map((eventId) => `${JSON.stringify({ eventId })}\n`).join('');
     expect(await printed('--ndjson', '--fields', 'eventId')).toBe(lines);
-    expect(await printed('--jq', '.[].eventId')).toBe(ids.map((id) => `${id}\n`).join(''));
-    expect(await printed('--ndjson', '--jq', '.eventId')).toBe(ids.map((id) => `${id}\n`).join(''));
+    const path = pathInEvent('eventId');
+    expect(await printed('--jq', `.[].${path}`)).toBe(ids.map((id) => `${id}\n`).join(''));
+    expect(await printed('--ndjson', '--jq', `.${path}`)).toBe(ids.map((id) => `${id}\n`).join(''));
   });
 
   test.each([
@@ -80,10 +82,10 @@ describe('the formats of a search', () => {
   });
 
   test('HOOKTRAIL_FIELDS chooses the columns of tables and of nothing else', async () => {
-    const env = { ...searching.env, HOOKTRAIL_FIELDS: 'eventId, delivery.attempts' };
+    const env = { ...searching.env, HOOKTRAIL_FIELDS: `eventId, ${pathOf('sequence')}` };
     const shown = async (...args: string[]) =>
       (await hooktrail(['events', 'search', '-n', '1', ...args], { env })).stdout;
-    expect(await shown()).toMatch(/^eventId {31}attempts\n[\da-f-]{36} +\d+\n$/);
+    expect(await shown()).toMatch(/^eventId +sequence\n[\da-f-]{36} +\d+\n$/);
     expect(await shown('--fields', 'eventType')).toMatch(/^eventType\n/);
     expect(await shown('--csv')).toMatch(/^createdOn,publishStatus,eventType,eventId,subscriptionId,/);
     expect(Object.keys(JSON.parse(await shown('--json'))[0]).length).toBeGreaterThan(2);

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { hooktrail } from '../../support/program.ts';
 import { idsOf, startSearching, valuesIn } from '../../support/searching.ts';
+import { knownOf } from '../../support/shape.ts';
 
 const lines = (...args: string[]) => ['--ndjson', ...args];
 
@@ -117,7 +118,10 @@ describe('--type', () => {
     await using at = await startSearching({ events: 400 });
     const all = valuesIn((await at.search('--ndjson')).stdout);
     const ofType = (wanted: RegExp) =>
-      all.filter(({ eventType }) => wanted.test(eventType)).map(({ eventId }) => eventId);
+      all
+        .map(knownOf)
+        .filter(({ eventType }) => wanted.test(eventType))
+        .map(({ eventId }) => eventId);
     const signed = ofType(/^document\.signed$/);
     expect(signed.length).toBeGreaterThan(5);
     expect(idsOf((await at.search('--ndjson', '--type', 'Document.SIGNED')).stdout)).toEqual(signed);

@@ -6,6 +6,7 @@ import { clock } from '../../support/clock.ts';
 import { createHome } from '../../support/home.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { startSearching, valuesIn } from '../../support/searching.ts';
+import { knownOf } from '../../support/shape.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 const stats = (searching: Started, ...args: string[]) => searching.run(['events', 'stats', ...args]);
@@ -66,7 +67,7 @@ describe('events stats', () => {
     await using searching = await startSearching({ events: 3000 });
     const value = await json(searching, '--since', '30d', '--buckets', '7');
     const search = await searching.search('--ndjson', '--after', value.after, '--before', value.before);
-    const events = valuesIn(search.stdout);
+    const events = valuesIn(search.stdout).map(knownOf);
     const failed = events.filter(({ publishStatus }) => publishStatus === 'FAILED').length;
     expect(value).toMatchObject({ total: events.length, failed, success: events.length - failed });
     expect(value.failureRate).toBeCloseTo(failed / events.length);

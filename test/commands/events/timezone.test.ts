@@ -5,6 +5,7 @@ import { clock } from '../../support/clock.ts';
 import { thisMachine } from '../../support/context.ts';
 import { forEachTest } from '../../support/each-test.ts';
 import { startSearching } from '../../support/searching.ts';
+import { inShape } from '../../support/shape.ts';
 
 const BERLIN = ['--timezone', 'Europe/Berlin'];
 
@@ -30,6 +31,9 @@ const times = (text: string) => text.match(/^ *(?:2027-)?10-\S+[ T]\S+/gm);
 
 const at = forEachTest(startAtNight);
 
+/** The published service leaves zeros at the end of a fraction out. */
+const zeros = inShape({ flat: '.0000000', published: '' });
+
 describe('--timezone', () => {
   test('a table shows times in it with every digit, in a pipe and on a terminal', async () => {
     const piped = await at.search(...BERLIN, '--fields', 'createdOn');
@@ -37,10 +41,10 @@ describe('--timezone', () => {
       code: 0,
       stderr: '',
       stdout: `createdOn
-2027-10-31T12:00:00.0000000+01:00
+2027-10-31T12:00:00${zeros}+01:00
 2027-10-31T02:30:00.1234567+01:00
-2027-10-31T02:30:00.0000000+02:00
-2027-10-31T00:00:00.0000000+02:00
+2027-10-31T02:30:00${zeros}+02:00
+2027-10-31T00:00:00${zeros}+02:00
 2027-10-30T23:59:59.9999999+02:00
 `,
     });
@@ -79,7 +83,7 @@ describe('--timezone', () => {
       ['events', 'search', '--limit', '1', '--fields', 'createdOn', '--timezone', 'local'],
       { context: { machine } },
     );
-    expect(stdout).toBe('createdOn\n2027-10-31T16:30:00.0000000+05:30\n');
+    expect(stdout).toBe(`createdOn\n2027-10-31T16:30:00${zeros}+05:30\n`);
   });
 
   test('conditions read times in it', async () => {
@@ -126,7 +130,7 @@ describe('--timezone', () => {
   test('groups show the first and last time in it', async () => {
     const { stdout } = await at.run(['events', 'stats', '--by', 'publishStatus', '--since', '2d', ...BERLIN]);
     expect(stdout).toContain(
-      'FAILED              3  60.0 %  2027-10-31 02:30:00+02:00  2027-10-31 12:00:00+01:00  ',
+      'FAILED              3       3  100 %  60.0 %  2027-10-31 02:30:00+02:00  2027-10-31 12:00:00+01:00  ',
     );
   });
 

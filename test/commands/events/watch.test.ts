@@ -5,6 +5,7 @@ import { clock } from '../../support/clock.ts';
 import type { startHooktrail } from '../../support/program.ts';
 import { editJson, type Fault, times } from '../../support/sandbox.ts';
 import { idsOf, startSearching } from '../../support/searching.ts';
+import { knownOf, pathInEvent, typeName } from '../../support/shape.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 type Running = ReturnType<typeof startHooktrail>;
@@ -252,7 +253,7 @@ describe('events watch', () => {
     const onlyOffered = (offered: string) =>
       editJson(({ items, ...page }) => ({
         ...page,
-        items: items.filter(({ name }: { name: string }) => name === offered),
+        items: items.filter((item: object) => typeName(item) === offered),
       }));
     searching.control.fault('event-types', ...times(2, onlyOffered('document.viewed')));
     const program = watch(searching, '--ndjson', '--type', 'document.*', '--count', '2');
@@ -305,13 +306,14 @@ describe('events watch', () => {
     await started(program);
     const { eventId } = searching.control.addEvent();
     await program.printed('stdout', new RegExp(eventId));
-    expect(JSON.parse((await stopped(program)).stdout)).toMatchObject([{ eventId }]);
+    const printed: object[] = JSON.parse((await stopped(program)).stdout);
+    expect(printed.map((item) => knownOf(item).eventId)).toEqual([eventId]);
   });
 
   test('--jq runs on each event; a table and CSV have one header', async () => {
     await using searching = await startSearching({ events: 5 });
     for (const [flags, lines] of [
-      ['--jq .eventType', 'a.a\nb.b\n'],
+      [`--jq .${pathInEvent('eventType')}`, 'a.a\nb.b\n'],
       ['--csv --fields eventType', 'eventType\r\na.a\r\nb.b\r\n'],
       ['--fields eventType', 'eventType\na.a\nb.b\n'],
     ] as const) {
@@ -429,7 +431,7 @@ describe('a watch with a command', () => {
     await using at = await startSearching({ events: 5 });
     const ran: string[] = [];
     const startProgram = async (words: readonly string[], _: unknown, input: Buffer) => {
-      ran.push(`${words.join(' ')} ${JSON.parse(input.toString()).eventId}`);
+      ran.push(`${words.join(' ')} ${knownOf(JSON.parse(input.toString())).eventId}`);
       return { ended: Promise.resolve(0), kill: () => undefined };
     };
     const line = ['events', 'watch', '--interval', '1s', '--retry-for', '1m', '--', 'sh', '-c', 'a b'];

@@ -6,6 +6,7 @@ import { clock } from '../../support/clock.ts';
 import { API_TOKEN, type Recovering, startRecovering } from '../../support/listening.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { idsOf } from '../../support/searching.ts';
+import { eventIn, eventsInside } from '../../support/shape.ts';
 
 /** A handler that answers late shows whether the sender waits: one that does not would send another event. */
 function mostUnderWay({ handler }: Pick<Recovering, 'handler'>): () => number {
@@ -19,7 +20,7 @@ function mostUnderWay({ handler }: Pick<Recovering, 'handler'>): () => number {
   return () => most;
 }
 
-test('forwards events missing in the journal, oldest first, each as the search shows it', async () => {
+test('forwards events missing in the journal, oldest first, each as the search shows it, byte for byte', async () => {
   await using recovering = await startRecovering();
   const { handler, searching } = recovering;
   const most = mostUnderWay(recovering);
@@ -33,7 +34,7 @@ test('forwards events missing in the journal, oldest first, each as the search s
   });
   expect(handler.received.map(({ body }) => JSON.parse(body.toString()).eventId)).toEqual(failed.reverse());
   expect(most()).toBe(1);
-  const all = (await searching.search('--ndjson')).stdout.split('\n').filter(Boolean);
+  const all = (await searching.search('--ndjson')).stdout.split('\n').filter(Boolean).map(eventIn);
   const second = await recovering.recover();
   expect(second.stderr).toBe(
     `${60 - failed.length} forwarded; ${failed.length} in the journal already; 0 left\n` +
@@ -63,7 +64,7 @@ test('--dry-run lists what it would forward, oldest first, and changes nothing',
   const all = idsOf((await searching.search('--ndjson')).stdout);
   expect(idsOf(listed.stdout)).toEqual(all.reverse().filter((id) => !handler.taken.has(id)));
   expect(listed.stderr).toBe(
-    `${60 - done} to forward; ${done} in the journal already\n` +
+    `${60 - done} to forward; ${done} in the journal already\n${eventsInside()}` +
       `${60 - done} of these were delivered before, by the service's own word; --failed leaves such events out\n`,
   );
   expect(listed.code).toBe(0);

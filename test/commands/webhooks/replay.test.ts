@@ -8,6 +8,7 @@ import { createHome } from '../../support/home.ts';
 import { API_TOKEN, startRecovering } from '../../support/listening.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { idsOf, ndjsonOf } from '../../support/searching.ts';
+import { eventIn, eventsInside } from '../../support/shape.ts';
 
 /** `webhooks replay` between a sandbox with 60 events and a handler. */
 async function startReplaying(events = 60) {
@@ -34,7 +35,7 @@ test('forwards matching events again, in order of creation, without a journal', 
   }
   const ids = idsOf(all).reverse();
   expect(at.received()).toEqual([...ids, ...ids]);
-  expect(at.handler.received[0]?.body.toString()).toBe(all.trimEnd().split('\n').at(-1));
+  expect(at.handler.received[0]?.body.toString()).toBe(eventIn(all.trimEnd().split('\n').at(-1) ?? ''));
   expect(at.handler.received[0]?.headers).toMatchObject({
     'content-type': 'application/json',
     'api-token': API_TOKEN,
@@ -174,12 +175,14 @@ test('--dry-run lists what would be replayed, in that order, and says from where
   const { code, stdout, stderr } = await at.replay(['--failed', '--dry-run', '--ndjson']);
   const { host } = new URL(at.searching.env['HOOKTRAIL_BASE_URL'] as string);
   expect([code, idsOf(stdout)]).toEqual([0, ids]);
-  expect(stderr).toBe(`${ids.length} to replay to ${at.handler.url}, from ${host}\n`);
+  expect(stderr).toBe(`${ids.length} to replay to ${at.handler.url}, from ${host}\n${eventsInside()}`);
   expect(at.received()).toEqual([]);
   const file = path.join(at.searching.env['HOME'] as string, 'failed.ndjson');
   await writeFile(file, stdout);
   const stored = ['webhooks', 'replay', '--from', file, '--dry-run', '--ndjson'];
-  expect((await at.searching.run(stored)).stderr).toBe(`${ids.length} to replay, from ${file}\n`);
+  expect((await at.searching.run(stored)).stderr).toBe(
+    `${ids.length} to replay, from ${file}\n${eventsInside()}`,
+  );
 });
 
 test.each([
