@@ -79,6 +79,9 @@ export function noSuchField(field: FieldPath, items: Items, list: ListKind = 'ev
   return `no ${what} has the field '${field.text}'${near ? `; did you mean ${near}?${place}` : ''}`;
 }
 
+/** A place in a list is no name that somebody could have misspelt. */
+const isPosition = (name: string) => /^\d+$/.test(name);
+
 function nearestField({ text }: FieldPath, items: Items): string | undefined {
   const lastOf = (path: string) => path.slice(path.lastIndexOf('.') + 1);
   const fields = new Map<string, string>();
@@ -86,7 +89,8 @@ function nearestField({ text }: FieldPath, items: Items): string | undefined {
   const wordsOf = (name: string) => name.split(/(?=[A-Z])|[_-]/).filter((word) => word.length > 3);
   for (const namesOf of [(field: string) => [field], lastOf, (field: string) => wordsOf(lastOf(field))])
     for (const field of fieldsOf(items))
-      for (const name of [namesOf(field)].flat()) if (!fields.has(name)) fields.set(name, field);
+      for (const name of [namesOf(field)].flat())
+        if (!fields.has(name) && !isPosition(name)) fields.set(name, field);
   const names = [...fields.keys()];
   const near = nearest(text, names) ?? nearest(lastOf(text), names);
   return near && fields.get(near);
