@@ -1,21 +1,37 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import path from 'node:path';
 import { defineConfig, type Plugin } from 'rolldown';
 import { billOfMaterials, licences } from './bundled-packages.ts';
 
-/** Files that modules read from beside themselves, by their places in the build. jq's WebAssembly would be a third larger in a module. */
-const FILES_BESIDE: Readonly<Record<string, string>> = {
-  'chunks/build/jq.wasm': createRequire(import.meta.url).resolve('jq-wasm/jq.wasm'),
-  'chunks/report.html': 'src/output/report/report.html',
-  'chunks/redirect-page.html': 'src/sign-in/redirect-page.html',
-  'chunks/sandbox-page.html': 'src/sandbox/identity/sandbox-page.html',
-};
+/** Pages that modules read from beside themselves. */
+const PAGES = [
+  'src/output/report/report.html',
+  'src/sign-in/redirect-page.html',
+  'src/sandbox/identity/sandbox-page.html',
+];
 
+/** The name of a page in the build, by its content as those of chunks: a program that runs reads its own. */
+function builtPage(page: string): string {
+  const hash = createHash('sha256').update(readFileSync(page)).digest('base64url').slice(0, 8);
+  const { name, ext } = path.parse(page);
+  return `${name}-${hash}${ext}`;
+}
+
+/** Files beside the modules that read them. jq's WebAssembly would be a third larger in a module. */
 const filesBeside: Plugin = {
   name: 'files-beside',
+  transform(code, id) {
+    const page = PAGES.find((one) => path.dirname(id) === path.resolve(path.dirname(one)));
+    if (!page || !code.includes(`'${path.basename(page)}'`)) return undefined;
+    return code.replaceAll(`'${path.basename(page)}'`, `'${builtPage(page)}'`);
+  },
   generateBundle() {
-    for (const [fileName, file] of Object.entries(FILES_BESIDE))
-      this.emitFile({ type: 'asset', fileName, source: readFileSync(file) });
+    const wasm = createRequire(import.meta.url).resolve('jq-wasm/jq.wasm');
+    this.emitFile({ type: 'asset', fileName: 'chunks/build/jq.wasm', source: readFileSync(wasm) });
+    for (const page of PAGES)
+      this.emitFile({ type: 'asset', fileName: `chunks/${builtPage(page)}`, source: readFileSync(page) });
   },
 };
 
@@ -68,7 +84,7 @@ export default defineConfig({
     format: 'cjs',
     dynamicImportInCjs: false,
     entryFileNames: '[name].cjs',
-    // Files are named by content, so that a build does not break a running program; `prepack` clears the folder first.
+    // Files are named by content, so that a build does not break a running program (build.ts).
     chunkFileNames: 'chunks/[name]-[hash].cjs',
     // oidc-provider identifies its models by the names of their classes.
     keepNames: true,

@@ -2,14 +2,14 @@ import type { GlobalFlags } from './command.ts';
 import type { Context } from './context.ts';
 import { ExitCode, explainedFault, HooktrailError, InterruptedError } from './errors.ts';
 import type { Program } from './program.ts';
-import { version } from './version.ts';
+import { fullVersion } from './version.ts';
 
 /** Runs one command line and returns its exit code. Never throws: every failure becomes text on standard error. */
 export async function main(argv: readonly string[], context: Context): Promise<ExitCode> {
   let program: Program | undefined;
   try {
     if (isForVersion(argv)) {
-      await context.stdout.write(`${version}\n`);
+      await context.stdout.write(`${fullVersion}\n`);
       return ExitCode.done;
     }
     // The help of the program itself: no command line has to be parsed for it.

@@ -23,7 +23,7 @@ import { fullHelp, shortHelp } from './help/help-text.ts';
 import type { OutputFlags } from './output/format-flags.ts';
 import { helpWidth, printHelp, printProgramHelp, wantsShortHelp } from './program-help.ts';
 import { withPager } from './terminal/paged-output.ts';
-import { version } from './version.ts';
+import { fullVersion } from './version.ts';
 
 export interface Program extends CommandTree {
   /** Runs a command line. Prints its output or its help; throws every failure. */
@@ -55,7 +55,7 @@ class LazyProgram implements Program {
     this.#invoke = invoke;
     this.root = new LazyCommand('hooktrail')
       .description(DESCRIPTION)
-      .version(version, VERSION_FLAG.flags, VERSION_FLAG.text)
+      .version(fullVersion, VERSION_FLAG.flags, VERSION_FLAG.text)
       .helpOption(HELP_FLAG.flags, HELP_FLAG.text)
       .configureHelp({ subcommandTerm: (command) => command.name(), minWidthToWrap: 20 })
       .showSuggestionAfterError(false)
@@ -119,7 +119,7 @@ class LazyProgram implements Program {
         const { withCorrectedValue } = await import('./help/corrections.ts');
         throw withCorrectedValue(thrown, argv);
       } else if (!(thrown instanceof CommanderError)) throw thrown;
-      else if (thrown.code === 'commander.version') await this.#context.stdout.write(`${version}\n`);
+      else if (thrown.code === 'commander.version') await this.#context.stdout.write(`${fullVersion}\n`);
       else {
         const { usageErrorFor } = await import('./help/corrections.ts');
         throw await usageErrorFor(thrown as ParseFault, argv, this);

@@ -1,7 +1,7 @@
 import type { Call } from '../command.ts';
-import { version } from '../version.ts';
+import { fullVersion } from '../version.ts';
 
 /** For people who type `hooktrail version`; help shows `--version`. */
 export async function run({ context }: Call): Promise<void> {
-  await context.stdout.write(`${version}\n`);
+  await context.stdout.write(`${fullVersion}\n`);
 }

@@ -23,7 +23,9 @@ describe('the packed package', () => {
   test('holds the program, completions, pages of help, manual, README, licences and bill of materials, and nothing else', () => {
     const chunks = tarball.contents.filter((file) => /^dist\/chunks\/[\w.-]+\.cjs$/.test(file));
     expect(chunks.length).toBeGreaterThan(20);
-    expect(tarball.contents.filter((file) => !chunks.includes(file)).sort()).toEqual([
+    // Pages are named by their content, as chunks are.
+    const named = tarball.contents.map((file) => file.replace(/-[\w-]{8}\.html$/, '.html'));
+    expect(named.filter((file) => !chunks.includes(file)).sort()).toEqual([
       'LICENSE',
       'README.md',
       'bin/hooktrail.js',
@@ -33,6 +35,7 @@ describe('the packed package', () => {
       'completions/hooktrail.ps1',
       'completions/hooktrail.zsh',
       'dist/THIRD-PARTY-LICENSES.txt',
+      'dist/build.json',
       'dist/chunks/build/jq.wasm',
       'dist/chunks/redirect-page.html',
       'dist/chunks/report.html',

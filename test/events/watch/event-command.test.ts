@@ -239,14 +239,14 @@ describe('a command that still runs when the watch is told to end', () => {
 });
 
 describe('the program of a command', () => {
-  const require = (name: string, environment: Environment = { PATH: `/nowhere:${home.folder}` }) =>
+  const look = (name: string, environment: Environment = { PATH: `/nowhere:${home.folder}` }) =>
     requireProgram(name, { environment, machine: thisMachine() });
 
   test('is found in PATH and by its path', async () => {
     await writeFile(path.join(home.folder, 'notify'), '#!/bin/sh\n', { mode: 0o755 });
-    await require('notify');
-    await require(path.join(home.folder, 'notify'), {});
-    await require('sh', {});
+    await look('notify');
+    await look(path.join(home.folder, 'notify'), {});
+    await look('sh', {});
   });
 
   test.each([
@@ -257,6 +257,6 @@ describe('the program of a command', () => {
   ])('%s is refused before any event comes', async (name, why) => {
     await writeFile(path.join(home.folder, 'notes.txt'), '', { mode: 0o644 });
     await mkdir(path.join(home.folder, 'folder'));
-    await expect(require(name)).rejects.toThrow(`cannot run '${name}': ${why}`);
+    await expect(look(name)).rejects.toThrow(`cannot run '${name}': ${why}`);
   });
 });

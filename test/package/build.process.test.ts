@@ -1,0 +1,115 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { cp, link, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { build } from '../../build/build.ts';
+import { createHome } from '../support/home.ts';
+
+const root = path.resolve(import.meta.dirname, '../..');
+
+/** A checkout's built program in a folder of its own, and builds of it whose every chunk differs from the last. */
+async function startBuilding() {
+  const home = await createHome();
+  const folder = path.join(home.folder, 'program');
+  const dist = path.join(folder, 'dist');
+  await mkdir(folder);
+  for (const name of ['bin', 'docs/help', 'package.json'])
+    await cp(path.join(root, name), path.join(folder, name), { recursive: true });
+  let builds = 0;
+  const program = path.join(folder, 'bin', 'hooktrail.js');
+  const again = async () => {
+    await build(dist, { chunkFileNames: `chunks/[name]-${++builds}-[hash].cjs` });
+    return await chunksIn(dist);
+  };
+  const file = path.join(home.folder, 'events.ndjson');
+  await writeFile(file, '{"eventId":"e","eventType":"a","createdOn":"2026-11-20T11:00:00Z"}\n');
+  const run = (...args: string[]) =>
+    promisify(execFile)(process.execPath, [program, ...args], { env: home.env }).then(
+      ({ stdout }) => stdout,
+      (error) => `${error.code} ${error.stderr}`,
+    );
+  return { again, run, file, dist, [Symbol.asyncDispose]: () => home[Symbol.asyncDispose]() };
+}
+
+const chunksIn = async (dist: string) =>
+  (await readdir(path.join(dist, 'chunks'))).filter((name) => name.endsWith('.cjs'));
+
+test('a build breaks no command that runs meanwhile', { timeout: 120_000 }, async () => {
+  await using at = await startBuilding();
+  await at.again();
+  const expected = await at.run('events', 'search', '--from', at.file, '--jq', '.[].eventId');
+  expect(expected).toBe('e\n');
+  let isBuilding = true;
+  const printed: string[] = [];
+  const runner = async () => {
+    while (isBuilding)
+      printed.push(await at.run('events', 'search', '--from', at.file, '--jq', '.[].eventId'));
+  };
+  const runners = [runner(), runner()];
+  for (let round = 0; round < 3; round++) await at.again();
+  isBuilding = false;
+  await Promise.all(runners);
+  expect(printed.length).toBeGreaterThan(10);
+  expect(printed.filter((text) => text !== expected)).toEqual([]);
+});
+
+test('a build replaces each file by a whole one: who has opened the last one reads it to its end', async () => {
+  await using at = await startBuilding();
+  await at.again();
+  const files = (await readdir(at.dist, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => path.join(parentPath, name));
+  const contents = await Promise.all(files.map((file) => readFile(file)));
+  // What stays under another name is what an open file shows.
+  const opened = path.join(at.dist, '..', 'opened');
+  await mkdir(opened);
+  await Promise.all(files.map((file, index) => link(file, path.join(opened, String(index)))));
+  await at.again();
+  for (const [index, content] of contents.entries())
+    expect(content.equals(await readFile(path.join(opened, String(index))))).toBe(true);
+  const entry = contents[files.findIndex((file) => file.endsWith('start.cjs'))] as Buffer;
+  expect(entry.equals(await readFile(path.join(at.dist, 'start.cjs')))).toBe(false);
+});
+
+test('the chunks of the last build stay for a command that runs, and those of the one before go', async () => {
+  await using at = await startBuilding();
+  const [first, second, third] = [await at.again(), await at.again(), await at.again()];
+  const own = (chunks: readonly string[], others: readonly string[]) =>
+    chunks.filter((chunk) => !others.includes(chunk));
+  expect(first.length).toBeGreaterThan(20);
+  expect(own(second, first).length).toBe(first.length);
+  expect(third.sort()).toEqual([...own(second, first), ...own(third, second)].sort());
+  const files = await readdir(at.dist, { recursive: true });
+  expect(files.filter((file) => file.endsWith('.tmp'))).toEqual([]);
+  // A package holds one build.
+  await build(at.dist, {}, true);
+  expect((await chunksIn(at.dist)).length).toBe(first.length);
+});
+
+test('a build of the same sources writes nothing', async () => {
+  await using at = await startBuilding();
+  const times = async () => {
+    const files = (await readdir(at.dist, { recursive: true, withFileTypes: true })).filter((entry) =>
+      entry.isFile(),
+    );
+    return await Promise.all(
+      files.map(async ({ parentPath, name }) => (await stat(path.join(parentPath, name))).mtimeMs),
+    );
+  };
+  await build(at.dist);
+  const before = await times();
+  await build(at.dist);
+  expect(await times()).toEqual(before);
+});
+
+test('the version names the commit that was built', async () => {
+  await using at = await startBuilding();
+  await at.again();
+  const { version } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
+  const git = (...args: string[]) => execFileSync('git', ['-C', root, ...args], { encoding: 'utf8' }).trim();
+  const isModified = git('status', '--porcelain', '--untracked-files=no') !== '';
+  const expected = `${version}+${git('rev-parse', '--short=8', 'HEAD')}${isModified ? '.modified' : ''}\n`;
+  for (const args of [['--version'], ['-v'], ['version'], ['--no-color', '--version']])
+    expect(await at.run(...args)).toBe(expected);
+});
