@@ -5,14 +5,15 @@ import { promisify } from 'node:util';
 import type { Context, Machine } from '../context.ts';
 import { type ErrorParts, faultText, isDiskFull, ServiceError, UsageError, unusableFile } from '../errors.ts';
 import { configFolder, makeFolder, refusePlanted } from '../files/folders.ts';
-import { followLinks, replaceFile, syncFolder, UnsyncedError } from '../files/whole-files.ts';
+import { followLinks, startReplacement, syncFolder, UnsyncedError } from '../files/whole-files.ts';
 import { LockedError, type TakenLock, takeLock } from '../lock/lock.ts';
 import type { EventKey } from './delivery.ts';
+import type { EventKeys } from './event-keys.ts';
+import { RECORD_BYTES, type Records, readRecords, recordLine } from './journal-records.ts';
 
 /*
- * A journal is a text file. A line is the key of an event that the handler has accepted, and the seconds since the epoch
- * at which it did: `0f8fad5bd9cb469fa16570867728950e 1795176000`. Lines that begin with `#` say when a process opened
- * the journal; each changes the file's size, from which an earlier holder learns that it has lost the journal.
+ * A journal is a text file of records (`journal-records.ts`). Lines that begin with `#` say when a process opened the
+ * journal; each changes the file's size, from which an earlier holder learns that it has lost the journal.
  */
 
 type JournalContext = Pick<Context, 'clock' | 'machine' | 'signal'>;
@@ -58,16 +59,13 @@ export async function openJournal(
   });
 }
 
-/** Returns the ids that are now in a journal; undefined if there is no journal. Changes nothing. */
-export async function readIds(
-  file: string,
-  machine: Machine,
-): Promise<ReadonlyMap<EventKey, number> | undefined> {
+/** Returns the records that are now in a journal; undefined if there is no journal. Changes nothing. */
+export async function readJournal(file: string, machine: Machine): Promise<Records | undefined> {
   if (!fs.existsSync(file)) return undefined;
   return await usingFile(file, async () => {
     const fd = openChecked(await realJournalPath(file, machine), fs.constants.O_RDONLY, machine);
     try {
-      return readRecords(fd).ids;
+      return readRecords(fd);
     } finally {
       fs.closeSync(fd);
     }
@@ -75,10 +73,14 @@ export async function readIds(
 }
 
 /**
- * Returns the path of a profile's default journal, and creates its folder. Throws `UsageError` if the folder cannot be
- * created.
+ * Returns the path of the default journal of a profile, or of one subscription, and creates its folder: what the handler of
+ * one subscription took does not count as taken by that of another. Throws `UsageError` if the folder cannot be created.
  */
-export function defaultJournal(profile: string, context: Pick<Context, 'environment' | 'machine'>): string {
+export function defaultJournal(
+  profile: string,
+  context: Pick<Context, 'environment' | 'machine'>,
+  subscription?: string,
+): string {
   const folder = path.join(configFolder(context), 'webhooks');
   try {
     makeFolder(folder);
@@ -88,7 +90,8 @@ export function defaultJournal(profile: string, context: Pick<Context, 'environm
       cause: error,
     });
   }
-  return path.join(folder, `${profile}.journal`);
+  const owner = subscription === undefined ? profile : `${profile}~${subscription.toLowerCase()}`;
+  return path.join(folder, `${owner}.journal`);
 }
 
 export type Journal = Awaited<ReturnType<typeof loadJournal>>;
@@ -155,14 +158,13 @@ async function loadJournal(file: string, lock: TakenLock, keep: number, context:
 
   /** Forgets ids that are older than `keep`, and rewrites the file if more than a quarter of it is of no use. */
   async function forgetOld(): Promise<void> {
-    const oldest = secondsOf(clock.now() - keep);
-    for (const [key, seconds] of ids) if (seconds < oldest) ids.delete(key);
+    if (Number.isFinite(keep)) ids.forgetBefore(secondsOf(clock.now() - keep));
     const useless = size - ids.size * RECORD_BYTES;
     if (useless <= WORTH_REWRITING_BYTES || useless <= size / 4) return;
     checkFile();
-    const content = openedLine(context) + Array.from(ids, recordLine).join('');
+    let written: number;
     try {
-      await replaceFile(file, content);
+      written = await rewriteWith(ids);
     } catch (error) {
       // Without room for another, the old one stays.
       if (!(error instanceof UnsyncedError)) return;
@@ -171,7 +173,31 @@ async function loadJournal(file: string, lock: TakenLock, keep: number, context:
     const replaced = fd;
     fd = open();
     fs.closeSync(replaced);
-    size = content.length;
+    size = written;
+  }
+
+  /** Replaces the file by one with these ids. Returns its size. Throws as `startReplacement` does. */
+  async function rewriteWith(ids: EventKeys): Promise<number> {
+    const replacement = await startReplacement(file, 0o600);
+    let written = 0;
+    let lines = openedLine(context);
+    const writeLines = async () => {
+      await replacement.handle.write(lines);
+      written += lines.length;
+      lines = '';
+    };
+    try {
+      for (const record of ids) {
+        lines += recordLine(record);
+        if (lines.length >= WRITTEN_AT_ONCE_BYTES) await writeLines();
+      }
+      await writeLines();
+      await replacement.finish();
+    } catch (error) {
+      await replacement.abandon();
+      throw error;
+    }
+    return written;
   }
 
   /** Throws `ServiceError` if the path now leads to another file, or another program wrote to this one. */
@@ -206,6 +232,8 @@ async function loadJournal(file: string, lock: TakenLock, keep: number, context:
     if (!records.areWritten()) checkFile();
     if (unwritten) await records.add('');
     if (ids.has(key)) return 'duplicate';
+    // Once the handler has an event, nothing may fail for lack of memory.
+    ids.reserve(running.size + 1);
     if (!(await forward())) return 'refused';
     const seconds = secondsOf(clock.now());
     ids.set(key, seconds);
@@ -295,10 +323,9 @@ export function shareWrites<Item>(write: (items: readonly Item[]) => Promise<voi
 }
 
 const FIRST_WORDS = '# hooktrail journal';
-const RECORD = /([0-9a-f]{32}) (\d{1,12})$/;
-const RECORD_BYTES = 44;
-/** With digits for any time to come. */
+/** What shows that a file is a journal is within these. */
 const LONGEST_RECORD_BYTES = 46;
+const WRITTEN_AT_ONCE_BYTES = 1024 * 1024;
 /** Bytes below which rewriting the file is not worth it. */
 const WORTH_REWRITING_BYTES = 64 * 1024;
 
@@ -313,45 +340,12 @@ function syncsWrites({ platform }: Machine): boolean {
   return platform === 'linux';
 }
 
-function recordLine([key, seconds]: readonly [EventKey, number]): string {
-  return `${key} ${seconds}\n`;
-}
-
 function openedLine({ clock, machine }: JournalContext): string {
   return `${FIRST_WORDS}, opened ${new Date(clock.now()).toISOString()} by process ${machine.pid}\n`;
 }
 
 function secondsOf(milliseconds: number): number {
   return Math.max(0, Math.floor(milliseconds / 1000));
-}
-
-interface Records {
-  /** The keys, and the seconds at which each was journaled. */
-  readonly ids: Map<EventKey, number>;
-  /** Lines that are neither a record nor a comment. */
-  readonly damaged: number;
-  /** The offset after the last whole line. */
-  readonly end: number;
-}
-
-/**
- * Reads a journal. A record is looked for at the end of its line, since a write that a full disk cut short stands before
- * the record that was written next.
- */
-function readRecords(fd: number): Records {
-  const ids = new Map<EventKey, number>();
-  // One character a byte. Nothing was read from the descriptor's own position before. `fs.readFile` hides the errors of a
-  // descriptor that it was given, and a journal that seems to be empty is cut to that size.
-  const text = fs.readFileSync(fd, 'latin1');
-  let damaged = 0;
-  let start = 0;
-  for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
-    const [, key, seconds] = RECORD.exec(text.slice(Math.max(start, end - LONGEST_RECORD_BYTES), end)) ?? [];
-    if (key) ids.set(key, Number(seconds));
-    else if (start < end && text[start] !== '#') damaged++;
-    start = end + 1;
-  }
-  return { ids, damaged, end: start };
 }
 
 export function identityOf({ dev, ino }: fs.Stats): string {
@@ -373,6 +367,11 @@ function openChecked(file: string, flags: number, machine: Machine): number {
     const text = start.toString('latin1', 0, fs.readSync(fd, start, 0, start.length, 0));
     // The process that made the file may have been killed while it wrote the first line.
     if (FIRST_WORDS.startsWith(text.slice(0, FIRST_WORDS.length)) || /^[0-9a-f]{32} \d/.test(text)) return fd;
+    if (text.startsWith('\0'))
+      throw new UsageError(
+        `--journal: ${file} begins with NULs, as a file does that lost its content when the power failed`,
+        { next: 'move it away, and recover with --new-journal: events that the handler has come again' },
+      );
     throw new UsageError(`--journal: ${file} is not a journal of hooktrail`, {
       next: 'choose another file; this one is left as it is',
     });

@@ -34,8 +34,10 @@ export interface ListenFlags
   readonly forwardTo?: URL;
   /** Milliseconds without progress until the handler counts as failed. */
   readonly forwardTimeout: number;
-  /** Absent for the profile's own. */
+  /** Absent for the one of the profile, or of the subscription. */
   readonly journal?: string;
+  /** The subscription whose deliveries come; absent: any. */
+  readonly subscription?: string;
   /** Milliseconds after which ids are forgotten. */
   readonly keep?: number;
   readonly saveToken?: true;
@@ -67,13 +69,16 @@ export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlag
   if (flags.saveToken) {
     reporter.notice(`the Api-Token is saved in ${await saveApiToken(token, settings, context)}`);
   }
-  const options = { ...flags, token, journal: flags.journal ?? defaultJournal(settings.profile, context) };
+  const journal = flags.journal ?? defaultJournal(settings.profile, context, flags.subscription);
+  const options = { ...flags, token, journal };
   if (flags.recover === undefined) return await listen(options, undefined, context, reporter);
   // Each search would show its progress and repeat its doubts between the lines of the deliveries.
   const silent = { ...reporter, quiet: true, warning: reporter.trace };
   await withService(call, async (service) => {
     const find: FindMissed = (from, until) => {
-      const filters = new EventFilters({ after: ago(from), ...(until === 0 ? {} : { before: ago(until) }) });
+      const subscriptionIds = flags.subscription === undefined ? [] : [flags.subscription];
+      const before = until === 0 ? {} : { before: ago(until) };
+      const filters = new EventFilters({ after: ago(from), ...before, subscriptionIds });
       return searchToForward(filters, service, { context, reporter: silent }, flags.handOver);
     };
     await listen(options, find, context, reporter);

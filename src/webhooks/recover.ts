@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
@@ -14,6 +15,7 @@ import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { apiTokenOrWarning } from './api-token.ts';
 import type { EventKey } from './delivery.ts';
+import type { EventKeys } from './event-keys.ts';
 import {
   createForwardRetry,
   createHandler,
@@ -37,7 +39,7 @@ import {
   type Journal,
   type Outcome,
   openJournal,
-  readIds,
+  readJournal,
   realJournalPath,
 } from './journal.ts';
 import { askListener, type ListenerQuestion, type ListenerReply } from './local-socket.ts';
@@ -64,9 +66,13 @@ export interface RecoverFlags {
 export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFlags>): Promise<void> {
   const { context, reporter } = call;
   await withService(call, async (service, settings) => {
-    const journal = flags.journal ?? defaultJournal(settings.profile, context);
-    const ids = await readIds(journal, context.machine);
-    if (ids === undefined && !flags.newJournal) throw noJournal(flags.journal, settings.profile);
+    const subscription = onlySubscription(flags.filters);
+    const journal = flags.journal ?? defaultJournal(settings.profile, context, subscription);
+    const records = await readJournal(journal, context.machine);
+    if (records === undefined && !flags.newJournal)
+      throw noJournal(flags.journal, settings.profile, subscription, context);
+    if (records && records.damaged > 0 && !flags.newJournal) throw unreadableLines(journal, records.damaged);
+    const ids = records?.ids;
     const filters = await resolveToSend(flags.filters, service, settings, call);
     // A listener has its own token: the warning is for events that go straight to the handler.
     const unsaid: string[] = [];
@@ -79,11 +85,36 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFl
   });
 }
 
+/** The id of the one subscription that the filters choose; undefined if they choose none by its id, or several. */
+function onlySubscription({ subscriptionIds, subscriptionWords }: EventFilters): string | undefined {
+  const [only, another] = subscriptionIds;
+  return another === undefined && subscriptionWords.length === 0 ? only : undefined;
+}
+
 /** Without a journal every event would be forwarded again, so the user has to confirm that. */
-function noJournal(journal: string | undefined, profile: string): UsageError {
+function noJournal(
+  journal: string | undefined,
+  profile: string,
+  subscription: string | undefined,
+  context: Pick<Context, 'environment' | 'machine'>,
+): UsageError {
   const next = 'name the journal that `hooktrail webhooks listen` wrote; --new-journal recovers everything';
   if (journal !== undefined) return new UsageError(`--journal: there is no journal ${journal}`, { next });
+  const ofProfile = defaultJournal(profile, context);
+  if (subscription !== undefined)
+    return new UsageError(`--journal is missing, and the subscription ${subscription} has no journal yet`, {
+      details: existsSync(ofProfile) ? [`the profile '${profile}' has the journal ${ofProfile}`] : [],
+      next: `${next}; \`hooktrail webhooks listen --subscription ${subscription}\` keeps one of its own`,
+    });
   return new UsageError(`--journal is missing, and the profile '${profile}' has no journal yet`, { next });
+}
+
+/** What a journal cannot tell could be any event, which the handler would get again. */
+function unreadableLines(journal: string, count: number): UsageError {
+  const lines = count === 1 ? '1 line' : `${count} lines`;
+  return new UsageError(`--journal: ${lines} of ${journal} cannot be read`, {
+    next: 'restore the journal; --new-journal recovers all the same, and what these lines recorded comes again',
+  });
 }
 
 interface Missing {
@@ -98,7 +129,7 @@ interface Missing {
 }
 
 async function findMissing(
-  ids: ReadonlyMap<EventKey, number> | undefined,
+  ids: Pick<EventKeys, 'has'> | undefined,
   { filters, handOver }: Pick<RecoverFlags, 'filters' | 'handOver'>,
   service: Service,
   call: Call,

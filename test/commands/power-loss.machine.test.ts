@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import type { StartProgram } from '../../src/context.ts';
 import { eventKey } from '../../src/webhooks/delivery.ts';
-import { readIds } from '../../src/webhooks/journal.ts';
+import { readJournal } from '../../src/webhooks/journal.ts';
 import { clock } from '../support/clock.ts';
 import { thisMachine } from '../support/context.ts';
 import { startExporting } from '../support/exporting.ts';
@@ -192,8 +192,8 @@ describeFaults('a loss of power at any moment', () => {
     for (let round = 0; round < rounds; round++) {
       const steps = random.below(recorded.moments);
       await recorded.lose(steps, random);
-      const ids = await readIds(journal, thisMachine()).catch(() => undefined);
-      const lost = recorded.acknowledged(steps).filter((id) => !ids?.has(eventKey(id)));
+      const ids = await readJournal(journal, thisMachine()).catch(() => undefined);
+      const lost = recorded.acknowledged(steps).filter((id) => !ids?.ids.has(eventKey(id)));
       expect(lost, `a loss of power behind step ${steps}`).toEqual([]);
     }
     noteFaults('listen, a loss of power', rounds, rounds);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, chown, lchown, mkdir, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readIds } from '../../src/webhooks/journal.ts';
+import { readJournal } from '../../src/webhooks/journal.ts';
 import { thisMachine } from '../support/context.ts';
 import { key, take, useJournalFolder } from '../support/journal.ts';
 import { available } from '../support/machine/requirement.ts';
@@ -48,7 +48,7 @@ describe.skipIf(!available('root'))('another user', () => {
     await chown(place.file, NOBODY, NOBODY);
     await expect(place.open()).rejects.toMatchObject(foreign(place.file));
     const machine = thisMachine();
-    await expect(readIds(place.file, machine)).rejects.toMatchObject(foreign(place.file));
+    await expect(readJournal(place.file, machine)).rejects.toMatchObject(foreign(place.file));
     // Its own, on Windows, which knows no such owners, and root's.
     for (const [owner, reader] of [
       [NOBODY, { ...machine, userId: NOBODY }],
@@ -56,7 +56,7 @@ describe.skipIf(!available('root'))('another user', () => {
       [0, { ...machine, userId: NOBODY }],
     ] as const) {
       await chown(place.file, owner, owner);
-      expect((await readIds(place.file, reader))?.size).toBe(0);
+      expect((await readJournal(place.file, reader))?.ids.size).toBe(0);
     }
   });
 });

@@ -17,7 +17,7 @@ import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { eventKey } from '../../src/webhooks/delivery.ts';
-import { defaultJournal, type Journal, openJournal, readIds } from '../../src/webhooks/journal.ts';
+import { defaultJournal, type Journal, openJournal, readJournal } from '../../src/webhooks/journal.ts';
 import { createContext, thisMachine } from '../support/context.ts';
 import { held, key, refuse, take, useJournalFolder } from '../support/journal.ts';
 
@@ -124,7 +124,7 @@ test('is text: a line for each start and for each event, with the key and the se
 
 test('is read without the lines that begin with #, as people may cut them off', async () => {
   await writeFile(place.file, '0f8fad5bd9cb469fa16570867728950e 1795176000\n');
-  expect((await readIds(place.file, thisMachine()))?.size).toBe(1);
+  expect((await readJournal(place.file, thisMachine()))?.ids.size).toBe(1);
   const journal = await place.open();
   expect([journal.has('0f8fad5bd9cb469fa16570867728950e'), journal.damaged]).toEqual([true, 0]);
 });
@@ -133,9 +133,9 @@ test('looking at a journal leaves no trace', async () => {
   const journal = await place.open();
   for (const id of [1, 2, 3]) expect(await journal.once(key(id), take)).toBe('accepted');
   const before = await readFile(place.file);
-  expect((await readIds(place.file, thisMachine()))?.size).toBe(3);
+  expect((await readJournal(place.file, thisMachine()))?.ids.size).toBe(3);
   expect(await readFile(place.file)).toEqual(before);
-  expect(await readIds(path.join(place.folder, 'none'), thisMachine())).toBeUndefined();
+  expect(await readJournal(path.join(place.folder, 'none'), thisMachine())).toBeUndefined();
 });
 
 describe('a second writer', () => {
@@ -256,7 +256,7 @@ describe('another program', () => {
         next: 'choose another file; this one is left as it is',
       };
       await expect(place.open()).rejects.toMatchObject(refused);
-      await expect(readIds(place.file, thisMachine())).rejects.toMatchObject(refused);
+      await expect(readJournal(place.file, thisMachine())).rejects.toMatchObject(refused);
       expect(await readFile(place.file, 'utf8')).toBe(content);
       expect(await readdir(place.folder)).toEqual(['events.journal']);
     }
@@ -331,7 +331,7 @@ describe.skipIf(process.platform !== 'linux')('descriptors', () => {
     await writeFile(place.file, 'no journal');
     await expect(place.open()).rejects.toThrow('is not a journal');
     await writeFile(place.file, `${comment(70_000)}0f8fad5bd9cb469fa16570867728950e 1795176000\n`);
-    await readIds(place.file, thisMachine());
+    await readJournal(place.file, thisMachine());
     expect(descriptors()).toEqual([]);
     const journal = await place.open();
     expect(descriptors()).toHaveLength(1);
@@ -593,7 +593,7 @@ test('a record that crosses the end of a read is one', async () => {
       place.file,
       `${comment(4 * 1024 * 1024 - before)}${key(1)} 1795176000\n${key(2)} 1795176000\n`,
     );
-    expect([...((await readIds(place.file, thisMachine())) ?? [])]).toEqual([
+    expect([...((await readJournal(place.file, thisMachine()))?.ids ?? [])]).toEqual([
       [key(1), 1_795_176_000],
       [key(2), 1_795_176_000],
     ]);

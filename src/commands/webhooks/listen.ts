@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
+import { guidsIn, notAGuid } from '../../json/items.ts';
 import { duration, durationText, fileName, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags, addTimezoneFlag } from '../../settings/setting-names.ts';
 import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
@@ -57,6 +58,11 @@ export function declare(command: Command): void {
     .option('--path <path>', 'the path that deliveries are posted to (default: /)', pathFlag('--path'))
     .option('--forward-to <url>', 'forward each event to this handler', handlerUrl('--forward-to'))
     .option(
+      '--subscription <guid>',
+      'of this subscription: its own journal, and --recover searches for it alone',
+      subscriptionFlag,
+    )
+    .option(
       '--journal <file>',
       'records the ids of accepted events (default: one per profile, beside the settings)',
       fileName('--journal'),
@@ -111,6 +117,14 @@ export async function run(call: Call<Flags>): Promise<void> {
   const zone = await loadTimeZone(flags, context);
   const { listenAsProfile } = await import('../../webhooks/listen.ts');
   await listenAsProfile({ ...DEFAULTS, ...flags, recover, zone }, call);
+}
+
+function subscriptionFlag(text: string): string {
+  const [guid, another] = guidsIn(text);
+  if (guid !== undefined && another === undefined) return guid;
+  throw new UsageError(`--subscription: ${notAGuid(text)}`, {
+    next: '`hooktrail subscriptions` lists the subscriptions with their ids',
+  });
 }
 
 /** An empty host would mean every address of the machine. */

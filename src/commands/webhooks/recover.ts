@@ -52,7 +52,7 @@ export function declare(command: Command): void {
     .option('--forward-to <url>', 'the handler that gets the events', handlerUrl('--forward-to'))
     .option(
       '--journal <file>',
-      'the journal of webhooks listen (default: the one of the profile)',
+      'the journal of webhooks listen (default: that of the profile, or of the one --subscription)',
       fileName('--journal'),
     )
     .option('--new-journal', 'treat a missing journal as empty: every event counts as missed')

@@ -106,3 +106,32 @@ test('a listener takes a delivery of the event, and of the record', async () => 
   expect((await listener.send(recordOf(FIRST, OTHER, 3))).body).toBe('{"outcome":"duplicate"}');
   expect((await listener.send('{"a":{"eventId":"x"},"b":{"eventId":"y"}}')).status).toBe(400);
 });
+
+test('each subscription has a journal of its own: what one handler took is not taken for the other', async () => {
+  const recover = (subscription: string, ...flags: string[]) => {
+    const args = ['webhooks', 'recover', '--since', '60d', '--forward-to', at.handler.url];
+    return hooktrail([...args, '--subscription', subscription, ...flags], { env: at.env });
+  };
+  const without = await recover(ONE);
+  expect([without.code, without.stderr]).toEqual([
+    2,
+    expect.stringContaining(`the subscription ${ONE} has no journal yet`),
+  ]);
+  expect((await recover(ONE, '--new-journal')).stderr).toContain(
+    '2 forwarded; 0 in the journal already; 0 left',
+  );
+  expect((await recover(OTHER, '--new-journal')).stderr).toContain('1 forwarded; 0 in the journal');
+  expect((await recover(OTHER)).stderr).toContain('0 forwarded; 1 in the journal already; 0 left');
+  const flags = ['--port', '0', '--subscription', OTHER.toUpperCase(), '--recover', '2h'];
+  const listener = startHooktrail(['webhooks', 'listen', ...flags, '--forward-to', at.handler.url], {
+    env: at.env,
+  });
+  await listener.printed('stderr', /1 known id in \S+~22222222-\S+[\s\S]*recovered 0 events/);
+  listener.kill('SIGTERM');
+  await listener.finished;
+  const wrong = await hooktrail(['webhooks', 'listen', '--subscription', 'hooks'], { env: at.env });
+  expect([wrong.code, wrong.stderr]).toEqual([
+    2,
+    expect.stringContaining("--subscription: 'hooks' is not a GUID"),
+  ]);
+});

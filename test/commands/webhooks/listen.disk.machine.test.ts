@@ -4,7 +4,7 @@ import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, inject, test } from 'vitest';
-import { readIds } from '../../../src/webhooks/journal.ts';
+import { readJournal } from '../../../src/webhooks/journal.ts';
 import { thisMachine } from '../../support/context.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
@@ -44,7 +44,7 @@ test.skipIf(!available('prlimit'))(
     expect(new Set(await sent(whole, 40))).toEqual(new Set([200]));
     listener.kill();
     await listener.closed;
-    expect((await readIds(listener.journal, thisMachine()))?.size).toBe(40);
+    expect((await readJournal(listener.journal, thisMachine()))?.ids.size).toBe(40);
     // The event that the full disk cut off is written first, and does not reach the handler again.
     expect([...handler.taken]).toEqual(Array.from({ length: 40 }, (_, id) => [String(id), 1]));
   },

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
@@ -236,4 +236,25 @@ test('on SIGINT deliveries in progress are finished and journaled', async () => 
   handler.answer = () => 200;
   expect((await recovering.recover()).stderr).toMatch(/^59 forwarded; 1 in the journal already; 0 left\n/);
   expect([...handler.taken.values()]).toEqual(Array(60).fill(1));
+});
+
+test('a journal with lines that cannot be read is refused: what they recorded would come again', async () => {
+  await using recovering = await startRecovering();
+  await recovering.recover('--failed', '--new-journal');
+  const taken = recovering.handler.received.length;
+  const text = await readFile(recovering.journal, 'utf8');
+  await writeFile(recovering.journal, text.replaceAll('\n', '\r\n'));
+  expect((await recovering.recover('--failed')).stderr).toBe(
+    `0 forwarded; ${taken} in the journal already; 0 left\n`,
+  );
+  await writeFile(recovering.journal, `${text}one\ntwo\n`);
+  const refused = await recovering.recover('--failed');
+  expect([refused.code, refused.stderr]).toEqual([
+    2,
+    expect.stringContaining(`--journal: 2 lines of ${recovering.journal} cannot be read`),
+  ]);
+  expect((await recovering.recover('--failed', '--new-journal')).code).toBe(0);
+  expect(recovering.handler.received).toHaveLength(taken);
+  await writeFile(recovering.journal, Buffer.alloc(4096));
+  expect((await recovering.recover('--failed')).stderr).toContain('begins with NULs, as a file does');
 });
