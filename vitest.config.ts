@@ -7,7 +7,9 @@ const seed = process.env['HOOKTRAIL_TEST_SEED'] ?? '20261120';
 const inBothShapes = [
   'test/{commands/events,commands/webhooks,mcp}/*',
   'test/commands/{demo,event-types,mixed-streams,screens}*',
-  'test/{shell-completion,terminal,output}/*',
+  'test/output/{scripts,table-note}*',
+  'test/shell-completion/event-types*',
+  'test/terminal/inert-text*',
   'test/{streams,signals}.*',
 ];
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { clock } from '../support/clock.ts';
 import { onLoopback } from '../support/server.ts';
+import { withEventInside } from '../support/shape.ts';
 
 /** The habits of a service that the description leaves open (parts 2, 4 and 7). */
 export interface Manner {
@@ -10,6 +11,8 @@ export interface Manner {
   /** `late` is the count at the answer before; `page` is that of the page. */
   readonly counts: 'right' | 'late' | 'absent';
   readonly hasLinks: boolean;
+  /** Where items keep ids and types: at the top, in the event, or now here and now there. */
+  readonly shape: 'flat' | 'nested' | 'mixed';
   /** Seconds by which its clock is ahead of this machine's. */
   readonly ahead: number;
 }
@@ -46,6 +49,8 @@ export async function startChangingService() {
   const left = { all: new Set<string>(), failed: new Set<string>() };
   let marked: Event[] = [];
   let markedFailed = new Set<string>();
+  const isNested = (index: number) =>
+    manner.shape === 'nested' || (manner.shape === 'mixed' && index % 2 === 0);
   const now = () => clock.now() + manner.ahead * 1000;
 
   const add = (createdAt: number, failed: boolean) => {
@@ -127,7 +132,8 @@ export async function startChangingService() {
         createdOn,
         publishStatus: status,
         eventType: 'a.b',
-      }));
+      }))
+      .map((item, index) => (isNested(index) ? withEventInside(item) : item));
     const next = from + items.length;
     const link = (request.url ?? '').replace(encodeURI(whole), `limit(${next + 1},${asked})`);
     const count = manner.counts === 'late' ? (lateCount ?? all.length) : all.length;

@@ -73,6 +73,7 @@ const manner: fc.Arbitrary<Manner> = fc
     mostItems: fc.constantFrom(500, 3, 1),
     counts: fc.constantFrom('right' as const, 'right' as const, 'late' as const, 'absent' as const),
     hasLinks: fc.boolean(),
+    shape: fc.constantFrom('flat' as const, 'nested' as const, 'mixed' as const),
     ahead: fc.constantFrom(0, 0, 7, -3600),
   })
   .map((given) => (given.counts === 'right' ? given : { ...given, hasLinks: true }));

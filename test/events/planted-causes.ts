@@ -1,4 +1,5 @@
 import { Items } from '../../src/json/items.ts';
+import { withEventInside } from '../support/shape.ts';
 
 /** A generator of numbers from 0 to 1 that a seed determines (mulberry32). */
 export function randomOf(seed: number): () => number {
@@ -126,7 +127,9 @@ export function historyOf(scenario: Scenario): History {
     }
   }
   events.reverse();
-  return { items: Items.of(events.map((event) => Buffer.from(JSON.stringify(event)))), events, causes };
+  // The id and the type are inside the event in every other history.
+  const items = seed % 2 === 0 ? events : events.map(withEventInside);
+  return { items: Items.of(items.map((item) => Buffer.from(JSON.stringify(item)))), events, causes };
 }
 
 /** Fields that tell how a delivery ended, as services keep them: not exactly. */

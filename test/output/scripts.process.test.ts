@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { spawnHooktrail } from '../support/process.ts';
 import { editJson } from '../support/sandbox.ts';
 import { ndjsonOf, startSearching } from '../support/searching.ts';
+import { textInShape } from '../support/shape.ts';
 
 /** Texts whose width on a terminal is not their number of characters, or that the library for widths has to measure. */
 const TEXTS = [
@@ -43,7 +44,7 @@ async function startWithTexts() {
   const at = await startSearching({ events: 0 });
   const file = path.join(at.env['HOME'] as string, 'events.ndjson');
   await writeFile(file, ndjsonOf(events));
-  for (const event of events) at.control.addEvent({ ...event, json: JSON.stringify(event) });
+  for (const event of events) at.control.addEvent({ ...event, json: textInShape(event) });
   const items = TEXTS.map((text) => ({ eventType: text, description: text }));
   at.control.fault(
     'event-types',

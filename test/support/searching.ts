@@ -1,7 +1,7 @@
 import { type CommandOptions, hooktrail, startHooktrail } from './program.ts';
 import type { SandboxOptions } from './sandbox.ts';
 import { accessTokenOf } from './sandbox-client.ts';
-import { knownOf } from './shape.ts';
+import { knownOf, textInShape } from './shape.ts';
 import { startSigningIn } from './signing-in.ts';
 
 type Given = Partial<CommandOptions>;
@@ -46,5 +46,5 @@ export function valuesIn<Value = any>(ndjson: string): Value[] {
 /** Returns the event's id of each line of NDJSON. */
 export const idsOf = (ndjson: string): string[] => valuesIn(ndjson).map((item) => knownOf(item).eventId);
 
-export const ndjsonOf = (values: readonly unknown[]) =>
-  values.map((value) => `${JSON.stringify(value)}\n`).join('');
+/** Returns lines of NDJSON of flat items, in the shape in which the test runs. */
+export const ndjsonOf = (items: readonly object[]) => items.map((item) => `${textInShape(item)}\n`).join('');

@@ -70,6 +70,20 @@ export function itemOf(fields: Readonly<Record<string, unknown>>): object {
   return inShape({ flat: fields, published: { subscriptionId, publishStatus, createdOn, eventData: event } });
 }
 
+/**
+ * Returns an item with the event's id and type one level down. All else stays where it is, so that a test expects the same of
+ * it as of the flat item. What has no text for an id is left as it is: nothing would be an event in it.
+ */
+export function withEventInside(item: object): object {
+  const { eventId, eventType, ...others } = item as Partial<KnownValues>;
+  return typeof eventId === 'string' ? { ...others, eventData: { eventId, eventType } } : item;
+}
+
+/** Returns the JSON text of a flat item in the shape in which the test runs. */
+export function textInShape(item: object): string {
+  return JSON.stringify(inShape({ flat: item, published: withEventInside(item) }));
+}
+
 /** Returns the bytes that a handler gets of an item of the sandbox: the event, which is the item's last member. */
 export function eventIn(item: string): string {
   const start = item.indexOf('"eventData":');

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHome } from '../../support/home.ts';
 import { hooktrail } from '../../support/program.ts';
 import { ndjsonOf, startSearching, valuesIn } from '../../support/searching.ts';
+import { textInShape } from '../../support/shape.ts';
 
 const SUBSCRIPTION = '22284310-c2cd-4a3e-a9e8-1d7b8995da7f';
 const OTHER = '9f9073e8-1531-474d-bed1-b2f34ed6f2ce';
@@ -170,7 +171,7 @@ describe('events explain', () => {
           .slice(0, 100)
           .map(
             (event, minute) =>
-              `${JSON.stringify({ ...event, delivery: {}, publishStatus: failed(minute) ? 'FAILED' : 'SUCCESS' })}\n`,
+              `${textInShape({ ...event, delivery: {}, publishStatus: failed(minute) ? 'FAILED' : 'SUCCESS' })}\n`,
           )
           .join(''),
       );
@@ -260,7 +261,7 @@ describe('events explain', () => {
       const statuses = [...older, ...Array<string>(501).fill('PENDING')];
       for (const [n, publishStatus] of statuses.entries()) {
         const event = { createdOn: timeOf(n), eventType: 'a', publishStatus };
-        searching.sandbox.control.addEvent({ ...event, json: JSON.stringify(event) } as never);
+        searching.sandbox.control.addEvent({ ...event, json: textInShape(event) } as never);
       }
       const { code, stdout, stderr } = await searching.run(['events', 'explain', '--since', '2026-11-01']);
       expect(stderr).toContain(

@@ -6,7 +6,7 @@ import { clock } from '../../support/clock.ts';
 import { createHome } from '../../support/home.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { startSearching, valuesIn } from '../../support/searching.ts';
-import { knownOf } from '../../support/shape.ts';
+import { knownOf, textInShape } from '../../support/shape.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 const stats = (searching: Started, ...args: string[]) => searching.run(['events', 'stats', ...args]);
@@ -134,7 +134,7 @@ describe('events stats', () => {
     await using searching = await startSearching({ events: 0 });
     for (const [n, publishStatus] of ['SUCCESS', 'PENDING', 'FAILED', 'PENDING', 'SUCCESS'].entries()) {
       const event = { createdOn: `2026-11-01T0${n + 1}:00:00Z`, eventType: 'a', publishStatus };
-      searching.sandbox.control.addEvent({ ...event, json: JSON.stringify(event) } as never);
+      searching.sandbox.control.addEvent({ ...event, json: textInShape(event) } as never);
     }
     const warning =
       'warning: 2 events left out: publishStatus is neither SUCCESS nor FAILED, so that the outcome is not known\n';
