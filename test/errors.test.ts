@@ -158,7 +158,9 @@ describe('every error', () => {
       .replaceAll(port || 'no port', 'PORT');
   }
 
-  test('has its text, its exit code, and a next step whose commands parse', async () => {
+  test('has its text, its exit code, and a next step whose commands parse', {
+    timeout: 240_000,
+  }, async () => {
     const wrong: string[] = [];
     let whole = '';
     for (const block of (await readFile(CATALOGUE, 'utf8')).trimEnd().split('\n\n')) {

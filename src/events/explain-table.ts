@@ -7,11 +7,14 @@ import {
   type ComparisonTable,
   FIRST_CODE,
   type Field,
+  filterRows,
   NO_VALUE,
   rowsWithout,
   selectRows,
+  sortRows,
   UNCODED,
 } from './comparison-table.ts';
+import { latestRun } from './failure-runs.ts';
 import {
   CauseSearch,
   type Count,
@@ -58,6 +61,8 @@ export interface Cause {
   readonly lastSuccess: Instant | undefined;
   /** The first of the failures that no success follows; undefined if the newest event was delivered. */
   readonly failingSince: Instant | undefined;
+  /** True if its failures may have begun before the events do. */
+  readonly edge: boolean;
   /** Times between which, both excluded, the events of its span of time were created. */
   readonly after: Instant | undefined;
   readonly before: Instant | undefined;
@@ -197,19 +202,23 @@ function timesOf(table: ComparisonTable, rows: Int32Array, tests: readonly Test[
   const failed = selectRows(rows, failures, FAILED);
   // A span that ended before the newest events fails no more.
   const isOver = tests.some((test) => !test.feature && test.to !== undefined);
-  const { lastSuccess, since } = failingSince(table, rows);
+  const { lastSuccess, since, isAtEdge } = failingSince(table, rows);
   return {
     firstFailed: times.at(times.oldest(failed)),
     lastFailed: times.at(times.newest(failed)),
     lastSuccess: times.at(lastSuccess),
     failingSince: isOver ? undefined : times.at(since),
+    edge: isAtEdge,
   };
 }
 
-/** The row of the last success, and that of the first failure after it, if the newest event failed. */
+/** The row of the last success, and that of the first failure of the run that goes on, if one does. */
 function failingSince({ times, failures }: ComparisonTable, rows: Int32Array) {
   const lastSuccess = times.newest(selectRows(rows, failures, DELIVERED));
-  return { lastSuccess, since: times.oldest(selectRows(rows, failures, FAILED), lastSuccess) };
+  const dated = sortRows([...filterRows(rows, (row) => times.isKnown(row))], times);
+  const run = latestRun(dated.length, (index) => failures[dated[index] as number] === 1);
+  const since = run?.isOpen ? dated[run.start] : undefined;
+  return { lastSuccess, since, isAtEdge: run?.isAtEdge === true };
 }
 
 /** A span that begins with the failures that go on now says no more than since when they do. */

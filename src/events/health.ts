@@ -10,9 +10,10 @@ import { OUTCOMES, sortRows, TimeColumn } from './comparison-table.ts';
 import type { EventFilters } from './event-filters.ts';
 import { type SourceOptions, windowOf, withEventSource } from './event-source.ts';
 import type { Explained } from './explain.ts';
+import { latestRun } from './failure-runs.ts';
 
 /**
- * `failing`: the newest event failed. `recovered`: an earlier one did. `silent`: a subscription of the service that has no
+ * `failing`: the newest event is inside a run of failures. `recovered`: an earlier event failed. `silent`: a subscription of the service that has no
  * event in the window, `off` one that is switched off besides.
  */
 const STATES = ['failing', 'recovered', 'silent', 'off', 'ok'] as const;
@@ -24,8 +25,10 @@ export interface Health {
   readonly state: (typeof STATES)[number];
   readonly failed: number;
   readonly events: number;
-  /** The first of the failures that no success follows. */
+  /** The first failure of the run that goes on; undefined if none does. */
   readonly failingSince: Instant | undefined;
+  /** True if that run may have begun before the events do. */
+  readonly edge: boolean;
   readonly lastSuccess: Instant | undefined;
   readonly lastFailed: Instant | undefined;
   /** `F` or `S` for each of the last ten events, newest first. */
@@ -125,7 +128,7 @@ type Unnamed = Omit<Health, 'name' | 'label'>;
 
 const NO_EVENTS = {
   ...{ failed: 0, events: 0, recent: '' },
-  ...{ failingSince: undefined, lastSuccess: undefined, lastFailed: undefined },
+  ...{ failingSince: undefined, edge: false, lastSuccess: undefined, lastFailed: undefined },
 };
 
 function withName(row: Unnamed, names: SubscriptionNames | undefined): Health {
@@ -141,18 +144,26 @@ function healthOf(value: string, rows: number[], failures: readonly boolean[], t
   const newestFirst = [...known, ...rows.filter((row) => !isKnown(row))];
   const failed = newestFirst.filter((row) => failures[row]);
   const delivered = newestFirst.filter((row) => !failures[row]);
-  const run = newestFirst.findIndex((row) => !failures[row]);
-  const unbroken = run === -1 ? newestFirst : newestFirst.slice(0, run);
+  const oldestFirst = newestFirst.toReversed();
+  const run = latestRun(oldestFirst.length, (index) => failures[oldestFirst[index] as number] === true);
+  const isFailing = run?.isOpen === true;
+  const failuresOfRun = oldestFirst.slice(run?.start).filter((row) => failures[row]);
   return {
     value: exactValue(value),
-    state: unbroken.length > 0 ? 'failing' : failed.length > 0 ? 'recovered' : 'ok',
+    state: stateOf(isFailing, failed.length),
     failed: failed.length,
     events: rows.length,
-    failingSince: times.at(unbroken.findLast(isKnown)),
+    failingSince: isFailing ? times.at(failuresOfRun.find(isKnown)) : undefined,
+    edge: isFailing && run.isAtEdge,
     lastSuccess: times.at(delivered.find(isKnown)),
     lastFailed: times.at(failed.find(isKnown)),
     recent: Array.from(newestFirst.slice(0, RECENT_EVENTS), (row) => (failures[row] ? 'F' : 'S')).join(''),
   };
+}
+
+function stateOf(isFailing: boolean, failed: number): Health['state'] {
+  if (isFailing) return 'failing';
+  return failed > 0 ? 'recovered' : 'ok';
 }
 
 function byUrgency(a: Health, b: Health): number {

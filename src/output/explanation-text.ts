@@ -66,7 +66,7 @@ function textInList(causes: readonly Cause[]): string | undefined {
 }
 
 const ORDER = 'newest first in order of creation, which is not the order of delivery';
-const EARLIER = 'without a success in this time, failing since then or earlier';
+const EARLIER = 'failing from the beginning of this time on: since then or earlier';
 
 /** Prints the state of each subscription, or of each value of another field. */
 export async function printHealth(
@@ -83,7 +83,7 @@ export async function printHealth(
   const states = `${failing} of ${rows.length} failing, ${recovered} recovered${withoutEvents}, ${span}`;
   const counts = rows.length === 0 ? nothingText(report, span) : states;
   const table = healthTable(report, options.filters, takesUnicode(call.context));
-  const isOld = rows.some(({ failingSince, lastSuccess }) => failingSince && !lastSuccess);
+  const isOld = rows.some(({ edge }) => edge);
   const notes = isOld ? [ORDER, EARLIER] : [ORDER];
   const summary = {
     json: healthJson(report),
@@ -337,10 +337,10 @@ function timesText(cause: Cause, zone: TimeZone): string {
   const isBroken = failingSince && compareInstants(firstFailed, failingSince) < 0;
   const first = isBroken ? `, first failure ${shown(firstFailed)}` : '';
   // A span with a start has delivered events before it.
-  const earlier = lastSuccess || cause.after ? '' : ' or earlier';
+  const earlier = cause.edge && !cause.after ? ' or earlier' : '';
   if (failingSince) return `failing since ${shown(failingSince)}${earlier}, ${success}${first}`;
   const isOver = lastSuccess && compareInstants(lastSuccess, lastFailed) > 0;
-  return `first failure ${shown(firstFailed)}, last failure ${shown(lastFailed)}${isOver ? `, ${success}` : ''}`;
+  return `first failure ${shown(firstFailed)}${earlier}, last failure ${shown(lastFailed)}${isOver ? `, ${success}` : ''}`;
 }
 
 /** `delivery.lastError (503 Service Unavailable 20, …)`, `delivery.attempts = 5`. */

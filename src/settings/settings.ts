@@ -275,6 +275,8 @@ function checkConfig(text: string, file: string): SavedConfig {
   }
   if (value === null || typeof value !== 'object' || value.version !== 1)
     throw broken('not a version 1 configuration');
+  if (value.profile !== undefined && typeof value.profile !== 'string')
+    throw broken('the name of its profile is not a text');
   const profiles = Object.entries(value.profiles ?? {});
   const flat = (profile: unknown) =>
     profile !== null &&

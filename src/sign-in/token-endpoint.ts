@@ -206,6 +206,8 @@ async function requestGrant(
     const [server, client] = library.parties;
     const grant = await library.oauth.processGenericTokenEndpointResponse(server, client, await ask(library));
     const { access_token: token, expires_in, refresh_token: refreshToken, scope } = grant;
+    if (grant.token_type !== 'bearer')
+      throw new Error(`its token is of the type ${grant.token_type}, and hooktrail sends bearer tokens`);
     if (!isHeaderSafe(token)) throw new Error('no header can carry its access token');
     const expiresAt = expires_in === undefined ? undefined : sentAt + expires_in * 1000;
     return { access: { token, expiresAt, scope }, refreshToken };

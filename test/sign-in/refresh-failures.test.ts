@@ -162,6 +162,7 @@ test.each([
   ['an access token that is not a string', { access_token: 42 }],
   ['an access token for no header', { access_token: 'a\nb' }],
   ['a token type that is not known', { token_type: 'mac' }],
+  ['a token type that needs a proof of possession', { token_type: 'DPoP' }],
   ['a token type that is not a string', { token_type: 1 }],
 ])('%s fails the command, but does not lose the new refresh token', async (_name, change) => {
   const newest = { refresh_token: 'the-new-one', access_token: 'unusable', token_type: 'Bearer', ...change };

@@ -16,8 +16,10 @@ export const commonFlags = '--since --subscription --type --by --exit-code --fro
 
 export const help = `
 A row for each subscription that has events, by default in the last 24 hours:
-failing if its newest event failed, recovered if an earlier one did. Events are
-in order of creation, which need not be the order of their deliveries.
+failing while failures go on (two deliveries in a row end a run of them),
+recovered if an earlier event failed; and one for each subscription of the
+service without events. Events are in order of creation, which need not be the
+order of their deliveries.
 
 Examples:
   $ hooktrail events health

@@ -52,18 +52,21 @@ describe('config', () => {
     });
   });
 
-  test.each(['{', '[]', '{"version":2}', '{"version":1,"profiles":{"a":{"vendor":1}}}'])(
-    'a settings file that holds %s is reported, not replaced',
-    async (text) => {
-      const folder = home.env['HOOKTRAIL_CONFIG_DIR'] as string;
-      await mkdir(folder);
-      await writeFile(path.join(folder, 'config.json'), text);
-      const { code, stderr } = await config(home, 'set', 'vendor', 'acme');
-      expect(stderr).toMatch(/^error: the settings in .* are damaged: /);
-      expect(code).toBe(2);
-      expect(await readFile(path.join(folder, 'config.json'), 'utf8')).toBe(text);
-    },
-  );
+  test.each([
+    '{',
+    '[]',
+    '{"version":2}',
+    '{"version":1,"profile":5}',
+    '{"version":1,"profiles":{"a":{"vendor":1}}}',
+  ])('a settings file that holds %s is reported, not replaced', async (text) => {
+    const folder = home.env['HOOKTRAIL_CONFIG_DIR'] as string;
+    await mkdir(folder);
+    await writeFile(path.join(folder, 'config.json'), text);
+    const { code, stderr } = await config(home, 'set', 'vendor', 'acme');
+    expect(stderr).toMatch(/^error: the settings in .* are damaged: /);
+    expect(code).toBe(2);
+    expect(await readFile(path.join(folder, 'config.json'), 'utf8')).toBe(text);
+  });
 });
 
 describe('profiles', () => {

@@ -139,6 +139,7 @@ describe('events health', () => {
         failed: 6,
         events: 15,
         failingSince: '2026-11-02T00:10:00.000Z',
+        edge: false,
         lastSuccess: '2026-11-02T00:09:00.000Z',
         lastFailed: '2026-11-02T00:14:00.000Z',
         recent: 'FFFFFSSSSS',
@@ -151,6 +152,7 @@ describe('events health', () => {
         failed: 1,
         events: 15,
         failingSince: null,
+        edge: false,
         lastSuccess: '2026-11-02T00:14:00.000Z',
         lastFailed: '2026-11-02T00:03:00.000Z',
         recent: 'SSSSSSSSSS',
@@ -194,7 +196,8 @@ describe('events health', () => {
       [event(null, 'FAILED'), event(timeOf(1), 'SUCCESS'), event(null, 'FAILED')].join('\n'),
     );
     const { stdout } = await hooktrail(['events', 'health', '--json', '--from', other], { env: home.env });
-    expect(JSON.parse(stdout)).toMatchObject([{ state: 'recovered', recent: 'SFF' }]);
+    // One success does not end a run of failures.
+    expect(JSON.parse(stdout)).toMatchObject([{ state: 'failing', failingSince: null, recent: 'SFF' }]);
   });
 
   test('reads the service, and says when nothing was created', async () => {
