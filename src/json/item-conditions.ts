@@ -149,7 +149,7 @@ function equality(field: FieldPath, value: string, flag: string, now: number, zo
 /** The values of `(a, "b, c")`; undefined if a text in quotes does not end where a comma or the list does. */
 function listedValues(list: string): string[] | undefined {
   const values: string[] = [];
-  const value = /\s*("(?:[^"\\]|\\.)*"|'[^']*'|[^,]*)\s*(,|$)/y;
+  const value = /\s*("(?:[^"\\]|\\.)*"|'[^']*'|(?:[^,"'\s][^,]*)?)\s*(,|$)/y;
   if (list.trim() === '') return values;
   for (;;) {
     const [, text = '', end] = value.exec(list) ?? [];

@@ -537,9 +537,10 @@ describe('--grep', () => {
       expect([text, found(text, plain)]).toEqual([text, isThere]);
   });
 
-  test('needs each of several texts, beside the conditions', () => {
+  test('needs any of several texts, beside the conditions', () => {
     expect(keeps(EVENT, [], ['failed', 'eur'])).toBe(true);
-    expect(keeps(EVENT, [], ['failed', 'usd'])).toBe(false);
+    expect(keeps(EVENT, [], ['failed', 'usd'])).toBe(true);
+    expect(keeps(EVENT, [], ['yen', 'usd'])).toBe(false);
     expect(keeps(EVENT, ['attempts = 3'], ['usd'])).toBe(false);
     expect(keeps(EVENT, ['attempts = 4'], ['eur'])).toBe(false);
   });

@@ -38,6 +38,8 @@ const calls: Readonly<Record<string, Row>> = {
   'webhooks send': { args: ['--type', 'document.created', '--forward-to', 'HANDLER'], code: 1 },
   doctor: {},
   api: { args: ['/event-types'] },
+  'subscriptions list': {},
+  'subscriptions get': { args: ['archive'] },
   logout: {},
 };
 

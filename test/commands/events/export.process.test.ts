@@ -21,6 +21,7 @@ describe('an export', () => {
     expect(manifest.parts.length).toBeGreaterThan(5);
     expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);
     expect(await readdir(exporting.directory)).toEqual([
+      '.lock',
       'manifest.json',
       ...manifest.parts.map(({ file }) => file),
     ]);
