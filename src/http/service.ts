@@ -8,6 +8,7 @@ import {
   UnreachableError,
   UsageError,
 } from '../errors.ts';
+import { isObject } from '../json/items.ts';
 import { urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
 import { redactSecrets } from './redaction.ts';
@@ -171,13 +172,22 @@ export function describeError(response: HttpResponse): Pick<ErrorParts, 'details
 export function describeBody({ body, headers }: Pick<HttpResponse, 'body' | 'headers'>): string[] {
   const text = body.toString('utf8').trim();
   if (text === '') return [];
-  const lines = Object.entries(parsed(text) ?? {}).flatMap(([name, member]) => describeMember(name, member));
+  const lines = errorsIn(parsed(text) ?? {}).flatMap((error) =>
+    Object.entries(error).flatMap(([name, member]) => describeMember(name, member)),
+  );
   if (lines.length > 0) return lines;
   if (/html/i.test(headers['content-type'] ?? '')) {
     const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1]?.trim();
     return [title ? `an HTML page: ${title}` : 'an HTML page'];
   }
   return [text.length > MAX_TEXT ? `${limited(text)} (${text.length} characters)` : text];
+}
+
+/** The Error objects of a body: those of the list that some services send, or else the body itself. */
+function errorsIn(body: Record<string, unknown>): readonly Record<string, unknown>[] {
+  const { errors, ...others } = body;
+  if (!Array.isArray(errors) || errors.length === 0 || !errors.every(isObject)) return [body];
+  return [others, ...errors];
 }
 
 function parsed(text: string): Record<string, unknown> | undefined {

@@ -35,7 +35,7 @@ describe.skipIf(!hasTerminal).each([
     terminal.type('\r');
     await sees(terminal, (lines) => {
       expect(lines[0]).toMatch(/event, lines 1 to \d+ of \d+|event/);
-      expect(lines.filter((line) => /^ {2}"eventId": "/.test(line))).toHaveLength(1);
+      expect(lines.filter((line) => /^ +"eventId": "/.test(line))).toHaveLength(1);
       expect(lines.at(-1)).toMatch(/q /);
     });
     terminal.type('q');

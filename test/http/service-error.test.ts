@@ -16,6 +16,11 @@ test.each([
     ['error: invalid_grant', 'error_description: spent'],
   ],
   ['{"errors":["one",{"two":2}]}', ['errors:', '  - one', '  - {"two":2}']],
+  [
+    '{"errors":[{"code":"event.invalid","description":"Bad","property":"eventId","properties":{"a":"1"}},{"code":"two"}]}',
+    ['code: event.invalid', 'description: Bad', 'property: eventId', 'properties:', '  a: 1', 'code: two'],
+  ],
+  ['{"errors":[]}', ['{"errors":[]}']],
   ['just text', ['just text']],
   ['["a"]', ['["a"]']],
   ['{}', ['{}']],
