@@ -62,19 +62,30 @@ describe('hooktrail api: a request to any path', () => {
     expect(searching.sandbox.log.length).toBe(before);
   });
 
-  test('of nothing: its body ends its line, and the next step is about the path', async () => {
-    await using flat = await startSearching({ shape: 'flat', events: 1 });
-    const { baseUrl } = flat.sandbox.settings;
-    const nothing = `there is nothing at ${new URL(baseUrl).pathname}/subscriptions`;
-    expect(await flat.run(['api', '/subscriptions'])).toEqual({
-      code: 1,
-      stdout: `{"code":"path.not_found","message":"${nothing}"}\n`,
-      stderr:
-        `error: GET ${new URL(baseUrl).pathname}/subscriptions: the service answered 404 Not Found\n` +
-        `  code: path.not_found\n  message: ${nothing}\n` +
-        `next: check the path: the service has nothing at ${baseUrl}/subscriptions\n`,
-    });
-  });
+  test.each([
+    ['flat', (text: string) => `{"code":"path.not_found","message":"${text}"}`, 'message'],
+    [
+      'published',
+      (text: string) =>
+        `{"errors":[{"code":"path.not_found","description":"${text}","property":null,"properties":{}}]}`,
+      'description',
+    ],
+  ] as const)(
+    'of nothing (%s): its body ends its line, and the next step is about the path',
+    async (shape, body, name) => {
+      await using other = await startSearching({ shape, events: 1 });
+      const { baseUrl } = other.sandbox.settings;
+      const nothing = `there is nothing at ${new URL(baseUrl).pathname}/nothing`;
+      expect(await other.run(['api', '/nothing'])).toEqual({
+        code: 1,
+        stdout: `${body(nothing)}\n`,
+        stderr:
+          `error: GET ${new URL(baseUrl).pathname}/nothing: the service answered 404 Not Found\n` +
+          `  code: path.not_found\n  ${name}: ${nothing}\n` +
+          `next: check the path: the service has nothing at ${baseUrl}/nothing\n`,
+      });
+    },
+  );
 
   test('sends method, headers and body', async () => {
     const seen: unknown[] = [];
