@@ -147,9 +147,9 @@ function unrevokedText(profile: string, why: string): string {
 async function revokeStored(settings: BoundSettings, context: Context, reporter: Reporter): Promise<Outcome> {
   const { profile, store } = settings;
   const failed = (why: string): Outcome => ({ said: '', failure: unrevokedText(profile, why) });
-  // Signing out must not need a passphrase.
-  if (store === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', context.environment))
-    return failed('they could not be read');
+  // Signing out must not need a passphrase; a person is asked for it, since only what can be read can be revoked.
+  const isSealed = store === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', context.environment);
+  if (isSealed && !canPrompt(context)) return failed('they could not be read');
   let stored: Secrets | undefined;
   try {
     stored = await openVault(store, bindingOf(settings), context).read();

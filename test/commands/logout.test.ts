@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { memoryKeychain, thisMachine } from '../support/context.ts';
 import type { Result } from '../support/process.ts';
-import { hooktrail } from '../support/program.ts';
+import { hooktrail, startHooktrail } from '../support/program.ts';
 import type { Behaviour } from '../support/sandbox.ts';
 import { startRefreshing, useSigningIn } from '../support/signing-in.ts';
 
@@ -40,6 +40,17 @@ test('refresh token and access token are sent to be revoked', async () => {
     { method: 'POST', status: 200 },
     { method: 'POST', status: 400 },
   ]);
+});
+
+test('on a terminal the passphrase is asked for, since only what can be read can be revoked', async () => {
+  const typed = { ...at.env, HOOKTRAIL_PASSPHRASE: 'correct horse battery' };
+  expect(await at.run(['login'], { env: typed })).toMatchObject({ code: 0 });
+  const env = { ...at.env, HOOKTRAIL_PASSPHRASE: undefined };
+  const program = startHooktrail(['logout'], { env, stdin: null, terminal: 100 });
+  await program.printed('stderr', /Passphrase of the encrypted file/);
+  program.stdin.write('correct horse battery\r');
+  const { code, stderr } = await program.finished;
+  expect([code, stderr]).toEqual([0, expect.stringContaining('its refresh token is revoked')]);
 });
 
 const OUT = "signed out of the profile 'default' on this machine";

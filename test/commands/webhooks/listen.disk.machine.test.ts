@@ -129,7 +129,7 @@ async function startLimited(
 const EVENTS = 6;
 
 describeFaults('a fault at any file operation of a listener that also serves a recovery', () => {
-  test.each(['read', 'statx'])(
+  test.each(['pread64', 'statx'])(
     'a journal that fails at %s is an error, and keeps what it holds',
     async (call) => {
       await using handler = await startHandler();
