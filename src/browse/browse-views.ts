@@ -1,5 +1,6 @@
 import wrapAnsi from 'wrap-ansi';
 import type { Items } from '../json/items.ts';
+import type { SubscriptionLabels } from '../output/format-flags.ts';
 import { prettyJson } from '../output/json.ts';
 import { groupTable } from '../output/statistics-text.ts';
 import { itemTable, oneLine, type TableLook, tableLines } from '../output/table.ts';
@@ -13,6 +14,8 @@ import { type Browsing, type EventList, rememberLatest } from './browsing.ts';
 export interface Look extends Pick<TableLook, 'draw' | 'palette'> {
   /** Fields that have the same value in every event, failed or not, because of the filters. */
   readonly constant: ReadonlySet<string>;
+  /** The service's subscriptions; undefined for stored events. */
+  readonly names?: SubscriptionLabels | undefined;
   readonly unicode: boolean;
   /** The place that the events come from. */
   readonly place: string;
@@ -47,7 +50,15 @@ function eventsLines(browsing: Browsing, look: Look): string[] {
   const { list, zone, failedOnly, screen, listRows } = browsing;
   const { items, top, selected } = browsing.rows;
   const measured = Math.min(MEASURED, list.items.length);
-  const { columns, cellsOf } = layOut(list, measured, failedOnly, look.constant, zone, screen.columns - 2);
+  const { columns, cellsOf } = layOut(
+    list,
+    measured,
+    failedOnly,
+    look.constant,
+    zone,
+    screen.columns - 2,
+    look.names,
+  );
   const rows = items.slice(top, top + listRows);
   const lines = look.draw(columns, rows.map(cellsOf));
   const nothing = browsing.canGoBack ? 'none of the events read so far' : 'no events match';
@@ -63,10 +74,11 @@ const layOut = rememberLatest(
     constant: ReadonlySet<string>,
     zone: TimeZone,
     room: number,
+    names: SubscriptionLabels | undefined,
   ) => {
     const same = failedOnly ? new Set([...constant, 'publishStatus']) : constant;
     const first = items.slice(0, measured);
-    const table = itemTable(first, { list: 'events', constant: same, zone }, true);
+    const table = itemTable(first, { list: 'events', constant: same, zone, names }, true);
     const cellsOf = (item: Items) => table.read(item)[0] as string[];
     return { columns: fitColumns(table.heads, first.map(cellsOf), room), cellsOf };
   },

@@ -12,10 +12,11 @@ import { createRowReader } from '../json/item-columns.ts';
 import { memberPath } from '../json/item-fields.ts';
 import type { Items } from '../json/items.ts';
 import { valueText } from '../json/json-scanner.ts';
-import { loadDraw } from '../output/table.ts';
+import { loadDraw, subscriptionIdsOf } from '../output/table.ts';
 import { flagWords } from '../settings/flag-values.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
+import { SubscriptionNames } from '../subscriptions/subscription-names.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import { localZone, type TimeZone, UTC } from '../time/time-zone.ts';
@@ -47,7 +48,9 @@ export async function browseEvents(
   await withService({ ...call, reporter: silent }, async (service, settings) => {
     const resolved = await resolveFilters(filters, service, settings, call);
     const find: Find = (chosen) => findEvents(service, chosen, reading);
-    return await showList(call, resolved, find, `${settings.profile}: ${service.baseUrl.host}`, help);
+    const names = new SubscriptionNames(service, context);
+    const place = `${settings.profile}: ${service.baseUrl.host}`;
+    return await showList(call, resolved, find, place, help, names).finally(() => names.close());
   });
 }
 
@@ -58,6 +61,7 @@ async function showList(
   find: Find,
   place: string,
   help: readonly string[],
+  names?: SubscriptionNames,
 ): Promise<void> {
   const { context, reporter } = call;
   await loadWidths();
@@ -72,6 +76,7 @@ async function showList(
     unicode: takesUnicode(context),
     place,
     help,
+    names,
   };
   const folders: Folder[] = [];
   const reports: Promise<string>[] = [];
@@ -97,6 +102,7 @@ async function showList(
   };
   await browsing.list.more();
   if (browsing.list.problem) throw browsing.list.problem;
+  await names?.learn(browsing.list.items.flatMap(subscriptionIdsOf));
   browsing.settle();
   try {
     await runScreen(screen, context);

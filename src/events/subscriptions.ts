@@ -6,7 +6,8 @@ import { JsonScanner } from '../json/json-scanner.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import { shownAddress } from '../subscriptions/callback-address.ts';
-import { LIST_PATH, subscriptionPath } from '../subscriptions/subscription-names.ts';
+import { keepSubscriptions } from '../subscriptions/kept-subscriptions.ts';
+import { LIST_PATH, subscriptionOf, subscriptionPath } from '../subscriptions/subscription-names.ts';
 import { EventFilters } from './event-filters.ts';
 import { pageClient } from './page.ts';
 import { NO_SUBSCRIPTIONS, resolveSubscriptions } from './resolve-filters.ts';
@@ -17,7 +18,7 @@ export async function printSubscriptions(
   call: Call<SettingFlags>,
   createWriter: () => Promise<ItemWriter>,
 ): Promise<void> {
-  await withService(call, async (service) => {
+  await withService(call, async (service, settings) => {
     const client = pageClient(
       service,
       call.context.clock,
@@ -26,6 +27,8 @@ export async function printSubscriptions(
       NO_SUBSCRIPTIONS,
     );
     const { page } = await client.fetchPage(apiUrl(service.baseUrl, LIST_PATH), call.context.signal);
+    const listed = [...page.items.values()].flatMap((item) => subscriptionOf(item) ?? []);
+    await keepSubscriptions(listed, settings, call.context);
     const writer = await createWriter();
     if (page.items.count > 0) await writer.write(isMasked ? masked(page.items) : page.items, true);
     await writer.end?.();

@@ -118,6 +118,7 @@ export type ValueKind =
   | { readonly words: readonly string[] }
   | 'profiles'
   | 'event-types'
+  | 'subscriptions'
   | 'settings'
   | 'timezones'
   | 'times'
@@ -137,6 +138,7 @@ export const optionKinds: Readonly<Record<string, ValueKind>> = {
   '--profile': 'profiles',
   '--timezone': 'timezones',
   '--type': 'event-types',
+  '--subscription': 'subscriptions',
   '--since': 'times',
   '--until': 'times',
   '--fields': 'fields',

@@ -255,7 +255,8 @@ function defaultHead(path: FieldPath, title: string, at: number, constant?: Read
   return { title, spare: at > 0 && !TELLING.has(path.text) ? 2 : 0, isConstant, isWhole };
 }
 
-function subscriptionIdsOf(page: Items): string[] {
+/** The ids of the subscriptions of some events. */
+export function subscriptionIdsOf(page: Items): string[] {
   const read = createRowReader([memberPath('subscriptionId')], valueText, '');
   return read(page).flatMap(([id = '']) => (id === '' ? [] : [id]));
 }

@@ -15,6 +15,7 @@ import { KNOWN_FIELDS } from '../json/known-fields.ts';
 import { buildProgram, type Program } from '../program.ts';
 import { settingNames } from '../settings/setting-names.ts';
 import { readConfig } from '../settings/settings.ts';
+import { keptSubscriptions, wordFor } from '../subscriptions/kept-subscriptions.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 import { zoneNames } from '../time/time-zone.ts';
 
@@ -190,6 +191,11 @@ async function valuesOf(kind: ValueKind, line: Line, context: Context): Promise<
     case 'event-types': {
       const [, profile] = [...line.options].find(([{ long }]) => long === '--profile') ?? [];
       return plainWords(await keptEventTypes(profile, context));
+    }
+    case 'subscriptions': {
+      const [, profile] = [...line.options].find(([{ long }]) => long === '--profile') ?? [];
+      const kept = await keptSubscriptions(profile, context);
+      return kept.map((one) => ({ word: wordFor(one, kept), meaning: one.name }));
     }
     default:
       return [];

@@ -245,3 +245,21 @@ test('a person confirms what a part of an address stands for before anything is 
   const { code, stderr } = await program.finished;
   expect([code, stderr]).toEqual([2, expect.stringContaining('nothing was sent')]);
 });
+
+test('completion offers the addresses that were listed last, without a request and without a secret', async () => {
+  const complete = (typed: string) => at.run(['__complete', 'events', 'search', '--subscription', typed]);
+  await at.run(['subscriptions']);
+  const before = at.asked.length;
+  const { stdout } = await complete('');
+  expect(stdout).toContain('crm.example.com/quiet\t');
+  expect(stdout).toContain('hooks.example.com/in/\thooks.example.com/in/…');
+  expect([at.asked.length, stdout.includes(SECRET)]).toEqual([before, false]);
+});
+
+test('browse shows addresses', async () => {
+  const program = startHooktrail(['events', 'browse'], { env: at.env, stdin: null, terminal: 200 });
+  await program.printed('stdout', /erp\.example\.com\/hook, off/);
+  expect(program.stdout).not.toContain(SECRET);
+  program.stdin.write('q');
+  await program.finished;
+});
