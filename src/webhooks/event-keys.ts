@@ -54,11 +54,13 @@ export class EventKeys {
     const capacity = Math.max(needed, Math.ceil(this.#seconds.length * GROWTH));
     const words = new Uint32Array(capacity * WORDS_OF_KEY);
     const seconds = new Float64Array(capacity);
+    const index = new Uint32Array(placesFor(capacity));
+    // All memory is there before anything changes.
     words.set(this.#words);
     seconds.set(this.#seconds);
     this.#words = words;
     this.#seconds = seconds;
-    this.#index = new Uint32Array(placesFor(capacity));
+    this.#index = index;
     for (let number = 0; number < this.#size; number++) this.#enter(number);
   }
 
