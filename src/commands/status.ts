@@ -53,6 +53,7 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   if (state.signedIn) return ExitCode.done;
   const reason = await notSignedIn(settings, context);
   if (reason.details.length > 0) throw reason;
-  reporter.notice(`next: ${reason.next}`);
+  const { STORED } = await import('../sign-in/token-endpoint.ts');
+  reporter.notice(`next: ${state.refused === 'client' ? STORED.refused : reason.next}`);
   return ExitCode.notSignedIn;
 }

@@ -62,8 +62,16 @@ export async function* storedEvents(
   const choose = keep ?? ((items: Items) => items);
   const countRecords = createRecordCounter();
   let hasDoubtful = false;
+  let inOtherCase = 0;
+  const otherCases = filters.statuses.flatMap(otherCasesOf);
+  const keepOtherCases = matcher(
+    otherCases.map((publishStatus) => ({ publishStatus })),
+    [],
+  );
   const keepMatching = (items: Items) => {
     if (filters.statuses.length > 0 && items.count > 0) isTold ||= keepTold(items).count > 0;
+    if (otherCases.some((status) => items.bytes.includes(`"${status}"`)))
+      inOtherCase += keepOtherCases(items).count;
     if (after && endsEarly !== false && items.count > 0) endsEarly = !holdsEventsFrom(items, after);
     for (const [type = ''] of unlisted.size > 0 ? readTypes(items) : []) {
       if (types.has(type)) continue;
@@ -90,6 +98,10 @@ export async function* storedEvents(
   await checkRest?.();
   if (isTold === false && options.mustTell) throw new ServiceError(UNTOLD);
   if (isTold === false) onDoubt?.(UNTOLD);
+  if (inOtherCase > 0)
+    onDoubt?.(
+      `--status: ${eventsText(inOtherCase)} left out: their publishStatus is ${otherCases.join(' or ')}, which the service does not have; --where 'publishStatus ~ ${otherCases[0]}' finds those too`,
+    );
   if (after && endsEarly) onDoubt?.(`--from: no event is from after ${filters.zone.shown(after.text)}`);
   if (undated > 0 && (filters.after || filters.before))
     onDoubt?.(`${eventsText(undated)} left out: ${UNDATED}, which --since and --until need`);
@@ -100,6 +112,12 @@ export async function* storedEvents(
   if (hasDoubtful) onDoubt?.(`--from: ${DOUBTFUL_EVENT}`);
   if (found < limit) for (const type of unlisted) onDoubt?.(unlistedText(type, [...types], place));
   for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);
+}
+
+/** A status as other programs may have written it. */
+function otherCasesOf(status: string): readonly string[] {
+  const lower = status.toLowerCase();
+  return [lower, status.slice(0, 1) + lower.slice(1)];
 }
 
 const UNTOLD = '--from: no publishStatus is SUCCESS or FAILED: what failed is not known';
@@ -283,14 +301,17 @@ async function* pagesOfParts(
   }
 }
 
+/** Stored events may have any text as their status. */
+type StoredQuery = Omit<Query, 'publishStatus'> & { readonly publishStatus?: string | undefined };
+
 /**
  * Keeps the items that match any of the searches, as the event service matches them (service description, part 4). Types
  * are taken in any case and with `*` for any text: here no service lists what they stand for. Those that match but for the
  * time, since they have none, are added to `undated`.
  */
-function matcher(queries: readonly Query[], types: readonly string[]) {
+function matcher(queries: readonly StoredQuery[], types: readonly string[]) {
   const fields = ['subscriptionId', 'eventId', 'publishStatus'] as const;
-  const [{ after, before } = {} as Query] = queries;
+  const [{ after, before } = {} as StoredQuery] = queries;
   const asked = fields.filter((field) => queries.some((query) => query[field] !== undefined));
   const isBound = after !== undefined || before !== undefined;
   if (asked.length + types.length === 0 && !isBound) return (items: Items) => items;
@@ -334,7 +355,7 @@ export const keepTold = matcher([{ publishStatus: 'FAILED' }, { publishStatus: '
  * For a filter by status, finds the items that may match by their bytes: they contain the value, or an escape
  * that may stand for it. The fields of other items need not be parsed.
  */
-function candidates(queries: readonly Query[]): (items: Items) => (item: number) => boolean {
+function candidates(queries: readonly StoredQuery[]): (items: Items) => (item: number) => boolean {
   const text = queries[0]?.publishStatus;
   if (text === undefined || queries.some(({ publishStatus }) => publishStatus !== text))
     return () => () => true;
@@ -360,8 +381,8 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 const NEWLINE = 0x0a;
 
 /**
- * The objects of NDJSON, or of one JSON array, as items; either may have any number of lines. Takes time linear in the
- * text's length however it is cut into pieces. Throws `ServiceError` that begins with `name` and says the line.
+ * The objects of NDJSON, or of JSON arrays one after the other, as items; either may have any number of lines. Takes time
+ * linear in the text's length however it is cut into pieces. Throws `ServiceError` that begins with `name` and says the line.
  */
 export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string): AsyncGenerator<Items> {
   const parser = new ItemTextParser(name);
@@ -390,7 +411,7 @@ export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string):
 }
 
 /** The characters that may come next, outside of an object. */
-const NEXT = { start: '[{', object: '{', array: '{]', value: ',]', comma: '{', end: '' } as const;
+const NEXT = { start: '[{', object: '{', array: '{]', value: ',]', comma: '{', end: '[' } as const;
 
 class ItemTextParser {
   readonly #name: string;
@@ -428,7 +449,7 @@ class ItemTextParser {
   faultAt(why: string, bytes: Buffer = Buffer.alloc(0), at = 0, cause?: unknown): ServiceError {
     const line = this.#lines + bytes.subarray(0, at).toString('latin1').split('\n').length;
     return new ServiceError(`${this.#name}, line ${line}: ${why}`, {
-      next: 'events are read as JSON objects one after the other, as --ndjson prints them and `hooktrail events export` writes them, or as one array of objects, as --json prints them; of a CSV, `hooktrail events get - < FILE` reads the ids and asks the service',
+      next: 'events are read as JSON objects one after the other, as --ndjson prints them and `hooktrail events export` writes them, or as arrays of objects, as --json prints them; of a CSV, `hooktrail events get - < FILE` reads the ids and asks the service',
       cause,
     });
   }

@@ -216,7 +216,8 @@ function limited(text: string): string {
 }
 
 function nextStep({ status, headers }: HttpResponse): string | undefined {
-  if (status === 403) return 'check that the sign-in has the scope event_api: `hooktrail status`';
+  if (status === 403)
+    return 'check that the sign-in has the scope event_api: `hooktrail status`; where HOOKTRAIL_ACCESS_TOKEN is set, that its token has it';
   if (status === 406)
     return 'check --vendor (HOOKTRAIL_VENDOR), which names the media type that is asked for; `hooktrail config set vendor NAME` saves it';
   const wait = headers['retry-after'];

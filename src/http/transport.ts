@@ -52,6 +52,11 @@ const FAILURES = {
     isSetup: true,
     next: 'check HTTPS_PROXY: http://user:password@proxy.example.com:3128',
   },
+  'proxy-plain': {
+    isLasting: true,
+    isSetup: true,
+    next: 'give HTTPS_PROXY with http:// in place of https://, as most proxies take it: what goes through is encrypted all the same',
+  },
   'proxy-down': { isSetup: true, next: 'check HTTPS_PROXY and that the proxy runs' },
   tls: { isLasting: true, isSetup: true, next: "check the URL and this machine's date" },
   untrusted: {
@@ -100,6 +105,10 @@ export class TransportError extends Error {
   }
 }
 
+/** OpenSSL's codes for a peer whose first bytes are not those of TLS. */
+const NO_TLS =
+  /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|RECORD_LAYER_FAILURE)$|^EPROTO$/;
+
 /** The error for a connection that could not be opened; `url` is the peer or the proxy. */
 export function connectFailure(error: unknown, url: URL, isProxy = false): TransportError {
   if (error instanceof TransportError) return error;
@@ -114,6 +123,8 @@ export function connectFailure(error: unknown, url: URL, isProxy = false): Trans
     return failure(isProxy ? 'proxy-down' : 'refused', `${peer} does not accept connections`);
   if (/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT|UND_ERR_HEADERS_TIMEOUT)$/.test(code))
     return failure(isProxy ? 'proxy-down' : 'connect-timeout', `no connection to ${peer} in time`);
+  if (isProxy && NO_TLS.test(code))
+    return failure('proxy-plain', `${peer} does not answer as one that speaks TLS does`);
   if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO|^EPROTO$/.test(code))
     return failure('tls', `no trusted TLS connection to ${peer}`);
   return failure('broken', `the connection to ${peer} broke`);

@@ -291,8 +291,8 @@ export async function printGroups(
     facts: [eventsText(total), ...rest, ...span, ...conditionTexts(options.filters)],
     window,
     lines: (look) => {
-      if (total === 0) return ['no events match'];
       const said = span.flatMap((text) => wrapWords(text, look.room ?? Number.POSITIVE_INFINITY));
+      if (total === 0) return ['no events match', ...said.map(look.palette.dim)];
       return [...tableLines(table, look), ...rest, ...said.map(look.palette.dim)];
     },
   };
@@ -350,6 +350,7 @@ export function groupTable(
 ): Table {
   const lasts = fields.map(({ steps }) => steps.at(-1) ?? 'value');
   const isAlone = (last: string) => lasts.indexOf(last) === lasts.lastIndexOf(last);
+  const shownValues = valuesInZone(some, zone);
   const rates: readonly ColumnHead[] = [
     { title: 'failed', kind: 'number' },
     { title: 'rate', kind: 'number' },
@@ -364,15 +365,27 @@ export function groupTable(
       { title: 'last', kind: 'time', spare: 2 },
       { title: 'example', isWhole: true, spare: 1 },
     ],
-    rows: some.map(({ values, count, failed, delivered, first, last, example = NONE }) => {
+    rows: some.map(({ count, failed, delivered, first, last, example = NONE }, row) => {
       const times = [first, last].map((time) => zone.shown(toSeconds(time)));
-      const shown = values.map((value) => zone.shown(groupValue(value)));
+      const shown = shownValues[row] ?? [];
       const told = failed + delivered;
       const rateText = told > 0 ? percent(failed / told) : NONE;
       const outcomes = hasRates ? [grouped(failed), rateText] : [];
       return [...shown, grouped(count), ...outcomes, percent(count / total), ...times, example];
     }),
   };
+}
+
+/** The values of some groups for people. One moment that is written with different offsets is several values: those stay. */
+function valuesInZone(some: readonly EventGroup[], zone: TimeZone): readonly string[][] {
+  const texts = some.map(({ values }) => values.map(groupValue));
+  const inZone = texts.map((values) => values.map((text) => zone.shown(text)));
+  const rowsOf = new Map<string, number>();
+  for (const values of inZone) {
+    const key = values.join('\n');
+    rowsOf.set(key, (rowsOf.get(key) ?? 0) + 1);
+  }
+  return inZone.map((values, row) => (rowsOf.get(values.join('\n')) === 1 ? values : (texts[row] ?? [])));
 }
 
 /** The characters of a value in a table. */

@@ -37,10 +37,11 @@ export function statusText(
     .join('');
 }
 
-function signedInText({ source, signedIn, refusedAt }: SignInState): string {
+function signedInText({ source, signedIn, refused }: SignInState): string {
   if (source === 'environment') return 'by the token in HOOKTRAIL_ACCESS_TOKEN';
   if (signedIn) return 'yes';
-  return refusedAt === null ? 'no' : 'no: the sign-in has ended';
+  if (refused === null) return 'no';
+  return refused === 'client' ? 'no: the client is refused' : 'no: the sign-in has ended';
 }
 
 function lifetimeText(
@@ -57,8 +58,9 @@ function lifetimeText(
   return signedIn ? `ended ${time}, ${after}` : `ended ${time}`;
 }
 
-function refusalText({ refusedAt }: SignInState, now: number, zone: TimeZone): string | null {
+function refusalText({ refusedAt, refused }: SignInState, now: number, zone: TimeZone): string | null {
   if (refusedAt === null) return null;
   const ago = durationWords(Math.max(0, now - Date.parse(refusedAt)));
-  return `refused by the identity provider ${ago} ago, at ${zone.shown(refusedAt)}`;
+  const what = refused === 'client' ? 'the client id or its secret ' : '';
+  return `${what}refused by the identity provider ${ago} ago, at ${zone.shown(refusedAt)}`;
 }

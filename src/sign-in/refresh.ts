@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { type HooktrailError, NotSignedInError, ServiceError } from '../errors.ts';
@@ -88,7 +89,8 @@ export async function refreshUnderLock(
   if (stored.access && stored.refreshToken === undefined && lasts(stored.access)) return stored.access;
   const refusal = readRefusal(binding, context, stored.refreshToken);
   const age = context.clock.now() - (refusal?.at ?? Number.NaN);
-  if (refusal && age >= 0 && age < REFUSAL_MS) throw endedSignIn(refusal.details);
+  // A refused client may have another secret by now.
+  if (refusal?.of === 'sign-in' && age >= 0 && age < REFUSAL_MS) throw endedSignIn(refusal.details);
   await vault.probe();
   let lost = false;
   for (let attempt = 1; ; attempt++) {
@@ -124,11 +126,13 @@ export async function refreshUnderLock(
       if (again.access && serves(again.access)) return again.access;
       const superseded: boolean = again.refreshToken !== undefined && again.refreshToken !== refreshToken;
       if (attempt === TRIES || (!superseded && (lost || !ambiguous))) {
-        if (!(error instanceof RefusedGrantError) || error.error !== 'invalid_grant') throw error;
-        const details = lost ? [...error.details, LOST] : error.details;
+        if (!(error instanceof RefusedGrantError)) throw error;
+        const isEnded = error.error === 'invalid_grant';
+        const details = isEnded && lost ? [...error.details, LOST] : error.details;
+        const refused = { of: isEnded ? 'sign-in' : 'client', details } as const;
         // Without the note, the next command asks once more.
-        await noteRefusal(refreshToken, details, binding, context).catch(() => undefined);
-        throw endedSignIn(details, error);
+        await noteRefusal(refreshToken, refused, binding, context).catch(() => undefined);
+        throw isEnded ? endedSignIn(details, error) : error;
       }
       lost = ambiguous && !superseded;
       stored = superseded ? again : stored;
@@ -158,6 +162,7 @@ async function storeGrant(
   lock: Pick<HeldLock, 'isStillHeld'>,
 ): Promise<AccessToken> {
   const access = { ...granted.access, scope: granted.access.scope ?? stored.access?.scope };
+  forgetRefusal(parts);
   // If that cannot be checked, the new grant is stored: it may hold the only valid token.
   if (!(await lock.isStillHeld().catch(() => true))) {
     const theirs = await parts.vault.read().catch(() => undefined);
@@ -207,6 +212,8 @@ async function storeNew(secrets: Secrets, { vault, context, reporter }: RefreshP
 interface Refusal {
   /** SHA-256 of the refused token: a later sign-in has another one. */
   readonly token: string;
+  /** What is refused: the refresh token, or the client that sent it, for its id or its secret. */
+  readonly of: 'sign-in' | 'client';
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** The provider's own words. */
@@ -224,9 +231,9 @@ export function readRefusal(
 ): Refusal | undefined {
   if (refreshToken === undefined) return undefined;
   try {
-    const { token, at, details } = JSON.parse(readRegularFile(refusalFile(binding, context)).toString());
+    const { token, of, at, details } = JSON.parse(readRegularFile(refusalFile(binding, context)).toString());
     if (token !== hash('sha256', refreshToken) || !Number.isFinite(at)) return undefined;
-    return { token, at, details: details.map(String) };
+    return { token, of: of === 'client' ? 'client' : 'sign-in', at, details: details.map(String) };
   } catch {
     return undefined;
   }
@@ -234,14 +241,23 @@ export function readRefusal(
 
 async function noteRefusal(
   refreshToken: string,
-  details: readonly string[],
+  refused: Pick<Refusal, 'of' | 'details'>,
   binding: Binding,
   context: Context,
 ): Promise<void> {
-  const refusal: Refusal = { token: hash('sha256', refreshToken), at: context.clock.now(), details };
+  const refusal: Refusal = { token: hash('sha256', refreshToken), at: context.clock.now(), ...refused };
   const file = refusalFile(binding, context);
   makeFolder(path.dirname(file));
   await replaceFile(file, JSON.stringify(refusal));
+}
+
+/** A provider that keeps the refresh token may have refused it before, with another client secret. */
+function forgetRefusal({ binding, context }: RefreshParts): void {
+  try {
+    rmSync(refusalFile(binding, context), { force: true });
+  } catch {
+    // `status` says that a refresh was refused until the next one.
+  }
 }
 
 /** The file that holds the last refusal of this sign-in; a refusal of an earlier sign-in is older than what is stored. */

@@ -31,6 +31,8 @@ export interface SignInState {
   readonly renewable: boolean;
   /** ISO 8601, UTC: when the identity provider refused to renew this sign-in. */
   readonly refusedAt: string | null;
+  /** What it refused: the sign-in, or this client for its id or its secret. */
+  readonly refused: 'sign-in' | 'client' | null;
   readonly store: 'keychain' | 'file' | null;
   readonly place: string | null;
 }
@@ -66,6 +68,7 @@ export async function readSignInState(settings: Settings, context: Context): Pro
     expiresAt: isoTime(access?.expiresAt),
     renewable,
     refusedAt: isoTime(refusal?.at),
+    refused: refusal?.of ?? null,
     store: vault?.kind ?? null,
     place: vault && (access || renewable) ? vault.place : null,
   };

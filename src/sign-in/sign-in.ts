@@ -422,9 +422,12 @@ async function keepGrant(
   const { given, profile, authUrl, baseUrl, store: storeKind } = settings;
   const isKept = (name: SettingName) => name === 'store' || given[name]?.source !== 'the default';
   const kept = SAVED.filter(isKept).map((name) => [name, given[name]?.text]);
-  await saveSettings(profile, Object.fromEntries(kept), context);
+  const isDefault = await saveSettings(profile, Object.fromEntries(kept), context);
   reporter.success(`Signed in at ${urlText(authUrl)}`);
-  reporter.notice(`  profile   ${profile}`);
+  const isNews = isDefault && profile !== 'default';
+  reporter.notice(
+    `  profile   ${profile}${isNews ? ', which commands without --profile use from now on' : ''}`,
+  );
   reporter.notice(`  service   ${urlText(baseUrl)}`);
   const { expiresAt } = access;
   const left = expiresAt && durationWords(Math.max(0, expiresAt - clock.now()));
@@ -442,15 +445,19 @@ async function keepGrant(
   if (withheld.length > 0) reporter.warning(`not granted: ${withheld.join(' ')}`, { kind: 'sign-in' });
 }
 
-async function saveSettings(profile: string, texts: SettingFlags, context: Context): Promise<void> {
+/** Saves the settings of a profile. Returns whether that made it the default. */
+async function saveSettings(profile: string, texts: SettingFlags, context: Context): Promise<boolean> {
+  let isNewDefault = false;
   const saved: SavedProfile = {};
   for (const [name, text] of Object.entries(texts))
     if (text !== undefined) saved[settingNames[name as SettingName].key] = text;
   await changeConfig(context, (config) => {
     // The first profile becomes the default, as does one that follows a deleted default.
-    if (savedProfileName(config.profile ?? 'default', config) === undefined) config.profile = profile;
+    isNewDefault = savedProfileName(config.profile ?? 'default', config) === undefined;
+    if (isNewDefault) config.profile = profile;
     config.profiles[profile] = { ...config.profiles[profile], ...saved };
   });
+  return isNewDefault;
 }
 
 /** Saves what was typed into a sign-in that failed, so that only the client secret is asked for again. */
@@ -499,7 +506,9 @@ function announce(request: AuthorizationRequest, attempt: Attempt, over: AbortCo
   const command = environment['HOOKTRAIL_BROWSER'] || undefined;
   // A remote machine without a display has no browser, or a text browser that would take over the terminal.
   const opens = flags.browser && (command !== undefined || !isRemote(environment) || hasDisplay(environment));
-  const advice = flags.paste ? [] : remoteAdvice(context, redirectUri.url, url);
+  // Who names a browser command knows how to reach a browser from here.
+  const needsAdvice = !flags.paste && command === undefined;
+  const advice = needsAdvice ? remoteAdvice(context, redirectUri.url, url) : [];
   for (const line of advice) reporter.notice(line);
   if (advice.length > 0) {
     const how = canPrompt(context) ? 'paste below' : 'run the same command with --paste and paste';

@@ -48,7 +48,7 @@ export const NEW_SIGN_IN: ProviderAdvice = {
     'check --client-id, and run the same command with --client-secret-stdin and the right client secret',
 };
 
-const STORED: ProviderAdvice = {
+export const STORED: ProviderAdvice = {
   again: 'run the command again later: the sign-in is kept',
   refused: 'check --client-id, and run `hooktrail login --client-secret-stdin` with the right client secret',
   // If the request was carried out, the stored refresh token is spent.
@@ -116,7 +116,8 @@ export async function authorizeDevice(
   scope: string,
 ): Promise<OAuth.DeviceAuthorizationResponse> {
   const what = 'the sign-in';
-  const { oauth, parties, options } = await loadLibrary(what, provider, clientSecret, jsonObject);
+  const read = (answer: HttpResponse) => jsonObject(answer, provider);
+  const { oauth, parties, options } = await loadLibrary(what, provider, clientSecret, read);
   const [issuer, ...client] = parties;
   const server = { ...issuer, device_authorization_endpoint: endpoint };
   const response = await oauth.deviceAuthorizationRequest(server, ...client, { scope }, options);
@@ -198,7 +199,7 @@ async function requestGrant(
   const sentAt = clock.now();
   let successor: string | undefined;
   const library = await loadLibrary(what, provider, clientSecret, (answer) => {
-    const members = conformingMembers(jsonObject(answer));
+    const members = conformingMembers(jsonObject(answer, provider));
     successor = members.refresh_token;
     return members;
   });
@@ -251,11 +252,19 @@ function conformingMembers({ access_token, token_type, refresh_token, scope, exp
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-function jsonObject({ body }: HttpResponse): JsonObject {
+/** The object in a successful answer. The body of another is not shown, since it may hold tokens. */
+function jsonObject(
+  { status, headers, body }: HttpResponse,
+  { advice }: Pick<Provider, 'advice'>,
+): JsonObject {
   const value = parseObject(body);
   if (value !== undefined) return value;
   const message = "the identity provider's answer cannot be used: it is not a JSON object";
-  throw new ServiceError(message, { next: CHECK_ADDRESS });
+  const type = headers['content-type'] ?? 'no content type';
+  throw new ServiceError(message, {
+    details: [`it has the status ${status}, ${type}, and ${body.length.toLocaleString('en-US')} bytes`],
+    next: advice.unknown ? `${advice.unknown}; if this comes again, ${CHECK_ADDRESS}` : CHECK_ADDRESS,
+  });
 }
 
 function parseObject(body: Buffer): JsonObject | undefined {

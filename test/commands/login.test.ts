@@ -63,6 +63,12 @@ test('signing in saves the profile and leaves standard output empty', async () =
   expect((await at.run(['token'], { env: at.home.env })).code).toBe(0);
 });
 
+test('the first profile becomes the one of commands without --profile, and that is said', async () => {
+  const { stderr } = await at.run(['login', '--profile', 'staging']);
+  expect(stderr).toContain('  profile   staging, which commands without --profile use from now on\n');
+  expect((await at.run(['login', '--profile', 'other'])).stderr).toContain('  profile   other\n');
+});
+
 test('signing in again uses the stored client secret and settings', async () => {
   await at.signIn();
   expect(await at.run(['login'], { env: at.home.env })).toMatchObject({ code: 0 });

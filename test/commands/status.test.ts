@@ -57,6 +57,7 @@ test('status --json has stable keys', async () => {
     expiresAt: '2026-11-20T12:30:00.000Z',
     renewable: true,
     refusedAt: null,
+    refused: null,
     store: 'file',
     place: expect.stringMatching(/^\//),
     check: null,
@@ -258,6 +259,29 @@ test('status says that the provider refused to renew the sign-in, and when', asy
   );
   await due.signIn();
   expect((await due.run(['status'])).stdout).toContain('signed in  yes\n');
+});
+
+test('status says that the client is refused, until a refresh succeeds', async () => {
+  await using due = await startRefreshing();
+  const wrong = { env: { ...due.env, HOOKTRAIL_CLIENT_SECRET: 'mistyped' } };
+  expect((await due.run(['token'], wrong)).code).toBe(4);
+  clock.advance(180_000);
+  const { code, stdout, stderr } = await due.run(['status']);
+  expect({ code, stderr }).toEqual({
+    code: 4,
+    stderr:
+      'next: check --client-id, and run `hooktrail login --client-secret-stdin` with the right client secret\n',
+  });
+  expect(stdout).toContain('signed in  no: the client is refused\n');
+  expect(stdout).toMatch(
+    /^renewal {4}the client id or its secret refused by the identity provider 3 minutes ago, at 2026-11-20T/m,
+  );
+  expect(JSON.parse((await due.run(['status', '--json'])).stdout)).toMatchObject({
+    signedIn: false,
+    refused: 'client',
+  });
+  expect((await due.run(['token'])).code).toBe(0);
+  expect((await due.run(['status'])).stdout).not.toContain('renewal');
 });
 
 test('after logout, status names no file of secrets', async () => {

@@ -37,6 +37,19 @@ test('HTTPS_PROXY is used for a tunnel, HTTP_PROXY for nothing', async () => {
   expect(proxy.asked).toEqual(['CONNECT events.invalid:443', 'CONNECT events.invalid:443']);
 });
 
+test('a proxy without TLS that is given with https:// is named, with the address that works', async () => {
+  await using proxy = await startProxy();
+  const { host } = new URL(proxy.origin);
+  expect(await answerOf(HTTPS, { HTTPS_PROXY: `https://${host}` })).toEqual({
+    text: expect.stringMatching(
+      new RegExp(
+        `^the proxy ${host} does not answer as one that speaks TLS does \\((EPROTO|ERR_SSL_\\w+)\\)$`,
+      ),
+    ),
+    next: 'give HTTPS_PROXY with http:// in place of https://, as most proxies take it: what goes through is encrypted all the same',
+  });
+});
+
 test('loopback never goes to a proxy', async () => {
   await using proxy = await startProxy();
   await using server = await onLoopback(http.createServer((_, response) => void response.end('direct')));

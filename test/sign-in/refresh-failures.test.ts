@@ -24,6 +24,24 @@ test('503 is an error that keeps the sign-in and is not repeated', async () => {
   expect((await token(at)).code).toBe(0);
 });
 
+test('an answer that is no JSON says what came, not its text, and that the sign-in may be kept', async () => {
+  const body = '<!doctype html><title>Portal</title>';
+  at.sandbox.control.fault('token', {
+    kind: 'status',
+    status: 200,
+    body,
+    headers: { 'content-type': 'text/html' },
+  });
+  expect(await token(at)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      "error: the identity provider's answer cannot be used: it is not a JSON object\n" +
+      '  it has the status 200, text/html, and 36 bytes\n' +
+      'next: run the command again to find out whether the sign-in is kept; if this comes again, check --auth-url (HOOKTRAIL_AUTH_URL)\n',
+  });
+});
+
 test('after a broken connection the refresh is tried only once more', async () => {
   at.sandbox.control.fault('token', { kind: 'reset' }, { kind: 'reset' }, { kind: 'reset' });
   expect(await token(at)).toMatchObject({

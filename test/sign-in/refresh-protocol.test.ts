@@ -334,7 +334,7 @@ test('a refused token is not sent again for a minute, of a clock that was not se
 test('a refusal is that of one token of one sign-in, and a file of it that is damaged is none', async () => {
   const { context, run } = scene([{ error: 'invalid_grant' }]);
   await expect(run()).rejects.toMatchObject(ended);
-  const refusal = { token: sha256('old'), at: NOON, details: ['error: invalid_grant'] };
+  const refusal = { token: sha256('old'), of: 'sign-in', at: NOON, details: ['error: invalid_grant'] };
   expect(readRefusal(binding, context, 'old')).toEqual(refusal);
   expect(readRefusal(binding, context, 'new')).toBe(undefined);
   expect(readRefusal(binding, context, undefined)).toBe(undefined);

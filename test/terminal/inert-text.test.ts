@@ -70,6 +70,7 @@ describe('control characters are inert in a pipe', () => {
       renewable: true,
       subject: null,
       refusedAt: null,
+      refused: null,
     };
     expect(statusText(state, null, 0)).toBe(
       'profile    default\nsigned in  yes\ntoken      of unknown lifetime, renewed when needed\n' +

@@ -329,6 +329,42 @@ describe('--from, without a sign-in', () => {
     expect((await offline(['search', '--ndjson', '--from', '-'], '[]')).stdout).toBe('');
   });
 
+  test('statuses in another case match nothing, and a warning counts them', async () => {
+    const text = ['failed', 'Failed', 'FAILED', 'Success'].map((publishStatus) =>
+      JSON.stringify({ publishStatus }),
+    );
+    expect(await offline(['count', '--failed', '--from', '-'], text.join('\n'))).toEqual({
+      code: 0,
+      stdout: '1\n',
+      stderr:
+        "warning: --status: 2 events left out: their publishStatus is failed or Failed, which the service does not have; --where 'publishStatus ~ failed' finds those too\n",
+    });
+    expect(await offline(['count', '--from', '-'], text.join('\n'))).toEqual({
+      code: 0,
+      stdout: '4\n',
+      stderr: '',
+    });
+  });
+
+  test('groups of one moment with different offsets show what tells them apart', async () => {
+    const moments = ['2026-11-20T08:00:00Z', '2026-11-20T09:00:00+01:00', '2026-11-20T10:00:00+01:00'];
+    const text = moments.map((at) => JSON.stringify({ at, publishStatus: 'FAILED' })).join('\n');
+    const { stdout } = await offline(['stats', '--by', 'at', '--from', '-'], text);
+    expect(stdout.match(/^2026\S+( \S+)?/gm)).toEqual([
+      '2026-11-20 08:00:00Z',
+      '2026-11-20 09:00:00+01:00',
+      '2026-11-20 09:00:00Z',
+    ]);
+  });
+
+  test.each(['[{"a":1}][{"b":2}]', '[{"a":1}]\n[]\n[{"b":2}]\n'])(
+    'arrays may follow one another, as `cat` makes of several files: %s',
+    async (text) => {
+      const { code, stdout } = await offline(['search', '--json', '--from', '-'], text);
+      expect([code, JSON.parse(stdout)]).toEqual([0, [{ a: 1 }, { b: 2 }]]);
+    },
+  );
+
   test('objects one after the other may have any number of lines, as jq prints them', async () => {
     const events = lines.trimEnd().split('\n');
     const text = indented(events).slice(1, -1).replaceAll('\n  },', '\n  }');
@@ -358,7 +394,7 @@ describe('--from, without a sign-in', () => {
       stdout: '',
       stderr:
         `error: standard input, line ${line}: ${why}\n` +
-        'next: events are read as JSON objects one after the other, as --ndjson prints them and `hooktrail events export` writes them, or as one array of objects, as --json prints them; of a CSV, `hooktrail events get - < FILE` reads the ids and asks the service\n',
+        'next: events are read as JSON objects one after the other, as --ndjson prints them and `hooktrail events export` writes them, or as arrays of objects, as --json prints them; of a CSV, `hooktrail events get - < FILE` reads the ids and asks the service\n',
     });
   });
 
