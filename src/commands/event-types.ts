@@ -32,7 +32,7 @@ function optionsOf(call: Call<Flags>) {
 
 export async function run(call: Call<Flags>): Promise<void> {
   const { match, format, limit } = optionsOf(call);
-  const { listEventTypes } = await import('../events/event-types.ts');
+  const { listEventTypes } = await import('../events/list-event-types.ts');
   const { createItemWriter } = await import('../output/formats.ts');
   await listEventTypes(match, limit, call, () => createItemWriter(format, call.context, call.reporter));
 }

@@ -23,7 +23,7 @@ import { readWithProgress, showProgress } from './find-events.ts';
 import { askCount, type FoundPage, pageClient } from './page.ts';
 import { adaptiveConcurrency, readAhead } from './read-ahead.ts';
 import { resolveSubscriptions } from './resolve-filters.ts';
-import { type CountQueries, type StatsWindow, statsWindow } from './statistics.ts';
+import { type CountQueries, type StatsWindow, statsWindow } from './stats-window.ts';
 import { keepTold, storedEvents, UNDATED } from './stored-events.ts';
 
 type Bounds = Pick<Query, 'after' | 'before'>;

@@ -1,17 +1,15 @@
 import { promises as files } from 'node:fs';
 import path from 'node:path';
-import type { Call } from '../command.ts';
 import type { Clock, Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { cacheFolder, makeFolder } from '../files/folders.ts';
 import { replaceFile } from '../files/whole-files.ts';
 import type { Service } from '../http/service.ts';
 import { createRowReader, membersOf, tableColumns } from '../json/item-columns.ts';
-import type { Items, ItemWriter } from '../json/items.ts';
-import { scalarsText, valueText } from '../json/json-scanner.ts';
+import type { Items } from '../json/items.ts';
+import { valueText } from '../json/json-scanner.ts';
 import { commandOver, didYouMean } from '../settings/flag-values.ts';
-import { loadSettings, type SettingFlags } from '../settings/settings.ts';
-import { withService } from '../sign-in/session.ts';
+import { loadSettings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type EventFilters, typePattern } from './event-filters.ts';
 import { endpoint } from './event-query.ts';
@@ -21,37 +19,6 @@ import { type PageAnswer, pageClient } from './page.ts';
 export async function askEventTypes(service: Service, clock: Clock): Promise<PageAnswer> {
   const { baseUrl, fetchPage } = pageClient(service, clock, undefined, 'the event types cannot be listed');
   return fetchPage(endpoint(baseUrl, 'event-types'));
-}
-
-/** Prints the types on offer that hold `match`, at most `limit`, and remembers them for shell completion. */
-export async function listEventTypes(
-  match: string | undefined,
-  limit = Number.POSITIVE_INFINITY,
-  call: Call<SettingFlags>,
-  createWriter: () => Promise<ItemWriter>,
-): Promise<void> {
-  const { context } = call;
-  await withService(call, async (service, settings) => {
-    const writer = await createWriter();
-    try {
-      const { items: all } = (await askEventTypes(service, context.clock)).page;
-      await keepEventTypes(all, settings, context);
-      const items = (match === undefined ? all : matchingItems(all, match)).first(limit);
-      if (items.count > 0) await writer.write(items, true);
-    } catch (error) {
-      await writer.abort?.();
-      throw error;
-    }
-    await writer.end?.();
-  });
-}
-
-/** Returns the items in which a value contains `match`, ignoring case. */
-export function matchingItems(items: Items, match: string): Items {
-  const textOf = (item: number) =>
-    scalarsText(items.bytes, items.start(item), items.end(item), Number.POSITIVE_INFINITY);
-  const indexes = [...Array(items.count).keys()];
-  return items.pick(indexes.filter((item) => textOf(item).toLowerCase().includes(match.toLowerCase())));
 }
 
 /**

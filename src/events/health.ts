@@ -9,7 +9,6 @@ import type { Instant } from '../time/instant.ts';
 import { OUTCOMES, sortRows, TimeColumn } from './comparison-table.ts';
 import type { EventFilters } from './event-filters.ts';
 import { type SourceOptions, windowOf, withEventSource } from './event-source.ts';
-import type { Explained } from './explain.ts';
 import { latestRun } from './failure-runs.ts';
 
 /**
@@ -39,7 +38,12 @@ export interface Health {
   readonly label: string | null;
 }
 
-export interface HealthReport extends Pick<Explained, 'after' | 'before' | 'untold'> {
+export interface HealthReport {
+  /** The time that it is about. */
+  readonly after: Instant;
+  readonly before: Instant;
+  /** The events whose outcome is not known. */
+  readonly untold: number;
   readonly by: FieldPath;
   /** Failing first. */
   readonly rows: readonly Health[];

@@ -14,7 +14,8 @@ import {
   windowOf,
   withEventSource,
 } from './event-source.ts';
-import { gatherStats, type Stats, type StatsWindow, statsOfTable } from './statistics.ts';
+import { gatherStats, type Stats, statsOfTable } from './statistics.ts';
+import type { StatsWindow } from './stats-window.ts';
 
 /** Events that have the same values in the fields asked for. */
 export interface EventGroup {

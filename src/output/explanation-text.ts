@@ -1,4 +1,3 @@
-import type { EventFilters } from '../events/event-filters.ts';
 import {
   type Baseline,
   type Explained,
@@ -8,19 +7,17 @@ import {
   wideCommand,
 } from '../events/explain.ts';
 import { type Cause, type CauseCondition, type Effect, MOST_CAUSES } from '../events/explain-table.ts';
-import { type Health, type HealthReport, healthJson } from '../events/health.ts';
 import { isNumber } from '../json/item-conditions.ts';
 import { completeCommands, shellWord } from '../settings/flag-values.ts';
-import { cellWidth, cutToWidth, wrapWords } from '../terminal/cell-width.ts';
-import { takesUnicode } from '../terminal/palette.ts';
+import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped, percent, shortened } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { conditionTexts, printSummary, type SummaryCall, type SummaryOptions } from './formats.ts';
-import { toSeconds } from './statistics-text.ts';
+import { anyText, isOpen, nothingText, proseLines, secondText, windowText } from './summary-words.ts';
 import { oneLine, type Table, type TableLook, tableLines } from './table.ts';
-import { GAP, NONE } from './table-layout.ts';
+import { GAP } from './table-layout.ts';
 
 export interface ExplanationOptions extends SummaryOptions {
   readonly baseline: Baseline | undefined;
@@ -63,42 +60,6 @@ function textInList(causes: readonly Cause[]): string | undefined {
   const forms = alone.map(({ text }) => text.replace(/\.\d+\b(?=.* = )/, ''));
   const value = alone.find((_, at) => forms.indexOf(forms[at] as string) < at)?.value;
   return typeof value === 'string' && !isNumber(value) ? value : undefined;
-}
-
-const ORDER = 'newest first in order of creation, which is not the order of delivery';
-const EARLIER = 'failing from the beginning of this time on: since then or earlier';
-
-/** Prints the state of each subscription, or of each value of another field. */
-export async function printHealth(
-  report: HealthReport,
-  options: SummaryOptions,
-  call: SummaryCall,
-): Promise<void> {
-  const { rows } = report;
-  const number = (state: Health['state']) => rows.filter((row) => row.state === state).length;
-  const [failing, recovered] = [number('failing'), number('recovered')];
-  const span = windowText(report, options);
-  const quiet = number('silent') + number('off');
-  const withoutEvents = quiet === 0 ? '' : `, ${quiet} without events`;
-  const states = `${failing} of ${rows.length} failing, ${recovered} recovered${withoutEvents}, ${span}`;
-  const counts = rows.length === 0 ? nothingText(report, span) : states;
-  const table = healthTable(report, options.filters, takesUnicode(call.context));
-  const isOld = rows.some(({ edge }) => edge);
-  const notes = isOld ? [ORDER, EARLIER] : [ORDER];
-  const summary = {
-    json: healthJson(report),
-    table,
-    facts: [counts, ...notes, ...conditionTexts(options.filters)],
-    window: report,
-    lines: (look: TableLook) => {
-      const said = proseLines(counts, look);
-      if (rows.length === 0) return said;
-      const dim = notes.flatMap((note) => proseLines(note, look)).map(look.palette.dim);
-      return [...tableLines(table, look), '', ...said.map(look.palette.bold), ...dim];
-    },
-    next: failing + recovered > 0 && 'says why they fail',
-  };
-  await printSummary(summary, options, call);
 }
 
 /** A cause for people. */
@@ -221,11 +182,6 @@ function explanationLines(
 }
 
 /** A text in lines that fit, each after the indent. */
-function proseLines(text: string, { room }: TableLook, indent = ''): string[] {
-  if (room === undefined) return [indent + text];
-  return wrapWords(text, room - indent.length).map((line) => indent + line);
-}
-
 /** `27 of 246 events failed (11.0 %) since 2026-11-22 00:00Z`, and the baseline beside it. */
 function headline(explained: Explained, options: ExplanationOptions): string {
   const { events, failed, baseline } = explained;
@@ -249,21 +205,6 @@ function headline(explained: Explained, options: ExplanationOptions): string {
 }
 
 /** Says why there is nothing to tell of: no events, or none that tells its outcome. */
-function nothingText({ untold }: Pick<Explained, 'untold'>, time: string): string {
-  return untold === 0 ? `no events ${time}` : `of ${eventsText(untold)} no outcome is known`;
-}
-
-/** True if the time asked about ends now. */
-function isOpen({ from, filters }: SummaryOptions): boolean {
-  return from === undefined && !filters.before;
-}
-
-function windowText({ after, before }: { after: Instant; before: Instant }, options: SummaryOptions): string {
-  const { zone } = options.filters;
-  const start = boundText(after, zone);
-  return isOpen(options) ? `since ${start}` : `from ${start} to ${boundText(before, zone)}`;
-}
-
 function causeLines(rows: readonly CauseRow[], look: TableLook): string[] {
   const { palette, room } = look;
   const widths = FIGURE_TITLES.map((title, index) =>
@@ -352,16 +293,12 @@ function effectText(effect: Effect): string {
     return conditionWords({ ...effect, op: '=', value: only.value });
   const texts = values
     .slice(0, 3)
-    .map(({ value, failed }) => `${shortened(valueText(value), LONGEST_VALUE)} ${grouped(failed)}`);
+    .map(({ value, failed }) => `${shortened(anyText(value), LONGEST_VALUE)} ${grouped(failed)}`);
   return oneLine(`${field} (${texts.join(', ')}${values.length > 3 ? ', …' : ''})`);
 }
 
 /** The characters of a value that a line has room for. */
 const LONGEST_VALUE = 60;
-
-function valueText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
-}
 
 /** Values, conditions and fields that are named in one line before the rest is counted. */
 const MOST_NAMED = 6;
@@ -370,40 +307,4 @@ const MOST_NAMED = 6;
 function someOf(texts: readonly string[]): string {
   const rest = texts.length - MOST_NAMED;
   return [...texts.slice(0, MOST_NAMED), ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
-}
-
-/** A time in the user's zone, without its fraction; always with its date, since answers are read on another day. */
-function secondText(text: string, zone: TimeZone): string {
-  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
-  return zone.shown(time).replace('T', ' ').replace(/\.\d+/, '');
-}
-
-/** A bound of the time that was asked about; full minutes without seconds. */
-export function boundText({ text }: Instant, zone: TimeZone): string {
-  return secondText(text, zone).replace(/( \d\d:\d\d):00(?=\D)/, '$1');
-}
-
-function healthTable({ rows, by }: HealthReport, { zone }: EventFilters, unicode: boolean): Table {
-  const time = (instant: Instant | undefined) => zone.shown(toSeconds(instant));
-  const isNamed = rows.some(({ label }) => label !== null);
-  return {
-    heads: [
-      ...(isNamed ? [{ title: 'address', kind: 'text' as const, least: 16 }] : []),
-      { title: by.steps.at(-1) as string, isWhole: true, spare: isNamed ? 5 : 0 },
-      { title: 'state', kind: 'status' },
-      { title: 'failed', kind: 'number' },
-      { title: 'failing since', kind: 'time', spare: rows[0]?.failingSince ? 0 : 4 },
-      { title: 'last success', kind: 'time', spare: 3 },
-      { title: 'last ten', kind: 'text', spare: 2, least: 10 },
-    ],
-    rows: rows.map((row) => [
-      ...(isNamed ? [row.label ?? NONE] : []),
-      row.value === null ? NONE : valueText(row.value),
-      row.state,
-      `${grouped(row.failed)} of ${grouped(row.events)}`,
-      time(row.failingSince),
-      time(row.lastSuccess),
-      unicode ? row.recent.replaceAll('F', '✗').replaceAll('S', '·') : row.recent.replaceAll('S', '.'),
-    ]),
-  };
 }

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { eventFilters } from '../../src/events/event-filters.ts';
 import type { Query } from '../../src/events/event-query.ts';
-import { bucketEnds, byFailure, gatherStats, provenRate, statsWindow } from '../../src/events/statistics.ts';
+import { bucketEnds, byFailure, gatherStats, provenRate } from '../../src/events/statistics.ts';
+import { statsWindow } from '../../src/events/stats-window.ts';
 import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/time/instant.ts';
 import { UTC } from '../../src/time/time-zone.ts';
 

@@ -41,7 +41,7 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   const options = await summaryOptions(call, FORMATS);
   const [{ checkHealth }, { printHealth }] = await Promise.all([
     import('../../events/health.ts'),
-    import('../../output/explanation-text.ts'),
+    import('../../output/health-text.ts'),
   ]);
   const report = await checkHealth(call, { ...options, by });
   await printHealth(report, options, call);

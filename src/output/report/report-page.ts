@@ -14,10 +14,11 @@ import { grouped, percent, shortened } from '../../terminal/terminal-text.ts';
 import { knownInstant } from '../../time/instant.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 import { version } from '../../version.ts';
-import { boundText, causesTable, explanationFacts } from '../explanation-text.ts';
+import { causesTable, explanationFacts } from '../explanation-text.ts';
 import { conditionTexts } from '../formats.ts';
 import { prettyJson } from '../json.ts';
 import { groupTable, talliesTable, timeTable, UNLISTED } from '../statistics-text.ts';
+import { boundText } from '../summary-words.ts';
 import type { Table } from '../table.ts';
 import { type Html, html, tableHtml, timeChart } from './report-charts.ts';
 

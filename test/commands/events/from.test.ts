@@ -3,7 +3,7 @@ import { cp, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { matchingItems } from '../../../src/events/event-types.ts';
+import { matchingItems } from '../../../src/events/list-event-types.ts';
 import { Items } from '../../../src/json/items.ts';
 import { type Exporting, startExporting } from '../../support/exporting.ts';
 import { createHome } from '../../support/home.ts';

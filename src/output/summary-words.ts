@@ -1,0 +1,48 @@
+import { wrapWords } from '../terminal/cell-width.ts';
+import { eventsText } from '../terminal/terminal-text.ts';
+import type { Instant } from '../time/instant.ts';
+import type { TimeZone } from '../time/time-zone.ts';
+import type { SummaryOptions } from './formats.ts';
+import type { TableLook } from './table.ts';
+
+/** A time in the user's zone, without its fraction; always with its date, since answers are read on another day. */
+export function secondText(text: string, zone: TimeZone): string {
+  const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
+  return zone.shown(time).replace('T', ' ').replace(/\.\d+/, '');
+}
+
+/** A bound of the time that was asked about; full minutes without seconds. */
+export function boundText({ text }: Instant, zone: TimeZone): string {
+  return secondText(text, zone).replace(/( \d\d:\d\d):00(?=\D)/, '$1');
+}
+
+/** True if the time asked about ends now. */
+export function isOpen({ from, filters }: SummaryOptions): boolean {
+  return from === undefined && !filters.before;
+}
+
+/** The time asked about, in words: `since 2026-11-22 00:00Z`, or from one bound to the other. */
+export function windowText(
+  { after, before }: { after: Instant; before: Instant },
+  options: SummaryOptions,
+): string {
+  const { zone } = options.filters;
+  const start = boundText(after, zone);
+  return isOpen(options) ? `since ${start}` : `from ${start} to ${boundText(before, zone)}`;
+}
+
+/** Why there is nothing to show; `untold`: the events whose outcome is not known. `time`: the time in words. */
+export function nothingText({ untold }: { readonly untold: number }, time: string): string {
+  return untold === 0 ? `no events ${time}` : `of ${eventsText(untold)} no outcome is known`;
+}
+
+/** Words on lines of the width that there is. */
+export function proseLines(text: string, { room }: TableLook, indent = ''): string[] {
+  if (room === undefined) return [indent + text];
+  return wrapWords(text, room - indent.length).map((line) => indent + line);
+}
+
+/** A JSON value in a text: a string as it is. */
+export function anyText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
