@@ -5,11 +5,20 @@ const seed = process.env['HOOKTRAIL_TEST_SEED'] ?? '20261120';
 
 /** What works on items or hands them on runs again with a service that keeps everything at the top of an item. */
 const inBothShapes = [
-  'test/{commands/events,commands/webhooks,mcp}/*',
-  'test/commands/{demo,event-types,mixed-streams,screens}*',
-  'test/output/{scripts,table-note}*',
-  'test/shell-completion/event-types*',
+  'test/{count,event-types,export,get,health,mcp,search}/*',
+  'test/webhooks/{listen,recover,replay,send}/*',
+  'test/webhooks/hand-over*',
+  'test/browse/browse.*',
+  'test/cli/{completion-event-types,mixed-streams,screens}*',
+  'test/demo/demo*',
+  'test/explain/explain-command*',
+  'test/filters/where*',
+  'test/formats/{markdown.process,output-faults,output-file,scripts,table-note}*',
+  'test/report/{report,report-page.machine}*',
+  'test/sources/from*',
+  'test/stats/stats*',
   'test/terminal/inert-text*',
+  'test/watch/{watch,watch-command,watch-crash}*',
   'test/{streams,signals}.*',
 ];
 

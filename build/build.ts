@@ -3,9 +3,9 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { type OutputOptions, rolldown } from 'rolldown';
+import { describeCommands } from '../src/cli/command-description.ts';
+import { buildProgram } from '../src/cli/program.ts';
 import type { Context } from '../src/context.ts';
-import { describeCommands } from '../src/help/command-description.ts';
-import { buildProgram } from '../src/program.ts';
 import { version } from '../src/version.ts';
 import { manualPage } from './manual-page.ts';
 import config from './rolldown.config.ts';

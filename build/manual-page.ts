@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Described } from '../src/help/command-description.ts';
-import { topicText } from '../src/help/topics.ts';
-import type { Program } from '../src/program.ts';
+import type { Described } from '../src/cli/command-description.ts';
+import type { Program } from '../src/cli/program.ts';
+import { topicText } from '../src/cli/topics.ts';
 import { versionDate } from '../src/version.ts';
 
 /** The manual page (man(7) macros) of the whole program. */

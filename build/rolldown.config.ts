@@ -7,7 +7,7 @@ import { billOfMaterials, licences } from './bundled-packages.ts';
 
 /** Pages that modules read from beside themselves. */
 const PAGES = [
-  'src/output/report/report.html',
+  'src/report/report.html',
   'src/sign-in/redirect-page.html',
   'src/sandbox/identity/sandbox-page.html',
 ];
@@ -72,7 +72,7 @@ const withoutModules: Plugin = {
 };
 
 export default defineConfig({
-  input: { start: 'src/start.ts' },
+  input: { start: 'src/cli/start.ts' },
   preserveEntrySignatures: 'allow-extension',
   platform: 'node',
   // The keychain binding is native code, so it stays a separate package.

@@ -47,7 +47,7 @@ describe('every error', () => {
   const ELSEWHERE: Readonly<Record<string, string>> = {
     'errors.ts `unexpected: ${thrown instanceof Error ? message : String(thrown)}`': 'errors.test.ts',
     'errors.ts `${call}: ${faultText(thrown)}`': 'errors.test.ts',
-    'errors.ts message': 'commands/events/watch.test.ts',
+    'errors.ts message': 'watch/watch.test.ts',
     'streams.ts error': 'streams.test.ts',
     'folders.ts `${named}: ${place} is a ${kind} that ${how}`': 'files/trusted-path.machine.test.ts',
     'service.ts message': 'http/hostile-answers.test.ts',
@@ -56,12 +56,12 @@ describe('every error', () => {
     'file-vault.ts `the encrypted file of secrets ${how}: ${place}`': 'secrets/file-vault.test.ts',
     'encrypted-file.ts `${problem}: ${faultText(error)}`': 'secrets/file-vault.test.ts',
     'settings.ts message': 'files/replaced.machine.test.ts',
-    'journal.ts message': 'commands/webhooks/listen.disk.machine.test.ts',
-    'recover.ts has': 'commands/webhooks/recover.together.process.test.ts',
+    'journal.ts message': 'webhooks/listen/listen.disk.machine.test.ts',
+    'recover.ts has': 'webhooks/recover/recover.together.process.test.ts',
     'export-manifest.ts gone ? `the directory ${directory} is gone` : `writing to ${directory} failed: ${faultText(error':
-      'commands/events/export.process.test.ts',
+      'export/export.process.test.ts',
     'report-page.ts `${file} could not be written: ${(error as Error).message}`':
-      'commands/events/output-faults.machine.test.ts',
+      'formats/output-faults.machine.test.ts',
     // Commander has no other complaint today.
     'corrections.ts error.message.replace(/^error: /': '',
     // Only a user without the right meets it.

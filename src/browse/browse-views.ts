@@ -1,10 +1,10 @@
 import wrapAnsi from 'wrap-ansi';
-import type { Items } from '../json/items.ts';
-import type { SubscriptionLabels } from '../output/format-flags.ts';
-import { prettyJson } from '../output/json.ts';
-import { groupTable } from '../output/statistics-text.ts';
-import { itemTable, oneLine, type TableLook, tableLines } from '../output/table.ts';
-import { fitColumns } from '../output/table-layout.ts';
+import type { SubscriptionLabels } from '../formats/format-flags.ts';
+import { prettyJson } from '../formats/json.ts';
+import { itemTable, oneLine, type TableLook, tableLines } from '../formats/table.ts';
+import { fitColumns } from '../formats/table-layout.ts';
+import type { Items } from '../items/items.ts';
+import { groupTable } from '../stats/statistics-text.ts';
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import type { Palette } from '../terminal/palette.ts';
 import { grouped, terminalSafeLine } from '../terminal/terminal-text.ts';

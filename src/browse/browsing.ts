@@ -1,9 +1,9 @@
 import { HooktrailError, UsageError } from '../errors.ts';
-import type { FoundPage } from '../events/page.ts';
-import { type EventGroup, EventGroups } from '../events/stats.ts';
-import { isNumber, itemFilter, type KeepItems, parseCondition } from '../json/item-conditions.ts';
-import { type FieldPath, fieldsOf, parseFieldPath } from '../json/item-fields.ts';
-import { Items } from '../json/items.ts';
+import { isNumber, itemFilter, type KeepItems, parseCondition } from '../items/item-conditions.ts';
+import { type FieldPath, fieldsOf, parseFieldPath } from '../items/item-fields.ts';
+import { Items } from '../items/items.ts';
+import type { FoundPage } from '../paging/page.ts';
+import { type EventGroup, EventGroups } from '../stats/stats.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { characterOf, type Key, type Mover, moverOf } from './full-screen.ts';
 

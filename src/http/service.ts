@@ -8,7 +8,7 @@ import {
   UnreachableError,
   UsageError,
 } from '../errors.ts';
-import { isObject } from '../json/items.ts';
+import { isObject } from '../items/items.ts';
 import { urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
 import { redactSecrets } from './redaction.ts';

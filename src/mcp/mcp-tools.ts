@@ -5,13 +5,13 @@ import { z } from 'zod';
 import type { Call, Invoke } from '../command.ts';
 import type { Context, Output } from '../context.ts';
 import { ExitCode } from '../errors.ts';
-import { refuseFileOfValues } from '../json/item-conditions.ts';
-import { isObject } from '../json/items.ts';
-import { knownValues } from '../json/known-fields.ts';
+import { refuseFileOfValues } from '../items/item-conditions.ts';
+import { isObject } from '../items/items.ts';
+import { knownValues } from '../items/known-fields.ts';
+import { shownAddress } from '../names/callback-address.ts';
 import { flagWords } from '../settings/flag-values.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { inputOf } from '../streams.ts';
-import { shownAddress } from '../subscriptions/callback-address.ts';
 
 const DEFAULT_EVENTS = 20;
 const MOST_EVENTS = 200;

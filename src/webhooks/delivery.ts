@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { Items, isGuid, isObject } from '../json/items.ts';
-import { knownValues } from '../json/known-fields.ts';
+import { Items, isGuid, isObject } from '../items/items.ts';
+import { knownValues } from '../items/known-fields.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 /** An `eventId` as the journal holds it: 32 hexadecimal digits, whatever form the id is written in. */

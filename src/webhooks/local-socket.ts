@@ -9,7 +9,7 @@ import type { Machine } from '../context.ts';
 import { makeFolder, replaceableBy } from '../files/folders.ts';
 import type { HandlerAnswer } from './forward.ts';
 import { identityOf, type Journal, type Outcome } from './journal.ts';
-import type { Acceptance } from './receiver.ts';
+import type { Acceptance } from './listen/receiver.ts';
 
 /*
  * A listener that has a journal open is reached by the user's other processes at a local socket: a Unix socket in a folder

@@ -45,8 +45,7 @@ test('a file name says its subject out of context', () => {
   const places = new Map<string, string[]>();
   for (const { path: file } of sources) {
     const name = path.posix.basename(file);
-    // Commands have the folders and names of the command line.
-    if (!file.startsWith('src/commands/')) places.set(name, [...(places.get(name) ?? []), file]);
+    places.set(name, [...(places.get(name) ?? []), file]);
   }
   expect([...places.values()].filter((files) => files.length > 1)).toEqual([]);
 });

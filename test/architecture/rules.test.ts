@@ -4,34 +4,43 @@ import { readSources, type Source } from './sources.ts';
 
 /**
  * The layers, from the top: a folder of `src`, or a file beside the folders. Each imports only itself and layers below
- * it, types included. `shell-completion` is at the top because it describes the whole command tree.
+ * it, types included. A feature's folder holds its command, its work and its text.
  */
 const layers: readonly string[] = [
-  'start',
-  'shell-completion',
-  'main',
-  'program',
-  'program-help',
-  'command-tree',
-  'commands',
-  'sandbox-user',
+  'cli',
   'mcp',
-  'browse',
   'doctor',
-  'help',
+  'demo',
+  'report',
+  'browse',
+  'profiles',
+  'event-types',
+  'api',
   'webhooks',
-  'output',
-  'events',
   'subscriptions',
+  'search',
+  'watch',
+  'export',
+  'get',
+  'count',
+  'explain',
+  'health',
+  'stats',
+  'sources',
+  'outcomes',
   'sign-in',
   'secrets',
+  'formats',
+  'filters',
+  'paging',
+  'names',
   'http',
-  'json',
+  'items',
   'command',
   'terminal',
   'settings',
-  'time',
   'lock',
+  'time',
   'files',
   'sandbox',
   'system',
@@ -144,19 +153,25 @@ function brokenBy(file: string, { from, isType, isDynamic }: Import): string[] {
     const isUndici = !isType && /^undici(\/|$)/.test(from);
     if (isUndici && file.startsWith('src/') && file !== clientLibrary)
       return [`only ${clientLibrary} loads undici`];
-    const isEarly = !isType && !isDynamic && heavy.test(from) && file.startsWith('src/commands/');
+    const isEarly = !isType && !isDynamic && heavy.test(from) && isCommand(file);
     return isEarly ? ['heavy libraries are imported when used'] : [];
   }
   const target = path.posix.join(path.posix.dirname(file), from);
   if (!target.startsWith('src/')) return [];
   const [own, other] = [partOf(file), partOf(target)];
-  if (own === 'commands' && other === 'commands') return ['a command must not import another'];
+  if (isCommand(target) && file !== commandTree) return [`only ${commandTree} imports a command`];
   if (own === other) return [];
-  // The sandbox is an independent implementation: it shares nothing with the client, and only commands start it.
-  const startsSandbox = own === 'commands' || file === 'src/sandbox-user.ts';
-  if (own === 'sandbox' || (other === 'sandbox' && !startsSandbox))
+  // The sandbox is an independent implementation: it shares nothing with the client, and only its commands start it.
+  if (own === 'sandbox' || (other === 'sandbox' && own !== 'demo'))
     return [`${own} must not import ${other}`];
   return layerOf(own) < layerOf(other) ? [] : [`${own} must not import ${other}`];
+}
+
+const commandTree = 'src/cli/command-tree.ts';
+
+/** True for the file with a command's flags and help. */
+function isCommand(file: string): boolean {
+  return file.endsWith('-command.ts') && file !== 'src/watch/event-command.ts';
 }
 
 /** Returns the folder below `src`, or the file's own name. */
@@ -181,13 +196,17 @@ test('the rules of the code hold in every file', async () => {
 });
 
 test.each([
-  ['src/http/x.ts', "import type { A } from '../events/page.ts';", 'http must not import events'],
-  ['src/http/x.ts', "const a = await import('../program.ts');", 'http must not import program'],
+  ['src/http/x.ts', "import type { A } from '../paging/page.ts';", 'http must not import paging'],
+  ['src/http/x.ts', "const a = await import('../cli/program.ts');", 'http must not import cli'],
   ['src/sandbox/x.ts', "import type { A } from '../errors.ts';", 'sandbox must not import errors'],
-  ['src/commands/a/x.ts', "import { a } from '../b/y.ts';", 'a command must not import another'],
-  ['src/events/x.ts', 'process.exitCode = 1;', 'only the system knows process'],
-  ['src/events/x.ts', 'const now = Date.now();', 'only the system knows the clock'],
-  ['test/events/x.test.ts', 'const now = Date.now();', "a test's time is clock.now()"],
+  [
+    'src/search/x.ts',
+    "import { a } from '../get/get-command.ts';",
+    'only src/cli/command-tree.ts imports a command',
+  ],
+  ['src/paging/x.ts', 'process.exitCode = 1;', 'only the system knows process'],
+  ['src/paging/x.ts', 'const now = Date.now();', 'only the system knows the clock'],
+  ['test/paging/x.test.ts', 'const now = Date.now();', "a test's time is clock.now()"],
 ])('%s with %j breaks a rule', (file, text, rule) => {
   expect(violations([{ path: file, text }])).toEqual([`${file}: ${rule}`]);
 });

@@ -10,7 +10,7 @@ import { startSigningIn } from '../support/signing-in.ts';
 const root = path.resolve(import.meta.dirname, '../..');
 const urlOf = (file: string) => pathToFileURL(path.join(root, file)).href;
 /** The program from its source, without a build, so that each function is known by its file. */
-const entry = `import { start } from ${JSON.stringify(urlOf('src/start.ts'))}; void start();`;
+const entry = `import { start } from ${JSON.stringify(urlOf('src/cli/start.ts'))}; void start();`;
 
 /** The files of `src` in which a function is called while a command runs: what its reader has to open. */
 let crossed: Readonly<Record<string, readonly string[]>>;

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { topicText } from '../../src/help/topics.ts';
+import { topicText } from '../../src/cli/topics.ts';
 import { callsIn, commandFor } from '../support/command-lines.ts';
 import { blocksOf, isThere, type Page, readPages, root } from './pages.ts';
 

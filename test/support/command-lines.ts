@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import { type Described, describeCommands } from '../../src/cli/command-description.ts';
+import { buildProgram, type Program } from '../../src/cli/program.ts';
 import type { Context } from '../../src/context.ts';
-import { type Described, describeCommands } from '../../src/help/command-description.ts';
-import { buildProgram, type Program } from '../../src/program.ts';
 
 /** Returns the whole tree and the commands that can be run. */
 export async function describeAll(): Promise<{ program: Program; commands: readonly Described[] }> {

@@ -1,6 +1,6 @@
-import { Items } from '../../src/json/items.ts';
-import type { FormatOptions } from '../../src/output/format-flags.ts';
-import { createItemWriter } from '../../src/output/formats.ts';
+import type { FormatOptions } from '../../src/formats/format-flags.ts';
+import { createItemWriter } from '../../src/formats/formats.ts';
+import { Items } from '../../src/items/items.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import type { Reporter } from '../../src/terminal/reporter.ts';
 import { fakeOutput } from './context.ts';

@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
+import { isForCompletion, main } from '../../src/cli/main.ts';
 import type { Context } from '../../src/context.ts';
 import { type HooktrailError, InterruptedError } from '../../src/errors.ts';
-import { isForCompletion, main } from '../../src/main.ts';
 import { inputOf, outputOf } from '../../src/streams.ts';
 import { visit } from './browser.ts';
 import { clock } from './clock.ts';
@@ -53,10 +53,10 @@ export interface RunningCommand extends Omit<Running, 'pid'> {
   readonly screen: string;
 }
 
-/** Does with a command line what `start` of src/start.ts does. */
+/** Does with a command line what `start` of src/cli/start.ts does. */
 async function call(args: readonly string[], context: Context): Promise<number> {
   if (!isForCompletion(args)) return await main(args, context);
-  await (await import('../../src/shell-completion/completion-answer.ts')).answer(args, context);
+  await (await import('../../src/cli/completion-answer.ts')).answer(args, context);
   return 0;
 }
 

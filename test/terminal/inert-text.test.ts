@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/errors.ts';
-import { statusText } from '../../src/output/status-text.ts';
 import type { SignInState } from '../../src/sign-in/sign-in-state.ts';
+import { statusText } from '../../src/sign-in/status-text.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import { createReporter, errorText } from '../../src/terminal/reporter.ts';
 import { createContext } from '../support/context.ts';

@@ -1,0 +1,58 @@
+import type { Command } from 'commander';
+import type { Call } from '../command.ts';
+import { UsageError } from '../errors.ts';
+import { addFilterFlags, addFromFlag, type FilterFlags } from '../filters/event-filters.ts';
+import { loadFilters } from '../formats/format-flags.ts';
+import { addConnectionFlags } from '../settings/setting-names.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+import { redraws } from '../terminal/palette.ts';
+
+interface Flags extends FilterFlags, SettingFlags {}
+
+const KEYS = [
+  'up down j k         one event, or one line of an open one',
+  'page up, page down  one screen; also b and space',
+  'home end < > G      to the first and the last that was read',
+  'enter               opens the event; shows the events of a group',
+  'esc                 goes back by one: event, group, condition, filter',
+  'n p                 next and previous event, while one is open',
+  '/                   filters what was read by words, as you type',
+  'w                   filters by FIELD OP VALUE, or by a text',
+  'g                   groups by a field, which a list offers',
+  'f                   failed events only, and all again',
+  'r                   reads the events again',
+  "y                   copies the event's id",
+  'z                   shows times in UTC, the local zone, that of --timezone',
+  'o                   shows a report of these events in the browser',
+  '?                   lists the keys',
+  'q                   quits; Ctrl-Z suspends, and fg goes on',
+];
+
+export const commonFlags = '--failed --since --until --type --subscription --where --from --timezone';
+
+export const help = `
+It only shows, and sends nothing. Keys:
+${KEYS.map((line) => `  ${line}`).join('\n')}
+
+Examples:
+  $ hooktrail events browse --failed --since 24h
+  $ hooktrail events browse --type document.signed`;
+
+export function declare(command: Command): void {
+  addFromFlag(addFilterFlags(command));
+  addConnectionFlags(command);
+}
+
+export async function run(call: Call<Flags>): Promise<void> {
+  const { flags, context } = call;
+  const filters = await loadFilters(flags, context);
+  if (!context.stdin.isTerminal || !context.stdout.isTerminal || !redraws(context.environment)) {
+    throw new UsageError('events browse needs a terminal to show its list on and to read keys from', {
+      next: 'use `hooktrail events search` with the same filters',
+    });
+  }
+  if (flags.from === '-')
+    throw new UsageError('--from - cannot be browsed: the keys are read from standard input');
+  const { browseEvents } = await import('./browse.ts');
+  await browseEvents(call, filters, flags.from, KEYS);
+}

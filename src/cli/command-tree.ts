@@ -1,0 +1,167 @@
+import type { CommandModule } from '../command.ts';
+import { oneOf } from '../settings/flag-values.ts';
+
+/** The summary of a command with the function that loads its module, or of a group with its commands and help. */
+export type Node = readonly [summary: string, content: (() => Promise<CommandModule>) | Nodes, help?: string];
+export type Nodes = { readonly [name: string]: Node };
+
+const profiles = () => import('../profiles/profiles-command.ts');
+const config = () => import('../profiles/config-command.ts');
+const help: Node = ['explain a command', async () => (await import('./help-command.ts')).helpOfGroup];
+
+/** The heading of commands that help does not show. */
+export const HIDDEN = '';
+
+/** The whole command tree by the headings of the help: names and summaries only. */
+export const tree: Readonly<Record<string, Nodes>> = {
+  'Signing in:': {
+    login: ['sign in through the browser', () => import('../sign-in/login-command.ts')],
+    logout: ['delete the secrets that login stored', () => import('../sign-in/logout-command.ts')],
+    status: ['show who is signed in, where and until when', () => import('../sign-in/status-command.ts')],
+    token: ['print a valid access token and nothing else', () => import('../sign-in/token-command.ts')],
+  },
+  'Events:': {
+    'event-types': ['list the event types on offer', () => import('../event-types/event-types-command.ts')],
+    events: [
+      'search stored events and their deliveries',
+      {
+        search: ['search events, through all pages of results', () => import('../search/search-command.ts')],
+        browse: ['browse events in an interactive list', () => import('../browse/browse-command.ts')],
+        get: ['print events by their ids', () => import('../get/get-command.ts')],
+        count: ['print how many events match', () => import('../count/count-command.ts')],
+        stats: ['count by type, status and time, with bars', () => import('../stats/stats-command.ts')],
+        watch: ['print new events as they appear', () => import('../watch/watch-command.ts')],
+        explain: [
+          'say what failed events have in common, and since when',
+          () => import('../explain/explain-command.ts'),
+        ],
+        health: [
+          'say which subscriptions are failing, since when, and which recovered',
+          () => import('../health/health-command.ts'),
+        ],
+        report: ['write an HTML report about failed deliveries', () => import('../report/report-command.ts')],
+        export: [
+          'download a large result into files, resumable and verified',
+          () => import('../export/export-command.ts'),
+        ],
+        help,
+      },
+      'Examples:\n  $ hooktrail events search --failed --since 24h\n  $ hooktrail events explain',
+    ],
+    subscriptions: [
+      "list the service's subscriptions, and read one",
+      {
+        list: [
+          'list the subscriptions that are switched on',
+          () => import('../subscriptions/list-subscriptions-command.ts'),
+        ],
+        get: ['print one subscription, whole', () => import('../subscriptions/get-subscription-command.ts')],
+        help,
+      },
+      'Examples:\n  $ hooktrail subscriptions\n  $ hooktrail subscriptions get hooks.example.com',
+    ],
+    webhooks: [
+      'receive deliveries, recover those that were missed',
+      {
+        listen: [
+          'receive deliveries, drop duplicates and forward them to a handler',
+          () => import('../webhooks/listen/listen-command.ts'),
+        ],
+        recover: [
+          'find by search the events that the journal lacks, and forward them',
+          () => import('../webhooks/recover/recover-command.ts'),
+        ],
+        replay: [
+          'forward chosen events to a handler again',
+          () => import('../webhooks/replay/replay-command.ts'),
+        ],
+        send: [
+          'deliver a new event to a handler, to test it',
+          () => import('../webhooks/send/send-command.ts'),
+        ],
+        help,
+      },
+      'Examples:\n  $ hooktrail webhooks listen --forward-to 3000\n  $ hooktrail webhooks listen | jq .',
+    ],
+    api: ['send an authenticated request to any path', () => import('../api/api-command.ts')],
+  },
+  'Settings and trying it out:': {
+    profiles: [
+      'manage several environments side by side',
+      {
+        list: ['list the profiles', async () => (await profiles()).profileList],
+        use: ['make a profile the default', async () => (await profiles()).profileUse],
+        delete: ['delete a profile and its secrets', async () => (await profiles()).profileDelete],
+        help,
+      },
+      'Examples:\n  $ hooktrail profiles use staging\n  $ hooktrail profiles delete staging',
+    ],
+    config: [
+      'show and change the settings of a profile',
+      {
+        list: ['list the saved settings', async () => (await config()).list],
+        get: ['print one setting', async () => (await config()).get],
+        set: ['save a setting', async () => (await config()).set],
+        unset: ['remove a saved setting', async () => (await config()).unset],
+        path: ['print where the settings are saved', async () => (await config()).path],
+        help,
+      },
+      'Examples:\n  $ hooktrail config set timezone Europe/Berlin\n  $ hooktrail config list',
+    ],
+    doctor: ['check machine, network and sign-in', () => import('../doctor/doctor-command.ts')],
+    sandbox: ['run a local identity provider and event service', () => import('../demo/sandbox-command.ts')],
+    demo: ['sandbox, sign-in and a search for failures in one go', () => import('../demo/demo-command.ts')],
+  },
+  'More:': {
+    keygen: ['make a random key to seal secret files with', () => import('../secrets/keygen-command.ts')],
+    mcp: ['serve agents by the Model Context Protocol, read-only', () => import('../mcp/mcp-command.ts')],
+    completion: ["print or install a shell's completion script", () => import('./completion-command.ts')],
+    help: ['topics: agents, environment, exit-codes, filters, times', () => import('./help-command.ts')],
+  },
+  [HIDDEN]: { version: ['print the version', () => import('./version-command.ts')] },
+};
+
+/** The flags that every command takes, but for the first two of the program itself. */
+export const VERSION_FLAG = { flags: '-V, --version', text: 'print the version' };
+export const HELP_FLAG = { flags: '-h, --help', text: 'explain the command; -h in short' };
+export const GLOBAL_FLAGS: readonly {
+  readonly flags: string;
+  readonly text: string;
+  readonly parse?: (text: string) => string;
+}[] = [
+  { flags: '--profile <name>', text: 'the profile to use [HOOKTRAIL_PROFILE]' },
+  {
+    flags: '--error-format <form>',
+    text: 'errors as text or json [HOOKTRAIL_ERROR_FORMAT]',
+    parse: (text) => oneOf('--error-format', ['text', 'json'])(text),
+  },
+  { flags: '-v, --verbose', text: 'one line for each request on standard error' },
+  { flags: '--debug', text: 'headers too; secrets are left out' },
+  { flags: '--no-color', text: 'no colour [NO_COLOR]' },
+  { flags: '--quiet', text: 'no progress, no notices; warnings and errors stay' },
+];
+
+export const DESCRIPTION = 'Find, understand and recover failed deliveries of an event notification service.';
+
+export const EXAMPLES: readonly string[] = [
+  'hooktrail demo',
+  'hooktrail login',
+  'hooktrail events search --failed --since 24h',
+];
+
+/** The commands that `hooktrail -h` shows. */
+export const MOST_USED: readonly string[] = [
+  'login',
+  'status',
+  'events search',
+  'events get',
+  'events explain',
+  'events health',
+  'events stats',
+  'events watch',
+  'events browse',
+  'webhooks listen',
+  'webhooks recover',
+  'doctor',
+  'sandbox',
+];

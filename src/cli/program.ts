@@ -1,0 +1,201 @@
+import { Command, CommanderError, type ErrorOptions, type HelpContext } from 'commander';
+import type {
+  CommandModule,
+  CommandTree,
+  GlobalFlags,
+  Invoke,
+  ParseFault,
+  Run,
+  TreeCommand,
+} from '../command.ts';
+import type { Context } from '../context.ts';
+import { ExitCode, UsageError } from '../errors.ts';
+import type { OutputFlags } from '../formats/format-flags.ts';
+import { withPager } from '../terminal/paged-output.ts';
+import { fullVersion } from '../version.ts';
+import {
+  DESCRIPTION,
+  GLOBAL_FLAGS,
+  HELP_FLAG,
+  HIDDEN,
+  type Nodes,
+  tree,
+  VERSION_FLAG,
+} from './command-tree.ts';
+import { fullHelp, shortHelp } from './help-text.ts';
+import { helpWidth, printHelp, printProgramHelp, wantsShortHelp } from './program-help.ts';
+
+export interface Program extends CommandTree {
+  /** Runs a command line. Prints its output or its help; throws every failure. */
+  run(argv: readonly string[]): Promise<ExitCode>;
+  /** Those of the command that ran; the global ones until then. */
+  readonly flags: GlobalFlags;
+}
+
+/**
+ * The commander program. It has every command's name and summary. Only commander parses the command line, and a
+ * declaration is loaded when commander reaches it.
+ */
+export function buildProgram(context: Context, invoke: Invoke): Program {
+  return new LazyProgram(context, invoke);
+}
+
+class LazyProgram implements Program {
+  readonly root: Command;
+  #exitCode: ExitCode = ExitCode.done;
+  #flags: GlobalFlags | undefined;
+  #isTrial = false;
+  /** The commands whose declarations were not read yet. */
+  readonly #undeclared = new Map<Command, () => Promise<CommandModule>>();
+  readonly #context: Context;
+  readonly #invoke: Invoke;
+
+  constructor(context: Context, invoke: Invoke) {
+    this.#context = context;
+    this.#invoke = invoke;
+    this.root = new LazyCommand('hooktrail')
+      .description(DESCRIPTION)
+      .version(fullVersion, VERSION_FLAG.flags, VERSION_FLAG.text)
+      .helpOption(HELP_FLAG.flags, HELP_FLAG.text)
+      .configureHelp({ subcommandTerm: (command) => command.name(), minWidthToWrap: 20 })
+      .showSuggestionAfterError(false)
+      // `main` prints the version and errors, in one form whatever their source.
+      .configureOutput({ writeOut: () => undefined, outputError: () => undefined })
+      .exitOverride();
+    for (const { flags, text, parse } of GLOBAL_FLAGS) {
+      const option = this.root.createOption(flags, text);
+      this.root.addOption(parse ? option.argParser(parse) : option);
+    }
+    for (const [heading, nodes] of Object.entries(tree)) this.#add(this.root, nodes, heading);
+    this.#declareBeforeDispatch(this.root);
+  }
+
+  get flags(): GlobalFlags {
+    return this.#flags ?? this.root.opts();
+  }
+
+  /** Adds the commands of a group. One that is called `list` runs where none is named. */
+  #add(group: Command, nodes: Nodes, heading?: string): void {
+    for (const [name, [summary, content, help]] of Object.entries(nodes)) {
+      const settings = { isDefault: name === 'list', hidden: heading === HIDDEN };
+      const command = group.command(name, settings).description(summary);
+      if (heading) command.helpGroup(heading);
+      if (typeof content === 'function') this.#undeclared.set(command, content);
+      else {
+        (command as LazyCommand).module = { help: help ?? '' };
+        this.#add(command, content);
+        this.#declareBeforeDispatch(command);
+      }
+    }
+  }
+
+  #declareBeforeDispatch(group: Command): void {
+    group.helpCommand(false).hook('preSubcommand', async (_, command) => {
+      const [word] = group.args;
+      // `list` takes no arguments: a word was meant as the name of another command.
+      const isImplied = command.name() === 'list' && word !== 'list';
+      if (isImplied && word !== undefined && !word.startsWith('-'))
+        group.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' });
+      await this.declare(command);
+    });
+  }
+
+  readonly declare = async (command: Command): Promise<void> => {
+    const load = this.#undeclared.get(command);
+    if (!load) return;
+    this.#undeclared.delete(command);
+    const module = await load();
+    (command as LazyCommand).module = module;
+    module.declare?.(command);
+    command.action(() => this.#act(command, module.run));
+  };
+
+  async run(argv: readonly string[]): Promise<ExitCode> {
+    try {
+      await this.root.parseAsync(argv, { from: 'user' });
+    } catch (thrown) {
+      if (thrown instanceof HelpRequest) await this.#printHelp(thrown, argv);
+      else if (thrown instanceof UsageError && thrown.correction) {
+        const { withCorrectedValue } = await import('./corrections.ts');
+        throw withCorrectedValue(thrown, argv);
+      } else if (!(thrown instanceof CommanderError)) throw thrown;
+      else if (thrown.code === 'commander.version') await this.#context.stdout.write(`${fullVersion}\n`);
+      else {
+        const { usageErrorFor } = await import('./corrections.ts');
+        throw await usageErrorFor(thrown as ParseFault, argv, this);
+      }
+    }
+    return this.#exitCode;
+  }
+
+  readonly faultOf = async (argv: readonly string[]): Promise<ParseFault | undefined> => {
+    const trial = new LazyProgram(this.#context, this.#invoke);
+    trial.#isTrial = true;
+    const thrown = await trial.root.parseAsync(argv, { from: 'user' }).catch((error) => error);
+    return thrown instanceof CommanderError ? (thrown as ParseFault) : undefined;
+  };
+
+  async #printHelp({ command, isError }: HelpRequest, argv: readonly string[]): Promise<void> {
+    if (command === this.root) return await printProgramHelp(argv, this.#context);
+    const width = helpWidth(this.#context);
+    const text = wantsShortHelp(argv) ? shortHelp(command, width) : fullHelp(command, width);
+    if (!isError) return await printHelp(text, argv, this.#context);
+    const { errorFormatOf } = await import('../settings/settings.ts');
+    if ((await errorFormatOf(this.flags, this.#context)) === 'text') await this.#context.stderr.write(text);
+    const next = `choose one of those that \`hooktrail ${command.name()} --help\` lists`;
+    throw new UsageError('a command is missing', { next });
+  }
+
+  async #act(command: Command, run: Run<never>): Promise<void> {
+    if (this.#isTrial) return;
+    const flags = command.optsWithGlobals() as GlobalFlags & OutputFlags;
+    this.#flags = flags;
+    const work = async (context: Context) => {
+      const [{ createReporter }, { errorFormatOf }] = await Promise.all([
+        import('../terminal/reporter.ts'),
+        import('../settings/settings.ts'),
+      ]);
+      const reporter = await createReporter(context, flags, await errorFormatOf(flags, context));
+      const { args } = command;
+      const rest = { args, command, context, reporter, invoke: this.#invoke, commands: this };
+      return (await run({ flags: flags as never, ...rest })) ?? ExitCode.done;
+    };
+    const context = this.#context;
+    if (flags.outputFile !== undefined) {
+      const { writingTo } = await import('../formats/output-file.ts');
+      this.#exitCode = await writingTo(flags.outputFile, context, work);
+    } else {
+      const isPaged = flags.pager === true && context.stdout.isTerminal;
+      this.#exitCode = await (isPaged ? withPager(context, work) : work(context));
+    }
+  }
+}
+
+class LazyCommand extends Command implements TreeCommand {
+  module?: Pick<CommandModule, 'help' | 'commonFlags'>;
+
+  override createCommand(name?: string): LazyCommand {
+    return new LazyCommand(name);
+  }
+
+  override error(message: string, options?: ErrorOptions): never {
+    try {
+      return super.error(message, options);
+    } catch (error) {
+      throw Object.assign(error as CommanderError, { command: this });
+    }
+  }
+
+  /** Commander calls it where help was asked for, or a group's command is missing. */
+  override outputHelp(options?: HelpContext | ((text: string) => string)): void {
+    const isError = typeof options === 'object' && options.error;
+    throw Object.assign(new HelpRequest('help'), { command: this, isError });
+  }
+}
+
+/** Thrown where help is to be printed, since commander's own printing cannot wait for a pager. */
+class HelpRequest extends Error {
+  declare readonly command: LazyCommand;
+  /** True where a command is missing. */
+  declare readonly isError: boolean;
+}

@@ -1,0 +1,91 @@
+import type { Call } from '../command.ts';
+import type { Context } from '../context.ts';
+import type { EventFilters } from '../filters/event-filters.ts';
+import { warnOfTypes } from '../filters/event-types.ts';
+import { resolveFilters } from '../filters/resolve-filters.ts';
+import type { Service } from '../http/service.ts';
+import { PAGE_SIZE, type Query } from '../paging/event-query.ts';
+import { askCount, type FoundPage, pageClient } from '../paging/page.ts';
+import { adaptiveConcurrency, readAhead } from '../paging/read-ahead.ts';
+import { readPages } from '../paging/read-pages.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+import { withService } from '../sign-in/session.ts';
+import type { SourceOptions } from '../sources/event-source.ts';
+import { byServiceClock, previewRequests, readNotice, readWithProgress } from '../sources/find-events.ts';
+import { type StoredOptions, storedEvents } from '../sources/stored-events.ts';
+import { startProgress } from '../terminal/progress.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+
+export interface CountOptions extends SourceOptions, Pick<StoredOptions, 'mustTell'> {
+  /** Prints the requests in this form and sends nothing. */
+  readonly preview: 'urls' | 'curl' | undefined;
+}
+
+/** Returns the number of events that the filters choose, undefined after a preview; on a terminal a notice says which they are. */
+export async function countEvents(
+  { from, filters, concurrency, preview, mustTell }: CountOptions,
+  call: Call<SettingFlags>,
+): Promise<number | undefined> {
+  const { context, reporter } = call;
+  if (preview) return await previewRequests(call, filters, filters.keep ? PAGE_SIZE : 1, preview);
+  if (from !== undefined)
+    return countOf(storedEvents(from, filters, { context, onDoubt: reporter.warning, mustTell }));
+  return await withService(call, async (service, settings) => {
+    const chosen = await resolveFilters(filters, service, settings, call);
+    let counted: Query | undefined;
+    const onQueries = ([query]: readonly Query[]) => {
+      counted = query;
+    };
+    const count = await countAll(service, chosen, concurrency, context, reporter, onQueries);
+    if (context.stdout.isTerminal && counted)
+      reporter.notice(readNotice('counted', counted, filters.zone, settings, context));
+    if (count === 0) await warnOfTypes(chosen, service, context, reporter);
+    return count;
+  });
+}
+
+/** Returns the number of events that the filters choose, with `concurrency` requests at once. */
+export async function countAll(
+  service: Service,
+  filters: EventFilters,
+  concurrency: number,
+  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>,
+  reporter: Reporter,
+  onQueries?: (queries: readonly Query[]) => void,
+): Promise<number> {
+  if (filters.keep) {
+    reporter.notice('reading the events to count them: the service does not filter by --where and --grep');
+    return countOf(readWithProgress(service, filters, { concurrency, onQueries }, context, reporter));
+  }
+  const { clock, signal } = context;
+  const { width, onRetry } = adaptiveConcurrency(concurrency);
+  const sender = pageClient(service, clock, onRetry);
+  const progress = startProgress(context, reporter, 'counting');
+  let total = 0;
+  let noticed = false;
+  try {
+    const { queries, client } = await byServiceClock(filters, sender, 1, clock, reporter.warning);
+    onQueries?.(queries);
+    const ask = (query: Query, ending: AbortSignal) => askCount(client, query, ending);
+    for await (const { job: query, result } of readAhead(queries, ask, width, signal)) {
+      if (result === undefined && !noticed) {
+        noticed = true;
+        reporter.notice('the service gives no count: reading every match to count it');
+      }
+      total +=
+        result ??
+        (await countOf(readPages(client, { query, pageSize: PAGE_SIZE, concurrency: width, signal })));
+      progress.update({ events: total });
+    }
+  } finally {
+    progress.stop();
+  }
+  return total;
+}
+
+/** The number of events in some pages. */
+async function countOf(pages: AsyncIterable<FoundPage>): Promise<number> {
+  let events = 0;
+  for await (const { items } of pages) events += items.count;
+  return events;
+}

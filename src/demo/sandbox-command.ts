@@ -1,0 +1,189 @@
+import path from 'node:path';
+import type { Command } from 'commander';
+import { type Call, untilStopped } from '../command.ts';
+import type { Context } from '../context.ts';
+import { ExitCode, UsageError, unrunnableText } from '../errors.ts';
+import type { DeliveryOptions } from '../sandbox/deliveries.ts';
+import type { Sandbox } from '../sandbox/sandbox.ts';
+import type { SandboxOptions, SandboxSettings } from '../sandbox/sandbox-options.ts';
+import type { ShapeName } from '../sandbox/shapes/service-shape.ts';
+import { decimalNumber, duration, oneOf, share, wholeNumber } from '../settings/flag-values.ts';
+import { handlerUrl } from '../webhooks/webhook-flags.ts';
+import type { SandboxUser } from './sandbox-user.ts';
+
+interface Flags {
+  readonly port?: number;
+  readonly events?: number;
+  readonly seed?: number;
+  readonly shape?: ShapeName;
+  readonly latency?: number;
+  readonly tokenLifetime?: number;
+  readonly autoApprove?: true;
+  readonly rateLimit?: number;
+  readonly faultRate?: number;
+  readonly rate?: number;
+  readonly deliverTo?: URL;
+  readonly apiToken?: string;
+  readonly duplicates?: number;
+  readonly json?: true;
+}
+
+const DELIVERY_RATE = 1;
+
+export const commonFlags =
+  '--port --events --auto-approve --rate --latency --token-lifetime --rate-limit --fault-rate --deliver-to --api-token --json';
+
+export const help = `
+Runs until it is stopped with Ctrl-C. Prints the settings for using it, as
+export lines for a shell.
+
+With a COMMAND it runs that command, signed in to the sandbox, with settings and
+secrets in a temporary folder, and exits with its exit code.
+
+Examples:
+  $ hooktrail sandbox -- sh -c 'hooktrail events search --failed'
+  $ hooktrail sandbox --events 200000
+  $ hooktrail sandbox --auto-approve --token-lifetime 90 --rate 5
+  $ hooktrail sandbox --deliver-to http://127.0.0.1:8977/ --api-token s3cret`;
+
+export function declare(command: Command): void {
+  const addNumber = (name: string, description: string, lowest: number, highest?: number) =>
+    command.option(`${name} <number>`, description, wholeNumber(name, lowest, highest));
+  command.argument('[command...]', 'a command to run signed in, after --');
+  addNumber('--port', 'listen on this port of 127.0.0.1 (default: a free one)', 0, 65_535);
+  addNumber('--events', 'events in the seeded history (default: 5000)', 0, 5_000_000);
+  addNumber('--seed', 'another seed gives another history (default: 1)', 0, 4_294_967_295);
+  command
+    .option(
+      '--shape <shape>',
+      'published, or flat with details of deliveries (default: published)',
+      oneOf<ShapeName>('--shape', ['published', 'flat']),
+    )
+    .option(
+      '--latency <ms>',
+      'wait this long before each answer about events; also 2s',
+      duration('--latency', 0, 600_000, 'ms'),
+    )
+    .option(
+      '--token-lifetime <s>',
+      'how long an access token lives, in seconds or as 2m (default: 1800)',
+      duration('--token-lifetime', 1_000, Number.POSITIVE_INFINITY, 's'),
+    )
+    .option('--auto-approve', 'approve sign-ins without a click');
+  addNumber('--rate-limit', 'answer 429 to more requests per second than this', 1);
+  const failing = 'share of requests about events that fail, from 0 to 1';
+  command.option('--fault-rate <share>', failing, share('--fault-rate'));
+  const rate = `new events per second, 0.01 to 1000 (default: none; ${DELIVERY_RATE} with --deliver-to)`;
+  command.option('--rate <number>', rate, decimalNumber('--rate', 0.01, 1_000));
+  command
+    .option('--deliver-to <url>', 'post new events to this webhook', handlerUrl('--deliver-to'))
+    .option('--api-token <token>', 'the Api-Token of deliveries [HOOKTRAIL_API_TOKEN]')
+    .option('--duplicates <share>', 'share of events delivered twice, from 0 to 1', share('--duplicates'))
+    .option('--json', 'print the settings as one line of JSON');
+}
+
+export async function run(call: Call<Flags>): Promise<ExitCode> {
+  const { flags, args, context } = call;
+  if (args.length > 0 && flags.json)
+    throw new UsageError('--json: not together with a command, which has the settings in its environment');
+  const [word = ''] = args;
+  if (args.length === 1 && /^\d+$/.test(word))
+    throw new UsageError(`sandbox takes a command after --, but was given '${word}'`, {
+      correction: { typed: word, meant: '--port', followedBy: [word] },
+    });
+  const [{ startSandbox }, { createSandboxUser, shellLines }] = await Promise.all([
+    import('../sandbox/sandbox.ts'),
+    import('./sandbox-user.ts'),
+  ]);
+  const options = await sandboxOptions(flags, context);
+  // Any port will do for the sign-in, so that several of them can run side by side.
+  const forCommand = args.length > 0 ? { redirectUri: 'http://127.0.0.1:0/callback' } : {};
+  const sandbox = await startSandbox({ ...options, ...forCommand }).catch((error: NodeJS.ErrnoException) => {
+    throw error.code === 'EADDRINUSE'
+      ? new UsageError(`--port: ${flags.port} is taken`, { next: 'choose another port, or leave --port out' })
+      : error;
+  });
+  const { settings } = sandbox;
+  const user = await createSandboxUser(context, sandbox);
+  try {
+    if (args.length > 0) return await runCommand(args, sandbox, user, options.deliveries?.apiToken, call);
+    const lines = flags.json ? `${JSON.stringify(settings)}\n` : shellLines(user.variables, context);
+    await context.stdout.write(lines);
+    sayHowToUse(settings, call);
+    return await untilStopped(context.signal);
+  } finally {
+    await sandbox.close();
+    await user.remove();
+  }
+}
+
+function sayHowToUse({ baseUrl }: SandboxSettings, { flags, context, reporter }: Call<Flags>): void {
+  const { stdout, environment, machine } = context;
+  if (stdout.isTerminal && !flags.json) {
+    const shell = machine.platform === 'win32' ? 'powershell' : path.basename(environment['SHELL'] || 'sh');
+    reporter.notice(
+      `\nPaste these lines into another terminal and type \`hooktrail login\` there.\nOr stop this sandbox: \`hooktrail sandbox -- ${shell}\` is a shell signed in to one.`,
+    );
+  }
+  reporter.notice(`the sandbox runs at ${baseUrl}; stop it with Ctrl-C`);
+}
+
+/** Runs a command that is signed in to the sandbox; returns its exit code. */
+async function runCommand(
+  words: readonly string[],
+  { behaviour }: Sandbox,
+  user: SandboxUser,
+  apiToken: string | undefined,
+  { context, invoke }: Call<Flags>,
+): Promise<ExitCode> {
+  const { autoApprove } = behaviour;
+  behaviour.autoApprove = true;
+  let said = '';
+  const write = async (text: string | Uint8Array) => {
+    said += String(text);
+  };
+  const code = await invoke(['login'], { ...user.context, stderr: { ...context.stderr, write } });
+  if (code !== ExitCode.done) {
+    await context.stderr.write(said);
+    return code;
+  }
+  behaviour.autoApprove = autoApprove;
+  const environment = { ...user.environment, ...(apiToken ? { HOOKTRAIL_API_TOKEN: apiToken } : {}) };
+  return (await context.runProgram(words, environment).catch((error) => {
+    throw new UsageError(`cannot run '${words[0]}': ${unrunnableText(error)}`, { cause: error });
+  })) as ExitCode;
+}
+
+/** @throws UsageError for flags that do not go together. */
+async function sandboxOptions(flags: Flags, context: Context): Promise<SandboxOptions> {
+  const { latency, tokenLifetime, rate, ...others } = flags;
+  const deliveries = await deliveryOptions(flags, context);
+  return {
+    ...others,
+    latencyMs: latency,
+    tokenLifetimeSeconds: tokenLifetime === undefined ? undefined : tokenLifetime / 1_000,
+    rate: rate ?? (deliveries ? DELIVERY_RATE : undefined),
+    deliveries,
+    now: () => context.clock.now(),
+  };
+}
+
+async function deliveryOptions(flags: Flags, context: Context): Promise<DeliveryOptions | undefined> {
+  const { deliverTo, duplicates } = flags;
+  if (deliverTo === undefined) {
+    const needing = { 'api-token': flags.apiToken, duplicates: flags.duplicates };
+    for (const [name, value] of Object.entries(needing)) {
+      if (value !== undefined) throw new UsageError(`--${name} needs --deliver-to: the webhook to post to`);
+    }
+    return undefined;
+  }
+  const { givenSecret } = await import('../secrets/given-secret.ts');
+  const apiToken = flags.apiToken ?? (await givenSecret('HOOKTRAIL_API_TOKEN', context))?.trim();
+  if (!apiToken)
+    throw new UsageError(
+      '--deliver-to needs --api-token (or HOOKTRAIL_API_TOKEN): the Api-Token of deliveries',
+    );
+  if (!/^[\x21-\x7e]+$/.test(apiToken))
+    throw new UsageError('--api-token: invalid token: must be printable ASCII characters without spaces');
+  return { url: deliverTo.href, apiToken, duplicates };
+}

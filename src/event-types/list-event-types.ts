@@ -1,0 +1,37 @@
+import type { Call } from '../command.ts';
+import { askEventTypes, keepEventTypes } from '../filters/event-types.ts';
+import type { Items, ItemWriter } from '../items/items.ts';
+import { scalarsText } from '../items/json-scanner.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+import { withService } from '../sign-in/session.ts';
+
+/** Prints the types on offer that hold `match`, at most `limit`, and remembers them for shell completion. */
+export async function listEventTypes(
+  match: string | undefined,
+  limit = Number.POSITIVE_INFINITY,
+  call: Call<SettingFlags>,
+  createWriter: () => Promise<ItemWriter>,
+): Promise<void> {
+  const { context } = call;
+  await withService(call, async (service, settings) => {
+    const writer = await createWriter();
+    try {
+      const { items: all } = (await askEventTypes(service, context.clock)).page;
+      await keepEventTypes(all, settings, context);
+      const items = (match === undefined ? all : matchingItems(all, match)).first(limit);
+      if (items.count > 0) await writer.write(items, true);
+    } catch (error) {
+      await writer.abort?.();
+      throw error;
+    }
+    await writer.end?.();
+  });
+}
+
+/** Returns the items in which a value contains `match`, ignoring case. */
+export function matchingItems(items: Items, match: string): Items {
+  const textOf = (item: number) =>
+    scalarsText(items.bytes, items.start(item), items.end(item), Number.POSITIVE_INFINITY);
+  const indexes = [...Array(items.count).keys()];
+  return items.pick(indexes.filter((item) => textOf(item).toLowerCase().includes(match.toLowerCase())));
+}

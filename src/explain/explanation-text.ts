@@ -1,0 +1,317 @@
+import { conditionTexts, printSummary, type SummaryCall, type SummaryOptions } from '../formats/formats.ts';
+import {
+  anyText,
+  isOpen,
+  nothingText,
+  proseLines,
+  secondText,
+  windowText,
+} from '../formats/summary-words.ts';
+import { oneLine, type Table, type TableLook, tableLines } from '../formats/table.ts';
+import { GAP } from '../formats/table-layout.ts';
+import { isNumber } from '../items/item-conditions.ts';
+import { completeCommands, shellWord } from '../settings/flag-values.ts';
+import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
+import { runFlags } from '../terminal/reporter.ts';
+import { eventsText, grouped, percent, shortened } from '../terminal/terminal-text.ts';
+import { compareInstants, type Instant } from '../time/instant.ts';
+import type { TimeZone } from '../time/time-zone.ts';
+import {
+  type Baseline,
+  type Explained,
+  explanationJson,
+  searchCommand,
+  subscriptionsIn,
+  wideCommand,
+} from './explain.ts';
+import { type Cause, type CauseCondition, type Effect, MOST_CAUSES } from './explain-table.ts';
+
+export interface ExplanationOptions extends SummaryOptions {
+  readonly baseline: Baseline | undefined;
+}
+
+/** Prints the causes of failures. */
+export async function printExplanation(
+  explained: Explained,
+  options: ExplanationOptions,
+  call: SummaryCall,
+): Promise<void> {
+  const { filters, from } = options;
+  const run = from === undefined ? runFlags(call.flags, call.context.environment) : {};
+  const complete = (command: string) => completeCommands(`\`${command}\``, run).slice(1, -1);
+  const commandOf = (cause?: Cause) => complete(searchCommand(cause, explained, filters, from));
+  const wide = explained.failed === explained.events ? wideCommand(filters, from) : undefined;
+  const next = explained.causes.map((cause, index) => ({
+    command: commandOf(cause),
+    note: explained.causes.length > 1 ? `cause ${index + 1}` : '',
+  }));
+  if (next.length === 0) next.push({ command: commandOf(), note: '' });
+  const text = textInList(explained.causes);
+  if (text !== undefined)
+    next.push({ command: `${commandOf()} --grep ${shellWord(text)}`, note: 'at any place of the list' });
+  if (wide) next.push({ command: complete(wide), note: 'beside the other events' });
+  const title = headline(explained, options);
+  const summary = {
+    json: explanationJson(explained),
+    table: causesTable(explained, filters.zone),
+    facts: [title, ...explanationFacts(explained), ...conditionTexts(filters)],
+    window: explained,
+    lines: (look: TableLook) => explanationLines(explained, title, filters.zone, look, next),
+  };
+  await printSummary(summary, options, call);
+}
+
+/** The text that several causes have at different places of one list. */
+function textInList(causes: readonly Cause[]): string | undefined {
+  const alone = causes.flatMap(({ conditions }) => (conditions.length === 1 ? conditions : []));
+  const forms = alone.map(({ text }) => text.replace(/\.\d+\b(?=.* = )/, ''));
+  const value = alone.find((_, at) => forms.indexOf(forms[at] as string) < at)?.value;
+  return typeof value === 'string' && !isNumber(value) ? value : undefined;
+}
+
+/** A cause for people. */
+interface CauseRow {
+  readonly conditions: readonly string[];
+  /** The same events by other conditions, since when, and whether the baseline has the cause too. */
+  readonly notes: readonly string[];
+  /** One for each of `FIGURE_TITLES`. */
+  readonly figures: readonly string[];
+}
+
+const CAUSE_TITLE = 'what failed events have';
+const FIGURE_TITLES = ['of failures', 'of delivered', 'fail with it', 'without it'];
+
+/** The causes as rows of a table. */
+function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
+  const { failed, events, baseline } = explained;
+  const delivered = events - failed;
+  return explained.causes.map((cause, index) => {
+    const same = someOf([...namesIn(cause, explained), ...conditionLines(cause.same, zone)]);
+    const { failedWithout, eventsWithout } = cause;
+    const rate = eventsWithout === 0 ? '' : ` (${percent(failedWithout / eventsWithout)})`;
+    return {
+      conditions: conditionLines(cause.conditions, zone),
+      notes: [
+        ...(same === '' ? [] : [`the same events: ${same}`]),
+        timesText(cause, zone),
+        ...(baseline?.isAlsoThen[index] ? ['also then'] : []),
+      ],
+      figures: [
+        wholePercent(cause.failed / failed),
+        delivered === 0 ? '-' : wholePercent((cause.events - cause.failed) / delivered),
+        `${grouped(cause.failed)} of ${grouped(cause.events)}`,
+        `${grouped(failedWithout)} of ${grouped(eventsWithout)}${rate}`,
+      ],
+    };
+  });
+}
+
+/** The subscriptions that a cause names, as people know them: `hooks.example.com/in, off`. */
+function namesIn(cause: Cause, { names }: Pick<Explained, 'names'>): string[] {
+  return [...new Set(subscriptionsIn([cause]))].flatMap((id) => names?.labelOf(id) ?? []).map(oneLine);
+}
+
+/** The facts left to say beside the causes. */
+export function explanationFacts(explained: Explained): string[] {
+  const { causes, failed, events, unexplained, onlyInFailures } = explained;
+  const named = new Set(
+    causes.flatMap(({ conditions, same }) => [...conditions, ...same].map(({ text }) => text)),
+  );
+  const effects = onlyInFailures.filter(({ text }) => !named.has(text));
+  const isAll = failed === events;
+  const nothing = isAll ? NO_CONTRAST : effects.length === 0 ? NOTHING : NOTHING_ELSE;
+  const isExact = (effect: Effect) => (isAll ? effect.failed === failed : effect.delivered === 0);
+  const listed = (who: string, some: readonly Effect[]) =>
+    some.length > 0 ? [`${who} have: ${someOf(some.map(effectText))}`] : [];
+  const have = unexplained === 1 ? 'failure has' : 'failures have';
+  const none =
+    causes.length < MOST_CAUSES
+      ? 'no cause in common with others'
+      : `none of these ${MOST_CAUSES} causes, the most that are named; a shorter time may show others`;
+  return [
+    ...(failed > 0 && causes.length === 0 ? [nothing] : []),
+    ...(causes.length > 1 ? ['events of a cause are not counted in the causes below it'] : []),
+    ...(causes.length > 0 && unexplained > 0 ? [`${grouped(unexplained)} ${have} ${none}`] : []),
+    ...listed(isAll ? 'all of them' : 'only failures', effects.filter(isExact)),
+    ...listed(
+      isAll ? 'some of them' : 'failures and some delivered events',
+      effects.filter((effect) => !isExact(effect)),
+    ),
+  ];
+}
+
+const NO_CONTRAST = 'all of them failed: there is no delivered event to compare them with';
+const NOTHING_ELSE =
+  'nothing stands out but what seems to come of failing: one of these may be the cause if it was known before the delivery';
+const NOTHING =
+  'nothing stands out: no value, field, limit or time is so much more frequent among the failed events that chance would not explain it';
+
+/** The causes as a table for tickets and reports. */
+export function causesTable(explained: Explained, zone: TimeZone): Table {
+  return {
+    heads: [CAUSE_TITLE, ...FIGURE_TITLES, 'times'].map((title) => ({
+      title,
+      kind: FIGURE_TITLES.includes(title) ? 'number' : 'text',
+    })),
+    rows: causeRows(explained, zone).map(({ conditions, notes, figures }) => [
+      conditions.join(' and '),
+      ...figures,
+      notes.join('; '),
+    ]),
+  };
+}
+
+function explanationLines(
+  explained: Explained,
+  title: string,
+  zone: TimeZone,
+  look: TableLook,
+  next: readonly { readonly command: string; readonly note: string }[],
+): string[] {
+  const { failed, events, causes, notCompared } = explained;
+  const { palette } = look;
+  const prose = (text: string) => proseLines(text, look);
+  const lines = prose(title).map(palette.bold);
+  if (failed === 0) return lines;
+  const names = failed === events ? '' : someOf(notCompared.map(oneLine));
+  const facts = [
+    ...explanationFacts(explained).flatMap(prose),
+    ...(names === ''
+      ? []
+      : prose(`not compared, different in nearly every event: ${names}`).map(palette.dim)),
+    ...next.map(({ command, note }) => {
+      const comment = note === '' ? '' : palette.dim(`  # ${note}`);
+      return `${palette.accent('next:')} ${oneLine(command)}${comment}`;
+    }),
+  ];
+  if (causes.length > 0) lines.push('', ...causeLines(causeRows(explained, zone), look));
+  return facts.length > 0 ? [...lines, '', ...facts] : lines;
+}
+
+/** A text in lines that fit, each after the indent. */
+/** `27 of 246 events failed (11.0 %) since 2026-11-22 00:00Z`, and the baseline beside it. */
+function headline(explained: Explained, options: ExplanationOptions): string {
+  const { events, failed, baseline } = explained;
+  const time = windowText(explained, options);
+  const now =
+    events === 0
+      ? nothingText(explained, time)
+      : failed === 0
+        ? `none of ${eventsText(events)} failed ${time}`
+        : `${grouped(failed)} of ${eventsText(events)} failed (${percent(failed / events)}) ${time}`;
+  if (!baseline) return now;
+  const names = {
+    previous: 'as long before',
+    '1d': isOpen(options) ? 'the same hours yesterday' : 'a day earlier',
+    '7d': 'a week earlier',
+  };
+  const share = `${grouped(baseline.failed)} of ${grouped(baseline.events)}`;
+  const then =
+    baseline.events === 0 ? 'no events' : `${share} (${percent(baseline.failed / baseline.events)})`;
+  return `${now}; ${names[options.baseline as Baseline]}: ${then}`;
+}
+
+/** Says why there is nothing to tell of: no events, or none that tells its outcome. */
+function causeLines(rows: readonly CauseRow[], look: TableLook): string[] {
+  const { palette, room } = look;
+  const widths = FIGURE_TITLES.map((title, index) =>
+    Math.max(...[title, ...rows.map(({ figures }) => figures[index] as string)].map(cellWidth)),
+  );
+  const figuresWidth = widths.reduce((sum, width) => sum + width + GAP, 0);
+  const heads = [CAUSE_TITLE, ...rows.map(({ conditions }) => conditions[0] as string)];
+  // Conditions that leave the figures no room stand above them.
+  const isWide = room === undefined || Math.max(...heads.map(cellWidth)) + figuresWidth <= room;
+  const table: Table = {
+    heads: [
+      { title: isWide ? CAUSE_TITLE : '', kind: 'text' },
+      ...FIGURE_TITLES.map((title, index) => ({ title, kind: 'number' as const, spare: index < 2 ? 1 : 0 })),
+    ],
+    rows: rows.map(({ conditions, figures }) => [isWide ? (conditions[0] as string) : '', ...figures]),
+  };
+  const [titles = '', ...figures] = tableLines(table, { ...look, hasHeader: true });
+  const cut = (text: string) => (room === undefined ? text : cutToWidth(text, Math.max(room, 80)));
+  const lines = rows.flatMap(({ conditions: [first = '', ...others], notes }, index) => [
+    ...(index > 0 ? [''] : []),
+    ...(isWide ? [] : [cut(first)]),
+    figures[index] as string,
+    ...others.map((text) => cut(`  and ${text}`)),
+    ...notes.flatMap((note) => {
+      const folded = proseLines(note, look, '  ');
+      if (note.startsWith('the same events')) return folded.map(palette.dim);
+      return folded.map((line) => line.replace(/(?<=^ *)failing since [^,]*/, (span) => palette.bad(span)));
+    }),
+  ]);
+  const head = isWide ? [titles] : [palette.bold(CAUSE_TITLE), titles];
+  return [...(look.hasHeader === false ? [] : head), ...lines];
+}
+
+/** Only exact values are shown as 0 % or 100 %. */
+function wholePercent(share: number): string {
+  if (share > 0 && share < 0.005) return '<1 %';
+  if (share < 1 && share >= 0.995) return '>99 %';
+  return `${Math.round(100 * share)} %`;
+}
+
+/** Each condition for people; a span of time is one. */
+function conditionLines(conditions: readonly CauseCondition[], zone: TimeZone): string[] {
+  const [from, to] = (['>=', '<='] as const).map(
+    (op) => conditions.find((condition) => condition.field === 'createdOn' && condition.op === op)?.value,
+  );
+  const fields = conditions.filter(({ field }) => field !== 'createdOn').map(conditionWords);
+  const shown = (value: unknown) => secondText(value as string, zone);
+  if (from !== undefined && to !== undefined) fields.push(`created from ${shown(from)} to ${shown(to)}`);
+  else if (from !== undefined) fields.push(`created since ${shown(from)}`);
+  else if (to !== undefined) fields.push(`created until ${shown(to)}`);
+  return fields;
+}
+
+function conditionWords({ field, op, value }: CauseCondition): string {
+  if (op === 'exists') return oneLine(`${field} is there`);
+  if (op === 'missing') return oneLine(`${field} is missing`);
+  // A text that looks like another kind of value is in quotes.
+  const isPlain =
+    typeof value === 'string' && value !== '' && !isNumber(value) && !/^(true|false|null)$/.test(value);
+  return oneLine(`${field} ${op} ${isPlain ? value : JSON.stringify(value)}`);
+}
+
+function timesText(cause: Cause, zone: TimeZone): string {
+  const { failed, events, firstFailed, lastFailed, lastSuccess, failingSince } = cause;
+  const shown = ({ text }: Instant) => secondText(text, zone);
+  const isOfAll = cause.conditions.every(({ field }) => field === 'createdOn');
+  const what = isOfAll ? 'no success of any subscription or type' : 'no success';
+  const none = failed === events ? `${what} in this time` : 'when the last success was is not known';
+  const success = lastSuccess ? `last success ${shown(lastSuccess)}` : none;
+  if (!firstFailed || !lastFailed) return success;
+  const isBroken = failingSince && compareInstants(firstFailed, failingSince) < 0;
+  const first = isBroken ? `, first failure ${shown(firstFailed)}` : '';
+  // A span with a start has delivered events before it.
+  const earlier = cause.edge && !cause.after ? ' or earlier' : '';
+  if (failingSince) return `failing since ${shown(failingSince)}${earlier}, ${success}${first}`;
+  const isOver = lastSuccess && compareInstants(lastSuccess, lastFailed) > 0;
+  return `first failure ${shown(firstFailed)}${earlier}, last failure ${shown(lastFailed)}${isOver ? `, ${success}` : ''}`;
+}
+
+/** `delivery.lastError (503 Service Unavailable 20, …)`, `delivery.attempts = 5`. */
+function effectText(effect: Effect): string {
+  const { field, failed, values } = effect;
+  const [only, another] = values;
+  if (values.length === 0) return effect.op === 'exists' ? oneLine(field) : conditionWords(effect);
+  if (typeof only?.value === 'number' && !another && only.failed === failed)
+    return conditionWords({ ...effect, op: '=', value: only.value });
+  const texts = values
+    .slice(0, 3)
+    .map(({ value, failed }) => `${shortened(anyText(value), LONGEST_VALUE)} ${grouped(failed)}`);
+  return oneLine(`${field} (${texts.join(', ')}${values.length > 3 ? ', …' : ''})`);
+}
+
+/** The characters of a value that a line has room for. */
+const LONGEST_VALUE = 60;
+
+/** Values, conditions and fields that are named in one line before the rest is counted. */
+const MOST_NAMED = 6;
+
+/** The first of some texts, and the number of the others. */
+function someOf(texts: readonly string[]): string {
+  const rest = texts.length - MOST_NAMED;
+  return [...texts.slice(0, MOST_NAMED), ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
+}

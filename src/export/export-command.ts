@@ -1,0 +1,67 @@
+import type { Command } from 'commander';
+import type { Call } from '../command.ts';
+import { UsageError } from '../errors.ts';
+import { addFilterFlags, addPageFlags, CONCURRENCY, type FilterFlags } from '../filters/event-filters.ts';
+import { loadFilters } from '../formats/format-flags.ts';
+import { PAGE_SIZE } from '../paging/event-query.ts';
+import { addConnectionFlags } from '../settings/setting-names.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+
+interface Flags extends FilterFlags, SettingFlags {
+  readonly pageSize?: number;
+  readonly concurrency?: number;
+  readonly gzip?: true;
+  readonly update?: true;
+}
+
+export const commonFlags = '--since --until --failed --type --where --gzip --update';
+
+export const help = `
+Writes part-000001.ndjson and so on, one event per line as the service gave it,
+newest files first, and manifest.json. After a crash or an interruption the same
+command continues. For a finished export it verifies the files and downloads
+nothing. Times such as 7d are resolved once, when the export begins. If an
+event's status changes meanwhile, the status at the time its file was read
+counts; files whose number of events changed are read again.
+
+--update adds files with new events to a finished export. It reads the last hour
+of the export again; each event is there once, as it was last read. Older files
+are no longer compared with the service: with --failed, events that turn FAILED
+more than an hour after their creation can be missing.
+
+A damaged file is kept as damaged-part-… beside its replacement. If the
+service has deleted events of it meanwhile, the command says so and exits
+with 1.
+
+Examples:
+  $ hooktrail events export november --since 2026-11-01 --until 2026-12-01
+  $ hooktrail events export failures --failed --since 7d --gzip
+  $ hooktrail events export failures --failed --since 7d --gzip --update
+  $ hooktrail events search --from november --csv --output-file november.csv
+  $ cat november/part-*.ndjson | jq -r .eventData.eventType | sort | uniq -c`;
+
+export function declare(command: Command): void {
+  command.argument('<directory>', 'where the files go; created if it does not exist');
+  addFilterFlags(command)
+    .option('--gzip', 'compress the files: .ndjson.gz')
+    .option('--update', 'add new events to a finished export');
+  addPageFlags(command);
+  addConnectionFlags(command);
+}
+
+export async function run(call: Call<Flags>): Promise<void> {
+  const { flags, args, context, reporter } = call;
+  const given = args[0] as string;
+  if (given === '-')
+    throw new UsageError('<directory>: an export needs a directory, not standard output', {
+      next: '`hooktrail events search --ndjson` prints all events on standard output',
+    });
+  const filters = await loadFilters(flags, context);
+  if (/\.(ndjson|jsonl?|csv|gz)$/i.test(given))
+    reporter.notice(
+      `${given} is a directory of files; for one file: hooktrail events search … --output-file ${given.replace(/\.gz$/i, '')}`,
+    );
+  const { exportEvents } = await import('./export-run.ts');
+  const { gzip = false, update = false, pageSize = PAGE_SIZE, concurrency = CONCURRENCY } = flags;
+  await exportEvents({ given, filters, gzip, update, pageSize, concurrency }, call);
+}

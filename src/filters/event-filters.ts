@@ -1,0 +1,466 @@
+import { readFileSync } from 'node:fs';
+import { type Command, Option } from 'commander';
+import { faultText, UsageError } from '../errors.ts';
+import {
+  type Condition,
+  itemFilter,
+  type KeepItems,
+  parseCondition,
+  type ReadValues,
+} from '../items/item-conditions.ts';
+import { guidsIn, notAGuid } from '../items/items.ts';
+import { PAGE_SIZE, type Queries, type Query } from '../paging/event-query.ts';
+import { oneOf, shellWord, wholeNumber } from '../settings/flag-values.ts';
+import { addTimezoneFlag } from '../settings/setting-names.ts';
+import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
+import { parseTime, resolveTime, type Time, timeAdvice } from '../time/time-text.ts';
+import { type TimeZone, UTC } from '../time/time-zone.ts';
+import { findByPart } from './event-ids.ts';
+
+export type PublishStatus = 'SUCCESS' | 'FAILED';
+
+/** A time with the flag and the text that gave it. */
+export interface GivenTime {
+  readonly flag: string;
+  readonly text: string;
+  readonly time: Time;
+}
+
+/** The service's clock is read from `Date`, which has no fraction. */
+const CLOCK_GRAIN_MS = 1000;
+
+/** Filters by the names of their flags, as they were typed. */
+export type TypedFilters = Readonly<Record<string, string | readonly string[]>>;
+
+/** Chooses events. Spans ago become instants when the present time is known. */
+export class EventFilters {
+  /** The zone that times are read and shown in. */
+  readonly zone: TimeZone = UTC;
+  readonly after: GivenTime | undefined = undefined;
+  readonly before: GivenTime | undefined = undefined;
+  /** An event matches any value of each list. An empty list is no filter. No value occurs twice. */
+  readonly subscriptionIds: readonly string[] = [];
+  /** Parts of callback addresses, which `resolveSubscriptions` makes ids of. Until then there is no query. */
+  readonly subscriptionWords: readonly string[] = [];
+  readonly eventIds: readonly string[] = [];
+  readonly statuses: readonly PublishStatus[] = [];
+  readonly eventTypes: readonly string[] = [];
+  /** The types as typed, if a pattern such as `order.*` stands for several of them. */
+  readonly typePatterns: readonly string[] | undefined = undefined;
+  /** Conditions that the service cannot filter by: they run here. */
+  readonly conditions: readonly Condition[] = [];
+  readonly grepTexts: readonly string[] = [];
+
+  constructor(parts: Partial<EventFilters> = {}) {
+    Object.assign(this, parts);
+  }
+
+  /** True if the filters depend on the present time. */
+  get isRelative(): boolean {
+    return [this.after, this.before].some((given) => given && given.time.kind !== 'instant');
+  }
+
+  /** Returns a function that applies the filters which run here, or undefined if there are none. */
+  get keep(): KeepItems | undefined {
+    const { conditions, grepTexts } = this;
+    return conditions.length + grepTexts.length === 0 ? undefined : itemFilter(conditions, grepTexts);
+  }
+
+  /** The fields of events that these filters allow one value. */
+  get constantFields(): ReadonlySet<string> {
+    const [first, ...others] = this.withoutTimes().queries(0);
+    const fields = Object.keys(first) as (keyof Query)[];
+    const isConstant = (field: keyof Query) =>
+      first[field] !== undefined && others.every((query) => query[field] === first[field]);
+    return new Set(fields.filter(isConstant));
+  }
+
+  /** The same filters with other statuses. An empty list means both. */
+  withStatuses(...statuses: PublishStatus[]): EventFilters {
+    return new EventFilters({ ...this, statuses });
+  }
+
+  /** The same filters for these types on offer, which `patterns` stand for. */
+  withTypes(eventTypes: readonly string[], patterns: readonly string[]): EventFilters {
+    return new EventFilters({ ...this, eventTypes, typePatterns: patterns });
+  }
+
+  /** The same filters for these subscriptions, and for no parts of addresses. */
+  withSubscriptions(subscriptionIds: readonly string[]): EventFilters {
+    return new EventFilters({
+      ...this,
+      subscriptionIds: distinctIds(subscriptionIds),
+      subscriptionWords: [],
+    });
+  }
+
+  withoutTimes(): EventFilters {
+    return new EventFilters({ ...this, after: undefined, before: undefined });
+  }
+
+  /**
+   * The searches to make when it is `now` (milliseconds since the epoch), one for each combination of values. Throws
+   * `UsageError` that names the flag.
+   */
+  queries(now: number): Queries {
+    const [word] = this.subscriptionWords;
+    if (word !== undefined) throw new UsageError(`--subscription: ${notAGuid(word)}`);
+    const after = this.after && instantOf(this.after, now);
+    const before = this.before && instantOf(this.before, now);
+    if (after && before && compareInstants(after, before) >= 0) {
+      const [from, to] = [this.after, this.before].map((given) => `${given?.flag} ${given?.text}`);
+      // A date is its first moment, so that this is how people write a day.
+      const day = compareInstants(after, before) === 0 && /^\d{4}-\d\d-\d\d$/.exec(this.before?.text ?? '');
+      const following = day && new Date(Date.parse(day[0]) + 86_400_000).toISOString().slice(0, 10);
+      const next = following ? `for the whole day: ${this.before?.flag} ${following}` : undefined;
+      throw new UsageError(`${from} and ${to} leave no time between them: nothing can match`, { next });
+    }
+    const { subscriptionIds: subscriptionId, eventIds: eventId } = this;
+    const lists = { subscriptionId, eventId, publishStatus: this.statuses, eventType: this.eventTypes };
+    let queries: Query[] = [{ after, before }];
+    for (const [field, values] of Object.entries(lists)) {
+      if (values.length === 0) continue;
+      queries = queries.flatMap((query) => values.map((value) => ({ ...query, [field]: value })));
+    }
+    return queries as [Query];
+  }
+
+  /** The searches of these filters within other bounds than their own. */
+  queriesWithin({ after, before }: Pick<Query, 'after' | 'before'>): Query[] {
+    return this.withoutTimes()
+      .queries(0)
+      .map((query) => ({ ...query, after, before }));
+  }
+
+  /** True if the filters begin later than `now`, a time of a clock that may be wrong. */
+  seemsToBeginLater(now: number): boolean {
+    const after = this.after && resolveTime(this.after.time, now);
+    return after !== undefined && milliseconds(after) > now + CLOCK_GRAIN_MS;
+  }
+
+  /** Throws `UsageError` if the filters begin later than `now`: nothing can match yet. */
+  requirePastStart(now: number, clock = "the service's"): void {
+    const { after, zone } = this;
+    if (!after || !this.seemsToBeginLater(now)) return;
+    const [start, present] = [instantOf(after, now), knownInstant(Math.floor(now / 1000) * 1000)];
+    throw new UsageError(
+      `${after.flag}: ${zone.shown(start.text)} is in the future: ${clock} time is ${zone.shown(present.text)}`,
+      {
+        next:
+          after.time.kind === 'day' && after.time.daysAgo === 0
+            ? `for the day before, write ${after.flag} 'yesterday ${after.text.replace(/^(today|at) ?/i, '')}'`
+            : `give a time in the past, such as ${after.flag} 2h`,
+      },
+    );
+  }
+
+  /**
+   * The filters as typed, synonyms made one and the order of values forgotten. A time of another zone than UTC is given in
+   * UTC, so that it means the same anywhere; where others depend on the zone, such as `today`, the zone is named.
+   */
+  typed(): TypedFilters {
+    const lists = {
+      subscription: [...this.subscriptionIds, ...this.subscriptionWords],
+      id: this.eventIds,
+      status: this.statuses,
+      type: this.typePatterns ?? this.eventTypes,
+      where: this.conditions.map(({ text }) => text),
+      grep: this.grepTexts,
+    };
+    return {
+      ...(this.after ? { after: this.#timeText(this.after) } : {}),
+      ...(this.before ? { before: this.#timeText(this.before) } : {}),
+      ...Object.fromEntries(
+        Object.entries(lists).flatMap(([name, values]) =>
+          values.length > 0 ? [[name, [...values].sort()]] : [],
+        ),
+      ),
+      ...(this.#dependsOnZone ? { timezone: this.zone.name } : {}),
+    };
+  }
+
+  get #dependsOnZone(): boolean {
+    if (this.zone.isUtc) return false;
+    const isOfZone = (given: GivenTime | undefined) =>
+      given !== undefined && given.time.kind !== 'instant' && given.time.kind !== 'ago';
+    return [this.after, this.before].some(isOfZone) || this.conditions.some(({ instant }) => instant);
+  }
+
+  #timeText({ text, time }: GivenTime): string {
+    return time.kind === 'instant' && !this.zone.isUtc ? time.instant.text : text;
+  }
+
+  /** Each filter as a flag and its value, for people. */
+  texts(): string[] {
+    return flagsOf(this.typed()).map(([name, value]) => `--${name} ${value}`);
+  }
+
+  /** Words for a POSIX shell that give the same filters and zone to another command, except the ones named. */
+  words(...without: string[]): string[] {
+    const zone = this.zone.isUtc ? {} : { timezone: this.zone.name };
+    return flagsOf({ ...this.typed(), ...zone }).flatMap(([name, value]) => {
+      if (without.includes(name)) return [];
+      return [`--${name}`, shellWord(name === 'type' ? value.replaceAll(',', '\\,') : value)];
+    });
+  }
+}
+
+/** Matches the names that a `--type` stands for: in any case, with `*` for any text. */
+export function typePattern(type: string): RegExp {
+  const parts = type.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`, 'isu');
+}
+
+/** The flag of a filter as it is shown: --after and --before are also taken. */
+export const SHOWN_NAMES: Readonly<Record<string, string>> = { after: 'since', before: 'until' };
+
+function flagsOf(filters: TypedFilters): [name: string, value: string][] {
+  return Object.entries(filters).flatMap(([name, value]) =>
+    [value].flat().map((one): [string, string] => [SHOWN_NAMES[name] ?? name, one as string]),
+  );
+}
+
+function instantOf({ flag, text, time }: GivenTime, now: number): Instant {
+  const instant = resolveTime(time, now);
+  if (!instant) throw notATime(flag, text);
+  return instant;
+}
+
+export function notATime(flag: string, text: string): UsageError {
+  return new UsageError(`${flag}: invalid value '${text}': must be a time`, { next: timeAdvice(text) });
+}
+
+/** The filter flags as typed. */
+export interface FilterFlags {
+  readonly after?: string;
+  readonly since?: string;
+  readonly before?: string;
+  readonly until?: string;
+  readonly subscription?: string[];
+  readonly id?: string[];
+  readonly status?: string[];
+  readonly failed?: true;
+  readonly type?: string[];
+  readonly where?: string[];
+  readonly grep?: string[];
+  /** Only on commands that take `--from`. */
+  readonly from?: string;
+}
+
+const FILTERS = 'Filters:';
+
+/** Adds the filters that every command over events takes, and the zone of their times. */
+export function addFilterFlags(command: Command): Command {
+  const add = (flags: string, description: string) => {
+    const option = new Option(flags, description).helpGroup(FILTERS);
+    command.addOption(option);
+    return option;
+  };
+  const addList = (flags: string, description: string) =>
+    add(flags, `${description} (repeatable, or with commas: any of them)`).argParser(collected);
+  add('--since <time>', 'created later than this: 2026-11-01, 2026-11-01T08:30:00Z, 08:00, 2h, 7d, today');
+  add('--after <time>', 'the same as --since').hideHelp();
+  add('--until <time>', 'created earlier than this');
+  add('--before <time>', 'the same as --until').hideHelp();
+  addList('--subscription <guid>', 'of this subscription, or with this in its callback address');
+  addList('--id <guid>', 'with this event id');
+  addList('--status <status>', 'with this publish status: SUCCESS or FAILED');
+  add('--failed', 'the same as --status FAILED');
+  addList('--type <name>', 'of this event type, in any case; order.* for all on offer that match');
+  const where =
+    "with a field that matches: 'eventData.body.pages > 20'; also = != < <= > ~ (contains), 'FIELD in (a, b)', in @FILE, FIELD (present) and '!FIELD'";
+  add('--where <condition>', where).argParser(collected);
+  add(
+    '--grep <text>',
+    'with this text in a value or a name, ignoring case (repeatable: any of them)',
+  ).argParser(collected);
+  return addTimezoneFlag(command);
+}
+
+function collected(value: string, earlier: string[] | undefined): string[] {
+  return [...(earlier ?? []), value];
+}
+
+/**
+ * The filters that the flags ask for. `now` (milliseconds since the epoch) is this machine's time, to find out whether they
+ * can be resolved at all. Times without a zone are those of `zone`. Throws `UsageError` that names the flag.
+ */
+export function eventFilters(
+  flags: FilterFlags,
+  now: number,
+  zone: TimeZone = UTC,
+  readValues: ReadValues = valuesOfFile,
+): EventFilters {
+  const statuses = listed(flags.status, '--status').map(parseStatus);
+  if (flags.grep?.includes('')) throw new UsageError('--grep: the text to look for is missing');
+  // Stored events name no address of a subscription.
+  const words = flags.from === undefined ? subscriptionWords(flags) : [];
+  const filters = new EventFilters({
+    zone,
+    after: givenTime(flags, zone, 'since', 'after'),
+    before: givenTime(flags, zone, 'until', 'before'),
+    subscriptionIds: guids(flags, 'subscription', 'the events of a subscription', words),
+    subscriptionWords: words,
+    eventIds: guids(flags, 'id', 'an event'),
+    statuses: [...new Set(flags.failed ? [...statuses, 'FAILED' as const] : statuses)],
+    eventTypes: [...new Set(listed(flags.type, '--type'))],
+    conditions: (flags.where ?? []).map((text) => parseCondition(text, '--where', now, zone, readValues)),
+    grepTexts: flags.grep ?? [],
+  });
+  filters.withSubscriptions([]).queries(now);
+  return filters;
+}
+
+function givenTime(
+  flags: FilterFlags,
+  zone: TimeZone,
+  name: 'since' | 'until',
+  synonym: 'after' | 'before',
+): GivenTime | undefined {
+  if (flags[name] !== undefined && flags[synonym] !== undefined)
+    throw new UsageError(`--${name} and --${synonym} mean the same: give one of them`);
+  const text = flags[name] ?? flags[synonym];
+  if (text === undefined) return undefined;
+  const flag = `--${flags[name] === undefined ? synonym : name}`;
+  const time = parseTime(text, zone);
+  if (!time) throw notATime(flag, text);
+  return { flag, text: text.trim(), time };
+}
+
+/** The values of a flag that is repeated or holds commas; `\,` is a comma inside a value. */
+function listed(texts: readonly string[] = [], flag: string): string[] {
+  return texts.flatMap((text) =>
+    text.split(/(?<!\\),/).map((part) => {
+      const value = part.replaceAll('\\,', ',').trim();
+      if (value !== '') return value;
+      const next = '`hooktrail event-types` lists them';
+      if (flag === '--type') throw new UsageError(`${flag}: an event type is missing in '${text}'`, { next });
+      throw new UsageError(`${flag}: a status is missing in '${text}'`);
+    }),
+  );
+}
+
+const parseStatus = oneOf<PublishStatus>('--status', ['SUCCESS', 'FAILED'], {
+  ok: 'SUCCESS',
+  delivered: 'SUCCESS',
+  error: 'FAILED',
+  failure: 'FAILED',
+  undelivered: 'FAILED',
+});
+
+/** The lines of a file, each a value; empty ones are none. Throws `UsageError` if it cannot be read. */
+const valuesOfFile: ReadValues = (file, flag) => {
+  try {
+    const text = readFileSync(file, 'utf8').replace(/^\ufeff/, '');
+    return text.split(/\r?\n/).flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
+  } catch (error) {
+    throw new UsageError(`${flag}: @${file} cannot be read: ${faultText(error)}`, { cause: error });
+  }
+};
+
+/** The values of `--subscription` that hold no id: parts of callback addresses. */
+function subscriptionWords({ subscription = [] }: FilterFlags): string[] {
+  // Digits and letters up to f are taken for a part of an id, which no list of addresses tells.
+  const isPartOfId = (text: string) => /^[0-9a-f-]*\d[0-9a-f-]*$/i.test(text.trim());
+  const words = subscription.filter(
+    (text) => guidsIn(text).length === 0 && text.trim() !== '' && !isPartOfId(text),
+  );
+  return [...new Set(words.map((text) => text.trim()))];
+}
+
+/** Ids without those that occur twice, ignoring case: two searches for one would find everything twice. */
+function distinctIds(ids: readonly string[]): string[] {
+  return [...new Map(ids.toReversed().map((id) => [id.toLowerCase(), id])).values()].reverse();
+}
+
+/** The ids that a flag names, each once. Throws `UsageError` for a text that is none, and not among the `words`. */
+function guids(
+  flags: FilterFlags,
+  name: 'subscription' | 'id',
+  what: string,
+  words: readonly string[] = [],
+): string[] {
+  const found = (flags[name] ?? []).flatMap((text) => {
+    if (words.includes(text.trim())) return [];
+    const parts = text.split(',').map(guidsIn);
+    if (parts.every((guids) => guids.length === 1)) return parts.flat();
+    const whole = guidsIn(text);
+    if (whole.length === 1) return whole;
+    const next = whole.length > 1 ? 'put one comma between two ids' : findByPart(text, what, flags.from);
+    throw new UsageError(`--${name}: ${notAGuid(text)}`, { next });
+  });
+  return distinctIds(found);
+}
+
+/** The next step of an error about several places. */
+export const SEVERAL_PLACES = 'several files go through standard input: cat FILES | hooktrail … --from -';
+
+/** For commands that can take their events from a file. */
+export function addFromFlag(command: Command): Command {
+  return command.option(
+    '--from <place>',
+    'events of an export, of a file (NDJSON or a JSON array) or of standard input (-); needs no sign-in',
+    (place: string, earlier?: string) => {
+      if (earlier === undefined) return place;
+      const message = `--from takes one place, but was given '${earlier}' and '${place}'`;
+      throw new UsageError(message, { next: SEVERAL_PLACES });
+    },
+  );
+}
+
+export const CONCURRENCY = 4;
+
+/** The options of a read of many pages. */
+export function addPageFlags(command: Command): Command {
+  return command
+    .option(
+      '--page-size <number>',
+      `events per request, 1 to ${PAGE_SIZE} (default: ${PAGE_SIZE})`,
+      wholeNumber('--page-size', 1, PAGE_SIZE),
+    )
+    .addOption(concurrencyFlag());
+}
+
+/** The option of a read that asks for several things at once; its value without the flag is `usual`. */
+export function concurrencyFlag(usual = CONCURRENCY): Option {
+  return new Option('--concurrency <number>', `requests at once, 1 to 16 (default: ${usual})`).argParser(
+    wholeNumber('--concurrency', 1, 16),
+  );
+}
+
+export interface PreviewFlags {
+  readonly dryRun?: true;
+  readonly curl?: true;
+}
+
+/** For commands that can show their requests instead of sending them. */
+export function addPreviewFlags(command: Command): Command {
+  return command
+    .option('--dry-run', 'print the request URLs and send nothing')
+    .option('--curl', 'print curl commands for the requests and send nothing');
+}
+
+/**
+ * Returns how to show the requests, or undefined to send them. Throws `UsageError` if both ways to show them are given.
+ */
+export function previewForm({ dryRun, curl, from }: PreviewFlags & FilterFlags): 'urls' | 'curl' | undefined {
+  if ((dryRun || curl) && from !== undefined)
+    throw new UsageError('--from sends no requests: --dry-run and --curl have nothing to show');
+  if (dryRun && curl) throw new UsageError('--dry-run and --curl contradict each other: give one');
+  return curl ? 'curl' : dryRun ? 'urls' : undefined;
+}
+
+/** Twice as many as for reading pages: the answer to a count holds a single event. */
+export const COUNTS_AT_ONCE = 8;
+export const GROUPS_SHOWN = 20;
+
+/** For commands that show counts over time. */
+export function addStatsFlags(command: Command): Command {
+  return command
+    .option(
+      '--buckets <number>',
+      'number of equal parts of the time line, 1 to 500 (default: parts that begin on the clock, such as full hours)',
+      wholeNumber('--buckets', 1, 500),
+    )
+    .addOption(concurrencyFlag(COUNTS_AT_ONCE));
+}

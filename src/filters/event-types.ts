@@ -1,0 +1,201 @@
+import { promises as files } from 'node:fs';
+import path from 'node:path';
+import type { Clock, Context } from '../context.ts';
+import { ServiceError, UsageError } from '../errors.ts';
+import { cacheFolder, makeFolder } from '../files/folders.ts';
+import { replaceFile } from '../files/whole-files.ts';
+import type { Service } from '../http/service.ts';
+import { createRowReader, membersOf, tableColumns } from '../items/item-columns.ts';
+import type { Items } from '../items/items.ts';
+import { valueText } from '../items/json-scanner.ts';
+import { endpoint } from '../paging/event-query.ts';
+import { type PageAnswer, pageClient } from '../paging/page.ts';
+import { commandOver, didYouMean } from '../settings/flag-values.ts';
+import { loadSettings } from '../settings/settings.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { type EventFilters, typePattern } from './event-filters.ts';
+
+/** The event types on offer, and the service's time. */
+export async function askEventTypes(service: Service, clock: Clock): Promise<PageAnswer> {
+  const { baseUrl, fetchPage } = pageClient(service, clock, undefined, 'the event types cannot be listed');
+  return fetchPage(endpoint(baseUrl, 'event-types'));
+}
+
+/**
+ * The names of the listed types for `eq(eventType,…)`. The service does not say which member holds the name (service
+ * description, part 2), so the member that `event-types` shows first is used.
+ */
+export function eventTypeNames(items: Items): string[] {
+  if (items.count === 0) return [];
+  const [name] = tableColumns(membersOf([items]), 'event-types');
+  const rows = createRowReader(name ? [name] : [], valueText, '')(items);
+  return [...new Set(rows.flatMap(([text = '']) => (text === '' ? [] : [text])))];
+}
+
+/**
+ * Warns of types that the service does not list, and names the nearest listed type: of several before a search, since the
+ * others hide that one finds nothing, and of a single one after a search without results.
+ */
+export function warnOfUnlisted(
+  { eventTypes, typePatterns = eventTypes }: EventFilters,
+  items: Items,
+  reporter: Warning,
+  time: 'before' | 'after',
+): void {
+  if (typePatterns.length > 1 !== (time === 'before')) return;
+  const listed = eventTypeNames(items);
+  for (const type of eventTypes.filter((one) => !listed.includes(one)))
+    reporter.warning(unlistedText(type, listed));
+}
+
+/** The warning that a type, which may be a pattern, is not among those of the service, or of the events `from` a place. */
+export function unlistedText(type: string, listed: readonly string[], from?: string): string {
+  const there = from === undefined ? 'on offer' : `of ${from === '-' ? 'standard input' : from}`;
+  return `'${type}' is not among the event types ${there}; ${nearestType(type, listed, from).next}`;
+}
+
+function nearestType(type: string, listed: readonly string[], from?: string) {
+  const names = [...(type.includes('*') ? [] : listed), ...listed.map((name) => name.replace(/\..*/s, '.*'))];
+  const list = from === undefined ? 'hooktrail event-types' : 'hooktrail events stats --by eventType';
+  return didYouMean(type, names, `\`${commandOver(from, [list])}\` lists them`);
+}
+
+type Warning = Pick<Reporter, 'warning'>;
+
+/** After a search without results, requests the types and warns of one that is not on offer. If that fails, there is no warning. */
+export async function warnOfTypes(
+  filters: EventFilters,
+  service: Service,
+  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+  reporter: Warning,
+): Promise<void> {
+  if (filters.eventTypes.length === 0) return;
+  try {
+    const { page } = await askEventTypes(service, clock);
+    warnOfUnlisted(filters, page.items, reporter, 'after');
+  } catch {
+    signal.throwIfAborted();
+  }
+}
+
+/**
+ * The filters with each `--type` as the service spells it: in any case, and `order.*` for all types on offer that match.
+ * The types are asked for only if one of the names is not among those that the service listed last. A name that is not on
+ * offer stays as it is typed, with a warning if others could hide that it finds nothing. Throws `UsageError` for a pattern
+ * that nothing on offer matches.
+ */
+export async function resolveTypes(
+  filters: EventFilters,
+  service: Service,
+  settings: Owner,
+  { context, reporter }: { readonly context: Context; readonly reporter: Warning },
+): Promise<EventFilters> {
+  const { eventTypes } = filters;
+  if (eventTypes.length === 0) return filters;
+  const kept = await namesIn(cacheFile(settings, context));
+  const isKept = (type: string) => kept.some((name) => name.toLowerCase() === type.toLowerCase());
+  if (eventTypes.every(isKept)) return spelledAs(filters, kept);
+  const hasPattern = eventTypes.some((type) => type.includes('*'));
+  try {
+    const { items } = (await askEventTypes(service, context.clock)).page;
+    await keepEventTypes(items, settings, context);
+    return resolveListed(filters, items, reporter);
+  } catch (error) {
+    if (hasPattern || context.signal.aborted || !(error instanceof ServiceError)) throw error;
+    return filters;
+  }
+}
+
+/** The same with the types that the service lists now. */
+export function resolveListed(filters: EventFilters, items: Items, reporter: Warning): EventFilters {
+  const resolved = spelledAs(filters, eventTypeNames(items));
+  warnOfUnlisted(resolved, items, reporter, 'before');
+  return resolved;
+}
+
+/** The same without the service, by the types that it listed last. */
+export async function resolveKeptTypes(
+  filters: EventFilters,
+  profile: string | undefined,
+  context: Surroundings,
+): Promise<EventFilters> {
+  if (filters.eventTypes.length === 0) return filters;
+  const kept = await keptEventTypes(profile, context);
+  if (kept.length > 0) return spelledAs(filters, kept);
+  const pattern = filters.eventTypes.find((type) => type.includes('*'));
+  if (pattern === undefined) return filters;
+  throw new UsageError(`--type: the types that '${pattern}' stands for are not known here`, {
+    next: 'run `hooktrail event-types` once: it remembers them',
+  });
+}
+
+/** The filters with each `--type` as it is listed, and each pattern as the types that it stands for. */
+function spelledAs(filters: EventFilters, listed: readonly string[]): EventFilters {
+  const patterns: string[] = [];
+  const types = filters.eventTypes.flatMap((type) => {
+    if (listed.includes(type)) {
+      patterns.push(type);
+      return [type];
+    }
+    const matching = listed.filter((name) => typePattern(type).test(name));
+    if (type.includes('*')) {
+      patterns.push(type);
+      if (matching.length > 0) return matching;
+      throw new UsageError(`--type: no event type on offer matches '${type}'`, nearestType(type, listed));
+    }
+    const names = matching.length > 0 ? matching : [type];
+    patterns.push(...names);
+    return names;
+  });
+  return filters.withTypes([...new Set(types)], [...new Set(patterns)]);
+}
+
+type Surroundings = Pick<Context, 'environment' | 'machine'>;
+
+interface Owner {
+  readonly profile: string;
+  readonly baseUrl: URL;
+}
+
+/**
+ * Saves the names of the listed types for shell completion, which must not use the service, the keychain or the
+ * identity provider. A cache that cannot be written is not an error.
+ */
+export async function keepEventTypes(items: Items, owner: Owner, context: Surroundings): Promise<void> {
+  const names = eventTypeNames(items);
+  const file = cacheFile(owner, context);
+  if (JSON.stringify(names) === JSON.stringify(await namesIn(file))) return;
+  try {
+    makeFolder(path.dirname(file));
+    await replaceFile(file, JSON.stringify({ names }));
+  } catch {
+    // Completion then offers fewer words.
+  }
+}
+
+/** The names that the service listed last for this profile; empty if it never listed any. */
+export async function keptEventTypes(
+  profile: string | undefined,
+  context: Surroundings,
+): Promise<readonly string[]> {
+  const settings = await loadSettings(profile === undefined ? {} : { profile }, context);
+  const { baseUrl } = settings;
+  return baseUrl ? await namesIn(cacheFile({ profile: settings.profile, baseUrl }, context)) : [];
+}
+
+async function namesIn(file: string): Promise<readonly string[]> {
+  try {
+    const { names } = JSON.parse(await files.readFile(file, 'utf8'));
+    return Array.isArray(names) ? names.map(String) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** One file per profile and service: another base URL has other types. */
+function cacheFile({ profile, baseUrl }: Owner, context: Surroundings): string {
+  return path.join(
+    cacheFolder(context),
+    `event-types-${profile}-${baseUrl.host.replaceAll(/[^\w.-]/g, '_')}.json`,
+  );
+}

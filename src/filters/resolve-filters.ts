@@ -1,0 +1,128 @@
+import type { Call } from '../command.ts';
+import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import { apiUrl, type Service, serviceError } from '../http/service.ts';
+import { isObject } from '../items/items.ts';
+import { shownAddress } from '../names/callback-address.ts';
+import { LIST_PATH, type NamedSubscription, subscriptionOf, withWord } from '../names/subscription-names.ts';
+import { didYouMean } from '../settings/flag-values.ts';
+import type { SettingFlags, Settings } from '../settings/settings.ts';
+import { canPrompt, confirm } from '../terminal/prompt.ts';
+import type { EventFilters } from './event-filters.ts';
+import { resolveTypes } from './event-types.ts';
+
+type Resolving = Pick<Call<SettingFlags>, 'context' | 'reporter'>;
+
+/** The filters with types as the service spells them, and parts of addresses as the subscriptions that have them. */
+export async function resolveFilters(
+  filters: EventFilters,
+  service: Service,
+  settings: Settings<'baseUrl'>,
+  call: Resolving,
+): Promise<EventFilters> {
+  const named = await resolveSubscriptions(filters, service, call);
+  return await resolveTypes(named, service, settings, call);
+}
+
+/**
+ * The same for a command that sends events on or changes something: a person at the terminal confirms what a part of an
+ * address stands for. Throws `UsageError` without one.
+ */
+export async function resolveToSend(
+  filters: EventFilters,
+  service: Service,
+  settings: Settings<'baseUrl'>,
+  call: Resolving,
+): Promise<EventFilters> {
+  const [word] = filters.subscriptionWords;
+  if (word === undefined) return await resolveTypes(filters, service, settings, call);
+  const { context } = call;
+  if (!canPrompt(context))
+    throw new UsageError(
+      `--subscription: '${word}' is not a GUID, and nobody is there to confirm what it stands for`,
+      { next: '`hooktrail subscriptions` lists the subscriptions with their ids' },
+    );
+  const found = await subscriptionsWith(filters.subscriptionWords, service, context);
+  const declined = new UsageError('nothing was sent', { next: 'give the id: --subscription GUID' });
+  await confirm(`Use ${found.map(describe).join(', ')}?`, context, declined);
+  return await resolveTypes(withFound(filters, found), service, settings, call);
+}
+
+/** The filters with the ids of the subscriptions that parts of addresses stand for, each of which is said. */
+export async function resolveSubscriptions(
+  filters: EventFilters,
+  service: Service,
+  { context, reporter }: Resolving,
+): Promise<EventFilters> {
+  const words = filters.subscriptionWords;
+  if (words.length === 0) return filters;
+  const found = await subscriptionsWith(words, service, context);
+  for (const [index, one] of found.entries())
+    reporter.notice(`--subscription ${words[index]}: ${describe(one)}`);
+  return withFound(filters, found);
+}
+
+function withFound(filters: EventFilters, found: readonly NamedSubscription[]): EventFilters {
+  return filters.withSubscriptions([...filters.subscriptionIds, ...found.map(({ id }) => id)]);
+}
+
+/** The subscription that each word stands for. Throws `UsageError` for a word that stands for none, or for several. */
+async function subscriptionsWith(
+  words: readonly string[],
+  service: Service,
+  context: Pick<Context, 'signal'>,
+): Promise<NamedSubscription[]> {
+  const listed = await listSubscriptions(service, context);
+  return words.map((word) => subscriptionWith(word, listed));
+}
+
+/** The subscriptions that the service lists. Throws `ServiceError` if it does not. */
+export async function listSubscriptions(
+  service: Service,
+  { signal }: Pick<Context, 'signal'>,
+): Promise<NamedSubscription[]> {
+  const answer = await service.send({ url: apiUrl(service.baseUrl, LIST_PATH), signal });
+  const failure = 'the subscriptions cannot be listed';
+  if (answer.status !== 200) throw serviceError(answer, failure, NO_SUBSCRIPTIONS);
+  let body: unknown;
+  try {
+    body = JSON.parse(answer.body.toString());
+  } catch {
+    body = undefined;
+  }
+  const items = isObject(body) ? body['items'] : undefined;
+  if (!Array.isArray(items)) throw serviceError(answer, failure, NO_SUBSCRIPTIONS);
+  return items.flatMap((item) => subscriptionOf(item) ?? []);
+}
+
+/** The next step where a service has no such requests. */
+export const NO_SUBSCRIPTIONS =
+  'this service may not have the requests of subscriptions: events are found by the id of theirs, --subscription GUID';
+
+/** The one subscription with a word in its address. Throws `UsageError` if there are several, or none. */
+function subscriptionWith(word: string, listed: readonly NamedSubscription[]): NamedSubscription {
+  const found = withWord(listed, word);
+  const [one, another] = found;
+  if (one && !another) return one;
+  if (one)
+    throw new UsageError(`--subscription: '${word}' is in the addresses of ${found.length} subscriptions`, {
+      details: found.map(describe),
+      next: 'give more of the address, or the id of one',
+    });
+  const names = listed.flatMap(({ callbackUrl = '' }) => {
+    const shown = shownAddress(callbackUrl) ?? '';
+    return [shown, shown.split('/')[0] as string, ...shown.split(/[./]/)];
+  });
+  throw new UsageError(
+    `--subscription: '${word}' is neither a GUID nor in the address of a subscription that is switched on`,
+    didYouMean(
+      word,
+      [...new Set(names)].filter((name) => name.length > 2),
+      '`hooktrail subscriptions` lists them',
+    ),
+  );
+}
+
+function describe({ id, callbackUrl = '' }: NamedSubscription): string {
+  return `${shownAddress(callbackUrl) ?? 'no address'} (${id})`;
+}

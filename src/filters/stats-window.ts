@@ -1,0 +1,37 @@
+import { UsageError } from '../errors.ts';
+import type { Query } from '../paging/event-query.ts';
+import { DAY_MS, type Instant, instantAt } from '../time/instant.ts';
+import type { TimeZone } from '../time/time-zone.ts';
+import type { EventFilters } from './event-filters.ts';
+
+/** Gets the number of events of each query from the service. */
+export type CountQueries = (queries: readonly Query[]) => Promise<readonly number[]>;
+
+/**
+ * The events to count: created between two instants (both exclusive, as `gt` and `lt` are), and chosen by the other
+ * filters.
+ */
+export interface StatsWindow {
+  readonly after: Instant;
+  readonly before: Instant;
+  /** The zone in which buckets begin and times are shown. */
+  readonly zone: TimeZone;
+  /** One for each combination of repeated flags; without status and time. */
+  readonly queries: readonly Query[];
+  /** The one status asked for, undefined for both. */
+  readonly status: 'SUCCESS' | 'FAILED' | undefined;
+}
+
+/**
+ * The window that the filters ask for, at the service's time `now` (milliseconds): by default the 24 hours up to the
+ * next full second, since its clock has no fraction. Throws `UsageError`.
+ */
+export function statsWindow(filters: EventFilters, now: number): StatsWindow {
+  const { after: given, before = instantAt(now + 1000) } = filters.queries(now)[0];
+  const after = given ?? (before && instantAt(before.seconds * 1000 - DAY_MS));
+  if (!before || !after) throw new UsageError('--until: too early for a day before it');
+  filters.requirePastStart(now);
+  const queries = filters.withStatuses().withoutTimes().queries(now);
+  const [status, other] = filters.statuses;
+  return { after, before, zone: filters.zone, queries, status: other ? undefined : status };
+}

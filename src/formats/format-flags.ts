@@ -1,0 +1,295 @@
+import type { Command, Option } from 'commander';
+import type { Call } from '../command.ts';
+import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import {
+  addFilterFlags,
+  addFromFlag,
+  CONCURRENCY,
+  type EventFilters,
+  eventFilters,
+  type FilterFlags,
+} from '../filters/event-filters.ts';
+import { type FieldPath, parseFieldPaths } from '../items/item-fields.ts';
+import type { Items, ListKind } from '../items/items.ts';
+import { fileName, JQ_FLAG, oneOf, orList, shellWord } from '../settings/flag-values.ts';
+import { addConnectionFlags } from '../settings/setting-names.ts';
+import { loadSetting, loadTimeZone, type SettingFlags } from '../settings/settings.ts';
+import type { TimeZone } from '../time/time-zone.ts';
+import type { TableNote } from './table-note.ts';
+
+export type FormatName = 'table' | 'json' | 'ndjson' | 'csv' | 'markdown';
+
+export interface FormatOptions {
+  /** `pretty` is one event on a terminal as indented JSON. */
+  readonly format: FormatName | 'pretty';
+  /** Only these fields, in this order. */
+  readonly fields?: readonly FieldPath[] | undefined;
+  /** True if they are the saved columns of tables, which other items than these may have. */
+  readonly areFieldsSaved?: boolean;
+  /** False: without the line of titles, in a table and in CSV. */
+  readonly hasHeader?: boolean | undefined;
+  readonly jq?: string | undefined;
+  /** Leaves text in CSV cells as it is, even where a spreadsheet would run it. */
+  readonly csvRaw?: boolean | undefined;
+  readonly csvBom?: boolean | undefined;
+  /** Items like those to come. A table makes its columns wide enough for these too, if its first page is small. */
+  readonly sample?: Items | undefined;
+  /** Fields that have the same value in every item because of the filters. */
+  readonly constant?: ReadonlySet<string>;
+  /** The zone in which a table shows times; the other formats keep the service's text. */
+  readonly zone?: TimeZone;
+  readonly list: ListKind;
+  /** Names of subscriptions for default columns of tables. */
+  readonly names?: SubscriptionLabels | undefined;
+  /** Called with the name of a field that has no column, since the first page lacks it. */
+  readonly onLate?: ((name: string) => void) | undefined;
+  /** Describes a table in Markdown for the line below it. Called after the last item, with the number printed. */
+  readonly note?: (count: number) => Promise<TableNote>;
+  /** True if Markdown also holds each item as a block of JSON. */
+  readonly hasBlocks?: boolean;
+}
+
+/** The subscriptions of a service, as people know them. */
+export interface SubscriptionLabels {
+  /** Waits until those with these ids are known, or are not to be known. Never rejects. */
+  learn(ids: Iterable<string>): Promise<void>;
+  labelOf(id: string): string | undefined;
+}
+
+export interface FormatFlags {
+  readonly output?: string;
+  readonly json?: true;
+  readonly ndjson?: true;
+  readonly csv?: true;
+  readonly fields?: string;
+  readonly jq?: string;
+  readonly csvRaw?: true;
+  readonly csvBom?: true;
+  readonly header?: boolean;
+}
+
+const CSV_BOM = 'with --csv: begin with a byte order mark, which Excel needs for text that is not English';
+const NO_HEADER = 'with a table or CSV: without the line of titles';
+const FORMATS: readonly FormatName[] = ['table', 'json', 'ndjson', 'csv', 'markdown'];
+
+/** The formats are also what completion and `help --json` offer. */
+function addOutputFlag(command: Command, formats: readonly FormatName[]): Command {
+  const [first, ...others] = formats;
+  const option = command.createOption('-o, --output <format>', orList([`${first} (the default)`, ...others]));
+  option.argChoices = [...formats];
+  return command.addOption(option);
+}
+
+/** The flag for a jq program over that JSON. A flag of jq that stands before the program is an unknown option. */
+export function jqFlag(command: Command, over: string): Option {
+  const text = `run a jq program over ${over}; strings come out raw`;
+  return command.createOption('-q, --jq <program>', text).argParser((program) => {
+    if (!JQ_FLAG.test(program)) return program;
+    return command.error(`error: unknown option '${program}'`, { code: 'commander.unknownOption' });
+  });
+}
+
+export function addFormatFlags(command: Command): Command {
+  return addOutputFlag(command.optionsGroup('Format:'), FORMATS)
+    .option('--json', 'one JSON array, every item exactly as the service wrote it')
+    .option('--ndjson', 'one JSON value per line, as pages arrive')
+    .option('--csv', 'RFC 4180 with a header line, safe to open in a spreadsheet')
+    .option(
+      '--fields <a,b.c>',
+      'only these fields, in this order; a.b is b inside a, \\. is a dot in a name, a missing field is null',
+    )
+    .addOption(jqFlag(command, 'the JSON array, or with --ndjson over each item'))
+    .option('--csv-bom', CSV_BOM)
+    .option('--no-header', NO_HEADER)
+    .option('--csv-raw', 'with --csv: do not guard text that a spreadsheet would run as a formula')
+    .optionsGroup('Options:')
+    .hook('preAction', checkFormat);
+}
+
+/**
+ * Checks the jq program before any request is sent or anything is printed, and that `-o` does not name a file. Throws
+ * `UsageError`.
+ */
+export async function checkFormat(_: Command, command: Command): Promise<void> {
+  const { jq, output } = command.opts<FormatFlags>();
+  if (output !== undefined && /[./\\]/.test(output)) throw isFile(output, command);
+  if (jq !== undefined) await (await import('./jq.ts')).checkProgram(jq);
+}
+
+const SYNONYMS: Readonly<Record<string, FormatName>> = {
+  ...{ jsonl: 'ndjson', lines: 'ndjson', md: 'markdown', excel: 'csv', yaml: 'json', yml: 'json' },
+  ...{ text: 'table', pretty: 'table', wide: 'table' },
+};
+
+/** Returns the words that stand for an output format of kubectl; undefined for a template that is too complex. */
+function templateMeant(output: string): string[] | undefined {
+  const [, columns] = /^custom-columns=(.*)/.exec(output) ?? [];
+  if (columns !== undefined) return ['table', '--fields', columns.replaceAll(/(^|,)[^,:]*:\.?/g, '$1')];
+  const [, path] = /^jsonpath=\{?\$?(?:\.items)?([^{} ]*)\}?$/.exec(output) ?? [];
+  if (path === undefined) return undefined;
+  return ['json', '--jq', `.${path.startsWith('[') ? '' : '[]'}${path.replaceAll('[*]', '[]')}`];
+}
+
+function isFile(output: string, { options }: Command): UsageError {
+  if (/^[a-z-]+=/.test(output)) {
+    const [meant, ...followedBy] = templateMeant(output) ?? [];
+    return new UsageError(`--output: invalid value '${output}': must be ${orList(FORMATS)}`, {
+      next: '--fields chooses columns, and --jq runs a program over the JSON',
+      ...(meant ? { correction: { typed: output, meant, followedBy } } : {}),
+    });
+  }
+  const meant = formatOfFile(output) ?? 'table';
+  const takesFile = options.some(({ long }) => long === '--output-file');
+  return new UsageError(`--output names a format, and '${output}' looks like a file`, {
+    next: `end the line with \`-o ${meant} ${takesFile ? '--output-file' : '>'} ${shellWord(output)}\``,
+    ...(takesFile ? { correction: { typed: output, meant, followedBy: ['--output-file', output] } } : {}),
+  });
+}
+
+function formatOfFile(file: string): FormatName | undefined {
+  const extension = file.slice(file.lastIndexOf('.') + 1).toLowerCase();
+  return SYNONYMS[extension] ?? FORMATS.find((name) => name === extension);
+}
+
+/** Endings of files whose format no command writes, with what to take instead. */
+const FOREIGN_FORMATS: readonly { readonly endings: string; readonly next: string }[] = [
+  { endings: 'tsv tab xls xlsx xlsm ods numbers', next: 'end its name in .csv, which spreadsheets open' },
+  {
+    endings: 'parquet arrow feather avro orc sqlite sqlite3 db duckdb',
+    next: 'end its name in .ndjson, which databases read',
+  },
+  { endings: 'html htm pdf doc docx', next: '`hooktrail events report failures.html` writes a page' },
+  { endings: 'xml', next: 'end its name in .json' },
+];
+
+/** Throws `UsageError` for a file whose name promises a format that there is not: a table would stand in it. */
+function refuseForeignFormat(file: string, formats: readonly FormatName[]): void {
+  const [, ending = ''] = /\.(\w+)$/.exec(file) ?? [];
+  const foreign = FOREIGN_FORMATS.find(({ endings }) => endings.split(' ').includes(ending.toLowerCase()));
+  if (!foreign) return;
+  throw new UsageError(`--output-file: the formats are ${orList(formats)}, not ${ending.toLowerCase()}`, {
+    next: foreign.next,
+  });
+}
+
+/** Returns the format that the flags ask for, else that of the file's name. Throws `UsageError` if they contradict each other. */
+export function formatOptions(
+  flags: FormatFlags & OutputFlags,
+  list: ListKind,
+  formats: readonly FormatName[] = FORMATS,
+): FormatOptions {
+  const asked = new Map<FormatName, string>();
+  if (flags.output !== undefined)
+    asked.set(oneOf('--output', formats, SYNONYMS)(flags.output), `--output ${flags.output}`);
+  for (const name of ['json', 'ndjson', 'csv'] as const)
+    if (flags[name] && !asked.has(name)) asked.set(name, `--${name}`);
+  const names = [...asked.values()];
+  const others = names.slice(0, -1).join(', ');
+  if (others) throw new UsageError(`${others} and ${names.at(-1)} contradict each other: give one`);
+  const { outputFile = '' } = flags;
+  const named = formatOfFile(outputFile.replace(/\.gz$/i, ''));
+  const meant = asked.size === 0 && named && formats.includes(named) ? `-o ${named} ` : '';
+  if (/\.gz$/i.test(outputFile))
+    throw new UsageError('--output-file does not compress', {
+      next: `end the line with \`${meant}| gzip > ${shellWord(outputFile)}\` instead`,
+    });
+  if (asked.size === 0) refuseForeignFormat(outputFile, formats);
+  const [given = flags.jq === undefined ? named : 'json'] = asked.keys();
+  // A lone number is what it is in every format.
+  if (given && !formats.includes(given) && formats.length > 2)
+    throw new UsageError(`--output-file: the formats of this command are ${orList(formats)}, not ${given}`, {
+      next: 'end the name of the file in .json or .md, or add -o table',
+    });
+  const format = given && formats.includes(given) ? given : 'table';
+  if (flags.jq !== undefined && format !== 'json' && format !== 'ndjson')
+    throw new UsageError(`--jq and ${names[0]} contradict each other: a jq program works on JSON`, {
+      next: 'give only --jq, or --jq with --ndjson to run it on each item as it arrives',
+    });
+  if (flags.csvRaw && format !== 'csv') throw new UsageError('--csv-raw needs --csv');
+  if (flags.csvBom && format !== 'csv') throw new UsageError('--csv-bom needs --csv');
+  if (flags.header === false && format !== 'csv' && format !== 'table')
+    throw new UsageError(`--no-header needs a table or --csv: ${names[0] ?? 'JSON'} has no line of titles`);
+  const fields = flags.fields === undefined ? undefined : parseFieldPaths(flags.fields);
+  const { jq, csvRaw, csvBom, header: hasHeader } = flags;
+  return { format, list, fields, jq, csvRaw, csvBom, hasHeader };
+}
+
+/** The flags that `program.ts` acts on. */
+export interface OutputFlags {
+  /** False with `--no-pager`. */
+  readonly pager?: boolean;
+  readonly outputFile?: string;
+}
+
+/** For commands that print data and end: `program.ts` shows through the user's pager what does not fit on the terminal. */
+export function addPagerFlag(command: Command): Command {
+  return command.option('--no-pager', 'print to the terminal itself [HOOKTRAIL_PAGER, PAGER]');
+}
+
+/** For commands that print data and end: `program.ts` gives them the file as their standard output. */
+export function addOutputFileFlag(command: Command): Command {
+  return command.option(
+    '--output-file <file>',
+    'write the output to this file, which is replaced only if the command succeeds; .csv, .json, .ndjson or .md chooses the format',
+    fileName('--output-file'),
+  );
+}
+
+/** The flags of a command over events, which it prints or sums up. */
+export interface EventFlags extends FilterFlags, FormatFlags, SettingFlags {
+  readonly concurrency?: number;
+}
+
+/** For commands that print items and end. */
+export function addListFlags(command: Command): Command {
+  addFormatFlags(addPagerFlag(command));
+  return addConnectionFlags(addOutputFileFlag(command));
+}
+
+/** For commands that sum up events, with what their formats print. Formats beside `table` and `json` are those of real tables. */
+export function addSummaryFlags(
+  command: Command,
+  formats: readonly FormatName[],
+  prints: { readonly json: string; readonly ndjson?: string; readonly csv?: string },
+): Command {
+  const hasTable = formats.length > 2;
+  addOutputFlag(addFromFlag(addFilterFlags(command)).optionsGroup('Format:'), formats)
+    .option('--json', prints.json)
+    .addOption(jqFlag(command, 'the JSON'));
+  if (prints.ndjson) command.option('--ndjson', prints.ndjson);
+  if (prints.csv) command.option('--csv', prints.csv).option('--csv-bom', CSV_BOM);
+  if (hasTable) command.option('--no-header', NO_HEADER);
+  command.optionsGroup('Options:').hook('preAction', checkFormat);
+  // One number fits every screen.
+  if (hasTable) addPagerFlag(command);
+  return addConnectionFlags(addOutputFileFlag(command));
+}
+
+/** The filters that the flags ask for, with times in the zone of the settings. Throws `UsageError`. */
+export async function loadFilters(
+  flags: FilterFlags & SettingFlags,
+  context: Pick<Context, 'environment' | 'machine' | 'clock'>,
+): Promise<EventFilters> {
+  return eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
+}
+
+/** The flags of a command that sums up events, in their final form. Throws `UsageError`. */
+export async function summaryOptions(
+  { flags, context }: Pick<Call<EventFlags>, 'flags' | 'context'>,
+  formats: readonly FormatName[] = FORMATS,
+) {
+  const filters = await loadFilters(flags, context);
+  const format: FormatOptions = { ...formatOptions(flags, 'events', formats), zone: filters.zone };
+  return { filters, format, from: flags.from, concurrency: flags.concurrency ?? CONCURRENCY };
+}
+
+/** The same of a command that prints events: tables have the saved columns (`config set fields`) if none are given. */
+export async function eventOptions({ flags, context }: Call<EventFlags>) {
+  const { format, ...others } = await summaryOptions({ flags, context });
+  const isTable = format.format === 'table' || format.format === 'markdown';
+  const saved = isTable && !format.fields ? await loadSetting('fields', flags, context) : undefined;
+  if (saved === undefined) return { format, ...others };
+  const source = context.environment['HOOKTRAIL_FIELDS'] ? 'HOOKTRAIL_FIELDS' : 'fields';
+  return { ...others, format: { ...format, fields: parseFieldPaths(saved, source), areFieldsSaved: true } };
+}

@@ -1,0 +1,203 @@
+import type { Call } from '../command.ts';
+import type { Context, Output } from '../context.ts';
+import type { EventFilters } from '../filters/event-filters.ts';
+import { type FieldPath, MISSING, noSuchField } from '../items/item-fields.ts';
+import { Items, type ItemWriter, type ListKind } from '../items/items.ts';
+import { createCursor } from '../items/known-cursor.ts';
+import { commandOver } from '../settings/flag-values.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+import { loadWidths } from '../terminal/cell-width.ts';
+import { paletteOf, takesUnicode } from '../terminal/palette.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { type CsvRow, createCsvWriter, csvMark, csvTable } from './csv.ts';
+import type { FormatOptions } from './format-flags.ts';
+import { createJqWriter } from './jq.ts';
+import { createJsonWriter, createPrettyWriter } from './json.ts';
+import { createMarkdownWriter, markdownNote, markdownTable } from './markdown.ts';
+import { createTableWriter, ended, loadTableLook, type Table, type TableLook } from './table.ts';
+import { type NoteWindow, tableNote } from './table-note.ts';
+
+/** Creates the writer of a format, which loads the libraries of that format only. */
+export async function createItemWriter(
+  options: FormatOptions,
+  { stdout }: Pick<Context, 'stdout'>,
+  reporter: Reporter,
+): Promise<ItemWriter> {
+  const { fields, areFieldsSaved, list } = options;
+  if (fields) {
+    const writer = await writerOf(options, stdout, reporter);
+    return areFieldsSaved ? writer : withFieldWarnings(writer, fields, list, reporter);
+  }
+  const late = new Set<string>();
+  const onLate = (name: string) => {
+    if (late.size === 0)
+      reporter.warning(
+        `a later page has ${name}, which the first did not: it has no column; name the columns with --fields`,
+      );
+    // Names that are ids would have no end.
+    late.add(late.size < MOST_LATE || late.has(name) ? name : 'others');
+  };
+  const writer = await writerOf({ ...options, onLate }, stdout, reporter);
+  const end = async () => {
+    await writer.end?.();
+    const [, ...others] = late;
+    if (others.length > 0)
+      reporter.warning(`later pages also have ${others.join(', ')}: they have no columns either`);
+  };
+  return { ...writer, end };
+}
+
+/** The number of late fields that are named. */
+const MOST_LATE = 20;
+
+async function writerOf(options: FormatOptions, stdout: Output, reporter: Reporter): Promise<ItemWriter> {
+  const { fields, jq } = options;
+  if (jq !== undefined)
+    return createJqWriter({ program: jq, fields, perItem: options.format === 'ndjson' }, stdout, reporter);
+  switch (options.format) {
+    case 'json':
+    case 'ndjson':
+      return createJsonWriter(options.format, fields, stdout, await paletteOf(reporter.stdoutColor));
+    case 'pretty':
+      return createPrettyWriter(stdout, await paletteOf(reporter.stdoutColor));
+    case 'csv':
+      return createCsvWriter(options, stdout, reporter);
+    case 'markdown':
+      return createMarkdownWriter(options, stdout);
+    case 'table':
+      return createTableWriter(options, stdout, reporter);
+  }
+}
+
+/** Returns a writer that also warns at the end of fields that no item had, since their names may be misspelt. */
+function withFieldWarnings(
+  writer: ItemWriter,
+  fields: readonly FieldPath[],
+  list: ListKind,
+  reporter: Pick<Reporter, 'warning'>,
+): ItemWriter {
+  const cursor = createCursor(fields);
+  const unseen = new Set(fields.keys());
+  let sample: Items | undefined;
+  return {
+    ...writer,
+    write: async (items, isLast) => {
+      if (items.count > 0) sample ??= items;
+      for (let item = 0; item < items.count && unseen.size > 0; item++) {
+        cursor.read(items.bytes, items.start(item));
+        for (const path of unseen) if (cursor.starts[path] !== MISSING) unseen.delete(path);
+      }
+      await writer.write(items, isLast);
+    },
+    end: async () => {
+      await writer.end?.();
+      if (!sample) return;
+      for (const path of unseen)
+        reporter.warning(`--fields: ${noSuchField(fields[path] as FieldPath, sample, list)}`);
+    },
+  };
+}
+
+/**
+ * Prints a value made by the program as JSON: indented and coloured on a terminal, elsewhere as `piped`. With `jq`,
+ * prints the program's results.
+ */
+export async function printJson(
+  value: unknown,
+  jq: string | undefined,
+  { stdout }: Pick<Context, 'stdout'>,
+  reporter: Reporter,
+  piped = jsonText(value),
+): Promise<void> {
+  await printItem(Items.of([Buffer.from(JSON.stringify(value))]), jq, stdout, reporter, `${piped}\n`);
+}
+
+/** The same for a value that is text already. */
+export async function printItem(
+  items: Items,
+  jq: string | undefined,
+  stdout: Output,
+  reporter: Reporter,
+  piped: string | Buffer,
+): Promise<void> {
+  if (jq !== undefined) {
+    const writer = await createJqWriter({ program: jq, fields: undefined, perItem: true }, stdout, reporter);
+    await writer.write(items);
+  } else if (stdout.isTerminal) {
+    await createPrettyWriter(stdout, await paletteOf(reporter.stdoutColor)).write(items);
+  } else {
+    await stdout.write(piped);
+  }
+}
+
+/** A flat object on one line, anything deeper indented. */
+function jsonText(value: unknown): string {
+  const nested = Object.values(value as object).some((inner) => inner !== null && typeof inner === 'object');
+  return JSON.stringify(value, undefined, nested ? 2 : undefined);
+}
+
+/** A command's summary of events, in each of its formats. */
+export interface Summary {
+  readonly json: object;
+  /** Its parts, a line each, where it has such. */
+  readonly ndjson?: readonly object[];
+  readonly csv?: { readonly titles: readonly string[]; readonly rows: readonly CsvRow[] };
+  /** Its rows in Markdown, if there are any, and the facts below them. */
+  readonly table: Table | undefined;
+  readonly facts: readonly string[];
+  /** The time that it is about. */
+  readonly window: NoteWindow | undefined;
+  readonly lines: (look: SummaryLook) => readonly string[];
+  /** Said to a person: why to explain these events. */
+  readonly next?: string | false;
+}
+
+export interface SummaryOptions {
+  readonly format: FormatOptions;
+  readonly filters: EventFilters;
+  readonly from: string | undefined;
+}
+
+export interface SummaryLook extends TableLook {
+  readonly unicode: boolean;
+}
+
+export type SummaryCall = Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter' | 'commands'>;
+
+export async function printSummary(
+  { json, ndjson, csv, table, facts, window, lines, next }: Summary,
+  { format: options, filters, from }: SummaryOptions,
+  call: SummaryCall,
+): Promise<void> {
+  const { context, reporter } = call;
+  const { stdout, stderr } = context;
+  const { format, jq, hasHeader = true } = options;
+  if (format === 'json') return await printJson(json, jq, context, reporter);
+  if (format === 'ndjson' && ndjson) {
+    const writer = await writerOf(options, stdout, reporter);
+    await writer.write(Items.of(ndjson.map((value) => Buffer.from(JSON.stringify(value)))), true);
+    return await writer.end?.();
+  }
+  if (format === 'csv' && csv) {
+    const text = csvTable(hasHeader ? [csv.titles, ...csv.rows] : csv.rows, stdout);
+    return await stdout.write(csvMark(options) + text);
+  }
+  await loadWidths();
+  if (format === 'markdown') {
+    const rows = table && table.rows.length > 0 ? `${markdownTable(table)}\n` : '';
+    // Stored events have a window only if the filters give one: events without a time are in none.
+    const isAsked = from === undefined || filters.after !== undefined || filters.before !== undefined;
+    const note = await tableNote(call, { facts, from, ...(window && isAsked ? { window } : {}) });
+    return await stdout.write(rows + markdownNote(note));
+  }
+  const look = await loadTableLook(stdout, reporter);
+  await stdout.write(ended(lines({ ...look, unicode: takesUnicode(context), hasHeader })));
+  if (!next || !stdout.isTerminal || !stderr.isTerminal) return;
+  const command = commandOver(from, ['hooktrail events explain', ...filters.words('status')]);
+  reporter.notice(`next: \`${command}\` ${next}`);
+}
+
+/** The filters in words, but for those of time. */
+export function conditionTexts(filters: EventFilters): string[] {
+  return filters.texts().filter((text) => !/^--(since|until) /.test(text));
+}

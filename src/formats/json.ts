@@ -1,0 +1,119 @@
+import type { Output } from '../context.ts';
+import { type FieldPath, MISSING } from '../items/item-fields.ts';
+import { Items, type ItemWriter } from '../items/items.ts';
+import { createCursor } from '../items/known-cursor.ts';
+import { type Palette, statusPaint } from '../terminal/palette.ts';
+import { terminalSafe, terminalSafeLine } from '../terminal/terminal-text.ts';
+
+/**
+ * Prints items as JSON: each item is the service's own bytes, or an object of the `fields` picked from them. `json` is one
+ * array with one item per line, `ndjson` one item per line and nothing else. Each page is one write, and text is decoded
+ * only for a terminal, where the array is indented and coloured.
+ */
+export function createJsonWriter(
+  format: 'json' | 'ndjson',
+  fields: readonly FieldPath[] | undefined,
+  stdout: Output,
+  palette: Palette,
+): ItemWriter {
+  const pick = fields ? createPicker(fields) : (page: Items) => page;
+  const print = (bytes: Buffer) => stdout.write(stdout.isTerminal ? terminalSafe(bytes.toString()) : bytes);
+  if (format === 'ndjson') return { write: (page) => print(pick(page).toLines()) };
+  let opened = false;
+  const close = () => stdout.write(opened ? '\n]\n' : '[]\n');
+  return {
+    write: async (page) => {
+      if (page.count === 0) return;
+      const items = pick(page);
+      const lead = opened ? ',\n' : '[\n';
+      opened = true;
+      await stdout.write(stdout.isTerminal ? lead + indented(items, palette) : items.joined(lead, ',\n', ''));
+    },
+    end: close,
+    abort: () => close().catch(() => undefined),
+  };
+}
+
+function indented(items: Items, palette: Palette): string {
+  const texts = Array.from({ length: items.count }, (_, index) =>
+    prettyJson(items.bytes, items.start(index), items.end(index), palette, 1),
+  );
+  return texts.join(',\n');
+}
+
+/**
+ * Makes objects of the given fields only, in their order and named as typed. Each value is the item's own text; a missing
+ * one is `null`, so that every object has every member.
+ */
+export function createPicker(fields: readonly FieldPath[]): (page: Items) => Items {
+  const cursor = createCursor(fields);
+  // Each character of these texts is a byte of UTF-8, as those of the values are.
+  const leads = fields.map(({ text }, index) =>
+    Buffer.from(`${index === 0 ? '{' : ','}${JSON.stringify(text)}:`).toString('latin1'),
+  );
+  return (items) => {
+    const { bytes, count } = items;
+    const spans: number[] = [];
+    let text = '';
+    for (let item = 0; item < count; item++) {
+      cursor.read(bytes, items.start(item));
+      spans.push(text.length);
+      for (const [field, lead] of leads.entries()) {
+        const start = cursor.starts[field] as number;
+        text += lead + (start === MISSING ? 'null' : bytes.toString('latin1', start, cursor.ends[field]));
+      }
+      spans.push(text.length + 1);
+      text += '},';
+    }
+    return new Items(Buffer.from(text, 'latin1'), spans);
+  };
+}
+
+/** Deepest level that is indented. Without a limit, the output would grow with the square of a hostile text's depth. */
+const DEEPEST = 40;
+/** A string, which is a name if a colon follows; a bracket, with the one that closes it at once; a comma; or another value. */
+const TOKEN = /("[^"\\]*(?:\\.[^"\\]*)*")\s*(:)?|[{[]\s*([}\]])?|[}\],]|[^\s"{}[\],:]+/g;
+
+/**
+ * Indents a JSON value for a terminal. Each token is the service's own text: numbers, escapes and duplicate keys stay as
+ * they are; characters that act on a terminal become escapes. `outer` is how deep the whole of it is indented.
+ */
+export function prettyJson(bytes: Buffer, start: number, end: number, palette: Palette, outer = 0): string {
+  let text = '  '.repeat(outer);
+  let depth = outer;
+  let name = '';
+  const newLine = () => `\n${'  '.repeat(Math.min(depth, DEEPEST))}`;
+  for (const [token, quoted, colon, closer = ''] of bytes.toString('utf8', start, end).matchAll(TOKEN)) {
+    const first = token[0] as string;
+    if (quoted !== undefined && colon) {
+      name = quoted;
+      text += `${palette.accent(terminalSafeLine(name))}: `;
+    } else if (first === '{' || first === '[') {
+      if (closer === '') depth++;
+      text += first + (closer || newLine());
+    } else if (first === '}' || first === ']') {
+      depth--;
+      text += newLine() + first;
+    } else if (first === ',') text += first + newLine();
+    else text += colored(quoted ?? token, name, palette);
+  }
+  return text;
+}
+
+function colored(token: string, name: string, palette: Palette): string {
+  const shown = terminalSafeLine(token);
+  if (!token.startsWith('"')) return /^[a-z]/.test(token) ? palette.dim(shown) : palette.caution(shown);
+  const paint = /status"$/i.test(name) && statusPaint(token.slice(1, -1), palette);
+  return paint ? paint(shown) : shown;
+}
+
+export function createPrettyWriter(stdout: Output, palette: Palette): ItemWriter {
+  return {
+    write: async (items) => {
+      for (let item = 0; item < items.count; item++) {
+        const text = prettyJson(items.bytes, items.start(item), items.end(item), palette);
+        await stdout.write(`${text}\n`);
+      }
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import type { Output } from '../context.ts';
+import type { Items, ItemWriter } from '../items/items.ts';
+import { plain } from '../terminal/palette.ts';
+import type { FormatOptions } from './format-flags.ts';
+import { prettyJson } from './json.ts';
+import { itemTable, oneLine, type Table } from './table.ts';
+import { type ColumnHead, type KindedColumn, kindedColumns, type TableCell } from './table-layout.ts';
+import type { TableNote } from './table-note.ts';
+
+/** A table for tickets and chats (GitHub Flavored Markdown, section 4.10), each line ended. Bars are left out. */
+export function markdownTable(
+  { heads, rows }: Table,
+  columns = columnsOf(heads, rows),
+  hasHead = true,
+): string {
+  const textOf = (cell: TableCell = '') => (typeof cell === 'string' ? inMarkdown(cell) : '');
+  const lines = rows.map((row) => markdownLine(columns.map(({ index }) => textOf(row[index])))).join('');
+  if (!hasHead) return lines;
+  const rules = columns.map(({ kind }) => (kind === 'number' ? '---:' : '---'));
+  return markdownLine(columns.map(({ title }) => inMarkdown(title))) + markdownLine(rules) + lines;
+}
+
+function columnsOf(heads: readonly ColumnHead[], rows: Table['rows']): readonly KindedColumn[] {
+  return kindedColumns(heads, rows).filter(({ kind }) => kind !== 'bar');
+}
+
+function markdownLine(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |\n`;
+}
+
+/** Text that keeps to its cell and is neither code, a link, an image nor HTML, not even a character by its name in HTML. */
+function inMarkdown(text: string): string {
+  return oneLine(text).replace(/[\\|`<[\]]|&(?=#?\w+;)/g, '\\$&');
+}
+
+/** The line below a table, in italics: `*12 events; created after …: `hooktrail events search --failed`*`. */
+export function markdownNote({ facts, command }: TableNote): string {
+  const words = facts.map((fact) => inMarkdown(fact).replace(/[*_]/g, '\\$&')).join('; ');
+  // A span of code ends at the number of backticks that it began with.
+  const inside = oneLine(command);
+  const longest = Math.max(0, ...[...inside.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+  const ticks = '`'.repeat(longest + 1);
+  const space = inside.startsWith('`') || inside.endsWith('`') ? ' ' : '';
+  return `*${words}: ${ticks}${space}${inside}${space}${ticks}*\n`;
+}
+
+/** An item as a block of code. No line of JSON begins with a backtick, which could end it. */
+function jsonBlock(items: Items, item: number): string {
+  const text = prettyJson(items.bytes, items.start(item), items.end(item), plain);
+  return `\n\`\`\`json\n${text}\n\`\`\`\n`;
+}
+
+/** Prints items as a table whose columns the first page decides, and below it their blocks and the note. */
+export function createMarkdownWriter(options: FormatOptions, stdout: Pick<Output, 'write'>): ItemWriter {
+  let table: ReturnType<typeof itemTable> | undefined;
+  let columns: readonly KindedColumn[] | undefined;
+  let blocks = '';
+  let count = 0;
+  return {
+    write: async (page) => {
+      if (page.count === 0) return;
+      table ??= itemTable([page], options, false);
+      const rows = table.read(page);
+      const isFirst = columns === undefined;
+      columns ??= columnsOf(table.heads, rows);
+      count += page.count;
+      if (options.hasBlocks) for (let item = 0; item < page.count; item++) blocks += jsonBlock(page, item);
+      await stdout.write(markdownTable({ heads: table.heads, rows }, columns, isFirst));
+    },
+    end: async () => {
+      const note = await options.note?.(count);
+      await stdout.write(blocks);
+      if (note) await stdout.write((table ? '\n' : '') + markdownNote(note));
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import type { Call } from '../command.ts';
+import { ServiceError } from '../errors.ts';
+import { EMPTY_LIST, idsOfInput } from '../filters/event-ids.ts';
+import { resolveFilters } from '../filters/resolve-filters.ts';
+import type { Service } from '../http/service.ts';
+import { memberPath } from '../items/item-fields.ts';
+import { Items, type ItemWriter } from '../items/items.ts';
+import { createCursor } from '../items/known-cursor.ts';
+import { PAGE_SIZE } from '../paging/event-query.ts';
+import { askPage, pageClient } from '../paging/page.ts';
+import { adaptiveConcurrency, readAhead } from '../paging/read-ahead.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+import { withService } from '../sign-in/session.ts';
+import type { SourceOptions } from '../sources/event-source.ts';
+import { byServiceClock } from '../sources/find-events.ts';
+import { storedEvents } from '../sources/stored-events.ts';
+
+/** An event that the filters exclude counts as not found. */
+export interface GetOptions extends SourceOptions {
+  /** Undefined if the ids are read from standard input. */
+  readonly ids: readonly string[] | undefined;
+  /** True if standard input was asked for, and may hold none. */
+  readonly mayBeEmpty: boolean;
+  /** Events printed together. The first batch decides a table's columns; a batch of one is printed at once. */
+  readonly batch: number;
+  /** True if the format is complete without any item: nothing is printed if nothing is found. */
+  readonly isForPeople: boolean;
+}
+
+/**
+ * Prints the events with these ids in the order of the ids, and reports the ids that are not found. Returns the number
+ * of these.
+ */
+export async function getEvents(
+  options: GetOptions,
+  call: Call<SettingFlags>,
+  createWriter: () => Promise<ItemWriter>,
+): Promise<number> {
+  const { ids, mayBeEmpty, from } = options;
+  const onEmpty = () => call.reporter.notice(EMPTY_LIST);
+  const source: Ids = (ending) => ids ?? idsOfInput(call.context, ending, mayBeEmpty ? onEmpty : undefined);
+  if (from !== undefined)
+    return await printAll(storedById(source, from, options, call), await createWriter(), options, call);
+  return await withService(call, async (service, settings) => {
+    const filters = await resolveFilters(options.filters, service, settings, call);
+    const all = eventsById(source, service, { ...options, filters }, call);
+    return await printAll(all, await createWriter(), options, call);
+  });
+}
+
+/** The events with some ids, asked for one by one (service description, part 4) and in parallel. */
+export async function* eventsById(
+  ids: Ids,
+  service: Service,
+  { filters, concurrency }: Pick<GetOptions, 'filters' | 'concurrency'>,
+  { context, reporter }: Call,
+): AsyncGenerator<Got> {
+  const { clock, signal } = context;
+  const { keep } = filters;
+  const { width, onRetry } = adaptiveConcurrency(concurrency);
+  const sender = pageClient(service, clock, onRetry);
+  const { queries, client } = await byServiceClock(filters, sender, 1, clock, reporter.warning);
+  const ask = async (id: string, ending: AbortSignal) => {
+    let items = Items.of([]);
+    for (const query of queries) {
+      const window = { start: 1, count: PAGE_SIZE };
+      ({ items } = (await askPage(client, { ...query, eventId: id }, window, ending)).page);
+      if (items.count > 0) break;
+    }
+    return items;
+  };
+  for await (const { job: id, result } of readAhead(ids, ask, width, signal)) {
+    checkIds(result, id);
+    yield { id, items: keep?.(result) ?? result };
+  }
+  for (const doubt of keep?.doubts() ?? []) reporter.warning(doubt);
+}
+
+/** The same from an export or a file: all ids are known before the events are read, in one pass. */
+export async function* storedById(
+  ids: Ids,
+  place: string,
+  { filters }: Pick<GetOptions, 'filters'>,
+  { context, reporter }: Call,
+): AsyncGenerator<Got> {
+  const wanted: string[] = [];
+  for await (const id of ids(context.signal)) wanted.push(id);
+  const texts = new Map(wanted.map((id): [string, Buffer[]] => [id.toLowerCase(), []]));
+  const cursor = createCursor([memberPath('eventId')]);
+  for await (const { items } of storedEvents(place, filters, { context, onDoubt: reporter.warning })) {
+    for (let item = 0; item < items.count; item++) {
+      cursor.read(items.bytes, items.start(item));
+      texts.get(cursor.text(0)?.toLowerCase() ?? '')?.push(Buffer.from(items.text(item)));
+    }
+  }
+  for (const id of wanted) yield { id, items: Items.of(texts.get(id.toLowerCase()) ?? []) };
+}
+
+export type Ids = (ending: AbortSignal) => AsyncIterable<string> | Iterable<string>;
+
+async function printAll(
+  all: AsyncIterable<Got>,
+  writer: ItemWriter,
+  { batch, isForPeople, from }: GetOptions,
+  { context, reporter }: Call,
+): Promise<number> {
+  let missing = 0;
+  let isPrinted = false;
+  let found: Buffer[] = [];
+  const print = async (isLast = false) => {
+    if (found.length === 0) return;
+    await writer.write(Items.of(found), isLast);
+    isPrinted = true;
+    found = [];
+  };
+  try {
+    for await (const { id, items } of all) {
+      if (items.count === 0) {
+        const next = missing++ === 0 && from === undefined ? NOT_HERE : undefined;
+        reporter.warning(`the event ${id} was not found`, { kind: 'not-found', next });
+      }
+      found.push(...items.texts());
+      if (found.length >= batch) await print();
+    }
+    await print(true);
+  } catch (error) {
+    // Events that were found before a bad line are still printed.
+    if (!context.signal.aborted) await print();
+    await writer.abort?.();
+    throw error;
+  }
+  if (!isPrinted && isForPeople) await writer.abort?.();
+  else await writer.end?.();
+  return missing;
+}
+
+const NOT_HERE =
+  'another profile may know it (`hooktrail profiles` lists them); the service keeps events for a limited time';
+
+export interface Got {
+  readonly id: string;
+  /** The items with the id: usually one, or none if it is not found. */
+  readonly items: Items;
+}
+
+/** Throws `ServiceError` if an item has another id than the one asked for. It may have none. */
+function checkIds(items: Items, id: string): void {
+  const cursor = createCursor([memberPath('eventId')]);
+  for (let item = 0; item < items.count; item++) {
+    cursor.read(items.bytes, items.start(item));
+    const found = cursor.text(0);
+    if (found === undefined || found.toLowerCase() === id.toLowerCase()) continue;
+    throw new ServiceError(`the service was asked for the event ${id} and answered with ${found}`);
+  }
+}

@@ -1,0 +1,51 @@
+import type { Command } from 'commander';
+import type { Call } from '../command.ts';
+import { ExitCode } from '../errors.ts';
+import { concurrencyFlag } from '../filters/event-filters.ts';
+import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
+import { type FieldPath, parseFieldPath } from '../items/item-fields.ts';
+
+interface Flags extends EventFlags {
+  readonly by?: FieldPath;
+  readonly exitCode?: true;
+}
+
+const FORMATS = ['table', 'json', 'markdown'] as const;
+
+export const commonFlags = '--since --subscription --type --by --exit-code --from --json --output';
+
+export const help = `
+A row for each subscription that has events, by default in the last 24 hours:
+failing while failures go on (two deliveries in a row end a run of them),
+recovered if an earlier event failed; and one for each subscription of the
+service without events. Events are in order of creation, which need not be the
+order of their deliveries.
+
+Examples:
+  $ hooktrail events health
+  $ hooktrail events health --since 7d --by eventType
+  $ hooktrail events health --since 1h --exit-code > /dev/null || alert`;
+
+export function declare(command: Command): void {
+  command
+    .option('--by <field>', 'a row for each value of this field (default: subscriptionId)', (text) =>
+      parseFieldPath(text, '--by'),
+    )
+    .option('--exit-code', 'exit with 10 while any is failing, with 1 if no outcome is known')
+    .addOption(concurrencyFlag());
+  addSummaryFlags(command, FORMATS, { json: 'the rows as a JSON array' });
+}
+
+export async function run(call: Call<Flags>): Promise<ExitCode> {
+  const { by, exitCode } = call.flags;
+  const options = await summaryOptions(call, FORMATS);
+  const [{ checkHealth }, { printHealth }] = await Promise.all([
+    import('./health.ts'),
+    import('./health-text.ts'),
+  ]);
+  const report = await checkHealth(call, { ...options, by });
+  await printHealth(report, options, call);
+  // A monitor must not take events of unknown outcome for delivered ones.
+  if (exitCode && report.rows.length === 0 && report.untold > 0) return ExitCode.failed;
+  return exitCode && report.rows.some(({ state }) => state === 'failing') ? ExitCode.matched : ExitCode.done;
+}

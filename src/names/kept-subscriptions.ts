@@ -1,0 +1,81 @@
+import { promises as files } from 'node:fs';
+import path from 'node:path';
+import type { Context } from '../context.ts';
+import { cacheFolder, makeFolder } from '../files/folders.ts';
+import { replaceFile } from '../files/whole-files.ts';
+import { isObject } from '../items/items.ts';
+import { loadSettings } from '../settings/settings.ts';
+import { shownAddress } from './callback-address.ts';
+import type { NamedSubscription } from './subscription-names.ts';
+
+type Surroundings = Pick<Context, 'environment' | 'machine'>;
+
+interface Owner {
+  readonly profile: string;
+  readonly baseUrl: URL;
+}
+
+/** A subscription as shell completion offers it. */
+export interface KeptSubscription {
+  readonly id: string;
+  /** The address as it may be shown. */
+  readonly name: string;
+}
+
+/**
+ * Saves what completion may show of the listed subscriptions, since it must not use the service. No secret of an address is
+ * written. A cache that cannot be written is not an error.
+ */
+export async function keepSubscriptions(
+  listed: readonly NamedSubscription[],
+  owner: Owner,
+  context: Surroundings,
+): Promise<void> {
+  const kept = listed.flatMap(({ id, callbackUrl = '' }): KeptSubscription[] => {
+    const name = shownAddress(callbackUrl);
+    return name === undefined ? [] : [{ id, name }];
+  });
+  const file = cacheFile(owner, context);
+  try {
+    makeFolder(path.dirname(file));
+    await replaceFile(file, JSON.stringify(kept));
+  } catch {
+    // Completion then offers fewer words.
+  }
+}
+
+/** The subscriptions that the service listed last for this profile; none if it never listed any. */
+export async function keptSubscriptions(
+  profile: string | undefined,
+  context: Surroundings,
+): Promise<readonly KeptSubscription[]> {
+  try {
+    const settings = await loadSettings(profile === undefined ? {} : { profile }, context);
+    const { baseUrl } = settings;
+    if (!baseUrl) return [];
+    const text = await files.readFile(cacheFile({ profile: settings.profile, baseUrl }, context), 'utf8');
+    const kept: unknown = JSON.parse(text);
+    return Array.isArray(kept) ? kept.filter(isKept) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isKept(value: unknown): value is KeptSubscription {
+  return isObject(value) && typeof value['id'] === 'string' && typeof value['name'] === 'string';
+}
+
+/**
+ * The word that names one of the subscriptions on a command line: its address up to what is hidden, if no other has that, and
+ * otherwise its id.
+ */
+export function wordFor({ id, name }: KeptSubscription, all: readonly KeptSubscription[]): string {
+  const [shown = ''] = name.split('…');
+  const isAlone = all.every((other) => other.id === id || !other.name.includes(shown));
+  return isAlone ? shown : id;
+}
+
+function cacheFile({ profile, baseUrl }: Owner, context: Surroundings): string {
+  const host = baseUrl.host.replaceAll(/[^\w.-]/g, '_');
+  return path.join(cacheFolder(context), `subscriptions-${profile}-${host}.json`);
+}

@@ -1,0 +1,133 @@
+import { apiUrl, type Service } from '../http/service.ts';
+import { isObject } from '../items/items.ts';
+import { searchedAddress, shownAddress } from './callback-address.ts';
+
+/** The requests of a service that names its subscriptions; others answer 404, and nothing is lost but the names. */
+export const LIST_PATH = '/subscriptions/mine';
+export const subscriptionPath = (id: string): string => `/subscriptions/id/${encodeURIComponent(id)}`;
+
+/** `gone`: the service no longer knows it. */
+type SubscriptionState = 'on' | 'off' | 'gone';
+
+/** A subscription as the service describes it. */
+export interface NamedSubscription {
+  readonly id: string;
+  /** Undefined if the service does not tell, or no longer knows it. */
+  readonly callbackUrl: string | undefined;
+  readonly state: SubscriptionState;
+}
+
+/** Milliseconds from the first request on, after which names are not waited for. */
+const PATIENCE_MS = 1_500;
+/** Subscriptions that are not in the list and are asked for one by one. */
+const MOST_ASKED = 20;
+
+/** A service's subscriptions, by id. They are asked for beside a search, which they neither delay for long nor fail. */
+export class SubscriptionNames {
+  readonly #service: Service;
+  readonly #signal: AbortSignal;
+  readonly #closed = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  readonly #byId = new Map<string, NamedSubscription>();
+  readonly #asked = new Set<string>();
+  /** True if the service lists its subscriptions, in time. */
+  readonly #listed: Promise<boolean>;
+
+  /** Begins to ask. */
+  constructor(service: Service, { signal }: { readonly signal: AbortSignal }) {
+    this.#service = service;
+    this.#signal = AbortSignal.any([signal, this.#closed.signal]);
+    this.#timer = setTimeout(() => this.close(), PATIENCE_MS).unref();
+    this.#listed = this.#askList().catch(() => false);
+  }
+
+  /** Waits until the subscriptions with these ids are known, or are not to be known. Never rejects. */
+  async learn(ids: Iterable<string>): Promise<void> {
+    if (!(await this.#listed)) return;
+    const unknown = [...new Set([...ids].map((id) => id.toLowerCase()))].filter(
+      (id) => !this.#byId.has(id) && !this.#asked.has(id),
+    );
+    const due = unknown.slice(0, MOST_ASKED - this.#asked.size);
+    for (const id of due) this.#asked.add(id);
+    await Promise.all(due.map((id) => this.#askOne(id).catch(() => {})));
+  }
+
+  /** Ends every request: no answer is of use any more. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#closed.abort();
+  }
+
+  of(id: string): NamedSubscription | undefined {
+    return this.#byId.get(id.toLowerCase());
+  }
+
+  /** The subscriptions that the service lists or was asked for; those that are switched off may be missing. */
+  get all(): readonly NamedSubscription[] {
+    return [...this.#byId.values()];
+  }
+
+  /** The address as it may be shown; with the beginning of the id where another subscription looks the same. */
+  nameOf(id: string): string | undefined {
+    const subscription = this.of(id);
+    if (subscription?.callbackUrl === undefined) return undefined;
+    const name = shownAddress(subscription.callbackUrl);
+    if (name === undefined) return undefined;
+    const isAlone = this.all.every(
+      (other) => other === subscription || shownAddress(other.callbackUrl ?? '') !== name,
+    );
+    return isAlone ? name : `${name} ${subscription.id.slice(0, 8)}`;
+  }
+
+  /** `hooks.example.com/in`, `hooks.example.com/in, off` or `gone`; undefined where nothing is known. */
+  labelOf(id: string): string | undefined {
+    const state = this.of(id)?.state;
+    if (state === undefined) return undefined;
+    const parts = [this.nameOf(id), state === 'on' ? undefined : state].filter((part) => part !== undefined);
+    return parts.length === 0 ? undefined : parts.join(', ');
+  }
+
+  async #askList(): Promise<boolean> {
+    const answer = await this.#ask(LIST_PATH);
+    const items = isObject(answer) ? answer['items'] : undefined;
+    if (!Array.isArray(items)) return false;
+    for (const item of items) this.#add(subscriptionOf(item));
+    return true;
+  }
+
+  async #askOne(id: string): Promise<void> {
+    const url = apiUrl(this.#service.baseUrl, subscriptionPath(id));
+    const { status, body } = await this.#service.send({ url, signal: this.#signal });
+    if (status === 404) this.#add({ id, callbackUrl: undefined, state: 'gone' });
+    if (status !== 200) return;
+    const found = subscriptionOf(JSON.parse(body.toString()));
+    if (found?.id.toLowerCase() === id) this.#add(found);
+  }
+
+  async #ask(path: string): Promise<unknown> {
+    const url = apiUrl(this.#service.baseUrl, path);
+    const { status, body } = await this.#service.send({ url, signal: this.#signal });
+    return status === 200 ? JSON.parse(body.toString()) : undefined;
+  }
+
+  #add(subscription: NamedSubscription | undefined): void {
+    if (subscription) this.#byId.set(subscription.id.toLowerCase(), subscription);
+  }
+}
+
+/** A subscription of the service's answer; undefined if it has no id. */
+export function subscriptionOf(item: unknown): NamedSubscription | undefined {
+  const { subscriptionId: id, callbackUrl, isEnabled } = isObject(item) ? item : {};
+  if (typeof id !== 'string' || id === '') return undefined;
+  return {
+    id,
+    callbackUrl: typeof callbackUrl === 'string' ? callbackUrl : undefined,
+    state: isEnabled === false ? 'off' : 'on',
+  };
+}
+
+/** The subscriptions with a word in their address, in any case. */
+export function withWord(subscriptions: readonly NamedSubscription[], word: string): NamedSubscription[] {
+  const wanted = word.trim().toLowerCase();
+  return subscriptions.filter(({ callbackUrl }) => searchedAddress(callbackUrl ?? '').includes(wanted));
+}

@@ -1,0 +1,353 @@
+import { isUtf8 } from 'node:buffer';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Clock } from '../context.ts';
+import { ServiceError } from '../errors.ts';
+import type { OnRetry, Service } from '../http/service.ts';
+import { CHECK_BASE_URL, describeBody, describeError, serviceError } from '../http/service.ts';
+import type { HttpResponse } from '../http/transport.ts';
+import { Items } from '../items/items.ts';
+import { JsonScanner, JsonSyntaxError, valueEnd } from '../items/json-scanner.ts';
+import { type RecordIdentity, recordIdentity } from '../items/known-cursor.ts';
+import { type PageRange, type Query, searchUrl } from './event-query.ts';
+
+/** Items of a search, with keys that tell them apart when the result changes while it is read. */
+export class IdentifiedItems extends Items {
+  /** A 53-bit hash per item: of its `eventId` and subscription, or of its whole text if it has no `eventId`. */
+  readonly keys: Float64Array;
+  /** True if every key is that of an `eventId`. */
+  readonly byEventId: boolean;
+  /** True if in an item several members could be the event, so that its known fields are not known. */
+  readonly hasDoubtful: boolean;
+
+  constructor({ bytes, spans }: Items, keys: Float64Array, byEventId: boolean, hasDoubtful: boolean) {
+    super(bytes, spans);
+    this.keys = keys;
+    this.byEventId = byEventId;
+    this.hasDoubtful = hasDoubtful;
+  }
+
+  override pick(indexes: readonly number[]): this {
+    const keys = Float64Array.from(indexes, (index) => this.keys[index] as number);
+    return new IdentifiedItems(super.pick(indexes), keys, this.byEventId, this.hasDoubtful) as this;
+  }
+
+  /** The items whose keys are not known. */
+  without(known: ReadonlySet<number>): this {
+    const kept: number[] = [];
+    for (let index = 0; index < this.count; index++)
+      if (!known.has(this.keys[index] as number)) kept.push(index);
+    return kept.length === this.count ? this : this.pick(kept);
+  }
+}
+
+/** A collection as the service answered it (service description, part 2); every part may be missing. */
+export interface Page {
+  readonly items: IdentifiedItems;
+  /** Size of the whole collection; undefined if it is missing or not a whole number. */
+  readonly count: number | undefined;
+  /** The next page's address; null if the service says there is none, undefined if it says nothing. */
+  readonly next: string | null | undefined;
+  /** The maximum number of items per answer, if the service gives it. */
+  readonly limit: number | undefined;
+  /**
+   * False for an object with none of a collection's members (such as an error sent with status 200), or whose items are
+   * not a list.
+   */
+  readonly isCollection: boolean;
+}
+
+/** A page and the service's own clock when it answered, in milliseconds (from `Date`, RFC 9110 section 6.6.1). */
+export interface PageAnswer {
+  readonly page: Page;
+  readonly serviceTime: number | undefined;
+}
+
+/** Asks for one collection at an address. */
+export type FetchPage = (url: URL, signal?: AbortSignal) => Promise<PageAnswer>;
+
+/** The event service as one that answers with pages. */
+export interface PageClient {
+  readonly baseUrl: URL;
+  readonly fetchPage: FetchPage;
+}
+
+const TRIES = 3;
+
+/**
+ * Asks for pages of a collection. A body that is not the JSON it should be (cut short by a proxy, say) is asked for
+ * again, up to 3 times in all, before it becomes a `ServiceError`; `failure` says
+ * what did not work where the service answers with an error, and `ifNotFound` is the next step after 404.
+ */
+export function pageClient(
+  service: Service,
+  clock: Clock,
+  onRetry?: OnRetry,
+  failure = 'the search failed',
+  ifNotFound?: string,
+): PageClient {
+  let latest = Promise.resolve();
+  const fetchPage: FetchPage = async (url, signal) => {
+    for (let attempt = 1; ; attempt++) {
+      const response = await service.send({ url, ...(signal ? { signal } : {}), onRetry });
+      // Answers come together, and undici sends in the next turn of the event loop: only one of them is read before.
+      latest = latest.then(() => turn());
+      await latest;
+      if (response.status !== 200) throw serviceError(response, failure, ifNotFound);
+      const date = Date.parse(response.headers.date ?? '');
+      try {
+        const page = readPage(response.body);
+        if (!page.isCollection) throw noCollection(response);
+        return { page, serviceTime: Number.isNaN(date) ? undefined : date };
+      } catch (error) {
+        if (!(error instanceof JsonSyntaxError)) throw error;
+        if (attempt === TRIES) throw damaged(error, response);
+        onRetry?.({ reason: 'an answer that is not JSON', delay: attempt * 500 });
+        await clock.sleep(attempt * 500, signal);
+      }
+    }
+  };
+  return { baseUrl: service.baseUrl, fetchPage };
+}
+
+/** Asks for one page of a search. */
+export function askPage(
+  { baseUrl, fetchPage }: PageClient,
+  query: Query,
+  range: PageRange,
+  signal?: AbortSignal,
+): Promise<PageAnswer> {
+  return fetchPage(searchUrl(baseUrl, query, range), signal);
+}
+
+function noCollection(response: HttpResponse): ServiceError {
+  return new ServiceError('the service answered with something that is not a collection', {
+    ...describeError(response),
+    next: `try again later, or ${CHECK_BASE_URL}`,
+  });
+}
+
+function damaged(error: JsonSyntaxError, response: HttpResponse): ServiceError {
+  // Plain text or a proxy's page explains the fault; a truncated collection does not.
+  const words = /^\s*[[{]/.test(response.body.toString('latin1', 0, 100)) ? [] : describeBody(response);
+  return new ServiceError('the service answered with something that is not a collection in JSON', {
+    details: [error.message, ...words],
+    next: `try again later, or ${CHECK_BASE_URL}`,
+    cause: error,
+  });
+}
+
+/**
+ * Returns the service's own `count` from a page of one item (service description, part 2), or undefined if the service
+ * gives no count or only the size of the page.
+ */
+export async function askCount(
+  client: PageClient,
+  query: Query,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { page } = await askPage(client, query, { start: 1, count: 1 }, signal);
+  const total = totalOf(page);
+  return (total ?? 0) < page.items.count ? undefined : total;
+}
+
+/**
+ * Returns the service's count of the whole collection, or undefined if it gives none, or the page's own size, as some
+ * services do.
+ */
+export function totalOf(page: Page): number | undefined {
+  return page.count === page.items.count && page.next ? undefined : page.count;
+}
+
+/** Some events of a search. */
+export interface FoundPage {
+  readonly items: Items;
+  /** The number of all matching events, if the service gives it. */
+  readonly total: number | undefined;
+}
+
+/** The events of some pages that a filter keeps, if there is one, up to a limit. The total of a filter is not known. */
+export async function* keepPages(
+  pages: AsyncIterable<FoundPage>,
+  keep: ((items: Items) => Items) | undefined,
+  limit: number,
+): AsyncGenerator<FoundPage> {
+  let found = 0;
+  for await (const { items, total } of pages) {
+    const due = (keep?.(items) ?? items).first(limit - found);
+    found += due.count;
+    yield { items: due, total: keep ? undefined : total };
+    if (found >= limit) return;
+  }
+}
+
+/** Members of the service's collections (service description, part 2); search answers require none of them. */
+const COLLECTION = ['items', 'href', 'previous', 'first', 'next', 'count', 'limit'];
+
+/**
+ * Reads a collection from the body of an answer. Items come out as their own bytes, without white space between
+ * tokens; the whole body is validated. Throws `JsonSyntaxError`.
+ */
+export function readPage(body: Buffer): Page {
+  if (!isUtf8(body)) throw new JsonSyntaxError('text that is not UTF-8', 0);
+  const scanner = new JsonScanner(body);
+  const start = scanner.space(body.toString('utf8', 0, 3) === '\ufeff' ? 3 : 0);
+  if (body[start] !== 0x7b) throw scanner.fault('an object', start);
+  const members = new Map<string, string>();
+  let items = identified(Items.of([]));
+  const end = readEach(scanner, start, (at) => {
+    const name = JSON.parse(body.toString('utf8', at, scanner.string(at))) as string;
+    const value = scanner.key(at);
+    if (name === 'items') items = identified(Items.of([]));
+    if (name === 'items' && body[value] === 0x5b) {
+      const list = readItems(scanner, value);
+      items = list.items;
+      members.set(name, '[]');
+      return list.end;
+    }
+    const end = scanner.value(value);
+    members.set(name, body.toString('utf8', value, end));
+    return end;
+  });
+  const last = scanner.space(end);
+  if (last !== body.length) throw scanner.fault('the end', last);
+  return {
+    items,
+    count: wholeNumber(members.get('count')),
+    next: link(members.get('next')),
+    limit: wholeNumber(members.get('limit')),
+    isCollection:
+      ['[]', 'null', undefined].includes(members.get('items')) &&
+      (members.size === 0 || COLLECTION.some((name) => members.has(name))),
+  };
+}
+
+/** Reads each member of the object, or element of the array, that begins there. Returns the offset after the whole. */
+function readEach(scanner: JsonScanner, start: number, read: (at: number) => number): number {
+  const { bytes } = scanner;
+  const closer = bytes[start] === 0x7b ? 0x7d : 0x5d;
+  let at = scanner.space(start + 1);
+  if (bytes[at] === closer) return at + 1;
+  for (;;) {
+    at = scanner.space(read(at));
+    if (bytes[at] === closer) return at + 1;
+    if (bytes[at] !== 0x2c) throw scanner.fault(closer === 0x7d ? "',' or '}'" : "',' or ']'", at);
+    at = scanner.space(at + 1);
+  }
+}
+
+/** Scans the array at `start` and collects the offsets and keys of its items. */
+function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItems; end: number } {
+  const spans: number[] = [];
+  const keys: number[] = [];
+  let isSpaced = false;
+  let byEventId = true;
+  let hasDoubtful = false;
+  const listEnd = readEach(scanner, start, (at) => {
+    scanner.spaced = false;
+    const { end, key, isOfId, isDoubtful } = identify(scanner, at);
+    hasDoubtful ||= isDoubtful;
+    isSpaced ||= scanner.spaced;
+    byEventId &&= isOfId;
+    spans.push(at, end);
+    keys.push(key);
+    return end;
+  });
+  const items = new Items(scanner.bytes, Uint32Array.from(spans));
+  const compact = isSpaced ? items.compacted() : items;
+  const identifiedItems = new IdentifiedItems(compact, Float64Array.from(keys), byEventId, hasDoubtful);
+  return { items: identifiedItems, end: listEnd };
+}
+
+interface Identified extends Pick<RecordIdentity, 'isDoubtful'> {
+  /** The offset after the item. */
+  readonly end: number;
+  readonly key: number;
+  readonly isOfId: boolean;
+}
+
+/** The doubt about items in which several members could be the event. */
+export const DOUBTFUL_EVENT =
+  'some items have an eventId in two members or more: which is theirs is not known, so they have none; --fields takes either by its full path';
+
+/**
+ * Reads the item at an offset, and its key: the hash of its `eventId` and its subscription, since an event has a record for
+ * each subscription; or of its text, if the `eventId` is missing, null or empty.
+ */
+function identify(scanner: JsonScanner, at: number): Identified {
+  const end = scanner.item(at);
+  const { eventIdAt, subscriptionIdAt, isDoubtful } = recordIdentity(scanner);
+  const { bytes } = scanner;
+  const idEnd = eventIdAt === 0 ? 0 : valueEnd(bytes, eventIdAt);
+  const isOfId = idEnd - eventIdAt > '""'.length && bytes[eventIdAt] !== 0x6e;
+  if (!isOfId) return { end, key: hashed(bytes, at, end), isOfId, isDoubtful };
+  const subscriptionEnd = subscriptionIdAt === 0 ? 0 : valueEnd(bytes, subscriptionIdAt);
+  return { end, key: hashed(bytes, eventIdAt, idEnd, subscriptionIdAt, subscriptionEnd), isOfId, isDoubtful };
+}
+
+/** The same items with their keys. */
+export function identified(items: Items): IdentifiedItems {
+  const scanner = new JsonScanner(items.bytes);
+  const found = Array.from({ length: items.count }, (_, item) => identify(scanner, items.start(item)));
+  return new IdentifiedItems(
+    items,
+    Float64Array.from(found, ({ key }) => key),
+    found.every(({ isOfId }) => isOfId),
+    found.some(({ isDoubtful }) => isDoubtful),
+  );
+}
+
+function wholeNumber(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const value: unknown = JSON.parse(text);
+  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+  return Number.isSafeInteger(number) && (number as number) >= 0 ? (number as number) : undefined;
+}
+
+function link(text: string | undefined): string | null | undefined {
+  if (text === undefined) return undefined;
+  const value: unknown = JSON.parse(text);
+  // Some services send an empty link if there is no next page.
+  return typeof value === 'string' && value !== '' ? value : null;
+}
+
+/**
+ * A 53-bit hash of some bytes, and of others behind them: two MurmurHash3 hashes of 32 bits with different seeds, of the
+ * second one 21 bits.
+ */
+export function hashed(bytes: Uint8Array, start: number, end: number, otherStart = 0, otherEnd = 0): number {
+  let low = murmur(bytes, start, end, 0x811c9dc5);
+  let high = murmur(bytes, start, end, 0x2f0b4c47);
+  if (otherEnd > otherStart) {
+    low = murmur(bytes, otherStart, otherEnd, low);
+    high = murmur(bytes, otherStart, otherEnd, high);
+  }
+  return (high & 0x1fffff) * 0x1_0000_0000 + (low >>> 0);
+}
+
+/** MurmurHash3 (x86, 32 bits) of the bytes between two offsets, as a signed number. */
+function murmur(bytes: Uint8Array, start: number, end: number, seed: number): number {
+  const lastWord = end - 4;
+  let hash = seed;
+  let index = start;
+  for (; index <= lastWord; index += 4) {
+    const word =
+      (bytes[index] as number) |
+      ((bytes[index + 1] as number) << 8) |
+      ((bytes[index + 2] as number) << 16) |
+      ((bytes[index + 3] as number) << 24);
+    hash ^= scrambled(word);
+    hash = (hash << 13) | (hash >>> 19);
+    hash = (Math.imul(hash, 5) + 0xe6546b64) | 0;
+  }
+  let tail = 0;
+  for (let shift = 0; index < end; shift += 8) tail |= (bytes[index++] as number) << shift;
+  hash ^= scrambled(tail) ^ (end - start);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
+}
+
+function scrambled(word: number): number {
+  const mixed = Math.imul(word, 0xcc9e2d51);
+  return Math.imul((mixed << 15) | (mixed >>> 17), 0x1b873593);
+}

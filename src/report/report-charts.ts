@@ -1,0 +1,144 @@
+import type { Table } from '../formats/table.ts';
+import type { TableCell } from '../formats/table-layout.ts';
+import type { Stats } from '../stats/statistics.ts';
+import { timeLabels } from '../stats/statistics-text.ts';
+import { shortened, terminalSafe, unicodeEscape } from '../terminal/terminal-text.ts';
+
+/** A table with its bars, which are left out on a narrow page. Their figures stand beside them. */
+export function tableHtml({ heads, rows }: Table): Html {
+  const cellOf = (cell: TableCell, index: number) =>
+    typeof cell === 'string'
+      ? html`<td class="${heads[index]?.kind ?? 'text'}"><bdi>${shortened(cell, LONGEST_CELL)}</bdi></td>`
+      : html`<td class="bar wide"><svg aria-hidden="true" height="8">${[bar(0, 0, cell.share, 8, 'failed')]}</svg></td>`;
+  return html`<div class="scroll"><table class="figures">
+<thead><tr>${heads.map(({ title, kind = 'text' }) => html`<th scope="col" class="${kind}${kind === 'bar' ? ' wide' : ''}">${title}</th>`)}</tr></thead>
+<tbody>${rows.map((row) => html`<tr>${row.map(cellOf)}</tr>\n`)}</tbody></table></div>`;
+}
+
+const LONGEST_CELL = 1000;
+
+/** Draws failures over time and below them, on a scale of their own, the deliveries that went well. */
+export function timeChart({ buckets, window }: Stats): Html {
+  const clock = timeLabels(buckets, window.zone);
+  const panels: readonly Panel[] = [
+    { name: 'failed', role: 'failed', values: buckets.map((one) => one.failed ?? 0) },
+    { name: 'delivered', role: 'success', values: buckets.map((one) => one.success ?? 0) },
+  ];
+  const label = `${panels.map(({ name }) => name).join(' and ')} events over time (${clock.title})`;
+  const bottom = panels.length * (PANEL + TITLE);
+  const { length } = buckets;
+  const every = Math.ceil(length / MOST_TIMES);
+  const times = buckets.flatMap((bucket, index) => {
+    // The edge would cut the last ones.
+    if (index % every !== 0 || (index > 0 && index + every > length)) return [];
+    const isWide = index > 0 && (index % (2 * every) !== 0 || index + 2 * every > length);
+    return [text(index / length, bottom + 18, 'muted', clock.label(bucket), isWide)];
+  });
+  const shapes = panels.flatMap((panel, index) => panelShapes(panel, index * (PANEL + TITLE)));
+  // It fills the width of the page: widths are shares of it. `label` describes it to screen readers.
+  return html`<div class="chart"><svg role="img" aria-label="${label}" focusable="false" height="${bottom + AXIS}">${[...shapes, ...times]}</svg></div>`;
+}
+
+interface Panel {
+  readonly name: string;
+  readonly role: Role;
+  readonly values: readonly number[];
+}
+
+const [PANEL, TITLE, AXIS] = [138, 30, 26];
+
+function panelShapes({ name, role, values }: Panel, top: number): Html[] {
+  const scale = scaleOf(Math.max(...values));
+  const base = top + TITLE + PANEL - 12;
+  const heightOf = (value: number) => (value / scale.end) * (PANEL - 12);
+  const bars = values.flatMap((value, index) => {
+    if (value <= 0) return [];
+    const height = Math.max(LEAST, heightOf(value));
+    return [bar((index + 0.075) / values.length, base - height, 0.85 / values.length, height, role)];
+  });
+  const lines = scale.marks.flatMap((mark) => [
+    bar(0, base - heightOf(mark), 1, 1, 'rule'),
+    ...(mark > 0 ? [text(0, base - heightOf(mark) - 3, 'muted', compactNumber.format(mark))] : []),
+  ]);
+  return [text(0, top + 12, 'ink', name), ...bars, ...lines];
+}
+
+const compactNumber = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** Returns a scale of round whole numbers that reaches the highest value. */
+function scaleOf(highest: number): { readonly end: number; readonly marks: readonly number[] } {
+  const third = Math.max(1, highest / 3);
+  const magnitude = 10 ** Math.floor(Math.log10(third));
+  const step = [1, 2, 5, 10].map((digit) => digit * magnitude).find((size) => size >= third) as number;
+  const count = Math.max(1, Math.ceil(highest / step));
+  return { end: count * step, marks: Array.from({ length: count + 1 }, (_, index) => index * step) };
+}
+
+/** The smallest size of a bar whose value is not zero. */
+const LEAST = 2;
+/** Times below a chart: on a narrow page every second one is left out. */
+const MOST_TIMES = 8;
+
+type Role = 'ink' | 'muted' | 'rule' | 'failed' | 'success';
+
+/** `left` and `width` are shares of the width of the page. */
+function bar(left: number, top: number, width: number, height: number, role: Role): Html {
+  const [x, across] = [left, width].map((share) => `${rounded(100 * share)}%`) as [string, string];
+  return html`<rect x="${x}" y="${rounded(top)}" width="${across}" height="${rounded(height)}" fill="${colorOf(role)}"/>`;
+}
+
+/** With `isWide`, it is left out on a narrow page. */
+function text(left: number, y: number, role: Role, words: string, isWide = false): Html {
+  const style = isWide ? html` class="wide"` : '';
+  return html`<text x="${rounded(100 * left)}%" y="${rounded(y)}" fill="${colorOf(role)}"${style}>${words}</text>`;
+}
+
+function rounded(number: number): number {
+  return Number(number.toFixed(2));
+}
+
+function colorOf(role: Role): Html {
+  return new Html(`var(--${role})`);
+}
+
+/** Text that is HTML already. All other text is escaped when it is put into a page. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+type Part = Html | string | number | readonly Html[];
+
+/** An HTML template. Parts are escaped unless they are `Html`. Attribute values must be in double quotes. */
+export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
+  return new Html(strings.reduce((text, string, at) => text + rendered(parts[at - 1] as Part) + string));
+}
+
+function rendered(part: Part): string {
+  if (part instanceof Html) return part.text;
+  return typeof part === 'object' ? part.map(({ text }) => text).join('') : escaped(String(part));
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Escapes text for HTML, between tags or in a quoted attribute. Control and bidirectional characters become visible escapes. */
+export function escaped(text: string): string {
+  return visible(text).replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
+}
+
+/** Makes control and bidirectional characters visible, and lone surrogates, which UTF-8 cannot hold. */
+export function visible(text: string): string {
+  return terminalSafe(text).replace(
+    /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g,
+    unicodeEscape,
+  );
+}

@@ -1,0 +1,113 @@
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Command } from 'commander';
+import type { Call } from '../command.ts';
+import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import {
+  addFilterFlags,
+  addFromFlag,
+  addStatsFlags,
+  COUNTS_AT_ONCE,
+  type FilterFlags,
+} from '../filters/event-filters.ts';
+import { loadFilters } from '../formats/format-flags.ts';
+import { type FieldPath, parseFieldPaths } from '../items/item-fields.ts';
+import { wholeNumber } from '../settings/flag-values.ts';
+import { addConnectionFlags } from '../settings/setting-names.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+import { runFlags } from '../terminal/reporter.ts';
+import { grouped } from '../terminal/terminal-text.ts';
+
+interface Flags extends FilterFlags, SettingFlags {
+  readonly buckets?: number;
+  readonly concurrency?: number;
+  readonly limit?: number;
+  readonly by?: readonly FieldPath[];
+  readonly open?: true;
+}
+
+const LIMIT = 200;
+
+export const commonFlags = '--since --until --type --subscription --where --by --open --from';
+
+export const help = `
+Covers the time from --since to --until, by default the last 24 hours by the
+service's clock. The page is one file that loads nothing: attach it to a ticket,
+open it anywhere. An existing file is replaced.
+
+Examples:
+  $ hooktrail events report failures.html --open
+  $ hooktrail events report week.html --since 7d --buckets 7
+  $ hooktrail events report signed.html --type document.signed --limit 1000`;
+
+export function declare(command: Command): void {
+  command.argument('<file>', 'the page to write, such as failures.html; - is standard output');
+  addFilterFlags(command);
+  addFromFlag(addStatsFlags(command))
+    .option(
+      '-n, --limit <number>',
+      `failures in the table, 1 to 5000 (default: ${LIMIT})`,
+      wholeNumber('--limit', 1, 5000),
+    )
+    .option('--by <a,b.c>', 'add a section of the failures grouped by these fields', (text) =>
+      parseFieldPaths(text, '--by'),
+    )
+    .option('--open', 'show the page in the browser');
+  addConnectionFlags(command);
+}
+
+export async function run(call: Call<Flags>): Promise<void> {
+  const { flags, args, context, reporter } = call;
+  const { from, by, limit = LIMIT, buckets, concurrency = COUNTS_AT_ONCE, open: isOpened = false } = flags;
+  const file = args[0] as string;
+  const filters = await loadFilters(flags, context);
+  if (filters.statuses.length === 1 && filters.statuses[0] === 'SUCCESS')
+    throw new UsageError(
+      '--status: a report is about failed deliveries, so with only SUCCESS there is nothing to report',
+    );
+  checkName(file, isOpened);
+  const [{ gatherReport }, { reportPage }, { writingTo }] = await Promise.all([
+    import('./report-data.ts'),
+    import('./report-page.ts'),
+    import('../formats/output-file.ts'),
+  ]);
+  const profile = from === undefined ? runFlags(flags, context.environment).profile : undefined;
+  const write = async ({ stdout }: Context) => {
+    const gathered = await gatherReport(call, { filters, from, by, limit, buckets, concurrency });
+    await stdout.write(reportPage(gathered, { filters, from, profile, generatedAt: context.clock.now() }));
+    return gathered;
+  };
+  const { explained, failures } = await writingTo(file, context, write, 'the report');
+  if (file === '-') return;
+  const { failed } = explained;
+  const which = failed > failures.count ? `, ${grouped(failures.count)} of them shown` : '';
+  reporter.notice(`wrote ${file}: ${grouped(failed)} ${failed === 1 ? 'failure' : 'failures'}${which}`);
+  if (isOpened) await show(pathToFileURL(path.resolve(file)), call);
+}
+
+/** Throws `UsageError` for a name that the system would not show as a page, or people would not take for one. */
+function checkName(file: string, isOpened: boolean): void {
+  if (file === '-' && isOpened)
+    throw new UsageError('--open: a page on standard output cannot be shown: name a file');
+  // The system opens a file with the program for its extension, which might run it.
+  if (isOpened && !/\.html?$/i.test(file))
+    throw new UsageError(
+      `--open: '${file}' does not end in .html, so the system would not show it as a page`,
+    );
+  // People expect of these names what the page is not; a browser prints it as PDF.
+  if (/\.(pdf|docx?|xlsx?|csv|json|md)$/i.test(file))
+    throw new UsageError(`a report is an HTML page, and '${file}' names another kind of file`, {
+      next: `name it ${file.replace(/\.\w+$/, '.html')}${/pdf$/i.test(file) ? ', and print that from the browser to PDF' : ''}`,
+    });
+}
+
+async function show(url: URL, { context, reporter }: Call): Promise<void> {
+  try {
+    await context.browser.open(url, context.environment['HOOKTRAIL_BROWSER'] || undefined);
+  } catch (error) {
+    reporter.warning(
+      `the browser could not be started: ${(error as Error).message}; open ${url.href} yourself`,
+    );
+  }
+}

@@ -1,0 +1,185 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Explained } from '../explain/explain.ts';
+import { causesTable, explanationFacts } from '../explain/explanation-text.ts';
+import type { EventFilters } from '../filters/event-filters.ts';
+import { conditionTexts } from '../formats/formats.ts';
+import { prettyJson } from '../formats/json.ts';
+import { boundText } from '../formats/summary-words.ts';
+import type { Table } from '../formats/table.ts';
+import { createRowReader, errorField, membersOf, tableColumns } from '../items/item-columns.ts';
+import type { FieldPath } from '../items/item-fields.ts';
+import type { Items } from '../items/items.ts';
+import { scalarsText } from '../items/json-scanner.ts';
+import { untoldText } from '../sources/event-source.ts';
+import type { Stats } from '../stats/statistics.ts';
+import { groupTable, talliesTable, timeTable, UNLISTED } from '../stats/statistics-text.ts';
+import { plain } from '../terminal/palette.ts';
+import { grouped, percent, shortened } from '../terminal/terminal-text.ts';
+import { knownInstant } from '../time/instant.ts';
+import type { TimeZone } from '../time/time-zone.ts';
+import { version } from '../version.ts';
+import { type Html, html, tableHtml, timeChart } from './report-charts.ts';
+import type { ReportData } from './report-data.ts';
+
+export interface ReportFacts {
+  readonly filters: EventFilters;
+  /** The place of stored events; undefined for the service. */
+  readonly from: string | undefined;
+  /** The profile, if one was named. */
+  readonly profile: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly generatedAt: number;
+}
+
+/** Rows of a table that are shown at once, and those that can be unfolded. */
+const [SHOWN_ROWS, MOST_ROWS] = [15, 100];
+
+/** The page without its contents: `{{name}}` stands for a part. Style and script are in it. */
+const template = readFileSync(new URL('report.html', import.meta.url), 'utf8');
+const SCRIPT = /<script>([\s\S]*)<\/script>\n/;
+
+/** Returns a page about failed deliveries: one HTML document that uses no network and runs only its own script. */
+export function reportPage(data: ReportData, facts: ReportFacts): string {
+  const { events, failed, name, untold } = data.explained;
+  const none = untold > 0 ? 'No known' : 'No';
+  const deliveries = html`${failed === 0 ? none : grouped(failed)} failed ${failed === 1 ? 'delivery' : 'deliveries'}`;
+  const title = html`${events + untold === 0 ? 'No events' : deliveries}, ${name}`;
+  const policy = `default-src 'none'; style-src ${hashOf(/<style>([\s\S]*)<\/style>/)}; script-src ${hashOf(SCRIPT)}; img-src data:; base-uri 'none'; form-action 'none'`;
+  const parts: Readonly<Record<string, string>> = {
+    policy,
+    title: title.text,
+    main: contents(data, facts, title).text,
+  };
+  const page = data.failures.count > 0 ? template : template.replace(SCRIPT, '');
+  return page.replaceAll(/\{\{(\w+)\}\}/g, (_, part: string) => parts[part] as string);
+}
+
+/** A part of the page as a content security policy names it. */
+function hashOf(part: RegExp): string {
+  const [, text = ''] = part.exec(template) ?? [];
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}
+
+function contents(data: ReportData, { filters, from, profile, generatedAt }: ReportFacts, title: Html): Html {
+  const { explained, stats, subscriptions, failures, groups } = data;
+  const { failed, name, after, before } = explained;
+  const { zone } = filters;
+  const others = conditionTexts(filters);
+  const failing = stats.types.filter((type) => type.failed);
+  const byType = failing.map((type) => [type.eventType ?? UNLISTED, type] as const);
+  const bySubscription = subscriptions.map(({ value, total, failed }) => {
+    const label = explained.names?.labelOf(value as string);
+    const text = label === undefined ? (value as string) : `${label} (${value})`;
+    return [text, { total, failed, success: total - failed }] as const;
+  });
+  return html`<h1>${title}</h1>
+<p class="lead">${lead(stats, explained)}${explained.untold > 0 ? html` ${untoldText(explained.untold)}.` : ''}</p>
+<dl>
+<dt>${from === undefined ? 'Service' : 'Source'}</dt><dd>${profile === undefined ? name : `${name}, profile ${profile}`}</dd>
+<dt>Period</dt><dd>${boundText(after, zone)} to ${boundText(before, zone)} (${zone.name})</dd>
+<dt>Filters</dt><dd>${others.length > 0 ? shortened(others.join(' '), 1000) : 'none'}</dd>
+<dt>Generated</dt><dd>${boundText(knownInstant(generatedAt), zone)} by hooktrail ${version}</dd>
+</dl>
+${failed > 0 ? causesSection(explained, zone) : ''}
+${stats.total > 0 ? overTime(stats) : ''}
+${byType.length > 0 ? section('By type', talliesTable('type', byType, stats)) : ''}
+${subscriptions.length > 0 ? section('By subscription', talliesTable('subscription', bySubscription, stats)) : ''}
+${groups && groups.total > 0 ? section(`By ${groups.fields.map(({ text }) => text).join(', ')}`, groupTable(groups.largest(), groups, zone)) : ''}
+${failures.count > 0 ? latest(failuresTable(failures, zone), failures.count, failed) : ''}`;
+}
+
+function lead(stats: Stats, explained: Explained): Html {
+  if (stats.total === 0) return explained.untold > 0 ? html`` : html`No events in this period.`;
+  if (!stats.failed)
+    return html`No failed deliveries: ${stats.total === 1 ? 'the one event was' : `all ${grouped(stats.total)} events were`} delivered.`;
+  return html`<strong>${grouped(stats.failed)} of ${grouped(stats.total)} ${stats.total === 1 ? 'event' : 'events'} failed</strong> (${percent(stats.failed / stats.total)}).`;
+}
+
+/** The causes come first. */
+function causesSection(explained: Explained, zone: TimeZone): Html {
+  return html`<section>
+<h2>What failed events have in common</h2>
+${explained.causes.length > 0 ? tableHtml(causesTable(explained, zone)) : ''}
+${explanationFacts(explained).map((fact) => html`<p>${fact}</p>`)}
+</section>`;
+}
+
+function overTime(stats: Stats): Html {
+  return html`<section>
+<h2>Over time</h2>
+${timeChart(stats)}
+<details><summary>Numbers</summary>${tableHtml(timeTable(stats))}</details>
+</section>`;
+}
+
+/** A table of which the first rows matter most. */
+function section(title: string, { heads, rows }: Table): Html {
+  const folded = { heads, rows: rows.slice(SHOWN_ROWS, MOST_ROWS) };
+  const more = rows.length - SHOWN_ROWS;
+  const number = more > folded.rows.length ? `${folded.rows.length} of ${grouped(more)}` : more;
+  return html`<section>
+<h2>${title}</h2>
+${tableHtml({ heads, rows: rows.slice(0, SHOWN_ROWS) })}
+${more > 0 ? html`<details><summary>${number} more that are less affected</summary>${tableHtml(folded)}</details>` : ''}
+</section>`;
+}
+
+function latest(table: Html, shown: number, failed: number): Html {
+  const isPart = failed > shown;
+  return html`<section>
+<h2>Latest failures</h2>
+<p class="muted">${isPart ? `The latest ${grouped(shown)} of ${grouped(failed)}; --limit shows more.` : `${grouped(shown)} ${shown === 1 ? 'event' : 'events'}.`}</p>
+<div class="controls" id="controls" hidden>
+<label for="filter">Filter</label> <input id="filter" type="search" autocomplete="off" spellcheck="false" placeholder="any words of the event">
+<span id="shown" role="status" aria-live="polite"></span>
+</div>
+${table}
+</section>`;
+}
+
+const CELL = 120;
+/** Longer JSON is cut: a browser could not open the page. */
+const JSON_LENGTH_CHARACTERS = 50_000;
+
+/** Returns a table of failures, each with why it failed, where the event tells, and its JSON below. */
+export function failuresTable(failures: Items, zone: TimeZone): Html {
+  const columns = columnsOf(failures);
+  const names = columns.map(({ name }) => name);
+  const read = createRowReader(
+    columns.map(({ path }) => path),
+    (bytes, start, end) => zone.shown(scalarsText(bytes, start, end, CELL)),
+    '',
+  );
+  const isSorted = names[0] === 'createdOn' && failures.count > 1;
+  return html`<div class="scroll" role="region" aria-label="Latest failures" tabindex="0"><table class="events">
+<thead><tr><td></td>${names.map((name, index) =>
+    isSorted && index === 0
+      ? html`<th scope="col" aria-sort="descending">${shortened(name, 40)}</th>`
+      : html`<th scope="col">${shortened(name, 40)}</th>`,
+  )}</tr></thead>
+${read(failures).map(
+  (cells, index) => html`<tbody>
+<tr class="data"><td data-name="JSON"><details><summary aria-label="JSON" title="JSON"></summary></details></td>${cells.map((cell, column) => html`<td class="${WHOLE.test(cell) ? 'whole' : ''}" data-name="${shortened(names[column] as string, 40)}"><bdi>${shortened(cell, CELL)}</bdi></td>`)}</tr>
+<tr class="json"><td colspan="${names.length + 1}"><pre>${cut(prettyJson(failures.bytes, failures.start(index), failures.end(index), plain))}</pre></td></tr>
+</tbody>
+`,
+)}</table></div>`;
+}
+
+/** Ids and times are hard to read and to copy when they wrap. */
+const WHOLE = /^[\w.:+-]{1,40}$/;
+
+function cut(json: string): string {
+  if (json.length <= JSON_LENGTH_CHARACTERS) return json;
+  return `${shortened(json, JSON_LENGTH_CHARACTERS)}\n\n(cut: ${json.length - JSON_LENGTH_CHARACTERS} more characters; \`hooktrail events get\` shows all)`;
+}
+
+/** Every row is a failure, so that the status is left out. The last column says why the delivery failed. */
+function columnsOf(failures: Items): { readonly name: string; readonly path: FieldPath }[] {
+  const known = tableColumns(membersOf([failures]), 'events');
+  const telling = known.filter(({ text }) => text !== 'publishStatus');
+  const columns = (telling.length > 0 ? telling : known).map((path) => ({ name: path.text, path }));
+  const error = errorField([failures]);
+  return error ? [...columns, { name: 'error', path: error }] : columns;
+}

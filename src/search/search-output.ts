@@ -1,0 +1,176 @@
+import type { Call } from '../command.ts';
+import type { EventFilters } from '../filters/event-filters.ts';
+import { warnOfTypes } from '../filters/event-types.ts';
+import { resolveFilters } from '../filters/resolve-filters.ts';
+import type { FormatOptions } from '../formats/format-flags.ts';
+import { createItemWriter } from '../formats/formats.ts';
+import { type NoteWindow, tableNote } from '../formats/table-note.ts';
+import { waitText } from '../http/service.ts';
+import { memberPath } from '../items/item-fields.ts';
+import type { Direction } from '../items/item-times.ts';
+import { type Items, isGuid } from '../items/items.ts';
+import { createCursor } from '../items/known-cursor.ts';
+import { SubscriptionNames } from '../names/subscription-names.ts';
+import type { Query } from '../paging/event-query.ts';
+import type { FoundPage } from '../paging/page.ts';
+import { flagWords } from '../settings/flag-values.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+import { withService } from '../sign-in/session.ts';
+import type { SourceOptions } from '../sources/event-source.ts';
+import {
+  type FindOptions,
+  findEvents,
+  inDirection,
+  previewRequests,
+  readNotice,
+} from '../sources/find-events.ts';
+import type { StoredOptions } from '../sources/stored-events.ts';
+import { startProgress } from '../terminal/progress.ts';
+import { eventsText, grouped } from '../terminal/terminal-text.ts';
+import { type Instant, instantAt } from '../time/instant.ts';
+
+export interface SearchOptions extends SourceOptions, Pick<StoredOptions, 'mustTell'> {
+  readonly format: FormatOptions;
+  readonly pageSize: number;
+  readonly limit: number | undefined;
+  readonly direction: Direction | undefined;
+  /** True if the limit is the default for a terminal, and nobody asked for it. */
+  readonly isGlance: boolean;
+  /** Prints the first requests in this form and sends nothing. */
+  readonly preview: 'urls' | 'curl' | undefined;
+}
+
+type SearchCall = Call<SettingFlags>;
+
+/** Prints the matching events, and on a terminal what to do next. Returns how many it printed. */
+export async function searchEvents(options: SearchOptions, call: SearchCall): Promise<number> {
+  const { context, reporter } = call;
+  const { preview, from, filters, pageSize, concurrency, direction, isGlance } = options;
+  const limit = options.limit ?? Number.POSITIVE_INFINITY;
+  if (preview) {
+    const size = isGlance || filters.keep ? pageSize : Math.min(pageSize, limit);
+    await previewRequests(call, filters, size, preview);
+    return 0;
+  }
+  if (from !== undefined) {
+    // It reads files and decompresses, and takes as long to load as a tenth of a search.
+    const { storedEvents } = await import('../sources/stored-events.ts');
+    const printed = await printFound(options, call, ({ onDoubt }) => {
+      const read = (limit?: number) => storedEvents(from, filters, { ...options, limit, context, onDoubt });
+      return direction ? inDirection(read(), direction, limit) : read(limit);
+    });
+    return printed.count;
+  }
+  return await withService(call, async (service, settings) => {
+    const chosen = await resolveFilters(filters, service, settings, call);
+    const { clock, signal } = context;
+    const takesNames = options.format.format === 'table' && !options.format.fields;
+    const names = takesNames ? new SubscriptionNames(service, context) : undefined;
+    const format = { ...options.format, names };
+    const reading = { direction, limit, pageSize, concurrency, clock, signal };
+    let searched: Query | undefined;
+    let askedAt: number | undefined;
+    const onQueries = ([query]: readonly Query[]) => {
+      searched = query;
+    };
+    const onServiceTime = (time: number) => {
+      askedAt = time;
+    };
+    const find: Find = (watching) =>
+      findEvents(service, chosen, { ...reading, ...watching, onQueries, onServiceTime });
+    const windowOf = () => ({ after: searched?.after, before: searched?.before ?? nextSecond(askedAt) });
+    const printing = printFound({ ...options, format, filters: chosen }, call, find, windowOf);
+    const { count, failedId } = await printing.finally(() => names?.close());
+    if (searched && context.stdout.isTerminal)
+      reporter.notice(readNotice('searched', searched, filters.zone, settings, context));
+    if (count === 0) await warnOfTypes(chosen, service, context, reporter);
+    if (failedId !== undefined && context.stderr.isTerminal && options.format.format === 'table')
+      for (const line of failureHints(failedId, filters, call)) reporter.notice(`next: ${line}`);
+    return count;
+  });
+}
+
+/** The full second behind a time of the service, which has no fraction: what was found was created before. */
+function nextSecond(time: number | undefined): Instant | undefined {
+  return time === undefined ? undefined : instantAt((Math.floor(time / 1000) + 1) * 1000);
+}
+
+type Find = (watching: Pick<FindOptions, 'onRetry' | 'onDoubt'>) => AsyncIterable<FoundPage>;
+
+/** Prints the events found. Returns their number, and on a terminal the id of the first failed one. */
+async function printFound(
+  options: SearchOptions,
+  call: SearchCall,
+  find: Find,
+  windowOf?: () => NoteWindow,
+): Promise<{ readonly count: number; readonly failedId: string | undefined }> {
+  const { context, reporter } = call;
+  const { filters, format, isGlance, limit = Number.POSITIVE_INFINITY } = options;
+  const { constantFields: constant, zone } = filters;
+  const { clock, stdout } = context;
+  const progress = startProgress(context, reporter, 'searching');
+  let [count, pages] = [0, 0];
+  let total: number | undefined;
+  let failedId: string | undefined;
+  const note = () => {
+    const window = windowOf?.() ?? filters.queries(clock.now())[0];
+    const { after, before } = window;
+    const ends = [after && `after ${zone.shown(after.text)}`, before && `before ${zone.shown(before.text)}`];
+    const created = ends.filter(Boolean).join(' and ');
+    const events = eventsText(total ?? count);
+    const facts = [
+      total !== undefined && total > count ? `${grouped(count)} of ${events}` : events,
+      created && `created ${created}`,
+      filters.words('since', 'until', 'timezone').join(' '),
+    ];
+    return tableNote(call, { facts: facts.filter((fact) => fact !== ''), from: options.from, window });
+  };
+  const writer = await createItemWriter({ ...format, constant, zone, note }, { stdout }, reporter);
+  try {
+    const found = find({
+      onRetry: (attempt) => progress.update({ note: waitText(attempt) }),
+      onDoubt: (doubt) => reporter.warning(doubt),
+    });
+    for await (const page of found) {
+      count += page.items.count;
+      pages++;
+      total = page.total;
+      progress.update({ pages, events: count, total, note: '' });
+      if (stdout.isTerminal) failedId ??= firstFailedId(page.items);
+      await writer.write(page.items, count >= Math.min(limit, total ?? limit));
+    }
+    progress.stop();
+    await writer.end?.();
+  } catch (error) {
+    await writer.abort?.();
+    throw error;
+  } finally {
+    progress.stop();
+  }
+  if (isGlance && count >= limit && (total === undefined || total > count))
+    reporter.notice(`the first ${count} of ${total ?? 'more'} events; --all prints all of them`);
+  return { count, failedId };
+}
+
+/** The id of the first failed event of a page, if its items have the fields that searches filter by. */
+function firstFailedId(items: Items): string | undefined {
+  const cursor = createCursor(['publishStatus', 'eventId'].map(memberPath));
+  for (let item = 0; item < items.count; item++) {
+    cursor.read(items.bytes, items.start(item));
+    const eventId = cursor.text(1);
+    if (cursor.text(0) === 'FAILED' && eventId !== undefined && isGuid(eventId)) return eventId;
+  }
+  return undefined;
+}
+
+/** Commands to type after a search that showed a failed event, each with a comment. What is configured is not repeated. */
+function failureHints(id: string, filters: EventFilters, { flags, context }: SearchCall): string[] {
+  const profile = flags.profile ?? (context.environment['HOOKTRAIL_PROFILE'] || undefined);
+  const place = flagWords({ profile }, ['profile']);
+  const chosen = filters.words('id', 'status', ...(flags.timezone === undefined ? ['timezone'] : []));
+  const command = (...words: string[]) => ['hooktrail', 'events', ...words, ...place].join(' ');
+  return [
+    `${command('get', id)}  # in full`,
+    `${command('explain', ...chosen)}  # what failures have in common`,
+  ];
+}

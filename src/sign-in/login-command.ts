@@ -1,0 +1,52 @@
+import { type Command, Option } from 'commander';
+import type { Call } from '../command.ts';
+import { duration } from '../settings/flag-values.ts';
+import { addSignInFlags } from '../settings/setting-names.ts';
+import type { SignInFlags } from './sign-in.ts';
+
+export const commonFlags =
+  '--auth-url --base-url --client-id --vendor --store --no-browser --paste --device --client-secret-stdin --timeout';
+
+export function declare(command: Command): void {
+  addSignInFlags(command)
+    .option('--client-secret-stdin', 'read the client secret from standard input, first line')
+    .option('--no-browser', 'only print the URL to sign in at')
+    .option(
+      '--timeout <span>',
+      'how long to wait for the sign-in: 10m, or seconds (default: 5m)',
+      duration('--timeout', 1000, 86_400_000, 's'),
+    )
+    .option('--paste', 'read the redirected URL from standard input, instead of waiting for the browser')
+    .addOption(
+      new Option(
+        '--device',
+        'sign in with a code in a browser on any device, if the provider offers it',
+      ).conflicts(['paste']),
+    )
+    .option('--replace', 'change the addresses of a profile that is signed in elsewhere without asking');
+}
+
+export const help = `
+Saves the settings and tokens as a profile. Secrets go to the operating system's
+keychain, or with --store file to a file encrypted with a passphrase or a key of
+\`hooktrail keygen\` [HOOKTRAIL_PASSPHRASE]. The client secret is never an
+argument: login asks for it, or reads it from HOOKTRAIL_CLIENT_SECRET or with
+--client-secret-stdin.
+
+While login waits, you can also paste the URL that the browser ended up at, for
+instance over SSH or in a container, where the browser may not reach this
+machine.
+
+A redirect URI with port 0 uses any free port, if the provider allows that.
+
+Examples:
+  $ hooktrail login
+  $ hooktrail login --profile staging --store file
+  $ hooktrail login --device
+  $ hooktrail login --paste --no-browser
+  $ hooktrail login --client-secret-stdin < client-secret.txt`;
+
+export async function run(call: Call<SignInFlags>): Promise<void> {
+  const { signIn } = await import('./sign-in.ts');
+  await signIn(call);
+}

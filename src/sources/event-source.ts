@@ -1,0 +1,218 @@
+import type { Call } from '../command.ts';
+import type { Context } from '../context.ts';
+import { ServiceError } from '../errors.ts';
+import type { EventFilters } from '../filters/event-filters.ts';
+import {
+  askEventTypes,
+  eventTypeNames,
+  keepEventTypes,
+  resolveListed,
+  warnOfUnlisted,
+} from '../filters/event-types.ts';
+import { resolveSubscriptions } from '../filters/resolve-filters.ts';
+import { type CountQueries, type StatsWindow, statsWindow } from '../filters/stats-window.ts';
+import type { Service } from '../http/service.ts';
+import type { Items } from '../items/items.ts';
+import { SubscriptionNames } from '../names/subscription-names.ts';
+import type { TimeColumn } from '../outcomes/comparison-table.ts';
+import { type Query, queryString } from '../paging/event-query.ts';
+import { askCount, type FoundPage, pageClient } from '../paging/page.ts';
+import { adaptiveConcurrency, readAhead } from '../paging/read-ahead.ts';
+import { withService } from '../sign-in/session.ts';
+import { startProgress } from '../terminal/progress.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { eventsText } from '../terminal/terminal-text.ts';
+import { instantAt, milliseconds } from '../time/instant.ts';
+import { readWithProgress, showProgress } from './find-events.ts';
+import { keepTold, storedEvents, UNDATED } from './stored-events.ts';
+
+type Bounds = Pick<Query, 'after' | 'before'>;
+
+export interface PageOfOutcomes {
+  readonly items: Items;
+  /** True if all of them failed, false if none did; undefined if each says so itself, or says nothing. */
+  readonly haveFailed: boolean | undefined;
+}
+
+/** The service or a place with stored events, for commands that ask about a time. */
+export interface EventSource {
+  /** The service's host, or the place. */
+  readonly name: string;
+  /** The filters with types as the service spells them. */
+  readonly filters: EventFilters;
+  /** The time asked about. Undefined if it is the time that the events span. */
+  readonly window: StatsWindow | undefined;
+  /** Reads the events that the filters choose. Times that are given replace those of the filters. */
+  read(filters: EventFilters, within?: Bounds): AsyncIterable<FoundPage>;
+  /** The same with the outcomes, also where only the service's filter tells them. */
+  readOutcomes(filters: EventFilters, within?: Bounds): AsyncIterable<PageOfOutcomes>;
+  /** Warns of events of unknown time or outcome. The number of these is `among` the items, and not found by the filter. */
+  warnOfUnknown(among: number, times: Pick<TimeColumn, 'unknown'>): number;
+  /** Absent where nobody counts without reading. */
+  readonly count?: CountQueries;
+  /** The types on offer; absent where nobody lists them. */
+  readonly typesOnOffer?: readonly string[];
+  /** Begins to ask for the service's subscriptions; absent for stored events. */
+  readonly askNames?: () => SubscriptionNames;
+  /** True for standard input. */
+  readonly isReadOnce: boolean;
+  /** Called where nothing was found: warns of a type that the service does not list, and offers a longer time. */
+  doubt(): void;
+}
+
+export interface SourceOptions {
+  /** A place with stored events instead of the service. */
+  readonly from: string | undefined;
+  readonly filters: EventFilters;
+  /** Requests at once. */
+  readonly concurrency: number;
+}
+
+/** Runs `work` with the events that a command asks about. Throws `UsageError` for an invalid window before any request. */
+export async function withEventSource<Result>(
+  call: Pick<Call, 'flags' | 'context' | 'reporter'>,
+  { from, filters, concurrency }: SourceOptions,
+  work: (source: EventSource) => Promise<Result>,
+): Promise<Result> {
+  const { context, reporter } = call;
+  const window = statsWindow(filters.withSubscriptions(filters.subscriptionIds), context.clock.now());
+  const untold = { count: 0 };
+  const warnOfUnknown: EventSource['warnOfUnknown'] = (among, times) => {
+    if (times.unknown > 0)
+      reporter.warning(`${eventsText(times.unknown)} counted, but in no span of time: ${UNDATED}`);
+    const count = Math.max(0, among + untold.count);
+    if (count > 0) reporter.warning(untoldText(count));
+    return count;
+  };
+  if (from !== undefined) {
+    const doubts = new Set<string>();
+    // Some commands read the events twice.
+    const onDoubt = (doubt: string) => {
+      if (!doubts.has(doubt)) reporter.warning(doubt);
+      doubts.add(doubt);
+    };
+    const stored = { context, onDoubt, comparesOutcomes: filters.statuses.length === 0 };
+    const read: EventSource['read'] = (chosen, within) =>
+      showProgress(() => storedEvents(from, chosen, { ...stored, within }), context, reporter);
+    return await work({
+      name: from === '-' ? 'standard input' : from,
+      filters,
+      window: filters.after ? window : undefined,
+      read,
+      readOutcomes: (chosen, within) => readByOutcome(read, true, untold, chosen, within),
+      warnOfUnknown,
+      isReadOnce: from === '-',
+      doubt: () => {},
+    });
+  }
+  return await withService(call, async (service, settings) => {
+    const { page, serviceTime } = await askEventTypes(service, context.clock);
+    await keepEventTypes(page.items, settings, context);
+    const ofSubscriptions = await resolveSubscriptions(filters, service, call);
+    const resolved = resolveListed(ofSubscriptions, page.items, reporter);
+    const read: EventSource['read'] = (chosen, within) =>
+      readWithProgress(service, chosen, { concurrency, within }, context, reporter);
+    const named: SubscriptionNames[] = [];
+    const askNames = () => {
+      const names = new SubscriptionNames(service, context);
+      named.push(names);
+      return names;
+    };
+    const found = work({
+      name: service.baseUrl.host,
+      filters: resolved,
+      window: statsWindow(resolved, serviceTime ?? context.clock.now()),
+      read,
+      readOutcomes: (chosen, within) => readByOutcome(read, undefined, untold, chosen, within),
+      warnOfUnknown,
+      count: countQueries(service, concurrency, context, reporter),
+      typesOnOffer: eventTypeNames(page.items),
+      isReadOnce: false,
+      askNames,
+      doubt: () => {
+        warnOfUnlisted(resolved, page.items, reporter, 'after');
+        if (!resolved.after && context.stderr.isTerminal)
+          reporter.notice('next: `--since 30d` looks further back than a day');
+      },
+    });
+    return await found.finally(() => {
+      for (const names of named) names.close();
+    });
+  });
+}
+
+export function untoldText(count: number): string {
+  return `${eventsText(count)} left out: publishStatus is neither SUCCESS nor FAILED, so that the outcome is not known`;
+}
+
+/** Items need not have the field that the service filters by (service description, part 2): then its filter tells. */
+async function* readByOutcome(
+  read: EventSource['read'],
+  isTold: boolean | undefined,
+  untold: { count: number },
+  filters: EventFilters,
+  within: Bounds | undefined,
+): AsyncGenerator<PageOfOutcomes> {
+  for await (const { items, total } of read(filters, within)) {
+    if (items.count > 0) isTold ??= keepTold(items).count > 0;
+    if (isTold !== false) {
+      yield { items, haveFailed: undefined };
+      continue;
+    }
+    // By the service's count, or all pages if it gives none: less what its filter finds below.
+    untold.count += total ?? items.count;
+    if (total !== undefined) break;
+  }
+  if (isTold !== false) return;
+  const statuses = filters.statuses.length > 0 ? filters.statuses : (['FAILED', 'SUCCESS'] as const);
+  for (const publishStatus of statuses)
+    for await (const { items } of read(filters.withStatuses(publishStatus), within)) {
+      untold.count -= items.count;
+      yield { items, haveFailed: publishStatus === 'FAILED' };
+    }
+}
+
+/** The time that a source was asked about, or else the time that its events span. Both bounds are exclusive. */
+export function windowOf(
+  { window, filters }: EventSource,
+  { first, last }: TimeColumn['bounds'],
+  clock: Context['clock'],
+): StatsWindow {
+  if (window) return window;
+  if (!first || !last) return statsWindow(filters, clock.now());
+  return {
+    ...statsWindow(filters.withoutTimes(), clock.now()),
+    after: instantAt(milliseconds(first) - 1) ?? first,
+    before: instantAt((last.seconds + 1) * 1000) ?? last,
+  };
+}
+
+/** Counts with `concurrency` requests at once, each query once. Throws `ServiceError` where there is no count. */
+function countQueries(
+  service: Service,
+  concurrency: number,
+  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>,
+  reporter: Reporter,
+): CountQueries {
+  return async (queries) => {
+    const { width, onRetry } = adaptiveConcurrency(concurrency);
+    const client = pageClient(service, context.clock, onRetry);
+    const distinct = new Map(queries.map((query) => [queryString(query), query]));
+    const progress = startProgress(context, reporter, 'counting');
+    const counts = new Map<string, number>();
+    const ask = ([, query]: [string, Query], ending: AbortSignal) => askCount(client, query, ending);
+    try {
+      for await (const { job, result } of readAhead(distinct.entries(), ask, width, context.signal)) {
+        if (result === undefined)
+          throw new ServiceError('the service gives no count, and statistics are made of its counts', {
+            next: 'add `--where eventId`, so that the events are read and counted here',
+          });
+        counts.set(job[0], result);
+        progress.update({ note: `${counts.size} of ${distinct.size} counts` });
+      }
+    } finally {
+      progress.stop();
+    }
+    return queries.map((query) => counts.get(queryString(query)) as number);
+  };
+}

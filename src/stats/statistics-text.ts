@@ -1,0 +1,405 @@
+import { type EventFilters, GROUPS_SHOWN } from '../filters/event-filters.ts';
+import { csvText } from '../formats/csv.ts';
+import {
+  conditionTexts,
+  printSummary,
+  type Summary,
+  type SummaryCall,
+  type SummaryLook,
+  type SummaryOptions,
+} from '../formats/formats.ts';
+import { oneLine, type Table, tableLines } from '../formats/table.ts';
+import { type ColumnHead, NONE } from '../formats/table-layout.ts';
+import { exactValue } from '../items/item-conditions.ts';
+import { scalarsText } from '../items/json-scanner.ts';
+import { durationText } from '../settings/flag-values.ts';
+import { wrapWords } from '../terminal/cell-width.ts';
+import { plain } from '../terminal/palette.ts';
+import { runFlags } from '../terminal/reporter.ts';
+import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
+import { type Instant, milliseconds, utcText } from '../time/instant.ts';
+import { offsetText, type TimeZone } from '../time/time-zone.ts';
+import { type Bucket, failureRate, type Stats, type Tally } from './statistics.ts';
+import type { EventGroup, EventGroups } from './stats.ts';
+
+/** Prints statistics. `name` is the service's host or the place of stored events; `untold` events are left out. */
+export async function printStats(
+  stats: Stats,
+  { name, untold, ...options }: SummaryOptions & { readonly name: string; readonly untold: number },
+  call: SummaryCall,
+): Promise<void> {
+  const { profile } = runFlags(call.flags, call.context.environment);
+  // A person with two services side by side has to see which one this is.
+  const shownProfile = profile && options.from === undefined ? ` (profile ${profile})` : '';
+  const place = call.context.stdout.isTerminal ? oneLine(` at ${name}${shownProfile}`) : '';
+  const summary: Summary = {
+    json: statsJson(stats),
+    csv: {
+      titles: ['eventType', 'total', 'success', 'failed', 'failureRate'],
+      rows: stats.types.map((one) => [csvText(one.eventType ?? UNLISTED), ...Object.values(tallyJson(one))]),
+    },
+    table: typesTable(stats),
+    facts: [countsText(stats), spanText(stats), ...conditionTexts(options.filters)],
+    window: stats.window,
+    lines: (look) => statsLines(stats, look, place, untold),
+    next: Boolean(stats.failed) && 'says what the failed ones have in common',
+  };
+  await printSummary(summary, options, call);
+}
+
+export const UNLISTED = '(not listed)';
+
+/** The statistics as lines: the types worst first, what happened when, and the totals. */
+export function statsLines(stats: Stats, look: SummaryLook, place = '', untold = 0): string[] {
+  const { palette, room = Number.POSITIVE_INFINITY } = look;
+  const span = spanText(stats);
+  if (stats.total === 0 && untold > 0) return [`of ${eventsText(untold)} no outcome is known`];
+  if (stats.total === 0) return [`no ${statusWord(stats)}events ${span}${place}`];
+  const silent = stats.types.filter(({ total }) => total === 0).length;
+  return [
+    ...tableLines(typesTable(stats, look), look),
+    ...(silent > 0
+      ? [palette.dim(`${grouped(silent)} ${silent === 1 ? 'type has' : 'types have'} no events`)]
+      : []),
+    '',
+    ...tableLines(timeTable(stats, look), look),
+    '',
+    // At the end, so that it stays visible on a terminal however long the rest is.
+    palette.bold(countsText(stats)),
+    ...wrapWords(span + place, room).map(palette.dim),
+  ];
+}
+
+function spanText({ window: { after, before, zone } }: Pick<Stats, 'window'>): string {
+  return `created after ${zone.shown(after.text)} and before ${zone.shown(before.text)}`;
+}
+
+function countsText(stats: Stats): string {
+  const { total, failed } = stats;
+  const events = `${grouped(total)} ${statusWord(stats)}${total === 1 ? 'event' : 'events'}`;
+  const rate = failureRate(stats);
+  return rate === null ? events : `${events}, ${grouped(failed as number)} failed (${percent(rate)})`;
+}
+
+function statusWord({ success, failed }: Tally): string {
+  if (success === null) return 'failed ';
+  return failed === null ? 'successful ' : '';
+}
+
+function typesTable(stats: Stats, look?: SummaryLook): Table {
+  const rows = stats.types.map((type): NamedTally => [type.eventType ?? UNLISTED, type]);
+  return talliesTable('type', rows, stats, look);
+}
+
+type NamedTally = readonly [name: string, tally: Tally];
+
+/** A row with figures and a bar for each of some parts of the events. */
+export function talliesTable(
+  title: string,
+  parts: readonly NamedTally[],
+  stats: Stats,
+  look?: SummaryLook,
+): Table {
+  const shown = parts.filter(([, { total }]) => total > 0);
+  const values = shown.map(([, one]) => (hasRates(stats) ? (failureRate(one) ?? 0) : one.total));
+  const highest = Math.max(...values);
+  const full = hasRates(stats) ? rateScale(highest) : highest;
+  return barTable(
+    stats,
+    { title, kind: 'text', least: SHORTEST_NAME },
+    shown.map(([name, tally], index) => [name, tally, values[index] as number]),
+    { title: hasRates(stats) ? `0 to ${percent(full)}` : '', full },
+    look,
+  );
+}
+
+/** A bar for each bucket: of its failures if any bucket has some, else of its events. */
+export function timeTable(stats: Stats, look?: SummaryLook): Table {
+  const { buckets, window } = stats;
+  const clock = timeLabels(buckets, window.zone);
+  const shownOf = ({ failed, total }: Tally) => (stats.failed ? (failed as number) : total);
+  return barTable(
+    stats,
+    { title: clock.title, kind: 'text' },
+    buckets.map((bucket) => [clock.label(bucket), bucket, shownOf(bucket)]),
+    { title: lengthTitle(buckets), full: Math.max(...buckets.map(shownOf), stats.failed ? FEW_FAILURES : 1) },
+    look,
+  );
+}
+
+/** The widths of bars on a terminal, and without one. */
+const [LONGEST_BAR, PLAIN_BAR, SHORTEST_BAR] = [40, 30, 4];
+const SHORTEST_NAME = 12;
+/** So few failures never fill a bar. */
+const FEW_FAILURES = 10;
+
+/** Rows with a name, the figures of a tally, and a bar of the last value, which `full` fills. */
+function barTable(
+  stats: Stats,
+  name: ColumnHead,
+  rows: readonly (readonly [name: string, tally: Tally, value: number])[],
+  { title, full }: { readonly title: string; readonly full: number },
+  { palette, room, unicode }: Pick<SummaryLook, 'palette' | 'room' | 'unicode'> = PLAIN_LOOK,
+): Table {
+  const figures = hasRates(stats) ? ['failed', 'events', 'rate'] : ['events'];
+  const paint = stats.failed === null ? palette.good : palette.bad;
+  const figuresOf = (tally: Tally) => {
+    const rate = failureRate(tally);
+    const rates = [grouped(tally.failed ?? 0), grouped(tally.total), rate === null ? '' : percent(rate)];
+    return hasRates(stats) ? rates : [grouped(tally.total)];
+  };
+  const most = room === undefined ? PLAIN_BAR : LONGEST_BAR;
+  return {
+    heads: [
+      name,
+      ...figures.map((figure) => ({ title: figure, kind: 'number' as const })),
+      { title, kind: 'bar', least: SHORTEST_BAR, most, spare: 1 },
+    ],
+    rows: rows.map(([text, tally, value]) => [
+      text,
+      ...figuresOf(tally),
+      { share: value / full, draw: (width: number) => bar(value, full, width, unicode), paint },
+    ]),
+  };
+}
+
+const PLAIN_LOOK = { palette: plain, room: undefined, unicode: false };
+
+function hasRates({ success, failed }: Tally): boolean {
+  return success !== null && failed !== null;
+}
+
+/** `each 1h`, if all buckets have this length except the first and the last, which the window cuts. */
+function lengthTitle(buckets: readonly Bucket[]): string {
+  const lengths = new Set((buckets.length > 2 ? buckets.slice(1, -1) : buckets.slice(0, 1)).map(lengthOf));
+  const [length = 0] = lengths;
+  return lengths.size === 1 ? `each ${durationText(length)}` : '';
+}
+
+/**
+ * Labels buckets by their starts on the zone's clock, with only the parts of date and time that distinguish them. The
+ * title names the zone. If the clock changes within the window, each label has its offset.
+ */
+export function timeLabels(
+  buckets: readonly Bucket[],
+  zone: TimeZone,
+): { readonly title: string; readonly label: (bucket: Bucket) => string } {
+  const wallOf = ({ from }: Bucket) => {
+    const time = milliseconds(from);
+    return new Date(time + zone.offsetAt(time)).toISOString();
+  };
+  const offsetOf = ({ from }: Bucket) => offsetText(zone.offsetAt(milliseconds(from)));
+  const starts = buckets.map(wallOf);
+  const [first, last] = [starts[0] as string, starts.at(-1) as string];
+  // The window's start cuts the first.
+  const length = lengthOf((buckets[1] ?? buckets[0]) as Bucket);
+  const dates = first.slice(0, 10) !== last.slice(0, 10);
+  const from = first.slice(0, 4) !== last.slice(0, 4) ? 0 : dates ? 5 : 11;
+  const onDays = (starts.length > 1 ? starts.slice(1) : starts).every((start) =>
+    start.endsWith('T00:00:00.000Z'),
+  );
+  const to = onDays && dates ? 10 : length < 1000 ? 23 : length < 60_000 ? 19 : 16;
+  const label = (bucket: Bucket) => wallOf(bucket).slice(from, to).replace('T', ' ');
+  if (zone.isUtc) return { title: 'UTC', label };
+  const [offset, other] = new Set(buckets.map(offsetOf));
+  if (other === undefined) return { title: `UTC${offset}`, label };
+  return { title: zone.name, label: (bucket) => `${label(bucket)}${offsetOf(bucket)}` };
+}
+
+function lengthOf({ from, to }: Bucket): number {
+  return milliseconds(to) - milliseconds(from);
+}
+
+const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+
+/**
+ * A horizontal bar of `value` where `full` fills `width` columns, without padding. Anything above zero shows: it
+ * has at least the thinnest mark. In ASCII a column is `#`.
+ */
+export function bar(value: number, full: number, width: number, unicode: boolean): string {
+  if (!(value > 0) || !(full > 0)) return '';
+  const length = Math.min(1, value / full) * width;
+  if (!unicode) return '#'.repeat(Math.max(1, Math.round(length)));
+  const eighths = Math.max(1, Math.round(length * 8));
+  return '█'.repeat(Math.floor(eighths / 8)) + EIGHTHS[eighths % 8];
+}
+
+const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1];
+
+/** The end of a scale of rates (0 to 1) on which the highest fills much of the bar. */
+export function rateScale(highest: number): number {
+  return STEPS.find((step) => highest <= step) ?? 1;
+}
+
+/** The statistics as a value for JSON. A number that was not requested is null. */
+function statsJson({ window, types, buckets, ...whole }: Stats) {
+  return {
+    after: utcText(window.after),
+    before: utcText(window.before),
+    ...tallyJson(whole),
+    types: types.map(({ eventType, ...tally }) => ({ eventType, ...tallyJson(tally) })),
+    buckets: buckets.map((one) => ({ from: utcText(one.from), to: utcText(one.to), ...tallyJson(one) })),
+  };
+}
+
+function tallyJson(tally: Tally) {
+  const { total, success, failed } = tally;
+  return { total, success, failed, failureRate: failureRate(tally) };
+}
+
+/**
+ * Prints groups, the largest first: `limit` of them, or `GROUPS_SHOWN` where the rest is summed in a line. CSV and NDJSON
+ * hold all of them unless somebody chose a limit.
+ */
+export async function printGroups(
+  { groups, window }: { readonly groups: EventGroups; readonly window: Stats['window'] | undefined },
+  { limit, ...options }: SummaryOptions & { readonly limit: number | undefined },
+  call: SummaryCall,
+): Promise<void> {
+  const { fields, total } = groups;
+  const { format } = options.format;
+  const isComplete = format === 'csv' || format === 'ndjson';
+  const span = window ? [spanText({ window })] : [];
+  for (const doubt of groups.doubts()) call.reporter.warning(`--by: ${doubt}`);
+  const largest = groups.largest();
+  const most = limit ?? (isComplete ? largest.length : GROUPS_SHOWN);
+  const [kept, others] = [largest.slice(0, most), largest.slice(most)];
+  const rest = others.length > 0 ? [restText(others, total)] : [];
+  const names = fields.map(({ text }) => text);
+  const hasRates = comparesOutcomes(options.filters);
+  const table = groupTable(kept, groups, options.filters.zone, hasRates);
+  const values = kept.map((group) => groupJson(group, names, total, options.filters));
+  const summary: Summary = {
+    json: {
+      total,
+      groups: values,
+      others: { groups: others.length, count: countOf(others) },
+    },
+    ndjson: values,
+    csv: {
+      titles: [...names.map((name) => csvText(name)), ...FIGURES],
+      rows: values.map((value, index) => {
+        const { values: by, example = '' } = kept[index] as EventGroup;
+        const { count, failed, failureRate, share, first, last } = value;
+        return [
+          ...by.map((text) => (text?.startsWith('"') ? csvText(JSON.parse(text)) : text)),
+          ...[count, failed, failureRate, share, first, last, csvText(example)],
+        ];
+      }),
+    },
+    table,
+    facts: [eventsText(total), ...rest, ...span, ...conditionTexts(options.filters)],
+    window,
+    lines: (look) => {
+      const said = span.flatMap((text) => wrapWords(text, look.room ?? Number.POSITIVE_INFINITY));
+      if (total === 0) return ['no events match', ...said.map(look.palette.dim)];
+      return [...tableLines(table, look), ...rest, ...said.map(look.palette.dim)];
+    },
+  };
+  await printSummary(summary, options, call);
+  if (isComplete) for (const line of rest) call.reporter.notice(`not shown: ${line}`);
+}
+
+/** The members of a group in JSON behind those that it is grouped by, which are columns in CSV. */
+const FIGURES = ['count', 'failed', 'failureRate', 'share', 'first', 'last', 'example'] as const;
+
+/** A group as a value for JSON. A number that the filters leave open is null. */
+function groupJson(
+  { values, count, failed, delivered, first, last, example }: EventGroup,
+  names: readonly string[],
+  total: number,
+  filters: Pick<EventFilters, 'statuses'>,
+) {
+  const told = failed + delivered;
+  return {
+    by: Object.fromEntries(names.map((name, field) => [name, exactValue(values[field] ?? 'null')])),
+    count,
+    failed: filters.statuses.join() === 'SUCCESS' ? null : failed,
+    failureRate: comparesOutcomes(filters) && told > 0 ? failed / told : null,
+    share: count / total,
+    first: first?.text ?? null,
+    last: last?.text ?? null,
+    example: example ?? null,
+  };
+}
+
+/** True if the filters leave both failed and delivered events. */
+function comparesOutcomes({ statuses }: Pick<EventFilters, 'statuses'>): boolean {
+  return new Set(statuses).size !== 1;
+}
+
+function countOf(groups: readonly EventGroup[]): number {
+  return groups.reduce((sum, { count }) => sum + count, 0);
+}
+
+function restText(others: readonly EventGroup[], total: number): string {
+  const what = others.length === 1 ? '1 other group' : `${grouped(others.length)} other groups`;
+  const count = countOf(others);
+  return `${what}: ${eventsText(count)} (${percent(count / total)})`;
+}
+
+/**
+ * Some of the groups as a table: values, events, with `hasRates` how many of them failed, their share of all, the first and
+ * the last of them, an example's id.
+ */
+export function groupTable(
+  some: readonly EventGroup[],
+  { fields, total }: Pick<EventGroups, 'fields' | 'total'>,
+  zone: TimeZone,
+  hasRates = false,
+): Table {
+  const lasts = fields.map(({ steps }) => steps.at(-1) ?? 'value');
+  const isAlone = (last: string) => lasts.indexOf(last) === lasts.lastIndexOf(last);
+  const shownValues = valuesInZone(some, zone);
+  const rates: readonly ColumnHead[] = [
+    { title: 'failed', kind: 'number' },
+    { title: 'rate', kind: 'number' },
+  ];
+  return {
+    heads: [
+      ...lasts.map((last, index) => ({ title: isAlone(last) ? last : (fields[index]?.text ?? last) })),
+      { title: 'events', kind: 'number' },
+      ...(hasRates ? rates : []),
+      { title: 'share', kind: 'number', spare: 1 },
+      { title: 'first', kind: 'time', spare: 3 },
+      { title: 'last', kind: 'time', spare: 2 },
+      { title: 'example', isWhole: true, spare: 1 },
+    ],
+    rows: some.map(({ count, failed, delivered, first, last, example = NONE }, row) => {
+      const times = [first, last].map((time) => zone.shown(toSeconds(time)));
+      const shown = shownValues[row] ?? [];
+      const told = failed + delivered;
+      const rateText = told > 0 ? percent(failed / told) : NONE;
+      const outcomes = hasRates ? [grouped(failed), rateText] : [];
+      return [...shown, grouped(count), ...outcomes, percent(count / total), ...times, example];
+    }),
+  };
+}
+
+/** The values of some groups for people. One moment that is written with different offsets is several values: those stay. */
+function valuesInZone(some: readonly EventGroup[], zone: TimeZone): readonly string[][] {
+  const texts = some.map(({ values }) => values.map(groupValue));
+  const inZone = texts.map((values) => values.map((text) => zone.shown(text)));
+  const rowsOf = new Map<string, number>();
+  for (const values of inZone) {
+    const key = values.join('\n');
+    rowsOf.set(key, (rowsOf.get(key) ?? 0) + 1);
+  }
+  return inZone.map((values, row) => (rowsOf.get(values.join('\n')) === 1 ? values : (texts[row] ?? [])));
+}
+
+/** The characters of a value in a table. */
+const LONGEST_VALUE = 1000;
+
+/** The value of a group's field for people: a string's characters, an object's scalars, nothing if it is missing. */
+function groupValue(value: string | null): string {
+  // Groups without the field are not those in which it is null.
+  if (value === null || value === 'null') return value ?? NONE;
+  const bytes = Buffer.from(value);
+  return scalarsText(bytes, 0, bytes.length, LONGEST_VALUE);
+}
+
+/** Fractions of seconds stay out of tables: JSON and CSV have them. */
+export function toSeconds(instant: Instant | undefined): string {
+  return instant?.text.replace(/\.\d+/, '') ?? NONE;
+}

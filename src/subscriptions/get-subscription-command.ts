@@ -1,0 +1,31 @@
+import type { Command } from 'commander';
+import type { Call } from '../command.ts';
+import { addListFlags, type FormatFlags, formatOptions, type OutputFlags } from '../formats/format-flags.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+
+interface Flags extends FormatFlags, OutputFlags, SettingFlags {}
+
+export const help = `
+Prints one subscription, with its whole callback address, exactly as the service
+wrote it. It is named by its id, or by a part of the address of one that is
+switched on. Without a format it is one JSON object, indented on a terminal.
+
+Examples:
+  $ hooktrail subscriptions get 0f8fad5b-d9cb-469f-a165-70867728950e
+  $ hooktrail subscriptions get hooks.example.com --jq '.[0].subscriptionRules'`;
+
+export function declare(command: Command): void {
+  command.argument('<id>', 'the id of the subscription, or a part of its callback address');
+  addListFlags(command);
+}
+
+export async function run(call: Call<Flags>): Promise<void> {
+  const { flags, args, context, reporter } = call;
+  const format = formatOptions(flags, 'subscriptions');
+  const isGiven = [flags.output, flags.json, flags.ndjson, flags.csv, flags.fields, flags.jq].some(Boolean);
+  const usual = context.stdout.isTerminal ? ('pretty' as const) : ('ndjson' as const);
+  const options = isGiven || flags.outputFile ? format : { ...format, format: usual };
+  const { printSubscription } = await import('./subscriptions.ts');
+  const { createItemWriter } = await import('../formats/formats.ts');
+  await printSubscription(args[0] as string, call, () => createItemWriter(options, context, reporter));
+}

@@ -1,0 +1,39 @@
+import type { Command } from 'commander';
+import type { Call } from '../command.ts';
+import { addListFlags, type FormatFlags, formatOptions } from '../formats/format-flags.ts';
+import { tableNote } from '../formats/table-note.ts';
+import { memberPath, parseFieldPaths } from '../items/item-fields.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+
+interface Flags extends FormatFlags, SettingFlags {}
+
+export const help = `
+The subscriptions of the customer who is signed in that are switched on, as the
+service lists them. Addresses often carry a secret: tables, CSV and Markdown
+show the host, and of the path what is hardly one; JSON has the whole address.
+
+Examples:
+  $ hooktrail subscriptions
+  $ hooktrail subscriptions list --jq '.[].callbackUrl'`;
+
+export function declare(command: Command): void {
+  addListFlags(command);
+}
+
+const COLUMNS = [
+  ...['callbackUrl', 'isEnabled'].map(memberPath),
+  ...parseFieldPaths('subscriptionRules.eventTypes,subscriptionRules.marketplaces'),
+  memberPath('subscriptionId'),
+];
+
+export async function run(call: Call<Flags>): Promise<void> {
+  const { flags, context, reporter } = call;
+  const format = formatOptions(flags, 'subscriptions');
+  const isExact = format.format === 'json' || format.format === 'ndjson';
+  const note = (count: number) =>
+    tableNote(call, { facts: [`${count} ${count === 1 ? 'subscription' : 'subscriptions'}`] });
+  const options = isExact ? format : { ...format, note, fields: format.fields ?? COLUMNS };
+  const { printSubscriptions } = await import('./subscriptions.ts');
+  const { createItemWriter } = await import('../formats/formats.ts');
+  await printSubscriptions(!isExact, call, () => createItemWriter(options, context, reporter));
+}

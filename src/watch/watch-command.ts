@@ -1,0 +1,203 @@
+import { type Command, Option } from 'commander';
+import { addCommandArgument, type Call } from '../command.ts';
+import type { Output } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import { addFilterFlags, concurrencyFlag } from '../filters/event-filters.ts';
+import { addFormatFlags, type EventFlags, eventOptions } from '../formats/format-flags.ts';
+import { tableNote } from '../formats/table-note.ts';
+import { duration, durationText, fileName, flagWords, wholeNumber } from '../settings/flag-values.ts';
+import { addConnectionFlags } from '../settings/setting-names.ts';
+import { eventsText } from '../terminal/terminal-text.ts';
+import type { EventCommandOptions } from './event-command.ts';
+import type { WatchOptions, WriterParts } from './watch-run.ts';
+
+interface Flags extends EventFlags {
+  readonly interval?: number;
+  readonly overlap?: number;
+  readonly limit?: number;
+  readonly count?: number;
+  readonly timeout?: number;
+  readonly state?: string;
+  readonly retryFor?: number;
+}
+
+const INTERVAL_MS = 15_000;
+const OVERLAP_MS = 120_000;
+/** Events that are printed before the place moves on. */
+const PRINTED_TOGETHER = 500;
+
+export const commonFlags =
+  '--failed --type --subscription --where --since --interval --count --timeout --state --ndjson';
+
+export const help = `
+Prints events created from now on by the service's clock, or after --since, each
+once, oldest first, and ends at --until if given. An event that appears, or with
+--failed turns FAILED, later than --overlap after its creation is not seen: give
+a longer one if the service retries for longer. An outage is reported once on
+standard error, and the events missed are printed afterwards. --json closes its
+array when the watch ends; --jq runs on each event.
+
+With a COMMAND it prints nothing and runs the command for each event, without a
+shell, one after the other: the event is its standard input, and the variables
+HOOKTRAIL_EVENT_ID, _EVENT_TYPE, _EVENT_SUBSCRIPTION_ID, _EVENT_CREATED_ON and
+_EVENT_PUBLISH_STATUS hold its known fields. An event is done when the command
+ends with 0. Until then it is run again after longer and longer pauses, for ever
+or for --retry-for, after which the watch goes on and in the end exits with 1.
+Ctrl-C and SIGTERM give the command 10 s to end.
+
+With --state the same command continues where it stopped, also after a crash,
+and misses no event. What was printed counts as done: if a pipe is killed, what
+its reader had not handled is not printed again. With a COMMAND only what it has
+done counts. It must bear the same event twice: after a crash the last one may
+be run again, even while its old run is still there. Without --state Ctrl-C
+prints a command that resumes. In cron, add --until now: each run takes what is
+new since the last one and ends; the first marks the place.
+
+Examples:
+  $ hooktrail events watch --failed
+  $ hooktrail events watch --failed --overlap 1h --state f -- ./open-ticket
+  $ hooktrail events watch --failed -- sh -c 'notify "$HOOKTRAIL_EVENT_TYPE"'
+  $ hooktrail events watch --failed --overlap 1h --state f --until now --quiet
+  $ hooktrail events watch --type document.signed --count 1 --timeout 5m`;
+
+export function declare(command: Command): void {
+  const addTime = (name: string, description: string, lowest: number) =>
+    command.option(`${name} <time>`, description, duration(name, lowest));
+  const back = 'how far each poll reaches back, for events that appear late';
+  addCommandArgument(command, 'a command to run for each event, after --');
+  addFilterFlags(command);
+  addTime('--interval', `time between two polls (default: ${durationText(INTERVAL_MS)})`, 1000);
+  addTime('--overlap', `${back} (default: ${durationText(OVERLAP_MS)})`, 0);
+  command
+    .option('-n, --count <number>', 'end after this many events', wholeNumber('--count', 1))
+    .addOption(
+      new Option('--limit <number>', 'the same as --count').argParser(wholeNumber('--limit', 1)).hideHelp(),
+    );
+  addTime('--timeout', 'with --count: exit with 1 if they do not come within this time', 1000);
+  command
+    .option(
+      '--state <file>',
+      'keep the position in this file, and continue from it after a restart',
+      fileName('--state'),
+    )
+    .option(
+      '--retry-for <time>',
+      'with a command: give an event up when it has failed for this time (default: never)',
+      duration('--retry-for', 0),
+    )
+    .addOption(concurrencyFlag());
+  addFormatFlags(command);
+  addConnectionFlags(command);
+}
+
+/** The command line in its final form. */
+async function optionsOf(call: Call<Flags>) {
+  const { flags, args: words } = call;
+  const { interval = INTERVAL_MS, overlap = OVERLAP_MS, timeout, state } = flags;
+  const isRun = words.length > 0;
+  if (isRun) refuseFormat(flags);
+  else if (flags.retryFor !== undefined)
+    throw new UsageError('--retry-for needs a command to run for each event', {
+      next: 'give the command at the end of the line, after --',
+    });
+  const { filters, format, concurrency } = await eventOptions(call);
+  const times = { interval: spelled(flags.interval), overlap: spelled(flags.overlap) };
+  const kept = { ...flags, ...times, retryFor: spelled(flags.retryFor) };
+  const resumeFlags = flagWords({ ...kept, noHeader: flags.header === false || undefined }, KEPT);
+  const isTable = format.format === 'table' || format.format === 'markdown';
+  const watch: WatchOptions = {
+    filters,
+    interval,
+    overlap,
+    concurrency,
+    limit: limitOf(flags),
+    timeout,
+    state,
+    isSampled: isTable && !isRun,
+    resumeWords: isRun ? [...resumeFlags, '--', ...words] : resumeFlags,
+    batch: isRun ? 1 : PRINTED_TOGETHER,
+    done: isRun ? 'were handled' : 'came',
+  };
+  return {
+    watch,
+    // A jq program runs on each event.
+    format: { ...format, format: format.jq === undefined ? format.format : ('ndjson' as const) },
+    run: isRun ? { words, retryForMs: flags.retryFor ?? Number.POSITIVE_INFINITY } : undefined,
+  };
+}
+
+/** Throws `UsageError` for a flag about printed events, of which there are none where a command is run. */
+function refuseFormat(flags: Flags): void {
+  const [flag] = flagWords({ ...flags, noHeader: flags.header === false || undefined }, PRINTING);
+  if (flag !== undefined)
+    throw new UsageError(`${flag} and a command contradict each other: nothing is printed`, {
+      next: `leave ${flag} out; the command gets each event as JSON on its standard input`,
+    });
+}
+
+export async function run(call: Call<Flags>): Promise<void> {
+  const options = await optionsOf(call);
+  if (options.run) await runForEach(options.run, options.watch, call);
+  else await printEach(options, call);
+}
+
+async function printEach(
+  { watch, format }: Awaited<ReturnType<typeof optionsOf>>,
+  call: Call<Flags>,
+): Promise<void> {
+  const { watchEvents } = await import('./watch-run.ts');
+  const { createItemWriter } = await import('../formats/formats.ts');
+  const { stdout } = call.context;
+  // The next run prints a batch that has no room, and appends to the same file.
+  const write: Output['write'] = (chunk) => stdout.write(chunk, true);
+  const whole = { stdout: Object.assign(Object.create(stdout), { write }) };
+  await watchEvents(watch, call, ({ sample, constant, window, start }: WriterParts) => {
+    const facts = [window, watch.filters.words('since', 'timezone').join(' ')].filter(Boolean);
+    const note = (count: number) =>
+      tableNote(call, { facts: [eventsText(count), ...facts], window: { after: start } });
+    return createItemWriter({ ...format, sample, constant, note }, whole, call.reporter);
+  });
+}
+
+async function runForEach(
+  options: EventCommandOptions,
+  watch: WatchOptions,
+  call: Call<Flags>,
+): Promise<void> {
+  const { watchEvents } = await import('./watch-run.ts');
+  const { EventCommand, requireProgram } = await import('./event-command.ts');
+  const { context, reporter } = call;
+  await requireProgram(options.words[0] as string, context);
+  const command = new EventCommand(options, context, reporter);
+  await watchEvents(watch, call, async ({ signal }: WriterParts) => ({
+    write: (event) => command.handle(event, signal),
+  }));
+  command.requireAllHandled();
+}
+
+/** The number of events to print. Throws `UsageError` where the flags contradict each other. */
+function limitOf({ count, limit, timeout }: Flags): number {
+  if (count !== undefined && limit !== undefined)
+    throw new UsageError('--count and --limit mean the same: give one of them');
+  const number = count ?? limit;
+  if (timeout !== undefined && number === undefined) {
+    throw new UsageError('--timeout needs --count: the number of events to wait for', {
+      next: 'add --count 1 to wait for one event',
+    });
+  }
+  return number ?? Number.POSITIVE_INFINITY;
+}
+
+/** Flags that a resumed run is given again, beside the filters. */
+const KEPT = [
+  ...['interval', 'overlap', 'concurrency', 'retryFor'],
+  ...['output', 'json', 'ndjson', 'csv', 'csvRaw', 'noHeader', 'fields', 'jq'],
+  ...['profile', 'baseUrl', 'vendor'],
+];
+
+/** Flags about how events are printed. */
+const PRINTING = ['output', 'json', 'ndjson', 'csv', 'csvRaw', 'csvBom', 'noHeader', 'fields', 'jq'];
+
+function spelled(milliseconds: number | undefined): string | undefined {
+  return milliseconds === undefined ? undefined : durationText(milliseconds);
+}

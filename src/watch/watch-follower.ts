@@ -1,0 +1,201 @@
+import type { KeepItems } from '../items/item-conditions.ts';
+import { createdOnReader } from '../items/item-times.ts';
+import { addQueries, PAGE_SIZE, type Query } from '../paging/event-query.ts';
+import type { FetchPage, PageClient } from '../paging/page.ts';
+import { readPages } from '../paging/read-pages.ts';
+import { sortByCreation } from '../sources/find-events.ts';
+import { type Instant, instantAt, knownInstant, laterOf, milliseconds } from '../time/instant.ts';
+
+export interface Watch {
+  /** One for each combination of repeated flags; their times are replaced. */
+  readonly queries: readonly Query[];
+  /** Events created later than this. */
+  readonly start: Instant;
+  readonly before: Instant | undefined;
+  /** Keeps the events to print of those that the service found. */
+  readonly keep: KeepItems | undefined;
+  /** The time that each poll overlaps with the previous one, in milliseconds, for events that appear late. */
+  readonly overlap: number;
+  /** Events held in memory at once; a longer gap is caught up in slices of time. */
+  readonly most: number;
+}
+
+/** The progress of a watch, from which another run can continue. */
+export interface FollowerState {
+  /** Events created later than this are watched. */
+  readonly start: Instant;
+  /** All events created before this were printed, except late ones; milliseconds since the epoch. */
+  readonly watermark: number;
+  /** The keys of events that a poll may find again, each with an upper bound of its creation time. */
+  readonly printed: readonly (readonly [key: number, createdBefore: number])[];
+}
+
+interface Parts extends PageClient {
+  readonly concurrency: () => number;
+  readonly signal: AbortSignal;
+  /** Asks for the searches by now, where the service may offer more types while the watch runs. */
+  readonly askQueries?: () => Promise<readonly Query[]>;
+  /** This machine's time, for a service that sends no `Date`, or one that is ahead. */
+  readonly now: () => number;
+}
+
+/** One event's own JSON text. */
+export interface WatchedItem {
+  readonly key: number;
+  readonly text: Buffer;
+  /** Undefined if the item has none. */
+  readonly createdOn: Instant | undefined;
+  /** An upper bound of its creation time by the service's clock, in milliseconds. */
+  readonly createdBefore: number;
+}
+
+/** The service's `Date` has no fraction: its clock may be ahead by this much. */
+const DATE_GRAIN_MS = 1000;
+/** A span shorter than this is not divided further. */
+const SHORTEST_SLICE_MS = 2000;
+
+/**
+ * Follows events by polling. All times are the service's; each poll begins at the one before, less the overlap, so that
+ * it catches up after an outage or a laptop's sleep. Printed events are remembered for as long as a poll can find them
+ * again.
+ */
+export class Follower {
+  readonly #watch: Watch;
+  readonly #parts: Parts;
+  #queries: readonly Query[];
+  /**
+   * The keys of events that were printed, each with a time that the event was created before (the service's clock,
+   * milliseconds): once all polls begin after that time the key is of no use.
+   */
+  readonly #printed: Map<number, number>;
+  /** All events created before this were printed, except late ones. */
+  #watermark: number;
+  /** The latest time of the service to which a poll has read. */
+  #readTo: number;
+
+  constructor(watch: Watch, parts: Parts, state?: FollowerState) {
+    this.#watch = watch;
+    this.#parts = parts;
+    this.#queries = watch.queries;
+    this.#watermark = state?.watermark ?? milliseconds(watch.start);
+    this.#readTo = this.#watermark;
+    this.#printed = new Map(state?.printed);
+  }
+
+  get state(): FollowerState {
+    return { start: this.#watch.start, watermark: this.#watermark, printed: [...this.#printed] };
+  }
+
+  /** The time from which a run without this one's memory misses nothing. It prints events again that were printed since. */
+  get resumeAt(): Instant {
+    const { start, overlap } = this.#watch;
+    // `gt` leaves out its own instant.
+    return laterOf(instantAt(this.#watermark - Math.max(overlap, 1)), start);
+  }
+
+  /** True if the service's clock has passed `before`. */
+  get ended(): boolean {
+    const { before } = this.#watch;
+    return before !== undefined && this.#readTo >= milliseconds(before);
+  }
+
+  /**
+   * One poll, in as many slices of time as needed: yields events that were not printed, oldest first. The caller has to
+   * `remember` the printed ones before it takes the next. If the service fails halfway, the events read so far come
+   * first and the error after them; the next poll begins at the same time.
+   */
+  async *poll(): AsyncGenerator<readonly WatchedItem[]> {
+    this.#queries = addQueries(this.#queries, (await this.#parts.askQueries?.()) ?? []);
+    yield* this.#follow(this.resumeAt, undefined, this.#watch.most);
+  }
+
+  /** These were printed: no later poll yields them. */
+  remember(items: readonly Pick<WatchedItem, 'key' | 'createdBefore'>[]): void {
+    for (const { key, createdBefore } of items)
+      this.#printed.set(key, Math.max(createdBefore, this.#printed.get(key) ?? createdBefore));
+  }
+
+  /** Follows the events from `after` to `end` (milliseconds) or to now, in two halves if there are more than `most`. */
+  async *#follow(
+    after: Instant,
+    end: number | undefined,
+    most: number,
+  ): AsyncGenerator<readonly WatchedItem[], void> {
+    const { overlap, before } = this.#watch;
+    const from = milliseconds(after);
+    // No poll finds these any more.
+    for (const [key, createdBefore] of this.#printed)
+      if (createdBefore <= from - overlap) this.#printed.delete(key);
+    const found: WatchedItem[] = [];
+    let polled: Polled;
+    try {
+      polled = await this.#read(after, end === undefined ? before : instantAt(end), most, found);
+    } catch (error) {
+      if (!this.#parts.signal.aborted) yield this.#unseen(found, Number.MAX_SAFE_INTEGER);
+      throw error;
+    }
+    const now = polled.serviceTime ?? this.#parts.now();
+    const latest = end ?? now + DATE_GRAIN_MS;
+    if (polled.complete) {
+      yield this.#unseen(found, latest);
+      // An event created after `before` is for the run that continues from here.
+      const read = before ? Math.min(end ?? now, milliseconds(before)) : (end ?? now);
+      this.#readTo = Math.max(this.#readTo, read);
+      // A clock of the service that is ahead for one answer would hide the events created until it is right.
+      this.#watermark = Math.max(this.#watermark, Math.min(read, this.#parts.now()));
+      return;
+    }
+    const length = Math.min(latest, before ? milliseconds(before) : latest) - from;
+    if (length <= SHORTEST_SLICE_MS) return yield* this.#follow(after, end, Number.POSITIVE_INFINITY);
+    const middle = from + Math.floor(length / 2);
+    yield* this.#follow(after, middle, most);
+    // `gt` leaves out its own instant.
+    yield* this.#follow(knownInstant(middle - 1), end, most);
+  }
+
+  /** Reads all events of a span of time, unless there are more than `most`. */
+  async #read(after: Instant, end: Instant | undefined, most: number, found: WatchedItem[]): Promise<Polled> {
+    const createdOn = createdOnReader();
+    let serviceTime: number | undefined;
+    const { baseUrl, concurrency, signal } = this.#parts;
+    const fetchPage: FetchPage = async (url, ending) => {
+      const answer = await this.#parts.fetchPage(url, ending);
+      // Every answer includes the events created before the earliest answer.
+      const { serviceTime: answeredAt } = answer;
+      if (answeredAt !== undefined) serviceTime = Math.min(serviceTime ?? answeredAt, answeredAt);
+      return answer;
+    };
+    for (const query of this.#queries) {
+      const options = { query: { ...query, after, before: end }, pageSize: PAGE_SIZE, concurrency, signal };
+      for await (const { items: all, total } of readPages({ baseUrl, fetchPage }, options)) {
+        if (found.length + Math.max(all.count, total ?? 0) > most) return { complete: false, serviceTime };
+        const items = this.#watch.keep?.(all) ?? all;
+        for (let index = 0; index < items.count; index++) {
+          const key = items.keys[index] as number;
+          const created = createdOn(items.bytes, items.start(index));
+          found.push({ key, text: items.text(index), createdOn: created, createdBefore: 0 });
+        }
+      }
+    }
+    return { complete: true, serviceTime };
+  }
+
+  /** The events that were not printed, each once, oldest first. `latest`: all of them were created before this time. */
+  #unseen(found: readonly WatchedItem[], latest: number): WatchedItem[] {
+    const fresh = new Map<number, WatchedItem>();
+    for (const item of found) {
+      const createdBefore = item.createdOn ? milliseconds(item.createdOn) + 1 : latest;
+      // Kept longer if a later poll can find it again.
+      if (this.#printed.has(item.key)) this.remember([{ key: item.key, createdBefore }]);
+      else fresh.set(item.key, { ...item, createdBefore });
+    }
+    return sortByCreation([...fresh.values()], 'oldest first', 'newest first');
+  }
+}
+
+interface Polled {
+  /** False if there are more events than requested. */
+  readonly complete: boolean;
+  /** The service's time when it began to answer, in milliseconds; undefined if it sends none. */
+  readonly serviceTime: number | undefined;
+}

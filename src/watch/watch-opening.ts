@@ -1,0 +1,79 @@
+import type { EventFilters } from '../filters/event-filters.ts';
+import type { Query } from '../paging/event-query.ts';
+import { askPage, type PageClient } from '../paging/page.ts';
+import { durationText } from '../settings/flag-values.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+
+export interface Opening {
+  readonly filters: EventFilters;
+  /** Milliseconds between two polls, and those that each of them reaches back. */
+  readonly intervalMs: number;
+  readonly overlapMs: number;
+  /** True if it goes on from the place of an earlier run. */
+  readonly isResumed: boolean;
+  /** Says since when. */
+  readonly window: string;
+}
+
+/** Says what is watched: a person who waits for an event has to see which ones can come. */
+export function tellWhatIsWatched(
+  { filters, intervalMs, overlapMs, isResumed, window }: Opening,
+  reporter: Pick<Reporter, 'notice'>,
+): void {
+  const what = isResumed ? window : `events ${window}`;
+  const which = filters.words('since', 'timezone').join(' ') || 'all of them';
+  const changes = filters.statuses.length > 0 ? 'appears or changes its status' : 'appears';
+  const limit = `what ${changes} more than ${durationText(overlapMs)} after its creation is not seen (--overlap)`;
+  reporter.notice(`watching ${what}, every ${durationText(intervalMs)}: ${which}; ${limit}`);
+}
+
+/** Values that are looked at: each costs a request. */
+const MOST_VALUES = 10;
+
+/**
+ * Says which of the subscriptions and types have no event at all: nothing may ever come of a wrong one. Nothing is said
+ * where the service does not answer. In a later run it is no news.
+ */
+export async function tellOfSilentOnes(
+  { filters, isResumed }: Pick<Opening, 'filters' | 'isResumed'>,
+  client: PageClient,
+  signal: AbortSignal,
+  reporter: Pick<Reporter, 'notice' | 'warning'>,
+): Promise<void> {
+  const { subscriptionIds, eventTypes, typePatterns = eventTypes } = filters;
+  const types = typePatterns.filter((type) => !type.includes('*'));
+  const values: readonly Silent[] = [
+    ...subscriptionIds.map((id) => ({
+      query: { subscriptionId: id },
+      text: `no event has the subscription ${id}`,
+      next: '`hooktrail events health` lists those that have some',
+    })),
+    ...types.map((type) => ({
+      query: { eventType: type },
+      text: `no event has the type '${type}'`,
+      next: '`hooktrail event-types` lists the types on offer',
+    })),
+  ];
+  const isSilent = await Promise.all(
+    values.slice(0, MOST_VALUES).map(({ query }) => hasNoEvent(query, client, signal)),
+  );
+  signal.throwIfAborted();
+  for (const { text, next } of values.filter((_, index) => isSilent[index]))
+    if (isResumed) reporter.notice(`${text} yet`);
+    else reporter.warning(`${text} yet`, { next });
+}
+
+interface Silent {
+  readonly query: Query;
+  readonly text: string;
+  readonly next: string;
+}
+
+async function hasNoEvent(query: Query, client: PageClient, signal: AbortSignal): Promise<boolean> {
+  try {
+    const { page } = await askPage(client, query, { start: 1, count: 1 }, signal);
+    return page.items.count === 0;
+  } catch {
+    return false;
+  }
+}

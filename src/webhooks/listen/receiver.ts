@@ -1,0 +1,189 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { sameSecret } from '../../sign-in/authorization.ts';
+import { BodyError, type Delivery, readDelivery } from '../delivery.ts';
+import type { HandlerAnswer } from '../forward.ts';
+import type { Outcome } from '../journal.ts';
+
+interface Answer {
+  readonly status: number;
+  /** The body, as JSON. */
+  readonly content: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface ReceiverOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly path: string;
+  /** The expected `Api-Token`. */
+  readonly token: string;
+  /** The maximum size of a body in bytes. */
+  readonly maxBody: number;
+  /** Milliseconds that a sender has for a whole request. */
+  readonly requestTimeout: number;
+  /** Handles a delivery. Never rejects. */
+  readonly accept: (delivery: Delivery) => Promise<Acceptance>;
+  /** Called for each request at the right path that did not reach `accept`. */
+  readonly onRejected: (status: number, message: string) => void;
+  /** Called for each answer with a line about it. */
+  readonly onAnswer: (line: string) => void;
+  /** The path whose GET returns the report as JSON. */
+  readonly health?: string;
+  readonly report: () => object;
+}
+
+/** The outcome of a delivery, or of a recovered event. */
+export interface Acceptance {
+  readonly outcome: Outcome;
+  /** The handler's answer; undefined if it was not asked. */
+  readonly answer?: HandlerAnswer | undefined;
+  /** The failure that kept the event from being printed and journaled. */
+  readonly error?: Error | undefined;
+}
+
+export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
+
+/** Milliseconds for a request's headers, and for a new connection's first request. */
+const HEADERS_MS = 10_000;
+/** Senders keep connections open for their next delivery. */
+const KEEP_ALIVE_MS = 60_000;
+const CHECK_INTERVAL_MS = 1_000;
+/** When the server stops, milliseconds that senders get to finish a request. After that they have to send it again. */
+const HALF_SENT_MS = 1_000;
+
+/** Listens for deliveries. Rejects with the system's error if it cannot bind the host and port. */
+export async function startReceiver(options: ReceiverOptions) {
+  const { host, port, maxBody, requestTimeout, health } = options;
+  const server = createServer({
+    headersTimeout: Math.min(HEADERS_MS, requestTimeout),
+    requestTimeout,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, requestTimeout),
+  });
+  const sockets = new Set<Socket>();
+  const underWay = new Set<ServerResponse>();
+  let stopping = false;
+
+  const objection = (request: IncomingMessage): Refusal | undefined => {
+    const { url = '', headers } = request;
+    if (stopping) return refusals.stopping;
+    if (pathOf(url) !== options.path) return refusals.notFound;
+    if (request.method !== 'POST') return refusals.method;
+    if (!sameSecret(String(headers['api-token'] ?? ''), options.token)) return refusals.token;
+    if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) return refusals.encoding;
+    return Number(headers['content-length'] ?? 0) > maxBody ? refusals.tooLarge : undefined;
+  };
+
+  const reject = (refusal: Refusal): Refusal => {
+    // A request for another path is not from a sender of deliveries.
+    if (refusal !== refusals.notFound) options.onRejected(refusal.status, refusal.content.message);
+    return refusal;
+  };
+
+  const answerTo = async (request: IncomingMessage): Promise<Answer> => {
+    const { method = '', url = '', headers } = request;
+    if (health !== undefined && pathOf(url) === health && ['GET', 'HEAD'].includes(method))
+      return { status: 200, content: options.report() };
+    const refusal = objection(request);
+    if (refusal) return reject(refusal);
+    const body = await readBody(request, maxBody);
+    if (body === undefined) return reject(refusals.tooLarge);
+    let delivery: Delivery;
+    try {
+      delivery = readDelivery(body, { contentType: headers['content-type'], apiToken: options.token });
+    } catch (error) {
+      if (!(error instanceof BodyError)) throw error;
+      return reject(refuse(400, 'body.invalid', error.message));
+    }
+    const { outcome, error } = await options.accept(delivery);
+    if (outcome === 'refused') return error ? refusals.notAccepted : refusals.handler;
+    return { status: 200, content: { outcome } };
+  };
+
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const began = performance.now();
+    underWay.add(response);
+    response.once('close', () => underWay.delete(response));
+    const { status, content, headers } = await answerTo(request);
+    const text = JSON.stringify(content);
+    response.writeHead(status, {
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(text),
+      ...headers,
+      ...(stopping ? { Connection: 'close' } : {}),
+    });
+    response.end(text);
+    // A sender that is still writing would lose the answer if nobody read on.
+    request.resume();
+    options.onAnswer(`${request.method} ${request.url} ${status} ${Math.round(performance.now() - began)}`);
+  };
+
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  // A sender that disconnects before the end of its body gets no answer.
+  server.on('request', (request, response) => handle(request, response).catch(() => response.destroy()));
+  server.listen({ port, host, backlog: 4096 });
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    /** Requests that wait for their answer. */
+    get underWay(): number {
+      return underWay.size;
+    },
+    /** Stops accepting deliveries, and resolves when those in progress have ended. */
+    stop: async (): Promise<void> => {
+      stopping = true;
+      const closed = new Promise((resolve) => server.close(resolve));
+      const timer = setTimeout(() => {
+        const whole = Array.from(underWay, ({ req }) => req).filter(({ complete }) => complete);
+        const answered = new Set(whole.map(({ socket }) => socket));
+        for (const socket of sockets) if (!answered.has(socket)) socket.destroy();
+      }, HALF_SENT_MS);
+      await closed;
+      clearTimeout(timer);
+    },
+    /** Ends every connection at once. */
+    destroy: (): void => server.closeAllConnections(),
+  };
+}
+
+/** Returns the path of a request target, which may be a whole URL (RFC 9112 section 3.2.2). */
+function pathOf(target: string): string {
+  if (!target.startsWith('/') && URL.canParse(target)) return new URL(target).pathname;
+  const query = target.indexOf('?');
+  return query === -1 ? target : target.slice(0, query);
+}
+
+type Refusal = ReturnType<typeof refuse>;
+
+/** Returns an answer in the form of the service's own Error object (service description, part 2). */
+function refuse(status: number, code: string, message: string, headers: Answer['headers'] = {}) {
+  return { status, content: { code, message }, headers };
+}
+
+const refusals = {
+  notFound: refuse(404, 'path.not_found', 'there is nothing at this path'),
+  method: refuse(405, 'method.not_allowed', 'deliveries are sent with POST', { Allow: 'POST' }),
+  token: refuse(401, 'api_token.invalid', 'the Api-Token header is missing or is not the expected one'),
+  encoding: refuse(415, 'body.encoded', 'compressed bodies are not accepted'),
+  tooLarge: refuse(413, 'body.too_large', 'the body is larger than this receiver accepts'),
+  handler: refuse(502, 'handler.failed', 'the handler did not accept the delivery'),
+  notAccepted: refuse(502, 'delivery.not_accepted', 'the delivery could not be accepted'),
+  stopping: refuse(503, 'receiver.stopping', 'the receiver is being stopped'),
+};
+
+/** Returns the whole body; undefined if it has more than `limit` bytes. Throws if the sender disconnects before the end. */
+async function readBody(request: IncomingMessage, limit: number): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > limit) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length);
+}

@@ -1,0 +1,393 @@
+import { existsSync } from 'node:fs';
+import type { Call } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { ServiceError, UsageError } from '../../errors.ts';
+import type { EventFilters } from '../../filters/event-filters.ts';
+import { resolveToSend } from '../../filters/resolve-filters.ts';
+import type { FormatOptions } from '../../formats/format-flags.ts';
+import { type Service, waitText } from '../../http/service.ts';
+import { LockedError } from '../../lock/lock.ts';
+import type { Query } from '../../paging/event-query.ts';
+import type { SettingFlags } from '../../settings/settings.ts';
+import { withService } from '../../sign-in/session.ts';
+import { sortByCreation } from '../../sources/find-events.ts';
+import { startProgress } from '../../terminal/progress.ts';
+import type { Reporter } from '../../terminal/reporter.ts';
+import { apiTokenOrWarning } from '../api-token.ts';
+import type { EventKey } from '../delivery.ts';
+import type { EventKeys } from '../event-keys.ts';
+import {
+  createForwardRetry,
+  createHandler,
+  type ForwardRetryOptions,
+  type HandlerAnswer,
+} from '../forward.ts';
+import {
+  eventPrinter,
+  type FoundEvent,
+  type HandOver,
+  inParallel,
+  LeftEvents,
+  notFound,
+  noticeHandOver,
+  noticeRepeated,
+  oncePerEvent,
+  searchToForward,
+} from '../found-events.ts';
+import {
+  defaultJournal,
+  type Journal,
+  type Outcome,
+  openJournal,
+  readJournal,
+  realJournalPath,
+} from '../journal.ts';
+import { askListener, type ListenerQuestion, type ListenerReply } from '../local-socket.ts';
+
+/** The command line. */
+export interface RecoverFlags {
+  readonly filters: EventFilters;
+  readonly handOver: HandOver;
+  readonly format: FormatOptions;
+  /** Absent for the profile's own. */
+  readonly journal?: string;
+  /** True if a journal that is not there counts as empty. */
+  readonly newJournal?: true;
+  /** Undefined if the events are only listed. */
+  readonly forwardTo?: URL | undefined;
+  /** Milliseconds without progress until an attempt counts as failed. */
+  readonly forwardTimeout: number;
+  readonly concurrency: number;
+  /** Milliseconds for which a handler that accepts nothing is tried again. */
+  readonly retryFor: number;
+}
+
+/** Recovers with the journal, the sign-in and the `Api-Token` of the profile. */
+export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFlags>): Promise<void> {
+  const { context, reporter } = call;
+  await withService(call, async (service, settings) => {
+    const subscription = onlySubscription(flags.filters);
+    const journal = flags.journal ?? defaultJournal(settings.profile, context, subscription);
+    const records = await readJournal(journal, context.machine);
+    if (records === undefined && !flags.newJournal)
+      throw noJournal(flags.journal, settings.profile, subscription, context);
+    if (records && records.damaged > 0 && !flags.newJournal) throw unreadableLines(journal, records.damaged);
+    const ids = records?.ids;
+    const filters = await resolveToSend(flags.filters, service, settings, call);
+    // A listener has its own token: the warning is for events that go straight to the handler.
+    const unsaid: string[] = [];
+    const later = { warning: (text: string) => unsaid.push(text) };
+    const warn = () => unsaid.splice(0).map((text) => reporter.warning(text));
+    const apiToken = flags.forwardTo && (await apiTokenOrWarning(settings, context, later));
+    const found = await findMissing(ids, { ...flags, filters }, service, call);
+    if (flags.forwardTo === undefined) await listMissing(found, flags.format, call);
+    else await recoverMissing(found, { ...flags, journal, forwardTo: flags.forwardTo, warn }, apiToken, call);
+  });
+}
+
+/** The id of the one subscription that the filters choose; undefined if they choose none by its id, or several. */
+function onlySubscription({ subscriptionIds, subscriptionWords }: EventFilters): string | undefined {
+  const [only, another] = subscriptionIds;
+  return another === undefined && subscriptionWords.length === 0 ? only : undefined;
+}
+
+/** Without a journal every event would be forwarded again, so the user has to confirm that. */
+function noJournal(
+  journal: string | undefined,
+  profile: string,
+  subscription: string | undefined,
+  context: Pick<Context, 'environment' | 'machine'>,
+): UsageError {
+  const next = 'name the journal that `hooktrail webhooks listen` wrote; --new-journal recovers everything';
+  if (journal !== undefined) return new UsageError(`--journal: there is no journal ${journal}`, { next });
+  const ofProfile = defaultJournal(profile, context);
+  if (subscription !== undefined)
+    return new UsageError(`--journal is missing, and the subscription ${subscription} has no journal yet`, {
+      details: existsSync(ofProfile) ? [`the profile '${profile}' has the journal ${ofProfile}`] : [],
+      next: `${next}; \`hooktrail webhooks listen --subscription ${subscription}\` keeps one of its own`,
+    });
+  return new UsageError(`--journal is missing, and the profile '${profile}' has no journal yet`, { next });
+}
+
+/** What a journal cannot tell could be any event, which the handler would get again. */
+function unreadableLines(journal: string, count: number): UsageError {
+  const lines = count === 1 ? '1 line' : `${count} lines`;
+  return new UsageError(`--journal: ${lines} of ${journal} cannot be read`, {
+    next: 'restore the journal; --new-journal recovers all the same, and what these lines recorded comes again',
+  });
+}
+
+interface Missing {
+  /** In order of creation. */
+  readonly missing: readonly FoundEvent[];
+  /** The number of found events, each counted once, that are in the journal. */
+  readonly known: number;
+  /** The error that ended the search; the events found before it are still used. */
+  readonly failure: { readonly error: unknown } | undefined;
+  /** The step that recovers the events that are left, whenever it is taken. */
+  readonly again: string;
+}
+
+async function findMissing(
+  ids: Pick<EventKeys, 'has'> | undefined,
+  { filters, handOver }: Pick<RecoverFlags, 'filters' | 'handOver'>,
+  service: Service,
+  call: Call,
+): Promise<Missing> {
+  const records: FoundEvent[] = [];
+  const wanted = new Set(filters.eventIds.map((id) => id.toLowerCase()));
+  const known = new Set<EventKey>();
+  let failure: Missing['failure'];
+  let again = 'run the same command again';
+  const onQueries = ([query]: readonly Query[]) => {
+    if (filters.after?.time.kind !== 'instant' && query?.after) again += ` with --since ${query.after.text}`;
+  };
+  try {
+    for await (const event of searchToForward(filters, service, call, handOver, onQueries)) {
+      wanted.delete(event.eventId?.toLowerCase() ?? '');
+      if (event.key && ids?.has(event.key)) known.add(event.key);
+      else records.push(event);
+    }
+  } catch (error) {
+    call.context.signal.throwIfAborted();
+    failure = { error };
+  }
+  if (!failure && wanted.size > 0) throw notFound([...wanted], filters, 'recovered');
+  const missing = oncePerEvent(records);
+  noticeRepeated(records.length - missing.length, call.reporter);
+  return { missing: sortByCreation(missing, 'oldest first'), known: known.size, failure, again };
+}
+
+/** Prints the events that the journal lacks. Changes nothing and sends nothing. */
+async function listMissing(
+  { missing, known, failure }: Missing,
+  format: FormatOptions,
+  call: Call,
+): Promise<void> {
+  await (await eventPrinter(format, call))(missing);
+  if (failure) throw failure.error;
+  call.reporter.notice(`${missing.length} to forward; ${known} in the journal already`);
+  noticeHandOver(missing, call.reporter);
+  noticeDelivered(missing, call.reporter);
+}
+
+/**
+ * Forwards the events that the journal lacks, oldest first, then prints those that the handler did not accept and a
+ * summary. Throws `ServiceError` if there are any.
+ */
+async function recoverMissing(
+  found: Missing,
+  flags: RecoverFlags & Pick<ForwardOptions, 'journal' | 'forwardTo' | 'warn'>,
+  apiToken: string | undefined,
+  call: Call,
+): Promise<void> {
+  const { failure, again } = found;
+  if (failure && found.missing.length + found.known === 0) throw failure.error;
+  const { context, reporter } = call;
+  const print = await eventPrinter(flags.format, call);
+  const progress = startProgress(context, reporter, 'recovering');
+  const onWait = (reason: string, delay: number) => progress.update({ note: waitText({ reason, delay }) });
+  const left = new LeftEvents();
+  const forwarded: FoundEvent[] = [];
+  let { known } = found;
+  const onEnd = (event: FoundEvent, { outcome, reason = 'the handler did not accept it' }: Forwarded) => {
+    if (outcome === 'refused') left.add(event, reason, reporter);
+    else if (outcome === 'duplicate') known++;
+    else forwarded.push(event);
+    const { length } = forwarded;
+    progress.update({ events: length + known + left.events.length, note: `${length} forwarded` });
+  };
+  try {
+    await forwardOnce(found.missing, { ...flags, apiToken, onWait, onEnd }, context);
+  } finally {
+    progress.stop();
+    await print(left.events).catch(() => undefined);
+    // An interruption leaves more than what the handler refused.
+    const rest = found.missing.length + found.known - forwarded.length - known;
+    const those = failure ? ' of those found' : '';
+    reporter.notice(`${forwarded.length} forwarded; ${known} in the journal already; ${rest} left${those}`);
+    noticeDelivered(forwarded, reporter);
+    if (context.signal.aborted && rest > 0) reporter.notice(`next: ${again}: it forwards them`);
+  }
+  if (failure) throw failure.error;
+  const next = left.events.some(({ key }) => key) ? `${again} to retry them` : REPLAY;
+  if (left.events.length > 0) throw left.error('recovered', next);
+}
+
+const REPLAY = "`hooktrail webhooks replay` also sends events without an 'eventId'";
+const WITHOUT_ID = "without an 'eventId' there is no way to know whether the handler has it";
+
+/** An event that the journal lacks may have been delivered before the journal began, or to another handler. */
+function noticeDelivered(events: readonly FoundEvent[], reporter: Reporter): void {
+  const count = events.filter(({ isDelivered }) => isDelivered).length;
+  if (count === 0) return;
+  reporter.notice(
+    `${count} of these ${count === 1 ? 'was' : 'were'} delivered before, by the service's own word; --failed leaves such events out`,
+  );
+}
+
+interface Forwarded {
+  readonly outcome: Outcome;
+  /** Why the handler did not take the event. */
+  readonly reason?: string | undefined;
+}
+
+interface ForwardOptions
+  extends Pick<RecoverFlags, 'forwardTimeout' | 'concurrency' | 'retryFor'>,
+    Pick<ForwardRetryOptions, 'onWait'> {
+  readonly journal: string;
+  readonly forwardTo: URL;
+  readonly apiToken: string | undefined;
+  readonly warn: () => void;
+  readonly onEnd: (event: FoundEvent, forwarded: Forwarded) => void;
+}
+
+/** The journal, which this process has for a turn, or the listener that has it. */
+type Way = { readonly journal: Journal } | { readonly listener: ListenerReply };
+
+/** Sends the listener that has the journal a question; undefined if there is no answer in time. */
+type Ask = (question: ListenerQuestion, milliseconds: number) => Promise<ListenerReply | undefined>;
+
+/** Milliseconds that work in progress gets after a signal. */
+const GRACE_MS = 10_000;
+/** Milliseconds after which this process lets others have the journal, and for how long. */
+const TURN_MS = 5_000;
+const PAUSE_MS = 200;
+/** Milliseconds that a listener has beyond the time of its handler, to write its line and its journal. */
+const JOURNALING_MS = 15_000;
+/** The number of times that one event is sent to listeners that end, or do not answer. */
+const MOST_UNANSWERED = 5;
+
+/** The listener ended, or did not answer in time: another way has to be found. */
+class ListenerGone extends Error {}
+
+/**
+ * Forwards events that must reach the handler once. While a listener has the journal, it gets the events and treats
+ * them as deliveries; otherwise they go through the journal to the handler. Every few seconds the journal is free for a
+ * moment, so that a listener which waits for it need not wait for the end of a long recovery. Throws if the journal
+ * cannot be opened or used.
+ */
+async function forwardOnce(
+  events: readonly FoundEvent[],
+  options: ForwardOptions,
+  context: Context,
+): Promise<void> {
+  const { journal: file, forwardTo, forwardTimeout, apiToken, onEnd } = options;
+  const { clock, signal, machine } = context;
+  const handler = createHandler(forwardTo, forwardTimeout, context);
+  const retry = createForwardRetry({ ...options, clock, signal });
+  const abandoned = new AbortController();
+  const ask: Ask = async (question, milliseconds) => {
+    const limits = { milliseconds, signal: abandoned.signal };
+    return askListener(await realJournalPath(file, machine), machine, question, limits);
+  };
+  const forward = async (way: Way, key: EventKey, body: Buffer): Promise<Forwarded> => {
+    let outcome: Outcome = 'refused';
+    let reason: string | undefined;
+    if ('journal' in way) {
+      outcome = await way.journal.once(key, async () => {
+        reason = await retry(() => handler.forward({ body, contentType: 'application/json', apiToken }));
+        return reason === undefined;
+      });
+      return { outcome, reason };
+    }
+    const question = { event: body.toString('base64'), forwardTo: forwardTo.href };
+    reason = await retry(async () => {
+      const reply = await ask(question, way.listener.forwardTimeout + JOURNALING_MS);
+      if (reply?.outcome === undefined) throw new ListenerGone();
+      outcome = reply.outcome;
+      return outcome === 'refused' ? (reply.answer ?? NOT_JOURNALED) : { status: 200 };
+    });
+    return { outcome, reason };
+  };
+  const waiting = events.map((event) => ({ event, unanswered: 0 }));
+  const takeTurn = async (way: Way) => {
+    let end = 'journal' in way ? clock.now() + TURN_MS : Number.POSITIVE_INFINITY;
+    const ofThisTurn = function* () {
+      for (let next = waiting.shift(); next; next = clock.now() < end ? waiting.shift() : undefined)
+        yield next;
+    };
+    await inParallel(ofThisTurn(), options.concurrency, async (next) => {
+      const { key, body } = next.event;
+      try {
+        onEnd(next.event, key ? await forward(way, key, body) : { outcome: 'refused', reason: WITHOUT_ID });
+      } catch (error) {
+        // A full disk may have room for the next one.
+        if (error instanceof ServiceError && 'journal' in way && !way.journal.failed.aborted)
+          return onEnd(next.event, { outcome: 'refused', reason: error.message });
+        if (!(error instanceof ListenerGone)) throw error;
+        end = clock.now();
+        if (++next.unanswered < MOST_UNANSWERED) waiting.unshift(next);
+        else onEnd(next.event, { outcome: 'refused', reason: 'the listener did not answer' });
+      }
+    });
+  };
+  const abandon = async () => {
+    abandoned.abort();
+    await handler.close();
+  };
+  const ended = new AbortController();
+  const onAbort = () => void clock.sleep(GRACE_MS, ended.signal).then(abandon, () => undefined);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    while (waiting.length > 0) {
+      const way = await findWay(options, ask, context);
+      if ('listener' in way) await takeTurn(way);
+      else {
+        options.warn();
+        await takeTurn(way).finally(() => way.journal.close());
+        if (waiting.length > 0) await clock.sleep(PAUSE_MS, signal);
+      }
+    }
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    ended.abort();
+    await abandon();
+  }
+}
+
+/** The answer for an event that the listener could not journal. */
+const NOT_JOURNALED: HandlerAnswer = { failure: 'the listener could not accept the event' };
+
+/** Milliseconds to wait for the journal while its holder does not answer: a listener may be starting, a recovery at work. */
+const PATIENCE_MS = 15_000;
+const ASK_AGAIN_MS = 50;
+/** Milliseconds that a listener has to describe itself. */
+const DESCRIBE_MS = 5_000;
+
+/**
+ * Opens the journal, or finds the listener that has it. Throws `UsageError` if that has another handler, `ServiceError`
+ * if neither succeeds in time.
+ */
+async function findWay({ journal, forwardTo }: ForwardOptions, ask: Ask, context: Context): Promise<Way> {
+  const { clock, signal } = context;
+  const began = clock.now();
+  for (;;) {
+    try {
+      return { journal: await openJournal(journal, {}, context) };
+    } catch (error) {
+      if (!(error instanceof LockedError)) throw error;
+      const listener = await ask({}, DESCRIBE_MS);
+      if (listener?.forwardTo === forwardTo.href) return { listener };
+      if (listener) throw otherHandlerError(listener, journal, forwardTo);
+      if (clock.now() - began >= PATIENCE_MS) throw heldError(error, journal);
+    }
+    await clock.sleep(ASK_AGAIN_MS, signal);
+  }
+}
+
+function otherHandlerError({ forwardTo: other }: ListenerReply, journal: string, forwardTo: URL): UsageError {
+  const goesTo = other === null ? 'forwards to no handler' : `forwards to ${other}`;
+  return new UsageError(
+    `--forward-to: a running \`webhooks listen\` has the journal ${journal} and ${goesTo}, not to ${forwardTo.href}`,
+    { next: 'name the same handler, stop the listener, or choose another journal' },
+  );
+}
+
+function heldError({ holder, next }: LockedError, journal: string): ServiceError {
+  const name = holder === undefined ? '' : ` (${holder})`;
+  const has = `another hooktrail process${name} has the journal ${journal}`;
+  const there =
+    'in another container, or of another user, it recovers with `hooktrail webhooks listen --recover`';
+  return new ServiceError(`${has}, and does not answer this one`, { next: `${next}; ${there}` });
+}

@@ -1,0 +1,100 @@
+import type { Command } from 'commander';
+import type { Call } from '../../command.ts';
+import { UsageError } from '../../errors.ts';
+import { addFilterFlags, addFromFlag, type EventFilters } from '../../filters/event-filters.ts';
+import { addFormatFlags, type EventFlags, eventOptions } from '../../formats/format-flags.ts';
+import { isGuid } from '../../items/items.ts';
+import { decimalNumber } from '../../settings/flag-values.ts';
+import { addConnectionFlags } from '../../settings/setting-names.ts';
+import {
+  FORWARD_TIMEOUT_MS,
+  forwardConcurrency,
+  forwardTimeout,
+  handlerOf,
+  handlerUrl,
+  handOverFlag,
+} from '../webhook-flags.ts';
+import type { ReplayFlags, ReplaySource } from './replay.ts';
+
+type OwnFlags = Partial<Omit<ReplayFlags, 'filters' | 'format' | 'source' | 'mayBeEmpty' | 'target'>> & {
+  readonly dryRun?: true;
+};
+type Flags = OwnFlags & EventFlags;
+
+const DEFAULTS = { forwardTimeout: FORWARD_TIMEOUT_MS, concurrency: 1, handOver: 'event' } as const;
+
+export const commonFlags = '--forward-to --id --failed --since --where --from --rate --dry-run --yes';
+
+export const help = `
+Forwards chosen events to a handler again, in order of creation, with content
+type application/json and the Api-Token. Where a search shows records with the
+event inside, the handler gets the event, byte for byte, once for each eventId;
+--hand-over record sends the whole record. It goes round the rule that each
+event reaches the handler once: no journal is read or written. \`webhooks
+recover\` forwards only missed events.
+
+Choose events by filters, by ids on standard input, or from an export, of which
+ids may choose too. On a terminal, replay asks before it forwards more than 100
+events. Events that the handler refuses are listed on standard output, and make
+the exit code 1, as are those not sent before Ctrl-C. Nothing is retried.
+
+Examples:
+  $ hooktrail webhooks replay --id 0f8fad5b-d9cb-469f-a165-70867728950e \\
+      --forward-to http://127.0.0.1:3000/hooks
+  $ hooktrail webhooks replay --failed --since 2h --rate 10 \\
+      --forward-to http://127.0.0.1:3000/hooks
+  $ hooktrail webhooks replay --from export/ --forward-to 3000
+  $ hooktrail webhooks replay - --forward-to http://127.0.0.1:3000/in < ids.txt`;
+
+export function declare(command: Command): void {
+  command.argument('[-]', 'read the ids of the events from standard input, one per line');
+  addFromFlag(addFilterFlags(command))
+    .option('--forward-to <url>', 'the handler that gets the events', handlerUrl('--forward-to'))
+    .addOption(forwardConcurrency())
+    .option(
+      '--rate <number>',
+      'the maximum number of events per second',
+      decimalNumber('--rate', 0.01, 10_000),
+    )
+    .addOption(forwardTimeout())
+    .addOption(handOverFlag())
+    .option('--dry-run', 'list what would be replayed, and forward nothing')
+    .option('-y, --yes', 'do not ask, however many events there are');
+  addFormatFlags(command);
+  addConnectionFlags(command);
+}
+
+export async function run(call: Call<Flags>): Promise<void> {
+  const { flags, args } = call;
+  const [word = '-'] = args;
+  if (word !== '-')
+    throw new UsageError(
+      `webhooks replay takes only -, but was given '${word}'`,
+      isGuid(word)
+        ? { correction: { typed: word, meant: '--id', followedBy: [word] } }
+        : { next: 'events are chosen by filters: see `hooktrail help filters`' },
+    );
+  const forwardTo = handlerOf(flags);
+  const { filters, format } = await eventOptions(call);
+  const source = sourceOf(call, filters);
+  const { replayAsProfile } = await import('./replay.ts');
+  const options = { ...DEFAULTS, ...flags, filters, source, mayBeEmpty: args[0] === '-', format };
+  await replayAsProfile({ ...options, forwardTo, target: flags.forwardTo }, call);
+}
+
+/** The source of events that the command line chooses. Throws `UsageError` if it chooses none, or two. */
+function sourceOf({ flags, args, context }: Call<Flags>, filters: EventFilters): ReplaySource {
+  const hasIds = args[0] === '-';
+  if (flags.from !== undefined) {
+    if (!hasIds || flags.from !== '-') return { from: flags.from, hasIds };
+    throw new UsageError('standard input cannot hold both the ids and, by --from -, the events', {
+      next: 'choose them by --id, or give the events as a file',
+    });
+  }
+  if (hasIds) return 'ids';
+  if (filters.texts().length > 0) return 'search';
+  if (!context.stdin.isTerminal) return 'ids';
+  throw new UsageError('no event is chosen', {
+    next: 'give filters such as --id or --since, or ids on standard input with -',
+  });
+}

@@ -1,0 +1,208 @@
+import type { Call } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { UsageError } from '../../errors.ts';
+import type { EventFilters } from '../../filters/event-filters.ts';
+import { EMPTY_LIST, idsOfInput } from '../../filters/event-ids.ts';
+import { resolveToSend } from '../../filters/resolve-filters.ts';
+import type { FormatOptions } from '../../formats/format-flags.ts';
+import { eventsById, type Got, type Ids, storedById } from '../../get/get-events.ts';
+import { type Items, isGuid } from '../../items/items.ts';
+import { commandOver, shellWord } from '../../settings/flag-values.ts';
+import { loadSettings, type SettingFlags, type Settings, serviceText } from '../../settings/settings.ts';
+import { withService } from '../../sign-in/session.ts';
+import { sortByCreation } from '../../sources/find-events.ts';
+import { storedEvents } from '../../sources/stored-events.ts';
+import { startProgress } from '../../terminal/progress.ts';
+import { canPrompt, confirm } from '../../terminal/prompt.ts';
+import { apiTokenOrWarning } from '../api-token.ts';
+import { answerLine, createHandler, isTaken } from '../forward.ts';
+import {
+  createEventReader,
+  eventPrinter,
+  type FoundEvent,
+  type HandOver,
+  inParallel,
+  LeftEvents,
+  notFound,
+  noticeHandOver,
+  noticeRepeated,
+  oncePerEvent,
+  searchToForward,
+} from '../found-events.ts';
+
+/**
+ * The source of the events: the service, by ids on standard input or by a search; or the place that `--from` names, all
+ * of its events or, if `hasIds`, those whose ids are on standard input.
+ */
+export type ReplaySource = 'ids' | 'search' | { readonly from: string; readonly hasIds: boolean };
+
+/** The command line. */
+export interface ReplayFlags {
+  readonly filters: EventFilters;
+  readonly source: ReplaySource;
+  /** True if standard input was asked for by `-`, and may hold no id. */
+  readonly mayBeEmpty: boolean;
+  readonly handOver: HandOver;
+  readonly format: FormatOptions;
+  /** Undefined if the events are only listed. */
+  readonly forwardTo?: URL | undefined;
+  /** The handler that was named, also where the events are only listed. */
+  readonly target: URL | undefined;
+  /** Milliseconds that the handler has to answer. */
+  readonly forwardTimeout: number;
+  /** The number of events forwarded at once. The handler gets them strictly in order only with 1. */
+  readonly concurrency: number;
+  /** The maximum number of events started per second. */
+  readonly rate?: number;
+  /** True to replay any number of events without asking. */
+  readonly yes?: true;
+}
+
+type Sending = ReplayFlags & { readonly forwardTo: URL };
+type Find = (ids: Ids) => AsyncIterable<Got>;
+
+/** Replays the chosen events with the sign-in and the `Api-Token` of the profile. */
+export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlags>): Promise<void> {
+  const { filters, source, format, forwardTo } = flags;
+  const { context, reporter } = call;
+  const eventsOf = createEventReader(flags.handOver);
+  const forward = async (records: readonly FoundEvent[], place: Settings) => {
+    const found = new Set(records.map(({ eventId }) => eventId?.toLowerCase()));
+    const missing = filters.eventIds.filter((id) => !found.has(id.toLowerCase()));
+    if (missing.length > 0) throw notFound(missing, filters, 'replayed');
+    const chosen = oncePerEvent(records);
+    noticeRepeated(records.length - chosen.length, reporter);
+    const events = sortByCreation(chosen, 'oldest first');
+    if (forwardTo === undefined) {
+      const print = await eventPrinter(format, call);
+      await print(events);
+      const to = flags.target ? ` to ${flags.target.href}` : '';
+      const from = typeof source === 'object' ? source.from : serviceText(place);
+      reporter.notice(`${events.length} to replay${to}${from && `, from ${from}`}`);
+      return noticeHandOver(events, reporter);
+    }
+    const apiToken = await apiTokenOrWarning(place, context, reporter);
+    await replay(events, { ...flags, forwardTo }, apiToken, call);
+  };
+  if (typeof source === 'object') {
+    const settings = await loadSettings(call.flags, context);
+    const { from, hasIds } = source;
+    const stored = (ids: Ids) => storedById(ids, from, { filters }, call);
+    const chosen = hasIds ? await eventsOfInput(stored, eventsOf, flags, call) : [];
+    const pages = hasIds ? [] : storedEvents(from, filters, { context, onDoubt: reporter.warning });
+    for await (const { items } of pages) chosen.push(...eventsOf(items));
+    return await forward(chosen, settings);
+  }
+  await withService(call, async (service, settings) => {
+    const resolved = await resolveToSend(filters, service, settings, call);
+    const byId = (ids: Ids) =>
+      eventsById(ids, service, { filters: resolved, concurrency: PAGES_AT_ONCE }, call);
+    if (source === 'ids') return await forward(await eventsOfInput(byId, eventsOf, flags, call), settings);
+    const chosen: FoundEvent[] = [];
+    for await (const event of searchToForward(resolved, service, call, flags.handOver)) chosen.push(event);
+    await forward(chosen, settings);
+  });
+}
+
+/** On a terminal, more events than this are replayed only after a question. */
+const UNASKED = 100;
+const PAGES_AT_ONCE = 4;
+
+/** Gets the events whose ids are on standard input, each once. Throws `UsageError` if one does not exist. */
+async function eventsOfInput(
+  find: Find,
+  eventsOf: (items: Items) => FoundEvent[],
+  { filters, mayBeEmpty }: Pick<ReplayFlags, 'filters' | 'mayBeEmpty'>,
+  call: Call,
+): Promise<FoundEvent[]> {
+  const onEmpty = () => call.reporter.notice(EMPTY_LIST);
+  const ids = new Set<string>();
+  const chosen: FoundEvent[] = [];
+  const missing: string[] = [];
+  const given = async function* (ending: AbortSignal) {
+    for await (const id of idsOfInput(call.context, ending, mayBeEmpty ? onEmpty : undefined)) {
+      if (!ids.has(id.toLowerCase())) yield id;
+      ids.add(id.toLowerCase());
+    }
+  };
+  for await (const { id, items } of find(given)) {
+    if (items.count > 0) chosen.push(...eventsOf(items));
+    else missing.push(id);
+  }
+  call.context.signal.throwIfAborted();
+  if (missing.length > 0) throw notFound(missing, filters, 'replayed');
+  return chosen;
+}
+
+/**
+ * Forwards events to a handler without reading or writing a journal. Prints those that the handler did not take, and
+ * throws `ServiceError` if it refused any.
+ */
+async function replay(
+  chosen: readonly FoundEvent[],
+  flags: Sending,
+  apiToken: string | undefined,
+  call: Call,
+): Promise<void> {
+  const { context, reporter } = call;
+  const { forwardTo, concurrency } = flags;
+  const { signal } = context;
+  if (!flags.yes && chosen.length > UNASKED && canPrompt(context)) {
+    const next = 'add --yes to replay without a question';
+    const declined = new UsageError('nothing was replayed', { next });
+    await confirm(`Replay ${chosen.length} events to ${forwardTo.href}?`, context, declined);
+  }
+  const handler = createHandler(forwardTo, flags.forwardTimeout, context);
+  const print = await eventPrinter(flags.format, call);
+  const left = new LeftEvents();
+  const progress = startProgress(context, reporter, 'replaying');
+  const turn = pace(flags.rate, context);
+  const due = new Set(chosen);
+  try {
+    await inParallel(chosen, concurrency, async (event) => {
+      await turn();
+      signal.throwIfAborted();
+      const outgoing = { body: event.body, contentType: 'application/json', apiToken, signal };
+      const answer = await handler.forward(outgoing);
+      if (isTaken(answer)) due.delete(event);
+      else left.add(event, answerLine(answer), reporter);
+      progress.update({ events: chosen.length - due.size + left.events.length, total: chosen.length });
+    });
+  } finally {
+    progress.stop();
+    await print([...due]).catch(() => undefined);
+    await handler.close();
+    const unsent = due.size - left.events.length;
+    const rest = unsent > 0 ? `; ${unsent} not answered or not sent\nnext: ${nextReplay(due, flags)}` : '';
+    reporter.notice(`${chosen.length - due.size} replayed; ${left.events.length} refused${rest}`);
+  }
+  if (due.size > 0) throw left.error('replayed', nextReplay(due, flags));
+}
+
+const MOST_IDS = 5;
+
+/** The command that sends again what the handler did not take. */
+function nextReplay(due: ReadonlySet<FoundEvent>, { forwardTo, rate, source, handOver }: Sending): string {
+  const ids = [...due].flatMap(({ eventId }) => (eventId !== undefined && isGuid(eventId) ? [eventId] : []));
+  const from = typeof source === 'object' ? source.from : undefined;
+  const pace = rate === undefined ? '' : ` --rate ${rate}`;
+  const what = handOver === 'event' ? '' : ` --hand-over ${handOver}`;
+  const to = `--forward-to ${shellWord(forwardTo.href)}${what}${pace}`;
+  const command = (...words: string[]) => commandOver(from, ['hooktrail webhooks replay', ...words, to]);
+  if (ids.length > 0 && ids.length <= MOST_IDS)
+    return `\`${command('--id', ids.join(','))}\` sends ${ids.length === 1 ? 'it' : 'them'} again`;
+  if (from === '-') return `list them with --ndjson, and pipe that to \`${command().replace('… | ', '')}\``;
+  return `pipe what is listed to \`${command('-')}\`, which sends them again`;
+}
+
+/** Waits for the next event's turn, so that at most `rate` events start per second. */
+function pace(rate: number | undefined, { clock, signal }: Pick<Context, 'clock' | 'signal'>) {
+  let next = clock.now();
+  return async () => {
+    if (rate === undefined) return;
+    const now = clock.now();
+    const mine = Math.max(next, now);
+    next = mine + 1000 / rate;
+    if (mine > now) await clock.sleep(mine - now, signal);
+  };
+}

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import type { Call } from '../../command.ts';
+import type { Context } from '../../context.ts';
+import { faultText, ServiceError, UsageError } from '../../errors.ts';
+import { readGivenFile } from '../../files/whole-files.ts';
+import { MISSING, memberPath } from '../../items/item-fields.ts';
+import { createCursor } from '../../items/known-cursor.ts';
+import { loadSettings, type SettingFlags } from '../../settings/settings.ts';
+import { apiTokenOrWarning } from '../api-token.ts';
+import { BodyError, objectLine, readObject } from '../delivery.ts';
+import { answerLine, answerText, createHandler, type HandlerAnswer, isTaken } from '../forward.ts';
+
+/** The command line. */
+export interface SendFlags {
+  readonly forwardTo: URL;
+  /** Milliseconds that the handler has to answer. */
+  readonly forwardTimeout: number;
+  /** The event's `eventType`; absent: the one in the body. */
+  readonly type?: string;
+  /** A file with a JSON object to deliver with another `eventId`, `-` for standard input; absent: one is made. */
+  readonly body?: string;
+  /** True to deliver the event twice, as the service may. */
+  readonly duplicate?: true;
+}
+
+/**
+ * Delivers a new event to a handler as the service would, with the `Api-Token` of the profile, and prints its id. Throws
+ * `ServiceError` if the handler refuses it.
+ */
+export async function sendAsProfile(flags: SendFlags, call: Call<SettingFlags>): Promise<void> {
+  const { context, reporter } = call;
+  const { forwardTo, forwardTimeout, duplicate } = flags;
+  const { signal, stdout } = context;
+  const eventId = randomUUID();
+  const body = await newEvent(eventId, flags, context);
+  const settings = await loadSettings(call.flags, context);
+  const apiToken = await apiTokenOrWarning(settings, context, reporter);
+  const event = { body, contentType: 'application/json', apiToken, signal };
+  const handler = createHandler(forwardTo, forwardTimeout, context);
+  try {
+    await stdout.write(`${eventId}\n`);
+    for (const what of duplicate ? ['', 'the duplicate: '] : ['']) {
+      const began = performance.now();
+      const answer = await handler.forward(event);
+      if (!isTaken(answer)) throw notTakenError(what, answer, forwardTo);
+      reporter.notice(`${what}${answerText(answer)} in ${Math.round(performance.now() - began)} ms`);
+    }
+  } finally {
+    await handler.close();
+  }
+}
+
+async function newEvent(
+  eventId: string,
+  { type, body: file }: SendFlags,
+  { stdin, clock, signal }: Pick<Context, 'stdin' | 'clock' | 'signal'>,
+): Promise<Buffer> {
+  const members = { eventId, ...(type === undefined ? {} : { eventType: type }) };
+  if (file === undefined)
+    return Buffer.from(JSON.stringify({ ...members, createdOn: new Date(clock.now()).toISOString() }));
+  try {
+    return withMembers(file === '-' ? await stdin.bytes() : await readGivenFile(file, signal), members);
+  } catch (error) {
+    signal.throwIfAborted();
+    const why = faultText(error);
+    throw new UsageError(`--body: ${error instanceof BodyError ? why : `${file} cannot be read: ${why}`}`, {
+      cause: error,
+    });
+  }
+}
+
+function notTakenError(
+  what: string,
+  { mend, ...answer }: HandlerAnswer,
+  { host, pathname }: URL,
+): ServiceError {
+  const { status } = answer;
+  const next =
+    status === undefined
+      ? (mend ?? `start the handler at ${host}, or name another with --forward-to`)
+      : status === 404 || status === 405
+        ? `check the path ${pathname} of --forward-to`
+        : undefined;
+  return new ServiceError(`${what}${answerLine(answer)}`, { next });
+}
+
+/**
+ * Replaces the values of some members of a JSON object, and puts those that it lacks before the others. Only white space
+ * changes besides. Throws `BodyError` if the text is not a JSON object.
+ */
+function withMembers(body: Buffer, members: Readonly<Record<string, string>>): Buffer {
+  readObject(body);
+  return Object.entries(members).reduceRight((text, [name, value]) => {
+    const cursor = createCursor([memberPath(name)]);
+    cursor.read(text, 0);
+    const replace = (start: number, end: number, json: string) =>
+      Buffer.concat([text.subarray(0, start), Buffer.from(json), text.subarray(end)]);
+    const [start = MISSING] = cursor.starts;
+    if (start !== MISSING) return replace(start, cursor.ends[0] as number, JSON.stringify(value));
+    return replace(1, 1, `${JSON.stringify(name)}:${JSON.stringify(value)}${text.length > 2 ? ',' : ''}`);
+  }, objectLine(body));
+}

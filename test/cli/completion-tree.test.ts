@@ -1,0 +1,95 @@
+import type { Command } from 'commander';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { argumentKinds, optionKinds } from '../../src/cli/command-description.ts';
+import { expectedAt } from '../../src/cli/completion-answer.ts';
+import { buildProgram, type Program } from '../../src/cli/program.ts';
+import { describeAll, pathOf } from '../support/command-lines.ts';
+import { createContext } from '../support/context.ts';
+import { createHome } from '../support/home.ts';
+import { hooktrail } from '../support/program.ts';
+
+let program: Program;
+let leaves: Command[];
+beforeAll(async () => {
+  const all = await describeAll();
+  program = all.program;
+  leaves = all.commands.map(({ command }) => command);
+});
+
+const wordsTo = (command: Command) => pathOf(command).split(' ').slice(1);
+const expected = (...words: string[]) =>
+  expectedAt(
+    buildProgram(createContext(), async () => 0),
+    words,
+  );
+const wordsAt = async (...words: string[]) => {
+  const found = await expected(...words);
+  if (!('words' in found)) throw new Error(`values of ${JSON.stringify(found.kind)}`);
+  return found.words.map(({ word }) => word);
+};
+
+describe('completion and the command tree', () => {
+  test('every command and every option of it is offered', async () => {
+    for (const leaf of leaves) {
+      const path = wordsTo(leaf);
+      for (const [depth, word] of path.entries()) {
+        expect(await wordsAt(...path.slice(0, depth), word.slice(0, 1))).toContain(word);
+      }
+      const own = leaf.options.filter(({ hidden }) => !hidden).map(({ long }) => long);
+      expect(await wordsAt(...path, '--')).toEqual(expect.arrayContaining([...own, '--profile', '--help']));
+    }
+  });
+
+  test('every option and argument whose values are known is in the tree', () => {
+    const options = new Set(
+      [program.root, ...leaves].flatMap(({ options }) => options.map(({ long }) => long)),
+    );
+    expect(Object.keys(optionKinds).filter((long) => !options.has(long))).toEqual([]);
+    const places = leaves.flatMap((leaf) =>
+      leaf.registeredArguments.map((argument) => [...wordsTo(leaf), argument.name()].join(' ')),
+    );
+    expect(Object.keys(argumentKinds).filter((place) => !places.includes(place))).toEqual([]);
+  });
+
+  test('an option that was given is offered again only if it may be repeated', async () => {
+    expect(await wordsAt('events', 'search', '--limit', '3', '--')).not.toContain('--limit');
+    expect(await wordsAt('events', 'search', '--type', 'a', '--')).toContain('--type');
+  });
+
+  test('nothing is offered for a free value, and no options after --', async () => {
+    for (const words of [
+      ['events', 'search', '--limit', ''],
+      ['api', '--', '--'],
+    ])
+      expect(await expected(...words)).toMatchObject({ kind: 'anything' });
+  });
+});
+
+test.each([
+  ['help events s', ['search', 'stats']],
+  ['events help se', ['search']],
+  ['help exit', ['exit-codes']],
+  ['config set timezone Europe/Berl', ['Europe/Berlin']],
+  ['config set store ', ['keychain', 'file']],
+  ['config set fields eventId,cr', ['eventId,createdOn']],
+  ['events search --since ', ['15m', '1h', '24h', '7d', 'today', 'yesterday']],
+  ['events search --until y', ['yesterday']],
+  ['events search --fields event', ['eventType', 'eventId']],
+  [
+    'events search --fields eventId,',
+    ['createdOn', 'publishStatus', 'eventType', 'subscriptionId'].map((name) => `eventId,${name}`),
+  ],
+  ['events search --fields=eventId,c', ['--fields=eventId,createdOn']],
+  ['events search --where publish', ['publishStatus']],
+  ['events stats --by sub', ['subscriptionId']],
+  ['events search --status FAILED,', ['FAILED,SUCCESS']],
+  // A command without its group.
+  ['sea', ['events']],
+  ['resend', ['webhooks']],
+  ['nonsense', []],
+])('hooktrail %s<TAB>', async (line, expected) => {
+  await using home = await createHome();
+  const { stdout } = await hooktrail(['__complete', ...line.split(' ')], { env: home.env });
+  const [directive, ...offers] = stdout.trimEnd().split('\n');
+  expect([directive, offers.map((offer) => offer.split('\t')[0])]).toEqual(['words', expected]);
+});

@@ -1,0 +1,226 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { FormatOptions } from '../../src/formats/format-flags.ts';
+import { type FieldPath, parseFieldPaths } from '../../src/items/item-fields.ts';
+import { print, readCsv } from '../support/outputs.ts';
+import { jsonText } from './json-text.ts';
+
+const csv = async (pages: string[][], more: Partial<FormatOptions> = {}, width?: number) => {
+  const { text, said } = await print(pages, { ...more, format: 'csv', width });
+  return { text, said };
+};
+/** The cells that a spreadsheet finds in a text: a quote at the start of a cell begins a quoted part. */
+function cellsBy(separator: string, text: string): string[] {
+  const cells: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    let cell = '';
+    if (text[at] === '"') {
+      const [quoted = ''] = /^"(?:[^"]|"")*"?/.exec(text.slice(at)) ?? [];
+      cell = quoted.replace(/^"|"$/g, '').replaceAll('""', '"');
+      at += quoted.length;
+    }
+    while (at < text.length && text[at] !== separator && !/[\r\n]/.test(text[at] as string))
+      cell += text[at++];
+    at++;
+    cells.push(cell);
+  }
+  return cells;
+}
+
+const cell = async (value: string, more: Partial<FormatOptions> = {}) =>
+  readCsv((await csv([[`{"a":${value},"b":0}`]], more)).text)[1]?.[0];
+
+describe('--csv', () => {
+  test('puts the known fields first and the others in their order', async () => {
+    const items = [
+      '{"x":1.10,"eventId":"e1","createdOn":"2026-11-01T00:00:00Z"}',
+      '{"eventId":"e2","y":{"z":[1,"two"]},"publishStatus":null,"x":true}',
+    ];
+    expect((await csv([items])).text).toBe(
+      'createdOn,publishStatus,eventId,x,y.z\r\n' +
+        '2026-11-01T00:00:00Z,,e1,1.10,\r\n' +
+        ',,e2,true,"[1,""two""]"\r\n',
+    );
+  });
+
+  test('gives an object one column for each scalar inside it, in its place', async () => {
+    const items = [
+      '{"a":{"b":1,"c.d":{"e":"x"},"f":null},"g":2}',
+      '{"g":3,"a":{"f":{"h":true},"b":"y"}}',
+      '{"a":{"b":7,"b":8},"a":{"f":{}}}',
+    ];
+    expect((await csv([items])).text).toBe('a.b,a.c\\.d.e,a.f.h,g\r\n1,x,,2\r\ny,,true,3\r\n,,,\r\n');
+    const fields = parseFieldPaths('g,a');
+    expect((await csv([items], { fields })).text).toBe(
+      'g,a.b,a.c\\.d.e,a.f.h\r\n2,1,x,\r\n3,y,,true\r\n,,,\r\n',
+    );
+  });
+
+  test('keeps an object as JSON where the first page had none, and warns of a value that has no column', async () => {
+    expect(await csv([['{"a":null,"b":{"c":1}}'], ['{"a":{"x":1},"b":2}']])).toEqual({
+      text: 'a,b.c\r\n,1\r\n"{""x"":1}",\r\n',
+      said: [
+        'warning: a later page has "b", which the first did not: it has no column; name the columns with --fields',
+      ],
+    });
+  });
+
+  // It took 45 s and more than a minute, and so longer than any test may.
+  test('takes time in step with its size: one event of 40,000 fields, 300 events with 200 fields of their own', async () => {
+    const wide = `{${Array.from({ length: 40_000 }, (_, n) => `"field${n}":${n}`).join()}}`;
+    const own = Array.from(
+      { length: 300 },
+      (_, item) => `{${Array.from({ length: 200 }, (_, n) => `"f${item}x${n}":1`).join()}}`,
+    );
+    const [titles, cells] = (await csv([[wide]])).text.split('\r\n');
+    expect([titles?.split(',').length, cells?.split(',')[39_999]]).toEqual([40_000, '39999']);
+    const lines = (await csv([own])).text.split('\r\n');
+    expect(lines[300]).toBe(`${','.repeat(299 * 200)}${Array(200).fill(1).join()}`);
+  }, 60_000);
+
+  test('has no header line under --no-header', async () => {
+    expect((await csv([['{"a":1}']], { hasHeader: false })).text).toBe('1\r\n');
+    expect((await csv([], { hasHeader: false })).text).toBe('');
+  });
+
+  test('shows only --fields', async () => {
+    const fields = parseFieldPaths('y.z.1,x,none');
+    expect((await csv([['{"x":9007199254740993,"y":{"z":[1,"a \\"b\\", c"]}}']], { fields })).text).toBe(
+      'y.z.1,x,none\r\n"a ""b"", c",9007199254740993,\r\n',
+    );
+  });
+
+  test('begins with a byte order mark under --csv-bom, once', async () => {
+    expect((await csv([['{"a":"é"}'], ['{"a":"ü"}']], { csvBom: true })).text).toBe('\ufeffa\r\né\r\nü\r\n');
+    const fields = parseFieldPaths('x,y');
+    expect((await csv([], { csvBom: true, fields })).text).toBe('\ufeffx,y\r\n');
+  });
+
+  test('quotes any line break', async () => {
+    expect((await csv([['{"a":"1\\n2","b":"3\\r4","c":"5\\r\\n6"}']])).text).toBe(
+      'a,b,c\r\n"1\n2","3\r4","5\r\n6"\r\n',
+    );
+  });
+
+  test('warns of the first field that only later pages have, at the end names the others, and keeps the columns', async () => {
+    const result = await csv([['{"a":1}'], ['{"a":2,"new":3}', '{"newer":4,"new":5}'], ['7']]);
+    expect(result.text).toBe('a\r\n1\r\n2\r\n""\r\n""\r\n');
+    expect(result.said).toEqual([
+      'warning: a later page has "new", which the first did not: it has no column; name the columns with --fields',
+      'warning: later pages also have "newer", an item that is no object: they have no columns either',
+    ]);
+    const names = Array.from({ length: 40 }, (_, n) => `"f${n}"`);
+    const many = await csv([['{"a":1}'], names.map((name) => `{${name}:1}`)]);
+    expect(many.said[1]).toBe(
+      `warning: later pages also have ${names.slice(1, 20).join(', ')}, others: they have no columns either`,
+    );
+  });
+
+  test('gives items that are not objects a column', async () => {
+    expect((await csv([['"text"', '[1,2]', 'null']])).text).toBe('value\r\ntext\r\n"[1,2]"\r\n""\r\n');
+    expect((await csv([['7', '{"a":1}']])).text).toBe('value,a\r\n7,\r\n,1\r\n');
+  });
+
+  test('prints a header even if nothing matches', async () => {
+    expect(await csv([])).toEqual({
+      text: 'createdOn,publishStatus,eventType,eventId,subscriptionId\r\n',
+      said: ['notice: no events match'],
+    });
+    const fields = parseFieldPaths('a,b.c');
+    expect(await csv([[]], { fields })).toEqual({ text: 'a,b.c\r\n', said: ['notice: no events match'] });
+  });
+
+  test.each(['=1+1', '+1', '-1', '@SUM(A1)', '\t1', '\r1', '\n1', '\0=1', '＝1', '＋1', '－1', '＠1'])(
+    'keeps a spreadsheet from running the formula %j',
+    async (text) => {
+      expect(await cell(JSON.stringify(text))).toBe(`'${text}`);
+      expect(await cell(JSON.stringify(text), { csvRaw: true })).toBe(text);
+    },
+  );
+
+  test.each([
+    ['x;=1+1', "x;'=1+1"],
+    ['x\t@SUM(A1)', "x\t'@SUM(A1)"],
+    ['x;"=1+1";"""-1', `x;'"=1+1";'"""-1`],
+    ['two\n=1\r\n+1', "two\n'=1\r\n'+1"],
+    [';\t=1;＝1', ";\t'=1;'＝1"],
+    ['=1;=1', "'=1;'=1"],
+  ])(
+    'keeps one that parts cells at semicolons, tabs or line breaks from running %j',
+    async (text, guarded) => {
+      expect(await cell(JSON.stringify(text))).toBe(guarded);
+      expect(await cell(JSON.stringify(text), { csvRaw: true })).toBe(text);
+      // A list stays JSON.
+      const list = (await cell(JSON.stringify([text]))) ?? '';
+      expect(list).not.toMatch(/[;\t\r\n]"*[=+@-]/);
+      expect(JSON.parse(list)).toHaveLength(1);
+    },
+  );
+
+  test.each(['a; b', 'text/html;charset=utf-8', 'one\n\ntwo\r\n', 'a;b\t', 'x=1;y=-2', '; =1'])(
+    'leaves the text %j unchanged: no cell of it begins with a formula',
+    async (text) => {
+      expect(await cell(JSON.stringify(text))).toBe(text);
+    },
+  );
+
+  test('no cell is a formula, whether commas, semicolons or tabs part them', async () => {
+    const piece = fc.constantFrom('=', '-', '@', ';', '\t', '\n', '\r', '"', ',', 'a', ' ', "'");
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
+        const a = pieces.join('');
+        const { text } = await csv([[JSON.stringify({ a, n: 1, b: a, c: [a] })]], { hasHeader: false });
+        for (const separator of [',', ';', '\t'])
+          expect(cellsBy(separator, text).filter((one) => /^[=@-]/.test(one))).toEqual([]);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test('does the same for titles', async () => {
+    expect((await csv([['{"=x":1}']])).text).toBe("'=x\r\n1\r\n");
+  });
+
+  test.each(['-1.5', '-0', '1e400', '1.10', '12345678901234567890'])(
+    'leaves the number %s unchanged',
+    async (number) => {
+      expect(await cell(number)).toBe(number);
+    },
+  );
+
+  test.each(["'=1", ' =1', 'a=1', '1-1'])('leaves the text %j unchanged', async (text) => {
+    expect(await cell(JSON.stringify(text))).toBe(text);
+  });
+
+  test('escapes control characters on a terminal', async () => {
+    expect((await csv([['{"a\u009b":"\\u001b[31m\u202e\\r"}']], {}, 80)).text).toBe(
+      'a\\u009b\r\n\\u001b[31m\\u202e\\u000d\r\n',
+    );
+    expect((await csv([['{"a":"\\u001b[31m"}']])).text).toBe('a\r\n\u001b[31m\r\n');
+  });
+
+  test('reads back as the same values', async () => {
+    const fields: FieldPath[] = [
+      { text: 'a', steps: ['a'] },
+      { text: 'b', steps: ['b'] },
+    ];
+    // An object becomes columns.
+    const flat = jsonText.filter((text) => !text.startsWith('{'));
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(flat, flat), { minLength: 1 }), async (rows) => {
+        const { text } = await csv([rows.map(([a, b]) => `{"a":${a},"b":${b}}`)], { fields, csvRaw: true });
+        const expected = rows.map((row) => row.map(expectedCell));
+        expect(readCsv(text)).toEqual([['a', 'b'], ...expected]);
+      }),
+    );
+  });
+});
+
+/**
+ * Returns strings unchanged (half a surrogate pair cannot be written), null as an empty text, other values as their
+ * text.
+ */
+function expectedCell(json: string): string {
+  if (json === 'null') return '';
+  return json.startsWith('"') ? (JSON.parse(json) as string).toWellFormed() : json;
+}

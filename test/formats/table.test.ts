@@ -1,0 +1,390 @@
+import { stripVTControlCharacters } from 'node:util';
+import fc from 'fast-check';
+import stringWidth from 'string-width';
+import { describe, expect, test } from 'vitest';
+import { createItemWriter } from '../../src/formats/formats.ts';
+import { parseFieldPaths } from '../../src/items/item-fields.ts';
+import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';
+import { jsonText } from './json-text.ts';
+
+const lines = async (...args: Parameters<typeof print>) =>
+  (await print(...args)).text.split('\n').slice(0, -1);
+
+const delivered = (status: string, type: string, id: string) =>
+  JSON.stringify({
+    eventId: `${id}0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b`,
+    payload: { n: 1 },
+    eventType: type,
+    createdOn: '2026-11-01T06:58:12.345Z',
+    subscriptionId: `${id}f00000-1111-4222-8333-444455556666`,
+    publishStatus: status,
+  });
+const events = [
+  delivered('FAILED', 'invoice.payment_failed', '1a'),
+  delivered('SUCCESS', 'user.created', '2b'),
+];
+
+describe('a table in a pipe', () => {
+  test('shows the known fields in their order, whole and aligned', async () => {
+    expect(await lines([events])).toEqual([
+      'createdOn                 publishStatus  eventType               eventId                               subscriptionId',
+      '2026-11-01T06:58:12.345Z  FAILED         invoice.payment_failed  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b  1af00000-1111-4222-8333-444455556666',
+      '2026-11-01T06:58:12.345Z  SUCCESS        user.created            2b0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b  2bf00000-1111-4222-8333-444455556666',
+    ]);
+  });
+
+  test('has colour if FORCE_COLOR is set', async () => {
+    const item = '{"eventType":"x","publishStatus":"FAILED"}';
+    const [titles, row] = await lines([[item]], { color: 1 });
+    expect([titles, row]).toEqual([
+      '\u001b[1mpublishStatus\u001b[22m  \u001b[1meventType\u001b[22m',
+      '\u001b[31mFAILED\u001b[39m         x',
+    ]);
+  });
+
+  test('prints the titles once, and later pages under the same columns', async () => {
+    const pages = [
+      ['{"eventId":"a","eventType":"x"}'],
+      ['{"eventId":"bb","eventType":"much longer"}', '{"eventId":7}'],
+    ];
+    expect(await lines(pages)).toEqual([
+      'eventType  eventId',
+      'x          a',
+      'much longer  bb',
+      '-          7',
+    ]);
+  });
+
+  test('cuts nothing, and keeps each row on one line', async () => {
+    const long = 'x'.repeat(5000);
+    expect(await lines([[`{"eventType":"a\\tb\\nc\\r\\u2028\\u0085","eventId":"${long}"}`]])).toEqual([
+      'eventType                          eventId',
+      `a\\u0009b\\u000ac\\u000d\\u2028\\u0085  ${long}`,
+    ]);
+  });
+
+  test('aligns wide, combining and right-to-left text by its width on a terminal', async () => {
+    const names = ['田中太郎', 'e\u0301a', 'مرحبا', '👩‍👩‍👧', 'plain'];
+    // Half a surrogate pair is printed as U+FFFD.
+    const items = [...names.map((name) => JSON.stringify({ name, n: 1 })), '{"name":"\\ud800x","n":1}'];
+    const rows = await lines([items]);
+    expect(rows.map((row) => stringWidth(row.slice(0, row.lastIndexOf(' '))))).toEqual(rows.map(() => 9));
+  });
+
+  test('keeps its columns however many rows a page has, and a wider value pushes only its own row', async () => {
+    const item = (number: number) => `{"eventType":"type-${number}","eventId":"e"}`;
+    const later = Array.from({ length: 250 }, (_, number) => item(number));
+    later[120] = '{"eventType":"a much longer type","eventId":"e"}';
+    const [titles, , ...rows] = await lines([[item(1)], later]);
+    expect(titles).toBe('eventType  eventId');
+    expect(rows).toEqual(
+      later.map((_, number) =>
+        number === 120 ? 'a much longer type  e' : `${`type-${number}`.padEnd(11)}e`,
+      ),
+    );
+  });
+
+  test('shows the first scalar fields if there is no known one', async () => {
+    const item = '{"deep":{"x":1},"a":1.10,"nothing":null,"b":"two","list":[1],"c":true,"d":4,"e":5,"f":6}';
+    expect(await lines([[item]])).toEqual(['   a  b    c     d  e', '1.10  two  true  4  5']);
+  });
+
+  test('shows the scalars of nested fields if there are no others', async () => {
+    expect(await lines([['{"deep":{"x":[1,"\\u0041"]},"none":null}']])).toEqual(['deep  none', '1 A   -']);
+  });
+
+  test('shows items that are not objects', async () => {
+    expect(await lines([['"text"', '7', '[1,2]', 'null', '""']])).toEqual([
+      'value',
+      'text',
+      '7',
+      '1 2',
+      '-',
+      '',
+    ]);
+    expect(await lines([['7', '{"eventId":"e"}']])).toEqual(['value  eventId', '    7  -', '    -  e']);
+    expect(await lines([['{}', '{}']])).toEqual(['value', '{}', '{}']);
+  });
+
+  test('shows fields that are missing, null or of another type', async () => {
+    expect(await lines([['{"eventId":null,"createdOn":{"t":1}}', '{"publishStatus":false}']])).toEqual([
+      'createdOn  publishStatus  eventId',
+      '        1  -              -',
+      '        -  false          -',
+    ]);
+  });
+
+  test('shows only --fields', async () => {
+    const fields = parseFieldPaths('payload.n,eventType,none');
+    expect(await lines([events], { fields })).toEqual([
+      'n  eventType               none',
+      '1  invoice.payment_failed  -',
+      '1  user.created            -',
+    ]);
+  });
+
+  test('says that nothing matches, only on standard error', async () => {
+    expect(await print([[]])).toMatchObject({ text: '', said: ['notice: no events match'] });
+    expect(await print([], { list: 'event-types' })).toMatchObject({
+      text: '',
+      said: ['notice: no event types match'],
+    });
+  });
+});
+
+describe('a table of event types', () => {
+  test.each([
+    ['{"description":"Signed","extra":1,"name":"document.signed"}', 'name             description'],
+    ['{"Summary":"Signed","eventType":"document.signed"}', 'eventType        Summary'],
+    ['{"display_name":"Signed","event_type":"document.signed"}', 'event_type       display_name'],
+  ])('shows name and description as found: %s', async (item, titles) => {
+    expect(await lines([[item]], { list: 'event-types' })).toEqual([titles, 'document.signed  Signed']);
+  });
+
+  test('shows bare names', async () => {
+    expect(await lines([['"a"', '"b"']], { list: 'event-types' })).toEqual(['name', 'a', 'b']);
+  });
+});
+
+describe('a table on a terminal', () => {
+  test.each([
+    [
+      200,
+      'createdOn                 publishStatus  eventType               eventId                               subscriptionId',
+      '2026-11-01 06:58:12.345Z  FAILED         invoice.payment_failed  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b  1af00000-1111-4222-8333-444455556666',
+    ],
+    [
+      100,
+      'createdOn             publishStatus  eventType               eventId',
+      '2026-11-01 06:58:12Z  FAILED         invoice.payment_failed  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
+    ],
+    [
+      80,
+      'createdOn        publishStatus  eventType   eventId',
+      '11-01 06:58:12Z  FAILED         invoice.p…  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
+    ],
+    [
+      60,
+      'createdOn        publishStatus  eventType          eventId',
+      '11-01 06:58:12Z  FAILED         invoice.payment_…  1a0a6b7c…',
+    ],
+    [40, 'createdOn        publis…  eventType', '11-01 06:58:12Z  FAILED   invoice.payme…'],
+    [20, 'createdOn', '2026-11-01 06:58:12Z'],
+  ])('fits %i columns', async (width, titles, row) => {
+    expect((await lines([events], { width })).slice(0, 2)).toEqual([titles, row]);
+  });
+
+  test('from 80 columns on an id is whole: the date or the status that all rows share goes before the type is cut', async () => {
+    const both = (items: string[]) => lines([items], { width: 80, isLast: true });
+    expect(await both(events)).toEqual([
+      '2026-11-01  publishStatus  eventType        eventId',
+      '06:58:12Z   FAILED         invoice.paymen…  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
+      '06:58:12Z   SUCCESS        user.created     2b0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
+    ]);
+    const [failed = ''] = events;
+    expect(await both([failed, failed.replace('2026-11-01', '2026-11-02')])).toEqual([
+      'createdOn        eventType               eventId',
+      '11-01 06:58:12Z  invoice.payment_failed  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
+      '11-02 06:58:12Z  invoice.payment_failed  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
+    ]);
+  });
+
+  test('cuts an id below 80 columns only, under the same title', async () => {
+    const fields = parseFieldPaths('eventId,subscriptionId,createdOn');
+    expect((await lines([events], { width: 60, fields })).slice(0, 2)).toEqual([
+      'eventId    subscriptionId  createdOn',
+      '1a0a6b7c…  1af00000-1111…  2026-11-01 06:58:12.345Z',
+    ]);
+    expect((await lines([events], { width: 80, fields })).slice(0, 2)).toEqual([
+      'eventId                               subscriptionId  createdOn',
+      '1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b  1af00000-1111…  2026-11-01 06:58:12.345Z',
+    ]);
+  });
+
+  test('shows what went wrong where there is room, and no JSON', async () => {
+    const event = (status: string, lastError: string) =>
+      `{"createdOn":"2026-11-01T06:58:12.345Z","publishStatus":"${status}","eventType":"order.created","eventId":"1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b","delivery":{"attempts":3,"lastError":${lastError}}}`;
+    const items = [
+      event('SUCCESS', 'null'),
+      event('FAILED', '{"httpStatus":503,"message":"Service Unavailable"}'),
+    ];
+    expect(await lines([items], { width: 116 })).toEqual([
+      'createdOn             publishStatus  eventType      eventId                               error',
+      '2026-11-01 06:58:12Z  SUCCESS        order.created  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b  -',
+      '2026-11-01 06:58:12Z  FAILED         order.created  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b  503 Service Unavailable',
+    ]);
+    const ofLongestType = items
+      .slice(1)
+      .map((text) => text.replace('order.created', 'recipient.authenticated'));
+    const constant = new Set(['publishStatus']);
+    expect((await lines([ofLongestType], { width: 100, constant }))[1]).toBe(
+      '2026-11-01 06:58:12Z  recipient.authenticated  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b  503 Service Un…',
+    );
+    expect((await lines([items], { width: 90 }))[0]).not.toContain('error');
+    expect((await lines([items.slice(0, 1)], { width: 200 }))[0]).not.toContain('error');
+  });
+
+  test('leaves out columns that the filters make constant if there is little room', async () => {
+    const constant = new Set(['publishStatus']);
+    expect((await lines([events.slice(0, 1)], { width: 80, constant }))[0]).toBe(
+      'createdOn        eventType               eventId',
+    );
+    expect((await lines([events.slice(0, 1)], { width: 120, constant }))[0]).toBe(
+      'createdOn                 publishStatus  eventType               eventId',
+    );
+  });
+
+  test('colours titles and statuses, on every page alike', async () => {
+    const fields = parseFieldPaths('publishStatus,n');
+    const items = ['FAILED', 'SUCCESS', 'PENDING', 'ODD'].map((text) => `{"publishStatus":"${text}","n":1}`);
+    const rows = [
+      '\u001b[31mFAILED\u001b[39m         1',
+      '\u001b[32mSUCCESS\u001b[39m        1',
+      '\u001b[35mPENDING\u001b[39m        1',
+      'ODD            1',
+    ];
+    expect(await lines([items, items], { width: 80, color: 1, fields })).toEqual([
+      '\u001b[1mpublishStatus\u001b[22m  \u001b[1mn\u001b[22m',
+      ...rows,
+      ...rows,
+    ]);
+  });
+
+  test('shows no control characters', async () => {
+    const item = '{"eventType":"\\u001b[31m\\u0000\u009b\u202e\\t\\n","eventId":"e"}';
+    expect(await lines([[item]], { width: 80 })).toEqual([
+      'eventType                                 eventId',
+      '\\u001b[31m\\u0000\\u009b\\u202e\\u0009\\u000a  e',
+    ]);
+  });
+
+  test('aligns text that the table library measures differently', async () => {
+    const rows = (name: string) => [`{"name":"${name}","n":1}`, '{"name":"plain","n":22}'];
+    expect(await lines([rows('ab')], { width: 30 })).toEqual(['name    n', 'ab      1', 'plain  22']);
+    expect(await lines([rows('a\u0300\u0e34')], { width: 30 })).toEqual([
+      'name    n',
+      'a\u0300\u0e34       1',
+      'plain  22',
+    ]);
+  });
+
+  test('cuts between characters, not inside them', async () => {
+    const fields = parseFieldPaths('a');
+    const cut = async (text: string) =>
+      (await lines([[JSON.stringify({ a: text })]], { width: 5, fields }))[1];
+    expect(await cut('abcdef')).toBe('abcd…');
+    expect(await cut('田中太郎')).toBe('田中…');
+    expect(await cut('ab👩‍👩‍👧cd')).toBe('ab👩‍👩‍👧…');
+    expect(await cut('abce\u0301\u0302fg')).toBe('abce\u0301\u0302…');
+  });
+
+  test('never exceeds its width', async () => {
+    const pages = fc.array(fc.array(jsonText, { maxLength: 5 }), { minLength: 1, maxLength: 3 });
+    await fc.assert(
+      fc.asyncProperty(
+        pages,
+        fc.integer({ min: 20, max: 120 }),
+        fc.constantFrom(0, 1),
+        async (items, width, color) => {
+          for (const line of await lines(items, { width, color })) {
+            expect(stringWidth(line)).toBeLessThanOrEqual(width);
+            expect(stripVTControlCharacters(line)).not.toMatch(/[\p{Cc}\u202e]/u);
+          }
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  test('never exceeds its width with any --fields', async () => {
+    const names = ['a', 'createdOn', 'publishStatus', 'eventId', 'long name of a field', '田中'];
+    const items = fc.array(
+      fc.record({
+        a: fc.string({ unit: 'grapheme' }),
+        createdOn: fc.constant('2026-11-01T06:58:12.345Z'),
+        eventId: fc.uuid(),
+        田中: fc.string({ unit: 'binary' }),
+      }),
+      { minLength: 1, maxLength: 5 },
+    );
+    const fields = fc
+      .subarray(names, { minLength: 1 })
+      .map((list) => list.map((text) => ({ text, steps: [text] })));
+    await fc.assert(
+      fc.asyncProperty(items, fields, fc.integer({ min: 20, max: 100 }), async (rows, columns, width) => {
+        const texts = rows.map((row) => JSON.stringify(row));
+        for (const line of await lines([texts, texts], { width, fields: columns })) {
+          expect(stringWidth(line)).toBeLessThanOrEqual(width);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+test.each(['table', 'markdown'] as const)(
+  'a %s says that a later page has columns which the first did not, as CSV does',
+  async (format) => {
+    const [first, late] = [
+      '{"eventId":"1","other":1}',
+      '{"eventId":"2","eventType":"a","last":{"error":"e"}}',
+    ];
+    const { said } = await print([[first], [first], [late], [late, first]], { format });
+    expect(said).toEqual([
+      'warning: a later page has "eventType", which the first did not: it has no column; name the columns with --fields',
+      'warning: later pages also have "last.error": they have no columns either',
+    ]);
+    const fields = [{ text: 'eventId', steps: ['eventId'] }];
+    for (const quiet of [
+      await print([[first], [late]], { format, fields }),
+      await print([[late], [first]], { format }),
+      await print([['{"a":1}'], ['{"a":2}']], { format }),
+    ])
+      expect(quiet.said).toEqual([]);
+  },
+);
+
+test('a resized terminal gets columns of its width, and the titles again', async () => {
+  const stdout = { ...fakeOutput(80), columns: 80, text: '' };
+  stdout.write = async (chunk) => {
+    stdout.text += chunk.toString();
+  };
+  const writer = await createItemWriter({ format: 'table', list: 'events' }, { stdout }, fakeReporter());
+  await writer.write(pageOf(events.slice(0, 1)));
+  stdout.columns = 45;
+  await writer.write(pageOf(events.slice(1)));
+  expect(stdout.text.split('\n').map((line) => line.slice(0, 45))).toEqual([
+    'createdOn        publishStatus  eventType   eventId'.slice(0, 45),
+    '11-01 06:58:12Z  FAILED         invoice.p…  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b'.slice(0, 45),
+    'createdOn        publis…  eventType',
+    '11-01 06:58:12Z  SUCCESS  user.created',
+    '',
+  ]);
+});
+
+describe('a table takes time in step with its size', () => {
+  test('20,000 rows in a pipe are aligned as the first', async () => {
+    const page = Array.from({ length: 500 }, () => events[1] as string);
+    const rows = await lines(Array.from({ length: 40 }, () => page));
+    expect(new Set(rows.slice(1)).size).toBe(1);
+    expect(rows).toHaveLength(20_001);
+  });
+
+  test('500 rows with 50,000 letters beyond ASCII', async () => {
+    const item = JSON.stringify({ name: '日本語のテキスト'.repeat(6250), n: 1 });
+    const [, row = ''] = await lines([Array.from({ length: 500 }, () => item)]);
+    // It took more than a minute, and so longer than a test may.
+    expect(row.slice(-3)).toBe('  1');
+  });
+});
+
+test('a sample makes columns wide enough for rows to come, and is not printed', async () => {
+  const event = (eventType: string) => `{"eventType":"${eventType}","eventId":"1"}`;
+  const sample = pageOf([event('recipient.authentication_failed')]);
+  const pages = [[event('a')], [event('recipient.authentication_failed')]];
+  expect(await lines(pages, { width: 60, sample })).toEqual([
+    'eventType                        eventId',
+    'a                                      1',
+    'recipient.authentication_failed        1',
+  ]);
+});

@@ -1,0 +1,232 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createHome } from '../support/home.ts';
+import { hooktrail } from '../support/program.ts';
+import { ndjsonOf, startSearching } from '../support/searching.ts';
+import { inShape } from '../support/shape.ts';
+
+const [FAILING, RECOVERED, OK] = [
+  '22284310-c2cd-4a3e-a9e8-1d7b8995da7f',
+  '9f9073e8-1531-474d-bed1-b2f34ed6f2ce',
+  'bb2b024a-e9b8-4c1b-8dde-172330f6d0da',
+];
+const timeOf = (minute: number) =>
+  new Date(Date.parse('2026-11-02T00:00:00Z') + minute * 60_000).toISOString();
+
+/** Minute by minute: one subscription fails from 00:10 on, one failed at 00:03, one never did, and one event has none. */
+const events = [
+  ...Array.from({ length: 15 }, (_, minute) => [
+    [FAILING, minute === 2 || minute >= 10, minute] as const,
+    [RECOVERED, minute === 3, minute] as const,
+    [OK, false, minute] as const,
+  ]).flat(),
+  [undefined, false, 7] as const,
+].map(([subscriptionId, hasFailed, minute], index) => ({
+  eventId: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+  eventType: index % 2 ? 'document.signed' : 'document.viewed',
+  createdOn: timeOf(minute),
+  publishStatus: hasFailed ? ('FAILED' as const) : ('SUCCESS' as const),
+  subscriptionId,
+}));
+
+let home: Awaited<ReturnType<typeof createHome>>;
+let file: string;
+beforeAll(async () => {
+  home = await createHome();
+  file = path.join(home.env['HOME'] as string, 'events.ndjson');
+  // In no order: the times decide.
+  const shuffled = events.toSorted((a, b) =>
+    (a.eventId.at(-1) as string).localeCompare(b.eventId.at(-1) as string),
+  );
+  await writeFile(file, ndjsonOf(shuffled));
+});
+afterAll(() => home[Symbol.asyncDispose]());
+
+const health = (args: readonly string[] = [], options: { terminal?: number; env?: object } = {}) =>
+  hooktrail(['events', 'health', '--from', file, ...args], {
+    ...options,
+    env: { ...home.env, ...options.env },
+  });
+
+describe('events health', () => {
+  test('says that the newest event is not known where no event has a time or an outcome', async () => {
+    await using searching = await startSearching({ events: 0 });
+    for (const [minute, publishStatus] of (['FAILED', 'SUCCESS'] as const).entries())
+      searching.sandbox.control.addEvent({
+        createdOn: timeOf(minute),
+        publishStatus,
+        json: JSON.stringify({ subscriptionId: OK }),
+      });
+    const { code, stderr } = await searching.run(['events', 'health', '--since', '2026-11-01']);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr:
+        'warning: events have no time, and the service lists failed ones apart: which are the newest is not known, and failing means that any failed\n' +
+        'warning: 2 events counted, but in no span of time: createdOn is missing or not a time\n',
+    });
+  });
+
+  test.each(['explain --grep e', 'health --where createdOn'])(
+    '%s counts events of unknown outcome, also where a condition leaves no count of the service',
+    async (words) => {
+      await using searching = await startSearching({ events: 0 });
+      const add = (minute: number, publishStatus: string) =>
+        searching.sandbox.control.addEvent({
+          createdOn: timeOf(minute),
+          publishStatus: publishStatus as 'FAILED',
+        });
+      const run = () => searching.run(['events', ...words.split(' '), '--since', '2026-11-01']);
+      for (let minute = 2; minute < 503; minute++) add(minute, 'PENDING');
+      const leftOut =
+        '501 events left out: publishStatus is neither SUCCESS nor FAILED, so that the outcome is not known';
+      const alone = await run();
+      expect(alone.stderr).toBe(`warning: ${leftOut}\n`);
+      expect(alone.stdout).toBe('of 501 events no outcome is known\n');
+      for (const [minute, publishStatus] of ['SUCCESS', 'FAILED'].entries()) add(minute, publishStatus);
+      const beside = await run();
+      expect(beside.stdout).toMatch(words.startsWith('health') ? / {2}1 of [12] / : /1 of 2 events failed/);
+      expect(beside.stderr).toBe(`warning: ${leftOut}\n`);
+    },
+  );
+
+  test('has a row for each subscription, failing first, with since when and the last ten', async () => {
+    const { code, stdout, stderr } = await health();
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout.split('\n')).toEqual([
+      'subscriptionId                        state       failed  failing since         last success          last ten',
+      `${FAILING}  failing    6 of 15  2026-11-02 00:10:00Z  2026-11-02 00:09:00Z  ✗✗✗✗✗·····`,
+      `${RECOVERED}  recovered  1 of 15  -                     2026-11-02 00:14:00Z  ··········`,
+      `${OK}  ok         0 of 15  -                     2026-11-02 00:14:00Z  ··········`,
+      '-                                     ok          0 of 1  -                     2026-11-02 00:07:00Z  ·',
+      '',
+      '1 of 4 failing, 1 recovered, from 2026-11-01 23:59:59Z to 2026-11-02 00:14:01Z',
+      'newest first in order of creation, which is not the order of delivery',
+      '',
+    ]);
+  });
+
+  test('says since when on a narrow terminal while any is failing, and else the last ten', async () => {
+    const wide = 'c'.repeat(30);
+    const copies = ndjsonOf(
+      Array.from({ length: 100 }, (_, copy) =>
+        events.map((event) => ({ ...event, eventId: `${event.eventId}-${copy}`, wide })),
+      ).flat(),
+    );
+    await writeFile(`${file}.many`, copies);
+    const lines = async (...args: string[]) => {
+      const command = ['events', 'health', '--from', `${file}.many`, ...args];
+      const { stdout } = await hooktrail(command, { env: home.env, terminal: 80 });
+      return stdout.replaceAll(/\u001b\[[\d;]*m/g, '').split('\n');
+    };
+    expect((await lines())[1]).toMatch(/failing +600 of 1,500 +(2026-)?11-02 00:10:00Z/);
+    const [title, row] = await lines('--until', '2026-11-02T00:10:00Z');
+    expect(title).toMatch(/last ten$/);
+    expect(row).toMatch(/recovered .*··········$/);
+  });
+
+  test('has no titles under --no-header', async () => {
+    const { stdout } = await health(['--no-header']);
+    expect(stdout.split('\n')[0]).toMatch(new RegExp(`^${FAILING}  failing `));
+  });
+
+  test('prints an array with exactly its members, the newest first in recent', async () => {
+    expect(JSON.parse((await health(['--json'])).stdout).slice(0, 2)).toEqual([
+      {
+        by: { subscriptionId: FAILING },
+        value: FAILING,
+        state: 'failing',
+        failed: 6,
+        events: 15,
+        failingSince: '2026-11-02T00:10:00.000Z',
+        edge: false,
+        lastSuccess: '2026-11-02T00:09:00.000Z',
+        lastFailed: '2026-11-02T00:14:00.000Z',
+        recent: 'FFFFFSSSSS',
+        name: null,
+      },
+      {
+        by: { subscriptionId: RECOVERED },
+        value: RECOVERED,
+        state: 'recovered',
+        failed: 1,
+        events: 15,
+        failingSince: null,
+        edge: false,
+        lastSuccess: '2026-11-02T00:14:00.000Z',
+        lastFailed: '2026-11-02T00:03:00.000Z',
+        recent: 'SSSSSSSSSS',
+        name: null,
+      },
+    ]);
+  });
+
+  test('exits with 10 while any is failing, if asked to, whatever the format', async () => {
+    expect((await health(['--exit-code', '--json'])).code).toBe(10);
+    expect((await health(['--exit-code', '--subscription', OK as string])).code).toBe(0);
+    expect((await health(['--exit-code', '--until', '2026-11-02T00:10:00Z'])).code).toBe(0);
+  });
+
+  test('groups by one other field, warns of one that no event has, and refuses a status', async () => {
+    const { stdout } = await health(['--by', 'eventType', '--jq', '.[] | "\\(.value) \\(.events)"']);
+    expect(stdout).toBe('document.viewed 23\ndocument.signed 23\n');
+    const { code, stderr } = await health(['--by', 'eventtype']);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: "warning: --by: no event has the field 'eventtype'; did you mean eventType?\n",
+    });
+    expect((await health(['--failed'])).code).toBe(2);
+    expect(await health(['--by', 'eventType,subscriptionId'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(
+        /^error: --by: invalid value 'eventType,subscriptionId': one field is expected; a comma inside a name is \\,\n/,
+      ),
+    });
+    expect((await health(['--by', 'a\\,b'])).stderr).toMatch(
+      /^warning: --by: no event has the field 'a\\,b'/,
+    );
+  });
+
+  test('events without a time are not the newest', async () => {
+    const other = path.join(home.env['HOME'] as string, 'undated.ndjson');
+    const event = (createdOn: string | null, publishStatus: string) =>
+      JSON.stringify({ subscriptionId: OK, createdOn, publishStatus });
+    await writeFile(
+      other,
+      [event(null, 'FAILED'), event(timeOf(1), 'SUCCESS'), event(null, 'FAILED')].join('\n'),
+    );
+    const { stdout } = await hooktrail(['events', 'health', '--json', '--from', other], { env: home.env });
+    // One success does not end a run of failures.
+    expect(JSON.parse(stdout)).toMatchObject([{ state: 'failing', failingSince: null, recent: 'SFF' }]);
+  });
+
+  test('reads the service, and says when nothing was created', async () => {
+    await using searching = await startSearching({ events: 0 });
+    const read = (...args: string[]) => searching.run(['events', 'health', ...args]);
+    const window = ['--since', '2026-11-01', '--until', '2026-11-03'];
+    const nothing = (await read(...window)).stdout;
+    // A service that names its subscriptions shows those without events.
+    const end = inShape({
+      flat: /^no events/,
+      published: /\n0 of 7 failing, 0 recovered, 7 without events,/,
+    });
+    expect(nothing).toMatch(end);
+    expect(nothing).toContain('from 2026-11-01 00:00Z to 2026-11-03 00:00Z\n');
+    for (const event of events)
+      searching.sandbox.control.addEvent({
+        ...event,
+        subscriptionId: event.subscriptionId ?? (OK as string),
+      });
+    const { stdout } = await read(...window, '--output', 'markdown');
+    const [title, rule, address] = inShape({
+      flat: ['', '', ''],
+      published: [' address |', ' --- |', ' hooks.harbour.example/in/… |'],
+    });
+    expect(stdout.split('\n').slice(0, 3)).toEqual([
+      `|${title} subscriptionId | state | failed | failing since | last success | last ten |`,
+      `|${rule} --- | --- | ---: | --- | --- | --- |`,
+      `|${address} ${FAILING} | failing | 6 of 15 | 2026-11-02T00:10:00Z | 2026-11-02T00:09:00Z | ✗✗✗✗✗····· |`,
+    ]);
+    expect(stdout).toContain('which is not the order of delivery');
+  });
+});

@@ -1,0 +1,625 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  compareNumbers,
+  conditionText,
+  exactValue,
+  isNumber,
+  itemFilter,
+  normalNumber,
+  type Operator,
+  parseCondition,
+} from '../../src/items/item-conditions.ts';
+import { Items } from '../../src/items/items.ts';
+import { TimeZone, UTC } from '../../src/time/time-zone.ts';
+
+const keeps = (item: string, conditions: readonly string[], texts: readonly string[] = []) => {
+  const keep = itemFilter(
+    conditions.map((text) => parseCondition(text, '--where', Date.parse('2026-11-20T12:00:00Z'))),
+    texts,
+  );
+  return keep(Items.of([Buffer.from(item)])).count === 1;
+};
+
+const EVENT =
+  '{"eventId":"a-1","publishStatus":"FAILED","createdOn":"2026-11-20T10:00:00.1234567Z","attempts":3,"big":9007199254740993,' +
+  '"amount":{"value":1.10,"currency":"EUR"},"tags":["x","y\\u00e9"],"error":null,"note":"5","a.b":true,"huge":1e400}';
+
+describe('--where', () => {
+  test.each([
+    'publishStatus = FAILED',
+    'publishStatus=FAILED',
+    'publishStatus != SUCCESS',
+    'publishStatus = "FAILED"',
+    'attempts >= 3',
+    'attempts = 3.0',
+    'attempts < 10',
+    'attempts <= 3',
+    'attempts <= 3.5',
+    'big = 9007199254740993',
+    'big > 9007199254740992',
+    'big != 9007199254740992',
+    'amount.value = 1.1',
+    'amount.currency ~ eu',
+    'tags.1 = yé',
+    'tags ~ "x"',
+    'error = null',
+    'missing = null',
+    'missing != x',
+    'note = 5',
+    'note = "5"',
+    'note < 10',
+    'a\\.b = true',
+    'huge > 1e399',
+    'huge < 1e401',
+    'createdOn > 2026-11-20T10:00:00.1234566Z',
+    'createdOn = 2026-11-20T11:00:00.1234567+01:00',
+    'createdOn >= 2026-11-20',
+    'createdOn < 2026-11-20 10:01',
+    'createdOn < 11-20 10:00:01Z',
+    'createdOn > 3h',
+    'createdOn > today',
+    'createdOn < 10:30',
+    'eventId > "a-0"',
+    'attempts',
+    '!missing',
+    '! error',
+    "publishStatus = 'FAILED'",
+    'note = "5"',
+    'eventId ~ A-1',
+  ])('%s holds', (condition) => expect(keeps(EVENT, [condition])).toBe(true));
+
+  test.each([
+    'publishStatus = failed',
+    'publishStatus = SUCCESS',
+    'attempts > 3',
+    'attempts != 3',
+    'publishStatus != FAILED',
+    'attempts <= 2',
+    'attempts = "3"',
+    'note > 2026-11-20',
+    'publishStatus > 2026-11-20',
+    '!attempts',
+    'missing',
+    'error',
+    'note > "6"',
+    'publishStatus > 3',
+    'big = 9007199254740992',
+    'error > 0',
+    'error ~ null',
+    'missing < 1',
+    'missing = x',
+    'error = "null"',
+    'amount.currency ~ usd',
+    'createdOn < 2026-11-20T10:00:00.1234567Z',
+    'createdOn >= 2026-11-20 10:01',
+    'createdOn > 1h',
+    'createdOn < yesterday',
+    'tags.7 = x',
+  ])('%s does not hold', (condition) => expect(keeps(EVENT, [condition])).toBe(false));
+
+  test('each event is held against each condition', () => {
+    const items = Items.of(['{"a":3}', '{"a":4}', '{"a":3}', '{"b":3}'].map((text) => Buffer.from(text)));
+    for (const [condition, kept] of [
+      ['a = 3', '{"a":3} {"a":3}'],
+      ['a != 3', '{"a":4} {"b":3}'],
+      ['a', '{"a":3} {"a":4} {"a":3}'],
+      ['!a', '{"b":3}'],
+      ['a > 3', '{"a":4}'],
+    ] as const) {
+      const keep = itemFilter([parseCondition(condition, '--where', 0)], []);
+      expect([condition, keep(items).texts().join(' ')]).toEqual([condition, kept]);
+    }
+  });
+
+  test.each([
+    ['= 20261120', false],
+    ['!= 20261120', true],
+    ['< 20261121', true],
+    ['= 2026-11-20', true],
+  ])('of a text with a date, %s is %s: equal to a number is that number alone', (condition, expected) =>
+    expect(keeps('{"day":"2026-11-20"}', [`day ${condition}`])).toBe(expected),
+  );
+
+  test('all have to hold', () => {
+    expect(keeps(EVENT, ['attempts = 3', 'note = 5'])).toBe(true);
+    expect(keeps(EVENT, ['attempts = 3', 'note = 6'])).toBe(false);
+  });
+
+  test.each([
+    ['', 'it is empty'],
+    ['  ', 'it is empty'],
+    ['= 3', 'it names no field'],
+    ['! ', 'it names no field'],
+    ['a = {x && b', '&& cannot join conditions in one --where'],
+    ['a = [1 and b = c', 'and cannot join conditions in one --where'],
+    ['!', 'it names no field'],
+    ['!a = 3', "'!' stands before a field alone, or before '=' in a comparison"],
+    ['a > 3 && b = c', '&& cannot join conditions in one --where'],
+    ['a>3&&b=c', '&& cannot join conditions in one --where'],
+    ['a || b', '|| cannot join conditions in one --where'],
+    ['a > 3 and b = c', 'and cannot join conditions in one --where'],
+    ['a = x AND !b', 'AND cannot join conditions in one --where'],
+    ['a or b = c', 'or cannot join conditions in one --where'],
+    ['attempts > three', "'three' is neither a number nor a time, so that nothing is greater"],
+    ['attempts <=', 'nothing is neither a number nor a time, so that nothing is less'],
+    ['createdOn < banana', "'banana' is neither a number nor a time, so that nothing is less"],
+    ['createdOn = banana', "'banana' is not a time"],
+    ['a!b', "'!' stands before a field alone, or before '=' in a comparison"],
+    ['a == 3', "'==' is no operator; put a value that begins with = in quotes"],
+    ['a =~ b', "'=~' is no operator; put a value that begins with ~ in quotes"],
+    ['actor contains anna', "'contains' is no operator"],
+    ['actor  contains  anna', "'contains' is no operator"],
+    ['actor exists', "'exists' is no operator"],
+    ['actor exists  ', "'exists' is no operator"],
+    ['type IN a', "'IN' is no operator"],
+    ['type in ()', 'in needs a value'],
+    ['type in (a,,b)', 'the values in ( ) are parted by commas'],
+    ['type in (a, "b)', 'the values in ( ) are parted by commas'],
+    ['delivery.lastError is null', "'is' is no operator"],
+    ['a..b = 3', "a part of 'a..b' is empty"],
+    ['a = "\\x"', 'the text in quotes is not a JSON string'],
+  ])("'%s' is a usage error", (text, why) => {
+    expect(() => parseCondition(text, '--where', Date.parse('2026-11-20T12:00:00Z'))).toThrow(why);
+    expect(() => parseCondition(text, '--where', Date.parse('2026-11-20T12:00:00Z'))).toThrow(
+      /^--where: invalid value '/,
+    );
+  });
+
+  test.each([
+    [
+      '',
+      "write it as in --where 'eventData.body.pages > 20', --where 'eventType ~ signed' or --where '!eventData.partition'",
+    ],
+    ['a > 3 && b = c', "give each a flag of its own: --where 'a > 3' --where 'b = c'"],
+    ['a > 3 && b = c &&', "give each a flag of its own: --where 'a > 3' --where 'b = c'"],
+    ['a = 1 or b = c', 'several --where must all hold; for either of them run the command once for each'],
+    ['a || b', 'several --where must all hold; for either of them run the command once for each'],
+    [
+      'attempts > three',
+      "compare with a number or a time, as in --where 'eventData.body.pages > 20' or --where 'createdOn < 2h'; a value in quotes compares as text",
+    ],
+    ['createdOn = banana', "write a time as for --since, as in --where 'createdOn < 2026-11-20 08:30'"],
+    ['a == 3', "write --where 'a = 3'"],
+  ])("the error for '%s' tells what to do: %s", (text, next) => {
+    expect(() => parseCondition(text, '--where', 0)).toThrow(
+      expect.objectContaining({
+        next,
+        details: ['a condition is FIELD OP VALUE, where OP is one of != <= >= = < > ~; or FIELD; or !FIELD'],
+      }),
+    );
+  });
+
+  test.each([
+    ['  a = 3 ', 'a', '=', '3', false],
+    ['a=b=c', 'a', '=', 'b=c', false],
+    ['a!=b', 'a', '!=', 'b', false],
+    ['!a', 'a', 'missing', '', false],
+    ['a', 'a', 'exists', '', false],
+    ['exists', 'exists', 'exists', '', false],
+    ['card exists twice', 'card exists twice', 'exists', '', false],
+    ['opted\\ in x', 'opted in x', 'exists', '', false],
+    ["a = 'it is'", 'a', '=', 'it is', true],
+    ["a = 'it''s'", 'a', '=', "'it''s'", false],
+    ['a = "b"c', 'a', '=', '"b"c', false],
+    ['a = c"b"', 'a', '=', 'c"b"', false],
+    ['a = "\\u0041\\n"', 'a', '=', 'A\n', true],
+    ['a = "b\\"c"', 'a', '=', 'b"c', true],
+    ['a = candor and b', 'a', '=', 'candor and b', false],
+    ['a = x or !b', undefined],
+    ['candor = 3', 'candor', '=', '3', false],
+    ['and = 3', 'and', '=', '3', false],
+    ['a\\ and\\ b = 3', 'a and b', '=', '3', false],
+    ['a = 5 > 3', 'a', '=', '5 > 3', false],
+    ['a = x and wow!', 'a', '=', 'x and wow!', false],
+    ['a = {"b":"x && y"}', 'a', '=', '{"b":"x && y"}', false],
+    ['a = ["x and y = z"]', 'a', '=', '["x and y = z"]', false],
+    ['createdOn.x = b', 'createdOn/x', '=', 'b', false],
+    ['a = "x && y = 3"', 'a', '=', 'x && y = 3', true],
+  ] as const)('%s is read as it is meant', (text, field, ...rest) => {
+    const read = () => {
+      const condition = parseCondition(text, '--where', 0);
+      return [condition.field.steps.join('/'), condition.operator, condition.value, condition.quoted];
+    };
+    if (field === undefined) expect(read).toThrow(/^--where: invalid value/);
+    else expect(read()).toEqual([field, ...rest]);
+    if (field !== undefined) expect(parseCondition(text, '--where', 0).text).toBe(text);
+  });
+
+  test('a creation time may be null, contain a text, or be compared with a time in the zone', () => {
+    const event = '{"createdOn":"2026-11-20T10:00:00Z","a":{"createdOn":"x"}}';
+    expect(keeps(event, ['createdOn != null', 'createdOn ~ T10:', 'a.createdOn = x'])).toBe(true);
+    const berlin = parseCondition(
+      'createdOn = 2026-11-20 11:00',
+      '--where',
+      0,
+      new TimeZone('Europe/Berlin'),
+    );
+    expect(itemFilter([berlin], [])(Items.of([Buffer.from(event)])).count).toBe(1);
+    expect(parseCondition('a = "2026-11-20"', '--where', 0).instant).toBeUndefined();
+    expect(parseCondition('a > 2026-11-20', '--where', 0).instant?.text).toBe('2026-11-20');
+  });
+
+  test.each([
+    ['a', '=', 'b', 'a = b'],
+    ['a', '=', 'Ärzte 3 ./_:@-', 'a = Ärzte 3 ./_:@-'],
+    ['a', '~', 'b c', 'a ~ b c'],
+    ['a', '=', 'b ', 'a = "b "'],
+    ['a', '=', '-b', 'a = "-b"'],
+    ['a', '=', 'b,c', 'a = "b,c"'],
+    ['a', '=', 'b and c', 'a = "b and c"'],
+    ['a', '=', 'b Or c', 'a = "b Or c"'],
+    ['a', '=', 'band c', 'a = band c'],
+    ['a', '=', '12', 'a = "12"'],
+    ['a', '=', 'null', 'a = "null"'],
+    ['a', '=', 'true', 'a = "true"'],
+    ['a', '=', 'false', 'a = "false"'],
+    ['a', '=', 'xnull', 'a = xnull'],
+    ['a', '=', 'nullx', 'a = nullx'],
+    ['a', '=', 'today', 'a = "today"'],
+    ['a', '=', '', 'a = ""'],
+    ['a', 'exists', 'b', 'a'],
+    ['a', 'missing', 'b', '!a'],
+  ] as const)('the condition %s %s %s is written %s', (name, operator, value, text) =>
+    expect(conditionText({ text: '', steps: [name] }, operator, value)).toBe(text),
+  );
+
+  test('a number or a literal is written as it is', () => {
+    const written = (value: string) => conditionText({ text: '', steps: ['a'] }, '=', value, false);
+    expect([written('1.50'), written('true'), written('null')]).toEqual(['a = 1.50', 'a = true', 'a = null']);
+    expect(conditionText({ text: '', steps: ['a'] }, '=')).toBe('a = ""');
+  });
+
+  test('texts with `and` or `or` that join no conditions are texts', () => {
+    const item = '{"name":"Smith and Sons","note":"this or that","rule":"a && b","rules":["a && b or c=d"]}';
+    expect(keeps(item, ['rules = ["a && b or c=d"]'])).toBe(true);
+    expect(keeps(item, ['name = Smith and Sons', 'note ~ this or that', 'rule = "a && b"'])).toBe(true);
+  });
+
+  test('a text that was made of a condition is read as the same condition', () => {
+    const name = fc.string({ minLength: 1, unit: 'grapheme' });
+    const value = fc.string({ unit: 'grapheme' });
+    const operator = fc.constantFrom(
+      '=',
+      '!=',
+      '~',
+      'exists',
+      'missing',
+      '<',
+      '>=',
+    ) as fc.Arbitrary<Operator>;
+    fc.assert(
+      fc.property(fc.array(name, { minLength: 1, maxLength: 3 }), operator, value, (steps, op, text) => {
+        fc.pre(!(steps.length === 1 && steps[0] === 'createdOn'));
+        const isOrder = /^[<>]/.test(op);
+        const said = isOrder
+          ? conditionText({ text: '', steps }, op, '-1.5e3', false)
+          : conditionText({ text: '', steps }, op, text);
+        const { field, operator: read, value: wanted } = parseCondition(said, '--where', 0);
+        expect([field.steps, read]).toEqual([steps, op]);
+        expect(wanted).toBe(op === 'exists' || op === 'missing' ? '' : isOrder ? '-1.5e3' : text);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  test('numbers of any length compare in a time that grows with it', () => {
+    const zeros = '0'.repeat(300_000);
+    expect(compareNumbers(`1${zeros}1`, `1${zeros}0`)).toBeGreaterThan(0);
+    expect(compareNumbers(`0.${zeros}1`, `0.${zeros}10`)).toBe(0);
+  });
+
+  test('numbers of any size compare as numbers do', () => {
+    fc.assert(
+      fc.property(fc.bigInt(), fc.bigInt(), fc.integer({ min: 0, max: 30 }), (a, b, places) => {
+        const sign = a < b ? -1 : a > b ? 1 : 0;
+        expect(Math.sign(compareNumbers(`${a}`, `${b}`))).toBe(sign);
+        expect(Math.sign(compareNumbers(`${a}e${places}`, `${b}E+${places}`))).toBe(sign);
+        expect(Math.sign(compareNumbers(`${a}.0e-${places}`, `${b}e-${places}`))).toBe(sign);
+      }),
+    );
+    for (const [smaller, larger] of [
+      ['1', '2'],
+      ['9', '10'],
+      ['-10', '-9'],
+      ['-1', '0'],
+      ['0', '0.001'],
+      ['-0.1', '0.1'],
+      ['1.5', '1.51'],
+      ['0.09', '0.1'],
+      ['1e-7', '1e-6'],
+      ['99e1', '1e3'],
+      ['-1e400', '1e-400'],
+      ['12345678901234567890', '12345678901234567891'],
+    ] as const) {
+      expect([smaller, larger, compareNumbers(smaller, larger) < 0]).toEqual([smaller, larger, true]);
+      expect([larger, smaller, compareNumbers(larger, smaller) > 0]).toEqual([larger, smaller, true]);
+    }
+    for (const same of ['100', '1e2', '1E+2', '100.00', '0.01e4', '1000e-1'])
+      expect([same, compareNumbers(same, '100')]).toEqual([same, 0]);
+    expect(compareNumbers('1.5', '1.50')).toBe(0);
+    expect(compareNumbers('-0', '0.0e5')).toBe(0);
+    expect(compareNumbers('0.1', '1e-1')).toBe(0);
+    expect(compareNumbers('-2', '-10')).toBeGreaterThan(0);
+    expect(compareNumbers('1e999999999999', '9e999999999998')).toBeGreaterThan(0);
+  });
+});
+
+test.each(['0', '-0', '10', '-1.50', '1e5', '1E-05', '0.0e+3'])('%s is a number', (text) =>
+  expect(isNumber(text)).toBe(true),
+);
+
+test.each([
+  '',
+  '-',
+  '01',
+  '.5',
+  '1.',
+  '+1',
+  '1e',
+  '1e+',
+  '1e--5',
+  '0x1',
+  ' 1',
+  '1 ',
+  '1,5',
+  'x1',
+  '1x',
+  'NaN',
+])("'%s' is no number", (text) => expect(isNumber(text)).toBe(false));
+
+test.each([
+  ['-0.0e9', '0'],
+  ['1.50', '1.5'],
+  ['150e-2', '1.5'],
+  ['-12', '-12'],
+  ['12e2', '1200'],
+  ['1e29', `1${'0'.repeat(29)}`],
+  ['1e30', '1e30'],
+  ['-12345678901234567890123456789012', '-1.2345678901234567890123456789012e31'],
+  ['0.5', '5e-1'],
+])('%s in one form is %s', (text, form) => expect(normalNumber(text)).toBe(form));
+
+test('a value that JavaScript can hold is that value, and a number that it cannot stays a text', () => {
+  for (const json of ['1', '1.10', '-0', '1e3', '9007199254740992', '"a"', 'null', '{"a":1}', '0.1'])
+    expect(exactValue(json)).toEqual(JSON.parse(json));
+  for (const json of ['9007199254740993', '1e400', '-1e400', '0.10000000000000000001', '1e-400'])
+    expect(exactValue(json)).toBe(json);
+});
+
+describe('a condition that may be wrong', () => {
+  const doubtsOf = (condition: string, ...items: readonly string[]) => {
+    const keep = itemFilter([parseCondition(condition, '--where', 0)], []);
+    for (const item of items) keep(Items.of([Buffer.from(item)]));
+    return keep.doubts().map((doubt) => doubt.replace(/ \(\d events? looked at\)$/, ''));
+  };
+
+  test.each([
+    [
+      'statis = FAILED',
+      ['{"status":"FAILED"}'],
+      "--where: no event has the field 'statis'; did you mean status?",
+    ],
+    [
+      'lines.sku = A-7',
+      ['{"lines":[{"sku":"A-1"},{"sku":"A-7"}]}'],
+      "--where: no event has the field 'lines.sku'; did you mean lines.0.sku? (only the first of each list)",
+    ],
+    ['xyz', ['{"status":"FAILED"}'], "--where: no event has the field 'xyz'"],
+    ['!xyz', ['{"status":"FAILED"}'], "--where: no event has the field 'xyz'"],
+    ['status > 3', ['{"status":"abc"}'], '--where: no event has a value in status that compares with 3'],
+    ['status <= 3', ['{"status":"abc"}'], '--where: no event has a value in status that compares with 3'],
+    [
+      'status = truex',
+      ['{"status":true}'],
+      '--where: no event has a value in status that compares with truex',
+    ],
+    [
+      'status = xtrue',
+      ['{"status":true}'],
+      '--where: no event has a value in status that compares with xtrue',
+    ],
+    ['b = True', ['{"b":true}'], "--where: no event has 'True' in b; did you mean true?"],
+    ['status = true', ['{"status":1}'], '--where: no event has a value in status that compares with true'],
+    [
+      'status = "true"',
+      ['{"status":true}'],
+      '--where: no event has a value in status that compares with the text "true"',
+    ],
+    ['status = null', ['{"a":null}'], "--where: no event has the field 'status'"],
+    [
+      'status = failed',
+      ['{"status":"FAILED"}', '{"status":"Failed"}'],
+      "--where: no event has 'failed' in status; did you mean FAILED?",
+    ],
+    [
+      'status = "fAiled"',
+      ['{"status":"x"}', '{"status":"FAILED"}'],
+      "--where: no event has 'fAiled' in status; did you mean FAILED?",
+    ],
+    [
+      'status > 3',
+      ['{"status":true}', '{"status":{}}'],
+      '--where: no event has a value in status that compares with 3',
+    ],
+    [
+      'status = 3',
+      ['{"status":null}', '{"status":{"id":3}}'],
+      '--where: no event has a value in status that compares with 3',
+    ],
+    ['status > 3', ['{"status":null}'], '--where: no event has a value in status that compares with 3'],
+    [
+      'status > "a"',
+      ['{"status":true}', '{"status":7}'],
+      '--where: no event has a value in status that compares with the text "a"',
+    ],
+  ] as const)('%s is doubted', (condition, items, doubt) =>
+    expect(doubtsOf(condition, ...items)).toEqual([doubt]),
+  );
+
+  test('names a near text, how many events were looked at, and the form for several values', () => {
+    const doubtOf = (condition: string) => {
+      const keep = itemFilter([parseCondition(condition, '--where', 0)], []);
+      keep(Items.of(['Acme GmbH', 'Globex', 'Initech'].map((name) => Buffer.from(`{"who":"${name}"}`))));
+      return keep.doubts();
+    };
+    expect(doubtOf('who = Acme')).toEqual([
+      "--where: no event has 'Acme' in who; did you mean Acme GmbH? (3 events looked at)",
+    ]);
+    expect(doubtOf('who = Globx')).toEqual([
+      "--where: no event has 'Globx' in who; did you mean Globex? (3 events looked at)",
+    ]);
+    expect(doubtOf('who = Globex,Initech')).toEqual([
+      "--where: no event has 'Globex,Initech' in who; for any of several values write --where 'who in (Globex,Initech)' (3 events looked at)",
+    ]);
+    expect(doubtOf('who = Umbrella')).toEqual([]);
+    expect(doubtOf('who in (Umbrella)')).toEqual([]);
+  });
+
+  test('is doubted by the first events that there are', () => {
+    const keep = itemFilter([parseCondition('statis = FAILED', '--where', 0)], []);
+    keep(Items.of([]));
+    keep(Items.of([Buffer.from('{"status":"x"}')]));
+    expect(keep.doubts()).toEqual([
+      "--where: no event has the field 'statis'; did you mean status? (1 event looked at)",
+    ]);
+  });
+
+  test.each([
+    ['status = FAILED', ['{"status":"x"}', '{"status":"FAILED"}', '{"status":"failed"}']],
+    ['status = FAILED', ['{"status":"SUCCESS"}']],
+    ['status != failed', ['{"status":"x"}']],
+    ['status > 3', ['{"status":true}', '{"status":2}']],
+    ['status > 3', ['{"status":"2"}']],
+    ['status', ['{"status":null}', '{"status":1}']],
+    ['!status', ['{"status":1}']],
+    ['status ~ ail', ['{"status":"x"}']],
+    ['status = true', ['{"status":false}']],
+    ['status = x', ['{"status":null}']],
+    ['status = null', ['{"status":null}']],
+    ['status = 2', ['{"status":123}']],
+    ['status = x', []],
+  ] as const)('%s is not', (condition, items) => expect(doubtsOf(condition, ...items)).toEqual([]));
+});
+
+describe('--grep', () => {
+  const found = (text: string, item = EVENT) => keeps(item, [], [text]);
+
+  test('finds a text in values and names, ignoring case', () => {
+    for (const text of ['failed', 'CURRENCY', 'Eur', 'YÉ', '9007199254740993', 'true', 'null', '1.10', 'a.b'])
+      expect([text, found(text)]).toEqual([text, true]);
+  });
+
+  test('finds nothing across values, and matches decoded escapes', () => {
+    for (const text of ['"', 'FAILED","', 'a-1","publish', '{', '\\u00e9', 'x","y', 'missing'])
+      expect([text, found(text)]).toEqual([text, false]);
+  });
+
+  test('finds texts with brackets, commas and quotes inside a value or a name', () => {
+    const item = '{"a{b":"x, [y]: \\"z\\"","c":["d",{"e":12.5}],"f":[true,null],"g":"\\u00C9t\\u00e9"}';
+    for (const text of ['a{b', 'x, [', '[y]:', '"z"', 'Été', 'é', '2.5', 'TRUE', 'ull', 'g'])
+      expect([text, found(text, item)]).toEqual([text, true]);
+    for (const text of ['a{b"', '","c', 'c":[', 'd",{', '12.5}', 'true,null', '\\', '{"a', 'u00e9', '"g'])
+      expect([text, found(text, item)]).toEqual([text, false]);
+    const plain = '{"a":"b","c":[1,[2]],"d:e":{}}';
+    for (const [text, isThere] of [
+      ['d:e', true],
+      ['1,', false],
+      ['[1', false],
+      [':', true],
+      ['{', false],
+      ['}', false],
+      [']', false],
+      ['b', true],
+      ['B', true],
+      ['2', true],
+    ] as const)
+      expect([text, found(text, plain)]).toEqual([text, isThere]);
+  });
+
+  test('needs any of several texts, beside the conditions', () => {
+    expect(keeps(EVENT, [], ['failed', 'eur'])).toBe(true);
+    expect(keeps(EVENT, [], ['failed', 'usd'])).toBe(true);
+    expect(keeps(EVENT, [], ['yen', 'usd'])).toBe(false);
+    expect(keeps(EVENT, ['attempts = 3'], ['usd'])).toBe(false);
+    expect(keeps(EVENT, ['attempts = 4'], ['eur'])).toBe(false);
+  });
+
+  test('finds the same as a walk over the parsed event', () => {
+    const value = fc.jsonValue({ maxDepth: 3, stringUnit: 'grapheme' });
+    const has = (node: unknown, text: string): boolean => {
+      if (typeof node === 'string') return node.toLowerCase().includes(text);
+      if (node === null || typeof node !== 'object') return JSON.stringify(node).toLowerCase().includes(text);
+      return Object.entries(node).some(
+        ([name, member]) => (!Array.isArray(node) && has(name, text)) || has(member, text),
+      );
+    };
+    fc.assert(
+      fc.property(value, fc.string({ unit: 'grapheme', minLength: 1, maxLength: 3 }), (node, text) => {
+        expect(found(text, JSON.stringify(node))).toBe(has(node, text.toLowerCase()));
+      }),
+    );
+  });
+});
+
+describe('FIELD in (values)', () => {
+  const ITEMS = ['"a"', '"b,c"', '" d"', '1', '1.0', '"1"', 'null', 'true', '"2026-11-01"', '["a"]'];
+  const keptBy = (condition: string, readValues?: (file: string) => readonly string[]) => {
+    const parsed = parseCondition(condition, '--where', 0, UTC, readValues);
+    const kept = itemFilter([parsed], [])(Items.of(ITEMS.map((value) => Buffer.from(`{"f":${value}}`))));
+    return kept.texts().map((text) => text.toString().slice('{"f":'.length, -1));
+  };
+
+  test.each([
+    ['f in (a)', ['"a"']],
+    ['f IN ( a , "b,c" )', ['"a"', '"b,c"']],
+    ["f in ('b,c',' d')", ['"b,c"', '" d"']],
+    ['f in (1)', ['1', '1.0', '"1"']],
+    ['f in ("1")', ['"1"']],
+    ['f in (null, true)', ['null', 'true']],
+    ['f in (2026-11-01T00:00Z)', ['"2026-11-01"']],
+    ['f in (x)', []],
+  ])('%s keeps %j', (condition, kept) => expect(keptBy(condition)).toEqual(kept));
+
+  test('holds where = holds for one of the values', () => {
+    const value = fc.constantFrom('a', '"b,c"', '1', '"1"', 'null', 'true', '2026-11-01', 'x');
+    fc.assert(
+      fc.property(fc.array(value, { minLength: 1, maxLength: 4 }), (values) => {
+        const each = values.flatMap((one) => keptBy(`f = ${one}`));
+        expect(keptBy(`f in (${values.join(', ')})`)).toEqual(ITEMS.filter((item) => each.includes(item)));
+      }),
+    );
+  });
+
+  test('takes the values of a file, one a line, where files may be read', () => {
+    const asked: string[] = [];
+    const read = (file: string) => {
+      asked.push(file);
+      return ['a', 'b,c'];
+    };
+    // A comma belongs to the value of a line.
+    expect(keptBy('f in @my orders.txt ', read)).toEqual(['"a"', '"b,c"']);
+    expect(asked).toEqual(['my orders.txt']);
+    expect(() => keptBy('f in @orders.txt')).toThrow('@orders.txt names a file, and no files are read here');
+  });
+});
+
+test('of several texts to look for any one is enough', () => {
+  const items = Items.of(['{"a":"one"}', '{"a":"two"}', '{"a":"three"}'].map((text) => Buffer.from(text)));
+  const keep = (...texts: string[]) => itemFilter([], texts)(items).count;
+  expect([keep('one', 'two'), keep('one', 'none'), keep('none'), keep()]).toEqual([2, 1, 0, 3]);
+});
+
+// Where the time grows with the square of the length, these take minutes, which the time-out of a test ends.
+test.each([['x'], [' '], ['\\'], ['a '], [' in '], ['12:30 '], ['"'], ['('], ['a,']])(
+  'a condition of 500,000 characters of %j is read, or refused, at once',
+  (unit) => {
+    const text = unit.repeat(500_000 / unit.length);
+    for (const condition of [`f = ${text}`, `f ${text}`, `f in (${text})`, text])
+      try {
+        expect(parseCondition(condition, '--where', 0).field.steps.length).toBeGreaterThan(0);
+      } catch (error) {
+        expect((error as Error).message).toContain('--where');
+      }
+  },
+);

@@ -1,0 +1,147 @@
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { UsageError } from '../../src/errors.ts';
+import {
+  checkNothingLost,
+  type Manifest,
+  type Part,
+  partQuery,
+  readManifest,
+  writeManifest,
+} from '../../src/sources/export-manifest.ts';
+import { readPart } from '../../src/sources/export-parts.ts';
+import { type Instant, parseInstant } from '../../src/time/instant.ts';
+
+const time = (text: string) => parseInstant(text) as Instant;
+
+const MANIFEST: Manifest = {
+  format: 'hooktrail-export',
+  version: 1,
+  hooktrail: '0.1.0',
+  service: 'https://events.example.com/',
+  filters: { after: '7d', type: ['a.b'] },
+  gzip: false,
+  pin: time('2026-11-20T12:00:01Z'),
+  overlapFrom: null,
+  queries: [{ after: time('2026-11-13T12:00:00Z'), before: time('2026-11-20T12:00:01Z'), eventType: 'a.b' }],
+  startedAt: '2026-11-20T12:00:00.000Z',
+  finishedAt: null,
+  events: null,
+  parts: [
+    {
+      file: 'part-000001.ndjson',
+      query: 0,
+      after: null,
+      before: time('2026-11-20T12:00:01Z'),
+      events: 3,
+      counted: null,
+      ofAnyStatus: null,
+      bytes: null,
+      sha256: null,
+      settled: true,
+      lost: { events: 4, bytes: 100, sha256: 'a' },
+    },
+  ],
+};
+
+const folder = () => mkdtemp(path.join(tmpdir(), 'manifest-'));
+
+describe('the manifest of an export', () => {
+  test('reads back as it was written', async () => {
+    const directory = await folder();
+    expect(await readManifest(directory)).toBeUndefined();
+    await writeManifest(directory, MANIFEST);
+    expect(await readManifest(directory)).toEqual(MANIFEST);
+  });
+
+  test('that is damaged anywhere is an error that names it, and never reads as another export', async () => {
+    const directory = await folder();
+    const file = path.join(directory, 'manifest.json');
+    const damage = [null, 7, -1, 1.5, 'x', '', true, [], [null], {}, '../../x', undefined];
+    await writeManifest(directory, MANIFEST);
+    const text = await readFile(file, 'utf8');
+    const tried: string[] = [];
+    for (const at of placesIn(JSON.parse(text))) {
+      for (const value of damage) {
+        const manifest: Record<string, unknown> = JSON.parse(text);
+        let holder = manifest;
+        for (const step of at.slice(0, -1)) holder = holder[step] as Record<string, unknown>;
+        holder[at.at(-1) as string] = value;
+        await writeFile(file, JSON.stringify(manifest));
+        try {
+          const read = (await readManifest(directory)) as Manifest;
+          // An accepted manifest is usable.
+          for (const part of read.parts) partQuery(read, part);
+          if (read.parts[0]?.lost !== undefined)
+            expect(() => checkNothingLost(directory, read)).toThrow(/lacks .* that it held before/);
+        } catch (error) {
+          expect(error).toBeInstanceOf(UsageError);
+          expect((error as Error).message).toContain(`${file} `);
+          tried.push(at.join('.'));
+        }
+      }
+    }
+    expect(tried.length).toBeGreaterThan(100);
+  });
+
+  test.each(['pin', 'overlapFrom', 'queries.0.after', 'queries.0.before', 'parts.0.after', 'parts.0.before'])(
+    'with a text that is no time as %s is damaged: without that bound it would be another export',
+    async (place) => {
+      const directory = await folder();
+      const manifest = JSON.parse(JSON.stringify(MANIFEST));
+      const steps = place.split('.');
+      const last = steps.pop() as string;
+      steps.reduce((holder, step) => holder[step], manifest)[last] = '2026-13-20T12:00:01Z';
+      const file = path.join(directory, 'manifest.json');
+      await writeFile(file, JSON.stringify(manifest));
+      await expect(readManifest(directory)).rejects.toThrow(`${file} is damaged`);
+    },
+  );
+
+  test.each([
+    '',
+    'null',
+    '7',
+    '[]',
+    '{"format":"hooktrail-export"',
+    '{"format":"hooktrail-export","version":1}',
+  ])('that is %j is an error that names it', async (text) => {
+    const directory = await folder();
+    const file = path.join(directory, 'manifest.json');
+    await writeFile(file, text);
+    await expect(readManifest(directory)).rejects.toThrow(file);
+    expect(await readFile(file, 'utf8')).toBe(text);
+  });
+});
+
+test('a part that an update has replaced since the manifest was read is not damaged', async () => {
+  const directory = await folder();
+  const part = { ...MANIFEST.parts[0], sha256: 'a'.repeat(64) } as Part;
+  await writeManifest(directory, { ...MANIFEST, parts: [part] });
+  await expect(readPart(directory, part).next()).rejects.toThrow(
+    `${path.join(directory, part.file)} is missing`,
+  );
+  await writeManifest(directory, { ...MANIFEST, parts: [{ ...part, file: 'part-000002.ndjson' }] });
+  await expect(readPart(directory, part).next()).rejects.toThrow(
+    `${directory} was updated while it was read`,
+  );
+  // A part whose number of events changed meanwhile is read again, into a file of the same name.
+  for (const sha256 of [null, 'b'.repeat(64)]) {
+    await writeManifest(directory, { ...MANIFEST, parts: [{ ...part, sha256 }] });
+    await writeFile(path.join(directory, part.file), 'other\n');
+    await expect(readPart(directory, part).next()).rejects.toThrow(
+      `${directory} was updated while it was read`,
+    );
+  }
+});
+
+/** Returns the path of every member, at any depth. */
+function placesIn(value: unknown, path: readonly string[] = []): string[][] {
+  if (value === null || typeof value !== 'object') return [];
+  return Object.entries(value).flatMap(([name, member]) => [
+    [...path, name],
+    ...placesIn(member, [...path, name]),
+  ]);
+}

@@ -1,0 +1,201 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { eventFilters } from '../../src/filters/event-filters.ts';
+import { statsWindow } from '../../src/filters/stats-window.ts';
+import type { Query } from '../../src/paging/event-query.ts';
+import { bucketEnds, byFailure, gatherStats, provenRate } from '../../src/stats/statistics.ts';
+import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/time/instant.ts';
+import { UTC } from '../../src/time/time-zone.ts';
+
+const at = (text: string) => parseInstant(text) as Instant;
+
+/** A service as in the service description: `gt` and `lt` are strict. */
+const counting = (events: readonly { at: Instant; type: string; failed: boolean }[]) => {
+  const matches = (event: (typeof events)[number], query: Query) =>
+    (!query.after || compareInstants(event.at, query.after) > 0) &&
+    (!query.before || compareInstants(event.at, query.before) < 0) &&
+    (!query.eventType || query.eventType === event.type) &&
+    (!query.publishStatus || (query.publishStatus === 'FAILED') === event.failed);
+  return async (queries: readonly Query[]) =>
+    queries.map((query) => events.filter((event) => matches(event, query)).length);
+};
+
+describe('buckets', () => {
+  test('every event of the window is in exactly one, also at the boundaries, to seven digits', async () => {
+    const start = Date.parse('2026-11-01T00:00:00Z');
+    const tick = fc.integer({ min: -5, max: 65 });
+    const moment = fc.tuple(tick, fc.constantFrom('', '.0000001', '.5', '.9999999'));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(moment, fc.constantFrom('a', 'b', 'strange'), fc.boolean()), { maxLength: 60 }),
+        fc.integer({ min: 1, max: 70 }),
+        async (drawn, buckets) => {
+          const events = drawn.map(([[second, fraction], type, failed]) => {
+            const text = (instantAt(start + second * 1000) as Instant).text.replace('Z', `${fraction}Z`);
+            return { at: at(text), type, failed };
+          });
+          const window = {
+            after: at('2026-11-01T00:00:00Z'),
+            before: at('2026-11-01T00:01:00.0000001Z'),
+            zone: UTC,
+            queries: [{}],
+            status: undefined,
+          };
+          const inside = events.filter(
+            (event) =>
+              compareInstants(event.at, window.after) > 0 && compareInstants(event.at, window.before) < 0,
+          );
+          const stats = await gatherStats(window, ['a', 'b'], buckets, counting(events));
+          const sum = (key: 'total' | 'failed' | 'success', of: readonly object[]) =>
+            of.reduce((total, one) => total + ((one as Record<string, number>)[key] as number), 0);
+          for (const parts of [stats.buckets, stats.types, [stats]]) {
+            expect(sum('total', parts)).toBe(inside.length);
+            expect(sum('failed', parts)).toBe(inside.filter(({ failed }) => failed).length);
+            expect(sum('success', parts)).toBe(inside.filter(({ failed }) => !failed).length);
+          }
+          for (const bucket of stats.buckets) {
+            const own = inside.filter(
+              (event) =>
+                compareInstants(event.at, bucket.from) >= 0 && compareInstants(event.at, bucket.to) < 0,
+            );
+            expect(bucket.total).toBe(own.length);
+          }
+          expect(stats.moved).toBe(false);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  test.each([
+    ['2026-11-20T10:49:44Z', '2026-11-21T10:49:44Z', 25, '2026-11-20T11:00:00Z', '2026-11-21T10:00:00Z'],
+    ['2026-11-21T08:49:44.5Z', '2026-11-21T10:49:44Z', 25, '2026-11-21T08:50:00Z', '2026-11-21T10:45:00Z'],
+    ['2026-11-14T10:49:44Z', '2026-11-21T10:49:44Z', 29, '2026-11-14T12:00:00Z', '2026-11-21T06:00:00Z'],
+    ['2026-10-22T10:49:44Z', '2026-11-21T10:49:44Z', 31, '2026-10-23T00:00:00Z', '2026-11-21T00:00:00Z'],
+    // Mondays.
+    ['2026-08-21', '2026-11-21', 14, '2026-08-24T00:00:00Z', '2026-11-16T00:00:00Z'],
+    ['2026-11-01', '2026-11-02', 24, '2026-11-01T01:00:00Z', '2026-11-01T23:00:00Z'],
+    ['1990-01-01', '2026-11-21', 32, '1991-02-28T00:00:00Z', '2025-09-25T00:00:00Z'],
+  ])('begin on the clock from %s to %s', (after, before, count, second, last) => {
+    const ends = bucketEnds({ after: at(after), before: at(before), zone: UTC }).map(({ text }) => text);
+    expect([ends.length, ends[0], ends.at(-2), ends.at(-1)]).toEqual([count, second, last, before]);
+  });
+
+  test('of a given number are equal within a few per cent, and begin at times as round as that allows', () => {
+    const window = { after: at('2026-11-20T10:49:44Z'), before: at('2026-11-21T10:49:44Z'), zone: UTC };
+    expect(bucketEnds(window, 4).map(({ text }) => text)).toEqual([
+      '2026-11-20T17:00:00Z',
+      '2026-11-20T23:00:00Z',
+      '2026-11-21T05:00:00Z',
+      '2026-11-21T10:49:44Z',
+    ]);
+  });
+
+  test('end on full seconds if they are long enough, and the last at the end of the window', () => {
+    const window = {
+      after: at('2026-11-01T00:00:00Z'),
+      before: at('2026-11-01T00:00:10.1234567Z'),
+      zone: UTC,
+    };
+    expect(bucketEnds(window, 3).map(({ text }) => text)).toEqual([
+      '2026-11-01T00:00:03Z',
+      '2026-11-01T00:00:07Z',
+      '2026-11-01T00:00:10.1234567Z',
+    ]);
+    expect(bucketEnds({ ...window, before: at('2026-11-01T00:00:01Z') }, 2).map(({ text }) => text)).toEqual([
+      '2026-11-01T00:00:00.500Z',
+      '2026-11-01T00:00:01Z',
+    ]);
+    expect(bucketEnds({ ...window, before: at('2026-11-01T00:00:00.0000002Z') }, 2)).toHaveLength(2);
+  });
+
+  test('counts that shrink meanwhile are shown as none and reported', async () => {
+    const window = {
+      after: at('2026-11-01'),
+      before: at('2026-11-02'),
+      zone: UTC,
+      queries: [{}],
+      status: undefined,
+    };
+    const answers = [4, 1, 2, 1];
+    const stats = await gatherStats(window, [], 2, async (queries) => answers.slice(0, queries.length));
+    expect(stats.buckets.map(({ total }) => total)).toEqual([5, 0]);
+    expect(stats.moved).toBe(true);
+  });
+});
+
+describe('the window', () => {
+  const now = Date.parse('2026-11-21T10:00:00Z');
+  test.each([
+    [{}, '2026-11-20T10:00:01Z', '2026-11-21T10:00:01Z'],
+    [{ since: '2h' }, '2026-11-21T08:00:00Z', '2026-11-21T10:00:01Z'],
+    [{ before: '2026-11-05' }, '2026-11-04T00:00:00Z', '2026-11-05'],
+    [
+      { after: '2026-11-01', until: '2026-11-02T00:00:00.1234567Z' },
+      '2026-11-01',
+      '2026-11-02T00:00:00.1234567Z',
+    ],
+  ])('of %j', (flags, after, before) => {
+    const window = statsWindow(eventFilters(flags, now), now);
+    expect([window.after.text, window.before.text]).toEqual([after, before]);
+  });
+
+  test('keeps the other filters, and one status if one is requested', () => {
+    const flags = { type: ['a', 'b'], failed: true } as const;
+    const window = statsWindow(eventFilters({ ...flags, type: [...flags.type] }, now), now);
+    expect(window.queries.map(({ eventType }) => eventType)).toEqual(['a', 'b']);
+    expect(window.status).toBe('FAILED');
+    expect(statsWindow(eventFilters({ failed: true, status: ['SUCCESS'] }, now), now).status).toBeUndefined();
+  });
+});
+
+const tally = (failed: number, total: number, eventType = `${failed} of ${total}`) => ({
+  eventType,
+  total,
+  failed,
+  success: total - failed,
+});
+
+describe('types', () => {
+  test('stand worst first by the rate that their numbers prove: one failure of one is no worst type', () => {
+    const types = [tally(0, 900), tally(1, 1), tally(50, 1000), tally(40, 50), tally(9, 10), tally(0, 5)];
+    expect(types.sort(byFailure).map(({ eventType }) => eventType)).toEqual([
+      '40 of 50',
+      '9 of 10',
+      '1 of 1',
+      '50 of 1000',
+      '0 of 900',
+      '0 of 5',
+    ]);
+  });
+
+  test('of which one status alone was asked for stand by their number of events', () => {
+    const failed = (total: number) => ({ eventType: `${total}`, total, failed: total, success: null });
+    expect([failed(3), failed(5), failed(4)].sort(byFailure).map(({ total }) => total)).toEqual([5, 4, 3]);
+  });
+});
+
+describe('the rate that some numbers prove', () => {
+  // Newcombe 1998, table I, method 4: Wilson's interval with continuity correction.
+  test.each([
+    [81, 263, 0.2535],
+    [15, 148, 0.0598],
+    [1, 29, 0.0018],
+    [0, 20, 0],
+    [29, 29, 0.8544],
+  ])('%i of %i is at least %f', (failed, total, least) => {
+    expect(provenRate(tally(failed, total))).toBeCloseTo(least, 4);
+  });
+
+  test('is below the rate, and rises with the number of events of one rate', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 500 }), fc.integer({ min: 0, max: 500 }), (failed, delivered) => {
+        const total = failed + delivered;
+        const proven = provenRate(tally(failed, total)) as number;
+        expect(proven).toBeGreaterThan(0);
+        expect(proven).toBeLessThan(failed / total);
+        expect(provenRate(tally(2 * failed, 2 * total))).toBeGreaterThan(proven);
+      }),
+    );
+  });
+});

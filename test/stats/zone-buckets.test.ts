@@ -1,0 +1,117 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { bucketEnds } from '../../src/stats/statistics.ts';
+import { type Instant, instantAt, milliseconds, parseInstant } from '../../src/time/instant.ts';
+import { TimeZone } from '../../src/time/time-zone.ts';
+
+const HOUR = 3_600_000;
+
+/** Returns the starts and ends of the buckets of some local days, in milliseconds. */
+function bucketsOf(zone: TimeZone, from: string, to: string): [start: number, end: number][] {
+  const [after, before] = [from, to].map((text) => parseInstant(text, zone) as Instant) as [Instant, Instant];
+  const ends = bucketEnds({ after, before, zone }).map(milliseconds);
+  return ends.map((end, index) => [ends[index - 1] ?? milliseconds(after), end]);
+}
+
+describe('buckets of a day on which clocks change', () => {
+  test.each([
+    ['Europe/Berlin', '2027-03-28', 23],
+    ['Europe/Berlin', '2027-10-31', 25],
+    ['America/St_Johns', '2027-03-14', 23],
+    ['America/St_Johns', '2027-11-07', 25],
+    ['Australia/Lord_Howe', '2027-10-03', 23.5],
+    ['Australia/Lord_Howe', '2027-04-04', 24.5],
+    ['Pacific/Apia', '2011-12-30', 0],
+    ['Pacific/Apia', '2011-12-31', 24],
+    ['Asia/Kolkata', '2027-03-28', 24],
+    // Midnight is skipped here, and occurs twice there.
+    ['America/Santiago', '2027-09-05', 23],
+    ['America/Havana', '2027-11-07', 25],
+  ])('%s: %s has %s hours, in buckets without a gap', (name, day, hours) => {
+    const zone = new TimeZone(name);
+    const next = new Date(Date.parse(day) + 24 * HOUR).toISOString().slice(0, 10);
+    if (hours === 0) {
+      expect(parseInstant(day, zone)).toEqual(parseInstant(next, zone));
+      return;
+    }
+    const buckets = bucketsOf(zone, day, next);
+    expect(buckets.reduce((sum, [start, end]) => sum + end - start, 0)).toBe(hours * HOUR);
+    for (const [index, [start, end]] of buckets.entries()) {
+      expect(end).toBeGreaterThan(start);
+      expect(start).toBe(buckets[index - 1]?.[1] ?? start);
+    }
+  });
+
+  test('begin at each full hour of the clock, both times at one that occurs twice', () => {
+    const zone = new TimeZone('Europe/Berlin');
+    const shown = (day: string, next: string) =>
+      bucketsOf(zone, day, next).map(([start]) => zone.shown(new Date(start).toISOString()).slice(11, 29));
+    expect(shown('2027-10-31', '2027-11-01').slice(0, 5)).toEqual([
+      '00:00:00.000+02:00',
+      '01:00:00.000+02:00',
+      '02:00:00.000+02:00',
+      '02:00:00.000+01:00',
+      '03:00:00.000+01:00',
+    ]);
+    expect(shown('2027-03-28', '2027-03-29').slice(0, 4)).toEqual([
+      '00:00:00.000+01:00',
+      '01:00:00.000+01:00',
+      '03:00:00.000+02:00',
+      '04:00:00.000+02:00',
+    ]);
+  });
+
+  test('of a month begin at midnights, of a season on Mondays', () => {
+    const zone = new TimeZone('Europe/Berlin');
+    const starts = (from: string, to: string) =>
+      bucketsOf(zone, from, to).map(([start]) => zone.shown(new Date(start).toISOString()));
+    const october = starts('2027-10-10', '2027-11-05');
+    expect(october).toHaveLength(26);
+    expect(october.map((text) => text.slice(11, 19))).toEqual(Array.from({ length: 26 }, () => '00:00:00'));
+    expect(october.slice(21, 23)).toEqual(['2027-10-31T00:00:00.000+02:00', '2027-11-01T00:00:00.000+01:00']);
+    expect(starts('2027-09-06', '2027-12-20').slice(7, 9)).toEqual([
+      '2027-10-25T00:00:00.000+02:00',
+      '2027-11-01T00:00:00.000+01:00',
+    ]);
+  });
+});
+
+const ZONES = [
+  'Europe/Berlin',
+  'America/St_Johns',
+  'Pacific/Apia',
+  'Asia/Kolkata',
+  'Australia/Lord_Howe',
+].map((name) => new TimeZone(name));
+
+test('any window in any zone is covered without gaps, in parts that begin at round local times', () => {
+  const anyStart = fc.integer({ min: Date.parse('2009-01-01') / 1000, max: Date.parse('2029-01-01') / 1000 });
+  const anyLength = fc.oneof(
+    fc.integer({ min: 1, max: 86_400 }),
+    fc.integer({ min: 86_400, max: 400 * 86_400 }),
+  );
+  const anyCount = fc.option(fc.integer({ min: 1, max: 100 }), { nil: undefined });
+  fc.assert(
+    fc.property(fc.constantFrom(...ZONES), anyStart, anyLength, anyCount, (zone, start, length, count) => {
+      const [after, before] = [start, start + length].map((seconds) => instantAt(seconds * 1000) as Instant);
+      const window = { after: after as Instant, before: before as Instant, zone };
+      const ends = bucketEnds(window, count).map(milliseconds);
+      expect(ends.at(-1)).toBe((start + length) * 1000);
+      for (const [index, end] of ends.entries())
+        expect(end).toBeGreaterThan(
+          ends[index - 1] ?? (count === undefined ? start * 1000 : start * 1000 - 1),
+        );
+      if (count !== undefined) {
+        expect(ends).toHaveLength(count);
+        return;
+      }
+      expect(ends.length).toBeLessThanOrEqual(33);
+      // Days and more begin at the first time that the calendar shows the day.
+      if (length > 31 * 43_200) {
+        const dayOf = (time: number) => new Date(time + zone.offsetAt(time)).toISOString().slice(0, 10);
+        for (const end of ends.slice(0, -1)) expect(dayOf(end - 1)).not.toBe(dayOf(end));
+      }
+    }),
+    { numRuns: 300 },
+  );
+});

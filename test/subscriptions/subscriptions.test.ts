@@ -1,0 +1,265 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { expect, test } from 'vitest';
+import { clock } from '../support/clock.ts';
+import { forEachTest } from '../support/each-test.ts';
+import { createHome } from '../support/home.ts';
+import { hooktrail, startHooktrail } from '../support/program.ts';
+import { onLoopback } from '../support/server.ts';
+
+const ON = '11111111-1111-4111-8111-111111111111';
+const OFF = '22222222-2222-4222-8222-222222222222';
+const GONE = '33333333-3333-4333-8333-333333333333';
+const SILENT = '44444444-4444-4444-8444-444444444444';
+const SECRET = 'aBcDeFgHiJkLmNoP';
+
+/** Each as the service writes it, with a number that no double holds. */
+const textOf = (id: string, callbackUrl: string, isEnabled = true) =>
+  `{"subscriptionId":"${id}","callbackUrl":"${callbackUrl}","isEnabled":${isEnabled},"n":9007199254740993,"subscriptionRules":{"marketplaces":["2001"],"eventTypes":["order.created"]}}`;
+const LISTED = [
+  textOf(ON, `https://hooks.example.com/in/${SECRET}?key=${SECRET}`),
+  textOf(SILENT, 'https://crm.example.com/quiet'),
+];
+const SWITCHED_OFF = textOf(OFF, 'https://erp.example.com/hook', false);
+
+const eventOf = (id: number, subscriptionId: string, publishStatus: string) => ({
+  ...{ subscriptionId, publishStatus, createdOn: new Date(clock.now() - (100 - id) * 60_000).toISOString() },
+  eventData: { eventId: `0f8fad5b-d9cb-469f-a165-0000000000${id}`, eventType: 'order.created' },
+});
+const EVENTS = Array.from({ length: 60 }, (_, index) => {
+  const subscription = [ON, OFF, GONE][index % 3] as string;
+  return eventOf(99 - index, subscription, subscription === OFF ? 'FAILED' : 'SUCCESS');
+});
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => void;
+
+const json =
+  (status: number, body: string): Answer =>
+  (response) => {
+    response
+      .writeHead(status, { 'content-type': 'application/json', date: new Date(clock.now()).toUTCString() })
+      .end(body);
+  };
+
+/** A service with subscriptions, one of which is switched off and one of which is gone, and events of three. */
+async function startNaming() {
+  const asked: string[] = [];
+  const answers = new Map<string, Answer>([
+    ['/subscriptions/mine', json(200, `{"count":2,"items":[${LISTED.join(', ')}]}`)],
+    [`/subscriptions/id/${ON}`, json(200, LISTED[0] as string)],
+    [`/subscriptions/id/${OFF}`, json(200, SWITCHED_OFF)],
+    [
+      '/event-types',
+      json(200, '{"href":"x","count":1,"items":[{"eventType":"order.created","description":"d"}]}'),
+    ],
+  ]);
+  const searched = (url: string) => {
+    const [, id] = /eq\(subscriptionId,([^)]*)\)/.exec(url) ?? [];
+    const items = EVENTS.filter(({ subscriptionId }) => id === undefined || subscriptionId === id);
+    return json(200, JSON.stringify({ count: items.length, items }));
+  };
+  const server = createServer((request, response) => {
+    const url = decodeURIComponent(request.url ?? '');
+    asked.push(url);
+    const answer = url.startsWith('/integrator-events') ? searched(url) : answers.get(url);
+    (answer ?? json(404, '{"errors":[{"code":"resource.not_found","description":"nothing here"}]}'))(
+      response,
+      request,
+    );
+  });
+  const service = await onLoopback(server);
+  const home = await createHome();
+  const env = {
+    ...home.env,
+    HOOKTRAIL_BASE_URL: service.origin,
+    HOOKTRAIL_VENDOR: 'example',
+    HOOKTRAIL_ACCESS_TOKEN: 'a-token',
+  };
+  const run = (args: readonly string[], options: object = {}) => hooktrail(args, { env, ...options });
+  return {
+    ...{ asked, answers, env, run },
+    async [Symbol.asyncDispose]() {
+      await service[Symbol.asyncDispose]();
+      await home[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const at = forEachTest(startNaming);
+
+test('subscriptions lists them, with addresses that hide what may be a secret', async () => {
+  const { code, stdout } = await at.run(['subscriptions']);
+  expect(code).toBe(0);
+  expect(stdout).toContain('hooks.example.com/in/…');
+  expect(stdout).toContain(ON);
+  for (const format of ['table', 'csv', 'markdown']) {
+    const printed = (await at.run(['subscriptions', 'list', '-o', format])).stdout;
+    expect([format, printed.includes(SECRET), printed.includes(SILENT)]).toEqual([format, false, true]);
+  }
+});
+
+test('subscriptions list prints JSON exactly as the service wrote it', async () => {
+  expect((await at.run(['subscriptions', 'list', '--ndjson'])).stdout).toBe(`${LISTED.join('\n')}\n`);
+  expect((await at.run(['subscriptions', '--json'])).stdout).toBe(`[\n${LISTED.join(',\n')}\n]\n`);
+  expect((await at.run(['subscriptions', '--jq', '.[1].callbackUrl'])).stdout).toBe(
+    'https://crm.example.com/quiet\n',
+  );
+});
+
+test('subscriptions get prints one whole, by its id or a part of its address', async () => {
+  expect((await at.run(['subscriptions', 'get', ON])).stdout).toBe(`${LISTED[0]}\n`);
+  expect((await at.run(['subscriptions', 'get', 'HOOKS.'])).stdout).toBe(`${LISTED[0]}\n`);
+  expect((await at.run(['subscriptions', 'get', ON, '--json'])).stdout).toBe(`[\n${LISTED[0]}\n]\n`);
+  const gone = await at.run(['subscriptions', 'get', GONE]);
+  expect([gone.code, gone.stderr]).toEqual([
+    2,
+    expect.stringContaining(`the service knows no subscription ${GONE}`),
+  ]);
+});
+
+test('a service without such requests gets a clear error', async () => {
+  at.answers.delete('/subscriptions/mine');
+  const { code, stderr } = await at.run(['subscriptions']);
+  expect(code).toBe(1);
+  expect(stderr).toContain('the subscriptions cannot be listed: the service answered 404 Not Found');
+  expect(stderr).toContain('next: this service may not have the requests of subscriptions');
+});
+
+test('tables show the address of a subscription, off where it is switched off, and gone where nobody knows it', async () => {
+  const { stdout } = await at.run(['events', 'search', '-n', '3']);
+  const [, on, off, gone] = stdout.trimEnd().split('\n');
+  expect(on?.endsWith(`${ON} hooks.example.com/in/…`)).toBe(true);
+  expect(off?.endsWith(`${OFF} erp.example.com/hook, off`)).toBe(true);
+  expect(gone?.endsWith(`${GONE} gone`)).toBe(true);
+  const onTerminal = await at.run(['events', 'search', '-n', '3'], { terminal: 160 });
+  expect(onTerminal.stdout).not.toContain(SECRET);
+});
+
+test('JSON and CSV of a search are those of the items, and ask for no subscription', async () => {
+  await at.run(['events', 'search', '--ndjson']);
+  await at.run(['events', 'search', '--csv']);
+  await at.run(['events', 'search', '--fields', 'subscriptionId']);
+  expect(at.asked.filter((url) => url.startsWith('/subscriptions'))).toEqual([]);
+});
+
+test('health names subscriptions, and has a row for each that has no event', async () => {
+  const rows = JSON.parse((await at.run(['events', 'health', '--since', '1d', '--json'])).stdout);
+  const brief = rows.map(({ value, state, name, events }: Record<string, unknown>) => [
+    value,
+    state,
+    name,
+    events,
+  ]);
+  expect(brief).toEqual([
+    [OFF, 'failing', 'erp.example.com/hook', 20],
+    [SILENT, 'silent', 'crm.example.com/quiet', 0],
+    [ON, 'ok', 'hooks.example.com/in/…', 20],
+    [GONE, 'ok', null, 20],
+  ]);
+  const { stdout } = await at.run(['events', 'health', '--since', '1d']);
+  expect(stdout).toMatch(/erp\.example\.com\/hook, off +2222/);
+  expect(stdout).toContain('1 without events');
+  const filtered = JSON.parse(
+    (await at.run(['events', 'health', '--type', 'order.created', '--json'])).stdout,
+  );
+  expect(filtered.some(({ state }: { state: string }) => state === 'silent')).toBe(false);
+});
+
+test('explain names the subscription of a cause', async () => {
+  const { stdout } = await at.run(['events', 'explain', '--since', '1d']);
+  expect(stdout).toContain('the same events: erp.example.com/hook, off');
+  const { causes } = JSON.parse((await at.run(['events', 'explain', '--since', '1d', '--json'])).stdout);
+  expect(causes[0].conditions).toEqual([
+    { field: 'subscriptionId', op: '=', value: OFF, name: 'erp.example.com/hook' },
+  ]);
+});
+
+test.each([
+  ['403', json(403, '{}')],
+  ['404', json(404, '')],
+  ['no JSON', json(200, '<html>')],
+  [
+    'a list of nonsense',
+    json(200, '{"items":[5,null,{},{"subscriptionId":7},{"subscriptionId":"x","callbackUrl":9}]}'),
+  ],
+  ['no list', json(200, '[]')],
+  ['an answer that never comes', () => {}],
+] as readonly (readonly [string, Answer])[])('%s costs nothing but the names', async (_, answer) => {
+  at.answers.set('/subscriptions/mine', answer);
+  for (const id of [ON, OFF]) at.answers.delete(`/subscriptions/id/${id}`);
+  const { code, stdout, stderr } = await at.run(['events', 'search', '-n', '2']);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toContain(ON);
+  expect(stdout).not.toContain('example.com');
+});
+
+test('--subscription takes a part of an address, and says which subscription it is', async () => {
+  const { code, stdout, stderr } = await at.run(['events', 'count', '--subscription', 'Hooks.Example']);
+  expect([code, stdout]).toEqual([0, '20\n']);
+  expect(stderr).toBe(`--subscription Hooks.Example: hooks.example.com/in/… (${ON})\n`);
+  expect(at.asked.at(-1)).toContain(`eq(subscriptionId,${ON})`);
+});
+
+test('a part of several addresses, or of none, is an error that lists or suggests', async () => {
+  const several = await at.run(['events', 'search', '--subscription', 'example.com']);
+  expect(several.code).toBe(2);
+  expect(several.stderr).toContain(`crm.example.com/quiet (${SILENT})`);
+  const none = await at.run(['events', 'search', '--subscription', 'crn.example.com']);
+  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('crm.example.com')]);
+  expect(at.asked.some((url) => url.startsWith('/integrator-events'))).toBe(false);
+});
+
+test('a list that cannot be read ends the command as an error of the service', async () => {
+  at.answers.set('/subscriptions/mine', json(403, '{}'));
+  const { code, stderr } = await at.run(['events', 'search', '--subscription', 'hooks']);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('the subscriptions cannot be listed')]);
+});
+
+test('what sends takes a GUID alone where nobody can confirm', async () => {
+  const flags = ['--forward-to', 'http://127.0.0.1:9/', '--subscription', 'hooks'];
+  for (const command of ['replay', 'recover']) {
+    const more = command === 'recover' ? ['--since', '1d', '--new-journal'] : [];
+    const { code, stderr } = await at.run(['webhooks', command, ...flags, ...more]);
+    expect([command, code, stderr]).toEqual([
+      command,
+      2,
+      expect.stringContaining('nobody is there to confirm'),
+    ]);
+  }
+  expect(at.asked.some((url) => url.startsWith('/integrator-events'))).toBe(false);
+});
+
+test('requests that are only shown need a GUID', async () => {
+  const { code, stderr } = await at.run(['events', 'search', '--subscription', 'hooks', '--dry-run']);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("--subscription: 'hooks' is not a GUID")]);
+});
+
+test('a person confirms what a part of an address stands for before anything is sent', async () => {
+  const flags = ['--forward-to', 'http://127.0.0.1:9/', '--subscription', 'hooks'];
+  const program = startHooktrail(['webhooks', 'replay', ...flags], {
+    env: at.env,
+    stdin: null,
+    terminal: 100,
+  });
+  await program.printed('stderr', /Use hooks\.example\.com\/in\/… \(1111[^)]*\)\? \(yes or no\)/);
+  program.stdin.write('no\r');
+  const { code, stderr } = await program.finished;
+  expect([code, stderr]).toEqual([2, expect.stringContaining('nothing was sent')]);
+});
+
+test('completion offers the addresses that were listed last, without a request and without a secret', async () => {
+  const complete = (typed: string) => at.run(['__complete', 'events', 'search', '--subscription', typed]);
+  await at.run(['subscriptions']);
+  const before = at.asked.length;
+  const { stdout } = await complete('');
+  expect(stdout).toContain('crm.example.com/quiet\t');
+  expect(stdout).toContain('hooks.example.com/in/\thooks.example.com/in/…');
+  expect([at.asked.length, stdout.includes(SECRET)]).toEqual([before, false]);
+});
+
+test('browse shows addresses', async () => {
+  const program = startHooktrail(['events', 'browse'], { env: at.env, stdin: null, terminal: 200 });
+  await program.printed('stdout', /erp\.example\.com\/hook, off/);
+  expect(program.stdout).not.toContain(SECRET);
+  program.stdin.write('q');
+  await program.finished;
+});
