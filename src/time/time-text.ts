@@ -4,6 +4,7 @@ import { offsetMsIn, TimeZone, UTC, zoneNamed } from './time-zone.ts';
 /** A point in time as typed. Some forms depend on the present time. */
 export type Time =
   | { readonly kind: 'instant'; readonly instant: Instant }
+  /** Before now; after it where the numbers are negative. */
   | { readonly kind: 'ago'; readonly seconds: number; readonly months?: number }
   /** A time of day, some days before today. */
   | { readonly kind: 'day'; readonly daysAgo: number; readonly clock: string; readonly zone: Zone }
@@ -23,7 +24,7 @@ type Zone = TimeZone | string;
 
 /**
  * Reads a point in time, in any case of letters and with white space around it: a date, a date-time, a time of day, a
- * span ago, seconds or milliseconds since the epoch, RFC 2822, `now`, `today`, `yesterday`, days of the week, and each form
+ * span ago or ahead, seconds or milliseconds since the epoch, RFC 2822, `now`, `today`, `yesterday`, days of the week, and each form
  * in which times are printed. Times and days without a zone are those of `zone`. Returns undefined for any other text,
  * and for what means different times to different people: `timeAdvice` has the right form of those.
  */
@@ -34,7 +35,7 @@ export function parseTime(text: string, zone: TimeZone = UTC): Time | undefined 
   // The other forms are looked for in several ways, each of which may begin anywhere in the text.
   if (given.length > LONGEST_CHARACTERS) return undefined;
   if (/^now$/i.test(given)) return { kind: 'ago', seconds: 0 };
-  return span(given) ?? dated(given, zone);
+  return ahead(given) ?? span(given) ?? dated(given, zone);
 }
 
 /** Longer than any form of a time, but for fractions with any number of digits. */
@@ -70,6 +71,15 @@ const UNITS: readonly [RegExp, seconds: number, months: number][] = [
   [/^(mos?|mths?|months?)$/, 0, 1],
   [/^(y|yrs?|years?)$/, 0, 12],
 ];
+
+/** `+1h`, `in 2 hours`. */
+function ahead(given: string): Time | undefined {
+  const words = /^(?:\+ ?|in )(\d.*)$/i.exec(given)?.[1];
+  if (words === undefined || / ago$/i.test(words)) return undefined;
+  const time = span(words);
+  if (time?.kind !== 'ago') return undefined;
+  return { kind: 'ago', seconds: -time.seconds, months: -(time.months ?? 0) };
+}
 
 /** `15m`, `1d12h`, `10min`, `2 hours ago`, `1 month ago`, or a duration of ISO 8601 such as `PT2H`. */
 function span(given: string): Time | undefined {

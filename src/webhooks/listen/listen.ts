@@ -1,3 +1,4 @@
+import fs from 'node:fs';
 import { type Call, untilStopped } from '../../command.ts';
 import type { Clock, Context } from '../../context.ts';
 import { ClosedPipeError, InterruptedError, NotSignedInError, UsageError } from '../../errors.ts';
@@ -70,6 +71,8 @@ export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlag
     reporter.notice(`the Api-Token is saved in ${await saveApiToken(token, settings, context)}`);
   }
   const journal = flags.journal ?? defaultJournal(settings.profile, context, flags.subscription);
+  if (flags.journal === undefined && flags.subscription !== undefined)
+    sayOtherJournal(journal, settings.profile, context, reporter);
   const options = { ...flags, token, journal };
   if (flags.recover === undefined) return await listen(options, undefined, context, reporter);
   // Each search would show its progress and repeat its doubts between the lines of the deliveries.
@@ -83,6 +86,15 @@ export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlag
     };
     await listen(options, find, context, reporter);
   });
+}
+
+/** A subscription's first journal knows nothing of what the profile's has: the same handler would get those events again. */
+function sayOtherJournal(journal: string, profile: string, context: Context, reporter: Reporter): void {
+  const ofProfile = defaultJournal(profile, context);
+  if (fs.existsSync(journal) || !fs.existsSync(ofProfile)) return;
+  reporter.notice(
+    `a new journal begins for this subscription; what ${ofProfile} has counts as new here (--journal names another)`,
+  );
 }
 
 /** A time so many milliseconds ago, for a search. */

@@ -183,3 +183,22 @@ test('a stop waits at most ten seconds for a found event whose handler never ans
   clock.advance(9_000);
   expect((await listener.program.finished).code).toBe(130);
 });
+
+test("a subscription's first journal is said, since the profile's has ids that it does not know", async () => {
+  await using at = await startRecovering({ events: 0 });
+  const guid = '0f8fad5b-d9cb-469f-a165-70867728950e';
+  const args = ['webhooks', 'listen', '--port', '0', '--subscription', guid];
+  const listen = async (...others: string[]) => {
+    const program = startHooktrail(others.length > 0 ? others : args, { env: at.env });
+    await portOf(program);
+    await ended(program);
+    return program.stderr;
+  };
+  expect(await listen()).not.toContain('a new journal');
+  await listen('webhooks', 'listen', '--port', '0');
+  expect(await listen()).not.toContain('a new journal');
+  const other = guid.replace(/^0/, '1');
+  expect(await listen('webhooks', 'listen', '--port', '0', '--subscription', other)).toMatch(
+    /a new journal begins for this subscription; what .*default\.journal has counts as new here/,
+  );
+});
