@@ -32,9 +32,9 @@ export function openFileVault(binding: Binding, context: FileVaultContext): Vaul
     sealKey ??= await newFileKey(await askPassphrase(context, true));
     return sealKey;
   };
-  const seal = async ({ refreshToken, clientSecret, access }: Secrets) => {
+  const seal = async (secrets: Secrets) => {
     lastWritten = Math.max(context.clock.now(), lastWritten + 1);
-    const content: StoredSecrets = { refreshToken, clientSecret, access, written: lastWritten };
+    const content: StoredSecrets = { ...secrets, written: lastWritten };
     return encryptFile(await keyToSeal(), JSON.stringify(content), bound);
   };
   const open = async (file: Buffer, place: string) => {

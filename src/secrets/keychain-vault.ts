@@ -90,13 +90,14 @@ export function openKeychainVault(binding: Binding, context: KeychainVaultContex
       const last = found.secrets && found.secrets.written >= (inFile?.written ?? 0) ? found.secrets : inFile;
       if (last === undefined) throw damaged(copies.file);
       lastWritten = last.written;
-      const { refreshToken, clientSecret } = last;
+      const { refreshToken, clientSecret, grant } = last;
       const access = inFile?.access;
-      return refreshToken || clientSecret || access ? { refreshToken, clientSecret, access } : undefined;
+      const isEmpty = !refreshToken && !clientSecret && !grant && !access;
+      return isEmpty ? undefined : { refreshToken, clientSecret, grant, access };
     },
-    async write({ refreshToken, clientSecret, access }) {
+    async write({ access, ...lasting }) {
       const key = item?.key ?? randomBytes(32);
-      const secrets = { refreshToken, clientSecret, written: nextWritten() };
+      const secrets = { ...lasting, written: nextWritten() };
       // The irreplaceable secrets come first.
       if (Buffer.byteLength(itemText({ key, secrets })) <= ITEM_LIMIT_BYTES) {
         await setItem({ key, secrets });
@@ -106,10 +107,10 @@ export function openKeychainVault(binding: Binding, context: KeychainVaultContex
         if (item === undefined || item.secrets) await setItem({ key });
       }
     },
-    async rescue({ refreshToken, clientSecret, access }) {
+    async rescue(secrets) {
       // A file encrypted with a key that the keychain does not have yet could never be opened.
       if (item === undefined) throw new KeychainError('refused');
-      const file = sealed({ refreshToken, clientSecret, access, written: nextWritten() }, item.key);
+      const file = sealed({ ...secrets, written: nextWritten() }, item.key);
       try {
         await copies.write(file);
         return copies.file;

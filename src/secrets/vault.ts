@@ -5,6 +5,8 @@ export interface Secrets {
   readonly refreshToken?: string | undefined;
   readonly clientSecret?: string | undefined;
   readonly access?: AccessToken | undefined;
+  /** Set if access tokens are granted to the client itself (RFC 6749 section 4.4), without a refresh token. */
+  readonly grant?: 'client_credentials' | undefined;
 }
 
 export interface AccessToken {
@@ -100,10 +102,11 @@ export function parseSecrets(text: string): StoredSecrets | undefined {
     return undefined;
   }
   if (value === null || typeof value !== 'object') return undefined;
-  const { refreshToken, clientSecret, access, written = 0 } = value;
+  const { refreshToken, clientSecret, grant, access, written = 0 } = value;
   return {
     refreshToken,
     clientSecret,
+    grant: grant === 'client_credentials' ? grant : undefined,
     access: typeof access?.token === 'string' ? access : undefined,
     written,
   };

@@ -23,6 +23,12 @@ export function declare(command: Command): void {
         'sign in with a code in a browser on any device, if the provider offers it',
       ).conflicts(['paste']),
     )
+    .addOption(
+      new Option(
+        '--client-credentials',
+        'sign in as the client itself, for what runs without a person: no browser',
+      ).conflicts(['device', 'paste']),
+    )
     .option('--replace', 'change the addresses of a profile that is signed in elsewhere without asking');
 }
 
@@ -37,6 +43,9 @@ While login waits, you can also paste the URL that the browser ended up at, for
 instance over SSH or in a container, where the browser may not reach this
 machine.
 
+--client-credentials asks for a token of the client itself, and for another one
+when it ends. It asks for no scopes unless --scope names some.
+
 A redirect URI with port 0 uses any free port, if the provider allows that.
 
 Examples:
@@ -44,6 +53,7 @@ Examples:
   $ hooktrail login --profile staging --store file
   $ hooktrail login --device
   $ hooktrail login --paste --no-browser
+  $ hooktrail login --client-credentials --store file
   $ hooktrail login --client-secret-stdin < client-secret.txt`;
 
 export async function run(call: Call<SignInFlags>): Promise<void> {

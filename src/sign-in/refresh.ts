@@ -8,9 +8,10 @@ import { readRegularFile, replaceFile } from '../files/whole-files.ts';
 import { TransportError } from '../http/transport.ts';
 import { type HeldLock, withLock } from '../lock/lock.ts';
 import { bindingHash } from '../secrets/encrypted-file.ts';
-import { givenSecret } from '../secrets/given-secret.ts';
 import { type AccessToken, type Binding, type Secrets, storeSurely, type Vault } from '../secrets/vault.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { storedProof } from './client-authentication.ts';
+import { requestAsClient, STORED_CLIENT } from './client-credentials.ts';
 import type { SignInLock } from './sign-in-lock.ts';
 import {
   type Grant,
@@ -86,8 +87,9 @@ export async function refreshUnderLock(
   let stored = await vault.read();
   if (stored === undefined) return undefined;
   if (stored.access && serves(stored.access)) return stored.access;
+  if (stored.grant === 'client_credentials') return await renewAsClient(stored, parts, provider, lock);
   if (stored.access && stored.refreshToken === undefined && lasts(stored.access)) return stored.access;
-  const refusal = readRefusal(binding, context, stored.refreshToken);
+  const refusal = readRefusal(binding, context, stored);
   const age = context.clock.now() - (refusal?.at ?? Number.NaN);
   // A refused client may have another secret by now.
   if (refusal?.of === 'sign-in' && age >= 0 && age < REFUSAL_MS) throw endedSignIn(refusal.details);
@@ -102,8 +104,7 @@ export async function refreshUnderLock(
         ],
         next: LOGIN,
       });
-    // Every sign-in stores one.
-    const clientSecret = (await givenSecret('HOOKTRAIL_CLIENT_SECRET', context)) ?? stored.clientSecret ?? '';
+    const proof = await storedProof(stored, context);
     // If this process was suspended, or its machine asleep, another process may have taken over the lock.
     if (!(await lock.isStillHeld()))
       throw new ServiceError('another process took over refreshing the sign-in', {
@@ -112,7 +113,7 @@ export async function refreshUnderLock(
     const proceed = context.holdOff?.();
     try {
       reporter.trace('refreshing the access token');
-      return await storeGrant(await refresh(provider, clientSecret, refreshToken), stored, parts, lock);
+      return await storeGrant(await refresh(provider, proof, refreshToken), stored, parts, lock);
     } catch (error) {
       if (error instanceof UnusableGrantError && error.refreshToken !== undefined)
         await storeNew({ ...stored, refreshToken: error.refreshToken }, parts);
@@ -131,7 +132,7 @@ export async function refreshUnderLock(
         const details = isEnded && lost ? [...error.details, LOST] : error.details;
         const refused = { of: isEnded ? 'sign-in' : 'client', details } as const;
         // Without the note, the next command asks once more.
-        await noteRefusal(refreshToken, refused, binding, context).catch(() => undefined);
+        await noteRefusal({ refreshToken }, refused, binding, context).catch(() => undefined);
         throw isEnded ? endedSignIn(details, error) : error;
       }
       lost = ambiguous && !superseded;
@@ -142,6 +143,28 @@ export async function refreshUnderLock(
     } finally {
       proceed?.();
     }
+  }
+}
+
+/** Gets another access token as the client itself. Nothing is spent, so that no failure on the way loses anything. */
+async function renewAsClient(
+  stored: Secrets,
+  parts: RefreshParts,
+  provider: Provider,
+  lock: Pick<HeldLock, 'isStillHeld'>,
+): Promise<AccessToken> {
+  const { binding, context, reporter } = parts;
+  const proof = await storedProof(stored, context);
+  reporter.trace('asking for another access token as the client');
+  try {
+    const access = await requestAsClient({ ...provider, advice: STORED_CLIENT }, proof);
+    return await storeGrant({ access, refreshToken: undefined }, stored, parts, lock);
+  } catch (error) {
+    if (error instanceof RefusedGrantError) {
+      const refused = { of: 'client', details: error.details } as const;
+      await noteRefusal(stored, refused, binding, context).catch(() => undefined);
+    }
+    throw error;
   }
 }
 
@@ -170,7 +193,7 @@ async function storeGrant(
   }
   // An answer may leave out the refresh token (RFC 6749 section 6): then the old one stays valid.
   const refreshToken = granted.refreshToken ?? stored.refreshToken;
-  const secrets = { refreshToken, clientSecret: stored.clientSecret, access };
+  const secrets = { ...stored, refreshToken, access };
   if (refreshToken !== stored.refreshToken) {
     await storeNew(secrets, parts);
     return access;
@@ -208,9 +231,9 @@ async function storeNew(secrets: Secrets, { vault, context, reporter }: RefreshP
   }
 }
 
-/** The refusal of a refresh token, in a file of the cache: it holds no secret, and is not missed. */
+/** The refusal to renew a sign-in, in a file of the cache: it holds no secret, and is not missed. */
 interface Refusal {
-  /** SHA-256 of the refused token: a later sign-in has another one. */
+  /** SHA-256 of what `renewedWith` returns: a later sign-in has another one. */
   readonly token: string;
   /** What is refused: the refresh token, or the client that sent it, for its id or its secret. */
   readonly of: 'sign-in' | 'client';
@@ -223,16 +246,22 @@ interface Refusal {
 /** For this long, commands that run side by side or in a loop do not send a refused token again. */
 const REFUSAL_MS = 60_000;
 
-/** Returns the last refusal of this refresh token; undefined if none is noted, or another token was refused. */
+/** Returns what tells this sign-in's renewals from those of another: its refresh token, or the client's last access token. */
+function renewedWith({ refreshToken, grant, access }: Secrets): string | undefined {
+  return grant === undefined ? refreshToken : `${grant} ${access?.token}`;
+}
+
+/** Returns the last refusal to renew these; undefined if none is noted, or another sign-in was refused. */
 export function readRefusal(
   binding: Binding,
   context: Pick<Context, 'environment' | 'machine'>,
-  refreshToken: string | undefined,
+  stored: Secrets,
 ): Refusal | undefined {
-  if (refreshToken === undefined) return undefined;
+  const key = renewedWith(stored);
+  if (key === undefined) return undefined;
   try {
     const { token, of, at, details } = JSON.parse(readRegularFile(refusalFile(binding, context)).toString());
-    if (token !== hash('sha256', refreshToken) || !Number.isFinite(at)) return undefined;
+    if (token !== hash('sha256', key) || !Number.isFinite(at)) return undefined;
     return { token, of: of === 'client' ? 'client' : 'sign-in', at, details: details.map(String) };
   } catch {
     return undefined;
@@ -240,12 +269,13 @@ export function readRefusal(
 }
 
 async function noteRefusal(
-  refreshToken: string,
+  stored: Secrets,
   refused: Pick<Refusal, 'of' | 'details'>,
   binding: Binding,
   context: Context,
 ): Promise<void> {
-  const refusal: Refusal = { token: hash('sha256', refreshToken), at: context.clock.now(), ...refused };
+  const token = hash('sha256', renewedWith(stored) ?? '');
+  const refusal: Refusal = { token, at: context.clock.now(), ...refused };
   const file = refusalFile(binding, context);
   makeFolder(path.dirname(file));
   await replaceFile(file, JSON.stringify(refusal));

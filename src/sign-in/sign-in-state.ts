@@ -27,8 +27,10 @@ export interface SignInState {
   readonly scope: string | null;
   /** ISO 8601, UTC: the end of the access token. */
   readonly expiresAt: string | null;
-  /** True if a refresh token is stored. */
+  /** True if another access token can be had without a person. */
   readonly renewable: boolean;
+  /** The grant that renews the access token; null if none does. */
+  readonly grant: 'refresh_token' | 'client_credentials' | null;
   /** ISO 8601, UTC: when the identity provider refused to renew this sign-in. */
   readonly refusedAt: string | null;
   /** What it refused: the sign-in, or this client for its id or its secret. */
@@ -50,9 +52,9 @@ export async function readSignInState(settings: Settings, context: Context): Pro
   const stored = await vault?.read().catch((error) => {
     if (withoutSignIn(error, settings) === error) throw error;
   });
-  const { access, refreshToken } = stored ?? {};
-  const renewable = refreshToken !== undefined;
-  const refusal = binding && readRefusal(binding, context, refreshToken);
+  const { access, refreshToken, grant = refreshToken && 'refresh_token' } = stored ?? {};
+  const renewable = grant !== undefined;
+  const refusal = binding && stored && readRefusal(binding, context, stored);
   const lasts = access !== undefined && (access.expiresAt ?? Number.POSITIVE_INFINITY) > context.clock.now();
   const isStored = lasts || (renewable && refusal === undefined);
   return {
@@ -67,6 +69,7 @@ export async function readSignInState(settings: Settings, context: Context): Pro
     scope: fromEnvironment ? null : (access?.scope ?? scope),
     expiresAt: isoTime(access?.expiresAt),
     renewable,
+    grant: grant || null,
     refusedAt: isoTime(refusal?.at),
     refused: refusal?.of ?? null,
     store: vault?.kind ?? null,

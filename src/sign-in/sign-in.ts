@@ -1,13 +1,12 @@
 import type { Call } from '../command.ts';
 import type { Context, Environment } from '../context.ts';
-import { NotSignedInError, ServiceError, UnreachableError, UsageError } from '../errors.ts';
-import { TransportError } from '../http/transport.ts';
+import { NotSignedInError, UnreachableError, UsageError } from '../errors.ts';
 import { createTransport } from '../http/undici-client.ts';
 import { withLock } from '../lock/lock.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
 import { KeychainError } from '../secrets/keychain.ts';
 import { checkStore, findSignIns, openVault } from '../secrets/stored-sign-ins.ts';
-import { storeSurely, type Vault } from '../secrets/vault.ts';
+import { type AccessToken, type Secrets, storeSurely, type Vault } from '../secrets/vault.ts';
 import {
   isLoopback,
   parseSetting,
@@ -39,6 +38,8 @@ import {
   pastedBeside,
   receivePasted,
 } from './authorization.ts';
+import type { ClientProof } from './client-authentication.ts';
+import { NEW_CLIENT, requestAsClient } from './client-credentials.ts';
 import { listenForRedirect, type PageName, receiveRedirect } from './redirect-listener.ts';
 import { BOUND, type BoundSettings, bindingOf, savedSettings } from './session.ts';
 import { signInLock } from './sign-in-lock.ts';
@@ -48,12 +49,14 @@ import {
   exchangeDeviceCode,
   findEndpoint,
   type Grant,
+  mayPass,
   NEW_SIGN_IN,
   OPTIONAL_LIMITS,
   type Provider,
   promisesIssuer,
   RefusedGrantError,
   send,
+  setScope,
   withProvider,
 } from './token-endpoint.ts';
 
@@ -65,6 +68,8 @@ export interface SignInFlags extends SettingFlags {
   readonly browser: boolean;
   readonly paste?: true;
   readonly device?: true;
+  /** True to sign in as the client itself, with no person. */
+  readonly clientCredentials?: true;
   /** Milliseconds to wait for the person. */
   readonly timeout?: number;
 }
@@ -79,7 +84,7 @@ interface Attempt extends Pick<Call<SignInFlags>, 'flags' | 'context' | 'reporte
 /** Everything that a sign-in needs before it opens the browser. */
 interface SignInSetup {
   readonly settings: Settings<(typeof NEEDED)[number]>;
-  readonly clientSecret: string;
+  readonly proof: ClientProof;
   /** A store that was checked to accept secrets. */
   readonly vault: Vault;
 }
@@ -99,12 +104,22 @@ export async function signIn({ flags, context, reporter }: Call<SignInFlags>): P
     const attempt = { flags, context, reporter, lines, typed: {} };
     try {
       const setup = await prepareSignIn(attempt);
-      await (flags.device ? signInByDevice(setup, attempt) : signInByRedirect(setup, attempt));
+      await methodOf(flags)(setup, attempt);
     } catch (error) {
       await saveTyped(attempt);
       throw error;
     }
   });
+}
+
+function methodOf({ clientCredentials, device }: SignInFlags) {
+  if (clientCredentials) return signInAsClient;
+  return device ? signInByDevice : signInByRedirect;
+}
+
+/** False if no page of the provider is needed on this machine. */
+function usesBrowser({ clientCredentials, device }: SignInFlags): boolean {
+  return !clientCredentials && !device;
 }
 
 /**
@@ -120,7 +135,7 @@ async function prepareSignIn(attempt: Attempt): Promise<SignInSetup> {
   const missing = NEEDED.filter((name) => known[name] === undefined);
   if (missing.length > 0 && !asks) throw incomplete(missing, clientSecret === undefined);
   const chosen = await chooseStore(known, attempt);
-  if (known.authUrl && !flags.device) await checkProvider({ ...known, authUrl: known.authUrl }, attempt);
+  if (known.authUrl && usesBrowser(flags)) await checkProvider({ ...known, authUrl: known.authUrl }, attempt);
   for (const name of missing) {
     const text = await (name === 'authUrl' ? askProvider(known, attempt) : askSetting(name, context));
     Object.assign(typed, chosen, { [name]: text });
@@ -136,7 +151,7 @@ async function prepareSignIn(attempt: Attempt): Promise<SignInSetup> {
   if (!flags.clientSecretStdin) clientSecret ??= (await vault.read())?.clientSecret;
   if (asks) clientSecret ??= await promptSecret('Client secret', context);
   if (clientSecret === undefined) throw incomplete([], true);
-  return { settings, clientSecret, vault };
+  return { settings, proof: { method: 'secret', secret: clientSecret }, vault };
 }
 
 async function givenClientSecret({ flags, context, lines }: Attempt): Promise<string | undefined> {
@@ -172,7 +187,7 @@ async function askProvider(known: Settings, attempt: Attempt): Promise<string> {
   const next = 'check the address; typed once more, it is taken as it is';
   for (let last: string | undefined; ; ) {
     const text = await askSetting('authUrl', attempt.context);
-    if (attempt.flags.device || text === last) return text;
+    if (!usesBrowser(attempt.flags) || text === last) return text;
     const authUrl = parseSetting('authUrl', text, settingNames.authUrl.flag);
     if (await checkProvider({ ...known, authUrl }, attempt, next)) return text;
     last = text;
@@ -281,7 +296,7 @@ async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Promise<v
       if (checked.kind === 'refused') throw refusal(checked.error, checked.description);
       page = 'failed';
       const exchange = (provider: Provider) =>
-        exchangeCode(provider, setup.clientSecret, checked.parameters, request);
+        exchangeCode(provider, setup.proof, checked.parameters, request);
       const grant = await withProvider(settings, attempt, exchange, { advice: NEW_SIGN_IN });
       await keepGrant(grant, isUnnamed ? withoutIssuer(setup) : setup, attempt);
       page = 'signedIn';
@@ -348,6 +363,15 @@ function refusal(error: string, description?: string): NotSignedInError {
   });
 }
 
+/** Signs in without a person, as the client itself. */
+async function signInAsClient({ settings, proof, vault }: SignInSetup, attempt: Attempt): Promise<void> {
+  const ask = (provider: Provider) => requestAsClient(provider, proof);
+  const access = await withProvider(settings, attempt, ask, { advice: NEW_CLIENT });
+  const secrets = { clientSecret: proof.secret, access, grant: 'client_credentials' } as const;
+  const asked = setScope(settings)?.split(' ') ?? [];
+  await keepSignIn(secrets, { settings, vault }, attempt, { asked, after: 'renewed when needed' });
+}
+
 async function signInByDevice(setup: SignInSetup, attempt: Attempt): Promise<void> {
   const grant = await withinTime(attempt, (signal) => {
     const ask = (provider: Provider) => grantByDevice(provider, setup, attempt, signal);
@@ -365,7 +389,7 @@ const INTERVAL_SECONDS = 5;
  */
 async function grantByDevice(
   provider: Provider,
-  { settings, clientSecret }: SignInSetup,
+  { settings, proof }: SignInSetup,
   { context: { clock }, reporter }: Attempt,
   signal: AbortSignal,
 ): Promise<Grant> {
@@ -375,7 +399,7 @@ async function grantByDevice(
       details: ['its metadata names no device_authorization_endpoint of its own'],
       next: 'run `hooktrail login --paste`: it needs no redirect to this machine either',
     });
-  const device = await authorizeDevice(provider, clientSecret, endpoint, settings.scope);
+  const device = await authorizeDevice(provider, proof, endpoint, settings.scope);
   const expiresAt = clock.now() + device.expires_in * 1000;
   const late = new NotSignedInError('nobody signed in before the code expired', { next: NEW_SIGN_IN.again });
   reporter.notice('Sign in with a browser on any device. The page is');
@@ -389,7 +413,7 @@ async function grantByDevice(
     await clock.sleep(Math.min(interval * 1000, left), signal);
     if (interval * 1000 >= left) throw late;
     try {
-      return await exchangeDeviceCode(provider, clientSecret, device.device_code);
+      return await exchangeDeviceCode(provider, proof, device.device_code);
     } catch (error) {
       const code = error instanceof RefusedGrantError ? error.error : undefined;
       if (code === 'access_denied') throw refusal(code);
@@ -402,21 +426,33 @@ async function grantByDevice(
   }
 }
 
-/** True if the same request may be answered otherwise later. */
-function mayPass(error: unknown): boolean {
-  if (error instanceof ServiceError) return error.retryable === true;
-  return error instanceof UnreachableError && error.cause instanceof TransportError && error.cause.passing;
-}
-
-/** Stores the tokens, saves the profile and prints a summary of the sign-in. An interrupt waits. */
+/** Keeps what a person was granted. */
 async function keepGrant(
   { access, refreshToken }: Grant,
-  { settings, clientSecret, vault }: SignInSetup,
+  { settings, proof, vault }: SignInSetup,
+  attempt: Attempt,
+): Promise<void> {
+  const asked = settings.scope.split(' ');
+  const how = asked.includes('offline_access') ? 'granted' : 'asked for by --scope';
+  const after = refreshToken ? 'renewed when needed' : `then sign in again (no refresh token was ${how})`;
+  const secrets = { refreshToken, clientSecret: proof.secret, access };
+  await keepSignIn(secrets, { settings, vault }, attempt, { asked, after });
+}
+
+/**
+ * Stores the secrets, saves the profile and prints a summary of the sign-in. An interrupt waits. `asked` are the scopes
+ * that were requested, `after` says what follows the end of the token.
+ */
+async function keepSignIn(
+  secrets: Secrets & { readonly access: AccessToken },
+  { settings, vault }: Pick<SignInSetup, 'settings' | 'vault'>,
   { context, reporter }: Attempt,
+  { asked, after }: { readonly asked: readonly string[]; readonly after: string },
 ): Promise<void> {
   const { clock, environment } = context;
+  const { access } = secrets;
   const uninterrupted = { ...context, signal: new AbortController().signal };
-  const store = () => storeSurely(vault, { refreshToken, clientSecret, access }, clock);
+  const store = () => storeSurely(vault, secrets, clock);
   const { name, place } = signInLock(settings, context);
   const elsewhere = await withLock(name, uninterrupted, store, place);
   const { given, profile, authUrl, baseUrl, store: storeKind } = settings;
@@ -431,16 +467,14 @@ async function keepGrant(
   reporter.notice(`  service   ${urlText(baseUrl)}`);
   const { expiresAt } = access;
   const left = expiresAt && durationWords(Math.max(0, expiresAt - clock.now()));
-  const asked = settings.scope.split(' ');
-  const how = asked.includes('offline_access') ? 'granted' : 'asked for by --scope';
-  const then = refreshToken ? 'renewed when needed' : `then sign in again (no refresh token was ${how})`;
-  reporter.notice(`  token     ${left ? `for ${left}` : 'of unknown lifetime'}, ${then}`);
+  reporter.notice(`  token     ${left ? `for ${left}` : 'of unknown lifetime'}, ${after}`);
   reporter.notice(`  secrets   ${elsewhere ?? vault.place}`);
   if (storeKind === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', environment))
     reporter.notice(
       'Commands ask for the passphrase. Where nobody can type it, seal the file with a key: `hooktrail keygen --help`.',
     );
-  const granted = (access.scope ?? settings.scope).split(' ');
+  // An answer without scopes grants those that were asked for (RFC 6749 section 5.1).
+  const granted = access.scope?.split(' ') ?? asked;
   const withheld = asked.filter((name) => !granted.includes(name));
   if (withheld.length > 0) reporter.warning(`not granted: ${withheld.join(' ')}`, { kind: 'sign-in' });
 }

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { type HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { withLock } from '../lock/lock.ts';
-import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
+import { isSecretGiven } from '../secrets/given-secret.ts';
 import { KeychainError } from '../secrets/keychain.ts';
 import { forgetSignIns, openVault } from '../secrets/stored-sign-ins.ts';
 import type { Secrets } from '../secrets/vault.ts';
@@ -15,6 +15,7 @@ import {
 } from '../settings/settings.ts';
 import { canPrompt, confirm } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { storedProof } from './client-authentication.ts';
 import { type BoundSettings, bindingOf, savedSettings } from './session.ts';
 import { signInLock } from './sign-in-lock.ts';
 import {
@@ -159,23 +160,22 @@ async function revokeStored(settings: BoundSettings, context: Context, reporter:
     const isAbsent = error instanceof KeychainError && error.holdsNothing;
     return failed(isAbsent ? error.message : 'they could not be read');
   }
-  const { refreshToken, access, clientSecret: kept } = stored ?? {};
+  const { refreshToken, access } = stored ?? {};
   if (refreshToken === undefined && access === undefined) return { said: '' };
   const revokeThere = async (provider: Provider): Promise<Outcome> => {
     const endpoint = await findEndpoint(provider, 'revocation_endpoint');
     if (endpoint === undefined) return { said: '; the identity provider offers no way to revoke tokens' };
-    // Every sign-in stores one.
-    const clientSecret = (await givenSecret('HOOKTRAIL_CLIENT_SECRET', context)) ?? kept ?? '';
-    if (refreshToken !== undefined)
-      await revoke(provider, clientSecret, endpoint, refreshToken, 'refresh_token');
+    const proof = await storedProof(stored, context);
+    if (refreshToken !== undefined) await revoke(provider, proof, endpoint, refreshToken, 'refresh_token');
     try {
       // The revocation of a refresh token may leave its access tokens valid (RFC 7009 section 2.1).
-      if (access) await revoke(provider, clientSecret, endpoint, access.token, 'access_token');
+      if (access) await revoke(provider, proof, endpoint, access.token, 'access_token');
     } catch (error) {
       // The provider revokes no tokens of this type (RFC 7009 section 2.2.1).
       const isUnsupported = error instanceof RefusedGrantError && error.error === 'unsupported_token_type';
-      if (refreshToken === undefined || !isUnsupported) throw error;
-      return { said: '; its refresh token is revoked' };
+      if (!isUnsupported) throw error;
+      if (refreshToken !== undefined) return { said: '; its refresh token is revoked' };
+      return { said: '; the identity provider revokes no access tokens, so its token lasts to its end' };
     }
     return { said: '; its tokens are revoked' };
   };

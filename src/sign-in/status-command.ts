@@ -54,6 +54,8 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   const reason = await notSignedIn(settings, context);
   if (reason.details.length > 0) throw reason;
   const { STORED } = await import('./token-endpoint.ts');
-  reporter.notice(`next: ${state.refused === 'client' ? STORED.refused : reason.next}`);
+  const { STORED_CLIENT } = await import('./client-credentials.ts');
+  const advice = state.grant === 'client_credentials' ? STORED_CLIENT : STORED;
+  reporter.notice(`next: ${state.refused === 'client' ? advice.refused : reason.next}`);
   return ExitCode.notSignedIn;
 }

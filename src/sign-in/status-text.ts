@@ -37,9 +37,9 @@ export function statusText(
     .join('');
 }
 
-function signedInText({ source, signedIn, refused }: SignInState): string {
+function signedInText({ source, signedIn, refused, grant }: SignInState): string {
   if (source === 'environment') return 'by the token in HOOKTRAIL_ACCESS_TOKEN';
-  if (signedIn) return 'yes';
+  if (signedIn) return grant === 'client_credentials' ? 'yes, as the client (client_credentials)' : 'yes';
   if (refused === null) return 'no';
   return refused === 'client' ? 'no: the client is refused' : 'no: the sign-in has ended';
 }

@@ -23,21 +23,26 @@ import { isLoopback, urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type AuthorizationRequest, expectedOf } from './authorization.ts';
+import { type ClientProof, libraryProof } from './client-authentication.ts';
 
 /** The identity provider of one client. */
 export interface Provider {
   readonly settings: Settings<'authUrl' | 'clientId'>;
   readonly transport: Transport;
-  readonly clock: Pick<Clock, 'now'>;
+  readonly clock: Clock;
   readonly advice: ProviderAdvice;
 }
 
 /** The next steps after a failure that may pass. */
-interface ProviderAdvice {
+export interface ProviderAdvice {
   /** If there was no answer; follows "check the network, then". */
   readonly again: string;
   /** If the client or its secret is refused. */
   readonly refused: string;
+  /** If the client may not use this grant. */
+  readonly notAllowed?: string;
+  /** If the request is refused, and no code says why. */
+  readonly badRequest?: string;
   /** Instead of both, if the request may have been carried out. */
   readonly unknown?: string;
 }
@@ -92,18 +97,18 @@ export interface Grant {
  */
 export async function exchangeCode(
   provider: Provider,
-  clientSecret: string,
+  proof: ClientProof,
   callback: URLSearchParams,
   { redirectUri: { text }, codeVerifier }: Pick<AuthorizationRequest, 'redirectUri' | 'codeVerifier'>,
 ): Promise<Grant> {
-  return await requestGrant('the sign-in', provider, clientSecret, ({ oauth, parties, options }) =>
+  return await requestGrant('the sign-in', provider, proof, ({ oauth, parties, options }) =>
     oauth.authorizationCodeGrantRequest(...parties, callback, text, codeVerifier, options),
   );
 }
 
 /** Spends a refresh token (RFC 6749 section 6). Throws as `exchangeCode` does. */
-export async function refresh(provider: Provider, clientSecret: string, token: string): Promise<Grant> {
-  return await requestGrant('refreshing the sign-in', provider, clientSecret, ({ oauth, parties, options }) =>
+export async function refresh(provider: Provider, proof: ClientProof, token: string): Promise<Grant> {
+  return await requestGrant('refreshing the sign-in', provider, proof, ({ oauth, parties, options }) =>
     oauth.refreshTokenGrantRequest(...parties, token, options),
   );
 }
@@ -111,13 +116,13 @@ export async function refresh(provider: Provider, clientSecret: string, token: s
 /** Asks for a code that a person enters on another device (RFC 8628 section 3.1). Throws as `exchangeCode` does. */
 export async function authorizeDevice(
   provider: Provider,
-  clientSecret: string,
+  proof: ClientProof,
   endpoint: string,
   scope: string,
 ): Promise<OAuth.DeviceAuthorizationResponse> {
   const what = 'the sign-in';
   const read = (answer: HttpResponse) => jsonObject(answer, provider);
-  const { oauth, parties, options } = await loadLibrary(what, provider, clientSecret, read);
+  const { oauth, parties, options } = await loadLibrary(what, provider, proof, read);
   const [issuer, ...client] = parties;
   const server = { ...issuer, device_authorization_endpoint: endpoint };
   const response = await oauth.deviceAuthorizationRequest(server, ...client, { scope }, options);
@@ -134,10 +139,10 @@ export async function authorizeDevice(
  */
 export async function exchangeDeviceCode(
   provider: Provider,
-  clientSecret: string,
+  proof: ClientProof,
   deviceCode: string,
 ): Promise<Grant> {
-  return await requestGrant('the sign-in', provider, clientSecret, ({ oauth, parties, options }) =>
+  return await requestGrant('the sign-in', provider, proof, ({ oauth, parties, options }) =>
     oauth.deviceCodeGrantRequest(...parties, deviceCode, options),
   );
 }
@@ -145,14 +150,14 @@ export async function exchangeDeviceCode(
 /** Revokes a token, and with a refresh token its whole grant (RFC 7009 section 2.1). Throws as `exchangeCode` does. */
 export async function revoke(
   provider: Provider,
-  clientSecret: string,
+  proof: ClientProof,
   endpoint: string,
   token: string,
   hint: 'access_token' | 'refresh_token',
 ): Promise<void> {
   // The body of a success says nothing.
   const ignore = () => ({});
-  const { oauth, parties, options } = await loadLibrary('the revocation', provider, clientSecret, ignore);
+  const { oauth, parties, options } = await loadLibrary('the revocation', provider, proof, ignore);
   const [issuer, ...client] = parties;
   const server = { ...issuer, revocation_endpoint: endpoint };
   const hinted = { ...options, additionalParameters: { token_type_hint: hint } };
@@ -166,7 +171,7 @@ export async function revoke(
 async function loadLibrary(
   what: string,
   provider: Provider,
-  clientSecret: string,
+  proof: ClientProof,
   read: (answer: HttpResponse) => object,
 ) {
   const oauth = await import('oauth4webapi');
@@ -186,20 +191,25 @@ async function loadLibrary(
       return Response.json(read(answer));
     },
   };
-  return { oauth, parties: [server, client, oauth.ClientSecretPost(clientSecret)] as const, options };
+  return { oauth, parties: [server, client, libraryProof(proof, oauth)] as const, options };
 }
 
-async function requestGrant(
+/**
+ * Sends one request for tokens, and reads the answer. `isRenewable`: the same tokens can be had again without a refresh
+ * token. Throws as `exchangeCode` does.
+ */
+export async function requestGrant(
   what: string,
   provider: Provider,
-  clientSecret: string,
+  proof: ClientProof,
   ask: (library: Awaited<ReturnType<typeof loadLibrary>>) => Promise<Response>,
+  { isRenewable = false } = {},
 ): Promise<Grant> {
   const { clock, advice } = provider;
   const sentAt = clock.now();
   let successor: string | undefined;
-  const library = await loadLibrary(what, provider, clientSecret, (answer) => {
-    const members = conformingMembers(jsonObject(answer, provider));
+  const library = await loadLibrary(what, provider, proof, (answer) => {
+    const members = conformingMembers(jsonObject(answer, provider), isRenewable);
     successor = members.refresh_token;
     return members;
   });
@@ -237,10 +247,13 @@ const LONGEST_LIFETIME_SECONDS = 3_155_760_000;
  * The members of a grant that the service description has, with what real providers get wrong put right: a lifetime as
  * text, out of range or missing, no token type, and optional members of a wrong type, which are left out.
  */
-function conformingMembers({ access_token, token_type, refresh_token, scope, expires_in }: JsonObject) {
+function conformingMembers(
+  { access_token, token_type, refresh_token, scope, expires_in }: JsonObject,
+  isRenewable: boolean,
+) {
   const refreshToken = typeof refresh_token === 'string' && refresh_token !== '' ? refresh_token : undefined;
   const seconds = Number.parseFloat(String(expires_in));
-  const stated = refreshToken === undefined ? undefined : STATED_LIFETIME_SECONDS;
+  const stated = isRenewable || refreshToken !== undefined ? STATED_LIFETIME_SECONDS : undefined;
   return {
     access_token,
     token_type: token_type ?? 'Bearer',
@@ -317,7 +330,10 @@ export class RefusedGrantError extends NotSignedInError {
 }
 
 /** Other error codes that mean a refusal of this client, this secret or this user. */
-const REFUSALS = ['invalid_client', 'unauthorized_client', 'access_denied'];
+const REFUSALS = ['invalid_client', 'unauthorized_client', 'unsupported_grant_type', 'access_denied'];
+
+/** Error codes that mean a refusal of the grant, not of the client. */
+const NOT_ALLOWED = ['unauthorized_client', 'unsupported_grant_type'];
 
 /** The parameters of a request that an answer may repeat, and that must not be shown. */
 const SECRET_PARAMETERS = ['client_secret', 'code', 'code_verifier', 'refresh_token', 'device_code', 'token'];
@@ -342,12 +358,13 @@ function refusalOf(answer: HttpResponse, what: string, { advice }: Provider, for
   if (error === 'invalid_grant')
     return new RefusedGrantError(refused, { details, next: 'run `hooktrail login`' }, error);
   if (REFUSALS.includes(error ?? '') || status === 401) {
-    return new RefusedGrantError(refused, { details, next: advice.refused }, error);
+    const next = NOT_ALLOWED.includes(error ?? '') ? (advice.notAllowed ?? advice.refused) : advice.refused;
+    return new RefusedGrantError(refused, { details, next }, error);
   }
   // The description shows no error answers, so these statuses count as a refusal whatever the body.
   if (status === 400 || status === 403) {
-    const parts = { details, next: 'check the client settings, and run `hooktrail login`' };
-    return new RefusedGrantError(`${refused} (${status})`, parts, error);
+    const next = advice.badRequest ?? 'check the client settings, and run `hooktrail login`';
+    return new RefusedGrantError(`${refused} (${status})`, { details, next }, error);
   }
   const retryable = isPassingStatus(status);
   const passing = (status >= 500 && status !== 503 && advice.unknown) || advice.again;
@@ -357,6 +374,12 @@ function refusalOf(answer: HttpResponse, what: string, { advice }: Provider, for
 }
 
 /** True if the same request may be answered otherwise later. */
+export function mayPass(error: unknown): boolean {
+  if (error instanceof ServiceError) return error.retryable === true;
+  return error instanceof UnreachableError && error.cause instanceof TransportError && error.cause.passing;
+}
+
+/** True if a request with such an answer may be answered otherwise later. */
 function isPassingStatus(status: number): boolean {
   return status >= 500 || status === 429 || status === 408;
 }
@@ -373,6 +396,11 @@ export async function findEndpoint(
   return await findInMetadata(provider, ({ [name]: text }) =>
     typeof text === 'string' && URL.canParse(text) && new URL(text).origin === origin ? text : undefined,
   );
+}
+
+/** Returns the scopes that somebody set, by flag, variable or profile; undefined for the default. */
+export function setScope({ scope, given }: Provider['settings']): string | undefined {
+  return given.scope?.source === 'the default' ? undefined : scope;
 }
 
 /** Returns whether the provider promises to name itself on each redirect (RFC 9207 section 3). */

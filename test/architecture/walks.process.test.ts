@@ -39,8 +39,8 @@ beforeAll(async () => {
 describe('a reader opens few files to follow', () => {
   test.each([
     ['search', 46],
-    ['refresh', 29],
-    ['login', 35],
+    ['refresh', 31],
+    ['login', 37],
     ['recover', 58],
   ])('%s: at most %i', (command, most) => {
     expect(crossed[command]?.length, crossed[command]?.join('\n')).toBeLessThanOrEqual(most);

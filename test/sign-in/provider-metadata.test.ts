@@ -20,7 +20,7 @@ function providerAt(authUrl: string, answers: Readonly<Record<string, unknown>>)
   };
   const config = { version: 1, profiles: {} } as const;
   const settings = resolveSettings({ authUrl, clientId: 'me' }, {}, config, ['authUrl', 'clientId']);
-  return { settings, transport, clock: { now: () => 0 }, advice: NEW_SIGN_IN };
+  return { settings, transport, clock: { now: () => 0, sleep: async () => undefined }, advice: NEW_SIGN_IN };
 }
 
 /** Returns the endpoint for revocation that the metadata names. */

@@ -335,13 +335,13 @@ test('a refusal is that of one token of one sign-in, and a file of it that is da
   const { context, run } = scene([{ error: 'invalid_grant' }]);
   await expect(run()).rejects.toMatchObject(ended);
   const refusal = { token: sha256('old'), of: 'sign-in', at: NOON, details: ['error: invalid_grant'] };
-  expect(readRefusal(binding, context, 'old')).toEqual(refusal);
-  expect(readRefusal(binding, context, 'new')).toBe(undefined);
-  expect(readRefusal(binding, context, undefined)).toBe(undefined);
-  expect(readRefusal({ ...binding, profile: 'other' }, context, 'old')).toBe(undefined);
+  expect(readRefusal(binding, context, { refreshToken: 'old' })).toEqual(refusal);
+  expect(readRefusal(binding, context, { refreshToken: 'new' })).toBe(undefined);
+  expect(readRefusal(binding, context, {})).toBe(undefined);
+  expect(readRefusal({ ...binding, profile: 'other' }, context, { refreshToken: 'old' })).toBe(undefined);
   for (const damaged of [{ ...refusal, at: 'noon' }, { ...refusal, details: null }, null]) {
     await writeFile(refusalFile(binding, context), JSON.stringify(damaged));
-    expect(readRefusal(binding, context, 'old')).toBe(undefined);
+    expect(readRefusal(binding, context, { refreshToken: 'old' })).toBe(undefined);
   }
 });
 

@@ -11,6 +11,8 @@ const DEVICE_PATH = '/device';
 /** The `interval` of device sign-in (RFC 8628 section 3.2). */
 const DEVICE_POLL_SECONDS = 5;
 const DAY_SECONDS = 86_400;
+/** What the client itself may have: a request of `client_credentials` names no scopes. */
+const API_SCOPE = 'event_api';
 
 export type IdentityProvider = Awaited<ReturnType<typeof createIdentityProvider>>;
 
@@ -39,7 +41,9 @@ export async function createIdentityProvider(
   const accessTokens = memory.adapter('AccessToken');
   provider.on('grant.success', (ctx: KoaContextWithOIDC) => {
     const body = ctx.body as Record<'access_token' | 'refresh_token' | 'scope', string>;
-    const issued = { grantId: String(ctx.oidc.entities.Grant?.jti), scope: body.scope };
+    if (ctx.oidc.entities.ClientCredentials) body.scope ||= API_SCOPE;
+    const grantId = ctx.oidc.entities.Grant?.jti;
+    const issued = { ...(grantId === undefined ? {} : { grantId }), scope: body.scope };
     // It is refused where a race has ended the grant: the token stays unknown then.
     accessTokens.upsert(body.access_token, issued, behaviour.tokenLifetimeSeconds).catch(() => undefined);
     // The library leaves out `offline_access`, which is not a scope of the API; the service includes it.
@@ -99,7 +103,12 @@ function configurationOf(
         // A native application's loopback redirect URIs match with any port (RFC 8252 section 7.3).
         application_type: 'native',
         redirect_uris: redirectUris(settings.redirectUri),
-        grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+        grant_types: [
+          'authorization_code',
+          'refresh_token',
+          'client_credentials',
+          'urn:ietf:params:oauth:grant-type:device_code',
+        ],
         response_types: ['code'],
         token_endpoint_auth_method: 'client_secret_post',
       },
@@ -132,8 +141,9 @@ function configurationOf(
     // The library uses the machine's clock for tokens.
     formats: {
       customizers: {
-        jwt: async (_ctx, _token, { payload }) => {
+        jwt: async (_ctx, token, { payload }) => {
           const issued = Math.floor(clock() / 1000);
+          if (token.kind === 'ClientCredentials') payload['scope'] ??= API_SCOPE;
           Object.assign(payload, { iat: issued, exp: issued + behaviour.tokenLifetimeSeconds });
         },
       },
@@ -141,6 +151,7 @@ function configurationOf(
     ttl: {
       AccessToken: () => behaviour.tokenLifetimeSeconds,
       AuthorizationCode: 60,
+      ClientCredentials: () => behaviour.tokenLifetimeSeconds,
       DeviceCode: 600,
       Grant: 90 * DAY_SECONDS,
       IdToken: 3600,
@@ -159,6 +170,7 @@ function configurationOf(
       devInteractions: { enabled: false },
       // The sandbox has its own pages: see sign-in-pages.ts.
       deviceFlow: { enabled: true },
+      clientCredentials: { enabled: true },
       revocation: {
         enabled: true,
         allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId,
@@ -170,7 +182,7 @@ function configurationOf(
         defaultResource: async () => settings.baseUrl,
         useGrantedResource: async () => true,
         getResourceServerInfo: async () => ({
-          scope: 'event_api',
+          scope: API_SCOPE,
           audience: settings.baseUrl,
           accessTokenFormat: 'jwt',
           jwt: { sign: { alg: 'ES256' } },

@@ -1,0 +1,52 @@
+import type { AccessToken } from '../secrets/vault.ts';
+import type { ClientProof } from './client-authentication.ts';
+import { mayPass, type Provider, type ProviderAdvice, requestGrant, setScope } from './token-endpoint.ts';
+
+const NOT_ALLOWED =
+  'ask whoever issued the client to allow it the grant client_credentials, or sign in as a person with `hooktrail login`';
+
+export const NEW_CLIENT: ProviderAdvice = {
+  again: 'run the same command again',
+  refused:
+    'check --client-id, and run the same command with --client-secret-stdin and the right client secret',
+  notAllowed: NOT_ALLOWED,
+  badRequest: `check --client-id, the client secret and --scope; or ${NOT_ALLOWED}`,
+};
+
+export const STORED_CLIENT: ProviderAdvice = {
+  again: 'run the command again later: the sign-in is kept',
+  refused:
+    'check --client-id, and run `hooktrail login --client-credentials --client-secret-stdin` with the right client secret',
+  notAllowed: NOT_ALLOWED,
+  badRequest: `check --client-id, the client secret and --scope; or ${NOT_ALLOWED}`,
+};
+
+const TRIES = 2;
+const PAUSE_MS = 1_000;
+
+/**
+ * Asks for an access token for the client itself (RFC 6749 section 4.4). No `scope` is sent unless one was set: the
+ * service takes none, and grants what the client may have. Nothing is spent, so that a request is sent again when its
+ * answer was lost or said to come back later. Throws as `exchangeCode` does.
+ */
+export async function requestAsClient(provider: Provider, proof: ClientProof): Promise<AccessToken> {
+  const scope = setScope(provider.settings);
+  const parameters = new URLSearchParams(scope === undefined ? {} : { scope });
+  const what = 'the sign-in as the client';
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const { access } = await requestGrant(
+        what,
+        provider,
+        proof,
+        ({ oauth, parties, options }) => oauth.clientCredentialsGrantRequest(...parties, parameters, options),
+        { isRenewable: true },
+      );
+      // RFC 6749 section 4.4.3: a refresh token should not be included. None is needed.
+      return access;
+    } catch (error) {
+      if (attempt === TRIES || !mayPass(error)) throw error;
+      await provider.clock.sleep(PAUSE_MS);
+    }
+  }
+}
