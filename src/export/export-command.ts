@@ -4,17 +4,24 @@ import { UsageError } from '../errors.ts';
 import { addFilterFlags, addPageFlags, CONCURRENCY, type FilterFlags } from '../filters/event-filters.ts';
 import { loadFilters } from '../formats/format-flags.ts';
 import { PAGE_SIZE } from '../paging/event-query.ts';
+import { oneOf } from '../settings/flag-values.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
+import type { Partition } from '../sources/export-manifest.ts';
 
 interface Flags extends FilterFlags, SettingFlags {
   readonly pageSize?: number;
   readonly concurrency?: number;
   readonly gzip?: true;
+  readonly partition?: Partition;
   readonly update?: true;
 }
 
-export const commonFlags = '--since --until --failed --type --where --gzip --update';
+const PARTITION_SYNONYMS: Readonly<Record<string, Partition>> = {
+  ...{ days: 'day', daily: 'day', date: 'day', createdon: 'day' },
+};
+
+export const commonFlags = '--since --until --failed --type --where --gzip --partition --update';
 
 export const help = `
 Writes part-000001.ndjson and so on, one event per line as the service gave it,
@@ -29,6 +36,10 @@ of the export again; each event is there once, as it was last read. Older files
 are no longer compared with the service: with --failed, events that turn FAILED
 more than an hour after their creation can be missing.
 
+--partition day puts the files into a folder for each day of createdOn in UTC,
+date=2026-11-01 and so on, as DuckDB, Spark, Trino and others read them. Events
+without a time are in date=__HIVE_DEFAULT_PARTITION__.
+
 A damaged file is kept as damaged-part-… beside its replacement. If the
 service has deleted events of it meanwhile, the command says so and exits
 with 1.
@@ -37,6 +48,7 @@ Examples:
   $ hooktrail events export november --since 2026-11-01 --until 2026-12-01
   $ hooktrail events export failures --failed --since 7d --gzip
   $ hooktrail events export failures --failed --since 7d --gzip --update
+  $ hooktrail events export lake --partition day --since 2026-11-01 --update
   $ hooktrail events search --from november --csv --output-file november.csv
   $ cat november/part-*.ndjson | jq -r .eventData.eventType | sort | uniq -c`;
 
@@ -44,6 +56,11 @@ export function declare(command: Command): void {
   command.argument('<directory>', 'where the files go; created if it does not exist');
   addFilterFlags(command)
     .option('--gzip', 'compress the files: .ndjson.gz')
+    .option(
+      '--partition <by>',
+      'folders date=YYYY-MM-DD (UTC), as DuckDB, Spark and others read them: day',
+      oneOf<Partition>('--partition', ['day'], PARTITION_SYNONYMS),
+    )
     .option('--update', 'add new events to a finished export');
   addPageFlags(command);
   addConnectionFlags(command);
@@ -62,6 +79,6 @@ export async function run(call: Call<Flags>): Promise<void> {
       `${given} is a directory of files; for one file: hooktrail events search … --output-file ${given.replace(/\.gz$/i, '')}`,
     );
   const { exportEvents } = await import('./export-run.ts');
-  const { gzip = false, update = false, pageSize = PAGE_SIZE, concurrency = CONCURRENCY } = flags;
-  await exportEvents({ given, filters, gzip, update, pageSize, concurrency }, call);
+  const { gzip = false, partition, update = false, pageSize = PAGE_SIZE, concurrency = CONCURRENCY } = flags;
+  await exportEvents({ given, filters, gzip, partition, update, pageSize, concurrency }, call);
 }

@@ -12,6 +12,7 @@ import {
   partName,
   partQuery,
 } from '../sources/export-manifest.ts';
+import { dayOf, folderOfDay, startOfDay } from '../sources/partitions.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import {
   compareInstants,
@@ -49,10 +50,10 @@ export async function beginExport(
   const { queries, pin } = await pinnedQueries(filters, client);
   const parts: Part[] = [];
   for (const [index, query] of queries.entries())
-    parts.push(...(await planParts(index, { ...query, before: pin }, parts, identity.gzip, client)));
+    parts.push(...(await planParts(index, { ...query, before: pin }, parts, identity, client)));
   return {
     format: 'hooktrail-export',
-    version: 1,
+    version: identity.partition ? 2 : 1,
     hooktrail: version,
     ...identity,
     pin,
@@ -85,7 +86,7 @@ export async function planUpdate(
   for (const [index, query] of queries.entries()) {
     const isNew = index >= earlier.queries.length;
     const window = isNew ? query : { ...query, after: laterOf(after, from) };
-    const added = await planParts(index, window, parts, earlier.gzip, client);
+    const added = await planParts(index, window, parts, earlier, client);
     // Within a query, newer parts come before older ones.
     const first = isNew ? parts.length : parts.findIndex((part) => part.query === index);
     parts = parts.toSpliced(first, 0, ...added);
@@ -132,13 +133,14 @@ export async function warnOfLaterDated(
 /**
  * The parts of a search that is limited to its window, newest first, each with a name that no other part has. The service
  * compares with "greater than" only, and the resolution of its clock is unknown, so each part reaches a second into the
- * next older one. An event in both belongs to the newer.
+ * next older one. An event in both belongs to the newer. With partitions parts also meet at the midnights between days that
+ * have events: a part is one day's.
  */
 async function planParts(
   index: number,
   query: Query,
   others: readonly Part[],
-  gzip: boolean,
+  { gzip, partition }: Pick<Identity, 'gzip' | 'partition'>,
   client: ExportClient,
 ): Promise<Part[]> {
   const { pageSize, signal } = client;
@@ -148,13 +150,16 @@ async function planParts(
   // An end with a fraction of a second is rounded up.
   const newest: Mark = { seconds: end.seconds + (end.fraction === '' ? 0 : 1), events: total ?? 0 };
   const oldest: Mark = { seconds: query.after?.seconds ?? 0, events: 0 };
-  const marks = await markTime([newest, oldest], query, target, client);
+  const days = partition ? await markDays([newest, oldest], query, client) : [newest, oldest];
+  const marks = [newest];
+  for (const [at, from] of days.slice(1).entries())
+    marks.push(...(await markTime([days[at] as Mark, from], query, target, client)).slice(1));
   const parts: Part[] = [];
   for (const [at, from] of marks.slice(1).entries()) {
     const to = marks[at] as Mark;
     const overlapping = () => laterOf(query.after, knownInstant((from.seconds - 1) * 1000));
     parts.push({
-      file: partName([...others, ...parts], gzip),
+      file: partName([...others, ...parts], gzip, partition ? folderOfDay(dayOf(to.seconds - 1)) : ''),
       query: index,
       after: (from === oldest ? query.after : overlapping()) ?? null,
       before: to === newest ? end : knownInstant(to.seconds * 1000),
@@ -179,7 +184,6 @@ const MAX_MARKS = 16;
 
 /** Marks time, newest first, so that about `target` events lie between two marks; within a second there may be more. */
 async function markTime(bounds: readonly Mark[], query: Query, target: number, client: ExportClient) {
-  const { concurrency, signal } = client;
   const isLarge = (to: Mark, from: Mark) => to.events - from.events > 1.5 * target;
   const between = (to: Mark, from: Mark) => {
     const seconds = to.seconds - from.seconds;
@@ -187,12 +191,40 @@ async function markTime(bounds: readonly Mark[], query: Query, target: number, c
     const parts = Math.min(Math.ceil((to.events - from.events) / target), MAX_MARKS, seconds);
     return Array.from({ length: parts - 1 }, (_, at) => to.seconds - Math.ceil((seconds * (at + 1)) / parts));
   };
+  const marks = await addMarks(bounds, between, query, client);
+  return withoutNeedless(marks, (to, from) => !isLarge(to, from));
+}
+
+/** Marks the midnights in UTC between which events lie, newest first. Days without events are left together. */
+async function markDays(bounds: readonly Mark[], query: Query, client: ExportClient) {
+  const isEmpty = (to: Mark, from: Mark) => to.events === from.events;
+  const between = (to: Mark, from: Mark) => {
+    // The days that begin between the marks.
+    const first = dayOf(from.seconds) + 1;
+    const days = dayOf(to.seconds - 1) - first + 1;
+    if (isEmpty(to, from) || days < 1) return [];
+    const asked = Math.min(days, MAX_MARKS);
+    return Array.from({ length: asked }, (_, at) =>
+      startOfDay(first + Math.floor(((at + 0.5) * days) / asked)),
+    );
+  };
+  return withoutNeedless(await addMarks(bounds, between, query, client), isEmpty);
+}
+
+/** Counts at the seconds that `between` names for two marks, until it names none any more. */
+async function addMarks(
+  bounds: readonly Mark[],
+  between: (to: Mark, from: Mark) => readonly number[],
+  query: Query,
+  client: ExportClient,
+): Promise<Mark[]> {
+  const { concurrency, signal } = client;
   const count = (seconds: number, ending: AbortSignal) =>
     askCount(client, { ...query, before: knownInstant(seconds * 1000) }, ending);
-  let marks = [...bounds];
+  const marks = [...bounds];
   for (;;) {
     const times = marks.slice(1).flatMap((from, at) => between(marks[at] as Mark, from));
-    if (times.length === 0) break;
+    if (times.length === 0) return marks;
     for await (const { job: seconds, result = 0 } of readAhead(times, count, concurrency, signal))
       marks.push({ seconds, events: result });
     marks.sort((a, b) => b.seconds - a.seconds);
@@ -200,9 +232,13 @@ async function markTime(bounds: readonly Mark[], query: Query, target: number, c
     for (const [at, from] of marks.slice(1).entries())
       from.events = Math.min(from.events, (marks[at] as Mark).events);
   }
-  // A mark is of no use if the parts on both sides of it together are not large.
+}
+
+/** Leaves out marks whose neighbours may be neighbours themselves. */
+function withoutNeedless(counted: readonly Mark[], mayMeet: (to: Mark, from: Mark) => boolean): Mark[] {
+  let marks = [...counted];
   for (let at = 1; at < marks.length - 1; )
-    if (isLarge(marks[at - 1] as Mark, marks[at + 1] as Mark)) at++;
+    if (!mayMeet(marks[at - 1] as Mark, marks[at + 1] as Mark)) at++;
     else marks = marks.toSpliced(at, 1);
   return marks;
 }

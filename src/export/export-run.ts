@@ -8,7 +8,7 @@ import { resolveFilters } from '../filters/resolve-filters.ts';
 import { waitText } from '../http/service.ts';
 import type { KeepItems } from '../items/item-conditions.ts';
 import { LockedError, takeLock, whileHeld } from '../lock/lock.ts';
-import { identified, pageClient } from '../paging/page.ts';
+import { type IdentifiedItems, identified, pageClient } from '../paging/page.ts';
 import { adaptiveConcurrency } from '../paging/read-ahead.ts';
 import { type ReadPage, readPages, UNCOUNTED } from '../paging/read-pages.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
@@ -19,18 +19,29 @@ import {
   checkUnused,
   diskFault,
   eventsIn,
+  filesOf,
+  folderOf,
   type Identity,
   LOCK_FOLDER,
   type Manifest,
   openDirectory,
   type Part,
+  type Partition,
   partName,
   partQuery,
   readManifest,
   removeLeftOvers,
   writeManifest,
 } from '../sources/export-manifest.ts';
-import { keysOf, keysReadAgain, PartFile, readPart, verifyExport } from '../sources/export-parts.ts';
+import {
+  keysOf,
+  keysReadAgain,
+  keysWithoutDay,
+  PartWriter,
+  readPart,
+  verifyExport,
+} from '../sources/export-parts.ts';
+import { createDayReader, dayOf, startOfDay } from '../sources/partitions.ts';
 import { type Progress, startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { compareInstants } from '../time/instant.ts';
@@ -48,6 +59,7 @@ export interface ExportOptions {
   readonly given: string;
   readonly filters: EventFilters;
   readonly gzip: boolean;
+  readonly partition?: Partition | undefined;
   /** True if new events are to be added to a finished export. */
   readonly update: boolean;
   readonly pageSize: number;
@@ -88,10 +100,10 @@ async function exportInto(
   options: ExportOptions,
   call: Call<SettingFlags>,
 ): Promise<void> {
-  const { given, filters, gzip, update, pageSize } = options;
+  const { given, filters, gzip, partition, update, pageSize } = options;
   const { context, reporter } = call;
   const { clock, signal } = context;
-  const identity = { service: baseUrl.href, filters: filters.typed(), gzip };
+  const identity = { service: baseUrl.href, filters: filters.typed(), gzip, partition };
   let manifest = await readManifest(directory);
   if (!manifest) await checkUnused(directory);
   else {
@@ -136,7 +148,8 @@ function warnOfUncounted({ parts }: Manifest, reporter: Pick<Reporter, 'warning'
 }
 
 function summaryOf(directory: string, { events, parts, pin }: Manifest): string {
-  return `${events} events in ${parts.length} ${parts.length === 1 ? 'file' : 'files'} in ${directory}, all that match before ${pin.text}`;
+  const files = parts.flatMap(filesOf).length;
+  return `${events} events in ${files} ${files === 1 ? 'file' : 'files'} in ${directory}, all that match before ${pin.text}`;
 }
 
 /** The number of times that parts are read again if they changed while the rest was read. */
@@ -269,11 +282,12 @@ class ExportRun {
   async #readPart(index: number, part: Part, pages: AsyncGenerator<ReadPage>, next: number | undefined) {
     const { pageSize, concurrency } = this.#client;
     const { elsewhere, isShared } = await this.#keysElsewhere(index);
+    const ownOfDay = this.#manifest.partition && this.#createDayFilter(index);
     const keys = new Set<number>();
     let nextPages: AsyncGenerator<ReadPage> | undefined;
     let counted: number | null = null;
     let read = 0;
-    const file = await PartFile.create(this.#job.directory, part);
+    const file = await PartWriter.create(this.#job.directory, part);
     try {
       for await (const { items, total } of pages) {
         read += items.count;
@@ -281,7 +295,8 @@ class ExportRun {
         counted = total === undefined ? null : read;
         if (next !== undefined && total !== undefined && total - read <= pageSize * (concurrency() - 1))
           nextPages ??= this.#ask(next);
-        const fresh = items.without(elsewhere);
+        const others = items.without(elsewhere);
+        const fresh = ownOfDay ? await ownOfDay(others) : others;
         const due = this.#keep?.(fresh) ?? fresh;
         if (isShared) for (const key of due.keys) keys.add(key);
         await file.add(due);
@@ -314,6 +329,40 @@ class ExportRun {
     return { elsewhere, isShared: others.length > 0 };
   }
 
+  /**
+   * Returns a function that leaves out of a part with partitions what belongs to other parts whatever the order in which they
+   * are read: events of the second that it reaches into the day before, if that day has a part which ends at midnight, and
+   * events without a time that another part holds, since they may be found in the time of several.
+   */
+  #createDayFilter(index: number): (items: IdentifiedItems) => Promise<IdentifiedItems> {
+    const { parts } = this.#manifest;
+    const part = parts[index] as Part;
+    const others = parts.filter((one) => one !== part && one.query === part.query);
+    const ends = (one: Part, seconds: number) => one.before.seconds === seconds && one.before.fraction === '';
+    const midnight = part.after?.fraction === '' ? part.after.seconds + 1 : Number.NaN;
+    const firstDay =
+      startOfDay(dayOf(midnight)) === midnight &&
+      others.some((one) => ends(one, midnight) && (!one.settled || part.settled))
+        ? dayOf(midnight)
+        : Number.NEGATIVE_INFINITY;
+    const readDay = createDayReader();
+    let withoutDay: ReadonlySet<number> | undefined;
+    return async (items) => {
+      const kept: number[] = [];
+      for (let item = 0; item < items.count; item++) {
+        const day = readDay(items.bytes, items.start(item));
+        if (day === undefined)
+          withoutDay ??= await keysWithoutDay(
+            this.#job.directory,
+            others.filter(({ sha256 }) => sha256),
+          );
+        const isElsewhere = day === undefined ? withoutDay?.has(items.keys[item] as number) : day < firstDay;
+        if (!isElsewhere) kept.push(item);
+      }
+      return kept.length === items.count ? items : items.pick(kept);
+    };
+  }
+
   /** Removes events from earlier files that an update has read again, so that the later state of each event remains. */
   async #removeRepeated(): Promise<void> {
     const directory = this.#job.directory;
@@ -322,8 +371,8 @@ class ExportRun {
     if (!overlapFrom || !again) return;
     for (const [index, part] of parts.entries()) {
       if (!part.settled || compareInstants(part.before, overlapFrom) <= 0) continue;
-      const file = partName(this.#manifest.parts, this.#manifest.gzip);
-      const trimmed = await PartFile.create(directory, { file });
+      const file = partName(this.#manifest.parts, this.#manifest.gzip, folderOf(part.file));
+      const trimmed = await PartWriter.create(directory, { file });
       try {
         for await (const items of readPart(directory, part))
           await trimmed.add(identified(items).without(again));

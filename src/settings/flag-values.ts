@@ -59,7 +59,8 @@ export function oneOf<Word extends string>(
 
 /** `a, b or c`. */
 export function orList(texts: readonly string[]): string {
-  return `${texts.slice(0, -1).join(', ')} or ${texts.at(-1)}`;
+  const [only = '', ...others] = texts;
+  return others.length === 0 ? only : `${texts.slice(0, -1).join(', ')} or ${texts.at(-1)}`;
 }
 
 /** A parser for a flag that names a file. An empty name, as of an unset variable of a shell, is an error. */

@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs';
-import { access, constants, readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
+import { access, constants, readdir, readFile, realpath, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Machine } from '../context.ts';
 import { faultText, fewOf, HooktrailError, isDiskFull, ServiceError, UsageError } from '../errors.ts';
@@ -10,24 +10,37 @@ import { isObject } from '../items/items.ts';
 import type { Query } from '../paging/event-query.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { parseTime } from '../time/time-text.ts';
+import { isPartitionFolder } from './partitions.ts';
+
+/** A file of a part, as it was written. */
+export interface PartitionFile {
+  /** Its path below the export's directory, with `/` between names. */
+  readonly file: string;
+  readonly events: number;
+  readonly bytes: number;
+  readonly sha256: string;
+}
 
 /** A slice of time of one query, and the file that holds its events once it was read. */
 export interface Part {
+  /** Its path below the export's directory; with partitions it lies in the folder of the slice's day. */
   readonly file: string;
   /** Index of its query. */
   readonly query: number;
   /** `gt(createdOn,…)` and `lt(createdOn,…)` of the slice; slices of one query overlap by a second. */
   readonly after: Instant | null;
   readonly before: Instant;
-  /** Events in the file or, before it is written, the number expected. Null if the service gives no count. */
+  /** Events in its files or, before they are written, the number expected. Null if the service gives no count. */
   readonly events: number | null;
   /** The events that were read between `after` and `before`. Null if the service gives no count to compare them with. */
   readonly counted: number | null;
   /** The service's count without the query's status, if it has one, made before the part was read. */
   readonly ofAnyStatus: number | null;
   readonly bytes: number | null;
-  /** SHA-256 of the finished file; null until then. */
+  /** SHA-256 of the finished file; null until then. With partitions there is no file if it would hold no event. */
   readonly sha256: string | null;
+  /** With partitions: files of the same name in other folders, of events that have another day than the slice or none. */
+  readonly strays?: readonly PartitionFile[] | undefined;
   /**
    * True if the part was finished before an update. It is not compared with the service any more, which may have
    * deleted its events.
@@ -37,22 +50,26 @@ export interface Part {
   readonly lost?: Lost | undefined;
 }
 
-interface Lost {
+export interface Lost {
   readonly events: number;
   readonly bytes: number;
   readonly sha256: string;
+  readonly strays?: readonly PartitionFile[] | undefined;
 }
 
 /** Times are instants in memory, and their texts in the file. */
 export interface Manifest {
   readonly format: 'hooktrail-export';
-  readonly version: 1;
+  /** 2 if there are folders, which earlier versions of this program cannot read. */
+  readonly version: 1 | 2;
   readonly hooktrail: string;
   /** The event service's base URL. */
   readonly service: string;
   /** The filters as they were typed. */
   readonly filters: TypedFilters;
   readonly gzip: boolean;
+  /** Set if the parts lie in a folder for each day in UTC. */
+  readonly partition?: Partition | undefined;
   /** Events created before this belong to the export: the service's time when it began, or `--until`. */
   readonly pin: Instant;
   /** The searches, each limited to the export's window. */
@@ -66,8 +83,11 @@ export interface Manifest {
   readonly parts: readonly Part[];
 }
 
+export type Partition = 'day';
+
 export const MANIFEST = 'manifest.json';
 const PART_NAME = /^part-\d{6,}\.ndjson(\.gz)?$/;
+const NEWEST_VERSION = 2;
 
 /** The manifest of a directory; undefined if there is none. Throws `UsageError` if the file is not a manifest. */
 export async function readManifest(directory: string): Promise<Manifest | undefined> {
@@ -82,7 +102,7 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
   try {
     const saved = JSON.parse(text);
     if (saved?.format !== 'hooktrail-export') throw foreign(file, 'is not the manifest of an export');
-    if (saved.version > 1) throw foreign(file, 'was written by a newer version of hooktrail');
+    if (saved.version > NEWEST_VERSION) throw foreign(file, 'was written by a newer version of hooktrail');
     const [queries, parts] = [saved.queries.map(restoreTimes), saved.parts.map(restoreTimes)];
     const manifest: Manifest = { ...restoreTimes<Manifest>(saved), queries, parts };
     if (isSound(manifest)) return manifest;
@@ -124,10 +144,25 @@ export function isFiltered({ filters }: Manifest): boolean {
   return filters['where'] !== undefined || filters['grep'] !== undefined;
 }
 
-/** A name that comes after those of all parts. */
-export function partName(parts: readonly Part[], gzip: boolean): string {
-  const last = Math.max(0, ...parts.map(({ file }) => Number(/\d+/.exec(file)?.[0])));
-  return `part-${String(last + 1).padStart(6, '0')}.ndjson${gzip ? '.gz' : ''}`;
+/** The files of a finished part, in the order in which their events are read. */
+export function filesOf({ file, events, bytes, sha256, strays = [] }: Part): readonly PartitionFile[] {
+  const inStrays = strays.reduce((sum, stray) => sum + stray.events, 0);
+  const own = { file, events: (events ?? 0) - inStrays, bytes: bytes ?? 0, sha256: sha256 ?? '' };
+  // A folder that would only hold a file without events is not made.
+  const isAbsent = own.bytes === 0 && own.events === 0 && folderOf(file) !== '';
+  return isAbsent ? strays : [own, ...strays];
+}
+
+/** The folder that a part's file lies in; an empty text for the export's own. */
+export function folderOf(file: string): string {
+  return file.includes('/') ? path.posix.dirname(file) : '';
+}
+
+/** A name that comes after those of all parts, in a folder or in the export's own. */
+export function partName(parts: readonly Part[], gzip: boolean, folder = ''): string {
+  let last = 0;
+  for (const { file } of parts) last = Math.max(last, Number(/part-(\d+)/.exec(file)?.[1]));
+  return path.posix.join(folder, `part-${String(last + 1).padStart(6, '0')}.ndjson${gzip ? '.gz' : ''}`);
 }
 
 /** The search that reads a part. */
@@ -151,24 +186,45 @@ function isInstant(value: unknown): value is Instant {
 
 /** False if a member is not what it should be, so that a damaged manifest is not misread. */
 function isSound(manifest: Manifest): boolean {
-  const { version, service, filters, gzip, pin, overlapFrom = null, queries, parts } = manifest;
+  const { version, service, filters, gzip, partition, pin, overlapFrom = null, queries, parts } = manifest;
   const { finishedAt, events } = manifest;
-  const isText = (value: unknown) => typeof value === 'string';
+  const isText = (value: unknown): value is string => typeof value === 'string';
   const isNumber = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
-  const isPart = ({ file, query, after, before, sha256, lost, ...part }: Part) =>
-    // A name that led out of the directory would let a manifest have other files overwritten.
-    PART_NAME.test(file) &&
+  // A name that led out of the directory would let a manifest have other files overwritten.
+  const isFileName = (file: unknown) => {
+    if (!isText(file)) return false;
+    const names = file.split('/');
+    if (partition === undefined) return names.length === 1 && PART_NAME.test(file);
+    const [folder = '', name = ''] = names;
+    return names.length === 2 && isPartitionFolder(folder) && PART_NAME.test(name);
+  };
+  const isFile = ({ file, events, bytes, sha256 }: PartitionFile) =>
+    isFileName(file) && isNumber(events) && isNumber(bytes) && isText(sha256);
+  const areStrays = (strays: unknown, events: number | null) =>
+    strays === undefined ||
+    (partition !== undefined &&
+      Array.isArray(strays) &&
+      strays.every(isFile) &&
+      strays.reduce((sum, stray) => sum + stray.events, 0) <= (events ?? 0));
+  const isPart = ({ file, query, after, before, sha256, strays, lost, ...part }: Part) =>
+    isFileName(file) &&
+    areStrays(strays, part.events) &&
     isNumber(query) &&
     query < queries.length &&
     (after === null || isInstant(after)) &&
     isInstant(before) &&
     (sha256 === null || isText(sha256)) &&
     [part.events, part.counted, part.ofAnyStatus, part.bytes].every((one) => one === null || isNumber(one)) &&
-    (lost === undefined || (isNumber(lost.events) && isNumber(lost.bytes) && isText(lost.sha256)));
+    (lost === undefined ||
+      (isNumber(lost.events) &&
+        isNumber(lost.bytes) &&
+        isText(lost.sha256) &&
+        areStrays(lost.strays, lost.events)));
   const isQuery = ({ after, before, ...query }: Query) =>
     (after === undefined || isInstant(after)) && isInstant(before) && Object.values(query).every(isText);
   return (
-    version === 1 &&
+    // A version without folders never wrote any.
+    (version === 2 ? partition === 'day' : version === 1 && partition === undefined) &&
     isText(service) &&
     isObject(filters) &&
     typeof gzip === 'boolean' &&
@@ -185,13 +241,14 @@ function foreign(file: string, why: string): UsageError {
 }
 
 /** Two calls with the same identity refer to the same export. */
-export type Identity = Pick<Manifest, 'service' | 'filters' | 'gzip'>;
+export type Identity = Pick<Manifest, 'service' | 'filters' | 'gzip' | 'partition'>;
 
 /** Throws `UsageError` that names each difference if the directory holds another export than the one requested. */
 export function checkSame(directory: string, there: Identity, here: Identity): void {
-  const named = ({ service, filters, gzip }: Identity): TypedFilters => ({
+  const named = ({ service, filters, gzip, partition }: Identity): TypedFilters => ({
     ...{ 'base-url': service, ...filters },
     ...(gzip ? { gzip: 'given' } : {}),
+    ...(partition ? { partition } : {}),
   });
   const [one, other] = [named(there), named(here)];
   const differences = Object.keys({ ...one, ...other }).flatMap((name) => {
@@ -260,11 +317,22 @@ export async function checkUnused(directory: string): Promise<void> {
 }
 
 /** Removes half-written files that a crash left, and parts that the manifest does not list. */
-export async function removeLeftOvers(directory: string, { parts }: Manifest): Promise<void> {
-  const listed = new Set(parts.map(({ file }) => file));
-  for (const name of await readdir(directory)) {
-    if (isLeftOver(name) || (PART_NAME.test(name) && !listed.has(name)))
-      await rm(path.join(directory, name), { force: true });
+export async function removeLeftOvers(directory: string, { parts, partition }: Manifest): Promise<void> {
+  const listed = new Set(parts.flatMap((part) => [part.file, ...filesOf(part).map(({ file }) => file)]));
+  const clean = async (folder: string) => {
+    for (const name of await readdir(path.join(directory, folder))) {
+      const file = path.posix.join(folder, name);
+      if (isLeftOver(name) || (PART_NAME.test(name) && !listed.has(file)))
+        await rm(path.join(directory, file), { force: true });
+    }
+  };
+  await clean('');
+  if (!partition) return;
+  for (const entry of await readdir(directory, { withFileTypes: true })) {
+    if (!entry.isDirectory() || !isPartitionFolder(entry.name)) continue;
+    await clean(entry.name);
+    // It stays where it holds anything else.
+    await rmdir(path.join(directory, entry.name)).catch(() => undefined);
   }
 }
 

@@ -15,6 +15,8 @@ import {
 } from '../support/machine/strace-faults.ts';
 
 const ALL_KINDS = [...KINDS, ['one read error', READ_ERRORS]] as const;
+const FORMS = [[], ['--partition', 'day']] as const;
+const IN_ALL_FORMS = FORMS.flatMap((form) => ALL_KINDS.map(([kind, codes]) => [form, kind, codes] as const));
 
 /** A command, and its operations on the export; only those that read, if only they are to fail. */
 async function trace(
@@ -29,11 +31,11 @@ async function trace(
 }
 
 describeFaults('a fault at any file operation', () => {
-  test.each(ALL_KINDS)(
-    'of an export: %s, and the same command again ends with exactly the matching events',
-    async (kind, codes) => {
+  test.each(IN_ALL_FORMS)(
+    'of an export %j: %s, and the same command again ends with exactly the matching events',
+    async (form, kind, codes) => {
       await using at = await startExporting({ events: 120 });
-      const args = ['events', 'export', at.directory, '--page-size', '5'];
+      const args = ['events', 'export', at.directory, '--page-size', '5', ...form];
       const whole = (await at.search('--ndjson')).stdout;
       const command = await trace(at, args, kind);
       // Whatever the data is written with, the bytes of each part went through an operation that can fail.
@@ -41,11 +43,11 @@ describeFaults('a fault at any file operation', () => {
         .filter(({ call }) => call === 'write')
         .map((operation) => path.basename(operation.path));
       if (kind !== 'one read error')
-        for (const part of await at.parts()) expect(written).toContain(`${part}.tmp`);
-      await expectNoHarm(`export, ${kind}`, command, codes, async (start) => {
+        for (const part of await at.parts()) expect(written).toContain(`${path.basename(part)}.tmp`);
+      await expectNoHarm(`export ${form.join(' ')}, ${kind}`, command, codes, async (start) => {
         await rm(at.directory, { recursive: true, force: true });
         const result = await start().finished;
-        const after = await at.export('--page-size', '5');
+        const after = await at.export('--page-size', '5', ...form);
         const lines = await at.lines().catch(String);
         const told = codes === SIGNALS || isTold(result);
         return told && after.code === 0 && lines === whole ? undefined : { result, after };
@@ -53,12 +55,12 @@ describeFaults('a fault at any file operation', () => {
     },
   );
 
-  test.each(ALL_KINDS)(
-    'of export --update: %s, and no event is lost that the service has deleted',
-    async (kind, codes) => {
+  test.each(IN_ALL_FORMS)(
+    'of export --update %j: %s, and no event is lost that the service has deleted',
+    async (form, kind, codes) => {
       await using at = await startExporting({ events: 60, tokenLifetimeSeconds: 864_000 });
-      const args = ['events', 'export', at.directory, '--page-size', '2', '--update'];
-      expect((await at.export('--page-size', '2')).code).toBe(0);
+      const args = ['events', 'export', at.directory, '--page-size', '2', '--update', ...form];
+      expect((await at.export('--page-size', '2', ...form)).code).toBe(0);
       const before = `${at.directory}-before`;
       await cp(at.directory, before, { recursive: true });
       const old = await at.ids();
@@ -73,12 +75,12 @@ describeFaults('a fault at any file operation', () => {
       const command = await trace(at, args, kind);
       const all = [...old, ...added].sort();
       expect((await at.ids()).sort()).toEqual(all);
-      await expectNoHarm(`export --update, ${kind}`, command, codes, async (start) => {
+      await expectNoHarm(`export --update ${form.join(' ')}, ${kind}`, command, codes, async (start) => {
         await restore();
         const result = await start().finished;
         const held = await at.ids().catch(() => []);
         const isTrue = result.code !== 0 || held.length === all.length;
-        const after = await at.export('--page-size', '2', '--update');
+        const after = await at.export('--page-size', '2', '--update', ...form);
         const isWhole = JSON.stringify((await at.ids()).sort()) === JSON.stringify(all);
         const told = codes === SIGNALS || isTold(result);
         return told && isTrue && after.code === 0 && isWhole

@@ -38,22 +38,25 @@ async function killedAfter(exporting: Exporting, parts: number, ...args: string[
 }
 
 describe('after a crash', () => {
-  test.each([[[]], [['--gzip']]])('the same command continues where it stopped %j', async (gzip) => {
-    await using exporting = await startExporting({ events: 3000 });
-    for (const parts of [1, 4, 2, 7]) await killedAfter(exporting, parts, ...gzip);
-    const had = await complete(exporting);
-    expect(had).toBeGreaterThan(13);
-    const asked = exporting.queries().length;
-    const { code, stderr } = await exporting.export(...small, ...gzip);
-    expect([code, stderr]).toEqual([0, expect.stringMatching(/^continuing: \d+ of \d+ files are there/)]);
-    expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);
-    // Half of it was there and is not requested again.
-    const pages = exporting
-      .queries()
-      .slice(asked)
-      .filter((query) => query.endsWith(',10)'));
-    expect(pages.length).toBeLessThan((300 * 3) / 4);
-  });
+  test.each([[[]], [['--gzip']], [['--partition', 'day']]])(
+    'the same command continues where it stopped %j',
+    async (gzip) => {
+      await using exporting = await startExporting({ events: 3000 });
+      for (const parts of [1, 4, 2, 7]) await killedAfter(exporting, parts, ...gzip);
+      const had = await complete(exporting);
+      expect(had).toBeGreaterThan(13);
+      const asked = exporting.queries().length;
+      const { code, stderr } = await exporting.export(...small, ...gzip);
+      expect([code, stderr]).toEqual([0, expect.stringMatching(/^continuing: \d+ of \d+ files are there/)]);
+      expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);
+      // Half of it was there and is not requested again.
+      const pages = exporting
+        .queries()
+        .slice(asked)
+        .filter((query) => query.endsWith(',10)'));
+      expect(pages.length).toBeLessThan((300 * 3) / 4);
+    },
+  );
 
   test('events that arrive meanwhile stay out: a time such as 7d was resolved once', async () => {
     await using exporting = await startExporting({ events: 2000 });
@@ -70,19 +73,22 @@ describe('after a crash', () => {
     expect(await exporting.lines()).toBe((await exporting.search('--ndjson', ...window)).stdout);
   });
 
-  test('a status that changed between the runs has its last value, and hides no other event', async () => {
-    await using exporting = await startExporting({ events: 6000 });
-    await killedAfter(exporting, 3, '--failed', '--page-size', '2');
-    const done = await exporting.ids();
-    const all = idsOf((await exporting.search('--failed', '--ndjson')).stdout);
-    const healthy = idsOf((await exporting.search('--status', 'SUCCESS', '--ndjson')).stdout);
-    for (const id of [done[0], done[1], done.at(-1), all.at(-1)])
-      exporting.control.setStatus(id as string, 'SUCCESS');
-    for (const id of [healthy[0], healthy.at(-1)]) exporting.control.setStatus(id as string, 'FAILED');
-    expect((await exporting.export('--failed', '--page-size', '2')).code).toBe(0);
-    const now = idsOf((await exporting.search('--failed', '--ndjson')).stdout);
-    expect((await exporting.ids()).sort()).toEqual(now.sort());
-  });
+  test.each([[[]], [['--partition', 'day']]])(
+    'a status that changed between the runs has its last value, and hides no other event %j',
+    async (by) => {
+      await using exporting = await startExporting({ events: 6000 });
+      await killedAfter(exporting, 3, '--failed', '--page-size', '2', ...by);
+      const done = await exporting.ids();
+      const all = idsOf((await exporting.search('--failed', '--ndjson')).stdout);
+      const healthy = idsOf((await exporting.search('--status', 'SUCCESS', '--ndjson')).stdout);
+      for (const id of [done[0], done[1], done.at(-1), all.at(-1)])
+        exporting.control.setStatus(id as string, 'SUCCESS');
+      for (const id of [healthy[0], healthy.at(-1)]) exporting.control.setStatus(id as string, 'FAILED');
+      expect((await exporting.export('--failed', '--page-size', '2', ...by)).code).toBe(0);
+      const now = idsOf((await exporting.search('--failed', '--ndjson')).stdout);
+      expect((await exporting.ids()).sort()).toEqual(now.sort());
+    },
+  );
 
   test('a late event in the second that two parts share is there once', async () => {
     await using exporting = await startExporting({ events: 2000 });

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
 import {
   checkNothingLost,
+  filesOf,
   type Manifest,
   type Part,
   partQuery,
@@ -12,6 +13,7 @@ import {
   writeManifest,
 } from '../../src/sources/export-manifest.ts';
 import { readPart } from '../../src/sources/export-parts.ts';
+import { NO_DAY_FOLDER } from '../../src/sources/partitions.ts';
 import { type Instant, parseInstant } from '../../src/time/instant.ts';
 
 const time = (text: string) => parseInstant(text) as Instant;
@@ -46,45 +48,65 @@ const MANIFEST: Manifest = {
   ],
 };
 
+/** The same with a folder for each day. */
+const PARTITIONED: Manifest = {
+  ...MANIFEST,
+  version: 2,
+  partition: 'day',
+  parts: [
+    {
+      ...(MANIFEST.parts[0] as Part),
+      file: 'date=2026-11-20/part-000001.ndjson',
+      strays: [{ file: `${NO_DAY_FOLDER}/part-000001.ndjson`, events: 1, bytes: 40, sha256: 'b' }],
+    },
+  ],
+};
+
 const folder = () => mkdtemp(path.join(tmpdir(), 'manifest-'));
 
 describe('the manifest of an export', () => {
-  test('reads back as it was written', async () => {
+  test.each([MANIFEST, PARTITIONED])('reads back as it was written', async (manifest) => {
     const directory = await folder();
     expect(await readManifest(directory)).toBeUndefined();
-    await writeManifest(directory, MANIFEST);
-    expect(await readManifest(directory)).toEqual(MANIFEST);
+    await writeManifest(directory, manifest);
+    expect(await readManifest(directory)).toEqual(manifest);
   });
 
-  test('that is damaged anywhere is an error that names it, and never reads as another export', async () => {
-    const directory = await folder();
-    const file = path.join(directory, 'manifest.json');
-    const damage = [null, 7, -1, 1.5, 'x', '', true, [], [null], {}, '../../x', undefined];
-    await writeManifest(directory, MANIFEST);
-    const text = await readFile(file, 'utf8');
-    const tried: string[] = [];
-    for (const at of placesIn(JSON.parse(text))) {
-      for (const value of damage) {
-        const manifest: Record<string, unknown> = JSON.parse(text);
-        let holder = manifest;
-        for (const step of at.slice(0, -1)) holder = holder[step] as Record<string, unknown>;
-        holder[at.at(-1) as string] = value;
-        await writeFile(file, JSON.stringify(manifest));
-        try {
-          const read = (await readManifest(directory)) as Manifest;
-          // An accepted manifest is usable.
-          for (const part of read.parts) partQuery(read, part);
-          if (read.parts[0]?.lost !== undefined)
-            expect(() => checkNothingLost(directory, read)).toThrow(/lacks .* that it held before/);
-        } catch (error) {
-          expect(error).toBeInstanceOf(UsageError);
-          expect((error as Error).message).toContain(`${file} `);
-          tried.push(at.join('.'));
+  test.each([MANIFEST, PARTITIONED])(
+    'that is damaged anywhere is an error that names it, and never reads as another export',
+    async (manifest) => {
+      const directory = await folder();
+      const file = path.join(directory, 'manifest.json');
+      const damage = [null, 7, -1, 1.5, 'x', '', true, [], [null], {}, '../../x', undefined];
+      await writeManifest(directory, manifest);
+      const text = await readFile(file, 'utf8');
+      const tried: string[] = [];
+      for (const at of placesIn(JSON.parse(text))) {
+        for (const value of damage) {
+          const damaged: Record<string, unknown> = JSON.parse(text);
+          let holder = damaged;
+          for (const step of at.slice(0, -1)) holder = holder[step] as Record<string, unknown>;
+          holder[at.at(-1) as string] = value;
+          await writeFile(file, JSON.stringify(damaged));
+          try {
+            const read = (await readManifest(directory)) as Manifest;
+            // An accepted manifest is usable.
+            for (const part of read.parts) {
+              partQuery(read, part);
+              for (const one of filesOf(part)) expect(one.file).toMatch(/^(date=[-\w]+\/)?part-\d+\.ndjson$/);
+            }
+            if (read.parts[0]?.lost !== undefined)
+              expect(() => checkNothingLost(directory, read)).toThrow(/lacks .* that it held before/);
+          } catch (error) {
+            expect(error).toBeInstanceOf(UsageError);
+            expect((error as Error).message).toContain(`${file} `);
+            tried.push(at.join('.'));
+          }
         }
       }
-    }
-    expect(tried.length).toBeGreaterThan(100);
-  });
+      expect(tried.length).toBeGreaterThan(100);
+    },
+  );
 
   test.each(['pin', 'overlapFrom', 'queries.0.after', 'queries.0.before', 'parts.0.after', 'parts.0.before'])(
     'with a text that is no time as %s is damaged: without that bound it would be another export',
@@ -99,6 +121,52 @@ describe('the manifest of an export', () => {
       await expect(readManifest(directory)).rejects.toThrow(`${file} is damaged`);
     },
   );
+
+  test.each([
+    [MANIFEST, 'part-1.ndjson'],
+    [MANIFEST, 'part-000001.ndjson.tmp'],
+    [MANIFEST, '/part-000001.ndjson'],
+    [MANIFEST, '../part-000001.ndjson'],
+    [MANIFEST, 'date=2026-11-20/part-000001.ndjson'],
+    [PARTITIONED, 'part-000001.ndjson'],
+    [PARTITIONED, '/part-000001.ndjson'],
+    [PARTITIONED, '../part-000001.ndjson'],
+    [PARTITIONED, 'date=../part-000001.ndjson'],
+    [PARTITIONED, 'date=2026-11-20/../part-000001.ndjson'],
+    [PARTITIONED, '../date=2026-11-20/part-000001.ndjson'],
+    [PARTITIONED, 'date=2026-11-20\\part-000001.ndjson'],
+    [PARTITIONED, 'date=2026-11-20/manifest.json'],
+    [PARTITIONED, 'day=2026-11-20/part-000001.ndjson'],
+    [PARTITIONED, 'date=2026-11-20\n/part-000001.ndjson'],
+    [PARTITIONED, 'date=2026-11-20/part-000001.ndjson\n'],
+  ])('with a part of another form is damaged: it could lead anywhere (%#: %s)', async (manifest, name) => {
+    const directory = await folder();
+    const [part] = manifest.parts as readonly [Part];
+    const stray = { events: 1, bytes: 1, sha256: 'a' };
+    const forms = [
+      { ...part, file: name },
+      { ...part, strays: [{ ...stray, file: name }] },
+      { ...part, lost: { ...stray, strays: [{ ...stray, file: name }] } },
+    ];
+    for (const one of forms) {
+      await writeManifest(directory, { ...manifest, parts: [one] });
+      await expect(readManifest(directory)).rejects.toThrow(
+        `${path.join(directory, 'manifest.json')} is damaged`,
+      );
+    }
+  });
+
+  test.each([
+    [{ ...PARTITIONED, version: 1 }, 'is damaged'],
+    [{ ...MANIFEST, version: 2 }, 'is damaged'],
+    [{ ...PARTITIONED, version: 3 }, 'was written by a newer version of hooktrail'],
+    [{ ...MANIFEST, version: 3 }, 'was written by a newer version of hooktrail'],
+    [{ ...PARTITIONED, partition: 'hour' }, 'is damaged'],
+  ])('of another version is not misread (%#)', async (manifest, why) => {
+    const directory = await folder();
+    await writeManifest(directory, manifest as Manifest);
+    await expect(readManifest(directory)).rejects.toThrow(`${path.join(directory, 'manifest.json')} ${why}`);
+  });
 
   test.each([
     '',

@@ -84,6 +84,8 @@ const history = fc.record({
   pageSize: fc.integer({ min: 1, max: 9 }),
   concurrency: fc.integer({ min: 1, max: 4 }),
   failedOnly: fc.boolean(),
+  /** Of an export. */
+  byDay: fc.boolean(),
 });
 type History = typeof history extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -174,11 +176,13 @@ describe('a service that changes and fails while it is read', { timeout: 1_800_0
     hold(40, 1500, async (given, folder) => {
       const directory = path.join(folder, 'export');
       const exported = async () => {
-        const names = (await readdir(directory)).filter((name) => name.startsWith('part-')).sort();
+        const all = await readdir(directory, { recursive: true });
+        const names = all.filter((name) => path.basename(name).startsWith('part-')).sort();
         const texts = await Promise.all(names.map((name) => readFile(path.join(directory, name), 'utf8')));
         return idsOf(texts.join(''));
       };
-      const args = ['events', 'export', directory, ...readingFlags(given)];
+      const folders = given.byDay ? ['--partition', 'day'] : [];
+      const args = ['events', 'export', directory, ...readingFlags(given), ...folders];
       service.mark();
       const start = clock.now() + given.manner.ahead * 1000;
       const killed = startHooktrail(args, { env });

@@ -10,10 +10,15 @@ export async function startExporting(options: SandboxOptions = {}) {
   const searching = await startSearching(options);
   const { env } = searching;
   const directory = path.join(env['HOME'] as string, 'export');
-  const parts = async () => (await readdir(directory)).filter((name) => /^part-.*\.ndjson/.test(name)).sort();
-  /** Returns the lines of all parts, in the order of their names. */
+  /** Returns the paths of the files below the directory, those of partitions too. */
+  const parts = async () => {
+    const names = (await readdir(directory, { recursive: true })).map((name) => name.replaceAll('\\', '/'));
+    return names.filter((name) => /^([^/]*\/)?part-[^/]*\.ndjson/.test(name)).sort();
+  };
+  /** Returns the lines of all parts, in the order of their numbers, whatever folders they are in. */
   const lines = async () => {
     const texts = (await parts())
+      .sort((a, b) => path.basename(a).localeCompare(path.basename(b)))
       .filter((name) => !name.endsWith('.tmp'))
       .map(async (name) => {
         const bytes = await readFile(path.join(directory, name));
