@@ -1,5 +1,8 @@
+import { createPublicKey } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
+import type { JWK } from 'oidc-provider';
 import { type Call, untilStopped } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ExitCode, UsageError, unrunnableText } from '../errors.ts';
@@ -19,6 +22,8 @@ interface Flags {
   readonly latency?: number;
   readonly tokenLifetime?: number;
   readonly autoApprove?: true;
+  readonly clientKey?: string;
+  readonly requirePushedRequests?: true;
   readonly rateLimit?: number;
   readonly faultRate?: number;
   readonly rate?: number;
@@ -69,7 +74,9 @@ export function declare(command: Command): void {
       'how long an access token lives, in seconds or as 2m (default: 1800)',
       duration('--token-lifetime', 1_000, Number.POSITIVE_INFINITY, 's'),
     )
-    .option('--auto-approve', 'approve sign-ins without a click');
+    .option('--auto-approve', 'approve sign-ins without a click')
+    .option('--client-key <file>', 'have a client hooktrail-sandbox-key with this key (PEM or JWK)')
+    .option('--require-pushed-requests', 'take no sign-in that was not pushed (RFC 9126)');
   addNumber('--rate-limit', 'answer 429 to more requests per second than this', 1);
   const failing = 'share of requests about events that fail, from 0 to 1';
   command.option('--fault-rate <share>', failing, share('--fault-rate'));
@@ -156,7 +163,7 @@ async function runCommand(
 
 /** @throws UsageError for flags that do not go together. */
 async function sandboxOptions(flags: Flags, context: Context): Promise<SandboxOptions> {
-  const { latency, tokenLifetime, rate, ...others } = flags;
+  const { latency, tokenLifetime, rate, clientKey, ...others } = flags;
   const deliveries = await deliveryOptions(flags, context);
   return {
     ...others,
@@ -164,8 +171,23 @@ async function sandboxOptions(flags: Flags, context: Context): Promise<SandboxOp
     tokenLifetimeSeconds: tokenLifetime === undefined ? undefined : tokenLifetime / 1_000,
     rate: rate ?? (deliveries ? DELIVERY_RATE : undefined),
     deliveries,
+    clientKey: clientKey === undefined ? undefined : await publicKeyIn(clientKey),
     now: () => context.clock.now(),
   };
+}
+
+/** Returns the public half of a key in a file: PEM or JWK, private or public. Throws `UsageError`. */
+async function publicKeyIn(file: string): Promise<JWK> {
+  try {
+    const text = await readFile(file, 'utf8');
+    const isJwk = text.trimStart().startsWith('{');
+    const jwk = isJwk ? JSON.parse(text) : undefined;
+    const key = createPublicKey(jwk ? { key: jwk, format: 'jwk' } : text);
+    const { kid } = jwk ?? {};
+    return { ...(key.export({ format: 'jwk' }) as JWK), ...(kid === undefined ? {} : { kid }) };
+  } catch {
+    throw new UsageError(`--client-key: ${file} is no key that can be read: must be a file in PEM or a JWK`);
+  }
 }
 
 async function deliveryOptions(flags: Flags, context: Context): Promise<DeliveryOptions | undefined> {

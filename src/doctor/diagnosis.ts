@@ -14,10 +14,12 @@ import { createTransport } from '../http/undici-client.ts';
 import { LockedError, withLock } from '../lock/lock.ts';
 import { lockingFault } from '../lock/lock-file.ts';
 import { sessionBus } from '../secrets/dbus.ts';
+import { isSecretGiven } from '../secrets/given-secret.ts';
 import { openKeychain } from '../secrets/keychain.ts';
 import { completeCommands, shellWord } from '../settings/flag-values.ts';
 import { urlText } from '../settings/setting-names.ts';
 import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
+import { audienceOf, givenMethod, givenProof, methodWords } from '../sign-in/client-authentication.ts';
 import { listenForRedirect } from '../sign-in/redirect-listener.ts';
 import { notSignedIn } from '../sign-in/session.ts';
 import { signInLock } from '../sign-in/sign-in-lock.ts';
@@ -216,6 +218,7 @@ async function networkFindings(call: Call<SettingFlags>, settings: Settings): Pr
       const { name, place } = signInLock({ ...settings, authUrl, clientId }, context);
       return await checkLock(name, 'no other process refreshes the sign-in', context, place);
     }),
+    ...(await clientFindings(settings, context)),
     await found('sign-in', () => signInOutcome(call, settings)),
   ];
 }
@@ -270,6 +273,21 @@ function clockOutcome(peer: string, skewMs: number): Outcome {
   const message = `is ${Math.round(size / 1000)} s ${skewMs > 0 ? 'behind' : 'ahead of'} that of the ${peer}`;
   const fail = size > LARGE_SKEW_MS ? broken : doubtful;
   return fail(message, "set this machine's clock, by NTP for instance");
+}
+
+/** Whether what the client proves itself with can be read, if it is no secret. */
+async function clientFindings(settings: Settings, context: Context): Promise<Finding[]> {
+  const { authUrl } = settings;
+  const names = ['HOOKTRAIL_CLIENT_KEY', 'HOOKTRAIL_CLIENT_ASSERTION'] as const;
+  if (!authUrl || !names.some((name) => isSecretGiven(name, context.environment))) return [];
+  const outcome = async () => {
+    const method = givenMethod(context.environment) ?? 'secret';
+    const proof = await givenProof(method, audienceOf({ ...settings, authUrl }), context);
+    if (proof.method === 'assertion') await proof.read();
+    const id = proof.method === 'key' && proof.key.id !== undefined ? ` '${proof.key.id}'` : '';
+    return ok(`it proves itself ${methodWords[method]}${id}`);
+  };
+  return [await found('client', outcome)];
 }
 
 async function signInOutcome(call: Call<SettingFlags>, settings: Settings): Promise<Outcome> {

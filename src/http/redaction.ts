@@ -7,10 +7,10 @@ const SECRET_HEADERS =
   /^(authorization|proxy-authorization|api-token|cookie|set-cookie|.*(secret|token|password|api-?key).*)$/i;
 /** The value of a secret parameter in the query or the fragment of an address. */
 const IN_ADDRESS =
-  /([?&#](?:code|state|code_verifier|client_secret|refresh_token|access_token|id_token|token|password)=)[^&#\s]*/gi;
+  /([?&#](?:code|state|code_verifier|client_secret|client_assertion|refresh_token|access_token|id_token|token|password)=)[^&#\s]*/gi;
 /** The value of a secret parameter in a form, in JSON or in a sentence. */
 const IN_TEXT =
-  /\b((?:access|refresh|id)_token|client_secret|code_verifier)(["']?\s*[:=]\s*)["']?[^\s"',&#]+/gi;
+  /\b((?:access|refresh|id)_token|client_secret|client_assertion|code_verifier)(["']?\s*[:=]\s*)["']?[^\s"',&#]+/gi;
 /** A token after `Bearer` (RFC 6750 section 2.1), and anything that looks like a JWT (RFC 7519 section 3). */
 const TOKENS = /\b(Bearer +)(?![\w-]+=)[\w.~+/=-]+|\beyJ[\w-]{8,}(?:\.[\w-]*)*/gi;
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { JWK } from 'oidc-provider';
 import type { DeliveryOptions } from './deliveries.ts';
 import type { ShapeName } from './shapes/service-shape.ts';
 
@@ -23,6 +24,10 @@ export interface SandboxOptions
   readonly rate?: number | undefined;
   /** Delivers events that are added while it runs; those of the seeded history are not delivered. */
   readonly deliveries?: DeliveryOptions | undefined;
+  /** The public key of a second client, `<clientId>-key`, which proves itself by signing (RFC 7523). */
+  readonly clientKey?: JWK | undefined;
+  /** Takes no authorization request that was not pushed (RFC 9126). */
+  readonly requirePushedRequests?: boolean | undefined;
   /** Sees each request first, and may change its answer. Returns false for a request that it has answered itself. */
   readonly intercept?: Intercept | undefined;
 }

@@ -46,7 +46,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const { tokenLifetimeSeconds = 1800, autoApprove = false } = options;
   const behaviour: Behaviour = { latencyMs, rateLimit, faultRate, tokenLifetimeSeconds, autoApprove };
   const clock = typeof now === 'number' ? () => now : now;
-  const identity = await createIdentityProvider(settings, behaviour, clock);
+  const identity = await createIdentityProvider(settings, behaviour, clock, options);
   const history = writeHistory(options.events ?? 5000, seed, clock());
   const shape = shapes[options.shape ?? 'published'];
   const subscriptions = shape.hasSubscriptions

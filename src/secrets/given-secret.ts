@@ -21,6 +21,11 @@ const LATE_OUTPUT_MS = 500;
 const PIPE_POLL_MS = 20;
 const SOURCE_LIMIT_BYTES = 65_536;
 
+/** What differs for the secrets that are no words: they come from a file or a command alone. */
+const WHOLE: SecretVariable = 'HOOKTRAIL_CLIENT_KEY';
+const FRESH: SecretVariable = 'HOOKTRAIL_CLIENT_ASSERTION';
+const WITHOUT_VARIABLE: readonly SecretVariable[] = [WHOLE, FRESH];
+
 /** Kept by environment, so that a run that needs a secret twice reads its file, or runs its command, once, unless that fails. */
 const found = new WeakMap<Context['environment'], Map<SecretVariable, Promise<string | undefined>>>();
 
@@ -31,10 +36,12 @@ export function isSecretGiven(name: SecretVariable, environment: Context['enviro
 
 /**
  * Returns a secret from its variable, from the first line of the file that `<NAME>_FILE` names, or from the first line
- * that the command in `<NAME>_COMMAND` prints; undefined if none of them is set. Throws `UsageError` if two are set, or
- * if a file or command does not provide a secret.
+ * that the command in `<NAME>_COMMAND` prints; undefined if none of them is set. A key is the whole text, and a
+ * workload's token is read anew each time, since it is renewed by others. Throws `UsageError` if two are set, or if a file
+ * or command does not provide a secret.
  */
 export async function givenSecret(name: SecretVariable, context: SecretContext): Promise<string | undefined> {
+  if (name === FRESH) return await readSecret(name, context);
   const known = found.get(context.environment) ?? new Map<SecretVariable, Promise<string | undefined>>();
   found.set(context.environment, known);
   const secret = known.get(name) ?? readSecret(name, context);
@@ -47,8 +54,11 @@ export async function givenSecret(name: SecretVariable, context: SecretContext):
   }
 }
 
-function sourcesOf(name: SecretVariable, environment: Context['environment']): string[] {
-  return [name, `${name}_FILE`, `${name}_COMMAND`].filter((variable) => environment[variable]?.trim());
+/** Returns the variables that give the secret: itself, `<NAME>_FILE` and `<NAME>_COMMAND`, as far as they are set. */
+export function sourcesOf(name: SecretVariable, environment: Context['environment']): string[] {
+  const elsewhere = [`${name}_FILE`, `${name}_COMMAND`];
+  const variables = WITHOUT_VARIABLE.includes(name) ? elsewhere : [name, ...elsewhere];
+  return variables.filter((variable) => environment[variable]?.trim());
 }
 
 async function readSecret(name: SecretVariable, context: SecretContext): Promise<string | undefined> {
@@ -62,29 +72,35 @@ async function readSecret(name: SecretVariable, context: SecretContext): Promise
   }
   const value = context.environment[variable] as string;
   if (variable === name) return value;
+  const isWhole = name === WHOLE;
   return variable.endsWith('_FILE')
-    ? await secretInFile(variable, value, context)
-    : await secretOfCommand(variable, value, context);
+    ? await secretInFile(variable, value, isWhole, context)
+    : await secretOfCommand(variable, value, isWhole, context);
 }
 
-async function secretInFile(variable: string, file: string, context: SecretContext): Promise<string> {
+async function secretInFile(
+  variable: string,
+  file: string,
+  isWhole: boolean,
+  context: SecretContext,
+): Promise<string> {
   let bytes: Buffer;
   try {
     const { fd, stats } = openWithoutWaiting(file);
     try {
       checkAccess(variable, file, stats, context);
-      bytes = await readStart(fd, stats.isFIFO() || stats.isSocket(), context);
+      bytes = await readStart(fd, stats.isFIFO() || stats.isSocket(), isWhole, context);
     } finally {
       closeSync(fd);
     }
   } catch (error) {
     if (error instanceof UsageError || context.signal.aborted) throw error;
     throw new UsageError(`${variable}: the file cannot be read: ${faultText(error)}`, {
-      next: 'name a file with the secret on its first line',
+      next: isWhole ? 'name a file with the key' : 'name a file with the secret on its first line',
       cause: error,
     });
   }
-  return firstLine(bytes.toString(encodingOf(bytes)), variable, 'the file');
+  return secretIn(bytes.toString(encodingOf(bytes)), variable, 'the file', isWhole);
 }
 
 /**
@@ -117,14 +133,20 @@ function checkAccess(variable: string, file: string, stats: Stats, { machine, st
 
 /**
  * Reads the start of a file or device, or the first line of a pipe that was opened without waiting, such as bash's
- * `<(command)`: as long as its writer takes, up to a minute, and until the signal aborts.
+ * `<(command)`: as long as its writer takes, up to a minute, and until the signal aborts. `isWhole`: all lines.
  */
-async function readStart(fd: number, isPipe: boolean, { clock, signal }: SecretContext): Promise<Buffer> {
+async function readStart(
+  fd: number,
+  isPipe: boolean,
+  isWhole: boolean,
+  { clock, signal }: SecretContext,
+): Promise<Buffer> {
   const bytes = Buffer.alloc(SOURCE_LIMIT_BYTES);
   const began = clock.now();
   let length = 0;
   let hasWriter = !isPipe;
-  while (length < bytes.length && !bytes.subarray(0, length).includes('\n')) {
+  const isDone = () => !isWhole && bytes.subarray(0, length).includes('\n');
+  while (length < bytes.length && !isDone()) {
     try {
       const read = readSync(fd, bytes, length, bytes.length - length, null);
       length += read;
@@ -144,7 +166,12 @@ async function readStart(fd: number, isPipe: boolean, { clock, signal }: SecretC
   return bytes.subarray(0, length);
 }
 
-async function secretOfCommand(variable: string, command: string, context: SecretContext): Promise<string> {
+async function secretOfCommand(
+  variable: string,
+  command: string,
+  isWhole: boolean,
+  context: SecretContext,
+): Promise<string> {
   const { environment, clock, stderr, signal } = context;
   const { spawn } = await import('node:child_process');
   const secrets: readonly string[] = SECRET_VARIABLES;
@@ -186,15 +213,15 @@ async function secretOfCommand(variable: string, command: string, context: Secre
     child.kill();
     for (const pipe of [child.stdout, child.stderr]) pipe.destroy();
   }
-  return firstLine(printed, variable, 'the command');
+  return secretIn(printed, variable, 'the command', isWhole);
 }
 
-function firstLine(text: string, variable: string, source: string): string {
-  const line = text
-    .replace(/^\ufeff/, '')
-    .split(/\r?\n/, 1)[0]
-    ?.trim();
-  if (line) return line;
+/** Returns the first line of what was read, or all of it. */
+function secretIn(text: string, variable: string, source: string, isWhole: boolean): string {
+  const whole = text.replace(/^\ufeff/, '');
+  const secret = isWhole ? whole.trim() : whole.split(/\r?\n/, 1)[0]?.trim();
+  if (secret) return secret;
+  if (isWhole) throw new UsageError(`${variable}: ${source} gives no key`, { next: 'put the key there' });
   throw new UsageError(`${variable}: ${source} gives no secret: its first line is empty`, {
     next: 'put the secret on the first line',
   });

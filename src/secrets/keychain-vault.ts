@@ -90,10 +90,11 @@ export function openKeychainVault(binding: Binding, context: KeychainVaultContex
       const last = found.secrets && found.secrets.written >= (inFile?.written ?? 0) ? found.secrets : inFile;
       if (last === undefined) throw damaged(copies.file);
       lastWritten = last.written;
-      const { refreshToken, clientSecret, grant } = last;
+      const { written, ...lasting } = last;
       const access = inFile?.access;
+      const { refreshToken, clientSecret, grant } = lasting;
       const isEmpty = !refreshToken && !clientSecret && !grant && !access;
-      return isEmpty ? undefined : { refreshToken, clientSecret, grant, access };
+      return isEmpty ? undefined : { ...lasting, access };
     },
     async write({ access, ...lasting }) {
       const key = item?.key ?? randomBytes(32);

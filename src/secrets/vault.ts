@@ -7,6 +7,10 @@ export interface Secrets {
   readonly access?: AccessToken | undefined;
   /** Set if access tokens are granted to the client itself (RFC 6749 section 4.4), without a refresh token. */
   readonly grant?: 'client_credentials' | undefined;
+  /** How the client proves itself, if not by the stored secret: by what is read anew at each use, or by nothing. */
+  readonly client?: 'key' | 'assertion' | 'none' | undefined;
+  /** The provider's name at the time of the sign-in, which the client's assertions are for. */
+  readonly issuer?: string | undefined;
 }
 
 export interface AccessToken {
@@ -102,11 +106,13 @@ export function parseSecrets(text: string): StoredSecrets | undefined {
     return undefined;
   }
   if (value === null || typeof value !== 'object') return undefined;
-  const { refreshToken, clientSecret, grant, access, written = 0 } = value;
+  const { refreshToken, clientSecret, grant, client, issuer, access, written = 0 } = value;
   return {
     refreshToken,
     clientSecret,
     grant: grant === 'client_credentials' ? grant : undefined,
+    client,
+    issuer,
     access: typeof access?.token === 'string' ? access : undefined,
     written,
   };

@@ -1,21 +1,211 @@
 import type * as OAuth from 'oauth4webapi';
-import type { Context } from '../context.ts';
-import { givenSecret } from '../secrets/given-secret.ts';
+import type { Context, Environment, SecretVariable } from '../context.ts';
+import { NotSignedInError, UsageError } from '../errors.ts';
+import { givenSecret, isSecretGiven, sourcesOf } from '../secrets/given-secret.ts';
 import type { Secrets } from '../secrets/vault.ts';
+import { urlText } from '../settings/setting-names.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { ClientKey } from './client-key.ts';
 
 /** What a client proves to the provider with that it is itself (RFC 6749 section 2.3). */
 export type ClientProof =
   /** A secret that both know, sent in the body as the service description has it. */
-  { readonly method: 'secret'; readonly secret: string };
+  | { readonly method: 'secret'; readonly secret: string }
+  /** A private key, which signs an assertion for each request (RFC 7523 section 2.2). `audience`: the issuer it is for. */
+  | { readonly method: 'key'; readonly key: ClientKey; readonly audience: string }
+  /** A token that the platform gives this workload, as the assertion (RFC 7523 section 2.2); read anew for each request. */
+  | { readonly method: 'assertion'; readonly read: () => Promise<string> }
+  /** Nothing: a public client (RFC 6749 section 2.1). */
+  | { readonly method: 'none' };
 
-/** Returns what the client of a stored sign-in proves itself with: the environment comes first, as for every setting. */
-export async function storedProof(stored: Secrets | undefined, context: Context): Promise<ClientProof> {
-  const secret = (await givenSecret('HOOKTRAIL_CLIENT_SECRET', context)) ?? stored?.clientSecret;
-  // Every sign-in with a secret stores it.
-  return { method: 'secret', secret: secret ?? '' };
+export type ProofMethod = ClientProof['method'];
+
+const VARIABLES = [
+  ['secret', 'HOOKTRAIL_CLIENT_SECRET'],
+  ['key', 'HOOKTRAIL_CLIENT_KEY'],
+  ['assertion', 'HOOKTRAIL_CLIENT_ASSERTION'],
+] as const satisfies readonly (readonly [ProofMethod, SecretVariable])[];
+
+/** Returns the method that the environment gives, if any. Reads and runs nothing. Throws `UsageError` if it gives two. */
+export function givenMethod(environment: Environment): Exclude<ProofMethod, 'none'> | undefined {
+  const given = VARIABLES.filter(([, variable]) => isSecretGiven(variable, environment));
+  if (given.length > 1) throw twoProofs(given.flatMap(([, variable]) => sourcesOf(variable, environment)));
+  return given[0]?.[0];
 }
 
-/** Returns the library's form of a proof. */
-export function libraryProof(proof: ClientProof, oauth: typeof OAuth): OAuth.ClientAuth {
-  return oauth.ClientSecretPost(proof.secret);
+/**
+ * Returns the method that the flags of `login` and the environment give, if any. Throws `UsageError` if they give two.
+ */
+export function wantedMethod(
+  { publicClient, clientSecretStdin }: { readonly publicClient?: true; readonly clientSecretStdin?: boolean },
+  environment: Environment,
+): ProofMethod | undefined {
+  const given = givenMethod(environment);
+  const variables = VARIABLES.flatMap(([, variable]) => sourcesOf(variable, environment));
+  if (publicClient && given) throw twoProofs(['--public-client', ...variables]);
+  if (publicClient) return 'none';
+  if (!clientSecretStdin) return given;
+  // The flag is for this run, and wins over the variable of the same secret.
+  if (given && given !== 'secret') throw twoProofs(['--client-secret-stdin', ...variables]);
+  return 'secret';
+}
+
+function twoProofs(names: readonly string[]): UsageError {
+  return new UsageError(`${names.join(' and ')} are both given, but a client proves itself in one way`, {
+    next: 'leave out all but one of them',
+  });
+}
+
+type ProvingSettings = Pick<Settings<'authUrl'>, 'authUrl' | 'issuer'>;
+
+/** Returns the name of the provider that assertions are made for: the configured issuer, never what metadata says. */
+export function audienceOf({ authUrl, issuer }: ProvingSettings): string {
+  return issuer === undefined || issuer === 'none' ? urlText(authUrl) : issuer;
+}
+
+/**
+ * Returns the proof of the given method, from the environment. Throws `UsageError` if there is none, or none that can be
+ * used.
+ */
+export async function givenProof(
+  method: Exclude<ProofMethod, 'none'>,
+  audience: string,
+  context: Context,
+): Promise<ClientProof> {
+  if (method === 'secret') {
+    const secret = await givenSecret('HOOKTRAIL_CLIENT_SECRET', context);
+    if (secret === undefined) throw missingProof('the client secret', 'HOOKTRAIL_CLIENT_SECRET');
+    return { method, secret };
+  }
+  if (method === 'assertion') return { method, read: () => readAssertion(context) };
+  const text = await givenSecret('HOOKTRAIL_CLIENT_KEY', context);
+  if (text === undefined) throw missingProof('the private key of the client', 'HOOKTRAIL_CLIENT_KEY_FILE');
+  // Few runs need it, and it loads `node:crypto`.
+  const { importClientKey } = await import('./client-key.ts');
+  const id = context.environment['HOOKTRAIL_CLIENT_KEY_ID']?.trim() || undefined;
+  return { method, key: await importClientKey(text, id), audience };
+}
+
+/** Returns how the client of a stored sign-in proves itself. */
+export function storedMethod(stored: Secrets | undefined, environment: Environment): ProofMethod {
+  if (stored?.client === 'none') return 'none';
+  return givenMethod(environment) ?? stored?.client ?? 'secret';
+}
+
+/**
+ * Returns what the client of a stored sign-in proves itself with. The environment comes first, as for every setting; but
+ * a public client stays one, and an assertion is for the issuer of the sign-in. Throws as `givenProof` does.
+ */
+export async function storedProof(
+  stored: Secrets | undefined,
+  settings: ProvingSettings,
+  context: Context,
+): Promise<ClientProof> {
+  const { clientSecret, issuer = audienceOf(settings) } = stored ?? {};
+  const method = storedMethod(stored, context.environment);
+  if (method === 'none') return { method };
+  if (method !== 'secret' || isSecretGiven('HOOKTRAIL_CLIENT_SECRET', context.environment))
+    return await givenProof(method, issuer, context);
+  // Every sign-in with a secret stores it.
+  return { method, secret: clientSecret ?? '' };
+}
+
+function missingProof(what: string, variable: string): UsageError {
+  return new UsageError(`${what} is needed, and no variable gives it`, {
+    details: ['the sign-in was made with it, and it is not stored'],
+    next: `set ${variable}, or sign in again with \`hooktrail login\``,
+  });
+}
+
+/**
+ * Returns the workload's token of this moment. Throws `UsageError` if it is not a JSON Web Token, and
+ * `NotSignedInError` if it has ended, since the provider would refuse it.
+ */
+async function readAssertion(context: Context): Promise<string> {
+  const assertion = await givenSecret('HOOKTRAIL_CLIENT_ASSERTION', context);
+  if (assertion === undefined) throw missingProof("the workload's token", 'HOOKTRAIL_CLIENT_ASSERTION_FILE');
+  if (!/^[\w-]+(\.[\w-]*){2,4}$/.test(assertion))
+    throw new UsageError('HOOKTRAIL_CLIENT_ASSERTION: what was read is not a JSON Web Token', {
+      next: "name the file of the workload's token, or a command that prints it and nothing else",
+    });
+  const end = endOf(assertion);
+  if (end !== undefined && end <= context.clock.now())
+    throw new NotSignedInError(`the workload's token has ended, at ${new Date(end).toISOString()}`, {
+      details: ['it comes from HOOKTRAIL_CLIENT_ASSERTION_FILE or HOOKTRAIL_CLIENT_ASSERTION_COMMAND'],
+      next: 'have the platform renew it, or name a command that asks for a new one',
+    });
+  return assertion;
+}
+
+/** Returns when a token ends, in milliseconds since the epoch (RFC 7519 section 4.1.4); undefined if it does not say. */
+function endOf(token: string): number | undefined {
+  try {
+    const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+    const end = typeof exp === 'number' ? exp * 1000 : Number.NaN;
+    return Number.isNaN(new Date(end).getTime()) ? undefined : end;
+  } catch {
+    // The claims of an encrypted token cannot be read.
+    return undefined;
+  }
+}
+
+/** RFC 7523 section 2.2. */
+const ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+
+/** The lifetime of an assertion that is signed here. */
+const ASSERTION_SECONDS = 60;
+
+/** Returns what is stored of a proof: a secret itself, otherwise how to have it again. */
+export function keptProof(proof: ClientProof): Pick<Secrets, 'clientSecret' | 'client'> {
+  return proof.method === 'secret' ? { clientSecret: proof.secret } : { client: proof.method };
+}
+
+/** Returns the library's form of a proof. `now` is in milliseconds since the epoch. */
+export function libraryProof(proof: ClientProof, oauth: typeof OAuth, now: number): OAuth.ClientAuth {
+  switch (proof.method) {
+    case 'secret':
+      return oauth.ClientSecretPost(proof.secret);
+    case 'none':
+      return oauth.None();
+    case 'assertion':
+      return async (_server, client, body) => {
+        body.set('client_id', client.client_id);
+        body.set('client_assertion_type', ASSERTION_TYPE);
+        body.set('client_assertion', await proof.read());
+      };
+    case 'key': {
+      const issuedAt = Math.floor(now / 1000);
+      const { key, id: kid } = proof.key;
+      return oauth.PrivateKeyJwt(kid === undefined ? { key } : { key, kid }, {
+        [oauth.modifyAssertion]: (_header, payload) => {
+          payload['aud'] = proof.audience;
+          payload['iat'] = issuedAt;
+          payload['exp'] = issuedAt + ASSERTION_SECONDS;
+          // A provider whose clock is a second behind would refuse it for `nbf`, which RFC 7523 does not require.
+          delete payload['nbf'];
+        },
+      });
+    }
+  }
+}
+
+/** What people see of a method. */
+export const methodWords: { readonly [Method in ProofMethod]: string } = {
+  secret: 'by its secret',
+  key: 'by its private key',
+  assertion: "by the workload's token",
+  none: 'a public client, without a secret',
+};
+
+/** The next step if a client is refused that has no secret. */
+const REFUSED: { readonly [Method in Exclude<ProofMethod, 'secret'>]: string } = {
+  key: 'check --client-id, that the provider has the public half of the key in HOOKTRAIL_CLIENT_KEY_FILE, its id (HOOKTRAIL_CLIENT_KEY_ID), and the name of the provider (--issuer), which is the audience',
+  assertion:
+    "check --client-id, and that the provider trusts the workload's token for it: its issuer, subject and audience",
+  none: 'check --client-id, and that the provider has it as a public client; one with a secret signs in with `hooktrail login --client-secret-stdin`',
+};
+
+/** Returns the next step after a refusal of the client. `secret`: the one if it is its secret. */
+export function refusedStep(method: ProofMethod, secret: string): string {
+  return method === 'secret' ? secret : REFUSED[method];
 }

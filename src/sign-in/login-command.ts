@@ -10,6 +10,12 @@ export const commonFlags =
 export function declare(command: Command): void {
   addSignInFlags(command)
     .option('--client-secret-stdin', 'read the client secret from standard input, first line')
+    .addOption(
+      new Option('--public-client', 'the client has no secret (PKCE protects the sign-in)').conflicts([
+        'clientSecretStdin',
+        'clientCredentials',
+      ]),
+    )
     .option('--no-browser', 'only print the URL to sign in at')
     .option(
       '--timeout <span>',
@@ -37,7 +43,8 @@ Saves the settings and tokens as a profile. Secrets go to the operating system's
 keychain, or with --store file to a file encrypted with a passphrase or a key of
 \`hooktrail keygen\` [HOOKTRAIL_PASSPHRASE]. The client secret is never an
 argument: login asks for it, or reads it from HOOKTRAIL_CLIENT_SECRET or with
---client-secret-stdin.
+--client-secret-stdin. Instead of a secret, HOOKTRAIL_CLIENT_KEY_FILE names a
+private key, or HOOKTRAIL_CLIENT_ASSERTION_FILE a workload's own token.
 
 While login waits, you can also paste the URL that the browser ended up at, for
 instance over SSH or in a container, where the browser may not reach this

@@ -104,7 +104,7 @@ export async function refreshUnderLock(
         ],
         next: LOGIN,
       });
-    const proof = await storedProof(stored, context);
+    const proof = await storedProof(stored, provider.settings, context);
     // If this process was suspended, or its machine asleep, another process may have taken over the lock.
     if (!(await lock.isStillHeld()))
       throw new ServiceError('another process took over refreshing the sign-in', {
@@ -154,7 +154,7 @@ async function renewAsClient(
   lock: Pick<HeldLock, 'isStillHeld'>,
 ): Promise<AccessToken> {
   const { binding, context, reporter } = parts;
-  const proof = await storedProof(stored, context);
+  const proof = await storedProof(stored, provider.settings, context);
   reporter.trace('asking for another access token as the client');
   try {
     const access = await requestAsClient({ ...provider, advice: STORED_CLIENT }, proof);

@@ -16,6 +16,7 @@ import {
   type Settings,
 } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { givenMethod } from './client-authentication.ts';
 
 /** The settings that a stored sign-in is bound to. All of them are needed to find it. */
 export const BOUND = ['authUrl', 'baseUrl', 'clientId'] as const;
@@ -71,6 +72,8 @@ export async function openSession<Needed extends SettingName = never>(
     const accessToken = () => givenToken(context);
     return { settings, tokens: { accessToken, replace: async () => undefined, latest: () => undefined } };
   }
+  // Two proofs of the client are a mistake, whether or not this run needs one.
+  givenMethod(context.environment);
   const settings = await loadSettings(flags, context, [...BOUND, ...needed]);
   // Not loaded for a token from the environment: it needs `node:crypto`.
   const { openVault } = await import('../secrets/stored-sign-ins.ts');

@@ -8,6 +8,7 @@ import { isSecretGiven } from '../secrets/given-secret.ts';
 import { openVault } from '../secrets/stored-sign-ins.ts';
 import { settingNames, urlText } from '../settings/setting-names.ts';
 import { readConfig, type SavedConfig, type SettingFlags, type Settings } from '../settings/settings.ts';
+import { type ProofMethod, storedMethod } from './client-authentication.ts';
 import { readRefusal, refusalFile } from './refresh.ts';
 import { bindingOf, givenToken, openSession, savedSettings, withoutSignIn, withService } from './session.ts';
 
@@ -29,6 +30,8 @@ export interface SignInState {
   readonly expiresAt: string | null;
   /** True if another access token can be had without a person. */
   readonly renewable: boolean;
+  /** How the client proves itself to the identity provider; null if nothing is stored. */
+  readonly clientAuthentication: ProofMethod | null;
   /** The grant that renews the access token; null if none does. */
   readonly grant: 'refresh_token' | 'client_credentials' | null;
   /** ISO 8601, UTC: when the identity provider refused to renew this sign-in. */
@@ -69,6 +72,7 @@ export async function readSignInState(settings: Settings, context: Context): Pro
     scope: fromEnvironment ? null : (access?.scope ?? scope),
     expiresAt: isoTime(access?.expiresAt),
     renewable,
+    clientAuthentication: stored ? storedMethod(stored, context.environment) : null,
     grant: grant || null,
     refusedAt: isoTime(refusal?.at),
     refused: refusal?.of ?? null,

@@ -38,8 +38,16 @@ import {
   pastedBeside,
   receivePasted,
 } from './authorization.ts';
-import type { ClientProof } from './client-authentication.ts';
+import {
+  audienceOf,
+  type ClientProof,
+  givenProof,
+  keptProof,
+  methodWords,
+  wantedMethod,
+} from './client-authentication.ts';
 import { NEW_CLIENT, requestAsClient } from './client-credentials.ts';
+import { type OpenedRequest, pushIfRequired } from './pushed-request.ts';
 import { listenForRedirect, type PageName, receiveRedirect } from './redirect-listener.ts';
 import { BOUND, type BoundSettings, bindingOf, savedSettings } from './session.ts';
 import { signInLock } from './sign-in-lock.ts';
@@ -63,6 +71,8 @@ import {
 /** The flags of `login`. */
 export interface SignInFlags extends SettingFlags {
   readonly clientSecretStdin?: boolean;
+  /** True if the client has no secret. */
+  readonly publicClient?: true;
   /** True to change the addresses of a signed-in profile without asking. */
   readonly replace?: boolean;
   readonly browser: boolean;
@@ -130,10 +140,14 @@ function usesBrowser({ clientCredentials, device }: SignInFlags): boolean {
 async function prepareSignIn(attempt: Attempt): Promise<SignInSetup> {
   const { flags, context, typed } = attempt;
   const asks = canPrompt(context);
-  let clientSecret = await givenClientSecret(attempt);
+  const method = wantedMethod(flags, context.environment);
+  const needsSecret = method === undefined || method === 'secret';
+  // What cannot be used is found out before anything is asked of anybody.
+  if (method === 'key') await givenProof(method, '', context);
+  let clientSecret = needsSecret ? await givenClientSecret(attempt) : undefined;
   const known = await loadSettings(flags, context);
   const missing = NEEDED.filter((name) => known[name] === undefined);
-  if (missing.length > 0 && !asks) throw incomplete(missing, clientSecret === undefined);
+  if (missing.length > 0 && !asks) throw incomplete(missing, needsSecret && clientSecret === undefined);
   const chosen = await chooseStore(known, attempt);
   if (known.authUrl && usesBrowser(flags)) await checkProvider({ ...known, authUrl: known.authUrl }, attempt);
   for (const name of missing) {
@@ -146,12 +160,32 @@ async function prepareSignIn(attempt: Attempt): Promise<SignInSetup> {
   const vault = openVault(settings.store, binding, context);
   // A new file asks for a passphrase, which comes last; an old one may hold the client secret.
   const isFirst = settings.store === 'file' && !(await findSignIns('file', binding, context)).own;
-  if (isFirst && asks) clientSecret ??= await promptSecret('Client secret', context);
+  if (isFirst && asks && needsSecret) clientSecret ??= await askClientSecret(attempt);
   await vault.probe(true);
-  if (!flags.clientSecretStdin) clientSecret ??= (await vault.read())?.clientSecret;
-  if (asks) clientSecret ??= await promptSecret('Client secret', context);
-  if (clientSecret === undefined) throw incomplete([], true);
-  return { settings, proof: { method: 'secret', secret: clientSecret }, vault };
+  if (needsSecret) return { settings, proof: await findSecret(clientSecret, vault, attempt), vault };
+  if (method === 'none') return { settings, proof: { method }, vault };
+  const proof = await givenProof(method, audienceOf(settings), context);
+  // Nobody should sign in in vain.
+  if (proof.method === 'assertion') await proof.read();
+  return { settings, proof, vault };
+}
+
+/** Returns the client secret: as given, as stored, or as typed on a terminal. A client without one is a public client. */
+async function findSecret(given: string | undefined, vault: Vault, attempt: Attempt): Promise<ClientProof> {
+  const { flags, context } = attempt;
+  const stored = given === undefined && !flags.clientSecretStdin ? await vault.read() : undefined;
+  if (stored?.client === 'none' && !flags.clientCredentials) return { method: 'none' };
+  let secret = given ?? stored?.clientSecret;
+  if (canPrompt(context)) secret ??= await askClientSecret(attempt);
+  if (secret === undefined) throw incomplete([], true);
+  return secret === '' ? { method: 'none' } : { method: 'secret', secret };
+}
+
+/** Asks for the client secret. An empty answer says that there is none; the client itself cannot sign in without one. */
+async function askClientSecret({ flags, context, reporter }: Attempt): Promise<string> {
+  if (flags.clientCredentials) return await promptSecret('Client secret', context);
+  reporter.notice('A public client has no secret: press Enter alone.');
+  return await promptSecret('Client secret', context, { isOptional: true });
 }
 
 async function givenClientSecret({ flags, context, lines }: Attempt): Promise<string | undefined> {
@@ -264,7 +298,8 @@ async function confirmReplacement(settings: BoundSettings, { context, reporter }
 }
 
 function incomplete(names: readonly SettingName[], secretToo: boolean): UsageError {
-  const secret = '--client-secret-stdin or HOOKTRAIL_CLIENT_SECRET: client secret';
+  const secret =
+    '--client-secret-stdin or HOOKTRAIL_CLIENT_SECRET: client secret (--public-client if it has none)';
   const details = [...missingSettings(names).details, ...(secretToo ? [secret] : [])];
   return new UsageError(details.length === 1 ? 'a setting is missing' : 'settings are missing', {
     details,
@@ -277,7 +312,9 @@ async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Promise<v
   const { flags, context, reporter, lines } = attempt;
   const port = flags.paste ? undefined : await listenForRedirect(settings.redirectUri);
   try {
-    const request = await createAuthorizationRequest(settings, port?.redirectUri ?? settings.redirectUri);
+    const own = await createAuthorizationRequest(settings, port?.redirectUri ?? settings.redirectUri);
+    const push = (provider: Provider) => pushIfRequired(own, provider, setup.proof);
+    const request = await withProvider(settings, attempt, push, OPTIONAL);
     const onStray = (reason: string) =>
       reporter.trace(`a request to the redirect URI was rejected: ${reason}`);
     const reception = port && receiveRedirect(port, request, context.clock, onStray);
@@ -367,9 +404,9 @@ function refusal(error: string, description?: string): NotSignedInError {
 async function signInAsClient({ settings, proof, vault }: SignInSetup, attempt: Attempt): Promise<void> {
   const ask = (provider: Provider) => requestAsClient(provider, proof);
   const access = await withProvider(settings, attempt, ask, { advice: NEW_CLIENT });
-  const secrets = { clientSecret: proof.secret, access, grant: 'client_credentials' } as const;
+  const secrets = { ...keptProof(proof), access, grant: 'client_credentials' } as const;
   const asked = setScope(settings)?.split(' ') ?? [];
-  await keepSignIn(secrets, { settings, vault }, attempt, { asked, after: 'renewed when needed' });
+  await keepSignIn(secrets, { settings, proof, vault }, attempt, { asked, after: 'renewed when needed' });
 }
 
 async function signInByDevice(setup: SignInSetup, attempt: Attempt): Promise<void> {
@@ -435,8 +472,8 @@ async function keepGrant(
   const asked = settings.scope.split(' ');
   const how = asked.includes('offline_access') ? 'granted' : 'asked for by --scope';
   const after = refreshToken ? 'renewed when needed' : `then sign in again (no refresh token was ${how})`;
-  const secrets = { refreshToken, clientSecret: proof.secret, access };
-  await keepSignIn(secrets, { settings, vault }, attempt, { asked, after });
+  const secrets = { refreshToken, ...keptProof(proof), access };
+  await keepSignIn(secrets, { settings, proof, vault }, attempt, { asked, after });
 }
 
 /**
@@ -445,14 +482,14 @@ async function keepGrant(
  */
 async function keepSignIn(
   secrets: Secrets & { readonly access: AccessToken },
-  { settings, vault }: Pick<SignInSetup, 'settings' | 'vault'>,
+  { settings, proof, vault }: SignInSetup,
   { context, reporter }: Attempt,
   { asked, after }: { readonly asked: readonly string[]; readonly after: string },
 ): Promise<void> {
   const { clock, environment } = context;
   const { access } = secrets;
   const uninterrupted = { ...context, signal: new AbortController().signal };
-  const store = () => storeSurely(vault, secrets, clock);
+  const store = () => storeSurely(vault, { ...secrets, issuer: audienceOf(settings) }, clock);
   const { name, place } = signInLock(settings, context);
   const elsewhere = await withLock(name, uninterrupted, store, place);
   const { given, profile, authUrl, baseUrl, store: storeKind } = settings;
@@ -465,6 +502,8 @@ async function keepSignIn(
     `  profile   ${profile}${isNews ? ', which commands without --profile use from now on' : ''}`,
   );
   reporter.notice(`  service   ${urlText(baseUrl)}`);
+  if (proof.method !== 'secret')
+    reporter.notice(`  client    ${settings.clientId}, ${methodWords[proof.method]}`);
   const { expiresAt } = access;
   const left = expiresAt && durationWords(Math.max(0, expiresAt - clock.now()));
   reporter.notice(`  token     ${left ? `for ${left}` : 'of unknown lifetime'}, ${after}`);
@@ -533,8 +572,8 @@ async function withinTime<Result>(
 }
 
 /** Always shows the URL, and opens it in a browser if one is wanted and is on this machine. `over` aborts at the end. */
-function announce(request: AuthorizationRequest, attempt: Attempt, over: AbortController): void {
-  const { url, redirectUri } = request;
+function announce(request: OpenedRequest, attempt: Attempt, over: AbortController): void {
+  const { url, redirectUri, validSeconds } = request;
   const { flags, context, reporter } = attempt;
   const { environment, browser } = context;
   const command = environment['HOOKTRAIL_BROWSER'] || undefined;
@@ -550,6 +589,7 @@ function announce(request: AuthorizationRequest, attempt: Attempt, over: AbortCo
   }
   reporter.notice(opens ? 'Sign in in the browser. If it does not open, go to' : 'Sign in in a browser at');
   reporter.say(url.href);
+  if (validSeconds !== undefined) reporter.notice(`This address is valid for ${validSeconds} s.`);
   // Not awaited: a failure may take a while to show.
   if (opens) {
     const opening =

@@ -165,7 +165,7 @@ async function revokeStored(settings: BoundSettings, context: Context, reporter:
   const revokeThere = async (provider: Provider): Promise<Outcome> => {
     const endpoint = await findEndpoint(provider, 'revocation_endpoint');
     if (endpoint === undefined) return { said: '; the identity provider offers no way to revoke tokens' };
-    const proof = await storedProof(stored, context);
+    const proof = await storedProof(stored, settings, context);
     if (refreshToken !== undefined) await revoke(provider, proof, endpoint, refreshToken, 'refresh_token');
     try {
       // The revocation of a refresh token may leave its access tokens valid (RFC 7009 section 2.1).

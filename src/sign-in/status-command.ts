@@ -56,6 +56,8 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   const { STORED } = await import('./token-endpoint.ts');
   const { STORED_CLIENT } = await import('./client-credentials.ts');
   const advice = state.grant === 'client_credentials' ? STORED_CLIENT : STORED;
-  reporter.notice(`next: ${state.refused === 'client' ? advice.refused : reason.next}`);
+  const { refusedStep } = await import('./client-authentication.ts');
+  const refused = refusedStep(state.clientAuthentication ?? 'secret', advice.refused);
+  reporter.notice(`next: ${state.refused === 'client' ? refused : reason.next}`);
   return ExitCode.notSignedIn;
 }

@@ -1,5 +1,6 @@
 import { durationWords, terminalSafeLine } from '../terminal/terminal-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
+import { methodWords } from './client-authentication.ts';
 import type { CheckResult, SignInState } from './sign-in-state.ts';
 
 const checks: { readonly [Result in CheckResult]: string } = {
@@ -26,7 +27,7 @@ export function statusText(
     ['renewal', refusalText(state, now, zone)],
     ['provider', state.authUrl],
     ['service', state.baseUrl],
-    ['client', state.clientId],
+    ['client', clientText(state)],
     ['vendor', state.vendor],
     ['scopes', state.scope],
     ['secrets', state.place === null ? null : `${state.store}: ${state.place}`],
@@ -35,6 +36,11 @@ export function statusText(
   return rows
     .flatMap(([name, value]) => (value === null ? [] : [`${name.padEnd(10)} ${terminalSafeLine(value)}\n`]))
     .join('');
+}
+
+function clientText({ clientId, clientAuthentication: method }: SignInState): string | null {
+  if (clientId === null || method === null || method === 'secret') return clientId;
+  return `${clientId}, ${methodWords[method]}`;
 }
 
 function signedInText({ source, signedIn, refused, grant }: SignInState): string {

@@ -23,7 +23,7 @@ import { isLoopback, urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type AuthorizationRequest, expectedOf } from './authorization.ts';
-import { type ClientProof, libraryProof } from './client-authentication.ts';
+import { type ClientProof, libraryProof, refusedStep } from './client-authentication.ts';
 
 /** The identity provider of one client. */
 export interface Provider {
@@ -173,12 +173,15 @@ async function loadLibrary(
   provider: Provider,
   proof: ClientProof,
   read: (answer: HttpResponse) => object,
+  status = 200,
 ) {
   const oauth = await import('oauth4webapi');
   const { authUrl, clientId } = provider.settings;
   const issuer = urlText(authUrl);
   const server: OAuth.AuthorizationServer = { issuer, token_endpoint: `${issuer}/connect/token` };
   const client: OAuth.Client = { client_id: clientId };
+  const refused = refusedStep(proof.method, provider.advice.refused);
+  const advice = { ...provider.advice, refused };
   // The library sends its requests through our transport.
   const options: OAuth.TokenEndpointRequestOptions = {
     [oauth.allowInsecureRequests]: isLoopback(authUrl),
@@ -187,11 +190,15 @@ async function loadLibrary(
       const headers = { ...given, 'content-type': 'application/x-www-form-urlencoded' };
       const request = { method: 'POST', url: new URL(url), headers, body: String(body) };
       const answer = await send(provider, request);
-      if (answer.status < 200 || answer.status > 299) throw refusalOf(answer, what, provider, request.body);
-      return Response.json(read(answer));
+      if (answer.status < 200 || answer.status > 299) throw refusalOf(answer, what, advice, request.body);
+      return Response.json(read(answer), { status });
     },
   };
-  return { oauth, parties: [server, client, libraryProof(proof, oauth)] as const, options };
+  return {
+    oauth,
+    parties: [server, client, libraryProof(proof, oauth, provider.clock.now())] as const,
+    options,
+  };
 }
 
 /**
@@ -336,10 +343,18 @@ const REFUSALS = ['invalid_client', 'unauthorized_client', 'unsupported_grant_ty
 const NOT_ALLOWED = ['unauthorized_client', 'unsupported_grant_type'];
 
 /** The parameters of a request that an answer may repeat, and that must not be shown. */
-const SECRET_PARAMETERS = ['client_secret', 'code', 'code_verifier', 'refresh_token', 'device_code', 'token'];
+const SECRET_PARAMETERS = [
+  'client_secret',
+  'client_assertion',
+  'code',
+  'code_verifier',
+  'refresh_token',
+  'device_code',
+  'token',
+];
 
 /** The error for an answer that grants nothing; secrets of the request that it repeats are redacted. */
-function refusalOf(answer: HttpResponse, what: string, { advice }: Provider, form: string): HooktrailError {
+function refusalOf(answer: HttpResponse, what: string, advice: ProviderAdvice, form: string): HooktrailError {
   const { status } = answer;
   if (status >= 300 && status < 400) {
     return new ServiceError(`${what} failed: the identity provider answered with a redirect (${status})`, {
@@ -390,12 +405,45 @@ function isPassingStatus(status: number): boolean {
  */
 export async function findEndpoint(
   provider: Provider,
-  name: 'device_authorization_endpoint' | 'revocation_endpoint',
+  name: 'device_authorization_endpoint' | 'revocation_endpoint' | 'pushed_authorization_request_endpoint',
 ): Promise<string | undefined> {
   const { origin } = provider.settings.authUrl;
   return await findInMetadata(provider, ({ [name]: text }) =>
     typeof text === 'string' && URL.canParse(text) && new URL(text).origin === origin ? text : undefined,
   );
+}
+
+/**
+ * Returns where the provider's metadata requires that authorization requests are pushed to (RFC 9126 section 5);
+ * undefined if it does not require it, or cannot be read; `none` if it names no endpoint on the provider's own origin.
+ */
+export async function requiredPushEndpoint(provider: Provider): Promise<string | undefined> {
+  const isRequired = await findInMetadata(
+    provider,
+    ({ require_pushed_authorization_requests: value }) => value === true || undefined,
+  ).catch(() => undefined);
+  if (!isRequired) return undefined;
+  return (await findEndpoint(provider, 'pushed_authorization_request_endpoint')) ?? 'none';
+}
+
+/** Pushes an authorization request (RFC 9126 section 2). Throws as `exchangeCode` does. */
+export async function pushAuthorizationRequest(
+  provider: Provider,
+  proof: ClientProof,
+  endpoint: string,
+  parameters: URLSearchParams,
+): Promise<OAuth.PushedAuthorizationResponse> {
+  const what = 'announcing the sign-in';
+  const read = (answer: HttpResponse) => jsonObject(answer, provider);
+  const { oauth, parties, options } = await loadLibrary(what, provider, proof, read, 201);
+  const [issuer, ...client] = parties;
+  const server = { ...issuer, pushed_authorization_request_endpoint: endpoint };
+  const response = await oauth.pushedAuthorizationRequest(server, ...client, parameters, options);
+  try {
+    return await oauth.processPushedAuthorizationResponse(server, client[0], response);
+  } catch (error) {
+    throw new ServiceError(unusableText(what, error));
+  }
 }
 
 /** Returns the scopes that somebody set, by flag, variable or profile; undefined for the default. */

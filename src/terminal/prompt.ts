@@ -29,9 +29,13 @@ export async function promptText(message: string, context: PromptContext, check?
   return await ask(message, context, false, check);
 }
 
-/** Asks as `promptText` does, without showing what is typed. */
-export async function promptSecret(message: string, context: PromptContext): Promise<string> {
-  return await ask(message, context, true);
+/** Asks as `promptText` does, without showing what is typed. `isOptional`: an empty answer is one. */
+export async function promptSecret(
+  message: string,
+  context: PromptContext,
+  { isOptional = false } = {},
+): Promise<string> {
+  return await ask(message, context, true, undefined, isOptional);
 }
 
 /** Asks a question whose answer is yes or no. Throws `declined` if it is no. Only where `canPrompt`. */
@@ -40,7 +44,13 @@ export async function confirm(text: string, context: PromptContext, declined: Ho
   if (!/^y/i.test(await promptText(`${text} (yes or no)`, context, check))) throw declined;
 }
 
-async function ask(message: string, context: PromptContext, isSecret: boolean, check?: Check) {
+async function ask(
+  message: string,
+  context: PromptContext,
+  isSecret: boolean,
+  check?: Check,
+  isOptional = false,
+) {
   const { stdin, stderr, environment } = context;
   const { createInterface } = await import('node:readline/promises');
   // Node's line editor sets raw mode, in which nothing is echoed. Without it the terminal edits lines itself.
@@ -70,7 +80,8 @@ async function ask(message: string, context: PromptContext, isSecret: boolean, c
       progressLines.get(stderr)?.hide();
       const answer = (pasted.shift() ?? (await answerTo(question, lines, context, isSecret))).trim();
       openQuestions.delete(stderr);
-      const problem = answer === '' ? 'an answer is needed (Ctrl-C stops)' : await check?.(answer);
+      const isMissing = answer === '' && !isOptional;
+      const problem = isMissing ? 'an answer is needed (Ctrl-C stops)' : await check?.(answer);
       if (problem === undefined) return answer;
       await stderr.write(`${fittedLines(`  ${terminalSafeLine(problem)}`, stderr.columns)}\n`);
     }

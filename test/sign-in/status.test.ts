@@ -56,6 +56,7 @@ test('status --json has stable keys', async () => {
     scope: 'event_api offline_access',
     expiresAt: '2026-11-20T12:30:00.000Z',
     renewable: true,
+    clientAuthentication: 'secret',
     grant: 'refresh_token',
     refusedAt: null,
     refused: null,

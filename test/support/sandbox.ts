@@ -27,6 +27,7 @@ export type FaultTarget =
   | 'token'
   | 'device'
   | 'revocation'
+  | 'pushed-request'
   | 'metadata'
   | 'event-types'
   | 'events'
@@ -258,6 +259,7 @@ const targets: readonly (readonly [RegExp, readonly FaultTarget[]])[] = [
   [/\/connect\/token$/, ['token']],
   [/\/connect\/deviceauthorization$/, ['device']],
   [/\/connect\/revocation$/, ['revocation']],
+  [/\/connect\/par$/, ['pushed-request']],
   [/\/\.well-known\//, ['metadata']],
   [/\/event-types$/, ['event-types', 'service']],
   [/\/integrator-events$/, ['events', 'service']],

@@ -68,6 +68,7 @@ describe('control characters are inert in a pipe', () => {
       place: null,
       expiresAt: null,
       renewable: true,
+      clientAuthentication: 'secret',
       grant: 'refresh_token',
       subject: null,
       refusedAt: null,

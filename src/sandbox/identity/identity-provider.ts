@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Configuration, JWK, KoaContextWithOIDC } from 'oidc-provider';
-import type { Behaviour, SandboxSettings } from '../sandbox-options.ts';
+import type { ClientMetadata, Configuration, JWK, KoaContextWithOIDC } from 'oidc-provider';
+import type { Behaviour, SandboxOptions, SandboxSettings } from '../sandbox-options.ts';
 import { createIdentityMemory } from './identity-memory.ts';
 import { createDeviceApproval, createSignIn, errorPage, pageHeaders } from './sign-in-pages.ts';
 
@@ -21,13 +21,14 @@ export async function createIdentityProvider(
   settings: SandboxSettings,
   behaviour: Readonly<Behaviour>,
   clock: () => number,
+  options: ClientOptions = {},
 ) {
   const library = await loadProvider();
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const memory = createIdentityMemory(clock, () => new library.errors.InvalidGrant('already used'));
   const key = { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' } as JWK;
   const provider = new library.Provider(settings.issuer, {
-    ...configurationOf(settings, behaviour, clock, library),
+    ...configurationOf(settings, behaviour, clock, options, library),
     adapter: (kind: string) => memory.adapter(kind),
     jwks: { keys: [key] },
   });
@@ -73,7 +74,7 @@ export async function createIdentityProvider(
       if (path.startsWith('/sign-in/')) return signIn(request, response);
       if (path === DEVICE_PATH) return approval.page(new URLSearchParams(query), response);
       // OpenID Connect requires it for `offline_access`; the service does not. The sign-in page asks in any case.
-      const lacksConsent = path === AUTHORIZE_PATH && !/(?:^|&)prompt=/.test(query);
+      const lacksConsent = path === AUTHORIZE_PATH && !/(?:^|&)(?:prompt|request_uri)=/.test(query);
       const target = lacksConsent ? `${query}${query && '&'}prompt=consent` : query;
       const url = path + (target && `?${target}`);
       // The library compares these two to find out where it is mounted.
@@ -93,31 +94,19 @@ function configurationOf(
   settings: SandboxSettings,
   behaviour: Readonly<Behaviour>,
   clock: () => number,
+  options: ClientOptions,
   { errors }: Library,
 ): Configuration {
   return {
-    clients: [
-      {
-        client_id: settings.clientId,
-        client_secret: settings.clientSecret,
-        // A native application's loopback redirect URIs match with any port (RFC 8252 section 7.3).
-        application_type: 'native',
-        redirect_uris: redirectUris(settings.redirectUri),
-        grant_types: [
-          'authorization_code',
-          'refresh_token',
-          'client_credentials',
-          'urn:ietf:params:oauth:grant-type:device_code',
-        ],
-        response_types: ['code'],
-        token_endpoint_auth_method: 'client_secret_post',
-      },
-    ],
+    clients: clientsOf(settings, options),
+    // The description shows the first; the others are what providers of this kind offer beside it.
+    clientAuthMethods: ['client_secret_post', 'private_key_jwt', 'none'],
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
     routes: {
       authorization: AUTHORIZE_PATH,
       token: '/connect/token',
       device_authorization: '/connect/deviceauthorization',
+      pushed_authorization_request: '/connect/par',
       code_verification: DEVICE_PATH,
       revocation: '/connect/revocation',
     },
@@ -131,6 +120,10 @@ function configurationOf(
           throw Object.assign(error, { allow_redirect: false });
         }
         checkScopes(String(ctx.oidc.params?.['scope'] ?? ''), settings.scope, errors);
+        // The library has left out `offline_access` of a pushed request, since it came without `prompt`.
+        const { route, params = {}, body } = ctx.oidc;
+        if (route === 'pushed_authorization_request')
+          Object.assign(params, { prompt: 'consent', scope: body?.['scope'] });
       },
     },
     pkce: { required: () => false },
@@ -175,6 +168,10 @@ function configurationOf(
         enabled: true,
         allowedPolicy: async (_ctx, client, token) => token.clientId === client.clientId,
       },
+      pushedAuthorizationRequests: {
+        enabled: true,
+        requirePushedAuthorizationRequests: options.requirePushedRequests ?? false,
+      },
       rpInitiatedLogout: { enabled: false },
       userinfo: { enabled: false },
       resourceIndicators: {
@@ -190,6 +187,40 @@ function configurationOf(
       },
     },
   };
+}
+
+type ClientOptions = Pick<SandboxOptions, 'clientKey' | 'requirePushedRequests'>;
+
+/** Returns the client of the settings, one of the same rights without a secret, and one with a key if there is a key. */
+function clientsOf(settings: SandboxSettings, { clientKey }: ClientOptions): ClientMetadata[] {
+  const grants = ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'];
+  const client: Omit<ClientMetadata, 'client_id'> = {
+    // A native application's loopback redirect URIs match with any port (RFC 8252 section 7.3).
+    application_type: 'native',
+    redirect_uris: redirectUris(settings.redirectUri),
+    grant_types: [...grants, 'client_credentials'],
+    response_types: ['code'],
+  };
+  const bySecret: ClientMetadata = {
+    ...client,
+    client_id: settings.clientId,
+    client_secret: settings.clientSecret,
+    token_endpoint_auth_method: 'client_secret_post',
+  };
+  const withoutSecret: ClientMetadata = {
+    ...client,
+    client_id: `${settings.clientId}-public`,
+    grant_types: grants,
+    token_endpoint_auth_method: 'none',
+  };
+  if (!clientKey) return [bySecret, withoutSecret];
+  const byKey: ClientMetadata = {
+    ...client,
+    client_id: `${settings.clientId}-key`,
+    token_endpoint_auth_method: 'private_key_jwt',
+    jwks: { keys: [clientKey] },
+  };
+  return [bySecret, withoutSecret, byKey];
 }
 
 /** The service requires `scope` and issues only the client's own scopes; the library would ignore the others. */

@@ -1,0 +1,106 @@
+import {
+  createPrivateKey,
+  createPublicKey,
+  type JsonWebKey,
+  type KeyObject,
+  type webcrypto,
+} from 'node:crypto';
+import { UsageError } from '../errors.ts';
+
+/** A client's private key, ready to sign. */
+export interface ClientKey {
+  readonly key: webcrypto.CryptoKey;
+  /** What the provider knows its public half by (`kid`, RFC 7517 section 4.5). */
+  readonly id: string | undefined;
+}
+
+const ACCEPTED = 'an EC key on the curve P-256 (ES256) or an RSA key of 2048 bits or more (RS256)';
+const NEXT = `name a file with the private key, as PEM or as a JWK: ${ACCEPTED}`;
+
+const ES256 = { name: 'ECDSA', namedCurve: 'P-256' };
+const RS256 = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
+const SHORTEST_RSA_BITS = 2048;
+
+/**
+ * Reads a private key: PEM (PKCS #8, PKCS #1 or SEC 1) or a JWK (RFC 7517). `id` wins over the JWK's own `kid`. Throws
+ * `UsageError`, which holds nothing of the text, if it is no private key or none that can be used.
+ */
+export async function importClientKey(text: string, id: string | undefined): Promise<ClientKey> {
+  const isJson = text.trimStart().startsWith('{');
+  const jwk = isJson ? readJwk(text) : undefined;
+  const privateKey = jwk ? keyOfJwk(jwk) : keyOfPem(text);
+  const algorithm = algorithmOf(privateKey);
+  const wanted = jwk?.['alg'];
+  const name = algorithm === ES256 ? 'ES256' : 'RS256';
+  if (wanted !== undefined && wanted !== name) throw unusable(`it is for ${shownWord(wanted)}`);
+  const der = privateKey.export({ type: 'pkcs8', format: 'der' });
+  const key = await crypto.subtle.importKey('pkcs8', new Uint8Array(der), algorithm, false, ['sign']);
+  const ownId = jwk?.['kid'];
+  return { key, id: id ?? (typeof ownId === 'string' ? ownId : undefined) };
+}
+
+function unusable(why: string): UsageError {
+  return new UsageError(`HOOKTRAIL_CLIENT_KEY: the key cannot be used: ${why}`, { next: NEXT });
+}
+
+/** A short word of the file for a message; nothing else of it may be shown. */
+function shownWord(value: unknown): string {
+  return typeof value === 'string' && /^[\w-]{1,20}$/.test(value) ? value : 'another algorithm';
+}
+
+type Jwk = Readonly<Record<string, unknown>>;
+
+function readJwk(text: string): Jwk {
+  let jwk: Jwk;
+  try {
+    jwk = JSON.parse(text);
+  } catch {
+    // The message of the parser would show a piece of the text.
+    throw unusable('it is not valid JSON');
+  }
+  if (Array.isArray(jwk['keys'])) throw unusable('it is a set of keys, and one of them is needed');
+  if (jwk['kty'] === 'oct') throw unusable('it is a secret that both sides know');
+  if (jwk['d'] === undefined) throw unusable('it has no private part (d)');
+  if (jwk['use'] !== undefined && jwk['use'] !== 'sig') throw unusable('it is not for signatures (use)');
+  return jwk;
+}
+
+function keyOfJwk(jwk: Jwk): KeyObject {
+  try {
+    return createPrivateKey({ key: jwk as JsonWebKey, format: 'jwk' });
+  } catch {
+    throw unusable('it is not a valid JWK');
+  }
+}
+
+function keyOfPem(text: string): KeyObject {
+  if (/BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(text)) {
+    throw new UsageError('HOOKTRAIL_CLIENT_KEY: the key is sealed with a passphrase', {
+      next: "have it opened by a command: HOOKTRAIL_CLIENT_KEY_COMMAND='openssl pkey -in key.pem -passin file:pass.txt'",
+    });
+  }
+  try {
+    return createPrivateKey(text);
+  } catch {
+    throw unusable(isPublic(text) ? 'it is a public key or a certificate' : 'it is neither PEM nor a JWK');
+  }
+}
+
+function isPublic(text: string): boolean {
+  try {
+    createPublicKey(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function algorithmOf(key: KeyObject): typeof ES256 | typeof RS256 {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details = {} } = key;
+  if (type === 'ec' && details.namedCurve === 'prime256v1') return ES256;
+  if (type === 'ec') throw unusable(`it is on the curve ${details.namedCurve}`);
+  if (type !== 'rsa') throw unusable(`it is of the kind ${type}`);
+  const bits = details.modulusLength ?? 0;
+  if (bits < SHORTEST_RSA_BITS) throw unusable(`it has ${bits} bits`);
+  return RS256;
+}
