@@ -8,7 +8,7 @@ import {
   parseCondition,
   type ReadValues,
 } from '../items/item-conditions.ts';
-import { guidsIn, notAGuid } from '../items/items.ts';
+import { guidsIn, isObject, notAGuid } from '../items/items.ts';
 import { PAGE_SIZE, type Queries, type Query } from '../paging/event-query.ts';
 import { oneOf, shellWord, wholeNumber } from '../settings/flag-values.ts';
 import { addTimezoneFlag } from '../settings/setting-names.ts';
@@ -31,6 +31,13 @@ const CLOCK_GRAIN_MS = 1000;
 
 /** Filters by the names of their flags, as they were typed. */
 export type TypedFilters = Readonly<Record<string, string | readonly string[]>>;
+
+/** True if filters that were read from a file have the form in which they are written. */
+export function isTypedFilters(value: unknown): value is TypedFilters {
+  const isText = (one: unknown) => typeof one === 'string';
+  const isFilter = (one: unknown) => isText(one) || (Array.isArray(one) && one.every(isText));
+  return isObject(value) && Object.values(value).every(isFilter);
+}
 
 /** Chooses events. Spans ago become instants when the present time is known. */
 export class EventFilters {

@@ -5,7 +5,7 @@ import type { Machine } from '../context.ts';
 import { faultText, fewOf, HooktrailError, isDiskFull, ServiceError, UsageError } from '../errors.ts';
 import { checkWritable, makeFolder } from '../files/folders.ts';
 import { replaceFile } from '../files/whole-files.ts';
-import { SHOWN_NAMES, type TypedFilters } from '../filters/event-filters.ts';
+import { isTypedFilters, SHOWN_NAMES, type TypedFilters } from '../filters/event-filters.ts';
 import { isObject } from '../items/items.ts';
 import type { Query } from '../paging/event-query.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
@@ -186,54 +186,78 @@ function isInstant(value: unknown): value is Instant {
 
 /** False if a member is not what it should be, so that a damaged manifest is not misread. */
 function isSound(manifest: Manifest): boolean {
-  const { version, service, filters, gzip, partition, pin, overlapFrom = null, queries, parts } = manifest;
-  const { finishedAt, events } = manifest;
-  const isText = (value: unknown): value is string => typeof value === 'string';
-  const isNumber = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
-  // A name that led out of the directory would let a manifest have other files overwritten.
-  const isFileName = (file: unknown) => {
-    if (!isText(file)) return false;
-    const names = file.split('/');
-    if (partition === undefined) return names.length === 1 && PART_NAME.test(file);
-    const [folder = '', name = ''] = names;
-    return names.length === 2 && isPartitionFolder(folder) && PART_NAME.test(name);
-  };
-  const isFile = ({ file, events, bytes, sha256 }: PartitionFile) =>
-    isFileName(file) && isNumber(events) && isNumber(bytes) && isText(sha256);
-  const areStrays = (strays: unknown, events: number | null) =>
-    strays === undefined ||
-    (partition !== undefined &&
-      Array.isArray(strays) &&
-      strays.every(isFile) &&
-      strays.reduce((sum, stray) => sum + stray.events, 0) <= (events ?? 0));
-  const isPart = ({ file, query, after, before, sha256, strays, lost, ...part }: Part) =>
-    isFileName(file) &&
-    areStrays(strays, part.events) &&
-    isNumber(query) &&
-    query < queries.length &&
-    (after === null || isInstant(after)) &&
-    isInstant(before) &&
-    (sha256 === null || isText(sha256)) &&
-    [part.events, part.counted, part.ofAnyStatus, part.bytes].every((one) => one === null || isNumber(one)) &&
-    (lost === undefined ||
-      (isNumber(lost.events) &&
-        isNumber(lost.bytes) &&
-        isText(lost.sha256) &&
-        areStrays(lost.strays, lost.events)));
-  const isQuery = ({ after, before, ...query }: Query) =>
-    (after === undefined || isInstant(after)) && isInstant(before) && Object.values(query).every(isText);
+  const { version, hooktrail, service, filters, gzip, partition, pin, startedAt, queries, parts } = manifest;
+  const { overlapFrom = null, finishedAt, events } = manifest;
+  // A version without folders never wrote any.
+  const hasKnownForm = version === 2 ? partition === 'day' : version === 1 && partition === undefined;
+  const isFinishedWhole = parts.every(({ sha256 }) => sha256) && events === eventsIn(manifest);
   return (
-    // A version without folders never wrote any.
-    (version === 2 ? partition === 'day' : version === 1 && partition === undefined) &&
-    isText(service) &&
-    isObject(filters) &&
+    hasKnownForm &&
+    [hooktrail, service, startedAt].every(isText) &&
+    isTypedFilters(filters) &&
     typeof gzip === 'boolean' &&
     isInstant(pin) &&
     (overlapFrom === null || isInstant(overlapFrom)) &&
+    (finishedAt === null || (isText(finishedAt) && isFinishedWhole)) &&
+    isNumberOrNull(events) &&
     queries.every(isQuery) &&
-    parts.every(isPart) &&
-    (finishedAt === null || (parts.every(({ sha256 }) => sha256) && events === eventsIn(manifest)))
+    parts.every((part) => isPart(part, partition) && part.query < queries.length)
   );
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isNumber(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isNumberOrNull(value: unknown): boolean {
+  return value === null || isNumber(value);
+}
+
+function isQuery({ after, before, ...others }: Query): boolean {
+  const isInTime = (after === undefined || isInstant(after)) && isInstant(before);
+  return isInTime && Object.values(others).every(isText);
+}
+
+function isPart(part: Part, partition: Manifest['partition']): boolean {
+  const { query, after, before, events, counted, ofAnyStatus, bytes, sha256, settled, lost } = part;
+  return (
+    isFileName(part.file, partition) &&
+    isNumber(query) &&
+    (after === null || isInstant(after)) &&
+    isInstant(before) &&
+    (sha256 === null || isText(sha256)) &&
+    (settled === undefined || typeof settled === 'boolean') &&
+    [events, counted, ofAnyStatus, bytes].every(isNumberOrNull) &&
+    areStrays(part, partition) &&
+    (lost === undefined || isLost(lost, partition))
+  );
+}
+
+function isLost(lost: Lost, partition: Manifest['partition']): boolean {
+  const { events, bytes, sha256 } = lost;
+  return isNumber(events) && isNumber(bytes) && isText(sha256) && areStrays(lost, partition);
+}
+
+/** A name that led out of the directory would let a manifest have other files overwritten. */
+function isFileName(file: unknown, partition: Manifest['partition']): boolean {
+  if (!isText(file)) return false;
+  const names = file.split('/');
+  if (partition === undefined) return names.length === 1 && PART_NAME.test(file);
+  const [folder = '', name = ''] = names;
+  return names.length === 2 && isPartitionFolder(folder) && PART_NAME.test(name);
+}
+
+/** True for files that can be strays of a part, which holds all of their events. */
+function areStrays({ strays, events }: Pick<Part, 'strays' | 'events'>, partition: Manifest['partition']) {
+  if (strays === undefined) return true;
+  if (partition === undefined || !Array.isArray(strays)) return false;
+  const isFile = ({ file, events, bytes, sha256 }: PartitionFile) =>
+    isFileName(file, partition) && isNumber(events) && isNumber(bytes) && isText(sha256);
+  return strays.every(isFile) && strays.reduce((sum, stray) => sum + stray.events, 0) <= (events ?? 0);
 }
 
 function foreign(file: string, why: string): UsageError {

@@ -64,6 +64,30 @@ describe('a damaged part of an export', () => {
     },
   );
 
+  test('that is damaged once more still says how much it held before the first time', async () => {
+    await using exporting = await startExporting({ events: 200 });
+    const { directory } = exporting;
+    expect((await exporting.export(...small)).code).toBe(0);
+    const { whole } = await flipBit(exporting);
+    const kept = idsIn(whole);
+    exporting.forget(kept.slice(5));
+    for (const time of ['damaged', 'damaged again']) {
+      const { code, stderr } = await exporting.export(...small);
+      expect([time, code, stderr]).toEqual([
+        time,
+        1,
+        expect.stringContaining(`\n  ${PART} has 5 of ${kept.length} events\n`),
+      ]);
+      await flipBit(exporting);
+    }
+    // The copy of what it held at first is what makes it whole.
+    await writeFile(path.join(directory, PART), whole);
+    expect(await exporting.export(...small)).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/^verified: 200 events in /),
+    });
+  });
+
   test('is read again, and --update adds what is new in the same run', async () => {
     await using exporting = await startExporting({ events: 300 });
     const { control } = exporting.sandbox;

@@ -113,6 +113,35 @@ describe('events export --update', () => {
     }
   });
 
+  const DAY_MS = 86_400_000;
+  test.each([
+    // The first event after the export's end by the right clock, and hours before the update.
+    ['of the service was ahead', { serviceMs: DAY_MS, oursMs: 0, minutes: 1 }],
+    ['of the service is behind', { serviceMs: -DAY_MS, oursMs: 0, minutes: 1 }],
+    // Nothing tells when it ended: the last hour is read at least.
+    ['of both was ahead', { serviceMs: 0, oursMs: DAY_MS, minutes: 570 }],
+  ])('reads on from the earliest of the times where the clock %s', async (_, given) => {
+    const { serviceMs, oursMs, minutes } = given;
+    await using exporting = await startExporting({ events: 40, tokenLifetimeSeconds: 864_000 });
+    const { behaviour } = exporting.control;
+    const isForGood = serviceMs < 0;
+    behaviour.clockOffsetMs = serviceMs;
+    clock.advance(oursMs);
+    const first = await exporting.export();
+    expect(first.code).toBe(0);
+    const held = (await exporting.ids()).length;
+    clock.advance(-oursMs);
+    if (!isForGood) behaviour.clockOffsetMs = 0;
+    clock.advance(minutes * 60_000);
+    const { eventId } = exporting.control.addEvent();
+    clock.advance((600 - minutes) * 60_000);
+    expect(await exporting.export('--update')).toMatchObject({ code: 0 });
+    const ids = await exporting.ids();
+    expect(ids.filter((id) => id === eventId)).toHaveLength(1);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.length).toBeGreaterThan(held);
+  });
+
   test('that fails at any request is completed by the next run', async () => {
     await using exporting = await startExporting({ events: 150 });
     const { control } = exporting.sandbox;
