@@ -1,6 +1,6 @@
 import { faultText, UsageError, unusableFile } from '../errors.ts';
 import { readRegularFile, replaceFile } from '../files/whole-files.ts';
-import type { EventFilters, TypedFilters } from '../filters/event-filters.ts';
+import { type EventFilters, isTypedFilters, type TypedFilters } from '../filters/event-filters.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type Instant, parseInstant } from '../time/instant.ts';
 import type { FollowerState } from './watch-follower.ts';
@@ -90,6 +90,8 @@ function parseState(text: string): Saved | undefined {
     const isSound =
       saved.format === 'hooktrail-watch' &&
       (saved.version === 1 || saved.version === 2) &&
+      typeof saved.service === 'string' &&
+      isTypedFilters(saved.filters) &&
       Number.isFinite(saved.watermark) &&
       parseInstant(saved.start) !== undefined &&
       saved.printed.every((pair) => pair.length === 2 && pair.every(Number.isFinite));

@@ -8,6 +8,7 @@ import { createContext } from '../support/context.ts';
 import { createHome } from '../support/home.ts';
 import { available } from '../support/machine/requirement.ts';
 import { hooktrail } from '../support/program.ts';
+import { startSearching } from '../support/searching.ts';
 
 /** Only root can create files of another user. */
 describe.skipIf(!available('root'))('a path through a folder that everybody can write to', () => {
@@ -96,6 +97,31 @@ describe.skipIf(!available('root'))('a path through a folder that everybody can 
     });
     const error = `error: the settings: ${config} is a file that another user (1001) put`;
     expect([code, stderr]).toEqual([2, expect.stringContaining(error)]);
+  });
+
+  test.each([
+    ['the export', 'planted', ['events', 'export', 'planted']],
+    ['the export', 'planted', ['events', 'export', 'planted/below']],
+    ['--state', 'planted', ['events', 'watch', '--state', 'planted']],
+    ['--state', 'mine.lock', ['events', 'watch', '--state', 'mine']],
+    ['--output-file', 'planted', ['events', 'search', '--output-file', 'planted']],
+  ])('is refused for %s, where %s is a link: %j', async (named, planted, args) => {
+    await using searching = await startSearching({ events: 5 });
+    const link = path.join(shared, planted);
+    await symlink(own, link);
+    await lchown(link, 1001, 1001);
+    const asked = searching.queries().length;
+    const { code, stderr } = await searching.run(args, { cwd: shared });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringMatching(
+        new RegExp(
+          `^error: ${named}: (${shared}/)?${planted} is a link that another user \\(1001\\) put into`,
+        ),
+      ),
+    });
+    expect(await readdir(own)).toEqual([]);
+    expect(searching.queries()).toHaveLength(asked);
   });
 
   test('is not followed for secrets: the mode of its target stays, and nothing is stored there', async () => {

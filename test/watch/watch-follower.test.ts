@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/errors.ts';
+import type { Query } from '../../src/paging/event-query.ts';
 import type { FetchPage } from '../../src/paging/page.ts';
 import { readPage } from '../../src/paging/page.ts';
 import { type Instant, instantAt } from '../../src/time/instant.ts';
@@ -13,7 +14,10 @@ const instant = (ms: number) => instantAt(ms) as Instant;
 interface Stored {
   readonly id: number;
   readonly createdOn: number;
+  /** What the item has instead of its time. The service knows when it was created all the same. */
+  readonly told?: 'nothing' | 'null' | 'no time';
 }
+const TOLD = { nothing: '', null: ',"createdOn":null', 'no time': ',"createdOn":"soon"' };
 
 /** A service with its own clock that answers as the service description says, newest first. */
 class FakeService {
@@ -22,10 +26,13 @@ class FakeService {
   ahead = 0;
   down = false;
   requests = 0;
+  /** Called before each answer. */
+  onRequest = () => {};
   readonly events: Stored[] = [];
 
   readonly fetchPage: FetchPage = async (url) => {
     this.requests++;
+    this.onRequest();
     if (this.down) throw new ServiceError('down');
     const query = decodeURIComponent(url.search);
     const bound = (key: string) =>
@@ -35,16 +42,22 @@ class FakeService {
       number,
       number,
     ];
+    // The types are the last digits of the ids.
+    const type = query.match(/eq\(eventType,(\d)\)/)?.[1];
     const found = this.events
       .filter(({ createdOn }) => !(createdOn <= gt) && !(createdOn >= lt))
+      .filter(({ id }) => type === undefined || `${id}`.endsWith(type))
       .sort((a, b) => b.createdOn - a.createdOn || b.id - a.id);
-    const items = found
-      .slice(start - 1, start - 1 + size)
-      .map(({ id, createdOn }) => `{"eventId":"${id}","createdOn":"${new Date(createdOn).toISOString()}"}`);
+    const items = found.slice(start - 1, start - 1 + size).map(textOf);
     const body = `{"count":${found.length},"items":[${items.join(',')}]}`;
     // `Date` has whole seconds.
     return { page: readPage(Buffer.from(body)), serviceTime: Math.floor(this.now / 1000) * 1000 };
   };
+}
+
+function textOf({ id, createdOn, told }: Stored): string {
+  const time = told ? TOLD[told] : `,"createdOn":"${new Date(createdOn).toISOString()}"`;
+  return `{"eventId":"${id}"${time}}`;
 }
 
 function following(
@@ -53,6 +66,7 @@ function following(
   most = 20_000,
   state?: FollowerState,
   before?: Instant,
+  queries: readonly Query[] = [{}],
 ) {
   const parts = {
     fetchPage: service.fetchPage,
@@ -60,7 +74,7 @@ function following(
     concurrency: () => 4,
     signal,
   };
-  const watch = { queries: [{}], start: instant(START), before, keep: undefined, overlap, most };
+  const watch = { queries, start: instant(START), before, keep: undefined, overlap, most };
   const follower = new Follower(watch, { ...parts, now: () => service.now - service.ahead }, state);
   const printed: Stored[] = [];
   const poll = async () => {
@@ -116,16 +130,75 @@ describe('following', () => {
     );
   });
 
-  test('forgets events that no poll can return again', async () => {
-    const service = new FakeService();
-    const { follower, printed, poll } = following(service, 5000);
-    for (let second = 0; second < 300; second++) {
-      service.now += 1000;
-      service.events.push({ id: second, createdOn: service.now });
-      await poll();
-    }
-    expect(printed).toHaveLength(300);
-    expect(follower.state.printed.length).toBeLessThan(20);
+  test.each([undefined, 'nothing', 'null', 'no time'] as const)(
+    'forgets events that no poll can return again, where an item has %s for its time',
+    async (told) => {
+      const service = new FakeService();
+      const { follower, printed, poll } = following(service, 5000);
+      for (let second = 0; second < 300; second++) {
+        service.now += 1000;
+        service.events.push({ id: second, createdOn: service.now, ...(told ? { told } : {}) });
+        await poll();
+      }
+      expect(printed).toHaveLength(300);
+      expect(follower.state.printed.length).toBeLessThan(20);
+    },
+  );
+
+  test.each([
+    // The service may date some later than its own clock.
+    ['at once', 20_000, -20_000],
+    ['in slices', 3, 0],
+  ])('passes on each event once whose time only the service knows, read %s', async (_, most, youngest) => {
+    const OVERLAP_MS = 5000;
+    const step = fc.record({
+      pause: fc.constantFrom(0, 300, 1000, 4999, 15_000, 3_600_000),
+      ages: fc.array(fc.integer({ min: youngest, max: OVERLAP_MS - 1000 }), { maxLength: 4 }),
+      told: fc.constantFrom('nothing' as const, 'null' as const, 'no time' as const),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 15 }), async (steps) => {
+        const service = new FakeService();
+        const { printed, poll } = following(service, OVERLAP_MS, most);
+        let id = 0;
+        for (const { pause, ages, told } of steps) {
+          service.now += pause;
+          for (const age of ages)
+            service.events.push({ id: id++, createdOn: Math.max(START + 1, service.now - age), told });
+          await poll();
+        }
+        expect(printed.map((event) => event.id).sort((a, b) => a - b)).toEqual([...Array(id).keys()]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('loses no event that is created while several searches are read, without an overlap', async () => {
+    const pauses = fc.array(fc.constantFrom(0, 1, 400, 999, 1000, 2500), { minLength: 1, maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(pauses, async (given) => {
+        const service = new FakeService();
+        const queries = [{ eventType: '0' }, { eventType: '1' }, { eventType: '2' }];
+        const { printed, poll } = following(service, 0, 20_000, undefined, undefined, queries);
+        let id = 0;
+        const created: number[] = [];
+        const rest = [...given];
+        service.onRequest = () => {
+          service.now += rest.shift() ?? 0;
+          if (rest.length === 0) return;
+          // One of each type, each before the next answer.
+          for (const type of [0, 1, 2]) {
+            created.push(10 * ++id + type);
+            service.events.push({ id: 10 * id + type, createdOn: Math.max(START + 1, service.now) });
+          }
+        };
+        while (rest.length > 0) await poll();
+        service.now += 10_000;
+        await poll();
+        expect(printed.map((event) => event.id).sort((a, b) => a - b)).toEqual(created);
+      }),
+      { numRuns: 200 },
+    );
   });
 
   test('catches up on a long gap in slices, in order across them', async () => {

@@ -248,25 +248,28 @@ describe('events watch', () => {
     expect(stdout).not.toContain(turning);
   });
 
-  test('sees events of a type that the service offers since the watch began, and goes on with those that it offers no more', async () => {
-    await using searching = await startSearching({ events: 5 });
-    const onlyOffered = (offered: string) =>
-      editJson(({ items, ...page }) => ({
-        ...page,
-        items: items.filter((item: object) => typeName(item) === offered),
-      }));
-    searching.control.fault('event-types', ...times(2, onlyOffered('document.viewed')));
-    const program = watch(searching, '--ndjson', '--type', 'document.*', '--count', '2');
-    await started(program);
-    second();
-    searching.control.fault('event-types', ...times(50, onlyOffered('document.signed')));
-    const later = searching.control.addEvent({ eventType: 'document.signed' }).eventId;
-    await program.printed('stdout', new RegExp(later));
-    second();
-    const viewed = searching.control.addEvent({ eventType: 'document.viewed' }).eventId;
-    const { stdout } = await program.finished;
-    expect(idsOf(stdout)).toEqual([later, viewed]);
-  });
+  test.each([[[]], [['--type', 'no.pattern']]])(
+    'sees events of a type that the service offers since the watch began, and goes on with those that it offers no more %j',
+    async (others) => {
+      await using searching = await startSearching({ events: 5 });
+      const onlyOffered = (offered: string) =>
+        editJson(({ items, ...page }) => ({
+          ...page,
+          items: items.filter((item: object) => typeName(item) === offered),
+        }));
+      searching.control.fault('event-types', ...times(2, onlyOffered('document.viewed')));
+      const program = watch(searching, '--ndjson', '--type', 'document.*', ...others, '--count', '2');
+      await started(program);
+      second();
+      searching.control.fault('event-types', ...times(50, onlyOffered('document.signed')));
+      const later = searching.control.addEvent({ eventType: 'document.signed' }).eventId;
+      await program.printed('stdout', new RegExp(later));
+      second();
+      const viewed = searching.control.addEvent({ eventType: 'document.viewed' }).eventId;
+      const { stdout } = await program.finished;
+      expect(idsOf(stdout)).toEqual([later, viewed]);
+    },
+  );
 
   test.each([
     ['ahead of', 86_400_000],
@@ -353,6 +356,34 @@ describe('events watch', () => {
     const search = await searching.search('--ndjson', '--after', '2d', '--before', '1d');
     expect(idsOf(result.stdout)).toEqual(idsOf(search.stdout).toReversed());
     expect(result.code).toBe(0);
+  });
+
+  test('asks again when --interval is over, and not before', async () => {
+    await using searching = await startSearching({ events: 5, tokenLifetimeSeconds: 86_400 });
+    const start = clock.now();
+    const line = ['events', 'watch', '--ndjson', '--interval', '7m', '--until', '2026-11-20T12:20:00Z'];
+    expect((await searching.run(line)).code).toBe(0);
+    const asked = searching.sandbox.log.flatMap(({ at, url }) =>
+      url.includes('/integrator-events') ? [(at - start) / 60_000] : [],
+    );
+    expect([...new Set(asked)]).toEqual([0, 7, 14, 21]);
+  });
+
+  test.each([
+    ['for an hour', 3_605_000, /\nthe machine slept for 1h; catching up\n/],
+    ['for less than half a minute', 34_000, /^watching [^\n]*\n$/],
+  ])('after the machine slept %s it asks at once', async (_, sleptMs, said) => {
+    clock.skips = 1000;
+    await using searching = await startSearching({ events: 5, tokenLifetimeSeconds: 86_400 });
+    const line = ['events', 'watch', '--ndjson', '--interval', '20s', '--count', '1'];
+    const program = searching.start(line);
+    await clock.asleep(5000);
+    const { eventId } = searching.control.addEvent();
+    // The timer stops with the machine, and ends a nap of five seconds when it wakes.
+    clock.advance(sleptMs);
+    const { code, stdout, stderr } = await program.finished;
+    expect({ code, ids: idsOf(stdout) }).toEqual({ code: 0, ids: [eventId] });
+    expect(stderr).toMatch(said);
   });
 
   test('a sign-in that ends is not an outage', async () => {
