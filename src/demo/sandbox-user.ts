@@ -56,9 +56,10 @@ export async function createSandboxUser(context: Context, sandbox: Sandbox): Pro
 const noInput = inputOf(() => Readable.from([]));
 
 /** Variables of the real user that `variablesOf` does not replace. */
-const OF_THE_USER = /^HOOKTRAIL_(ACCESS_TOKEN|API_TOKEN|CLIENT_SECRET|PASSPHRASE|BROWSER)/;
+const OF_THE_USER = /^HOOKTRAIL_(ACCESS_TOKEN|API_TOKEN|CLIENT_(SECRET|KEY|ASSERTION)|PASSPHRASE|BROWSER)/;
 
-const IN_THE_WAY = /^HOOKTRAIL_(ACCESS_TOKEN|ACCESS_TOKEN_.*|(CLIENT_SECRET|PASSPHRASE)_(FILE|COMMAND))$/;
+const IN_THE_WAY =
+  /^HOOKTRAIL_(ACCESS_TOKEN|ACCESS_TOKEN_.*|(CLIENT_(SECRET|KEY|ASSERTION)|PASSPHRASE)_(FILE|COMMAND))$/;
 
 function variablesOf(settings: SandboxSettings, folder: string): Variables {
   return {

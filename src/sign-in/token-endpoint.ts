@@ -378,7 +378,8 @@ function refusalOf(answer: HttpResponse, what: string, advice: ProviderAdvice, f
   }
   // The description shows no error answers, so these statuses count as a refusal whatever the body.
   if (status === 400 || status === 403) {
-    const next = advice.badRequest ?? 'check the client settings, and run `hooktrail login`';
+    const check = advice.badRequest ?? 'check the client settings, and run `hooktrail login`';
+    const next = error === 'invalid_scope' ? 'name with --scope the scopes issued to the client' : check;
     return new RefusedGrantError(`${refused} (${status})`, { details, next }, error);
   }
   const retryable = isPassingStatus(status);

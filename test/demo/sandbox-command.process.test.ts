@@ -65,6 +65,8 @@ process.exitCode = status + 30;`,
       HOOKTRAIL_BROWSER: 'real',
       HOOKTRAIL_CLIENT_SECRET: 'real',
       HOOKTRAIL_CLIENT_SECRET_FILE: 'real',
+      HOOKTRAIL_CLIENT_KEY_FILE: 'real',
+      HOOKTRAIL_CLIENT_ASSERTION_COMMAND: 'real',
       HOOKTRAIL_STORE: 'keychain',
     };
     let seen: Environment = {};

@@ -200,6 +200,15 @@ describe('refusals and faults', () => {
     },
   );
 
+  test('a provider that has to be told the scopes is exit 4 with that next step', async () => {
+    refused('invalid_scope');
+    const { code, stderr } = await at.login();
+    expect([code, stderr]).toEqual([
+      4,
+      expect.stringContaining('next: name with --scope the scopes issued to the client\n'),
+    ]);
+  });
+
   test('a wrong secret is exit 4, later too, and nothing is forgotten', async () => {
     await at.login();
     pastExpiry();

@@ -25,12 +25,13 @@ beforeEach(async () => {
 });
 
 /** Signs in anew, from nothing, so that all runs use the same files. The next command refreshes the token if that is due. */
-async function signInAnew(tokenLifetimeSeconds = 1800): Promise<void> {
+async function signInAnew(tokenLifetimeSeconds = 1800, asClient = false): Promise<void> {
   for (const name of await readdir(at.home.folder))
     await rm(path.join(at.home.folder, name), { recursive: true });
   const { behaviour } = at.sandbox.control;
   behaviour.tokenLifetimeSeconds = tokenLifetimeSeconds;
-  await at.signIn();
+  if (asClient) await at.run(['login', '--client-credentials'], { env });
+  else await at.signIn();
   behaviour.tokenLifetimeSeconds = 1800;
 }
 
@@ -41,13 +42,14 @@ async function sweep(
   codes: readonly FaultCode[],
   lifetimeSeconds: number,
   broken: (result: Result) => Promise<unknown>,
+  asClient = false,
 ): Promise<void> {
-  await signInAnew(lifetimeSeconds);
+  await signInAnew(lifetimeSeconds, asClient);
   const isOurs = (file: string) => file.startsWith(at.home.folder) && !file.includes('/compiled/');
   const command = await traceCommand(env, args, isOurs);
   expect(command.operations.length).toBeGreaterThan(20);
   await expectNoHarm(kind, command, codes, async (start) => {
-    await signInAnew(lifetimeSeconds);
+    await signInAnew(lifetimeSeconds, asClient);
     begun = at.sandbox.log.length;
     return await broken(await start().finished);
   });
@@ -75,6 +77,22 @@ describeFaults('a fault at any file operation', () => {
     }
   });
 
+  test('of a renewal as the client, a full disk or a signal there, leaves a sign-in that the next command renews', async () => {
+    for (const [kind, codes] of [
+      ['as the client, one error', DISK_ERRORS],
+      ['as the client, a full disk', FULL],
+      ['as the client, a signal', ['SIGINT', 'SIGTERM']],
+    ] as const) {
+      const check = async (result: Result) => {
+        const after = await token();
+        const isSignal = kind.endsWith('signal');
+        const isEnded = isSignal ? [0, 130, 143].includes(Number(result.code)) : isTold(result);
+        return isEnded && after.code === 0 ? undefined : { result, after };
+      };
+      await sweep(kind, ['token'], codes, 30, check, true);
+    }
+  });
+
   test('of a refresh that fills the disk spends no token, or stores the new one, or says that the sign-in is lost', async () => {
     await sweep('refresh, a full disk', ['token'], FULL, 30, async (result) => {
       const asked = refreshes().join();
@@ -92,6 +110,7 @@ describeFaults('a fault at any file operation', () => {
   test.each([
     ['login', ['login']],
     ['login --device', ['login', '--device']],
+    ['login --client-credentials', ['login', '--client-credentials']],
   ])(
     'of %s is reported, and there is a sign-in after it: the new one or the one of before',
     async (name, args) => {

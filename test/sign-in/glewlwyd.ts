@@ -158,7 +158,7 @@ async function configure(inside: string, issuer: string, redirectUri: string): P
     redirect_uri: [redirectUri],
     authorization_type: ['code', 'refresh_token', 'device_authorization', 'client_credentials'],
     token_endpoint_auth_method: ['client_secret_post'],
-    scope: [],
+    scope: ['event_api'],
   });
 }
 

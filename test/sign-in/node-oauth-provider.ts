@@ -8,12 +8,15 @@ export async function startNodeOAuthProvider(redirectUri: string): Promise<Other
   const tokens = new Map<string, OAuth2Server.RefreshToken>();
   const client = {
     id: expected.id,
-    grants: ['authorization_code', 'refresh_token'],
+    grants: ['authorization_code', 'refresh_token', 'client_credentials'],
     redirectUris: [redirectUri],
   };
   const user = { id: 'someone' };
 
-  const model: OAuth2Server.AuthorizationCodeModel & OAuth2Server.RefreshTokenModel = {
+  type Model = OAuth2Server.AuthorizationCodeModel &
+    OAuth2Server.RefreshTokenModel &
+    OAuth2Server.ClientCredentialsModel;
+  const model: Model = {
     // Without a secret, it is the authorization request that looks up the client.
     getClient: async (id, secret) => id === client.id && (!secret || secret === expected.secret) && client,
     saveAuthorizationCode: async (code) => {
@@ -26,14 +29,17 @@ export async function startNodeOAuthProvider(redirectUri: string): Promise<Other
     revokeAuthorizationCode: async (code) => codes.delete(code.authorizationCode),
     saveToken: async (token) => {
       const saved = { ...token, client, user };
-      if (saved.refreshToken) tokens.set(saved.refreshToken, saved as OAuth2Server.RefreshToken);
+      // A token of the client itself has no refresh token.
+      tokens.set(saved.refreshToken ?? saved.accessToken, saved as OAuth2Server.RefreshToken);
       return saved;
     },
     getAccessToken: async (text) =>
       [...tokens.values()].find(({ accessToken }) => accessToken === text) as OAuth2Server.Token | undefined,
+    getUserFromClient: async () => ({ id: 'machine' }),
     getRefreshToken: async (token) => tokens.get(token),
     revokeToken: async ({ refreshToken }) => tokens.delete(refreshToken),
-    validateScope: async (_user, _client, scope) => scope,
+    // A client that names no scopes gets those that it may have.
+    validateScope: async (_user, _client, scope) => scope ?? ['event_api'],
   };
   const oauth = new OAuth2Server({ model, authenticateHandler: { handle: () => user } });
   const steps: Readonly<Record<string, (...given: Parameters<typeof oauth.token>) => Promise<unknown>>> = {

@@ -58,6 +58,7 @@ const providers = [
     isThere: true,
     startProvider: startNodeOAuthProvider,
     flags: ['--issuer', 'none'],
+    asClient: [],
     revocation: 'the identity provider offers no way to revoke tokens\n',
   },
   {
@@ -65,11 +66,12 @@ const providers = [
     isThere: available('glewlwyd'),
     startProvider: startGlewlwyd,
     flags: [],
+    asClient: ['--scope', 'event_api'],
     revocation: 'its tokens are revoked\n',
   },
 ];
 
-for (const { name, isThere, startProvider, flags, revocation } of providers) {
+for (const { name, isThere, startProvider, flags, asClient, revocation } of providers) {
   describe.skipIf(!isThere)(name, () => {
     test('sign in, 40 commands on an expired token, refresh, log out', async () => {
       await using at = await startAt(startProvider);
@@ -95,6 +97,25 @@ for (const { name, isThere, startProvider, flags, revocation } of providers) {
       expect(new Set(at.provider.refreshTokens).size).toBe(3);
 
       expect(await at.run('logout')).toEqual({ code: 0, stdout: '', stderr: `${signedOut}${revocation}` });
+      expect(await me()).toMatchObject({ code: 4, stdout: '' });
+    });
+
+    test('the client signs in itself, 40 commands on an expired token, log out', async () => {
+      await using at = await startAt(startProvider);
+      const { grants } = at.provider;
+      const me = () => at.run('api', '/me');
+      const login = await at.startLogin('--client-credentials', ...asClient).finished;
+      expect(login).toMatchObject({ code: 0, stdout: '' });
+      expect(grants).toEqual(['client_credentials: ok']);
+      const first = await at.run('token');
+      pastExpiry();
+      const tokens = await Promise.all(Array.from({ length: 40 }, () => at.run('token')));
+      expect(new Set(tokens.map(({ code, stdout, stderr }) => `${code} ${stdout} ${stderr}`)).size).toBe(1);
+      expect(tokens[0]).toMatchObject({ code: 0, stderr: '' });
+      expect(tokens[0]?.stdout).not.toBe(first.stdout);
+      expect(grants).toEqual(['client_credentials: ok', 'client_credentials: ok']);
+
+      expect((await at.run('logout')).code).toBe(0);
       expect(await me()).toMatchObject({ code: 4, stdout: '' });
     });
 
