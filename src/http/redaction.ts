@@ -8,9 +8,9 @@ const SECRET_HEADERS =
 /** The value of a secret parameter in the query or the fragment of an address. */
 const IN_ADDRESS =
   /([?&#](?:code|state|code_verifier|client_secret|client_assertion|refresh_token|access_token|id_token|token|password)=)[^&#\s]*/gi;
-/** The value of a secret parameter in a form, in JSON or in a sentence. */
+/** The value of a secret parameter in a form, in JSON or in a sentence; whole where it is quoted. */
 const IN_TEXT =
-  /\b((?:access|refresh|id)_token|client_secret|client_assertion|code_verifier)(["']?\s*[:=]\s*)["']?[^\s"',&#]+/gi;
+  /\b((?:access|refresh|id)_token|client_secret|code_verifier|device_code|password)(["']?\s*[:=]\s*)(?:(")(?:[^"\\]|\\.)*"|(')[^']*'|["']?[^\s"',&#]+)/gi;
 /** A token after `Bearer` (RFC 6750 section 2.1), and anything that looks like a JWT (RFC 7519 section 3). */
 const TOKENS = /\b(Bearer +)(?![\w-]+=)[\w.~+/=-]+|\beyJ[\w-]{8,}(?:\.[\w-]*)*/gi;
 
@@ -25,7 +25,10 @@ export function redactSecrets(text: string, known: readonly string[] = []): stri
       safe = safe.replaceAll(form, '[redacted]');
   return safe
     .replace(IN_ADDRESS, '$1[redacted]')
-    .replace(IN_TEXT, '$1$2[redacted]')
+    .replace(IN_TEXT, (_, name, sign, double = '', single = '') => {
+      const quote = double || single;
+      return `${name}${sign}${quote}[redacted]${quote}`;
+    })
     .replace(TOKENS, (_, announcement = '') => `${announcement}[redacted]`);
 }
 

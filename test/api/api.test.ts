@@ -35,6 +35,19 @@ describe('hooktrail api: a request to any path', () => {
     });
   });
 
+  test.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
+    '%s is sent once, whatever is answered: a second one could do it twice',
+    async (method) => {
+      for (const status of [429, 503]) {
+        searching.control.fault('service', { kind: 'status', status, body: 'busy\n' });
+        const before = searching.sandbox.log.length;
+        const result = await searching.run(['api', '/event-types', '--method', method]);
+        expect([result.code, result.stdout]).toEqual([1, 'busy\n']);
+        expect(searching.sandbox.log.slice(before).map((sent) => sent.method)).toEqual([method]);
+      }
+    },
+  );
+
   test('--include prints the status line and the headers first', async () => {
     searching.sandbox.control.fault('service', { kind: 'status', status: 201, body: '{}' });
     const { code, stdout } = await searching.run(['api', '/event-types', '--include']);

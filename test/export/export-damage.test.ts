@@ -88,6 +88,21 @@ describe('a damaged part of an export', () => {
     });
   });
 
+  test('whose events the service has deleted is doubted by each command that reads it', async () => {
+    await using exporting = await startExporting({ events: 200 });
+    const { directory } = exporting;
+    expect((await exporting.export(...small)).code).toBe(0);
+    const { whole } = await flipBit(exporting);
+    const kept = idsIn(whole);
+    exporting.forget(kept.slice(5));
+    expect((await exporting.export(...small)).code).toBe(1);
+    const doubt = `warning: ${path.join(directory, PART)} was damaged: it has 5 of ${kept.length} events\n`;
+    for (const command of ['search', 'count', 'stats', 'health', 'explain']) {
+      const { code, stderr } = await exporting.run(['events', command, '--from', directory, '--quiet']);
+      expect([command, code, stderr]).toEqual([command, 0, expect.stringContaining(doubt)]);
+    }
+  });
+
   test('is read again, and --update adds what is new in the same run', async () => {
     await using exporting = await startExporting({ events: 300 });
     const { control } = exporting.sandbox;

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
-import { redactHeaders, redactUrl } from '../../src/http/redaction.ts';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { redactHeaders, redactSecrets, redactUrl } from '../../src/http/redaction.ts';
 
 test('secret headers lose their values, others stay', () => {
   expect(
@@ -41,4 +42,100 @@ test('tokens repeated in other headers and in redirects lose their values', () =
     'www-authenticate: Bearer error="invalid_token", error_description="bearer [redacted] is bad"',
     'location: /callback?code=[redacted]#access_token=[redacted]&x=1',
   ]);
+});
+
+/** Parameters whose value is a secret wherever they stand (RFC 6749, 7009, 7636, 8628). */
+const SECRET_ANYWHERE = [
+  'access_token',
+  'refresh_token',
+  'id_token',
+  'client_secret',
+  'code_verifier',
+  'device_code',
+  'password',
+];
+/** Those that are one in an address. Elsewhere the words mean other things: the code of an error, a state of a country. */
+const SECRET_IN_ADDRESS = ['code', 'state', 'token'];
+const SECRET = 's3cret-Value.9~';
+
+describe('the value of a secret parameter is replaced', () => {
+  const inAddress = [
+    ['first in a query', (name: string) => `https://id.example.com/cb?${name}=${SECRET}&iss=y`],
+    ['later in a query', (name: string) => `https://id.example.com/cb?iss=y&${name}=${SECRET}`],
+    ['in a fragment', (name: string) => `/cb#${name}=${SECRET}&iss=y`],
+    ['in capitals', (name: string) => `/cb?${name.toUpperCase()}=${SECRET}`],
+  ] as const;
+  const inText = [
+    ['in a form', (name: string) => `${name}=${SECRET}&iss=y`],
+    ['in JSON', (name: string) => `{"${name}":"${SECRET}","iss":"y"}`],
+    ['in indented JSON', (name: string) => `{\n  "${name}" : "${SECRET}"\n}`],
+    ['in a sentence', (name: string) => `the ${name}: ${SECRET} is not known`],
+    ['in quotes', (name: string) => `${name}='${SECRET}'`],
+  ] as const;
+  const everywhere = SECRET_ANYWHERE.flatMap((name) =>
+    [...inAddress, ...inText].map(([where, write]) => [name, where, write] as const),
+  );
+  const onlyThere = SECRET_IN_ADDRESS.flatMap((name) =>
+    inAddress.map(([where, write]) => [name, where, write] as const),
+  );
+  test.each([...everywhere, ...onlyThere])('%s %s', (name, _, write) => {
+    const text = write(name);
+    expect(redactSecrets(text)).toBe(text.replace(SECRET, '[redacted]'));
+  });
+
+  test.each([
+    ['{"password":"one two","iss":"y"}', '{"password":"[redacted]","iss":"y"}'],
+    ['{"client_secret":"a\\"b c"}', '{"client_secret":"[redacted]"}'],
+    ["password='one two', iss=y", "password='[redacted]', iss=y"],
+    // A text that was cut off.
+    ['{"access_token":"abcdef', '{"access_token":[redacted]'],
+  ])('whole where it is quoted: %s', (text, safe) => {
+    expect(redactSecrets(text)).toBe(safe);
+  });
+
+  test.each([
+    '{"code":"filter.invalid","state":"active"}',
+    'error code: 404',
+    'https://e.example.com/x?codec=a&estate=b&page=2',
+    'the token endpoint answered 400',
+    'password is missing',
+  ])('and nothing else: %s', (text) => {
+    expect(redactSecrets(text)).toBe(text);
+  });
+});
+
+test('a known secret is replaced in each form in which a peer may repeat it', () => {
+  fc.assert(
+    fc.property(fc.string({ minLength: 4, unit: 'binary' }), (secret) => {
+      fc.pre(secret.isWellFormed() && !'[redacted]'.includes(secret));
+      const json = JSON.stringify(secret).slice(1, -1);
+      for (const form of [secret, encodeURIComponent(secret), json])
+        expect(redactSecrets(`<<${form}>>`, ['unused', secret])).toBe('<<[redacted]>>');
+    }),
+  );
+  expect(redactSecrets('a short one: abc', ['abc'])).toBe('a short one: abc');
+});
+
+test.each(['eyJhbGciOiJub25lIn0', 'eyJhbGciOiJub25lIn0.eyJhIjoxfQ', 'eyJhbGciOiJub25lIn0.eyJhIjoxfQ.c2ln-_'])(
+  'what looks like a JWT is replaced where nothing announces it: %s',
+  (token) => {
+    expect(redactSecrets(`it said (${token}) to us`)).toBe('it said ([redacted]) to us');
+  },
+);
+
+test.each([
+  ['proxy-authorization', 'Basic dTpw'],
+  ['cookie', 'session=1'],
+  ['x-refresh-token', 'abcd'],
+  ['x-api-key', 'abcd'],
+  ['apikey', 'abcd'],
+  ['x-password', 'abcd'],
+])('the header %s loses its value', (name, value) => {
+  expect(redactHeaders({ [name]: value })).toEqual([`${name}: [redacted]`]);
+});
+
+test('a token that is known is replaced in headers that repeat it, and in those of a list', () => {
+  expect(
+    redactHeaders({ 'x-echo': 'got opaque-token', via: ['a', 'opaque-token'] as never }, 'opaque-token'),
+  ).toEqual(['x-echo: got [redacted]', 'via: a,[redacted]']);
 });

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { hooktrail } from '../support/program.ts';
+import type { Fault } from '../support/sandbox.ts';
 import { idsOf, startSearching, valuesIn } from '../support/searching.ts';
 import { knownOf } from '../support/shape.ts';
 
@@ -217,6 +218,26 @@ describe('--reverse', () => {
     const { stdout } = await at.search('--ndjson', '--reverse', '-n', '10');
     expect(idsOf(stdout)).toEqual(at.sandbox.control.store.newestIds(5000).reverse().slice(0, 10));
     expect(at.queries()).toEqual(['limit(1,10)', 'limit(1,1)', 'limit(4991,10)']);
+  });
+
+  test.each([
+    ['once', 1],
+    ['each time that the end is looked for', 4],
+  ])('has the oldest events also if some join them meanwhile, %s', async (_, joining) => {
+    await using at = await startSearching({ events: 300 });
+    const [oldest = ''] = at.control.store.newestIds(300).slice(-1);
+    const before = Date.parse(at.control.store.find(oldest)?.createdOn as string);
+    let added = 0;
+    const run = () =>
+      void at.control.addEvent({ createdOn: new Date(before - 60_000 * ++added).toISOString() });
+    // The first page, and each time the count; the event joins before the page that was counted is asked for.
+    const look: Fault[] = [{ kind: 'pass' }, { kind: 'run', run }];
+    at.control.fault('events', { kind: 'pass' }, ...Array.from({ length: joining }, () => look).flat());
+    const { code, stdout } = await at.search('--ndjson', '--reverse', '-n', '3');
+    expect(code).toBe(0);
+    const all = at.control.store.newestIds(300 + added);
+    expect(idsOf(stdout)).toEqual(all.slice(-3).reverse());
+    expect(added).toBeGreaterThan(0);
   });
 
   test('reads everything where the service gives no counts', async () => {

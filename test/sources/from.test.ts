@@ -52,6 +52,27 @@ describe('--from, without a sign-in', () => {
     }
   });
 
+  test('finds a status however the text of its JSON is written', async () => {
+    const item = (id: string, member: string) =>
+      `{"eventId":"${id}","createdOn":"2026-11-20T10:00:00Z",${member}}\n`;
+    const written = [
+      '"publishStatus":"FAILED"',
+      '"publishStatus":"FAILE\\u0044"',
+      '"publishStatus":"\\u0046\\u0041\\u0049\\u004c\\u0045\\u0044"',
+      '"publish\\u0053tatus" : "FAILED"',
+      '"\\u0070ublishStatus":"\\u0046AILED"',
+    ];
+    const delivered = ['"publishStatus":"SUCCESS"', '"publishStatus":"SUCCES\\u0053"', '"note":"FAILED"'];
+    const stdin = [...written, ...delivered].map((member, index) => item(`${index}`, member)).join('');
+    const { stdout } = await offline(['search', '--from', '-', '--failed', '--ndjson'], stdin);
+    expect(valuesIn(stdout).map(({ eventId }) => eventId)).toEqual(['0', '1', '2', '3', '4']);
+    const { stdout: others } = await offline(
+      ['search', '--from', '-', '--status', 'SUCCESS', '--ndjson'],
+      stdin,
+    );
+    expect(valuesIn(others).map(({ eventId }) => eventId)).toEqual(['5', '6']);
+  });
+
   const leftOut = (events: string) =>
     `warning: ${events} left out: createdOn is missing or not a time, which --since and --until need\n`;
   const counted = 'warning: 2 events counted, but in no span of time: createdOn is missing or not a time\n';

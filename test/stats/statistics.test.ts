@@ -2,8 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { eventFilters } from '../../src/filters/event-filters.ts';
 import { statsWindow } from '../../src/filters/stats-window.ts';
+import { Items } from '../../src/items/items.ts';
+import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
 import type { Query } from '../../src/paging/event-query.ts';
-import { bucketEnds, byFailure, gatherStats, provenRate } from '../../src/stats/statistics.ts';
+import { bucketEnds, byFailure, gatherStats, provenRate, statsOfTable } from '../../src/stats/statistics.ts';
 import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/time/instant.ts';
 import { UTC } from '../../src/time/time-zone.ts';
 
@@ -19,6 +21,14 @@ const counting = (events: readonly { at: Instant; type: string; failed: boolean 
   return async (queries: readonly Query[]) =>
     queries.map((query) => events.filter((event) => matches(event, query)).length);
 };
+
+/** The nearest times to one that the service can tell from it. */
+function besideTime(time: Instant, beside: string): Instant {
+  const ticks = BigInt(time.seconds) * 10_000_000n + BigInt(time.fraction.padEnd(7, '0').slice(0, 7) || '0');
+  const moved = ticks + { before: -1n, on: 0n, behind: 1n }[beside as 'on'];
+  const second = new Date(Number(moved / 10_000_000n) * 1000).toISOString().slice(0, 19);
+  return at(`${second}.${String(moved % 10_000_000n).padStart(7, '0')}Z`);
+}
 
 describe('buckets', () => {
   test('every event of the window is in exactly one, also at the boundaries, to seven digits', async () => {
@@ -64,6 +74,61 @@ describe('buckets', () => {
         },
       ),
       { numRuns: 60 },
+    );
+  });
+
+  test('are the same of events that were read as of those that the service counted, at each edge too', async () => {
+    const [after, before] = [at('2026-11-01T00:00:00Z'), at('2026-11-01T00:00:10.1234567Z')];
+    const edges = (count: number) => [after, ...bucketEnds({ after, before, zone: UTC }, count)];
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 9 }),
+        fc.array(
+          fc.record({
+            edge: fc.nat(9),
+            // On the edge, and the nearest times that the service keeps (100 ns).
+            beside: fc.constantFrom('before', 'on', 'behind'),
+            type: fc.constantFrom('a', 'b'),
+            failed: fc.boolean(),
+          }),
+          { maxLength: 40 },
+        ),
+        fc.constantFrom(undefined, 'FAILED' as const, 'SUCCESS' as const),
+        async (count, drawn, status) => {
+          const all = edges(count);
+          const events = drawn.map(({ edge, beside, type, failed }) => ({
+            at: besideTime(all[edge % all.length] as Instant, beside),
+            type,
+            failed,
+          }));
+          const window = { after, before, zone: UTC, queries: [{}], status };
+          const isAsked = ({ failed }: { failed: boolean }) =>
+            status === undefined || failed === (status === 'FAILED');
+          const inside = events.filter(
+            (event) =>
+              isAsked(event) && compareInstants(event.at, after) > 0 && compareInstants(event.at, before) < 0,
+          );
+          const table = new ComparisonTable(['eventType']);
+          table.add(
+            Items.of(
+              inside.map((event) =>
+                Buffer.from(
+                  JSON.stringify({
+                    eventType: event.type,
+                    createdOn: event.at.text,
+                    publishStatus: event.failed ? 'FAILED' : 'SUCCESS',
+                  }),
+                ),
+              ),
+            ),
+          );
+          const counted = await gatherStats(window, ['a', 'b'], count, counting(events));
+          const read = statsOfTable(table, window, count);
+          const named = counted.types.filter(({ total }) => total > 0);
+          expect(read).toEqual({ ...counted, types: named });
+        },
+      ),
+      { numRuns: 200 },
     );
   });
 
@@ -122,6 +187,33 @@ describe('buckets', () => {
     expect(stats.buckets.map(({ total }) => total)).toEqual([5, 0]);
     expect(stats.moved).toBe(true);
   });
+});
+
+test.each([
+  // Of each end: those delivered, and those that failed.
+  ['of delivered events', [4, 1, 2, 4]],
+  ['of failed events', [1, 4, 4, 2]],
+  ['of both', [4, 4, 2, 2]],
+])('counts %s that shrink from one end to the next are reported', async (_, answers) => {
+  const queries = [{}];
+  const window = { after: at('2026-11-01'), before: at('2026-11-02'), zone: UTC, queries, status: undefined };
+  const { moved } = await gatherStats(window, [], 2, async () => answers);
+  expect(moved).toBe(true);
+});
+
+test.each([
+  ['more than', [3, 0], true],
+  ['as many as', [2, 0], false],
+  ['fewer than', [1, 0], false],
+])('a type with %s the window has moved: %j', async (_, ofType, moved) => {
+  const queries = [{}];
+  const window = { after: at('2026-11-01'), before: at('2026-11-02'), zone: UTC, queries, status: undefined };
+  const stats = await gatherStats(window, ['a'], 1, async () => [...ofType, 2, 0]);
+  expect(stats.moved).toBe(moved);
+  // What no type stands for has a row of its own.
+  expect(stats.types.map(({ eventType }) => eventType)).toEqual(
+    (ofType[0] as number) < 2 ? ['a', null] : ['a'],
+  );
 });
 
 describe('the window', () => {

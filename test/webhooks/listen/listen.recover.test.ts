@@ -45,6 +45,32 @@ test('recovers events at the start and after each interval, and says that delive
   expect((await post(listener.port, JSON.stringify({ eventId: late }))).body).toBe('{"outcome":"duplicate"}');
 });
 
+test('counts as recovered what the handler took of what was found, and nothing that a delivery brought', async () => {
+  await using at = await startRecovering({ events: 0 });
+  const { control } = at.searching.sandbox;
+  const created = (minutes: number) =>
+    control.addEvent({ createdOn: new Date(clock.now() - minutes * MINUTE).toISOString() }).eventId;
+  const [taken, refused, delivered] = [created(30), created(20), created(10)];
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  at.handler.answer = async ({ body }) => {
+    const { eventId } = JSON.parse(body.toString());
+    if (eventId === taken) await held;
+    return eventId === refused ? 400 : 200;
+  };
+  await using listener = await startCatchingUp(at, '--health', '/health');
+  await expect.poll(() => at.handler.received.length).toBe(1);
+  // The third one comes as a delivery before it is its turn.
+  expect(await post(listener.port, JSON.stringify({ eventId: delivered }))).toMatchObject(accepted);
+  release();
+  await listener.program.printed('stderr', /not accepted/);
+  expect(said(listener)).toContain('recovered 1 event of the last 1h');
+  const health = await post(listener.port, '', {}, { method: 'GET', path: '/health' });
+  expect(JSON.parse(health.body)).toMatchObject({ accepted: 2, recovered: 1, failed: 1, duplicates: 1 });
+});
+
 test('an event whose delivery may still arrive is left to the next search', async () => {
   await using at = await startRecovering({ events: 0 });
   await using listener = await startCatchingUp(at, '1h', '--recover-interval', '1m');
