@@ -1,6 +1,6 @@
 import type { AccessToken } from '../secrets/vault.ts';
 import type { ClientProof } from './client-authentication.ts';
-import { mayPass, type Provider, type ProviderAdvice, requestGrant, setScope } from './token-endpoint.ts';
+import { mayPass, type Provider, type ProviderAdvice, requestGrant } from './token-endpoint.ts';
 
 const NOT_ALLOWED =
   'ask whoever issued the client to allow it the grant client_credentials, or sign in as a person with `hooktrail login`';
@@ -21,6 +21,15 @@ export const STORED_CLIENT: ProviderAdvice = {
   badRequest: `check --client-id, the client secret and --scope; or ${NOT_ALLOWED}`,
 };
 
+/**
+ * Returns the scopes that the client asks for: those that somebody set, by flag, variable or profile, without
+ * `offline_access`. That one asks for a refresh token, which this grant has not, and some providers refuse it here.
+ */
+export function clientScopes({ scope, given }: Pick<Provider['settings'], 'scope' | 'given'>): string[] {
+  if (given.scope?.source === 'the default') return [];
+  return scope.split(' ').filter((name) => name !== 'offline_access');
+}
+
 const TRIES = 2;
 const PAUSE_MS = 1_000;
 
@@ -30,8 +39,8 @@ const PAUSE_MS = 1_000;
  * answer was lost or said to come back later. Throws as `exchangeCode` does.
  */
 export async function requestAsClient(provider: Provider, proof: ClientProof): Promise<AccessToken> {
-  const scope = setScope(provider.settings);
-  const parameters = new URLSearchParams(scope === undefined ? {} : { scope });
+  const scope = clientScopes(provider.settings).join(' ');
+  const parameters = new URLSearchParams(scope === '' ? {} : { scope });
   const what = 'the sign-in as the client';
   for (let attempt = 1; ; attempt++) {
     try {

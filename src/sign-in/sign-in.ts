@@ -46,7 +46,7 @@ import {
   methodWords,
   wantedMethod,
 } from './client-authentication.ts';
-import { NEW_CLIENT, requestAsClient } from './client-credentials.ts';
+import { clientScopes, NEW_CLIENT, requestAsClient } from './client-credentials.ts';
 import { type OpenedRequest, pushIfRequired } from './pushed-request.ts';
 import { listenForRedirect, type PageName, receiveRedirect } from './redirect-listener.ts';
 import { BOUND, type BoundSettings, bindingOf, savedSettings } from './session.ts';
@@ -64,7 +64,6 @@ import {
   promisesIssuer,
   RefusedGrantError,
   send,
-  setScope,
   withProvider,
 } from './token-endpoint.ts';
 
@@ -405,7 +404,7 @@ async function signInAsClient({ settings, proof, vault }: SignInSetup, attempt: 
   const ask = (provider: Provider) => requestAsClient(provider, proof);
   const access = await withProvider(settings, attempt, ask, { advice: NEW_CLIENT });
   const secrets = { ...keptProof(proof), access, grant: 'client_credentials' } as const;
-  const asked = setScope(settings)?.split(' ') ?? [];
+  const asked = clientScopes(settings);
   await keepSignIn(secrets, { settings, proof, vault }, attempt, { asked, after: 'renewed when needed' });
 }
 

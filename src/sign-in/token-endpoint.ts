@@ -447,11 +447,6 @@ export async function pushAuthorizationRequest(
   }
 }
 
-/** Returns the scopes that somebody set, by flag, variable or profile; undefined for the default. */
-export function setScope({ scope, given }: Provider['settings']): string | undefined {
-  return given.scope?.source === 'the default' ? undefined : scope;
-}
-
 /** Returns whether the provider promises to name itself on each redirect (RFC 9207 section 3). */
 export async function promisesIssuer(provider: Provider): Promise<boolean> {
   const promise = 'authorization_response_iss_parameter_supported';

@@ -85,6 +85,12 @@ test('scopes are asked for if somebody set them, also later', async () => {
   expect(at.requests().map(({ scope }) => scope)).toEqual(['event_api', 'event_api']);
 });
 
+test('offline_access, which is for people, is not asked for', async () => {
+  expect((await at.login('--scope', 'event_api offline_access')).stderr).not.toContain('warning');
+  await at.login('--scope', 'offline_access');
+  expect(at.requests().map(({ scope }) => scope)).toEqual(['event_api', undefined]);
+});
+
 test('scopes that are not granted are a warning', async () => {
   const body = JSON.stringify({
     access_token: 'a',
