@@ -248,7 +248,7 @@ describe('another program', () => {
   });
 
   test("'s file is refused and left as it is", async () => {
-    for (const content of ['hooktrail-journal-2\n...', 'x0f8fad5bd9cb469fa16570867728950e 1795176000\n']) {
+    for (const content of ['events-journal-2\n...', 'x0f8fad5bd9cb469fa16570867728950e 1795176000\n']) {
       await writeFile(place.file, content);
       const refused = {
         exitCode: 2,
