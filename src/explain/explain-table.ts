@@ -1,5 +1,5 @@
-import { conditionText, exactValue } from '../items/item-conditions.ts';
-import { fieldPath } from '../items/item-fields.ts';
+import { type Condition, conditionOn, exactValue } from '../items/item-conditions.ts';
+import { fieldPath, memberPath } from '../items/item-fields.ts';
 import {
   allRows,
   bareText,
@@ -40,6 +40,8 @@ export interface CauseCondition {
   readonly op: '=' | '!=' | '<' | '<=' | '>' | '>=' | 'exists' | 'missing';
   /** Null with `exists` and `missing`. A number that JavaScript cannot hold is a text. */
   readonly value: unknown;
+  /** What keeps the events for which it holds. */
+  readonly condition: Condition;
   /** The condition as `--where` takes it. */
   readonly text: string;
 }
@@ -248,8 +250,12 @@ function conditionsOf({ times }: ComparisonTable, tests: readonly Test[]): Cause
       if (test.feature) return [fieldCondition(test)];
       const bound = (op: '>=' | '<=', row: number | undefined): CauseCondition[] => {
         if (row === undefined) return [];
-        const value = times.at(row).text;
-        return [{ field: 'createdOn', op, value, text: `createdOn ${op} ${value}` }];
+        const instant = times.at(row);
+        const value = instant.text;
+        const text = `createdOn ${op} ${value}`;
+        const field = memberPath('createdOn');
+        const condition = { text, field, operator: op, value, quoted: false, instant };
+        return [{ field: field.text, op, value, condition, text }];
       };
       return [...bound('>=', test.from), ...bound('<=', test.to)];
     });
@@ -262,11 +268,12 @@ function fieldCondition(test: FieldTest): CauseCondition {
     const presence = op === '=' ? 'missing' : 'exists';
     // A field that every event has is null in the events that miss it.
     const shown = op === '=' && feature.isAlwaysThere ? op : presence;
-    return { field: path.text, op: shown, value: null, text: conditionText(path, presence) };
+    const condition = conditionOn(path, presence);
+    return { field: path.text, op: shown, value: null, condition, text: condition.text };
   }
   const { op: shown, json } = op === '=' || op === '!=' ? { op, json: feature.textOf(code) } : limitOf(test);
-  const text = conditionText(path, shown, bareText(json), json.startsWith('"'));
-  return { field: path.text, op: shown, value: exactValue(json), text };
+  const condition = conditionOn(path, shown, json);
+  return { field: path.text, op: shown, value: exactValue(json), condition, text: condition.text };
 }
 
 /** Times, both excluded, that enclose a span and no other event. */

@@ -1,7 +1,8 @@
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { EventFilters } from '../filters/event-filters.ts';
-import { itemFilter, parseCondition } from '../items/item-conditions.ts';
+import { conditionOn, itemFilter } from '../items/item-conditions.ts';
+import { memberPath } from '../items/item-fields.ts';
 import { isGuid } from '../items/items.ts';
 import type { SubscriptionNames } from '../names/subscription-names.ts';
 import { ComparisonTable } from '../outcomes/comparison-table.ts';
@@ -177,11 +178,13 @@ async function countBaseline(
   within: { after: Instant; before: Instant },
   causes: readonly Cause[],
 ): Promise<BaselineCounts> {
-  const isFailed = itemFilter([parseCondition('publishStatus = FAILED', '--status', 0)], []);
-  const parse = ({ text }: CauseCondition) => parseCondition(text, '--where', 0);
+  const isFailed = itemFilter([conditionOn(memberPath('publishStatus'), '=', '"FAILED"')], []);
   // The first one counts all events.
   const counts = [[], ...causes.map(fieldConditions)].map((conditions) => ({
-    keep: itemFilter(conditions.map(parse), []),
+    keep: itemFilter(
+      conditions.map(({ condition }) => condition),
+      [],
+    ),
     events: 0,
     failed: 0,
   }));

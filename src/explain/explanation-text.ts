@@ -64,16 +64,28 @@ export async function printExplanation(
 /** The text that several causes have at different places of one list. */
 function textInList(causes: readonly Cause[]): string | undefined {
   const alone = causes.flatMap(({ conditions }) => (conditions.length === 1 ? conditions : []));
-  const forms = alone.map(({ text }) => text.replace(/\.\d+\b(?=.* = )/, ''));
-  const value = alone.find((_, at) => forms.indexOf(forms[at] as string) < at)?.value;
+  const places = alone.map(({ op, value, condition }) => {
+    const { steps } = condition.field;
+    const index = steps.findIndex((step, at) => at > 0 && /^\d+$/.test(step));
+    return JSON.stringify([op, value, index === -1 || op !== '=' ? steps : steps.toSpliced(index, 1)]);
+  });
+  const value = alone.find((_, at) => places.indexOf(places[at] as string) < at)?.value;
   return typeof value === 'string' && !isNumber(value) ? value : undefined;
+}
+
+/** A line below a cause, and how it looks on a terminal. */
+interface Note {
+  readonly text: string;
+  readonly isDim?: boolean;
+  /** The beginning of the text that is bad news. */
+  readonly bad?: string | undefined;
 }
 
 /** A cause for people. */
 interface CauseRow {
   readonly conditions: readonly string[];
   /** The same events by other conditions, since when, and whether the baseline has the cause too. */
-  readonly notes: readonly string[];
+  readonly notes: readonly Note[];
   /** One for each of `FIGURE_TITLES`. */
   readonly figures: readonly string[];
 }
@@ -92,9 +104,9 @@ function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
     return {
       conditions: conditionLines(cause.conditions, zone),
       notes: [
-        ...(same === '' ? [] : [`the same events: ${same}`]),
-        timesText(cause, zone),
-        ...(baseline?.isAlsoThen[index] ? ['also then'] : []),
+        ...(same === '' ? [] : [{ text: `the same events: ${same}`, isDim: true }]),
+        timesNote(cause, zone),
+        ...(baseline?.isAlsoThen[index] ? [{ text: 'also then' }] : []),
       ],
       figures: [
         wholePercent(cause.failed / failed),
@@ -156,7 +168,7 @@ export function causesTable(explained: Explained, zone: TimeZone): Table {
     rows: causeRows(explained, zone).map(({ conditions, notes, figures }) => [
       conditions.join(' and '),
       ...figures,
-      notes.join('; '),
+      notes.map(({ text }) => text).join('; '),
     ]),
   };
 }
@@ -235,14 +247,21 @@ function causeLines(rows: readonly CauseRow[], look: TableLook): string[] {
     ...(isWide ? [] : [cut(first)]),
     figures[index] as string,
     ...others.map((text) => cut(`  and ${text}`)),
-    ...notes.flatMap((note) => {
-      const folded = proseLines(note, look, '  ');
-      if (note.startsWith('the same events')) return folded.map(palette.dim);
-      return folded.map((line) => line.replace(/(?<=^ *)failing since [^,]*/, (span) => palette.bad(span)));
-    }),
+    ...notes.flatMap((note) => noteLines(note, look)),
   ]);
   const head = isWide ? [titles] : [palette.bold(CAUSE_TITLE), titles];
   return [...(look.hasHeader === false ? [] : head), ...lines];
+}
+
+function noteLines({ text, isDim = false, bad }: Note, look: TableLook): string[] {
+  const { palette } = look;
+  const indent = '  ';
+  const lines = proseLines(text, look, indent);
+  if (isDim) return lines.map(palette.dim);
+  if (bad === undefined) return lines;
+  const [first = '', ...others] = lines;
+  const end = indent.length + bad.length;
+  return [indent + palette.bad(first.slice(indent.length, end)) + first.slice(end), ...others];
 }
 
 /** Only exact values are shown as 0 % or 100 %. */
@@ -274,21 +293,25 @@ function conditionWords({ field, op, value }: CauseCondition): string {
   return oneLine(`${field} ${op} ${isPlain ? value : JSON.stringify(value)}`);
 }
 
-function timesText(cause: Cause, zone: TimeZone): string {
+function timesNote(cause: Cause, zone: TimeZone): Note {
   const { failed, events, firstFailed, lastFailed, lastSuccess, failingSince } = cause;
   const shown = ({ text }: Instant) => secondText(text, zone);
   const isOfAll = cause.conditions.every(({ field }) => field === 'createdOn');
   const what = isOfAll ? 'no success of any subscription or type' : 'no success';
   const none = failed === events ? `${what} in this time` : 'when the last success was is not known';
   const success = lastSuccess ? `last success ${shown(lastSuccess)}` : none;
-  if (!firstFailed || !lastFailed) return success;
+  if (!firstFailed || !lastFailed) return { text: success };
   const isBroken = failingSince && compareInstants(firstFailed, failingSince) < 0;
   const first = isBroken ? `, first failure ${shown(firstFailed)}` : '';
   // A span with a start has delivered events before it.
   const earlier = cause.edge && !cause.after ? ' or earlier' : '';
-  if (failingSince) return `failing since ${shown(failingSince)}${earlier}, ${success}${first}`;
+  if (failingSince) {
+    const bad = `failing since ${shown(failingSince)}${earlier}`;
+    return { text: `${bad}, ${success}${first}`, bad };
+  }
   const isOver = lastSuccess && compareInstants(lastSuccess, lastFailed) > 0;
-  return `first failure ${shown(firstFailed)}${earlier}, last failure ${shown(lastFailed)}${isOver ? `, ${success}` : ''}`;
+  const span = `first failure ${shown(firstFailed)}${earlier}, last failure ${shown(lastFailed)}`;
+  return { text: isOver ? `${span}, ${success}` : span };
 }
 
 /** `delivery.lastError (503 Service Unavailable 20, …)`, `delivery.attempts = 5`. */

@@ -220,6 +220,14 @@ export function conditionText(field: FieldPath, operator: Operator, value = '', 
   return `${name} ${operator} ${isPlain ? value : JSON.stringify(value)}`;
 }
 
+/** A condition that compares with a JSON value; `json` is its JSON text, and nothing for `exists` and `missing`. */
+export function conditionOn(field: FieldPath, operator: Operator, json?: string): Condition {
+  const quoted = json?.startsWith('"') ?? false;
+  const value = quoted ? (JSON.parse(json as string) as string) : (json ?? '');
+  const text = conditionText(field, operator, value, quoted);
+  return { text, field, operator, value, quoted, instant: undefined };
+}
+
 /** Keeps the items for which all conditions hold and that have any of the texts, if there are some, in a value or a name. */
 export interface KeepItems {
   <Some extends Items>(items: Some): Some;
