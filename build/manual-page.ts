@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Described } from '../src/cli/command-description.ts';
+import { factsOf, flagText } from '../src/cli/help-text.ts';
 import type { Program } from '../src/cli/program.ts';
 import { topicText } from '../src/cli/topics.ts';
 import { versionDate } from '../src/version.ts';
@@ -59,7 +60,11 @@ function optionsText(command: Command): string[] {
     .createHelp()
     .visibleOptions(command)
     .filter(({ long }) => command.parent === null || long !== '--help')
-    .flatMap((option) => ['.TP', `.B ${escaped(option.flags)}`, line(option.description)]);
+    .flatMap((option) => [
+      '.TP',
+      `.B ${escaped(option.flags)}`,
+      line(flagText(option.description, factsOf(option))),
+    ]);
 }
 
 function lowerFirst(text: string): string {

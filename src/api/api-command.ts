@@ -3,6 +3,7 @@ import type { Call } from '../command.ts';
 import { faultText, UsageError } from '../errors.ts';
 import { readGivenFile } from '../files/whole-files.ts';
 import { addOutputFileFlag, checkFormat, jqFlag } from '../formats/format-flags.ts';
+import { Flag, listFlag } from '../settings/flag.ts';
 import { oneOf } from '../settings/flag-values.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -32,17 +33,16 @@ Examples:
 export function declare(command: Command): void {
   command
     .argument('<path>', "a path under the event service's base URL, with its query, such as '/event-types'")
-    .option(
-      '-X, --method <method>',
-      'the request method (default: GET, or POST with --input)',
-      oneOf('--method', METHODS),
+    .addOption(
+      new Flag(
+        '-X, --method <method>',
+        'the request method',
+        { preset: 'GET, or POST with --input' },
+        oneOf('--method', METHODS),
+      ),
     )
     .option('--input <file>', 'send this file as the body; - is standard input')
-    .option(
-      '-H, --header <name: value>',
-      'add a header (repeatable)',
-      (value: string, earlier: string[] = []) => [...earlier, value],
-    )
+    .addOption(listFlag('-H, --header <name: value>', 'add a header (repeatable)'))
     .option('-i, --include', 'print status line and headers of the answer first')
     .addOption(jqFlag(command, 'the JSON of the answer'))
     .hook('preAction', checkFormat);

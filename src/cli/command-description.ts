@@ -3,7 +3,7 @@ import type { CommandTree } from '../command.ts';
 import type { FlagType } from '../settings/flag-values.ts';
 import { settingDefaults, settingNames } from '../settings/setting-names.ts';
 import { version } from '../version.ts';
-import { explanationOf, pathOf, wordsOf } from './help-text.ts';
+import { explanationOf, factsOf, flagText, pathOf, wordsOf } from './help-text.ts';
 import { exitCodeMeanings } from './topics.ts';
 
 /** A command that can be run, with what its declaration says beyond its flags. */
@@ -67,32 +67,31 @@ function leavesOf(command: Command): Command[] {
 }
 
 function describeOption(option: Option) {
-  const { long, short, flags, description, hidden } = option;
+  const { long, short, flags, hidden } = option;
+  const facts = factsOf(option);
   const placeholder = /[<[]([^\]>]+)[\]>]/.exec(flags)?.[1];
   const [name, setting] = Object.entries(settingNames).find(([, { flag }]) => flag === long) ?? [];
-  const variable = setting?.variable ?? /\[(\w+)(?:, \w+)*\]$/.exec(description)?.[1];
   const kind = kindOfOption(option);
-  const preset = defaultOf(option) ?? (settingDefaults as Readonly<Record<string, string>>)[name ?? ''];
+  const preset = facts.preset ?? (settingDefaults as Readonly<Record<string, string>>)[name ?? ''];
   return {
     flag: long,
     // JSON leaves out what is undefined.
     short,
     value: placeholder,
     valueOptional: option.optional || undefined,
-    description,
+    description: flagText(option.description, facts),
     ...typeOf(option),
     repeatable: isRepeatable(option),
     default: preset,
-    variable,
+    variable: setting?.variable ?? facts.variables?.[0],
     setting: setting?.key,
     ...allowedValues(kind),
     synonym: hidden || undefined,
   };
 }
 
-/** The help of an option that may be given several times says so. */
-export function isRepeatable({ variadic, description }: Option): boolean {
-  return variadic || /repeatable/.test(description);
+export function isRepeatable(option: Option): boolean {
+  return option.variadic || factsOf(option).isRepeatable === true;
 }
 
 function allowedValues(kind: ValueKind): { allowedValues?: readonly string[] } {
@@ -104,13 +103,6 @@ function typeOf({ required, optional, parseArg }: Option): Omit<FlagType, 'type'
   if (!required && !optional) return { type: 'boolean' };
   const { takes } = (parseArg ?? {}) as { readonly takes?: FlagType };
   return takes ?? { type: 'string' };
-}
-
-/** The default as declared. Many defaults depend on more than the flag; its description gives those. */
-function defaultOf({ defaultValue, description }: Option): unknown {
-  if (defaultValue !== undefined) return defaultValue;
-  const told = /\(default: ([^)]+)\)/.exec(description) ?? /(\S+) \(the default\)/.exec(description);
-  return /^\d+$/.test(told?.[1] ?? '') ? Number(told?.[1]) : told?.[1];
 }
 
 /** The kind of a value: one of a few words, a name that only this machine or the service knows, a file, or anything. */

@@ -127,17 +127,19 @@ export const HELP_FLAG = { flags: '-h, --help', text: 'explain the command; -h i
 export const GLOBAL_FLAGS: readonly {
   readonly flags: string;
   readonly text: string;
+  readonly variables?: readonly string[];
   readonly parse?: (text: string) => string;
 }[] = [
-  { flags: '--profile <name>', text: 'the profile to use [HOOKTRAIL_PROFILE]' },
+  { flags: '--profile <name>', text: 'the profile to use', variables: ['HOOKTRAIL_PROFILE'] },
   {
     flags: '--error-format <form>',
-    text: 'errors as text or json [HOOKTRAIL_ERROR_FORMAT]',
+    text: 'errors as text or json',
+    variables: ['HOOKTRAIL_ERROR_FORMAT'],
     parse: (text) => oneOf('--error-format', ['text', 'json'])(text),
   },
   { flags: '-v, --verbose', text: 'one line for each request on standard error' },
   { flags: '--debug', text: 'headers too; secrets are left out' },
-  { flags: '--no-color', text: 'no colour [NO_COLOR]' },
+  { flags: '--no-color', text: 'no colour', variables: ['NO_COLOR'] },
   { flags: '--quiet', text: 'no progress, no notices; warnings and errors stay' },
 ];
 

@@ -15,7 +15,7 @@ import {
   type ValueKind,
 } from './command-description.ts';
 import { namesOf } from './corrections.ts';
-import { wordsOf } from './help-text.ts';
+import { factsOf, flagText, wordsOf } from './help-text.ts';
 import { buildProgram, type Program } from './program.ts';
 import { topics } from './topics.ts';
 
@@ -155,7 +155,10 @@ function optionsAfter({ command, options }: Line): Candidate[] {
   const global = helper.visibleGlobalOptions(command).filter(({ long }) => long !== '--version');
   return [...helper.visibleOptions(command), ...global]
     .filter((option) => isRepeatable(option) || !options.has(option))
-    .map(({ long, description }) => ({ word: long as string, meaning: description }));
+    .map((option) => ({
+      word: option.long as string,
+      meaning: flagText(option.description, factsOf(option)),
+    }));
 }
 
 function commandsOf(command: Command): Candidate[] {

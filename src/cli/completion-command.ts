@@ -48,7 +48,7 @@ Examples:
 export function declare(command: Command): void {
   command
     .argument('[shell]', shells.join(', '))
-    .option('--install', 'put the script where the shell reads it (default: the shell in $SHELL)')
+    .option('--install', 'put the script where the shell reads it; without a name for the shell in $SHELL')
     .option('--uninstall', 'remove what --install wrote');
 }
 

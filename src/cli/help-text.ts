@@ -1,5 +1,6 @@
 import type { Command, Option } from 'commander';
 import type { TreeCommand } from '../command.ts';
+import type { Flag, FlagFacts } from '../settings/flag.ts';
 import { CONNECTION } from '../settings/setting-names.ts';
 import { wrapWords } from '../terminal/cell-width.ts';
 
@@ -28,7 +29,9 @@ export function fullHelp(command: Command, width: number): string {
   const flagsBelow = (heading: string) =>
     block(
       heading,
-      options.get(heading)?.map((option) => item(helper.optionTerm(option), option.description)),
+      options
+        .get(heading)
+        ?.map((option) => item(helper.optionTerm(option), flagText(option.description, factsOf(option)))),
     );
   const commands = helper
     .visibleCommands(command)
@@ -69,7 +72,10 @@ export function shortHelp(command: TreeCommand, width: number): string {
     : visible.filter(isOwn).slice(0, MOST_FLAGS);
   const rows = [
     ...helper.visibleCommands(command).map((child) => [child.name(), child.description()] as const),
-    ...flags.map((option) => [helper.optionTerm(option), option.description] as const),
+    ...flags.map((option) => {
+      const { preset } = factsOf(option);
+      return [helper.optionTerm(option), flagText(option.description, { preset })] as const;
+    }),
   ];
   const termWidth = Math.max(0, ...rows.map(([term]) => term.length));
   const isShort = (example: string) => !example.includes('\n') && example.length + 2 <= width;
@@ -123,13 +129,23 @@ function layoutOf(command: Command, width: number) {
   };
 }
 
+export function factsOf(option: Option | Flag): FlagFacts {
+  return 'facts' in option ? option.facts : {};
+}
+
+/** What help says of a flag: its description, the default, and the variables that give its value too. */
+export function flagText(description: string, { preset, variables = [] }: FlagFacts): string {
+  const byDefault = preset === undefined ? '' : ` (default: ${preset})`;
+  return `${description}${byDefault}${variables.length > 0 ? ` [${variables.join(', ')}]` : ''}`;
+}
+
 function flagsOf(options: readonly Option[]): string {
   return options.map(({ long, short }) => long ?? short).join(' ');
 }
 
 /** The beginning of a description that fits the room: as many of its clauses as there is room for. */
 export function firstClauses(text: string, room: number): string {
-  let kept = text.replace(/ \[[A-Z_, ]+\]$/, '');
+  let kept = text;
   if (kept.length > room) kept = kept.replace(/ \([^()]*\)$/, '');
   while (kept.length > room) {
     const end = Math.max(...['; ', ': ', ', ', ' ('].map((mark) => kept.lastIndexOf(mark)));

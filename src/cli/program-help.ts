@@ -13,7 +13,7 @@ import {
   tree,
   VERSION_FLAG,
 } from './command-tree.ts';
-import { alignedColumns, firstClauses } from './help-text.ts';
+import { alignedColumns, firstClauses, flagText } from './help-text.ts';
 
 /** Longer lines than this are hard to read. */
 const WIDEST_HELP = 120;
@@ -51,7 +51,9 @@ function allCommandsAndFlags(width: number): string {
       heading,
       rows: Object.entries(nodes).map(([name, [summary]]) => [name, summary] as const),
     }));
-  const flags = [VERSION_FLAG, ...GLOBAL_FLAGS, HELP_FLAG].map(({ flags, text }) => [flags, text] as const);
+  const flags = [VERSION_FLAG, ...GLOBAL_FLAGS, HELP_FLAG].map(
+    ({ flags, text, ...facts }) => [flags, flagText(text, facts)] as const,
+  );
   const lines = alignedColumns([...groups.flatMap(({ rows }) => rows), ...flags], width);
   const commands = groups.map(({ heading, rows }) => `${heading}\n${lines.splice(0, rows.length).join('')}`);
   return `${commands.join('')}\nOptions:\n${lines.join('')}`;

@@ -11,6 +11,7 @@ import type {
 import type { Context } from '../context.ts';
 import { ExitCode, UsageError } from '../errors.ts';
 import type { OutputFlags } from '../formats/format-flags.ts';
+import { Flag } from '../settings/flag.ts';
 import { withPager } from '../terminal/paged-output.ts';
 import { fullVersion } from '../version.ts';
 import {
@@ -62,10 +63,8 @@ class LazyProgram implements Program {
       // `main` prints the version and errors, in one form whatever their source.
       .configureOutput({ writeOut: () => undefined, outputError: () => undefined })
       .exitOverride();
-    for (const { flags, text, parse } of GLOBAL_FLAGS) {
-      const option = this.root.createOption(flags, text);
-      this.root.addOption(parse ? option.argParser(parse) : option);
-    }
+    for (const { flags, text, parse, ...facts } of GLOBAL_FLAGS)
+      this.root.addOption(new Flag(flags, text, facts, parse));
     for (const [heading, nodes] of Object.entries(tree)) this.#add(this.root, nodes, heading);
     this.#declareBeforeDispatch(this.root);
   }

@@ -10,6 +10,7 @@ import type { DeliveryOptions } from '../sandbox/deliveries.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SandboxOptions, SandboxSettings } from '../sandbox/sandbox-options.ts';
 import type { ShapeName } from '../sandbox/shapes/service-shape.ts';
+import { Flag } from '../settings/flag.ts';
 import { decimalNumber, duration, oneOf, share, wholeNumber } from '../settings/flag-values.ts';
 import { handlerUrl } from '../webhooks/webhook-flags.ts';
 import type { SandboxUser } from './sandbox-user.ts';
@@ -52,39 +53,55 @@ Examples:
   $ hooktrail sandbox --deliver-to http://127.0.0.1:8977/ --api-token s3cret`;
 
 export function declare(command: Command): void {
-  const addNumber = (name: string, description: string, lowest: number, highest?: number) =>
-    command.option(`${name} <number>`, description, wholeNumber(name, lowest, highest));
+  const addNumber = (
+    name: string,
+    description: string,
+    { preset, lowest, highest }: { preset?: string | number; lowest: number; highest?: number },
+  ) => {
+    const parse = wholeNumber(name, lowest, highest);
+    command.addOption(new Flag(`${name} <number>`, description, { preset }, parse));
+  };
   command.argument('[command...]', 'a command to run signed in, after --');
-  addNumber('--port', 'listen on this port of 127.0.0.1 (default: a free one)', 0, 65_535);
-  addNumber('--events', 'events in the seeded history (default: 5000)', 0, 5_000_000);
-  addNumber('--seed', 'another seed gives another history (default: 1)', 0, 4_294_967_295);
+  const port = { preset: 'a free one', lowest: 0, highest: 65_535 };
+  addNumber('--port', 'listen on this port of 127.0.0.1', port);
+  addNumber('--events', 'events in the seeded history', { preset: 5000, lowest: 0, highest: 5_000_000 });
+  addNumber('--seed', 'another seed gives another history', { preset: 1, lowest: 0, highest: 4_294_967_295 });
   command
-    .option(
-      '--shape <shape>',
-      'published, or flat with details of deliveries (default: published)',
-      oneOf<ShapeName>('--shape', ['published', 'flat']),
+    .addOption(
+      new Flag(
+        '--shape <shape>',
+        'published, or flat with details of deliveries',
+        { preset: 'published' },
+        oneOf<ShapeName>('--shape', ['published', 'flat']),
+      ),
     )
     .option(
       '--latency <ms>',
       'wait this long before each answer about events; also 2s',
       duration('--latency', 0, 600_000, 'ms'),
     )
-    .option(
-      '--token-lifetime <s>',
-      'how long an access token lives, in seconds or as 2m (default: 1800)',
-      duration('--token-lifetime', 1_000, Number.POSITIVE_INFINITY, 's'),
+    .addOption(
+      new Flag(
+        '--token-lifetime <s>',
+        'how long an access token lives, in seconds or as 2m',
+        { preset: 1800 },
+        duration('--token-lifetime', 1_000, Number.POSITIVE_INFINITY, 's'),
+      ),
     )
     .option('--auto-approve', 'approve sign-ins without a click')
     .option('--client-key <file>', 'have a client hooktrail-sandbox-key with this key (PEM or JWK)')
     .option('--require-pushed-requests', 'take no sign-in that was not pushed (RFC 9126)');
-  addNumber('--rate-limit', 'answer 429 to more requests per second than this', 1);
+  addNumber('--rate-limit', 'answer 429 to more requests per second than this', { lowest: 1 });
   const failing = 'share of requests about events that fail, from 0 to 1';
   command.option('--fault-rate <share>', failing, share('--fault-rate'));
-  const rate = `new events per second, 0.01 to 1000 (default: none; ${DELIVERY_RATE} with --deliver-to)`;
-  command.option('--rate <number>', rate, decimalNumber('--rate', 0.01, 1_000));
+  const rate = { preset: `none; ${DELIVERY_RATE} with --deliver-to` };
+  const parseRate = decimalNumber('--rate', 0.01, 1_000);
   command
+    .addOption(new Flag('--rate <number>', 'new events per second, 0.01 to 1000', rate, parseRate))
     .option('--deliver-to <url>', 'post new events to this webhook', handlerUrl('--deliver-to'))
-    .option('--api-token <token>', 'the Api-Token of deliveries [HOOKTRAIL_API_TOKEN]')
+    .addOption(
+      new Flag('--api-token <token>', 'the Api-Token of deliveries', { variables: ['HOOKTRAIL_API_TOKEN'] }),
+    )
     .option('--duplicates <share>', 'share of events delivered twice, from 0 to 1', share('--duplicates'))
     .option('--json', 'print the settings as one line of JSON');
 }

@@ -10,6 +10,7 @@ import {
 } from '../items/item-conditions.ts';
 import { guidsIn, isObject, notAGuid } from '../items/items.ts';
 import { PAGE_SIZE, type Queries, type Query } from '../paging/event-query.ts';
+import { Flag, listFlag } from '../settings/flag.ts';
 import { oneOf, shellWord, wholeNumber } from '../settings/flag-values.ts';
 import { addTimezoneFlag } from '../settings/setting-names.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
@@ -258,13 +259,13 @@ const FILTERS = 'Filters:';
 
 /** Adds the filters that every command over events takes, and the zone of their times. */
 export function addFilterFlags(command: Command): Command {
-  const add = (flags: string, description: string) => {
-    const option = new Option(flags, description).helpGroup(FILTERS);
-    command.addOption(option);
+  const addOption = (option: Option) => {
+    command.addOption(option.helpGroup(FILTERS));
     return option;
   };
+  const add = (flags: string, description: string) => addOption(new Option(flags, description));
   const addList = (flags: string, description: string) =>
-    add(flags, `${description} (repeatable, or with commas: any of them)`).argParser(collected);
+    addOption(listFlag(flags, `${description} (repeatable, or with commas: any of them)`));
   add('--since <time>', 'created later than this: 2026-11-01, 2026-11-01T08:30:00Z, 08:00, 2h, 7d, today');
   add('--after <time>', 'the same as --since').hideHelp();
   add('--until <time>', 'created earlier than this');
@@ -276,16 +277,10 @@ export function addFilterFlags(command: Command): Command {
   addList('--type <name>', 'of this event type, in any case; order.* for all on offer that match');
   const where =
     "with a field that matches: 'eventData.body.pages > 20'; also = != < <= > ~ (contains), 'FIELD in (a, b)', in @FILE, FIELD (present) and '!FIELD'";
-  add('--where <condition>', where).argParser(collected);
-  add(
-    '--grep <text>',
-    'with this text in a value or a name, ignoring case (repeatable: any of them)',
-  ).argParser(collected);
+  addOption(listFlag('--where <condition>', where));
+  const grep = 'with this text in a value or a name, ignoring case (repeatable: any of them)';
+  addOption(listFlag('--grep <text>', grep));
   return addTimezoneFlag(command);
-}
-
-function collected(value: string, earlier: string[] | undefined): string[] {
-  return [...(earlier ?? []), value];
 }
 
 /**
@@ -420,19 +415,21 @@ export const CONCURRENCY = 4;
 /** The options of a read of many pages. */
 export function addPageFlags(command: Command): Command {
   return command
-    .option(
-      '--page-size <number>',
-      `events per request, 1 to ${PAGE_SIZE} (default: ${PAGE_SIZE})`,
-      wholeNumber('--page-size', 1, PAGE_SIZE),
+    .addOption(
+      new Flag(
+        '--page-size <number>',
+        `events per request, 1 to ${PAGE_SIZE}`,
+        { preset: PAGE_SIZE },
+        wholeNumber('--page-size', 1, PAGE_SIZE),
+      ),
     )
     .addOption(concurrencyFlag());
 }
 
 /** The option of a read that asks for several things at once; its value without the flag is `usual`. */
 export function concurrencyFlag(usual = CONCURRENCY): Option {
-  return new Option('--concurrency <number>', `requests at once, 1 to 16 (default: ${usual})`).argParser(
-    wholeNumber('--concurrency', 1, 16),
-  );
+  const parse = wholeNumber('--concurrency', 1, 16);
+  return new Flag('--concurrency <number>', 'requests at once, 1 to 16', { preset: usual }, parse);
 }
 
 export interface PreviewFlags {
@@ -464,10 +461,13 @@ export const GROUPS_SHOWN = 20;
 /** For commands that show counts over time. */
 export function addStatsFlags(command: Command): Command {
   return command
-    .option(
-      '--buckets <number>',
-      'number of equal parts of the time line, 1 to 500 (default: parts that begin on the clock, such as full hours)',
-      wholeNumber('--buckets', 1, 500),
+    .addOption(
+      new Flag(
+        '--buckets <number>',
+        'number of equal parts of the time line, 1 to 500',
+        { preset: 'parts that begin on the clock, such as full hours' },
+        wholeNumber('--buckets', 1, 500),
+      ),
     )
     .addOption(concurrencyFlag(COUNTS_AT_ONCE));
 }

@@ -12,6 +12,7 @@ import {
 } from '../filters/event-filters.ts';
 import { type FieldPath, parseFieldPaths } from '../items/item-fields.ts';
 import type { Items, ListKind } from '../items/items.ts';
+import { Flag } from '../settings/flag.ts';
 import { fileName, JQ_FLAG, oneOf, orList, shellWord } from '../settings/flag-values.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import { loadSetting, loadTimeZone, type SettingFlags } from '../settings/settings.ts';
@@ -75,8 +76,7 @@ const FORMATS: readonly FormatName[] = ['table', 'json', 'ndjson', 'csv', 'markd
 
 /** The formats are also what completion and `help --json` offer. */
 function addOutputFlag(command: Command, formats: readonly FormatName[]): Command {
-  const [first, ...others] = formats;
-  const option = command.createOption('-o, --output <format>', orList([`${first} (the default)`, ...others]));
+  const option = new Flag('-o, --output <format>', orList(formats), { preset: formats[0] });
   option.argChoices = [...formats];
   return command.addOption(option);
 }
@@ -224,7 +224,8 @@ export interface OutputFlags {
 
 /** For commands that print data and end: `program.ts` shows through the user's pager what does not fit on the terminal. */
 export function addPagerFlag(command: Command): Command {
-  return command.option('--no-pager', 'print to the terminal itself [HOOKTRAIL_PAGER, PAGER]');
+  const variables = ['HOOKTRAIL_PAGER', 'PAGER'];
+  return command.addOption(new Flag('--no-pager', 'print to the terminal itself', { variables }));
 }
 
 /** For commands that print data and end: `program.ts` gives them the file as their standard output. */

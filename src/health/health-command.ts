@@ -4,6 +4,7 @@ import { ExitCode } from '../errors.ts';
 import { concurrencyFlag } from '../filters/event-filters.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
 import { type FieldPath, parseFieldPath } from '../items/item-fields.ts';
+import { Flag } from '../settings/flag.ts';
 
 interface Flags extends EventFlags {
   readonly by?: FieldPath;
@@ -28,8 +29,10 @@ Examples:
 
 export function declare(command: Command): void {
   command
-    .option('--by <field>', 'a row for each value of this field (default: subscriptionId)', (text) =>
-      parseFieldPath(text, '--by'),
+    .addOption(
+      new Flag('--by <field>', 'a row for each value of this field', { preset: 'subscriptionId' }, (text) =>
+        parseFieldPath(text, '--by'),
+      ),
     )
     .option('--exit-code', 'exit with 10 while any is failing, with 1 if no outcome is known')
     .addOption(concurrencyFlag());

@@ -13,6 +13,7 @@ import {
 } from '../filters/event-filters.ts';
 import { loadFilters } from '../formats/format-flags.ts';
 import { type FieldPath, parseFieldPaths } from '../items/item-fields.ts';
+import { Flag } from '../settings/flag.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -45,10 +46,13 @@ export function declare(command: Command): void {
   command.argument('<file>', 'the page to write, such as failures.html; - is standard output');
   addFilterFlags(command);
   addFromFlag(addStatsFlags(command))
-    .option(
-      '-n, --limit <number>',
-      `failures in the table, 1 to 5000 (default: ${LIMIT})`,
-      wholeNumber('--limit', 1, 5000),
+    .addOption(
+      new Flag(
+        '-n, --limit <number>',
+        'failures in the table, 1 to 5000',
+        { preset: LIMIT },
+        wholeNumber('--limit', 1, 5000),
+      ),
     )
     .option('--by <a,b.c>', 'add a section of the failures grouped by these fields', (text) =>
       parseFieldPaths(text, '--by'),

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { type ErrorParts, UsageError } from '../errors.ts';
 import { zoneNamed, zoneNames } from '../time/time-zone.ts';
+import { Flag } from './flag.ts';
 import { didYouMean } from './flag-values.ts';
 
 /** The defaults of settings. */
@@ -132,28 +133,27 @@ export function addConnectionFlags(
 
 function add(command: Command, names: readonly SettingName[], group?: string): Command {
   for (const name of names) {
-    const [placeholder, text] = flagTexts[name] as readonly [string, string];
+    const [placeholder, text, preset] = flagTexts[name] as FlagText;
     const { flag, variable } = settingNames[name];
-    const option = command.createOption(`${flag} <${placeholder}>`, `${text} [${variable}]`);
+    const option = new Flag(`${flag} <${placeholder}>`, text, { preset, variables: [variable] });
     command.addOption(group ? option.helpGroup(group) : option);
   }
   return command;
 }
 
-/** The placeholder and the help text of each setting's flag. */
-const flagTexts: { readonly [Name in SettingName]?: readonly [placeholder: string, text: string] } = {
+type FlagText = readonly [placeholder: string, text: string, preset?: string];
+
+/** The placeholder, the help text and the default of each setting's flag. */
+const flagTexts: { readonly [Name in SettingName]?: FlagText } = {
   authUrl: ['url', 'the identity provider, where sign-in happens'],
   baseUrl: ['url', 'the event service'],
   clientId: ['id', 'the client id assigned to you'],
   vendor: ['name', 'the vendor of application/vnd.<vendor>.v1+json'],
-  scope: ['scopes', `the scopes to ask for, separated by spaces (default: ${settingDefaults.scope})`],
-  redirectUri: ['url', `where sign-in returns to (default: ${settingDefaults.redirectUri})`],
-  issuer: ['url', "the issuer a redirect must name, or 'none' (default: the auth URL)"],
-  timezone: [
-    'zone',
-    `show and read times in this zone: UTC, local, Europe/Berlin (default: ${settingDefaults.timezone})`,
-  ],
-  store: ['where', `where secrets live: keychain or file (default: ${settingDefaults.store})`],
+  scope: ['scopes', 'the scopes to ask for, separated by spaces', settingDefaults.scope],
+  redirectUri: ['url', 'where sign-in returns to', settingDefaults.redirectUri],
+  issuer: ['url', "the issuer a redirect must name, or 'none'", 'the auth URL'],
+  timezone: ['zone', 'show and read times in this zone: UTC, local, Europe/Berlin', settingDefaults.timezone],
+  store: ['where', 'where secrets live: keychain or file', settingDefaults.store],
 };
 
 /** RFC 8252 section 8.3 and the URL standard: names and addresses that a browser takes for this machine. */

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Call } from '../command.ts';
+import { Flag } from '../settings/flag.ts';
 import { duration } from '../settings/flag-values.ts';
 import { addSignInFlags } from '../settings/setting-names.ts';
 import type { SignInFlags } from './sign-in.ts';
@@ -17,10 +18,13 @@ export function declare(command: Command): void {
       ]),
     )
     .option('--no-browser', 'only print the URL to sign in at')
-    .option(
-      '--timeout <span>',
-      'how long to wait for the sign-in: 10m, or seconds (default: 5m)',
-      duration('--timeout', 1000, 86_400_000, 's'),
+    .addOption(
+      new Flag(
+        '--timeout <span>',
+        'how long to wait for the sign-in: 10m, or seconds',
+        { preset: '5m' },
+        duration('--timeout', 1000, 86_400_000, 's'),
+      ),
     )
     .option('--paste', 'read the redirected URL from standard input, instead of waiting for the browser')
     .addOption(

@@ -4,6 +4,7 @@ import { UsageError } from '../errors.ts';
 import { addStatsFlags, COUNTS_AT_ONCE, GROUPS_SHOWN } from '../filters/event-filters.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
 import { type FieldPath, parseFieldPaths } from '../items/item-fields.ts';
+import { Flag } from '../settings/flag.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
 
 interface Flags extends EventFlags {
@@ -37,10 +38,13 @@ export function declare(command: Command): void {
     .option('--by <a,b.c>', 'group the events by these fields instead, the largest groups first', (text) =>
       parseFieldPaths(text, '--by'),
     )
-    .option(
-      '-n, --limit <number>',
-      `with --by: groups to show (default: ${GROUPS_SHOWN}; all of them in CSV and NDJSON)`,
-      wholeNumber('--limit', 1),
+    .addOption(
+      new Flag(
+        '-n, --limit <number>',
+        'with --by: groups to show; CSV and NDJSON have all of them',
+        { preset: GROUPS_SHOWN },
+        wholeNumber('--limit', 1),
+      ),
     );
   addSummaryFlags(command, GROUP_FORMATS, {
     json: 'the same numbers as one JSON object',

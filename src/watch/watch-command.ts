@@ -5,6 +5,7 @@ import { UsageError } from '../errors.ts';
 import { addFilterFlags, concurrencyFlag } from '../filters/event-filters.ts';
 import { addFormatFlags, type EventFlags, eventOptions } from '../formats/format-flags.ts';
 import { tableNote } from '../formats/table-note.ts';
+import { Flag } from '../settings/flag.ts';
 import { duration, durationText, fileName, flagWords, wholeNumber } from '../settings/flag-values.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
@@ -61,13 +62,13 @@ Examples:
   $ hooktrail events watch --type document.signed --count 1 --timeout 5m`;
 
 export function declare(command: Command): void {
-  const addTime = (name: string, description: string, lowest: number) =>
-    command.option(`${name} <time>`, description, duration(name, lowest));
+  const addTime = (name: string, description: string, lowest: number, preset?: string) =>
+    command.addOption(new Flag(`${name} <time>`, description, { preset }, duration(name, lowest)));
   const back = 'how far each poll reaches back, for events that appear late';
   addCommandArgument(command, 'a command to run for each event, after --');
   addFilterFlags(command);
-  addTime('--interval', `time between two polls (default: ${durationText(INTERVAL_MS)})`, 1000);
-  addTime('--overlap', `${back} (default: ${durationText(OVERLAP_MS)})`, 0);
+  addTime('--interval', 'time between two polls', 1000, durationText(INTERVAL_MS));
+  addTime('--overlap', back, 0, durationText(OVERLAP_MS));
   command
     .option('-n, --count <number>', 'end after this many events', wholeNumber('--count', 1))
     .addOption(
@@ -80,10 +81,13 @@ export function declare(command: Command): void {
       'keep the position in this file, and continue from it after a restart',
       fileName('--state'),
     )
-    .option(
-      '--retry-for <time>',
-      'with a command: give an event up when it has failed for this time (default: never)',
-      duration('--retry-for', 0),
+    .addOption(
+      new Flag(
+        '--retry-for <time>',
+        'with a command: give an event up when it has failed for this time',
+        { preset: 'never' },
+        duration('--retry-for', 0),
+      ),
     )
     .addOption(concurrencyFlag());
   addFormatFlags(command);

@@ -1,5 +1,6 @@
-import { Option } from 'commander';
+import type { Option } from 'commander';
 import { UsageError } from '../errors.ts';
+import { Flag } from '../settings/flag.ts';
 import { duration, durationText, oneOf, wholeNumber } from '../settings/flag-values.ts';
 import { type Refuse, secureUrl, withoutCredentials } from '../settings/setting-names.ts';
 
@@ -29,9 +30,9 @@ const SHORTEST_MS = 1_000;
 const LONGEST_MS = 3_600_000;
 
 export function forwardTimeout(): Option {
-  const text = `how long the handler has for its answer (default: ${durationText(FORWARD_TIMEOUT_MS)})`;
+  const text = 'how long the handler has for its answer';
   const parse = duration('--forward-timeout', SHORTEST_MS, LONGEST_MS, 's');
-  return new Option('--forward-timeout <time>', text).argParser(parse);
+  return new Flag('--forward-timeout <time>', text, { preset: durationText(FORWARD_TIMEOUT_MS) }, parse);
 }
 
 /** Returns the handler; undefined with `--dry-run`. Throws `UsageError` if the command line has neither. */
@@ -48,16 +49,18 @@ export function handlerOf(flags: {
 
 /** `--concurrency` of commands that forward events: more at once would reach the handler in another order. */
 export function forwardConcurrency(): Option {
-  const text = 'events forwarded at once, 1 to 64 (default: 1, which keeps their order)';
-  return new Option('--concurrency <number>', text).argParser(wholeNumber('--concurrency', 1, 64));
+  const text = 'events forwarded at once, 1 to 64; 1 keeps their order';
+  return new Flag('--concurrency <number>', text, { preset: 1 }, wholeNumber('--concurrency', 1, 64));
 }
 
 /** `--hand-over` of commands that hand found events to a handler; the default is `event`. */
 export function handOverFlag(): Option {
-  return new Option(
+  return new Flag(
     '--hand-over <what>',
-    'event: as a delivery carries it; record: as a search shows it (default: event)',
-  ).argParser(oneOf('--hand-over', ['event', 'record']));
+    'event: as a delivery carries it; record: as a search shows it',
+    { preset: 'event' },
+    oneOf('--hand-over', ['event', 'record']),
+  );
 }
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 };

@@ -69,6 +69,9 @@ describe('help --json', () => {
       repeatable: true,
       allowedValues: ['SUCCESS', 'FAILED'],
     });
+    expect(optionOf('hooktrail events search', '--where')).toMatchObject({ repeatable: true });
+    expect(optionOf('hooktrail events search', '--output')).toMatchObject({ default: 'table' });
+    expect(optionOf('hooktrail webhooks replay', '--concurrency')).toMatchObject({ default: 1 });
     expect(optionOf('hooktrail events watch', '--interval')).toMatchObject({
       type: 'duration',
       default: '15s',

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { guidsIn, notAGuid } from '../../items/items.ts';
+import { Flag } from '../../settings/flag.ts';
 import { duration, durationText, fileName, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags, addTimezoneFlag } from '../../settings/setting-names.ts';
 import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
@@ -43,46 +44,75 @@ Examples:
 
 export function declare(command: Command): void {
   command
-    .option(
-      '--port <number>',
-      `the port to listen on (default: ${DEFAULTS.port})`,
-      wholeNumber('--port', 0, 65_535),
+    .addOption(
+      new Flag(
+        '--port <number>',
+        'the port to listen on',
+        { preset: DEFAULTS.port },
+        wholeNumber('--port', 0, 65_535),
+      ),
     )
-    .option('--host <address>', `the address to listen on (default: ${DEFAULTS.host})`, hostFlag)
-    .option('--path <path>', 'the path that deliveries are posted to (default: /)', pathFlag('--path'))
+    .addOption(new Flag('--host <address>', 'the address to listen on', { preset: DEFAULTS.host }, hostFlag))
+    .addOption(
+      new Flag(
+        '--path <path>',
+        'the path that deliveries are posted to',
+        { preset: '/' },
+        pathFlag('--path'),
+      ),
+    )
     .option('--forward-to <url>', 'forward each event to this handler', handlerUrl('--forward-to'))
     .option(
       '--subscription <guid>',
       'of this subscription: its own journal, and --recover searches for it alone',
       subscriptionFlag,
     )
-    .option(
-      '--journal <file>',
-      'records the ids of accepted events (default: one per profile, beside the settings)',
-      fileName('--journal'),
+    .addOption(
+      new Flag(
+        '--journal <file>',
+        'records the ids of accepted events',
+        { preset: 'one per profile, beside the settings' },
+        fileName('--journal'),
+      ),
     )
-    .option(
-      '--keep <time>',
-      'forget ids after this time, such as 30d (default: never)',
-      duration('--keep', SECOND_MS, Number.POSITIVE_INFINITY),
+    .addOption(
+      new Flag(
+        '--keep <time>',
+        'forget ids after this time, such as 30d',
+        { preset: 'never' },
+        duration('--keep', SECOND_MS, Number.POSITIVE_INFINITY),
+      ),
     )
-    .option('--max-body <size>', 'the largest delivery accepted (default: 10mb)', byteSize('--max-body'))
+    .addOption(
+      new Flag(
+        '--max-body <size>',
+        'the largest delivery accepted',
+        { preset: '10mb' },
+        byteSize('--max-body'),
+      ),
+    )
     .option('--save-token', 'save the Api-Token where secrets live, for the next time')
     .addOption(forwardTimeout())
-    .option(
-      '--request-timeout <time>',
-      'how long a sender has for a whole delivery (default: 30s)',
-      duration('--request-timeout', SECOND_MS, HOUR_MS, 's'),
+    .addOption(
+      new Flag(
+        '--request-timeout <time>',
+        'how long a sender has for a whole delivery',
+        { preset: '30s' },
+        duration('--request-timeout', SECOND_MS, HOUR_MS, 's'),
+      ),
     )
     .option(
       '--recover [window]',
       'also find undelivered events by search, at the start and at intervals (default window: 1h)',
       duration('--recover', SHORTEST_WINDOW_MS, Number.POSITIVE_INFINITY),
     )
-    .option(
-      '--recover-interval <time>',
-      'time between these searches (default: 5m)',
-      duration('--recover-interval', SECOND_MS),
+    .addOption(
+      new Flag(
+        '--recover-interval <time>',
+        'time between these searches',
+        { preset: '5m' },
+        duration('--recover-interval', SECOND_MS),
+      ),
     )
     .addOption(handOverFlag())
     .option('--health <path>', 'return counts as JSON for GET requests to this path', pathFlag('--health'));

@@ -3,6 +3,7 @@ import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { addFilterFlags } from '../../filters/event-filters.ts';
 import { addFormatFlags, type EventFlags, eventOptions } from '../../formats/format-flags.ts';
+import { Flag } from '../../settings/flag.ts';
 import { duration, fileName } from '../../settings/flag-values.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import {
@@ -50,17 +51,23 @@ Examples:
 export function declare(command: Command): void {
   addFilterFlags(command)
     .option('--forward-to <url>', 'the handler that gets the events', handlerUrl('--forward-to'))
-    .option(
-      '--journal <file>',
-      'the journal of webhooks listen (default: that of the profile, or of the one --subscription)',
-      fileName('--journal'),
+    .addOption(
+      new Flag(
+        '--journal <file>',
+        'the journal of webhooks listen',
+        { preset: 'that of the profile, or of the one --subscription' },
+        fileName('--journal'),
+      ),
     )
     .option('--new-journal', 'treat a missing journal as empty: every event counts as missed')
     .addOption(forwardConcurrency())
-    .option(
-      '--retry-for <time>',
-      'keep trying this long while the handler accepts nothing, such as 10m (default: 60s)',
-      duration('--retry-for', 1000, Number.POSITIVE_INFINITY),
+    .addOption(
+      new Flag(
+        '--retry-for <time>',
+        'keep trying this long while the handler accepts nothing, such as 10m',
+        { preset: '60s' },
+        duration('--retry-for', 1000, Number.POSITIVE_INFINITY),
+      ),
     )
     .addOption(forwardTimeout())
     .addOption(handOverFlag())
