@@ -5,7 +5,7 @@ const seed = process.env['HOOKTRAIL_TEST_SEED'] ?? '20261120';
 
 /** What works on items or hands them on runs again with a service that keeps everything at the top of an item. */
 const inBothShapes = [
-  'test/{count,event-types,export,get,health,mcp,search}/*',
+  'test/{about,count,event-types,export,find,get,health,mcp,search}/*',
   'test/webhooks/{listen,recover,replay,send}/*',
   'test/webhooks/hand-over*',
   'test/browse/browse.*',

@@ -26,6 +26,10 @@ export const tree: Readonly<Record<string, Nodes>> = {
       'search stored events and their deliveries',
       {
         search: ['search events, through all pages of results', () => import('../search/search-command.ts')],
+        find: [
+          'find a text as a whole word in any value, in all profiles if wanted',
+          () => import('../find/find-command.ts'),
+        ],
         browse: ['browse events in an interactive list', () => import('../browse/browse-command.ts')],
         get: ['print events by their ids', () => import('../get/get-command.ts')],
         count: ['print how many events match', () => import('../count/count-command.ts')],

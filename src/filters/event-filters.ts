@@ -8,7 +8,9 @@ import {
   parseCondition,
   type ReadValues,
 } from '../items/item-conditions.ts';
-import { guidsIn, isObject, notAGuid } from '../items/items.ts';
+import type { FieldPath } from '../items/item-fields.ts';
+import { guidsIn, type Items, isObject, notAGuid } from '../items/items.ts';
+import { nameFilter } from '../names/name-filter.ts';
 import { PAGE_SIZE, type Queries, type Query } from '../paging/event-query.ts';
 import { Flag, listFlag } from '../settings/flag.ts';
 import { oneOf, shellWord, wholeNumber } from '../settings/flag-values.ts';
@@ -50,6 +52,9 @@ export class EventFilters {
   readonly subscriptionIds: readonly string[] = [];
   /** Parts of callback addresses, which `resolveSubscriptions` makes ids of. Until then there is no query. */
   readonly subscriptionWords: readonly string[] = [];
+  /** Of stored events: words of the field that names who an event is for, or ids of subscriptions; any of them. */
+  readonly nameWords: readonly string[] = [];
+  readonly nameField: FieldPath | undefined = undefined;
   readonly eventIds: readonly string[] = [];
   readonly statuses: readonly PublishStatus[] = [];
   readonly eventTypes: readonly string[] = [];
@@ -70,8 +75,10 @@ export class EventFilters {
 
   /** Returns a function that applies the filters which run here, or undefined if there are none. */
   get keep(): KeepItems | undefined {
-    const { conditions, grepTexts } = this;
-    return conditions.length + grepTexts.length === 0 ? undefined : itemFilter(conditions, grepTexts);
+    const { conditions, grepTexts, nameWords, nameField } = this;
+    const named = nameField && nameWords.length > 0 ? nameFilter(nameField, nameWords) : undefined;
+    if (conditions.length + grepTexts.length === 0) return named;
+    return both(named, itemFilter(conditions, grepTexts));
   }
 
   /** The fields of events that these filters allow one value. */
@@ -168,7 +175,7 @@ export class EventFilters {
    */
   typed(): TypedFilters {
     const lists = {
-      subscription: [...this.subscriptionIds, ...this.subscriptionWords],
+      subscription: [...this.subscriptionIds, ...this.subscriptionWords, ...this.nameWords],
       id: this.eventIds,
       status: this.statuses,
       type: this.typePatterns ?? this.eventTypes,
@@ -211,6 +218,13 @@ export class EventFilters {
       return [`--${name}`, shellWord(name === 'type' ? value.replaceAll(',', '\\,') : value)];
     });
   }
+}
+
+/** Keeps what both keep. */
+function both(one: KeepItems | undefined, other: KeepItems): KeepItems {
+  if (!one) return other;
+  const keep = <Some extends Items>(items: Some): Some => other(one(items));
+  return Object.assign(keep, { doubts: () => [...one.doubts(), ...other.doubts()] });
 }
 
 /** Matches the names that a `--type` stands for: in any case, with `*` for any text. */
@@ -292,17 +306,23 @@ export function eventFilters(
   now: number,
   zone: TimeZone = UTC,
   readValues: ReadValues = valuesOfFile,
+  nameField?: FieldPath,
 ): EventFilters {
   const statuses = listed(flags.status, '--status').map(parseStatus);
   if (flags.grep?.includes('')) throw new UsageError('--grep: the text to look for is missing');
-  // Stored events name no address of a subscription.
-  const words = flags.from === undefined ? subscriptionWords(flags) : [];
+  const isStored = flags.from !== undefined;
+  // Stored events name no address of a subscription, but may name who they are for.
+  const words = isStored && !nameField ? [] : subscriptionWords(flags);
+  const subscriptionIds = guids(flags, 'subscription', 'the events of a subscription', words);
+  const byName = isStored && words.length > 0;
   const filters = new EventFilters({
     zone,
     after: givenTime(flags, zone, 'since', 'after'),
     before: givenTime(flags, zone, 'until', 'before'),
-    subscriptionIds: guids(flags, 'subscription', 'the events of a subscription', words),
-    subscriptionWords: words,
+    subscriptionIds: byName ? [] : subscriptionIds,
+    subscriptionWords: isStored ? [] : words,
+    nameWords: byName ? [...words, ...subscriptionIds] : [],
+    nameField,
     eventIds: guids(flags, 'id', 'an event'),
     statuses: [...new Set(flags.failed ? [...statuses, 'FAILED' as const] : statuses)],
     eventTypes: [...new Set(listed(flags.type, '--type'))],

@@ -12,6 +12,7 @@ import {
 } from '../filters/event-filters.ts';
 import { type FieldPath, parseFieldPaths } from '../items/item-fields.ts';
 import type { Items, ListKind } from '../items/items.ts';
+import { loadNameField } from '../names/name-field.ts';
 import { Flag } from '../settings/flag.ts';
 import { fileName, JQ_FLAG, oneOf, orList, shellWord } from '../settings/flag-values.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
@@ -43,6 +44,8 @@ export interface FormatOptions {
   readonly list: ListKind;
   /** Names of subscriptions for default columns of tables. */
   readonly names?: SubscriptionLabels | undefined;
+  /** The field that names who an event is for: a default column of tables. */
+  readonly nameField?: FieldPath | undefined;
   /** Called with the name of a field that has no column, since the first page lacks it. */
   readonly onLate?: ((name: string) => void) | undefined;
   /** Describes a table in Markdown for the line below it. Called after the last item, with the number printed. */
@@ -271,8 +274,10 @@ export function addSummaryFlags(
 export async function loadFilters(
   flags: FilterFlags & SettingFlags,
   context: Pick<Context, 'environment' | 'machine' | 'clock'>,
+  nameField?: FieldPath,
 ): Promise<EventFilters> {
-  return eventFilters(flags, context.clock.now(), await loadTimeZone(flags, context));
+  const zone = await loadTimeZone(flags, context);
+  return eventFilters(flags, context.clock.now(), zone, undefined, nameField);
 }
 
 /** The flags of a command that sums up events, in their final form. Throws `UsageError`. */
@@ -280,8 +285,13 @@ export async function summaryOptions(
   { flags, context }: Pick<Call<EventFlags>, 'flags' | 'context'>,
   formats: readonly FormatName[] = FORMATS,
 ) {
-  const filters = await loadFilters(flags, context);
-  const format: FormatOptions = { ...formatOptions(flags, 'events', formats), zone: filters.zone };
+  const nameField = await loadNameField(flags, context);
+  const filters = await loadFilters(flags, context, nameField);
+  const format: FormatOptions = {
+    ...formatOptions(flags, 'events', formats),
+    zone: filters.zone,
+    nameField,
+  };
   return { filters, format, from: flags.from, concurrency: flags.concurrency ?? CONCURRENCY };
 }
 

@@ -177,7 +177,10 @@ function paddedLine(columns: readonly Column[], row: readonly DrawnCell[], pushe
 const LONGEST = 4000;
 
 /** The facts that decide the columns of a table of items. */
-type ItemTableOptions = Pick<FormatOptions, 'list' | 'fields' | 'constant' | 'zone' | 'onLate' | 'names'>;
+type ItemTableOptions = Pick<
+  FormatOptions,
+  'list' | 'fields' | 'constant' | 'zone' | 'onLate' | 'names' | 'nameField'
+>;
 
 /**
  * The columns of a table of items such as these, and a function that reads rows of cells: a text as it is, of an object its
@@ -185,7 +188,7 @@ type ItemTableOptions = Pick<FormatOptions, 'list' | 'fields' | 'constant' | 'zo
  */
 export function itemTable(pages: readonly Items[], options: ItemTableOptions, isTerminal: boolean) {
   const { list, constant, zone = UTC, onLate } = options;
-  const fields = options.fields ?? defaultFields(pages, list);
+  const fields = options.fields ?? withNameField(defaultFields(pages, list), pages, options.nameField);
   const heads = fields.map((field, index): ColumnHead => {
     const title = oneLine(titleOf(field, fields));
     return options.fields ? { title, isWhole: isEventId(field) } : defaultHead(field, title, index, constant);
@@ -229,6 +232,19 @@ function defaultFields(pages: readonly Items[], list: ListKind, shown = new Set<
   const isShown = fields.some(({ steps }) => error?.steps.length === 1 && steps[0] === error.steps[0]);
   const all = error && !isShown ? [...fields, { ...error, text: ERROR }] : fields;
   return all.filter(({ text }) => !shown.has(text));
+}
+
+/** The same with the field that names who an event is for, where the events have it: in front of the subscription. */
+function withNameField(
+  fields: readonly FieldPath[],
+  pages: readonly Items[],
+  nameField: FieldPath | undefined,
+): readonly FieldPath[] {
+  if (!nameField || fields.some(({ text }) => text === nameField.text)) return fields;
+  const read = createRowReader([nameField], valueText, '');
+  if (!pages.some((page) => read(page).some(([name]) => name !== ''))) return fields;
+  const at = fields.findIndex(({ text }) => text === 'subscriptionId');
+  return fields.toSpliced(at < 0 ? fields.length : at, 0, nameField);
 }
 
 const ERROR = 'error';

@@ -77,7 +77,11 @@ async function setSetting(call: Call): Promise<void> {
       next: `\`hooktrail config unset ${key}\` removes it; \`hooktrail config set --help\` shows examples`,
     });
   parseSetting(name, text, key);
-  if (name === 'fields') (await import('../items/item-fields.ts')).parseFieldPaths(text, key);
+  if (name === 'fields' || name === 'nameField') {
+    const { parseFieldPath, parseFieldPaths } = await import('../items/item-fields.ts');
+    if (name === 'fields') parseFieldPaths(text, key);
+    else parseFieldPath(text, key);
+  }
   const { profile } = await changeSetting(key, text, call);
   call.reporter.notice(`saved ${key} in profile '${profile}'`);
 }

@@ -28,6 +28,8 @@ export const settingNames = {
   timezone: setting('timezone', 'zone of times shown and typed', timezone),
   /** As `--fields` takes them. */
   fields: setting('fields', 'columns of tables', String),
+  /** A path as `--by` takes it. */
+  nameField: setting('name-field', 'field that names who an event is for', String),
   errorFormat: setting('error-format', 'form of errors and warnings: text or json', either('text', 'json')),
   store: setting('store', 'where secrets live', either('keychain', 'file')),
 };

@@ -19,6 +19,7 @@ const layers: readonly string[] = [
   'webhooks',
   'subscriptions',
   'search',
+  'find',
   'watch',
   'export',
   'get',

@@ -1,0 +1,190 @@
+import type { Call } from '../command.ts';
+import type { Context } from '../context.ts';
+import { HooktrailError, NotSignedInError, ServiceError } from '../errors.ts';
+import { EventFilters } from '../filters/event-filters.ts';
+import { memberPath } from '../items/item-fields.ts';
+import { guidsIn, type Items } from '../items/items.ts';
+import { createCursor } from '../items/known-cursor.ts';
+import { findField, wordMatcher } from '../items/whole-words.ts';
+import { loadNameField } from '../names/name-field.ts';
+import { createWhoReader, whoText } from '../names/who.ts';
+import { settingNames } from '../settings/setting-names.ts';
+import { chooseProfile, readConfig, type SettingFlags } from '../settings/settings.ts';
+import { type SourceOptions, withEventSource } from '../sources/event-source.ts';
+import { sortByCreation } from '../sources/find-events.ts';
+import { DAY_MS, type Instant, instantAt, parseInstant } from '../time/instant.ts';
+import { parseTime } from '../time/time-text.ts';
+
+export interface LookOptions extends SourceOptions {
+  readonly text: string;
+  /** Only this many events, the newest. */
+  readonly limit: number | undefined;
+  readonly allProfiles: boolean | undefined;
+}
+
+/** An event that has the text. */
+export interface EventWithText {
+  /** Null for stored events. */
+  readonly profile: string | null;
+  /** The first field that has it, as `--where` takes it. */
+  readonly field: string;
+  /** The item's JSON text. */
+  readonly item: Buffer;
+  readonly createdOn: Instant | undefined;
+  /** The known fields, in the order of `FOUND_FIELDS`. */
+  readonly shown: readonly (string | undefined)[];
+  readonly who: string | undefined;
+}
+
+export const FOUND_FIELDS = ['createdOn', 'publishStatus', 'eventType', 'eventId', 'subscriptionId'] as const;
+
+export interface FindReport {
+  readonly text: string;
+  /** Newest first. */
+  readonly found: readonly EventWithText[];
+  /** The events that were looked at. */
+  readonly events: number;
+  /** The profiles that were looked in; empty for stored events. */
+  readonly profiles: readonly string[];
+  /** The time that was looked through; undefined for all of a place with stored events. */
+  readonly window: { readonly after: Instant; readonly before: Instant } | undefined;
+  /** Why profiles were not looked in. */
+  readonly failure: HooktrailError | undefined;
+}
+
+const DAYS = 7;
+type FindCall = Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>;
+
+/** Looks for a text in the events of the service, of a place, or of every profile that is signed in. */
+export async function findEverywhere(call: FindCall, options: LookOptions): Promise<FindReport> {
+  const { context, flags } = call;
+  const config = await readConfig(context);
+  if (!options.allProfiles) {
+    const place =
+      options.from === undefined ? chooseProfile(flags, context.environment, config).profile : null;
+    return await findInPlace(call, options, place);
+  }
+  const { signedInProfiles } = await import('../sign-in/sign-in-state.ts');
+  const profiles = [...(await signedInProfiles(config, context))].sort();
+  if (profiles.length === 0)
+    throw new NotSignedInError('no profile is signed in', { next: 'run `hooktrail login`' });
+  const ofProfiles = { ...context, environment: withoutAddresses(context.environment) };
+  const reports: FindReport[] = [];
+  const failures: { readonly profile: string; readonly error: HooktrailError }[] = [];
+  // One after the other: each may ask for a passphrase.
+  for (const profile of profiles) {
+    const ofProfile = { ...call, flags: { ...flags, profile }, context: ofProfiles };
+    try {
+      reports.push(await findInPlace(ofProfile, options, profile));
+    } catch (error) {
+      if (!(error instanceof HooktrailError) || context.signal.aborted) throw error;
+      failures.push({ profile, error });
+    }
+  }
+  const [first] = failures;
+  if (first && reports.length === 0 && failures.length === 1) throw first.error;
+  return merged(reports, options, failureOf(failures));
+}
+
+function merged(
+  reports: readonly FindReport[],
+  { text, limit = Number.POSITIVE_INFINITY }: LookOptions,
+  failure: HooktrailError | undefined,
+): FindReport {
+  const found = sortByCreation(
+    reports.flatMap((report) => report.found),
+    'newest first',
+  ).slice(0, limit);
+  const events = reports.reduce((sum, report) => sum + report.events, 0);
+  const profiles = reports.flatMap((report) => report.profiles);
+  return { text, found, events, profiles, window: reports[0]?.window, failure };
+}
+
+function failureOf(
+  failures: readonly { readonly profile: string; readonly error: HooktrailError }[],
+): HooktrailError | undefined {
+  if (failures.length === 0) return undefined;
+  const names = failures.map(({ profile }) => profile).join(', ');
+  return new ServiceError(`not looked in, since that failed: ${names}`, {
+    details: failures.map(({ profile, error }) => `${profile}: ${error.message}`),
+    next: 'what was found elsewhere is complete; `hooktrail status --check --profile NAME` says more',
+  });
+}
+
+/** Variables that would give every profile one address, or one token. */
+function withoutAddresses(environment: Context['environment']): Context['environment'] {
+  const ofOne = [
+    ...(['authUrl', 'baseUrl', 'clientId', 'vendor'] as const).map((name) => settingNames[name].variable),
+    ...['', '_FILE', '_COMMAND'].map((source) => `HOOKTRAIL_ACCESS_TOKEN${source}`),
+  ];
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !ofOne.includes(name)));
+}
+
+async function findInPlace(
+  call: FindCall,
+  options: LookOptions,
+  profile: string | null,
+): Promise<FindReport> {
+  const { text, limit = Number.POSITIVE_INFINITY, from, filters, concurrency } = options;
+  const chosen = from === undefined ? withWeek(filters, call.context.clock.now()) : filters;
+  const nameField = await loadNameField(call.flags, call.context);
+  return await withEventSource(call, { from, filters: chosen, concurrency }, async (source) => {
+    const names = source.askNames?.();
+    const look = lookFor(text);
+    const known = createCursor(FOUND_FIELDS.map(memberPath));
+    const whoOf = createWhoReader(nameField);
+    let kept: (Omit<EventWithText, 'who'> & { readonly of: ReturnType<typeof whoOf> })[] = [];
+    let events = 0;
+    for await (const { items } of source.read(source.filters, source.window)) {
+      events += items.count;
+      for (let item = 0; item < items.count; item++) {
+        const field = look(items, item);
+        if (field === undefined) continue;
+        known.read(items.bytes, items.start(item));
+        const shown = FOUND_FIELDS.map((_, index) => known.text(index));
+        const createdOn = parseInstant(shown[0] ?? '');
+        const of = whoOf(items.bytes, items.start(item));
+        // A page's memory would otherwise live as long as the one event in it.
+        kept.push({ profile, field, item: Buffer.from(items.text(item)), createdOn, shown, of });
+      }
+      if (kept.length > 2 * limit) kept = sortByCreation(kept, 'newest first').slice(0, limit);
+    }
+    const newest = sortByCreation(kept, 'newest first').slice(0, limit);
+    await names?.learn(newest.flatMap(({ of }) => of.subscriptionId ?? []));
+    const found = newest.map(({ of, ...one }) => ({ ...one, who: whoText(of, names) }));
+    const { window } = source;
+    const profiles = profile === null ? [] : [profile];
+    return { text, found, events, profiles, window, failure: undefined };
+  });
+}
+
+/** The filters with the last seven days, where they name no beginning. */
+function withWeek(filters: EventFilters, now: number): EventFilters {
+  if (filters.after) return filters;
+  const given = (text: string) => ({ flag: '--since', text, time: parseTime(text) });
+  const before = filters.before && filters.withSubscriptions([]).queries(now)[0].before;
+  const instant = before && instantAt(before.seconds * 1000 - DAYS * DAY_MS);
+  const after = given(instant ? instant.text : `${DAYS}d`);
+  return new EventFilters({ ...filters, after: after as NonNullable<EventFilters['after']> });
+}
+
+/** Returns a function that says which field of an item has the text as a whole word. */
+function lookFor(text: string): (items: Items, item: number) => string | undefined {
+  // A GUID in braces, in quotes or without its dashes is looked for as events have it.
+  const [guid, another] = guidsIn(text);
+  const word = guid !== undefined && another === undefined && isWrapped(text, guid) ? guid : text;
+  const holds = wordMatcher(word);
+  const lower = word.toLowerCase();
+  return (items, item) => {
+    const [start, end] = [items.start(item), items.end(item)];
+    const json = items.bytes.toString('utf8', start, end);
+    // Without escapes, the item's JSON text contains the text of all its values.
+    if (!json.includes('\\') && !json.toLowerCase().includes(lower)) return undefined;
+    return findField(items.bytes, start, end, holds);
+  };
+}
+
+/** True if the text is a GUID and what people copy with it. */
+function isWrapped(text: string, guid: string): boolean {
+  return text.replaceAll('-', '').length - guid.replaceAll('-', '').length <= 2;
+}

@@ -1,0 +1,116 @@
+import { csvText } from '../formats/csv.ts';
+import {
+  conditionTexts,
+  createItemWriter,
+  printSummary,
+  type SummaryCall,
+  type SummaryOptions,
+} from '../formats/formats.ts';
+import { proseLines, windowText } from '../formats/summary-words.ts';
+import { type Table, type TableLook, tableLines } from '../formats/table.ts';
+import { NONE } from '../formats/table-layout.ts';
+import { Items } from '../items/items.ts';
+import { commandOver, shellWord } from '../settings/flag-values.ts';
+import { eventsText, grouped } from '../terminal/terminal-text.ts';
+import type { TimeZone } from '../time/time-zone.ts';
+import { type EventWithText, type FindReport, FOUND_FIELDS } from './find-text.ts';
+
+/** Prints the events that have the text, each with the field that has it. */
+export async function printFoundTexts(
+  report: FindReport,
+  options: SummaryOptions,
+  call: SummaryCall,
+): Promise<void> {
+  const { format } = options.format;
+  if (format === 'json' || format === 'ndjson') return await printItems(report, options, call);
+  const { found } = report;
+  const table = foundTable(report, options.filters.zone);
+  const said = saidOf(report, options);
+  await printSummary(
+    {
+      json: {},
+      csv: {
+        titles: ['profile', ...FOUND_FIELDS, 'name', 'field'],
+        rows: found.map(({ profile, shown, who, field }) =>
+          [profile, ...shown, who, field].map((cell) => csvText(cell ?? '')),
+        ),
+      },
+      table,
+      facts: [said, ...conditionTexts(options.filters)],
+      window: report.window,
+      lines: (look: TableLook) => {
+        const prose = proseLines(said, look).map(look.palette.bold);
+        return found.length === 0 ? prose : [...tableLines(table, look), '', ...prose];
+      },
+    },
+    options,
+    call,
+  );
+  if (format === 'table') sayNext(report, options, call);
+}
+
+/** Prints the items as the service wrote them, each with its profile and field. */
+async function printItems(
+  { found }: FindReport,
+  { format }: SummaryOptions,
+  { context, reporter }: SummaryCall,
+): Promise<void> {
+  const writer = await createItemWriter({ ...format, fields: undefined }, context, reporter);
+  const texts = found.map(({ profile, field, item }) => {
+    const before = `{"profile":${JSON.stringify(profile)},"field":${JSON.stringify(field)},"item":`;
+    return Buffer.concat([Buffer.from(before), item, Buffer.from('}')]);
+  });
+  await writer.write(Items.of(texts), true);
+  await writer.end?.();
+}
+
+function foundTable({ found, profiles }: FindReport, zone: TimeZone): Table {
+  const isOfSeveral = profiles.length > 1;
+  const cellsOf = ({ shown, who, field, profile }: EventWithText) => {
+    const [createdOn, status, type, eventId] = shown.map((text) => text ?? NONE);
+    const cells = [zone.shown(createdOn as string), status, type, who ?? NONE, field, eventId];
+    return [...(isOfSeveral ? [profile ?? NONE] : []), ...(cells as string[])];
+  };
+  return {
+    heads: [
+      ...(isOfSeveral ? [{ title: 'profile', kind: 'text' as const, least: 6 }] : []),
+      { title: 'createdOn', kind: 'time' },
+      { title: 'publishStatus', kind: 'status' },
+      { title: 'eventType', kind: 'text' },
+      { title: 'for', kind: 'text', least: 12 },
+      { title: 'found in', kind: 'text', least: 12 },
+      { title: 'eventId', spare: 2 },
+    ],
+    rows: found.map(cellsOf),
+  };
+}
+
+/** What was found, of how many events, where and in which time. */
+function saidOf({ text, found, events, profiles, window }: FindReport, options: SummaryOptions): string {
+  const have = found.length === 1 ? 'has' : 'have';
+  const number = found.length === 0 ? 'none' : grouped(found.length);
+  const where = profiles.length > 1 ? ` in ${profiles.length} profiles (${profiles.join(', ')})` : '';
+  const when = window ? `, ${windowText(window, options)}` : '';
+  return `${number} of ${eventsText(events)}${where} ${have} '${text}' as a whole word${when}`;
+}
+
+/** Says to a person how to go on. */
+function sayNext(
+  { text, found, profiles }: FindReport,
+  { from, filters }: SummaryOptions,
+  { context, reporter, flags }: SummaryCall,
+): void {
+  if (!context.stdout.isTerminal || !context.stderr.isTerminal) return;
+  const [first] = found;
+  const profile = profiles.length > 1 ? first?.profile : flags.profile;
+  const place = profile ? ['--profile', shellWord(profile)] : [];
+  const [, , , eventId] = first?.shown ?? [];
+  if (eventId !== undefined)
+    reporter.notice(`next: ${commandOver(from, ['hooktrail events get', shellWord(eventId), ...place])}`);
+  else if (!first) {
+    const words = ['hooktrail events search --grep', shellWord(text), ...filters.words(), ...place];
+    reporter.notice(
+      `next: \`${commandOver(from, words)}\` finds it inside longer words and in names of fields, too`,
+    );
+  }
+}

@@ -1,0 +1,104 @@
+import { fieldPath } from './item-fields.ts';
+import { isObject } from './items.ts';
+import { scalarEnd, stringEnd, stringText, valueText } from './json-scanner.ts';
+import { eventMember, isKnownName } from './known-fields.ts';
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const LIST_OPEN = 0x5b;
+const OBJECT_OPEN = 0x7b;
+const CLOSERS: readonly number[] = [0x5d, 0x7d];
+/** The first byte of `null`. */
+const NULL = 0x6e;
+
+/** GUIDs and times are one word each: `4711` stands in neither of them. */
+const ONE_WORD = new RegExp(
+  [
+    '(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])',
+    String.raw`\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?`,
+    String.raw`(?<!\d)\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?!\d)`,
+  ].join('|'),
+  'gi',
+);
+
+/**
+ * Returns a function that tells whether a value has this text as a whole word, in any case of letters: neither inside a
+ * longer word or number, nor in a time or a GUID that has more.
+ */
+export function wordMatcher(text: string): (value: string) => boolean {
+  const before = /^[\p{L}\p{M}\p{N}_]/u.test(text) ? String.raw`(?<![\p{L}\p{M}\p{N}_])` : '';
+  const behind = /[\p{L}\p{M}\p{N}_]$/u.test(text) ? String.raw`(?![\p{L}\p{M}\p{N}_])` : '';
+  // A point between two digits belongs to a number.
+  const beforeNumber = /^\d/.test(text) ? String.raw`(?<!\d\.)` : '';
+  const behindNumber = /\d$/.test(text) ? String.raw`(?!\.\d)` : '';
+  const exact = text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
+  const word = new RegExp(before + beforeNumber + exact + behindNumber + behind, 'giu');
+  return (value) => {
+    const found = [...value.matchAll(word)];
+    if (found.length === 0) return false;
+    const longer = [...value.matchAll(ONE_WORD)].map((one) => spanOf(one));
+    return found.map(spanOf).some((match) => longer.every((one) => isApart(match, one)));
+  };
+}
+
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+function spanOf(match: RegExpMatchArray): Span {
+  const start = match.index as number;
+  return { start, end: start + match[0].length };
+}
+
+/** True if a match lies outside a longer word, or holds the whole of it. */
+function isApart(match: Span, longer: Span): boolean {
+  const isOutside = match.end <= longer.start || match.start >= longer.end;
+  return isOutside || (match.start <= longer.start && match.end >= longer.end);
+}
+
+/**
+ * Returns the path of the first text, number or literal of an item for which `holds` is true, as `--where` takes it; undefined if there
+ * is none. Names of members are no values.
+ */
+export function findField(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  holds: (value: string) => boolean,
+): string | undefined {
+  // For each open object the name of the member, for each open list the position.
+  const steps: (string | number)[] = [];
+  for (let at = start; at < end; ) {
+    const byte = bytes[at] as number;
+    if (byte === OBJECT_OPEN || byte === LIST_OPEN) {
+      steps.push(byte === OBJECT_OPEN ? '' : 0);
+      at++;
+    } else if (CLOSERS.includes(byte)) {
+      steps.pop();
+      at++;
+    } else if (byte === COMMA) {
+      const position = steps.at(-1);
+      if (typeof position === 'number') steps[steps.length - 1] = position + 1;
+      at++;
+    } else {
+      const to = byte === QUOTE ? stringEnd(bytes, at) : scalarEnd(bytes, at);
+      const isName = bytes[to] === COLON;
+      if (isName) steps[steps.length - 1] = stringText(bytes, at, to);
+      else if (byte !== NULL && holds(valueText(bytes, at, to)))
+        return fieldName(steps.map(String), bytes, start, end);
+      at = isName ? to + 1 : to;
+    }
+  }
+  return undefined;
+}
+
+/** The path of a value, by its short name where it is a known field. */
+function fieldName(steps: readonly string[], bytes: Buffer, start: number, end: number): string {
+  const [member, name = ''] = steps;
+  if (steps.length !== 2 || !isKnownName(name)) return fieldPath(steps).text;
+  const item: unknown = JSON.parse(bytes.toString('utf8', start, end));
+  const isShort = isObject(item) && eventMember(item) === member && (item[name] ?? null) === null;
+  return isShort ? name : fieldPath(steps).text;
+}

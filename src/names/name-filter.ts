@@ -1,0 +1,69 @@
+import type { KeepItems } from '../items/item-conditions.ts';
+import { type FieldPath, MISSING, memberPath, noSuchField } from '../items/item-fields.ts';
+import type { Items } from '../items/items.ts';
+import { valueText } from '../items/json-scanner.ts';
+import { createCursor } from '../items/known-cursor.ts';
+import { wordMatcher } from '../items/whole-words.ts';
+import { nearest } from '../settings/flag-values.ts';
+import { eventsText } from '../terminal/terminal-text.ts';
+
+/** Names that are kept to find a near one among them. */
+const MOST_NAMES = 1000;
+
+/**
+ * Keeps the events that are for any of some names: whole words of the field that tells, in any case, or the id of their
+ * subscription. Its doubt names the nearest where none is.
+ */
+export function nameFilter(nameField: FieldPath, words: readonly string[]): KeepItems {
+  const cursor = createCursor([nameField, memberPath('subscriptionId')]);
+  const matchers = words.map(wordMatcher);
+  const ids = new Set(words.map((word) => word.toLowerCase()));
+  const names = new Set<string>();
+  let sample: Items | undefined;
+  let seen = 0;
+  let isFound = false;
+  let isPresent = false;
+  const holds = (name: string | undefined, id: string | undefined) => {
+    if (name !== undefined) {
+      isPresent = true;
+      if (names.size < MOST_NAMES) names.add(name);
+      if (matchers.some((matches) => matches(name))) return true;
+    }
+    return id !== undefined && ids.has(id.toLowerCase());
+  };
+  const keep = <Some extends Items>(items: Some): Some => {
+    const { bytes, count } = items;
+    if (count > 0) sample ??= items;
+    const kept: number[] = [];
+    for (let item = 0; item < count; item++) {
+      cursor.read(bytes, items.start(item));
+      const start = cursor.starts[0] as number;
+      const name = start === MISSING ? undefined : valueText(bytes, start, cursor.ends[0] as number);
+      if (holds(name, cursor.text(1))) kept.push(item);
+    }
+    seen += count;
+    if (kept.length > 0) isFound = true;
+    return kept.length === count ? items : (items.pick(kept) as typeof items);
+  };
+  const doubts = () => {
+    if (isFound || !sample) return [];
+    const looked = `(${eventsText(seen)} looked at)`;
+    if (!isPresent) return [`name-field: ${noSuchField(nameField, sample)} ${looked}`];
+    const asked = words.join(', ');
+    const near = nearName(asked, [...names]);
+    const meant = near === undefined ? '' : `; did you mean ${near}?`;
+    return [`--subscription: no event is for '${asked}', by its ${nameField.text}${meant} ${looked}`];
+  };
+  return Object.assign(keep, { doubts });
+}
+
+/** The name that holds a text as a part, or else the nearest, by the whole of it or by one of its words. */
+export function nearName(text: string, names: readonly string[]): string | undefined {
+  const lower = text.toLowerCase();
+  const holder = names.find((name) => name.toLowerCase().includes(lower));
+  if (holder !== undefined) return holder;
+  const nameOf = new Map(names.flatMap((name) => name.split(/\s+/).map((word) => [word, name])));
+  for (const name of names) nameOf.set(name, name);
+  const near = nearest(text, [...nameOf.keys()]);
+  return near === undefined ? undefined : nameOf.get(near);
+}
