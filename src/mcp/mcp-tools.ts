@@ -12,6 +12,9 @@ import { shownAddress } from '../names/callback-address.ts';
 import { flagWords } from '../settings/flag-values.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { inputOf } from '../streams.ts';
+import { plain } from '../terminal/palette.ts';
+import { type Problem, problemText } from '../terminal/reporter.ts';
+import { terminalSafeBlock } from '../terminal/terminal-text.ts';
 
 const DEFAULT_EVENTS = 20;
 const MOST_EVENTS = 200;
@@ -201,6 +204,9 @@ function maskedLines(ndjson: string): string {
     .join('\n');
 }
 
+/** Commands say their errors and warnings as lines of JSON, whatever the environment asks for. */
+const MESSAGES = ['--quiet', '--error-format=json'];
+
 /** Registers the read-only commands as tools. Each call of one runs a command line of this program. */
 export function registerTools(server: McpServer, { flags, context, invoke }: Call<SettingFlags>): void {
   const connection = flagWords(flags, ['profile', 'authUrl', 'baseUrl', 'clientId', 'vendor']);
@@ -208,7 +214,7 @@ export function registerTools(server: McpServer, { flags, context, invoke }: Cal
     (signal: AbortSignal): RunWords =>
     async (words, given, operands = []) => {
       for (const condition of (given['where'] ?? []) as string[]) refuseFileOfValues(condition, 'where');
-      const argv = [...words.split(' '), ...flagsOf(given), ...connection, '--quiet', '--', ...operands];
+      const argv = [...words.split(' '), ...flagsOf(given), ...connection, ...MESSAGES, '--', ...operands];
       return await callLine(argv, invoke, { ...context, signal: AbortSignal.any([context.signal, signal]) });
     };
   const annotations = { readOnlyHint: true, destructiveHint: false, openWorldHint: true };
@@ -250,10 +256,12 @@ async function callLine(argv: readonly string[], invoke: Invoke, context: Contex
   const [stdout, stderr] = [keptOutput(), keptOutput()];
   const stdin = inputOf(() => Readable.from([]));
   const code = await invoke(argv, { ...context, stdin, stdout: stdout.output, stderr: stderr.output });
-  const [printed, said] = [stdout.text(), stderr.text()];
+  const printed = stdout.text();
+  const problems = problemsIn(stderr.text());
   // Some of the ids were not found, or nobody is signed in.
   const isTold = code === ExitCode.notFound || (argv[0] === 'status' && printed !== '');
-  if (code === ExitCode.done || isTold) return { stdout: printed, warnings: warningsIn(said) };
+  if (code === ExitCode.done || isTold) return { stdout: printed, warnings: warningsOf(problems) };
+  const said = problems.map((problem) => problemText(problem, 'text', plain)).join('');
   const text = said.trim() || `the command ended with exit code ${code}`;
   const isCut = text.length > MOST_ERROR_LETTERS;
   throw new Error(
@@ -360,11 +368,21 @@ function answer(value: object): CallToolResult {
   };
 }
 
-function warningsIn(stderr: string): string[] {
+/** The errors and warnings among the lines that a command said. */
+function problemsIn(stderr: string): Problem[] {
   return stderr
     .split('\n')
-    .filter((line) => line.startsWith('warning: '))
-    .map((line) => line.slice('warning: '.length, MOST_ERROR_LETTERS).toWellFormed());
+    .filter((line) => line.startsWith('{'))
+    .map((line) => {
+      const problem = JSON.parse(line) as Partial<Problem> & Pick<Problem, 'level' | 'kind' | 'message'>;
+      return { details: [], next: undefined, exitCode: undefined, ...problem };
+    });
+}
+
+function warningsOf(problems: readonly Problem[]): string[] {
+  return problems
+    .filter(({ level }) => level === 'warning')
+    .map(({ message }) => terminalSafeBlock(message).slice(0, MOST_ERROR_LETTERS).toWellFormed());
 }
 
 /** Parses JSON without changing a number: one that JavaScript cannot represent becomes a string. */

@@ -109,7 +109,7 @@ export function runFlags({ profile, store }: RunFlags, environment: Context['env
 }
 
 /** A failure or a warning, with the names and in the order of its line of JSON. */
-type Problem = Pick<HooktrailError, 'kind' | 'message' | 'details' | 'next'> &
+export type Problem = Pick<HooktrailError, 'kind' | 'message' | 'details' | 'next'> &
   Partial<Pick<HooktrailError, 'status' | 'retryable'>> & {
     readonly level: 'error' | 'warning';
     readonly exitCode: ExitCode | undefined;
@@ -132,7 +132,13 @@ export function errorText(
   return problemText({ ...said, next: completed, error: errorObject }, format, palette, columns);
 }
 
-function problemText(problem: Problem, format: ErrorFormat, palette: Palette, columns?: number): string {
+/** The lines of a failure or a warning, as text or as one line of JSON. */
+export function problemText(
+  problem: Problem,
+  format: ErrorFormat,
+  palette: Palette,
+  columns?: number,
+): string {
   const { level, message, details, next } = problem;
   if (format === 'json') {
     const told = details.length > 0 ? problem : { ...problem, details: undefined };

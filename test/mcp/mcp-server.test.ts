@@ -197,6 +197,19 @@ describe('hooktrail mcp', () => {
     });
   });
 
+  test('has the warnings and errors of commands, whatever their form in the environment', async () => {
+    await using other = await connect({ ...searching.env, HOOKTRAIL_ERROR_FORMAT: 'json' });
+    const none = '00000000-0000-4000-8000-000000000000';
+    const { structuredContent } = await other.call('get_events', { ids: [none] });
+    expect(structuredContent).toMatchObject({ warnings: [`the event ${none} was not found`] });
+    const refused = await other.call('count_events', { where: ['a and b'] });
+    expect(refused.content[0]?.text.split('\n').slice(0, 3)).toEqual([
+      "error: --where: invalid value 'a and b': and cannot join conditions in one --where",
+      '  a condition is FIELD OP VALUE, where OP is one of != <= >= = < > ~; or FIELD; or !FIELD',
+      "next: give each a flag of its own: --where 'a' --where 'b'",
+    ]);
+  });
+
   test.each([
     ['search_events', { type: 'document.signed' }, 'Unrecognized key: "type"'],
     ['count_events', { failed: true }, 'Unrecognized key: "failed"'],
