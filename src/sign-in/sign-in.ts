@@ -164,8 +164,8 @@ async function prepareSignIn(attempt: Attempt): Promise<SignInSetup> {
   if (needsSecret) return { settings, proof: await findSecret(clientSecret, vault, attempt), vault };
   if (method === 'none') return { settings, proof: { method }, vault };
   const proof = await givenProof(method, audienceOf(settings), context);
-  // Nobody should sign in in vain.
-  if (proof.method === 'assertion') await proof.read();
+  // No person should sign in in vain.
+  if (proof.method === 'assertion' && !flags.clientCredentials) await proof.read();
   return { settings, proof, vault };
 }
 

@@ -25,6 +25,9 @@ const programs = {
   mitmproxy: ['/usr/bin/mitmdump'],
   Squid: ['/usr/sbin/squid'],
   Wine: ['/usr/bin/wine'],
+  'systemd-analyze': ['/usr/bin/systemd-analyze'],
+  curl: ['/usr/bin/curl'],
+  jq: ['/usr/bin/jq'],
   glewlwyd: ['/usr/bin/glewlwyd'],
 } as const;
 
