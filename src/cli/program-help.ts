@@ -16,7 +16,7 @@ import {
 import { alignedColumns, firstClauses, flagText } from './help-text.ts';
 
 /** Longer lines than this are hard to read. */
-const WIDEST_HELP = 120;
+const WIDEST_HELP_COLUMNS = 120;
 
 /** Prints the help of the program itself: the most used commands for `-h`, else all of them. */
 export async function printProgramHelp(argv: readonly string[], context: Context): Promise<void> {
@@ -35,7 +35,7 @@ export function wantsShortHelp(argv: readonly string[]): boolean {
 
 /** Help that is read through a pager goes to a pipe; the terminal is still where standard error goes. */
 export function helpWidth({ stdout, stderr }: Pick<Context, 'stdout' | 'stderr'>): number {
-  return Math.min([stdout, stderr].find(({ isTerminal }) => isTerminal)?.columns ?? 80, WIDEST_HELP);
+  return Math.min([stdout, stderr].find(({ isTerminal }) => isTerminal)?.columns ?? 80, WIDEST_HELP_COLUMNS);
 }
 
 /** Prints a text, through the pager where it does not fit the screen. */

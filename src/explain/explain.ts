@@ -9,7 +9,8 @@ import { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { commandOver, shellWord } from '../settings/flag-values.ts';
 import { type EventSource, type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
 import { keepTold } from '../sources/stored-events.ts';
-import { DAY_MS, type Instant, instantAt, milliseconds, utcText } from '../time/instant.ts';
+import { type Instant, instantAt, milliseconds, utcText } from '../time/instant.ts';
+import { DAY_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import {
   type Cause,

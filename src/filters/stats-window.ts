@@ -1,6 +1,7 @@
 import { UsageError } from '../errors.ts';
 import type { Query } from '../paging/event-query.ts';
-import { DAY_MS, type Instant, instantAt } from '../time/instant.ts';
+import { type Instant, instantAt } from '../time/instant.ts';
+import { DAY_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { EventFilters } from './event-filters.ts';
 

@@ -12,7 +12,8 @@ import { settingNames } from '../settings/setting-names.ts';
 import { chooseProfile, readConfig, type SettingFlags } from '../settings/settings.ts';
 import { type SourceOptions, withEventSource } from '../sources/event-source.ts';
 import { sortByCreation } from '../sources/find-events.ts';
-import { DAY_MS, type Instant, instantAt, parseInstant } from '../time/instant.ts';
+import { type Instant, instantAt, parseInstant } from '../time/instant.ts';
+import { DAY_MS } from '../time/lengths.ts';
 import { parseTime } from '../time/time-text.ts';
 
 export interface LookOptions extends SourceOptions {

@@ -17,7 +17,7 @@ interface JqOptions {
 /** Bytes that the library's WebAssembly memory can grow to. jq can hold an array of about 50 MB in it. */
 const MEMORY_BYTES = 256 * 2 ** 20;
 /** Other failures that are shown. */
-const SHOWN = 3;
+const SHOWN_FAILURES = 3;
 /** jq's exit code for a program that does not compile. */
 const NOT_COMPILED = 3;
 
@@ -111,7 +111,7 @@ function failedProgram(stderr: string, perItem: boolean): UsageError | ServiceEr
   if (first.startsWith('parse error'))
     return new ServiceError(`--jq: jq cannot read an event: ${first}`, { next: '--json prints all events' });
   return new UsageError(`--jq: ${first}`, {
-    details: others.slice(0, SHOWN),
+    details: others.slice(0, SHOWN_FAILURES),
     next:
       first.startsWith('Cannot index array with') && !perItem
         ? 'the program runs over an array: begin it with .[]'

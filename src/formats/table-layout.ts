@@ -78,7 +78,9 @@ function timeForms(text: string): readonly string[] {
     `${time}${zone}`,
   ];
 }
-const [WITHOUT_FRACTION, WITHOUT_YEAR, WITHOUT_DATE] = [1, 2, 3];
+const WITHOUT_FRACTION = 1;
+const WITHOUT_YEAR = 2;
+const WITHOUT_DATE = 3;
 
 /** The widest form of a time that fits, or the text itself. */
 export function timeWithin(text: string, width: number): string {
@@ -108,9 +110,9 @@ const PLAIN_BAR = 30;
 /** Text is cut to this width before another column is left out. */
 const READABLE = 10;
 /** The width of SUCCESS, which later rows may have. */
-const SHORTEST_STATUS = 7;
+const SHORTEST_STATUS_COLUMNS = 7;
 /** A bar shows nothing below this width. */
-const SHORTEST_BAR = 4;
+const SHORTEST_BAR_COLUMNS = 4;
 /** The width of the beginning of a GUID, enough to recognise it, and an ellipsis. */
 const SHORT_ID = 9;
 /** From this width on, ids of events are whole: a terminal of 80 columns, less the mark of the selected row in browse. */
@@ -195,7 +197,7 @@ function draftOf(head: ColumnHead, index: number, texts: readonly string[], isCo
   const { title, spare = 0, isConstant = false, isWhole = false } = head;
   return {
     ...{ index, title, kind, spare, isWhole },
-    least: head.least ?? (kind === 'bar' ? SHORTEST_BAR : READABLE),
+    least: head.least ?? (kind === 'bar' ? SHORTEST_BAR_COLUMNS : READABLE),
     isConstant: isConstant || (isComplete && kind === 'status' && areShared(texts)),
     sharedDate: isComplete && areShared(days) ? days[0] : undefined,
     // Those to come may be of another year.
@@ -219,7 +221,7 @@ function concede(draft: Draft, change: Partial<Draft>): void {
 }
 
 function widthOf({ title, kind, forms, form, least, cut, isNarrow, isTitleCut }: Draft): number {
-  const shortTitle = kind === 'status' ? SHORTEST_STATUS : 0;
+  const shortTitle = kind === 'status' ? SHORTEST_STATUS_COLUMNS : 0;
   const whole = Math.max(forms[form] as number, isTitleCut ? shortTitle : cellWidth(title));
   return Math.min(whole, cut, isNarrow ? least : Number.POSITIVE_INFINITY);
 }

@@ -174,7 +174,7 @@ function paddedLine(columns: readonly Column[], row: readonly DrawnCell[], pushe
 }
 
 /** A cell on a terminal is cut after this many UTF-16 units, which is more than a line has. */
-const LONGEST = 4000;
+const LONGEST_CELL_CHARACTERS = 4000;
 
 /** The facts that decide the columns of a table of items. */
 type ItemTableOptions = Pick<
@@ -193,7 +193,7 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
     const title = oneLine(titleOf(field, fields));
     return options.fields ? { title, isWhole: isEventId(field) } : defaultHead(field, title, index, constant);
   });
-  const longest = isTerminal ? LONGEST : Number.POSITIVE_INFINITY;
+  const longest = isTerminal ? LONGEST_CELL_CHARACTERS : Number.POSITIVE_INFINITY;
   const cellOf = (bytes: Buffer, start: number, end: number) => {
     const text = scalarsText(bytes, start, end, longest);
     return zone.shown(oneLine(text.length > longest ? `${text.slice(0, longest)}…` : text));
@@ -249,7 +249,7 @@ function withNameField(
 
 const ERROR = 'error';
 /** Enough to tell one error from another, and what 100 columns leave beside the longest common types. */
-const LEAST_ERROR = 15;
+const LEAST_ERROR_COLUMNS = 15;
 
 /** The last part of a path, where no other column ends in it. */
 function titleOf({ text, steps }: FieldPath, fields: readonly FieldPath[]): string {
@@ -267,7 +267,7 @@ const TELLING = new Set(['createdOn', 'publishStatus', 'eventType', 'eventId']);
 function defaultHead(path: FieldPath, title: string, at: number, constant?: ReadonlySet<string>): ColumnHead {
   const isWhole = isEventId(path);
   const isConstant = !isWhole && constant?.has(path.text) === true;
-  if (path.text === ERROR) return { title, spare: 1, isConstant, least: LEAST_ERROR };
+  if (path.text === ERROR) return { title, spare: 1, isConstant, least: LEAST_ERROR_COLUMNS };
   return { title, spare: at > 0 && !TELLING.has(path.text) ? 2 : 0, isConstant, isWhole };
 }
 

@@ -96,8 +96,10 @@ function nearestField({ text }: FieldPath, items: Items): string | undefined {
   return near && fields.get(near);
 }
 
-/** Items whose fields are looked through for a suggestion, and how deep. */
-const [SAMPLE_ITEMS, SAMPLE_DEPTH] = [500, 8];
+/** Items whose fields are looked through for a suggestion. */
+const SAMPLE_ITEMS = 500;
+/** Objects and lists inside each other that are looked into for it. */
+const SAMPLE_DEPTH = 8;
 
 /** The paths of the fields that some items have, each once. */
 export function fieldsOf(items: Items): string[] {

@@ -151,11 +151,11 @@ export function guidsIn(text: string): string[] {
 }
 
 /** The maximum length of an invalid GUID in a message. */
-const SHOWN = 60;
+const SHOWN_CHARACTERS = 60;
 
 /** The message for a text that is not one GUID, with the GUIDs that it contains. */
 export function notAGuid(text: string): string {
-  const shown = text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
+  const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
   const found = guidsIn(text);
   return found.length > 1
     ? `'${shown}' holds ${found.length} GUIDs: ${found.slice(0, 3).join(', ')}${found.length > 3 ? ', …' : ''}`

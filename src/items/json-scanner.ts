@@ -22,8 +22,10 @@ const ARRAY_CLOSE = 0x5d;
 const LITERALS: Readonly<Record<number, string>> = { 116: 'true', 102: 'false', 110: 'null' };
 const EVENT_ID = Buffer.from('"eventId"');
 const SUBSCRIPTION_ID = Buffer.from('"subscriptionId"');
-/** Characters that stand after a backslash by themselves, and those of `\\u0041`. */
-const [ESCAPED, HEX] = [Buffer.from('"\\/bfnrt'), Buffer.from('0123456789abcdefABCDEF')];
+/** Characters that stand after a backslash by themselves. */
+const ESCAPED = Buffer.from('"\\/bfnrt');
+/** The digits of `\\u0041`. */
+const HEX = Buffer.from('0123456789abcdefABCDEF');
 
 /** The offsets of the values that tell one record from others (service description, part 2); 0 for one that is not there. */
 export interface IdentifyingMembers {

@@ -24,7 +24,7 @@ const MOST_BYTES = 100 * 1024;
 const MOST_LEVELS = 200;
 /** A command's output is held in memory up to here. */
 const MOST_PRINTED_BYTES = 64 << 20;
-const MOST_ERROR_LETTERS = 4000;
+const MOST_ERROR_CHARACTERS = 4000;
 
 /** Events come from outside, and their texts may contain instructions to the model that reads them. */
 export const UNTRUSTED =
@@ -263,9 +263,9 @@ async function callLine(argv: readonly string[], invoke: Invoke, context: Contex
   if (code === ExitCode.done || isTold) return { stdout: printed, warnings: warningsOf(problems) };
   const said = problems.map((problem) => problemText(problem, 'text', plain)).join('');
   const text = said.trim() || `the command ended with exit code ${code}`;
-  const isCut = text.length > MOST_ERROR_LETTERS;
+  const isCut = text.length > MOST_ERROR_CHARACTERS;
   throw new Error(
-    `${text.slice(0, MOST_ERROR_LETTERS).toWellFormed()}${isCut ? ' …' : ''}\n${UNTRUSTED_ERROR}`,
+    `${text.slice(0, MOST_ERROR_CHARACTERS).toWellFormed()}${isCut ? ' …' : ''}\n${UNTRUSTED_ERROR}`,
   );
 }
 
@@ -382,7 +382,7 @@ function problemsIn(stderr: string): Problem[] {
 function warningsOf(problems: readonly Problem[]): string[] {
   return problems
     .filter(({ level }) => level === 'warning')
-    .map(({ message }) => terminalSafeBlock(message).slice(0, MOST_ERROR_LETTERS).toWellFormed());
+    .map(({ message }) => terminalSafeBlock(message).slice(0, MOST_ERROR_CHARACTERS).toWellFormed());
 }
 
 /** Parses JSON without changing a number: one that JavaScript cannot represent becomes a string. */

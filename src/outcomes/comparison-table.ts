@@ -5,25 +5,40 @@ import { startsWith, stringEnd, stringText, valueEnd } from '../items/json-scann
 import { isKnownName } from '../items/known-fields.ts';
 import { type Instant, knownInstant, parseInstant, trimZeros } from '../time/instant.ts';
 
-/** Codes of values: a field that is missing or null, one that is there without a value to compare, and the first value. */
-export const [NO_VALUE, UNCODED, FIRST_CODE] = [0, 1, 2];
+/** The code of a field that is missing or null. */
+export const NO_VALUE = 0;
+/** The code of a field that is there without a value to compare. */
+export const UNCODED = 1;
+/** The code of a field's first value. */
+export const FIRST_CODE = 2;
 /** A field with more different values keeps its numbers, or only its presence. */
 const MOST_VALUES = 0xffff - FIRST_CODE;
 /** After this many values, a field that had hardly any value twice is given up early. */
-const [EARLY, NEARLY_ALL] = [8192, 0.9];
-/** A value in fewer events than these, or in a smaller part of those that have the field, is given up with the others. */
-const [MANY, MANY_OF_ALL] = [10, 0.005];
+const EARLY = 8192;
+/** The share of different values among these from which on hardly any came twice. */
+const NEARLY_ALL = 0.9;
+/** A value in fewer events than these is given up with the others. */
+const MANY = 10;
+/** So is one in a smaller share of the events that have the field. */
+const MANY_OF_ALL = 0.005;
 /** Longer values are not compared. */
-const LONGEST_VALUE = 512;
-/** Elements of arrays, members of one object, and fields in all. */
-const [MOST_ELEMENTS, MOST_MEMBERS, MOST_FIELDS] = [16, 100, 400];
+const LONGEST_VALUE_BYTES = 512;
+/** Elements of an array that are compared; then members of an object, and fields in all. */
+const MOST_ELEMENTS = 16;
+const MOST_MEMBERS = 100;
+const MOST_FIELDS = 400;
 /** More events than this would take about half a gigabyte. */
 const MOST_ROWS = 6_000_000;
 /** At most 15 digits, which a double holds exactly (IEEE 754): other numbers are compared only as texts. */
 const EXACT_NUMBER = /^"?-?(?!0\d)(?:\d{1,15}|(?=[\d.]{1,16}"?$)\d+\.\d+)"?$/;
 
-const [QUOTE, COMMA, OBJECT, ARRAY, NULL] = [0x22, 0x2c, 0x7b, 0x5b, 0x6e];
-const [END_OF_OBJECT, END_OF_ARRAY] = [0x7d, 0x5d];
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OBJECT = 0x7b;
+const ARRAY = 0x5b;
+const NULL = 0x6e;
+const END_OF_OBJECT = 0x7d;
+const END_OF_ARRAY = 0x5d;
 
 /** Elements have no names. */
 const NO_TOKEN = Buffer.alloc(0);
@@ -138,7 +153,7 @@ export class Field {
 
   #codeOf(row: number, bytes: Buffer, start: number, end: number): number {
     const length = end - start;
-    if (length > LONGEST_VALUE) {
+    if (length > LONGEST_VALUE_BYTES) {
       this.isUncompared = true;
       return UNCODED;
     }

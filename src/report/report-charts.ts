@@ -8,14 +8,14 @@ import { shortened, terminalSafe, unicodeEscape } from '../terminal/terminal-tex
 export function tableHtml({ heads, rows }: Table): Html {
   const cellOf = (cell: TableCell, index: number) =>
     typeof cell === 'string'
-      ? html`<td class="${heads[index]?.kind ?? 'text'}"><bdi>${shortened(cell, LONGEST_CELL)}</bdi></td>`
+      ? html`<td class="${heads[index]?.kind ?? 'text'}"><bdi>${shortened(cell, LONGEST_CELL_CHARACTERS)}</bdi></td>`
       : html`<td class="bar wide"><svg aria-hidden="true" height="8">${[bar(0, 0, cell.share, 8, 'failed')]}</svg></td>`;
   return html`<div class="scroll"><table class="figures">
 <thead><tr>${heads.map(({ title, kind = 'text' }) => html`<th scope="col" class="${kind}${kind === 'bar' ? ' wide' : ''}">${title}</th>`)}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${row.map(cellOf)}</tr>\n`)}</tbody></table></div>`;
 }
 
-const LONGEST_CELL = 1000;
+const LONGEST_CELL_CHARACTERS = 1000;
 
 /** Draws failures over time and below them, on a scale of their own, the deliveries that went well. */
 export function timeChart({ buckets, window }: Stats): Html {
@@ -25,7 +25,7 @@ export function timeChart({ buckets, window }: Stats): Html {
     { name: 'delivered', role: 'success', values: buckets.map((one) => one.success ?? 0) },
   ];
   const label = `${panels.map(({ name }) => name).join(' and ')} events over time (${clock.title})`;
-  const bottom = panels.length * (PANEL + TITLE);
+  const bottom = panels.length * (PANEL_PIXELS + TITLE_PIXELS);
   const { length } = buckets;
   const every = Math.ceil(length / MOST_TIMES);
   const times = buckets.flatMap((bucket, index) => {
@@ -34,9 +34,9 @@ export function timeChart({ buckets, window }: Stats): Html {
     const isWide = index > 0 && (index % (2 * every) !== 0 || index + 2 * every > length);
     return [text(index / length, bottom + 18, 'muted', clock.label(bucket), isWide)];
   });
-  const shapes = panels.flatMap((panel, index) => panelShapes(panel, index * (PANEL + TITLE)));
+  const shapes = panels.flatMap((panel, index) => panelShapes(panel, index * (PANEL_PIXELS + TITLE_PIXELS)));
   // It fills the width of the page: widths are shares of it. `label` describes it to screen readers.
-  return html`<div class="chart"><svg role="img" aria-label="${label}" focusable="false" height="${bottom + AXIS}">${[...shapes, ...times]}</svg></div>`;
+  return html`<div class="chart"><svg role="img" aria-label="${label}" focusable="false" height="${bottom + AXIS_PIXELS}">${[...shapes, ...times]}</svg></div>`;
 }
 
 interface Panel {
@@ -45,12 +45,14 @@ interface Panel {
   readonly values: readonly number[];
 }
 
-const [PANEL, TITLE, AXIS] = [138, 30, 26];
+const PANEL_PIXELS = 138;
+const TITLE_PIXELS = 30;
+const AXIS_PIXELS = 26;
 
 function panelShapes({ name, role, values }: Panel, top: number): Html[] {
   const scale = scaleOf(Math.max(...values));
-  const base = top + TITLE + PANEL - 12;
-  const heightOf = (value: number) => (value / scale.end) * (PANEL - 12);
+  const base = top + TITLE_PIXELS + PANEL_PIXELS - 12;
+  const heightOf = (value: number) => (value / scale.end) * (PANEL_PIXELS - 12);
   const bars = values.flatMap((value, index) => {
     if (value <= 0) return [];
     const height = Math.max(LEAST, heightOf(value));

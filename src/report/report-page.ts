@@ -32,8 +32,10 @@ export interface ReportFacts {
   readonly generatedAt: number;
 }
 
-/** Rows of a table that are shown at once, and those that can be unfolded. */
-const [SHOWN_ROWS, MOST_ROWS] = [15, 100];
+/** Rows of a table that are shown at once. */
+const SHOWN_ROWS = 15;
+/** Those that are on the page, of which the others can be unfolded. */
+const MOST_ROWS = 100;
 
 /** The page without its contents: `{{name}}` stands for a part. Style and script are in it. */
 const template = readFileSync(new URL('report.html', import.meta.url), 'utf8');

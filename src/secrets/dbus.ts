@@ -138,8 +138,17 @@ type Value = string | number | boolean | readonly Value[];
 
 /** The fixed members of a message's header, with the fields by their codes (D-Bus specification, "Message Format"). */
 const HEADER = 'yyyyuua(yv)';
-const [PATH, INTERFACE, MEMBER, ERROR_NAME, REPLY_SERIAL, DESTINATION, SIGNATURE] = [1, 2, 3, 4, 5, 6, 8];
-const [LITTLE_ENDIAN, METHOD_CALL, ERROR, VERSION] = [0x6c, 1, 3, 1];
+const PATH = 1;
+const INTERFACE = 2;
+const MEMBER = 3;
+const ERROR_NAME = 4;
+const REPLY_SERIAL = 5;
+const DESTINATION = 6;
+const SIGNATURE = 8;
+const LITTLE_ENDIAN = 0x6c;
+const METHOD_CALL = 1;
+const ERROR = 3;
+const VERSION = 1;
 
 /** Encodes a method call. Every machine for which there is a native library is little-endian. */
 function encodeCall(serial: number, call: MethodCall): Buffer {

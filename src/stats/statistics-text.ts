@@ -106,7 +106,7 @@ export function talliesTable(
   const full = hasRates(stats) ? rateScale(highest) : highest;
   return barTable(
     stats,
-    { title, kind: 'text', least: SHORTEST_NAME },
+    { title, kind: 'text', least: SHORTEST_NAME_COLUMNS },
     shown.map(([name, tally], index) => [name, tally, values[index] as number]),
     { title: hasRates(stats) ? `0 to ${percent(full)}` : '', full },
     look,
@@ -127,9 +127,12 @@ export function timeTable(stats: Stats, look?: SummaryLook): Table {
   );
 }
 
-/** The widths of bars on a terminal, and without one. */
-const [LONGEST_BAR, PLAIN_BAR, SHORTEST_BAR] = [40, 30, 4];
-const SHORTEST_NAME = 12;
+/** The widest bar of a terminal. */
+const LONGEST_BAR_COLUMNS = 40;
+/** The widest bar where the output is no terminal. */
+const PLAIN_BAR_COLUMNS = 30;
+const SHORTEST_BAR_COLUMNS = 4;
+const SHORTEST_NAME_COLUMNS = 12;
 /** So few failures never fill a bar. */
 const FEW_FAILURES = 10;
 
@@ -148,12 +151,12 @@ function barTable(
     const rates = [grouped(tally.failed ?? 0), grouped(tally.total), rate === null ? '' : percent(rate)];
     return hasRates(stats) ? rates : [grouped(tally.total)];
   };
-  const most = room === undefined ? PLAIN_BAR : LONGEST_BAR;
+  const most = room === undefined ? PLAIN_BAR_COLUMNS : LONGEST_BAR_COLUMNS;
   return {
     heads: [
       name,
       ...figures.map((figure) => ({ title: figure, kind: 'number' as const })),
-      { title, kind: 'bar', least: SHORTEST_BAR, most, spare: 1 },
+      { title, kind: 'bar', least: SHORTEST_BAR_COLUMNS, most, spare: 1 },
     ],
     rows: rows.map(([text, tally, value]) => [
       text,
@@ -389,14 +392,14 @@ function valuesInZone(some: readonly EventGroup[], zone: TimeZone): readonly str
 }
 
 /** The characters of a value in a table. */
-const LONGEST_VALUE = 1000;
+const LONGEST_VALUE_CHARACTERS = 1000;
 
 /** The value of a group's field for people: a string's characters, an object's scalars, nothing if it is missing. */
 function groupValue(value: string | null): string {
   // Groups without the field are not those in which it is null.
   if (value === null || value === 'null') return value ?? NONE;
   const bytes = Buffer.from(value);
-  return scalarsText(bytes, 0, bytes.length, LONGEST_VALUE);
+  return scalarsText(bytes, 0, bytes.length, LONGEST_VALUE_CHARACTERS);
 }
 
 /** Fractions of seconds stay out of tables: JSON and CSV have them. */

@@ -1,7 +1,8 @@
 import type { CountQueries, StatsWindow } from '../filters/stats-window.ts';
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
 import type { Query } from '../paging/event-query.ts';
-import { compareInstants, DAY_MS, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
+import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 
 /** Numbers of events. If only one status was requested, the other is null. */
@@ -151,12 +152,11 @@ export function byFailure(a: TypeTally, b: TypeTally): number {
   );
 }
 
-const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
 /** Common lengths in milliseconds; their multiples begin at round times. */
 const ROUND = [
-  ...[SECOND, 5 * SECOND, 15 * SECOND, 30 * SECOND],
-  ...[MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE],
-  ...[HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR],
+  ...[SECOND_MS, 5 * SECOND_MS, 15 * SECOND_MS, 30 * SECOND_MS],
+  ...[MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, 30 * MINUTE_MS],
+  ...[HOUR_MS, 3 * HOUR_MS, 6 * HOUR_MS, 12 * HOUR_MS],
   ...[DAY_MS, 7 * DAY_MS, 28 * DAY_MS],
 ];
 /** The epoch was a Thursday: weeks begin on Mondays. */
@@ -193,7 +193,7 @@ function onTheClock(start: number, end: number, zone: TimeZone): number[] {
   let wall = Math.floor((first - slack - phase) / step) * step + phase;
   for (; wall <= last + slack + step; wall += step) {
     const shown = zone.timesAt(wall);
-    for (const time of step > HOUR ? shown.slice(0, 1) : shown) {
+    for (const time of step > HOUR_MS ? shown.slice(0, 1) : shown) {
       if (time > start && time < end) times.add(time);
     }
   }
@@ -202,7 +202,7 @@ function onTheClock(start: number, end: number, zone: TimeZone): number[] {
 
 function equalParts(start: number, end: number, count: number, zone: TimeZone): number[] {
   const length = (end - start) / count;
-  const grain = ROUND.findLast((round) => round <= length / 10) ?? (length >= 2 * SECOND ? SECOND : 1);
+  const grain = ROUND.findLast((round) => round <= length / 10) ?? (length >= 2 * SECOND_MS ? SECOND_MS : 1);
   return Array.from({ length: count - 1 }, (_, index) => {
     const time = start + length * (index + 1);
     const offset = zone.offsetAt(time);

@@ -15,7 +15,7 @@ export async function loadWidthsFor(texts: readonly string[]): Promise<void> {
 export function cellWidth(text: string): number {
   if (SIMPLE.test(text)) return text.length + text.replace(NARROW_PARTS, '').length;
   if (!stringWidth) throw new Error('text that only the library can measure is measured before loadWidths()');
-  if (text.length <= PIECE) return stringWidth(text);
+  if (text.length <= PIECE_CHARACTERS) return stringWidth(text);
   let width = 0;
   for (let at = 0; at < text.length; ) {
     const piece = pieceAt(text, at);
@@ -28,7 +28,7 @@ export function cellWidth(text: string): number {
 /** Returns the text, cut to `width` columns with `…` if it is wider. Never cuts a character in two. */
 export function cutToWidth(text: string, width: number): string {
   // Of a long text only the beginning is looked at.
-  const start = text.slice(0, Math.max(0, width) + PIECE);
+  const start = text.slice(0, Math.max(0, width) + PIECE_CHARACTERS);
   if (start === text && cellWidth(text) <= width) return text;
   if (width <= 0) return '';
   let kept = '';
@@ -69,11 +69,11 @@ const SIMPLE = new RegExp(`^[${NARROW}${WIDE}]*$`);
 const NARROW_PARTS = new RegExp(`[${NARROW}]+`, 'g');
 
 /** UTF-16 code units that are measured at once: the time of `Intl.Segmenter` grows with the square of the length. */
-const PIECE = 1000;
+const PIECE_CHARACTERS = 1000;
 
-/** Returns up to `PIECE` characters of the text, and cuts no character in two unless one is longer than that. */
+/** Returns up to `PIECE_CHARACTERS` characters of the text, and cuts no character in two unless one is longer than that. */
 function pieceAt(text: string, start: number): string {
-  const end = start + PIECE;
+  const end = start + PIECE_CHARACTERS;
   if (end >= text.length) return text.slice(start);
   // Half of a surrogate pair would count as a character of its own.
   const piece = text.slice(start, /[\uD800-\uDBFF]/.test(text.charAt(end - 1)) ? end - 1 : end);

@@ -10,8 +10,6 @@ export interface Instant {
   readonly fraction: string;
 }
 
-export const DAY_MS = 86_400_000;
-
 const ABSOLUTE =
   /^(\d{4}-\d{2}-\d{2})(?:[Tt]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d+))?)?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
 

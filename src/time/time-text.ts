@@ -1,4 +1,5 @@
-import { DAY_MS, type Instant, instantAt, parseInstant } from './instant.ts';
+import { type Instant, instantAt, parseInstant } from './instant.ts';
+import { DAY_MS } from './lengths.ts';
 import { offsetMsIn, TimeZone, UTC, zoneNamed } from './time-zone.ts';
 
 /** A point in time as typed. Some forms depend on the present time. */

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import { DAY_MS, MINUTE_MS } from './lengths.ts';
 
-const [MINUTE, DAY] = [60_000, 86_400_000];
 /** The number of cached offsets: computing one takes microseconds, and there may be millions of events. */
 const REMEMBERED = 10_000;
 
@@ -27,17 +27,17 @@ export class TimeZone {
   /** Milliseconds by which the clock is ahead of UTC. */
   offsetAt(time: number): number {
     if (!this.#format) return 0;
-    const day = Math.floor(time / DAY) * DAY;
+    const day = Math.floor(time / DAY_MS) * DAY_MS;
     const offset = this.#offsetAtMinute(day);
     // No clock changes twice within a day.
-    return offset === this.#offsetAtMinute(day + DAY) ? offset : this.#offsetAtMinute(time);
+    return offset === this.#offsetAtMinute(day + DAY_MS) ? offset : this.#offsetAtMinute(time);
   }
 
   #offsetAtMinute(time: number): number {
-    const minute = Math.floor(time / MINUTE);
+    const minute = Math.floor(time / MINUTE_MS);
     let offset = this.#offsets.get(minute);
     if (offset === undefined) {
-      offset = offsetMsIn((this.#format as Intl.DateTimeFormat).format(minute * MINUTE));
+      offset = offsetMsIn((this.#format as Intl.DateTimeFormat).format(minute * MINUTE_MS));
       if (this.#offsets.size === REMEMBERED) this.#offsets.clear();
       this.#offsets.set(minute, offset);
     }
@@ -50,7 +50,7 @@ export class TimeZone {
    */
   timesAt(wall: number): readonly number[] {
     // No zone is more than 14 hours away from UTC, and no clock changes twice within two days.
-    const [earlier, later] = [wall - DAY, wall + DAY];
+    const [earlier, later] = [wall - DAY_MS, wall + DAY_MS];
     const offsets = new Set([this.offsetAt(earlier), this.offsetAt(later)]);
     const times = [...offsets].map((offset) => wall - offset);
     const shown = times.filter((time) => time + this.offsetAt(time) === wall);
@@ -59,14 +59,14 @@ export class TimeZone {
 
   /** The first full minute at which the offset is that of the later time. */
   #changeBetween(earlier: number, later: number): number {
-    let [low, high] = [Math.floor(earlier / MINUTE), Math.ceil(later / MINUTE)];
+    let [low, high] = [Math.floor(earlier / MINUTE_MS), Math.ceil(later / MINUTE_MS)];
     const after = this.offsetAt(later);
     while (high - low > 1) {
       const middle = Math.floor((low + high) / 2);
-      if (this.offsetAt(middle * MINUTE) === after) high = middle;
+      if (this.offsetAt(middle * MINUTE_MS) === after) high = middle;
       else low = middle;
     }
-    return high * MINUTE;
+    return high * MINUTE_MS;
   }
 
   /** A date-time of ISO 8601 in this zone, with its offset and every digit. Other texts are unchanged. */
@@ -93,12 +93,12 @@ export const UTC = new TimeZone('UTC');
 export function offsetMsIn(text: string): number {
   const [, sign, hours = 0, minutes = 0] = /([+-])(\d\d):?(\d\d)?/.exec(text) ?? [];
   if (Number(hours) > 23 || Number(minutes) > 59) return Number.NaN;
-  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * MINUTE;
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * MINUTE_MS;
 }
 
 /** `+05:45`. */
 export function offsetText(offset: number): string {
-  const minutes = Math.abs(offset) / MINUTE;
+  const minutes = Math.abs(offset) / MINUTE_MS;
   const digits = (number: number) => String(Math.floor(number)).padStart(2, '0');
   return `${offset < 0 ? '-' : '+'}${digits(minutes / 60)}:${digits(minutes % 60)}`;
 }

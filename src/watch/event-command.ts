@@ -29,7 +29,7 @@ const FIELD_OF_VARIABLE = {
 const VARIABLES = Object.keys(FIELD_OF_VARIABLE);
 
 /** UTF-16 code units of a variable's value. A system starts no program that has much longer ones. */
-const LONGEST_VALUE = 8_000;
+const LONGEST_VALUE_CHARACTERS = 8_000;
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -195,7 +195,7 @@ function createFieldReader(): (items: Items) => Environment {
 
 /** The text if a variable can hold it. */
 function variableText(text: string | undefined): string | undefined {
-  const canBeHeld = text !== undefined && text.length <= LONGEST_VALUE && !text.includes('\0');
+  const canBeHeld = text !== undefined && text.length <= LONGEST_VALUE_CHARACTERS && !text.includes('\0');
   return canBeHeld ? text : undefined;
 }
 

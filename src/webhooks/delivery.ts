@@ -65,11 +65,11 @@ export function objectLine(body: Buffer): Buffer {
   return new Items(body, [body.indexOf('{'), body.length]).compacted().bytes;
 }
 
-const LONGEST_ID = 100;
+const LONGEST_ID_CHARACTERS = 100;
 
 /** Returns an `eventId` for a message: escaped to stay on one line, and cut if it is unreasonably long. */
 export function shownId(eventId: string): string {
-  if (eventId.length <= LONGEST_ID) return terminalSafeLine(eventId);
-  const start = terminalSafeLine(eventId.slice(0, LONGEST_ID));
+  if (eventId.length <= LONGEST_ID_CHARACTERS) return terminalSafeLine(eventId);
+  const start = terminalSafeLine(eventId.slice(0, LONGEST_ID_CHARACTERS));
   return `${start}… (${eventId.length.toLocaleString('en-US')} characters)`;
 }

@@ -3,7 +3,7 @@ import type { EventKey } from './delivery.ts';
 const WORDS_OF_KEY = 4;
 const DIGITS_OF_WORD = 8;
 const DIGITS_OF_KEY = WORDS_OF_KEY * DIGITS_OF_WORD;
-const LEAST_CAPACITY = 1024;
+const LEAST_CAPACITY_KEYS = 1024;
 const GROWTH = 1.5;
 /** Places of the index for each key: fewer make it longer to look one up. */
 const PLACES_PER_KEY = 1.6;
@@ -14,10 +14,10 @@ const FREE = 0;
  * of texts takes 130 and ends at 2^24 keys.
  */
 export class EventKeys {
-  #words = new Uint32Array(LEAST_CAPACITY * WORDS_OF_KEY);
-  #seconds = new Float64Array(LEAST_CAPACITY);
+  #words = new Uint32Array(LEAST_CAPACITY_KEYS * WORDS_OF_KEY);
+  #seconds = new Float64Array(LEAST_CAPACITY_KEYS);
   /** For each place the number of a key, counted from 1. A key stands at its own place or behind it. */
-  #index = new Uint32Array(placesFor(LEAST_CAPACITY));
+  #index = new Uint32Array(placesFor(LEAST_CAPACITY_KEYS));
   readonly #wanted = new Uint32Array(WORDS_OF_KEY);
   #size = 0;
 

@@ -102,8 +102,10 @@ export interface ForwardRetryOptions {
 const RETRIED = new Set([408, 425, 429]);
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 10_000;
-/** The number of events refused in a row after which a handler is given up: if it answers, and if it does not. */
-const [MOST_REFUSED, MOST_UNANSWERED] = [10, 3];
+/** The number of events refused in a row after which a handler that answers is given up. */
+const MOST_REFUSED = 10;
+/** The same for a handler that does not answer. */
+const MOST_UNANSWERED = 3;
 
 /**
  * Returns a function for the events of a handler that may be overloaded or down. Answers of 5xx, 408, 425 and 429, and

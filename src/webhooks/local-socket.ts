@@ -117,7 +117,7 @@ interface SocketPlace {
 }
 
 /** The longest path of a socket on macOS, in bytes, less its final zero; Linux takes four more. */
-const LONGEST_PATH = 103;
+const LONGEST_PATH_BYTES = 103;
 
 /**
  * The places of a journal's socket, the best first: the home is not always writable, and not every file system of homes
@@ -132,7 +132,7 @@ function socketPlaces(journal: string, { platform, userHome, userId, sharedFolde
   ];
   return folders
     .map((folder) => ({ folder, path: path.join(folder, name) }))
-    .filter((place) => Buffer.byteLength(place.path) <= LONGEST_PATH);
+    .filter((place) => Buffer.byteLength(place.path) <= LONGEST_PATH_BYTES);
 }
 
 async function listenAtBestPlace(server: http.Server, machine: Machine, journal: string): Promise<void> {

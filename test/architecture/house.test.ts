@@ -5,6 +5,20 @@ import { readSources } from './sources.ts';
 const everything = await readSources();
 const sources = everything.filter(({ path: file }) => file.startsWith('src/'));
 
+/**
+ * Temporary exception: `explain` is being rebuilt elsewhere, and follows these rules when it is done. This list only
+ * gets shorter.
+ */
+const UNSETTLED: readonly string[] = [
+  'src/explain/explain-table.ts',
+  'src/explain/explanation-text.ts',
+  'src/explain/find-causes.ts',
+];
+
+function isSettled({ path: file }: { readonly path: string }): boolean {
+  return !UNSETTLED.includes(file);
+}
+
 /** Members of the contract between the tree and the commands: each command's file has them. */
 const INTERFACE = new Set(['commonFlags', 'help', 'declare', 'run']);
 
@@ -26,19 +40,29 @@ test('no exported name means two things', () => {
   expect(doubled).toEqual([]);
 });
 
-/** Words for times and sizes, and the units one of which such a name ends in. */
+/** Words for times and sizes, and for their limits; the name of one of these ends in a unit. */
 const QUANTITY =
-  /(^|_)(TIMEOUT|DELAY|INTERVAL|PATIENCE|OVERLAP|LIFETIME|DURATION|SILENCE|BEAT|GRACE|WAIT|PAUSE|AGE|MILLISECOND|SECOND|MINUTE|HOUR|DAY|WEEK|LENGTH|WIDTH|HEIGHT|MEMORY|ROOM|(?<!PAGE_)SIZE)S?$/;
-const UNIT = /(^|_)(MS|SECONDS|MINUTES|HOURS|DAYS|BYTES|COLUMNS|ROWS|LINES|CHARACTERS|EVENTS|ITEMS)$/;
+  /(^|_)(TIMEOUT|DELAY|INTERVAL|PATIENCE|OVERLAP|LIFETIME|DURATION|SILENCE|BEAT|GRACE|WAIT|PAUSE|AGE|MILLISECOND|SECOND|MINUTE|HOUR|DAY|WEEK|LENGTH|WIDTH|HEIGHT|MEMORY|ROOM|CAPACITY|PIECE|(?<!PAGE_)SIZE)S?$|^(LONGEST|SHORTEST|WIDEST|LARGEST|SMALLEST)(_|$)/;
+const UNIT =
+  /(^|_)(MS|SECONDS|MINUTES|HOURS|DAYS|BITS|BYTES|COLUMNS|ROWS|LINES|PIXELS|CHARACTERS|KEYS|EVENTS|ITEMS)$/;
 
 test('a constant that is a time or a size says its unit', () => {
-  const unitless = sources.flatMap(({ path: file, text }) =>
+  const unitless = sources.filter(isSettled).flatMap(({ path: file, text }) =>
     [...text.matchAll(/^(?:export )?const ([A-Z][A-Z0-9_]*)(?:: number)? = [\d(]/gm)]
       .map(([, name = '']) => name)
       .filter((name) => QUANTITY.test(name) && !UNIT.test(name))
       .map((name) => `${file}: ${name}`),
   );
   expect(unitless).toEqual([]);
+});
+
+test('each constant has a declaration of its own, where its comment and its unit stand', () => {
+  const tuples = sources
+    .filter(isSettled)
+    .flatMap(({ path: file, text }) =>
+      [...text.matchAll(/^(?:export )?const (\[[^\]]*\]) = \[/gm)].map(([, names]) => `${file}: ${names}`),
+    );
+  expect(tuples).toEqual([]);
 });
 
 test('a file name says its subject out of context', () => {

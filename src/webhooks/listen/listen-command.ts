@@ -6,6 +6,7 @@ import { Flag } from '../../settings/flag.ts';
 import { duration, durationText, fileName, wholeNumber } from '../../settings/flag-values.ts';
 import { addConnectionFlags, addTimezoneFlag } from '../../settings/setting-names.ts';
 import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
+import { HOUR_MS, SECOND_MS } from '../../time/lengths.ts';
 import { byteSize, FORWARD_TIMEOUT_MS, forwardTimeout, handlerUrl, handOverFlag } from '../webhook-flags.ts';
 import type { ListenFlags } from './listen.ts';
 
@@ -23,8 +24,6 @@ const DEFAULTS = {
 } as const;
 const SHORTEST_WINDOW_MS = 60_000;
 const DEFAULT_WINDOW_MS = 3_600_000;
-const SECOND_MS = 1_000;
-const HOUR_MS = 3_600_000;
 
 export const commonFlags = '--port --forward-to --journal --recover --save-token --path --host --health';
 

@@ -361,9 +361,12 @@ const COUNTED = { accepted: 'accepted', duplicate: 'duplicates', refused: 'faile
 /** The outcome of a delivery or of a recovered event, after so many milliseconds. */
 type Ended = Acceptance & { readonly delivery: Delivery; readonly ms: number };
 
-/** From the first width on an id is whole, and from the second on the milliseconds are shown. */
-const [WHOLE_ID_COLUMNS, DURATION_COLUMNS] = [80, 100];
-const [LEAST_TYPE_COLUMNS, MOST_TYPE_COLUMNS] = [8, 32];
+/** From this width on an id is whole. */
+const WHOLE_ID_COLUMNS = 80;
+/** From this width on the milliseconds are shown. */
+const DURATION_COLUMNS = 100;
+const LEAST_TYPE_COLUMNS = 8;
+const MOST_TYPE_COLUMNS = 32;
 
 /** `12:00:01  order.created  0f8fad5b-…  200  12 ms`; in another zone than UTC the time has an offset. */
 function liveLine(ended: Ended, now: number, zone: TimeZone, columns: number, palette: Palette): string {
