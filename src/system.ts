@@ -235,7 +235,8 @@ function hasProcess(pid: number): boolean | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     // EPERM: the process exists and belongs to another user.
-    return code === 'ESRCH' ? false : code === 'EPERM' ? true : undefined;
+    if (code === 'EPERM') return true;
+    return code === 'ESRCH' ? false : undefined;
   }
 }
 

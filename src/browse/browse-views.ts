@@ -42,7 +42,8 @@ function bodyLines(browsing: Browsing, look: Look): readonly string[] {
     return [look.palette.bold('Keys'), '', ...keys];
   }
   if (kind === 'event') return openedLines(browsing, look);
-  const listLines = kind === 'field' ? fieldLines : rows.by ? groupsLines : eventsLines;
+  const rowLines = rows.by ? groupsLines : eventsLines;
+  const listLines = kind === 'field' ? fieldLines : rowLines;
   return [titleLine(browsing, look), ...listLines(browsing, look)];
 }
 

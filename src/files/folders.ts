@@ -43,7 +43,7 @@ export function refusePlanted(file: string, named: string, machine: User): void 
   const next = 'choose a path in a folder that only you can write to';
   for (const { place, found, parent } of stepsOf(file)) {
     if (isTrusted(found, machine)) continue;
-    const kind = found.isSymbolicLink() ? 'link' : found.isDirectory() ? 'folder' : 'file';
+    const kind = kindOf(found);
     if ((parent.mode & WRITABLE_BY_EVERYBODY) !== 0) {
       const how = `another user (${found.uid}) put into a folder that everybody can write to`;
       throw new UsageError(`${named}: ${place} is a ${kind} that ${how}`, { next });
@@ -101,6 +101,11 @@ export function isForCode(folder: string, machine: User & Pick<Machine, 'userHom
   } catch {
     return false;
   }
+}
+
+function kindOf(found: Stats): string {
+  if (found.isSymbolicLink()) return 'link';
+  return found.isDirectory() ? 'folder' : 'file';
 }
 
 /** The folder, or its nearest ancestor that exists. */

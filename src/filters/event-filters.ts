@@ -471,7 +471,8 @@ export function previewForm({ dryRun, curl, from }: PreviewFlags & FilterFlags):
   if ((dryRun || curl) && from !== undefined)
     throw new UsageError('--from sends no requests: --dry-run and --curl have nothing to show');
   if (dryRun && curl) throw new UsageError('--dry-run and --curl contradict each other: give one');
-  return curl ? 'curl' : dryRun ? 'urls' : undefined;
+  if (curl) return 'curl';
+  return dryRun ? 'urls' : undefined;
 }
 
 /** Twice as many as for reading pages: the answer to a count holds a single event. */

@@ -60,11 +60,12 @@ export async function readSignInState(settings: Settings, context: Context): Pro
   const refusal = binding && stored && readRefusal(binding, context, stored);
   const lasts = access !== undefined && (access.expiresAt ?? Number.POSITIVE_INFINITY) > context.clock.now();
   const isStored = lasts || (renewable && refusal === undefined);
+  const stores = isStored ? 'stored' : null;
   return {
     profile,
     signedIn: fromEnvironment || isStored,
     subject: subjectOf(given ?? access?.token),
-    source: fromEnvironment ? 'environment' : isStored ? 'stored' : null,
+    source: fromEnvironment ? 'environment' : stores,
     authUrl: authUrl ? urlText(authUrl) : null,
     baseUrl: baseUrl ? urlText(baseUrl) : null,
     clientId: clientId ?? null,

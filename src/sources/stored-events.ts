@@ -412,6 +412,8 @@ export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string):
 
 /** The characters that may come next, outside of an object. */
 const NEXT = { start: '[{', object: '{', array: '{]', value: ',]', comma: '{', end: '[' } as const;
+/** What the text is in after such a character, other than one that begins an object. */
+const STATE_AFTER = { '[': 'array', ',': 'comma', ']': 'end' } as const;
 
 class ItemTextParser {
   readonly #name: string;
@@ -470,7 +472,7 @@ class ItemTextParser {
         this.#state = this.#state === 'start' || this.#state === 'object' ? 'object' : 'value';
       } else {
         at++;
-        this.#state = next === '[' ? 'array' : next === ',' ? 'comma' : 'end';
+        this.#state = STATE_AFTER[next as keyof typeof STATE_AFTER];
       }
     }
   }

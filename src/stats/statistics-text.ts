@@ -18,6 +18,7 @@ import { plain } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
 import { type Instant, milliseconds, utcText } from '../time/instant.ts';
+import { MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
 import { offsetText, type TimeZone } from '../time/time-zone.ts';
 import { type Bucket, failureRate, type Stats, type Tally } from './statistics.ts';
 import type { EventGroup, EventGroups } from './stats.ts';
@@ -179,6 +180,12 @@ function lengthTitle(buckets: readonly Bucket[]): string {
   return lengths.size === 1 ? `each ${durationText(length)}` : '';
 }
 
+/** As much of a time of day as tells buckets of this length (milliseconds) apart. */
+function clockFormOf(length: number): string {
+  if (length < SECOND_MS) return '00:00:00.000';
+  return length < MINUTE_MS ? '00:00:00' : '00:00';
+}
+
 /**
  * Labels buckets by their starts on the zone's clock, with only the parts of date and time that distinguish them. The
  * title names the zone. If the clock changes within the window, each label has its offset.
@@ -197,12 +204,18 @@ export function timeLabels(
   // The window's start cuts the first.
   const length = lengthOf((buckets[1] ?? buckets[0]) as Bucket);
   const dates = first.slice(0, 10) !== last.slice(0, 10);
-  const from = first.slice(0, 4) !== last.slice(0, 4) ? 0 : dates ? 5 : 11;
+  const years = first.slice(0, 4) !== last.slice(0, 4);
   const onDays = (starts.length > 1 ? starts.slice(1) : starts).every((start) =>
     start.endsWith('T00:00:00.000Z'),
   );
-  const to = onDays && dates ? 10 : length < 1000 ? 23 : length < 60_000 ? 19 : 16;
-  const label = (bucket: Bucket) => wallOf(bucket).slice(from, to).replace('T', ' ');
+  const clockForm = clockFormOf(length);
+  const label = (bucket: Bucket) => {
+    const [date = '', time = ''] = wallOf(bucket).split('T');
+    const day = years ? date : date.slice('2026-'.length);
+    const clock = time.slice(0, clockForm.length);
+    if (!dates) return clock;
+    return onDays ? day : `${day} ${clock}`;
+  };
   if (zone.isUtc) return { title: 'UTC', label };
   const [offset, other] = new Set(buckets.map(offsetOf));
   if (other === undefined) return { title: `UTC${offset}`, label };

@@ -26,7 +26,8 @@ export function colorLevel(stream: Output, environment: Environment, flag: boole
   if (force !== undefined && force !== '') return /^[0-3]$/.test(force) ? (Number(force) as ColorLevel) : 1;
   if (environment['NO_COLOR'] || !stream.isTerminal || environment['TERM'] === 'dumb') return 0;
   if (stream.colorDepth >= 24) return 3;
-  return stream.colorDepth >= 8 ? 2 : stream.colorDepth >= 4 ? 1 : 0;
+  if (stream.colorDepth >= 8) return 2;
+  return stream.colorDepth >= 4 ? 1 : 0;
 }
 
 /** Returns the palette of a colour level. The colour library is loaded only if there is colour. */

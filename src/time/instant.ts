@@ -38,7 +38,8 @@ export function nextFullSecond(milliseconds: number): Instant {
 /** Negative where `a` is earlier, positive where it is later, exact to the last digit of the fraction. */
 export function compareInstants(a: Instant, b: Instant): number {
   if (a.seconds !== b.seconds) return a.seconds - b.seconds;
-  return a.fraction < b.fraction ? -1 : a.fraction > b.fraction ? 1 : 0;
+  if (a.fraction === b.fraction) return 0;
+  return a.fraction < b.fraction ? -1 : 1;
 }
 
 /** Returns the later of two instants, and `b` if they are equal or there is no `a`. */

@@ -75,13 +75,9 @@ function notTakenError(
   { host, pathname }: URL,
 ): ServiceError {
   const { status } = answer;
-  const next =
-    status === undefined
-      ? (mend ?? `start the handler at ${host}, or name another with --forward-to`)
-      : status === 404 || status === 405
-        ? `check the path ${pathname} of --forward-to`
-        : undefined;
-  return new ServiceError(`${what}${answerLine(answer)}`, { next });
+  const start = mend ?? `start the handler at ${host}, or name another with --forward-to`;
+  const check = status === 404 || status === 405 ? `check the path ${pathname} of --forward-to` : undefined;
+  return new ServiceError(`${what}${answerLine(answer)}`, { next: status === undefined ? start : check });
 }
 
 /**
