@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// CommonJS in plain old syntax: any Node can read it and say what is wrong, and it starts sooner than a module.
+// CommonJS in plain old syntax: any Node can read it and say what is wrong, and it starts sooner than a
+// module.
 'use strict';
 
 var fs = require('fs');
@@ -19,7 +20,10 @@ function fullVersion() {
   return require('../package.json').version + (commit ? '+' + commit : '');
 }
 
-/** Scripts ask for the version often, and the program takes ten milliseconds to load. It reports whatever fails here. */
+/**
+ * Scripts ask for the version often, and the program takes ten milliseconds to load. It reports whatever
+ * fails here.
+ */
 function printVersion() {
   var text;
   try {

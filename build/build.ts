@@ -25,9 +25,9 @@ interface BuildRecord {
 }
 
 /**
- * Builds the program into a folder in which the last build may be running: chunks come first, beside those of the last
- * build, then the entry is replaced by one rename. Chunks of the build before the last go; if `isAlone`, as in a package,
- * those of the last one too.
+ * Builds the program into a folder in which the last build may be running: chunks come first, beside those of
+ * the last build, then the entry is replaced by one rename. Chunks of the build before the last go; if
+ * `isAlone`, as in a package, those of the last one too.
  */
 export async function build(folder: string, more: OutputOptions = {}, isAlone = false): Promise<void> {
   const commit = await commitOf(root);
@@ -62,7 +62,10 @@ async function bundledFiles(
   return new Map([...files, ['hooktrail.1', Buffer.from(manual)]]);
 }
 
-/** The commit that is checked out, with `.modified` where files differ from it; undefined where the folder is no checkout. */
+/**
+ * The commit that is checked out, with `.modified` where files differ from it; undefined where the folder is
+ * no checkout.
+ */
 async function commitOf(folder: string): Promise<string | undefined> {
   const git = async (...args: string[]) =>
     (await promisify(execFile)('git', ['-C', folder, ...args])).stdout.trim();

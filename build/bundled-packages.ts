@@ -49,8 +49,8 @@ export const licences: Plugin = {
 };
 
 /**
- * A CycloneDX 1.6 bill of materials of the same packages, which bundling hides from scanners. It has no serial number
- * and no time, so that the same sources give the same bytes.
+ * A CycloneDX 1.6 bill of materials of the same packages, which bundling hides from scanners. It has no
+ * serial number and no time, so that the same sources give the same bytes.
  */
 export const billOfMaterials: Plugin = {
   name: 'bill-of-materials',

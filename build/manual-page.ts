@@ -75,7 +75,9 @@ function upperFirst(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Escapes characters that act on the formatter; see groff_char(7) for the minus, the quotes and the caret. */
+/**
+ * Escapes characters that act on the formatter; see groff_char(7) for the minus, the quotes and the caret.
+ */
 export function escaped(text: string): string {
   return text
     .replaceAll('\\', '\\e')
@@ -94,8 +96,8 @@ export function line(text: string): string {
 }
 
 /**
- * Returns lines to print unchanged, in a monospaced font and not indented, since they are as long as a terminal is
- * wide.
+ * Returns lines to print unchanged, in a monospaced font and not indented, since they are as long as a
+ * terminal is wide.
  */
 export function literal(text: string): string {
   const lines = text.trimEnd().split('\n');

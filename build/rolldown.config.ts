@@ -43,7 +43,8 @@ interface LeftOut {
 }
 
 const leftOut: readonly LeftOut[] = [
-  // It takes 10 to 16 ms to load. HTTP/2 is off here, and undici itself carries on in this way without the module.
+  // It takes 10 to 16 ms to load. HTTP/2 is off here, and undici itself carries on in this way without the
+  // module.
   {
     module: 'node:http2',
     importer: 'node_modules/undici/lib/dispatcher/client-h2.js',

@@ -12,8 +12,9 @@ import { ClosedPipeError, UsageError } from './errors.ts';
 type Signal = 'SIGINT' | 'SIGTERM';
 
 /**
- * Runs a program on this process's own streams until it ends; returns its exit code as a shell counts it. `divert` sends our
- * signals to a function until the function that it returns is called. Rejects if the program cannot be started.
+ * Runs a program on this process's own streams until it ends; returns its exit code as a shell counts it.
+ * `divert` sends our signals to a function until the function that it returns is called. Rejects if the
+ * program cannot be started.
  */
 export async function runProgram(
   words: readonly string[],
@@ -25,8 +26,9 @@ export async function runProgram(
   const child = spawnProgram(file, rest, { env: environment, stdio: 'inherit' }, platform);
   const hasTerminal = [0, 1, 2].some((descriptor) => tty.isatty(descriptor));
   const restore = divert((signal) => {
-    // The terminal also sends Ctrl-C to the program, so a SIGINT from this process would be a second Ctrl-C. On Windows
-    // every signal is from the console, which both programs share, and `kill` would end the program at once.
+    // The terminal also sends Ctrl-C to the program, so a SIGINT from this process would be a second Ctrl-C.
+    // On Windows every signal is from the console, which both programs share, and `kill` would end the
+    // program at once.
     if (platform !== 'win32' && (signal !== 'SIGINT' || !hasTerminal)) child.kill(signal);
   });
   try {
@@ -42,7 +44,9 @@ async function exitCodeOf(child: ChildProcess): Promise<number> {
   return code ?? 128 + (signal ? os.constants.signals[signal] : 0);
 }
 
-/** What `StartProgram` of the context says. Windows has no process groups: there the program is ended alone. */
+/**
+ * What `StartProgram` of the context says. Windows has no process groups: there the program is ended alone.
+ */
 export function startProgram(
   words: readonly string[],
   environment: Environment,
@@ -95,8 +99,9 @@ function batchFile(name: string, environment: Environment): string | undefined {
 }
 
 /**
- * A command line on which no character of a word acts on cmd.exe, as Rust's standard library writes it (CVE-2024-24576): a
- * quote is doubled, and after `%%cd:~,`, which stands for nothing, a percent sign begins no variable.
+ * A command line on which no character of a word acts on cmd.exe, as Rust's standard library writes it
+ * (CVE-2024-24576): a quote is doubled, and after `%%cd:~,`, which stands for nothing, a percent sign begins
+ * no variable.
  */
 function batchLine(file: string, words: readonly string[]): string {
   const quoted = (word: string) =>
@@ -107,14 +112,16 @@ function batchLine(file: string, words: readonly string[]): string {
   return `"${[`"${file}"`, ...words.map(quoted)].join(' ')}"`;
 }
 
-/** Milliseconds to wait for a failure to open a browser: `xdg-open` tries several browsers, then exits with 3. */
+/**
+ * Milliseconds to wait for a failure to open a browser: `xdg-open` tries several browsers, then exits with 3.
+ */
 const TROUBLE_MS = 1_500;
 
 /**
- * Opens a URL with `command` if given, run without a shell and with the URL as its one argument; else with `usual`, the
- * value of `$BROWSER`; else with the system's browser. Callers pass only `https:` URLs, `http:` URLs of loopback hosts
- * and `file:` URLs of pages that this program wrote. Rejects when the browser cannot be started, or exits at once with
- * a failure.
+ * Opens a URL with `command` if given, run without a shell and with the URL as its one argument; else with
+ * `usual`, the value of `$BROWSER`; else with the system's browser. Callers pass only `https:` URLs, `http:`
+ * URLs of loopback hosts and `file:` URLs of pages that this program wrote. Rejects when the browser cannot
+ * be started, or exits at once with a failure.
  */
 export async function openBrowser(
   url: URL,
@@ -177,7 +184,10 @@ export function openPager(command: string, environment: Environment): Pager {
   };
 }
 
-/** The functions of keytar. Each call runs in a Node process of its own, which an interrupt of this one does not end. */
+/**
+ * The functions of keytar. Each call runs in a Node process of its own, which an interrupt of this one does
+ * not end.
+ */
 export function keytarApart(
   node: string,
   environment: Environment,

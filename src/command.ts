@@ -41,8 +41,8 @@ export type Run<Flags> = (call: Call<Flags>) => Promise<ExitCode | void>;
 
 export interface CommandModule {
   /**
-   * The long names of the eight to twelve flags that `-h` shows, in its order, with spaces between them. Without it `-h`
-   * shows the command's own flags, without those of shared blocks.
+   * The long names of the eight to twelve flags that `-h` shows, in its order, with spaces between them.
+   * Without it `-h` shows the command's own flags, without those of shared blocks.
    */
   readonly commonFlags?: string;
   /** The text of `--help` beside the flags: explanations, then `Examples:` and lines of a shell. */
@@ -76,7 +76,9 @@ export function typedWords(root: Command): TypedWords {
   return { own: rawArgs.slice(0, end), behind: rawArgs.slice(end) };
 }
 
-/** Adds an argument that is a command of the user's. It stands after `--`; a word before that is one too many. */
+/**
+ * Adds an argument that is a command of the user's. It stands after `--`; a word before that is one too many.
+ */
 export function addCommandArgument(command: Command, description: string): Command {
   const argument = command.createArgument('[command...]', description);
   return command.addArgument(argument.argParser(collect));

@@ -9,7 +9,10 @@ export interface Context {
   readonly clock: Clock;
   readonly machine: Machine;
   readonly browser: Browser;
-  /** Runs a program on this process's streams until it ends, and passes our signals on to it. Returns its exit code. */
+  /**
+   * Runs a program on this process's streams until it ends, and passes our signals on to it. Returns its exit
+   * code.
+   */
   readonly runProgram: (words: readonly string[], environment: Environment) => Promise<number>;
   /** Starts a program that one event is handed to. */
   readonly startProgram: StartProgram;
@@ -19,7 +22,10 @@ export interface Context {
   readonly suspend?: () => Promise<void>;
   /** `apart`: each of its calls runs in a process of its own. */
   readonly loadKeychain: (apart?: 'apart') => Promise<Keychain>;
-  /** Aborts with an `InterruptedError` on the first SIGINT or SIGTERM, with a `ClosedPipeError` when stdout's reader leaves. */
+  /**
+   * Aborts with an `InterruptedError` on the first SIGINT or SIGTERM, with a `ClosedPipeError` when stdout's
+   * reader leaves.
+   */
   readonly signal: AbortSignal;
   /** Keeps a second signal from ending the process at once, until the returned function is called. */
   readonly holdOff?: () => () => void;
@@ -27,7 +33,10 @@ export interface Context {
   readonly requestLimits?: Partial<RequestLimits>;
   /** Overrides of the rhythm in which the holder of a lock shows that it is alive. */
   readonly lockRhythm?: LockRhythm;
-  /** Calls `work`, which must be synchronous, when the process ends other than by SIGKILL. The returned function cancels that. */
+  /**
+   * Calls `work`, which must be synchronous, when the process ends other than by SIGKILL. The returned
+   * function cancels that.
+   */
   readonly atExit?: (work: () => void) => () => void;
 }
 
@@ -43,8 +52,8 @@ export const SECRET_VARIABLES = [
 export type SecretVariable = (typeof SECRET_VARIABLES)[number];
 
 /**
- * Starts a program, without a shell, in a process group of its own. `input` is the whole of its standard input, which it may
- * leave unread; its outputs are this process's own.
+ * Starts a program, without a shell, in a process group of its own. `input` is the whole of its standard
+ * input, which it may leave unread; its outputs are this process's own.
  */
 export type StartProgram = (
   words: readonly string[],
@@ -104,11 +113,13 @@ export interface Output {
   /** The stream itself, for a prompt that draws on the terminal. */
   stream(): Writable;
   /**
-   * Resolves when the stream takes more. Rejects with `ClosedPipeError` when nobody reads it any more. `allOrNothing`: a
-   * file keeps no part of a chunk that does not fit, to which the next run would append.
+   * Resolves when the stream takes more. Rejects with `ClosedPipeError` when nobody reads it any more.
+   * `allOrNothing`: a file keeps no part of a chunk that does not fit, to which the next run would append.
    */
   write(chunk: string | Uint8Array, allOrNothing?: boolean): Promise<void>;
-  /** Puts on the disk what was written, where the stream is a file; absent elsewhere. Rejects as `write` does. */
+  /**
+   * Puts on the disk what was written, where the stream is a file; absent elsewhere. Rejects as `write` does.
+   */
   sync?(): Promise<void>;
 }
 
@@ -117,8 +128,8 @@ export interface Input {
   /** The stream itself, for a prompt that reads single keys. */
   stream(): Readable;
   /**
-   * Lines without their ends; a last line without an end counts. Can be iterated once. `ending` ends them, even while one is
-   * waited for, and a pipe that stays open no longer keeps the process alive then.
+   * Lines without their ends; a last line without an end counts. Can be iterated once. `ending` ends them,
+   * even while one is waited for, and a pipe that stays open no longer keeps the process alive then.
    */
   lines(ending?: AbortSignal): AsyncGenerator<string>;
   /** Everything until the end of the stream. */
@@ -153,7 +164,9 @@ export interface Machine {
 }
 
 export interface Browser {
-  /** Opens the URL with the user's browser, or with `command` when given. Rejects when it cannot be started. */
+  /**
+   * Opens the URL with the user's browser, or with `command` when given. Rejects when it cannot be started.
+   */
   open(url: URL, command: string | undefined): Promise<void>;
 }
 

@@ -30,7 +30,9 @@ export interface ErrorParts {
   readonly details?: readonly string[];
   /** The user's next step, printed as `next: …`. */
   readonly next?: string | undefined;
-  /** A word as it was typed, and the one that was probably meant: the next step becomes the corrected line. */
+  /**
+   * A word as it was typed, and the one that was probably meant: the next step becomes the corrected line.
+   */
   readonly correction?: {
     readonly typed: string;
     readonly meant: string;
@@ -80,7 +82,10 @@ export class UsageError extends HooktrailError {
   }
 }
 
-/** The service or the identity provider answered with an error, whose status is given, or a result could not be completed. */
+/**
+ * The service or the identity provider answered with an error, whose status is given, or a result could not
+ * be completed.
+ */
 export class ServiceError extends HooktrailError {
   constructor(message: string, parts: ErrorParts = {}) {
     super(message, ExitCode.failed, parts.status === undefined ? 'incomplete' : 'service', parts);
@@ -115,7 +120,10 @@ export function unusableFile(message: string, next: string, cause?: NodeJS.Errno
     : new UsageError(message, { next, cause });
 }
 
-/** Returns why a system call failed, without its path, which may be one that the user did not choose. Other messages stay. */
+/**
+ * Returns why a system call failed, without its path, which may be one that the user did not choose. Other
+ * messages stay.
+ */
 export function faultText(error: unknown): string {
   if (isQuotaExceeded(error as NodeJS.ErrnoException)) return 'disk quota exceeded (EDQUOT)';
   return (error as Error).message.replace(/^(E[A-Z0-9]+): (.*?), \w+(?: '.*)?$/s, '$2 ($1)');
@@ -179,8 +187,8 @@ const FAULT_STEPS: Readonly<Record<string, string>> = {
 };
 
 /**
- * The error for whatever was thrown: a failed system call that no command explains is the machine's fault, any other
- * exception is a defect of the program.
+ * The error for whatever was thrown: a failed system call that no command explains is the machine's fault,
+ * any other exception is a defect of the program.
  */
 export function explainedFault(thrown: unknown): HooktrailError {
   if (thrown instanceof HooktrailError) return thrown;

@@ -13,8 +13,9 @@ type Readable = NodeReadable & Partial<Pick<ReadStream, 'isTTY'>>;
 export type OutputKind = 'terminal' | 'file' | 'pipe';
 
 /**
- * The kind of the file descriptor; `pipe` if it is unknown, as for a Windows program that was started without streams.
- * `isTerminal` is asked only about what may be one, since the module that answers takes 2 ms to load.
+ * The kind of the file descriptor; `pipe` if it is unknown, as for a Windows program that was started without
+ * streams. `isTerminal` is asked only about what may be one, since the module that answers takes 2 ms to
+ * load.
  */
 export function outputKind(descriptor: number, isTerminal: (descriptor: number) => boolean): OutputKind {
   let stats: Stats | undefined;
@@ -30,9 +31,10 @@ export function outputKind(descriptor: number, isTerminal: (descriptor: number) 
 }
 
 /**
- * An output that waits for slow readers and reports when its reader has left or its data cannot be written: `onFailure`
- * is called once then, for a file before `write` returns. A stream is opened when it is needed, since opening one takes a
- * quarter of the time of an empty Node: a pipe takes the first 4 KiB without one, which is all that many runs write.
+ * An output that waits for slow readers and reports when its reader has left or its data cannot be written:
+ * `onFailure` is called once then, for a file before `write` returns. A stream is opened when it is needed,
+ * since opening one takes a quarter of the time of an empty Node: a pipe takes the first 4 KiB without one,
+ * which is all that many runs write.
  */
 export function outputOf(
   descriptor: number,
@@ -85,7 +87,8 @@ export function outputOf(
         freeBytes -= bytes;
         return;
       }
-      // The callback is called when the kernel has the bytes, so memory stays flat however slow the reader is.
+      // The callback is called when the kernel has the bytes, so memory stays flat however slow the reader
+      // is.
       await new Promise<void>((resolve, reject) => {
         stream().write(chunk, (error) => (error ? reject(fail(error)) : resolve()));
       });
@@ -119,8 +122,8 @@ function writeAtOnce(descriptor: number, chunk: string | Uint8Array): boolean {
 }
 
 /**
- * Writes until every byte is written. `write(2)` writes fewer bytes than asked where a disk, a quota or a size limit
- * ends, and reports the error on the next call only. Node's stream for files, `SyncWriteStream` in
+ * Writes until every byte is written. `write(2)` writes fewer bytes than asked where a disk, a quota or a
+ * size limit ends, and reports the error on the next call only. Node's stream for files, `SyncWriteStream` in
  * `lib/internal/fs/sync_write_stream.js`, calls `fs.writeSync` once and ignores how much it wrote.
  */
 function writeWhole(descriptor: number, chunk: string | Uint8Array, allOrNothing: boolean): void {
@@ -144,7 +147,9 @@ function writeWhole(descriptor: number, chunk: string | Uint8Array, allOrNothing
   }
 }
 
-/** Gives a size to a terminal that has none (`script`, containers): with 0 columns, libraries loop for ever. */
+/**
+ * Gives a size to a terminal that has none (`script`, containers): with 0 columns, libraries loop for ever.
+ */
 function giveTerminalSize(stream: Writable): Writable {
   if (stream.isTTY && !stream.columns) stream.columns = 80;
   if (stream.isTTY && !stream.rows) stream.rows = 24;
@@ -153,14 +158,20 @@ function giveTerminalSize(stream: Writable): Writable {
 
 const READER_LEFT = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END']);
 
-/** A reader that left is not a failure: its pipe was closed, or its terminal hung up (EIO). Any other error lost output. */
+/**
+ * A reader that left is not a failure: its pipe was closed, or its terminal hung up (EIO). Any other error
+ * lost output.
+ */
 function failureOf(error: NodeJS.ErrnoException, isTerminal: boolean): HooktrailError {
   const { code = '' } = error;
   const readerLeft = READER_LEFT.has(code) || (isTerminal && code === 'EIO');
   return readerLeft ? new ClosedPipeError() : new OutputError(error);
 }
 
-/** An input that opens the stream only when something is read: opening standard input takes time and can hold a terminal. */
+/**
+ * An input that opens the stream only when something is read: opening standard input takes time and can hold
+ * a terminal.
+ */
 export function inputOf(open: () => Readable): Input {
   return {
     get isTerminal() {
@@ -172,12 +183,15 @@ export function inputOf(open: () => Readable): Input {
   };
 }
 
-/** Longer lines than anyone means: no program that reads lines needs them, and a text cannot be longer than 512 MiB. */
+/**
+ * Longer lines than anyone means: no program that reads lines needs them, and a text cannot be longer than
+ * 512 MiB.
+ */
 const LINE_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Reads lines that end with LF or CRLF. Node's `readline` also splits at U+2028, which may stand in the JSON of a line,
- * and has no limit.
+ * Reads lines that end with LF or CRLF. Node's `readline` also splits at U+2028, which may stand in the JSON
+ * of a line, and has no limit.
  */
 async function* linesOf(open: () => Readable, ending?: AbortSignal): AsyncGenerator<string> {
   if (ending?.aborted) return;

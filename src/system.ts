@@ -91,7 +91,10 @@ export function createSystem(): System {
   };
 }
 
-/** Starts with exit code 1, so that a process that ends because nothing is left to wait for does not report success. */
+/**
+ * Starts with exit code 1, so that a process that ends because nothing is left to wait for does not report
+ * success.
+ */
 function failUntilExitCode(): System['exitWith'] {
   process.exitCode = ExitCode.failed;
   const onIdle = () => void writeSync(2, UNFINISHED);
@@ -120,14 +123,14 @@ const SUSPENDED_MS = 200;
 type Signal = 'SIGINT' | 'SIGTERM';
 
 /**
- * `npm exec` forwards a signal that the terminal sends to its child as well. Two within this many milliseconds count as
- * one.
+ * `npm exec` forwards a signal that the terminal sends to its child as well. Two within this many
+ * milliseconds count as one.
  */
 const ECHO_MS = 250;
 
 /**
- * The first signal aborts the work in progress, which then ends in its own time. A later one ends the process at once,
- * unless `holdOff` prevents that. While signals are diverted, they do neither.
+ * The first signal aborts the work in progress, which then ends in its own time. A later one ends the process
+ * at once, unless `holdOff` prevents that. While signals are diverted, they do neither.
  */
 function stopOnSignals(abort: AbortController, leave: () => void) {
   let diverted: ((signal: Signal) => void) | undefined;
@@ -240,7 +243,10 @@ function hasProcess(pid: number): boolean | undefined {
   }
 }
 
-/** A container may run with a user id that is not in the user database: its home is `$HOME`, or else `/` as in a shell. */
+/**
+ * A container may run with a user id that is not in the user database: its home is `$HOME`, or else `/` as in
+ * a shell.
+ */
 function homeOfUser(): string {
   try {
     return userInfo().homedir;

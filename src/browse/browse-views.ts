@@ -131,7 +131,10 @@ function openedLines(browsing: Browsing, look: Look): string[] {
   return [placedTitle(title, browsing, look), ...lines.slice(from, to)];
 }
 
-/** Returns the bottom line, which shows a message or else the keys. It is never empty, and narrower than the screen. */
+/**
+ * Returns the bottom line, which shows a message or else the keys. It is never empty, and narrower than the
+ * screen.
+ */
 function footerLine(browsing: Browsing, { palette }: Look, columns: number): string {
   const { problem } = browsing.list;
   const message = browsing.message || (problem ? `could not read on: ${problem.message}` : '');
@@ -184,7 +187,9 @@ function titleLine(browsing: Browsing, look: Look): string {
   return placedTitle(parts.join(', '), browsing, look);
 }
 
-/** A title, and at the right end of the line where the events come from, which a narrow screen cuts off last. */
+/**
+ * A title, and at the right end of the line where the events come from, which a narrow screen cuts off last.
+ */
 function placedTitle(title: string, { screen: { columns } }: Browsing, { palette, place }: Look): string {
   const shown = cutToWidth(terminalSafeLine(place), Math.max(0, (columns - 1) >> 1));
   const room = columns - 1 - cellWidth(shown) - (shown === '' ? 0 : GAP.length);

@@ -54,7 +54,10 @@ export async function browseEvents(
   });
 }
 
-/** Shows the list until the user leaves. Throws the error that ended reading if there is one: of the first page at once. */
+/**
+ * Shows the list until the user leaves. Throws the error that ended reading if there is one: of the first
+ * page at once.
+ */
 async function showList(
   call: BrowseCall,
   filters: EventFilters,
@@ -129,7 +132,10 @@ const REPORT_FLAGS = [
 
 type Folder = Awaited<ReturnType<typeof temporaryFolder>>;
 
-/** Runs `events report --open` for the same events, with the file in a new folder. Resolves to the outcome in one line. */
+/**
+ * Runs `events report --open` for the same events, with the file in a new folder. Resolves to the outcome in
+ * one line.
+ */
 async function openReport(
   { flags, context, invoke }: BrowseCall,
   narrowings: readonly Narrowing[],
@@ -166,12 +172,14 @@ export async function copyEventId(
   const { environment, runProgram, stdout } = context;
   const { PATH, HOME, TMUX } = environment;
   if (TMUX) {
-    // tmux does not pass the sequence below on by default; -w makes it send its buffer to the terminal around it.
+    // tmux does not pass the sequence below on by default; -w makes it send its buffer to the terminal around
+    // it.
     const set = runProgram(['tmux', 'set-buffer', '-w', '--', id], { PATH, HOME, TMUX });
     const code = await set.catch(() => 1);
     return code === 0 ? `copied ${id} to tmux's buffer` : `tmux did not take ${id}`;
   }
-  // OSC 52 of xterm's control sequences: it works through SSH. Terminals do not confirm it, and some ignore it.
+  // OSC 52 of xterm's control sequences: it works through SSH. Terminals do not confirm it, and some ignore
+  // it.
   stdout.stream().write(`\u001b]52;c;${Buffer.from(id).toString('base64')}\u0007`);
   return `sent ${id} to the terminal's clipboard`;
 }

@@ -7,7 +7,10 @@ import { type EventGroup, EventGroups } from '../stats/stats.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { characterOf, type Key, type Mover, moverOf } from './full-screen.ts';
 
-/** A cover lies over the rows and takes the keys: the selected event, the page of keys, or a line that is typed. */
+/**
+ * A cover lies over the rows and takes the keys: the selected event, the page of keys, or a line that is
+ * typed.
+ */
 export interface Cover {
   readonly kind: 'event' | 'help' | 'filter' | 'condition' | 'field';
   /** The line as typed so far. */
@@ -47,8 +50,8 @@ const READING = 'reading again';
 const SAMPLE = 200;
 
 /**
- * Holds what is shown and changes it as keys say; it draws nothing. A filter, a condition or a grouping puts rows above those
- * that it was made from, and Escape takes the topmost away.
+ * Holds what is shown and changes it as keys say; it draws nothing. A filter, a condition or a grouping puts
+ * rows above those that it was made from, and Escape takes the topmost away.
  */
 export class Browsing {
   readonly #parts: BrowsingParts;
@@ -403,7 +406,10 @@ export class Rows {
     return this.by ? this.groups.length : this.items.length;
   }
 
-  /** Looks at the events that were read since the last call. The selected group stays selected. Throws `ServiceError` if the groups become too many. */
+  /**
+   * Looks at the events that were read since the last call. The selected group stays selected. Throws
+   * `ServiceError` if the groups become too many.
+   */
   update(list: EventList): void {
     const known = this.items.length;
     for (; this.#looked < list.items.length; this.#looked++) {
@@ -418,7 +424,10 @@ export class Rows {
   }
 }
 
-/** Returns a function that makes its result again only when an argument changes: it is asked at each key, and takes long. */
+/**
+ * Returns a function that makes its result again only when an argument changes: it is asked at each key, and
+ * takes long.
+ */
 export function rememberLatest<Given extends readonly unknown[], Result>(make: (...given: Given) => Result) {
   let latest: { readonly given: Given; readonly result: Result } | undefined;
   return (...given: Given): Result => {
@@ -436,8 +445,9 @@ export interface Narrowing {
 }
 
 /**
- * Reads a condition of `--where`; a text without an operator, or in quotes, is one of `--grep`. Throws `UsageError`.
- * Spans ago count from `now` (milliseconds since the epoch), times without a zone are those of `zone`.
+ * Reads a condition of `--where`; a text without an operator, or in quotes, is one of `--grep`. Throws
+ * `UsageError`. Spans ago count from `now` (milliseconds since the epoch), times without a zone are those of
+ * `zone`.
  */
 export function narrowingOf(typed: string, now: number, zone: TimeZone): Narrowing {
   const text = typed.trim();

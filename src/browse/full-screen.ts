@@ -32,9 +32,9 @@ const REST_OF_LINE = '\u001b[K';
 const ESCAPE_MS = 50;
 
 /**
- * Fills the terminal until a key ends it. The previous screen is restored however it ends: by a key, an error, a signal
- * or a crash, and while Ctrl-Z suspends the program. Throws `InterruptedError` on Ctrl-C, the signal's reason when it
- * aborts.
+ * Fills the terminal until a key ends it. The previous screen is restored however it ends: by a key, an
+ * error, a signal or a crash, and while Ctrl-Z suspends the program. Throws `InterruptedError` on Ctrl-C, the
+ * signal's reason when it aborts.
  */
 export async function runScreen(screen: Screen, context: Context): Promise<void> {
   const { signal } = context;

@@ -105,7 +105,10 @@ function typeOf({ required, optional, parseArg }: Option): Omit<FlagType, 'type'
   return takes ?? { type: 'string' };
 }
 
-/** The kind of a value: one of a few words, a name that only this machine or the service knows, a file, or anything. */
+/**
+ * The kind of a value: one of a few words, a name that only this machine or the service knows, a file, or
+ * anything.
+ */
 export type ValueKind =
   | { readonly words: readonly string[] }
   | 'profiles'

@@ -1,7 +1,9 @@
 import type { CommandModule } from '../command.ts';
 import { oneOf } from '../settings/flag-values.ts';
 
-/** The summary of a command with the function that loads its module, or of a group with its commands and help. */
+/**
+ * The summary of a command with the function that loads its module, or of a group with its commands and help.
+ */
 export type Node = readonly [summary: string, content: (() => Promise<CommandModule>) | Nodes, help?: string];
 export type Nodes = { readonly [name: string]: Node };
 

@@ -20,8 +20,9 @@ import { buildProgram, type Program } from './program.ts';
 import { topics } from './topics.ts';
 
 /**
- * Answers a completion script: on the first line `files`, `directories` or `words`, then one word per line, a tab and what
- * it means. `argv` are the words of the line up to the cursor. Never fails: a shell has nowhere to show an error.
+ * Answers a completion script: on the first line `files`, `directories` or `words`, then one word per line, a
+ * tab and what it means. `argv` are the words of the line up to the cursor. Never fails: a shell has nowhere
+ * to show an error.
  */
 export async function answer([, ...words]: readonly string[], context: Context): Promise<void> {
   try {
@@ -75,7 +76,10 @@ interface Candidate {
   readonly meaning: string;
 }
 
-/** Candidates for the end of a command line: words of the tree, or values of a kind behind a prefix such as `--output=`. */
+/**
+ * Candidates for the end of a command line: words of the tree, or values of a kind behind a prefix such as
+ * `--output=`.
+ */
 type Expected = { readonly line: Line } & (
   | { readonly words: readonly Candidate[] }
   | { readonly kind: ValueKind; readonly prefix: string }

@@ -76,7 +76,10 @@ function shellNamed(name: string): Shell {
   throw new UsageError(`'${name}' is not a shell with completions: ${names}`, didYouMean(name, shells));
 }
 
-/** The completion script of a shell. The package keeps them in a folder beside both `src/` and the built program. */
+/**
+ * The completion script of a shell. The package keeps them in a folder beside both `src/` and the built
+ * program.
+ */
 async function completionScript(shell: Shell): Promise<string> {
   return await readFile(new URL(`../../completions/${files[shell]}`, import.meta.url), 'utf8');
 }
@@ -84,7 +87,9 @@ async function completionScript(shell: Shell): Promise<string> {
 /** The files through which a shell finds its script. */
 interface Place {
   readonly script: string;
-  /** A file that the shell reads when it starts, and the lines in it that load the script; fish needs none. */
+  /**
+   * A file that the shell reads when it starts, and the lines in it that load the script; fish needs none.
+   */
   readonly startup?: { readonly file: string; readonly lines: readonly string[] };
 }
 
@@ -106,8 +111,8 @@ function placeOf(shell: Shell, { environment, machine }: Pick<Context, 'environm
     ];
     return { script, startup: { file: path.join(environment['ZDOTDIR'] || home, '.zshrc'), lines } };
   }
-  // Named from the profile's own folder: Windows PowerShell reads a profile in the machine's code page, and would not find
-  // a folder of another alphabet.
+  // Named from the profile's own folder: Windows PowerShell reads a profile in the machine's code page, and
+  // would not find a folder of another alphabet.
   const folder = powershellFolder(environment, machine) ?? path.join(config, 'powershell');
   const place = `"$PSScriptRoot/${files.powershell}"`;
   const lines = [`if (Test-Path -LiteralPath ${place}) { . ${place} }`];
@@ -118,8 +123,9 @@ function placeOf(shell: Shell, { environment, machine }: Pick<Context, 'environm
 }
 
 /**
- * The folder of the user's profile on Windows. Windows PowerShell and PowerShell 7 each have one in Documents, which may
- * be in OneDrive. The one that called us put it first in PSModulePath; called from elsewhere, we use PowerShell 7's.
+ * The folder of the user's profile on Windows. Windows PowerShell and PowerShell 7 each have one in
+ * Documents, which may be in OneDrive. The one that called us put it first in PSModulePath; called from
+ * elsewhere, we use PowerShell 7's.
  */
 function powershellFolder(environment: Context['environment'], machine: Context['machine']) {
   if (machine.platform !== 'win32') return undefined;
@@ -160,8 +166,8 @@ async function* uninstall({ script, startup }: Place): AsyncGenerator<string> {
 }
 
 /**
- * Changes a file that the shell reads when it starts, and returns whether it differs. One that is a link into a folder under
- * version control stays a link, and the file keeps its mode and its encoding.
+ * Changes a file that the shell reads when it starts, and returns whether it differs. One that is a link into
+ * a folder under version control stays a link, and the file keeps its mode and its encoding.
  */
 async function change(file: string, changed: (text: string) => string): Promise<boolean> {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {

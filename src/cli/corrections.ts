@@ -41,8 +41,9 @@ const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Flags of other programs, and of the service's own fields: each stands for the first of its meanings that the command has.
- * A flag with a value stands for a switch. A meaning without a dash is a command beside the one that was typed.
+ * Flags of other programs, and of the service's own fields: each stands for the first of its meanings that
+ * the command has. A flag with a value stands for a switch. A meaning without a dash is a command beside the
+ * one that was typed.
  */
 const FLAG_SYNONYMS: readonly (readonly [typed: string, ...meanings: string[]])[] = [
   ['--format --output-format --out', '--output'],
@@ -107,8 +108,8 @@ const MOST_CORRECTIONS = 50;
 const HOPELESS = { problem: 'no command is meant', next: '`hooktrail --help` lists the commands' };
 
 /**
- * Explains why commander refuses a line, with the corrected line as the next step where there is one: one fault after the
- * other is corrected, as commander names them.
+ * Explains why commander refuses a line, with the corrected line as the next step where there is one: one
+ * fault after the other is corrected, as commander names them.
  */
 export async function usageErrorFor(
   first: ParseFault,
@@ -169,7 +170,10 @@ function explained(error: ParseFault): UsageError {
   });
 }
 
-/** One fault of the line, and the words of the line without it, or the next step if no corrected line can be guessed. */
+/**
+ * One fault of the line, and the words of the line without it, or the next step if no corrected line can be
+ * guessed.
+ */
 interface Correction {
   readonly problem?: string;
   /** A flag that may be none of a fault: it was moved behind the command. */
@@ -185,7 +189,9 @@ function correct({ code, message, command }: ParseFault, words: readonly string[
   return flag === undefined ? undefined : correctFlag(flag, command, words);
 }
 
-/** Replaces a word by the command that it means, together with the one that follows it if both are its name. */
+/**
+ * Replaces a word by the command that it means, together with the one that follows it if both are its name.
+ */
 function correctCommand(group: Command, words: readonly string[]): Correction {
   const [word = ''] = group.args;
   const problem = `unknown command '${word}'`;
@@ -320,7 +326,10 @@ function flagMeant(name: string, value: string | undefined, command: Command): s
   return meant && value !== undefined && isValued(meant) ? [...meant, value] : meant;
 }
 
-/** Flags by which other programs choose a customer. Here it is a subscription, or a field of the service's own. */
+/**
+ * Flags by which other programs choose a customer. Here it is a subscription, or a field of the service's
+ * own.
+ */
 const CUSTOMER_FLAG = /^--(customer|customer-id|tenant|account|merchant)$/;
 const BY_CUSTOMER =
   "events are chosen by --subscription, or by a field that names the customer: --where 'customer.name = Acme'";

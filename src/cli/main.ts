@@ -4,7 +4,10 @@ import { ExitCode, explainedFault, HooktrailError, InterruptedError } from '../e
 import { fullVersion } from '../version.ts';
 import type { Program } from './program.ts';
 
-/** Runs one command line and returns its exit code. Never throws: every failure becomes text on standard error. */
+/**
+ * Runs one command line and returns its exit code. Never throws: every failure becomes text on standard
+ * error.
+ */
 export async function main(argv: readonly string[], context: Context): Promise<ExitCode> {
   let program: Program | undefined;
   try {
@@ -32,7 +35,10 @@ export async function main(argv: readonly string[], context: Context): Promise<E
   }
 }
 
-/** Scripts ask for the version often, so nothing is loaded for it. `-v` alone is what Node, npm and Docker take. */
+/**
+ * Scripts ask for the version often, so nothing is loaded for it. `-v` alone is what Node, npm and Docker
+ * take.
+ */
 export function isForVersion(argv: readonly string[]): boolean {
   return argv.length === 1 && ['--version', '-V', '-v'].includes(argv[0] as string);
 }

@@ -34,8 +34,8 @@ export interface Program extends CommandTree {
 }
 
 /**
- * The commander program. It has every command's name and summary. Only commander parses the command line, and a
- * declaration is loaded when commander reaches it.
+ * The commander program. It has every command's name and summary. Only commander parses the command line, and
+ * a declaration is loaded when commander reaches it.
  */
 export function buildProgram(context: Context, invoke: Invoke): Program {
   return new LazyProgram(context, invoke);

@@ -25,9 +25,9 @@ const { enableCompileCache: enable } = Module as typeof Module & {
 };
 
 /**
- * Makes Node keep compiled code in the user's cache folder, which halves the time to load our modules. Without a folder
- * that is safe, and in one that cannot be written, nothing is kept. `demo` touches nothing of the user's, so it keeps
- * none.
+ * Makes Node keep compiled code in the user's cache folder, which halves the time to load our modules.
+ * Without a folder that is safe, and in one that cannot be written, nothing is kept. `demo` touches nothing
+ * of the user's, so it keeps none.
  */
 function enableCompileCache(
   argv: readonly string[],

@@ -15,7 +15,10 @@ export const topics: readonly Topic[] = [
   { name: 'agents', summary: 'how a program uses the command line well' },
 ];
 
-/** Returns the page about a topic. The package keeps the pages in a folder beside both `src/` and the built program. */
+/**
+ * Returns the page about a topic. The package keeps the pages in a folder beside both `src/` and the built
+ * program.
+ */
 export function topicText(name: string): string {
   return readFileSync(new URL(`../../docs/help/${name}.txt`, import.meta.url), 'utf8');
 }

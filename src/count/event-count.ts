@@ -21,7 +21,10 @@ export interface CountOptions extends SourceOptions, Pick<StoredOptions, 'mustTe
   readonly preview: 'urls' | 'curl' | undefined;
 }
 
-/** Returns the number of events that the filters choose, undefined after a preview; on a terminal a notice says which they are. */
+/**
+ * Returns the number of events that the filters choose, undefined after a preview; on a terminal a notice
+ * says which they are.
+ */
 export async function countEvents(
   { from, filters, concurrency, preview, mustTell }: CountOptions,
   call: Call<SettingFlags>,

@@ -13,7 +13,9 @@ type Variables = Readonly<Record<string, string>>;
 
 const NO_BROWSER = { HOOKTRAIL_BROWSER: REDIRECTS_ONLY };
 
-/** A user that exists only in the sandbox: no setting, secret or folder of the real user is read or written. */
+/**
+ * A user that exists only in the sandbox: no setting, secret or folder of the real user is read or written.
+ */
 export interface SandboxUser {
   readonly context: Context;
   /** For programs that run as this user. */
@@ -23,7 +25,10 @@ export interface SandboxUser {
   remove(): Promise<void>;
 }
 
-/** Creates a user in a temporary folder, who signs in without a browser, as do the user's programs if the sandbox approves. */
+/**
+ * Creates a user in a temporary folder, who signs in without a browser, as do the user's programs if the
+ * sandbox approves.
+ */
 export async function createSandboxUser(context: Context, sandbox: Sandbox): Promise<SandboxUser> {
   const folder = await temporaryFolder('hooktrail-sandbox-').catch(async (error) => {
     // Its servers would keep the program running.
@@ -36,7 +41,8 @@ export async function createSandboxUser(context: Context, sandbox: Sandbox): Pro
   const variables = variablesOf(sandbox.settings, folder.path);
   const toUse = { ...variables, ...(sandbox.behaviour.autoApprove ? NO_BROWSER : {}) };
   const kept = Object.entries(context.environment).filter(([name]) => !OF_THE_USER.test(name));
-  // Other variables would say that the browser is on another machine, but the sandbox's browser is on this one.
+  // Other variables would say that the browser is on another machine, but the sandbox's browser is on this
+  // one.
   const ofTerminal = ['TERM', 'COLORTERM', 'NO_COLOR', 'FORCE_COLOR', 'PATH'];
   const terminal = Object.fromEntries(ofTerminal.map((name) => [name, context.environment[name]]));
   return {
@@ -78,7 +84,10 @@ function variablesOf(settings: SandboxSettings, folder: string): Variables {
   };
 }
 
-/** Lines for a shell of any machine, with or without a keychain: for PowerShell on Windows, else for a POSIX shell. */
+/**
+ * Lines for a shell of any machine, with or without a keychain: for PowerShell on Windows, else for a POSIX
+ * shell.
+ */
 export function shellLines(
   variables: Variables,
   { environment, machine }: Pick<Context, 'environment' | 'machine'>,

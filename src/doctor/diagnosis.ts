@@ -42,8 +42,8 @@ export async function printDiagnosis(call: Call<SettingFlags>, asJson: boolean):
 }
 
 /**
- * Checks everything that a sign-in and a request need, the machine first and the service last. A failed check does not
- * end the diagnosis.
+ * Checks everything that a sign-in and a request need, the machine first and the service last. A failed check
+ * does not end the diagnosis.
  */
 async function diagnose(call: Call<SettingFlags>): Promise<Finding[]> {
   const { flags, context } = call;
@@ -195,11 +195,16 @@ function sourcesOf(settings: Settings | Error): Outcome {
 
 /** Shorter limits than those of other commands: a diagnosis should not make the user wait. */
 const LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, bytes: 1024 * 1024 };
-/** Milliseconds that clocks may differ: a `Date` header has whole seconds, and the answer takes time to arrive. */
+/**
+ * Milliseconds that clocks may differ: a `Date` header has whole seconds, and the answer takes time to
+ * arrive.
+ */
 const SMALL_SKEW_MS = 5_000;
 const LARGE_SKEW_MS = 300_000;
 
-/** The checks that send requests to the identity provider and the event service, also with the stored sign-in. */
+/**
+ * The checks that send requests to the identity provider and the event service, also with the stored sign-in.
+ */
 async function networkFindings(call: Call<SettingFlags>, settings: Settings): Promise<Finding[]> {
   const { context } = call;
   const { authUrl, baseUrl, clientId } = settings;
@@ -229,7 +234,10 @@ function proxyOf(url: URL, { environment }: Context): Outcome {
   return ok(`${url.host} is reached through ${proxy.protocol}//${proxy.host} (HTTPS_PROXY)`);
 }
 
-/** An answer of any kind shows that the peer is there, so the request needs no sign-in. Its date shows the clock's skew. */
+/**
+ * An answer of any kind shows that the peer is there, so the request needs no sign-in. Its date shows the
+ * clock's skew.
+ */
 async function reach(
   peer: string,
   flag: string,
@@ -300,8 +308,8 @@ async function signInOutcome(call: Call<SettingFlags>, settings: Settings): Prom
 }
 
 /**
- * Returns a line for each finding and one for its next step. Lines wider than `columns` are wrapped at spaces and
- * indented.
+ * Returns a line for each finding and one for its next step. Lines wider than `columns` are wrapped at spaces
+ * and indented.
  */
 function diagnosisText(
   findings: readonly Finding[],

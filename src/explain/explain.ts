@@ -91,7 +91,9 @@ export function subscriptionsIn(causes: readonly Cause[]): string[] {
     .flatMap(({ field, value }) => (field === 'subscriptionId' && typeof value === 'string' ? [value] : []));
 }
 
-/** The command, in the words of a POSIX shell, that lists the failed events: those of a cause, or all of them. */
+/**
+ * The command, in the words of a POSIX shell, that lists the failed events: those of a cause, or all of them.
+ */
 export function searchCommand(
   cause: Cause | undefined,
   explained: Explained,
@@ -112,7 +114,9 @@ export function searchCommand(
   ]);
 }
 
-/** The command that compares with all other events of the time; undefined if the filters chose all of them. */
+/**
+ * The command that compares with all other events of the time; undefined if the filters chose all of them.
+ */
 export function wideCommand({ zone, after, before, ...filters }: EventFilters, from?: string) {
   if (new EventFilters(filters).withStatuses().texts().length === 0) return undefined;
   const words = new EventFilters({ zone, after, before }).words();

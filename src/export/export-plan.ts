@@ -66,9 +66,9 @@ export async function beginExport(
 }
 
 /**
- * A finished export with parts for what is new: from an hour before its end to the service's present time, and all events
- * of types that `--type order.*` stands for since then. The existing parts are not compared with the service any more,
- * which may have deleted their events.
+ * A finished export with parts for what is new: from an hour before its end to the service's present time,
+ * and all events of types that `--type order.*` stands for since then. The existing parts are not compared
+ * with the service any more, which may have deleted their events.
  */
 export async function planUpdate(
   filters: EventFilters,
@@ -94,7 +94,10 @@ export async function planUpdate(
   return { ...earlier, pin, queries, finishedAt: null, events: null, overlapFrom: from, parts };
 }
 
-/** The searches, and their end, which has passed: the service's time when it answered, or `--until` if that is earlier. */
+/**
+ * The searches, and their end, which has passed: the service's time when it answered, or `--until` if that is
+ * earlier.
+ */
 async function pinnedQueries(filters: EventFilters, client: ExportClient) {
   const { clock, signal } = client;
   const any = filters.queries(clock.now())[0];
@@ -110,7 +113,10 @@ async function pinnedQueries(filters: EventFilters, client: ExportClient) {
 /** An event that is dated up to this much later may have been created since the service's clock was read. */
 const MARGIN_MS = 60_000;
 
-/** Warns of events that the service dates later than its own clock: the export ends at that clock and leaves them out. */
+/**
+ * Warns of events that the service dates later than its own clock: the export ends at that clock and leaves
+ * them out.
+ */
 export async function warnOfLaterDated(
   filters: EventFilters,
   reporter: Pick<Reporter, 'warning'>,
@@ -131,10 +137,10 @@ export async function warnOfLaterDated(
 }
 
 /**
- * The parts of a search that is limited to its window, newest first, each with a name that no other part has. The service
- * compares with "greater than" only, and the resolution of its clock is unknown, so each part reaches a second into the
- * next older one. An event in both belongs to the newer. With partitions parts also meet at the midnights between days that
- * have events: a part is one day's.
+ * The parts of a search that is limited to its window, newest first, each with a name that no other part has.
+ * The service compares with "greater than" only, and the resolution of its clock is unknown, so each part
+ * reaches a second into the next older one. An event in both belongs to the newer. With partitions parts also
+ * meet at the midnights between days that have events: a part is one day's.
  */
 async function planParts(
   index: number,
@@ -173,7 +179,10 @@ async function planParts(
   return parts;
 }
 
-/** A second at which parts may meet, and the number of a search's events before it: none at a boundary is lost. */
+/**
+ * A second at which parts may meet, and the number of a search's events before it: none at a boundary is
+ * lost.
+ */
 interface Mark {
   readonly seconds: number;
   events: number;
@@ -182,7 +191,10 @@ interface Mark {
 /** The number of marks that are counted at once between two others. */
 const MAX_MARKS = 16;
 
-/** Marks time, newest first, so that about `target` events lie between two marks; within a second there may be more. */
+/**
+ * Marks time, newest first, so that about `target` events lie between two marks; within a second there may be
+ * more.
+ */
 async function markTime(bounds: readonly Mark[], query: Query, target: number, client: ExportClient) {
   const isLarge = (to: Mark, from: Mark) => to.events - from.events > 1.5 * target;
   const between = (to: Mark, from: Mark) => {
@@ -195,7 +207,9 @@ async function markTime(bounds: readonly Mark[], query: Query, target: number, c
   return withoutNeedless(marks, (to, from) => !isLarge(to, from));
 }
 
-/** Marks the midnights in UTC between which events lie, newest first. Days without events are left together. */
+/**
+ * Marks the midnights in UTC between which events lie, newest first. Days without events are left together.
+ */
 async function markDays(bounds: readonly Mark[], query: Query, client: ExportClient) {
   const isEmpty = (to: Mark, from: Mark) => to.events === from.events;
   const between = (to: Mark, from: Mark) => {
@@ -244,9 +258,10 @@ function withoutNeedless(counted: readonly Mark[], mayMeet: (to: Mark, from: Mar
 }
 
 /**
- * Compares the export with what the service counts now: the total, NaN if the service gives no count or the files
- * hold only some events, and the parts whose number of events has changed since they were read. If events can leave the
- * filter (when a status changes), each part is counted by itself, since losses in one could hide gains in another.
+ * Compares the export with what the service counts now: the total, NaN if the service gives no count or the
+ * files hold only some events, and the parts whose number of events has changed since they were read. If
+ * events can leave the filter (when a status changes), each part is counted by itself, since losses in one
+ * could hide gains in another.
  */
 export async function recount(
   manifest: Manifest,
@@ -274,8 +289,8 @@ export async function recount(
 }
 
 /**
- * For queries with a status, counts the parts' events of any status: this reveals an event that came late, even if
- * another one has left the part meanwhile.
+ * For queries with a status, counts the parts' events of any status: this reveals an event that came late,
+ * even if another one has left the part meanwhile.
  */
 export async function countAnyStatus(
   manifest: Manifest,

@@ -186,8 +186,8 @@ class ExportRun {
   }
 
   /**
-   * Downloads what is missing of an export, or all of a new one, until it holds every event that the service counts, and
-   * for an update what is new since then. Returns the finished manifest.
+   * Downloads what is missing of an export, or all of a new one, until it holds every event that the service
+   * counts, and for an update what is new since then. Returns the finished manifest.
    */
   async run(there: Manifest | undefined, identity: Identity, isUpdate: boolean): Promise<Manifest> {
     const { filters, progress, reporter } = this.#job;
@@ -224,7 +224,10 @@ class ExportRun {
     await this.#save({ parts: this.#manifest.parts.with(index, part) });
   }
 
-  /** Reads the parts that are missing, and again those whose events have changed, until the files agree with the service. */
+  /**
+   * Reads the parts that are missing, and again those whose events have changed, until the files agree with
+   * the service.
+   */
   async #complete(): Promise<void> {
     this.#events = eventsIn(this.#manifest);
     this.#startedWith = this.#events;
@@ -275,9 +278,9 @@ class ExportRun {
   }
 
   /**
-   * Reads a part from the service into its file. It reaches a second into the next older one of the same query, and the
-   * parts of an update reach further: events that another file holds are left out. The next part is asked for where
-   * this one no longer needs all connections; returns its pages then.
+   * Reads a part from the service into its file. It reaches a second into the next older one of the same
+   * query, and the parts of an update reach further: events that another file holds are left out. The next
+   * part is asked for where this one no longer needs all connections; returns its pages then.
    */
   async #readPart(index: number, part: Part, pages: AsyncGenerator<ReadPage>, next: number | undefined) {
     const { pageSize, concurrency } = this.#client;
@@ -314,14 +317,18 @@ class ExportRun {
     return nextPages;
   }
 
-  /** The keys of events within a part's time that other files hold, and whether the time of another part overlaps it. */
+  /**
+   * The keys of events within a part's time that other files hold, and whether the time of another part
+   * overlaps it.
+   */
   async #keysElsewhere(index: number) {
     const { parts } = this.#manifest;
     const part = parts[index] as Part;
     const elsewhere = new Set<number>();
     const others = parts.filter((one) => one !== part && one.query === part.query && overlap(part, one));
     for (const one of others) {
-      // An update reads events again that settled parts hold. They are removed from the settled parts afterwards.
+      // An update reads events again that settled parts hold. They are removed from the settled parts
+      // afterwards.
       if (!one.sha256 || (one.settled && !part.settled)) continue;
       const keys = this.#last?.file === one.file ? this.#last.keys : await keysOf(this.#job.directory, [one]);
       for (const key of keys) elsewhere.add(key);
@@ -330,9 +337,10 @@ class ExportRun {
   }
 
   /**
-   * Returns a function that leaves out of a part with partitions what belongs to other parts whatever the order in which they
-   * are read: events of the second that it reaches into the day before, if that day has a part which ends at midnight, and
-   * events without a time that another part holds, since they may be found in the time of several.
+   * Returns a function that leaves out of a part with partitions what belongs to other parts whatever the
+   * order in which they are read: events of the second that it reaches into the day before, if that day has a
+   * part which ends at midnight, and events without a time that another part holds, since they may be found
+   * in the time of several.
    */
   #createDayFilter(index: number): (items: IdentifiedItems) => Promise<IdentifiedItems> {
     const { parts } = this.#manifest;
@@ -363,7 +371,10 @@ class ExportRun {
     };
   }
 
-  /** Removes events from earlier files that an update has read again, so that the later state of each event remains. */
+  /**
+   * Removes events from earlier files that an update has read again, so that the later state of each event
+   * remains.
+   */
   async #removeRepeated(): Promise<void> {
     const directory = this.#job.directory;
     const { overlapFrom, parts } = this.#manifest;

@@ -18,7 +18,10 @@ type User = Pick<Machine, 'platform' | 'userId'>;
 
 /** The maximum number of links to follow, as on Linux. */
 const MOST_LINKS = 40;
-/** Inside a user namespace (a rootless container), Linux shows what belongs to nobody in it, such as `/`, as this user's. */
+/**
+ * Inside a user namespace (a rootless container), Linux shows what belongs to nobody in it, such as `/`, as
+ * this user's.
+ */
 const UNMAPPED_USER = 65_534;
 const WRITABLE_BY_OTHERS = 0o022;
 const WRITABLE_BY_EVERYBODY = 0o002;
@@ -32,11 +35,11 @@ interface Step {
 }
 
 /**
- * Refuses a path through something that another user has put into a folder that others can write to, such as `/tmp`, or
- * through that user's link: a link could make the program replace a file of that user's choice, and a folder or file
- * would show them what is written. Root and the user are trusted owners. `named` is the option or argument that gave the
- * path, for the message. Throws `UsageError`. A path that is missing or cannot be inspected is left to the code that
- * opens it.
+ * Refuses a path through something that another user has put into a folder that others can write to, such as
+ * `/tmp`, or through that user's link: a link could make the program replace a file of that user's choice,
+ * and a folder or file would show them what is written. Root and the user are trusted owners. `named` is the
+ * option or argument that gave the path, for the message. Throws `UsageError`. A path that is missing or
+ * cannot be inspected is left to the code that opens it.
  */
 export function refusePlanted(file: string, named: string, machine: User): void {
   if (machine.platform === 'win32') return;
@@ -56,10 +59,10 @@ export function refusePlanted(file: string, named: string, machine: User): void 
 }
 
 /**
- * Returns how another user could put something else in the place of a file or folder, in words that can follow "since",
- * and undefined if nobody can: each folder on the way to it, and the path itself, belongs to the user or to root, and
- * nobody else can write to a folder. In one with the sticky bit, such as `/tmp`, others cannot replace what they do not
- * own.
+ * Returns how another user could put something else in the place of a file or folder, in words that can
+ * follow "since", and undefined if nobody can: each folder on the way to it, and the path itself, belongs to
+ * the user or to root, and nobody else can write to a folder. In one with the sticky bit, such as `/tmp`,
+ * others cannot replace what they do not own.
  */
 export function replaceableBy(file: string, machine: User): string | undefined {
   if (machine.platform === 'win32') return undefined;
@@ -78,8 +81,9 @@ export function replaceableBy(file: string, machine: User): string | undefined {
 }
 
 /**
- * Returns whether the user may run code from a folder, which is created if it is missing: nobody else can put files
- * there now, and those in its folders are the user's. V8 checks that cached code fits to its source, not who wrote it.
+ * Returns whether the user may run code from a folder, which is created if it is missing: nobody else can put
+ * files there now, and those in its folders are the user's. V8 checks that cached code fits to its source,
+ * not who wrote it.
  */
 export function isForCode(folder: string, machine: User & Pick<Machine, 'userHome'>): boolean {
   // Windows protects the user's own folder. Elsewhere, others may have been allowed to write.
@@ -174,8 +178,8 @@ export function configFolder({ environment, machine }: Pick<Context, 'environmen
 }
 
 /**
- * The absolute path of the folder for caches: inside `HOOKTRAIL_CONFIG_DIR` if that is set, else the platform's usual
- * place (XDG base directories, Library/Caches, Local AppData).
+ * The absolute path of the folder for caches: inside `HOOKTRAIL_CONFIG_DIR` if that is set, else the
+ * platform's usual place (XDG base directories, Library/Caches, Local AppData).
  */
 export function cacheFolder({ environment, machine }: Pick<Context, 'environment' | 'machine'>): string {
   if (environment['HOOKTRAIL_CONFIG_DIR']) return path.join(configFolder({ environment, machine }), 'cache');
@@ -191,9 +195,9 @@ export function cacheFolder({ environment, machine }: Pick<Context, 'environment
 }
 
 /**
- * Creates a folder and its missing ancestors, with `mode` or accessible to the user only. Leaves an existing folder as
- * it is. Throws the system's error. This replaces Node's `recursive` option, which never returns on a file system that
- * refuses new names with ENOENT, as /proc does.
+ * Creates a folder and its missing ancestors, with `mode` or accessible to the user only. Leaves an existing
+ * folder as it is. Throws the system's error. This replaces Node's `recursive` option, which never returns on
+ * a file system that refuses new names with ENOENT, as /proc does.
  */
 export function makeFolder(folder: string, mode = 0o700): void {
   try {
@@ -210,8 +214,9 @@ export function makeFolder(folder: string, mode = 0o700): void {
 }
 
 /**
- * Creates a folder in the common `/tmp` that nobody else can read or write, and the folders `names` below it: a place
- * for users without a writable home. Throws the system's error, or an `Error` if another user has put something there.
+ * Creates a folder in the common `/tmp` that nobody else can read or write, and the folders `names` below it:
+ * a place for users without a writable home. Throws the system's error, or an `Error` if another user has put
+ * something there.
  */
 export async function ownFolderInTmp(
   { sharedFolder, userId }: Pick<Machine, 'sharedFolder' | 'userId'>,
@@ -234,7 +239,8 @@ export async function ownFolderInTmp(
 export async function checkWritable(file: string, { platform }: Pick<Machine, 'platform'>): Promise<void> {
   await files.access(path.dirname(file), constants.W_OK | constants.X_OK);
   if (platform !== 'win32') return;
-  // There `access` looks only at the read-only attribute, which has no meaning for folders, and not at the access list.
+  // There `access` looks only at the read-only attribute, which has no meaning for folders, and not at the
+  // access list.
   const { randomUUID } = await import('node:crypto');
   const temporary = `${file}.${randomUUID()}.tmp`;
   await (await files.open(temporary, 'wx')).close();

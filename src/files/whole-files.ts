@@ -13,8 +13,8 @@ import { setTimeout } from 'node:timers/promises';
 import { faultText } from '../errors.ts';
 
 /**
- * A file has its new content, but its folder could not be synced: a loss of power may undo that. It has the code of the
- * system's error.
+ * A file has its new content, but its folder could not be synced: a loss of power may undo that. It has the
+ * code of the system's error.
  */
 export class UnsyncedError extends Error {
   constructor(cause: NodeJS.ErrnoException) {
@@ -24,8 +24,8 @@ export class UnsyncedError extends Error {
 }
 
 /**
- * Returns the absolute path, without links, that a path leads to. Nothing may be there yet. A replaced file would
- * otherwise take the place of the link, and the file that the link names would never be written.
+ * Returns the absolute path, without links, that a path leads to. Nothing may be there yet. A replaced file
+ * would otherwise take the place of the link, and the file that the link names would never be written.
  */
 export async function followLinks(file: string): Promise<string> {
   try {
@@ -42,8 +42,8 @@ export async function followLinks(file: string): Promise<string> {
 }
 
 /**
- * Replaces a file's content so that a crash at any moment leaves the old content or the new one. The mode is 0600.
- * Throws as `finish` of `startReplacement` does, with the path of the file, not of the temporary one.
+ * Replaces a file's content so that a crash at any moment leaves the old content or the new one. The mode is
+ * 0600. Throws as `finish` of `startReplacement` does, with the path of the file, not of the temporary one.
  */
 export async function replaceFile(file: string, content: string | Uint8Array): Promise<void> {
   let replacement: Replacement | undefined;
@@ -60,8 +60,8 @@ export async function replaceFile(file: string, content: string | Uint8Array): P
 export type Replacement = Awaited<ReturnType<typeof startReplacement>>;
 
 /**
- * Begins to replace a file with one of that mode, less the umask: opens a temporary file beside it for the new content.
- * Throws the system's error.
+ * Begins to replace a file with one of that mode, less the umask: opens a temporary file beside it for the
+ * new content. Throws the system's error.
  */
 export async function startReplacement(file: string, mode: number) {
   // Every command that reads the settings loads this module, and `node:crypto` takes 3 ms to load.
@@ -74,8 +74,9 @@ export async function startReplacement(file: string, mode: number) {
     await files.rm(temporary, { force: true }).catch(() => undefined);
   };
   /**
-   * Puts the new content in the place of the old one: fsync, rename, fsync of the folder. Throws `UnsyncedError` if only
-   * the last of them failed, otherwise the system's error, and abandons the replacement then.
+   * Puts the new content in the place of the old one: fsync, rename, fsync of the folder. Throws
+   * `UnsyncedError` if only the last of them failed, otherwise the system's error, and abandons the
+   * replacement then.
    */
   const finish = async () => {
     try {
@@ -91,7 +92,9 @@ export async function startReplacement(file: string, mode: number) {
   return { temporary, handle, finish, abandon };
 }
 
-/** Creates a new file with mode 0600 and syncs it to the disk. Throws `UnsyncedError` or the system's error. */
+/**
+ * Creates a new file with mode 0600 and syncs it to the disk. Throws `UnsyncedError` or the system's error.
+ */
 export async function createFile(file: string, content: string): Promise<void> {
   const handle = await files.open(file, 'wx', 0o600);
   try {
@@ -111,8 +114,8 @@ function throwUnsynced(error: NodeJS.ErrnoException): never {
 }
 
 /**
- * On Windows a file that another program has open cannot be replaced. This tries for a second, which is longer than a
- * virus scanner (the usual program) takes.
+ * On Windows a file that another program has open cannot be replaced. This tries for a second, which is
+ * longer than a virus scanner (the usual program) takes.
  */
 export async function renameOver(from: string, to: string): Promise<void> {
   for (let tries = 1; ; tries++) {
@@ -131,8 +134,8 @@ export async function renameOver(from: string, to: string): Promise<void> {
 }
 
 /**
- * Error codes of platforms on which folders cannot be opened (Windows, where a rename itself is journalled) or synced
- * (some network file systems).
+ * Error codes of platforms on which folders cannot be opened (Windows, where a rename itself is journalled)
+ * or synced (some network file systems).
  */
 const CANNOT_OPEN = new Set(['EISDIR', 'EPERM', 'EACCES']);
 const CANNOT_SYNC = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EISDIR', 'EPERM', 'EBADF']);
@@ -156,8 +159,8 @@ export async function syncFolder(folder: string): Promise<void> {
 }
 
 /**
- * Opens a file for reading. Unlike `open(2)` without `O_NONBLOCK`, this does not wait for the writer of a pipe that
- * somebody has put there: no signal would end that wait.
+ * Opens a file for reading. Unlike `open(2)` without `O_NONBLOCK`, this does not wait for the writer of a
+ * pipe that somebody has put there: no signal would end that wait.
  */
 export function openWithoutWaiting(file: string): { readonly fd: number; readonly stats: Stats } {
   const fd = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
@@ -169,7 +172,10 @@ export function openWithoutWaiting(file: string): { readonly fd: number; readonl
   }
 }
 
-/** Reads a whole file that must be a regular one. Throws the system's error, or an `Error` for a pipe or a device. */
+/**
+ * Reads a whole file that must be a regular one. Throws the system's error, or an `Error` for a pipe or a
+ * device.
+ */
 export function readRegularFile(file: string): Buffer {
   const { fd, stats } = openWithoutWaiting(file);
   try {
@@ -183,8 +189,8 @@ export function readRegularFile(file: string): Buffer {
 }
 
 /**
- * The pipe that a file name stands for, as bash's `<(command)` gives one; undefined for what is none. Waiting for it ends
- * when the signal aborts: a wait in `open(2)` or `read(2)` would keep the program from ending.
+ * The pipe that a file name stands for, as bash's `<(command)` gives one; undefined for what is none. Waiting
+ * for it ends when the signal aborts: a wait in `open(2)` or `read(2)` would keep the program from ending.
  */
 export async function openPipe(file: string, signal: AbortSignal): Promise<Readable | undefined> {
   const { fd, stats } = openWithoutWaiting(file);
@@ -202,7 +208,9 @@ export async function readGivenFile(file: string, signal: AbortSignal): Promise<
   return pipe ? Buffer.concat(await pipe.toArray()) : readRegularFile(file);
 }
 
-/** Windows PowerShell writes UTF-16 with a byte order mark, for instance with `>`. All other input is UTF-8. */
+/**
+ * Windows PowerShell writes UTF-16 with a byte order mark, for instance with `>`. All other input is UTF-8.
+ */
 export function encodingOf(bytes: Uint8Array): 'utf8' | 'utf16le' {
   return bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf16le' : 'utf8';
 }

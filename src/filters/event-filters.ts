@@ -52,7 +52,10 @@ export class EventFilters {
   readonly subscriptionIds: readonly string[] = [];
   /** Parts of callback addresses, which `resolveSubscriptions` makes ids of. Until then there is no query. */
   readonly subscriptionWords: readonly string[] = [];
-  /** Of stored events: words of the field that names who an event is for, or ids of subscriptions; any of them. */
+  /**
+   * Of stored events: words of the field that names who an event is for, or ids of subscriptions; any of
+   * them.
+   */
   readonly nameWords: readonly string[] = [];
   readonly nameField: FieldPath | undefined = undefined;
   readonly eventIds: readonly string[] = [];
@@ -114,8 +117,8 @@ export class EventFilters {
   }
 
   /**
-   * The searches to make when it is `now` (milliseconds since the epoch), one for each combination of values. Throws
-   * `UsageError` that names the flag.
+   * The searches to make when it is `now` (milliseconds since the epoch), one for each combination of values.
+   * Throws `UsageError` that names the flag.
    */
   queries(now: number): Queries {
     const [word] = this.subscriptionWords;
@@ -170,8 +173,9 @@ export class EventFilters {
   }
 
   /**
-   * The filters as typed, synonyms made one and the order of values forgotten. A time of another zone than UTC is given in
-   * UTC, so that it means the same anywhere; where others depend on the zone, such as `today`, the zone is named.
+   * The filters as typed, synonyms made one and the order of values forgotten. A time of another zone than
+   * UTC is given in UTC, so that it means the same anywhere; where others depend on the zone, such as
+   * `today`, the zone is named.
    */
   typed(): TypedFilters {
     const lists = {
@@ -210,7 +214,9 @@ export class EventFilters {
     return flagsOf(this.typed()).map(([name, value]) => `--${name} ${value}`);
   }
 
-  /** Words for a POSIX shell that give the same filters and zone to another command, except the ones named. */
+  /**
+   * Words for a POSIX shell that give the same filters and zone to another command, except the ones named.
+   */
   words(...without: string[]): string[] {
     const zone = this.zone.isUtc ? {} : { timezone: this.zone.name };
     return flagsOf({ ...this.typed(), ...zone }).flatMap(([name, value]) => {
@@ -298,8 +304,9 @@ export function addFilterFlags(command: Command): Command {
 }
 
 /**
- * The filters that the flags ask for. `now` (milliseconds since the epoch) is this machine's time, to find out whether they
- * can be resolved at all. Times without a zone are those of `zone`. Throws `UsageError` that names the flag.
+ * The filters that the flags ask for. `now` (milliseconds since the epoch) is this machine's time, to find
+ * out whether they can be resolved at all. Times without a zone are those of `zone`. Throws `UsageError` that
+ * names the flag.
  */
 export function eventFilters(
   flags: FilterFlags,
@@ -395,7 +402,10 @@ function distinctIds(ids: readonly string[]): string[] {
   return [...new Map(ids.toReversed().map((id) => [id.toLowerCase(), id])).values()].reverse();
 }
 
-/** The ids that a flag names, each once. Throws `UsageError` for a text that is none, and not among the `words`. */
+/**
+ * The ids that a flag names, each once. Throws `UsageError` for a text that is none, and not among the
+ * `words`.
+ */
 function guids(
   flags: FilterFlags,
   name: 'subscription' | 'id',
@@ -465,7 +475,8 @@ export function addPreviewFlags(command: Command): Command {
 }
 
 /**
- * Returns how to show the requests, or undefined to send them. Throws `UsageError` if both ways to show them are given.
+ * Returns how to show the requests, or undefined to send them. Throws `UsageError` if both ways to show them
+ * are given.
  */
 export function previewForm({ dryRun, curl, from }: PreviewFlags & FilterFlags): 'urls' | 'curl' | undefined {
   if ((dryRun || curl) && from !== undefined)

@@ -5,8 +5,8 @@ import { knownValues } from '../items/known-fields.ts';
 import { commandOver } from '../settings/flag-values.ts';
 
 /**
- * Event ids given as arguments, several with commas too; all are checked before any is used. Throws `UsageError`, whose
- * next step looks in `from`, an export or a file, if the events come from there.
+ * Event ids given as arguments, several with commas too; all are checked before any is used. Throws
+ * `UsageError`, whose next step looks in `from`, an export or a file, if the events come from there.
  */
 export function idsOfArguments(args: readonly string[], from?: string): readonly string[] {
   return args.flatMap((text) => {
@@ -19,10 +19,10 @@ export function idsOfArguments(args: readonly string[], from?: string): readonly
 }
 
 /**
- * Event ids from lines of text, as the lines arrive: one a line, or in whatever form this program prints events (tables,
- * Markdown, CSV, JSON, NDJSON). `ending` stops reading, even during a wait for input. `onEmpty` is called for an empty list:
- * no line, a header alone, or `[]`. Throws `UsageError` at a line that holds no id where one belongs, if no line holds one,
- * and without `onEmpty` for an empty list.
+ * Event ids from lines of text, as the lines arrive: one a line, or in whatever form this program prints
+ * events (tables, Markdown, CSV, JSON, NDJSON). `ending` stops reading, even during a wait for input.
+ * `onEmpty` is called for an empty list: no line, a header alone, or `[]`. Throws `UsageError` at a line that
+ * holds no id where one belongs, if no line holds one, and without `onEmpty` for an empty list.
  */
 export async function* idsOfInput(
   { stdin }: Pick<Context, 'stdin'>,
@@ -108,7 +108,9 @@ function cellsOf(line: string, separator: string): string[] {
   return joined.map((cell) => cell.trim());
 }
 
-/** The ids of events on a line of JSON: a whole value, part of an array, or the member of an indented event. */
+/**
+ * The ids of events on a line of JSON: a whole value, part of an array, or the member of an indented event.
+ */
 function idsOfJson(line: string): readonly string[] {
   const text = line.trim().replace(/,$/, '');
   let value: unknown;
@@ -136,7 +138,9 @@ function idOfLine(line: string, number: number): readonly string[] {
 }
 
 const PART = /^([0-9a-f][0-9a-f-]{3,34}|(?=\D*\d)(?![0-9a-f-]+$)\w[\w.:-]{3,60}?)(…|\.\.\.)?$/i;
-/** The next step where the text may be part of an id, or the number of an order; undefined where it is not. */
+/**
+ * The next step where the text may be part of an id, or the number of an order; undefined where it is not.
+ */
 export function findByPart(text: string, what: string, from?: string): string | undefined {
   const [, part] = PART.exec(text.trim()) ?? [];
   if (part === undefined || guidsIn(text).length > 0) return undefined;

@@ -22,8 +22,8 @@ export async function askEventTypes(service: Service, clock: Clock): Promise<Pag
 }
 
 /**
- * The names of the listed types for `eq(eventType,…)`. The service does not say which member holds the name (service
- * description, part 2), so the member that `event-types` shows first is used.
+ * The names of the listed types for `eq(eventType,…)`. The service does not say which member holds the name
+ * (service description, part 2), so the member that `event-types` shows first is used.
  */
 export function eventTypeNames(items: Items): string[] {
   if (items.count === 0) return [];
@@ -33,8 +33,8 @@ export function eventTypeNames(items: Items): string[] {
 }
 
 /**
- * Warns of types that the service does not list, and names the nearest listed type: of several before a search, since the
- * others hide that one finds nothing, and of a single one after a search without results.
+ * Warns of types that the service does not list, and names the nearest listed type: of several before a
+ * search, since the others hide that one finds nothing, and of a single one after a search without results.
  */
 export function warnOfUnlisted(
   { eventTypes, typePatterns = eventTypes }: EventFilters,
@@ -48,7 +48,10 @@ export function warnOfUnlisted(
     reporter.warning(unlistedText(type, listed));
 }
 
-/** The warning that a type, which may be a pattern, is not among those of the service, or of the events `from` a place. */
+/**
+ * The warning that a type, which may be a pattern, is not among those of the service, or of the events `from`
+ * a place.
+ */
 export function unlistedText(type: string, listed: readonly string[], from?: string): string {
   const there = from === undefined ? 'on offer' : `of ${from === '-' ? 'standard input' : from}`;
   return `'${type}' is not among the event types ${there}; ${nearestType(type, listed, from).next}`;
@@ -62,7 +65,10 @@ function nearestType(type: string, listed: readonly string[], from?: string) {
 
 type Warning = Pick<Reporter, 'warning'>;
 
-/** After a search without results, requests the types and warns of one that is not on offer. If that fails, there is no warning. */
+/**
+ * After a search without results, requests the types and warns of one that is not on offer. If that fails,
+ * there is no warning.
+ */
 export async function warnOfTypes(
   filters: EventFilters,
   service: Service,
@@ -79,10 +85,10 @@ export async function warnOfTypes(
 }
 
 /**
- * The filters with each `--type` as the service spells it: in any case, and `order.*` for all types on offer that match.
- * The types are asked for only if one of the names is not among those that the service listed last. A name that is not on
- * offer stays as it is typed, with a warning if others could hide that it finds nothing. Throws `UsageError` for a pattern
- * that nothing on offer matches.
+ * The filters with each `--type` as the service spells it: in any case, and `order.*` for all types on offer
+ * that match. The types are asked for only if one of the names is not among those that the service listed
+ * last. A name that is not on offer stays as it is typed, with a warning if others could hide that it finds
+ * nothing. Throws `UsageError` for a pattern that nothing on offer matches.
  */
 export async function resolveTypes(
   filters: EventFilters,
@@ -158,8 +164,8 @@ interface Owner {
 }
 
 /**
- * Saves the names of the listed types for shell completion, which must not use the service, the keychain or the
- * identity provider. A cache that cannot be written is not an error.
+ * Saves the names of the listed types for shell completion, which must not use the service, the keychain or
+ * the identity provider. A cache that cannot be written is not an error.
  */
 export async function keepEventTypes(items: Items, owner: Owner, context: Surroundings): Promise<void> {
   const names = eventTypeNames(items);

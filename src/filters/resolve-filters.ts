@@ -13,7 +13,10 @@ import { resolveTypes } from './event-types.ts';
 
 type Resolving = Pick<Call<SettingFlags>, 'context' | 'reporter'>;
 
-/** The filters with types as the service spells them, and parts of addresses as the subscriptions that have them. */
+/**
+ * The filters with types as the service spells them, and parts of addresses as the subscriptions that have
+ * them.
+ */
 export async function resolveFilters(
   filters: EventFilters,
   service: Service,
@@ -25,8 +28,8 @@ export async function resolveFilters(
 }
 
 /**
- * The same for a command that sends events on or changes something: a person at the terminal confirms what a part of an
- * address stands for. Throws `UsageError` without one.
+ * The same for a command that sends events on or changes something: a person at the terminal confirms what a
+ * part of an address stands for. Throws `UsageError` without one.
  */
 export async function resolveToSend(
   filters: EventFilters,
@@ -66,7 +69,10 @@ function withFound(filters: EventFilters, found: readonly NamedSubscription[]): 
   return filters.withSubscriptions([...filters.subscriptionIds, ...found.map(({ id }) => id)]);
 }
 
-/** The subscription that each word stands for. Throws `UsageError` for a word that stands for none, or for several. */
+/**
+ * The subscription that each word stands for. Throws `UsageError` for a word that stands for none, or for
+ * several.
+ */
 async function subscriptionsWith(
   words: readonly string[],
   service: Service,

@@ -9,8 +9,8 @@ import type { EventFilters } from './event-filters.ts';
 export type CountQueries = (queries: readonly Query[]) => Promise<readonly number[]>;
 
 /**
- * The events to count: created between two instants (both exclusive, as `gt` and `lt` are), and chosen by the other
- * filters.
+ * The events to count: created between two instants (both exclusive, as `gt` and `lt` are), and chosen by the
+ * other filters.
  */
 export interface StatsWindow {
   readonly after: Instant;
@@ -24,8 +24,8 @@ export interface StatsWindow {
 }
 
 /**
- * The window that the filters ask for, at the service's time `now` (milliseconds): by default the 24 hours up to the
- * next full second, since its clock has no fraction. Throws `UsageError`.
+ * The window that the filters ask for, at the service's time `now` (milliseconds): by default the 24 hours up
+ * to the next full second, since its clock has no fraction. Throws `UsageError`.
  */
 export function statsWindow(filters: EventFilters, now: number): StatsWindow {
   const { after: given, before = instantAt(now + 1000) } = filters.queries(now)[0];

@@ -11,8 +11,9 @@ import { terminalSafe } from '../terminal/terminal-text.ts';
 import type { FormatOptions } from './format-flags.ts';
 
 /**
- * Prints items as CSV, with one column for each scalar inside an object. The first page decides the columns, of `fields`
- * those that are objects. Without matches it prints the header only, with `fields` or the standard ones.
+ * Prints items as CSV, with one column for each scalar inside an object. The first page decides the columns,
+ * of `fields` those that are objects. Without matches it prints the header only, with `fields` or the
+ * standard ones.
  */
 export function createCsvWriter(
   options: FormatOptions,
@@ -70,14 +71,16 @@ export function csvMark({ csvBom }: Pick<FormatOptions, 'csvBom'>): string {
 }
 
 /**
- * Characters at the start of a cell that make a spreadsheet run it as a formula (OWASP, "CSV Injection"): also after a
- * tab or a line break, and in the full-width forms that some locales type. NUL is in OWASP's ASVS.
+ * Characters at the start of a cell that make a spreadsheet run it as a formula (OWASP, "CSV Injection"):
+ * also after a tab or a line break, and in the full-width forms that some locales type. NUL is in OWASP's
+ * ASVS.
  */
 const FORMULA = /^[=+\-@\t\r\n\0\uff1d\uff0b\uff0d\uff20]/;
 
 /**
- * Places inside a text where a formula would begin in a spreadsheet that parts cells at semicolons or tabs, as in countries
- * with a decimal comma. Such a one takes quotes for text unless they begin a cell, so that a line break parts, too.
+ * Places inside a text where a formula would begin in a spreadsheet that parts cells at semicolons or tabs,
+ * as in countries with a decimal comma. Such a one takes quotes for text unless they begin a cell, so that a
+ * line break parts, too.
  */
 const INNER_FORMULA = /([;\t\r\n])(?="*[=+\-@\0\uff1d\uff0b\uff0d\uff20])/g;
 
@@ -91,7 +94,9 @@ export function csvText(text: string, raw = false): string {
   return FORMULA.test(inert) ? `'${inert}` : inert;
 }
 
-/** The cell of a JSON value: guarded text, numbers as the service wrote them, lists as JSON, empty for null. */
+/**
+ * The cell of a JSON value: guarded text, numbers as the service wrote them, lists as JSON, empty for null.
+ */
 function csvCell(bytes: Buffer, start: number, end: number, raw: boolean): string {
   if (bytes[start] === 0x22) return csvText(stringText(bytes, start, end), raw);
   const text = valueText(bytes, start, end);
@@ -126,7 +131,9 @@ interface CsvColumn extends FieldPath {
   readonly isOuter: boolean;
 }
 
-/** The columns for items such as these: known fields before the others, and an object's members in its place. */
+/**
+ * The columns for items such as these: known fields before the others, and an object's members in its place.
+ */
 function csvColumns(page: Items, fields: readonly FieldPath[] | undefined, list: ListKind): CsvColumn[] {
   const items = [...page.values()];
   if (fields)

@@ -35,7 +35,10 @@ export interface FormatOptions {
   /** Leaves text in CSV cells as it is, even where a spreadsheet would run it. */
   readonly csvRaw?: boolean | undefined;
   readonly csvBom?: boolean | undefined;
-  /** Items like those to come. A table makes its columns wide enough for these too, if its first page is small. */
+  /**
+   * Items like those to come. A table makes its columns wide enough for these too, if its first page is
+   * small.
+   */
   readonly sample?: Items | undefined;
   /** Fields that have the same value in every item because of the filters. */
   readonly constant?: ReadonlySet<string>;
@@ -48,7 +51,9 @@ export interface FormatOptions {
   readonly nameField?: FieldPath | undefined;
   /** Called with the name of a field that has no column, since the first page lacks it. */
   readonly onLate?: ((name: string) => void) | undefined;
-  /** Describes a table in Markdown for the line below it. Called after the last item, with the number printed. */
+  /**
+   * Describes a table in Markdown for the line below it. Called after the last item, with the number printed.
+   */
   readonly note?: (count: number) => Promise<TableNote>;
   /** True if Markdown also holds each item as a block of JSON. */
   readonly hasBlocks?: boolean;
@@ -84,7 +89,9 @@ function addOutputFlag(command: Command, formats: readonly FormatName[]): Comman
   return command.addOption(option);
 }
 
-/** The flag for a jq program over that JSON. A flag of jq that stands before the program is an unknown option. */
+/**
+ * The flag for a jq program over that JSON. A flag of jq that stands before the program is an unknown option.
+ */
 export function jqFlag(command: Command, over: string): Option {
   const text = `run a jq program over ${over}; strings come out raw`;
   return command.createOption('-q, --jq <program>', text).argParser((program) => {
@@ -111,8 +118,8 @@ export function addFormatFlags(command: Command): Command {
 }
 
 /**
- * Checks the jq program before any request is sent or anything is printed, and that `-o` does not name a file. Throws
- * `UsageError`.
+ * Checks the jq program before any request is sent or anything is printed, and that `-o` does not name a
+ * file. Throws `UsageError`.
  */
 export async function checkFormat(_: Command, command: Command): Promise<void> {
   const { jq, output } = command.opts<FormatFlags>();
@@ -125,7 +132,9 @@ const SYNONYMS: Readonly<Record<string, FormatName>> = {
   ...{ text: 'table', pretty: 'table', wide: 'table' },
 };
 
-/** Returns the words that stand for an output format of kubectl; undefined for a template that is too complex. */
+/**
+ * Returns the words that stand for an output format of kubectl; undefined for a template that is too complex.
+ */
 function templateMeant(output: string): string[] | undefined {
   const [, columns] = /^custom-columns=(.*)/.exec(output) ?? [];
   if (columns !== undefined) return ['table', '--fields', columns.replaceAll(/(^|,)[^,:]*:\.?/g, '$1')];
@@ -166,7 +175,9 @@ const FOREIGN_FORMATS: readonly { readonly endings: string; readonly next: strin
   { endings: 'xml', next: 'end its name in .json' },
 ];
 
-/** Throws `UsageError` for a file whose name promises a format that there is not: a table would stand in it. */
+/**
+ * Throws `UsageError` for a file whose name promises a format that there is not: a table would stand in it.
+ */
 function refuseForeignFormat(file: string, formats: readonly FormatName[]): void {
   const [, ending = ''] = /\.(\w+)$/.exec(file) ?? [];
   const foreign = FOREIGN_FORMATS.find(({ endings }) => endings.split(' ').includes(ending.toLowerCase()));
@@ -176,7 +187,10 @@ function refuseForeignFormat(file: string, formats: readonly FormatName[]): void
   });
 }
 
-/** Returns the format that the flags ask for, else that of the file's name. Throws `UsageError` if they contradict each other. */
+/**
+ * Returns the format that the flags ask for, else that of the file's name. Throws `UsageError` if they
+ * contradict each other.
+ */
 export function formatOptions(
   flags: FormatFlags & OutputFlags,
   list: ListKind,
@@ -225,7 +239,10 @@ export interface OutputFlags {
   readonly outputFile?: string;
 }
 
-/** For commands that print data and end: `program.ts` shows through the user's pager what does not fit on the terminal. */
+/**
+ * For commands that print data and end: `program.ts` shows through the user's pager what does not fit on the
+ * terminal.
+ */
 export function addPagerFlag(command: Command): Command {
   const variables = ['HOOKTRAIL_PAGER', 'PAGER'];
   return command.addOption(new Flag('--no-pager', 'print to the terminal itself', { variables }));
@@ -251,7 +268,10 @@ export function addListFlags(command: Command): Command {
   return addConnectionFlags(addOutputFileFlag(command));
 }
 
-/** For commands that sum up events, with what their formats print. Formats beside `table` and `json` are those of real tables. */
+/**
+ * For commands that sum up events, with what their formats print. Formats beside `table` and `json` are those
+ * of real tables.
+ */
 export function addSummaryFlags(
   command: Command,
   formats: readonly FormatName[],
@@ -295,7 +315,10 @@ export async function summaryOptions(
   return { filters, format, from: flags.from, concurrency: flags.concurrency ?? CONCURRENCY };
 }
 
-/** The same of a command that prints events: tables have the saved columns (`config set fields`) if none are given. */
+/**
+ * The same of a command that prints events: tables have the saved columns (`config set fields`) if none are
+ * given.
+ */
 export async function eventOptions({ flags, context }: Call<EventFlags>) {
   const { format, ...others } = await summaryOptions({ flags, context });
   const isTable = format.format === 'table' || format.format === 'markdown';

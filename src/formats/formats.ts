@@ -69,7 +69,9 @@ async function writerOf(options: FormatOptions, stdout: Output, reporter: Report
   }
 }
 
-/** Returns a writer that also warns at the end of fields that no item had, since their names may be misspelt. */
+/**
+ * Returns a writer that also warns at the end of fields that no item had, since their names may be misspelt.
+ */
 function withFieldWarnings(
   writer: ItemWriter,
   fields: readonly FieldPath[],
@@ -99,8 +101,8 @@ function withFieldWarnings(
 }
 
 /**
- * Prints a value made by the program as JSON: indented and coloured on a terminal, elsewhere as `piped`. With `jq`,
- * prints the program's results.
+ * Prints a value made by the program as JSON: indented and coloured on a terminal, elsewhere as `piped`. With
+ * `jq`, prints the program's results.
  */
 export async function printJson(
   value: unknown,

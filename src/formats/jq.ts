@@ -10,7 +10,10 @@ interface JqOptions {
   readonly program: string;
   /** Fields that are picked before the program runs. */
   readonly fields: readonly FieldPath[] | undefined;
-  /** Runs the program on each item as its page arrives, so that memory stays flat, instead of once on an array of all items. */
+  /**
+   * Runs the program on each item as its page arrives, so that memory stays flat, instead of once on an array
+   * of all items.
+   */
   readonly perItem: boolean;
 }
 
@@ -22,9 +25,10 @@ const SHOWN_FAILURES = 3;
 const NOT_COMPILED = 3;
 
 /**
- * Runs a jq program over the JSON output. Strings come out raw, other results compact, or on a terminal indented, as
- * `gh --jq` does. For the array of all items it keeps them in memory, and prints nothing if the read is aborted: a result
- * for some of them would be wrong. Throws `UsageError` for a program that does not compile.
+ * Runs a jq program over the JSON output. Strings come out raw, other results compact, or on a terminal
+ * indented, as `gh --jq` does. For the array of all items it keeps them in memory, and prints nothing if the
+ * read is aborted: a result for some of them would be wrong. Throws `UsageError` for a program that does not
+ * compile.
  */
 export async function createJqWriter(
   { program, fields, perItem }: JqOptions,
@@ -77,8 +81,9 @@ export async function checkProgram(program: string) {
 }
 
 /**
- * Returns what `--raw-output` would print. jq has to print JSON, because the library trims its output. A line of it that
- * begins with a quote is a whole string: everything inside an array or an object is indented, or follows on its line.
+ * Returns what `--raw-output` would print. jq has to print JSON, because the library trims its output. A line
+ * of it that begins with a quote is a whole string: everything inside an array or an object is indented, or
+ * follows on its line.
  */
 function withRawStrings(text: string): string {
   const lines = text.split('\n').map((line) => (line.startsWith('"') ? (JSON.parse(line) as string) : line));
@@ -107,7 +112,8 @@ function tooLarge(cause?: unknown): ServiceError {
 
 function failedProgram(stderr: string, perItem: boolean): UsageError | ServiceError {
   const [first = '', ...others] = new Set(linesOf(stderr));
-  // An event that jq cannot read, with half a surrogate pair or too many levels, is no fault of the command line.
+  // An event that jq cannot read, with half a surrogate pair or too many levels, is no fault of the command
+  // line.
   if (first.startsWith('parse error'))
     return new ServiceError(`--jq: jq cannot read an event: ${first}`, { next: '--json prints all events' });
   return new UsageError(`--jq: ${first}`, {

@@ -6,9 +6,9 @@ import { type Palette, statusPaint } from '../terminal/palette.ts';
 import { terminalSafe, terminalSafeLine } from '../terminal/terminal-text.ts';
 
 /**
- * Prints items as JSON: each item is the service's own bytes, or an object of the `fields` picked from them. `json` is one
- * array with one item per line, `ndjson` one item per line and nothing else. Each page is one write, and text is decoded
- * only for a terminal, where the array is indented and coloured.
+ * Prints items as JSON: each item is the service's own bytes, or an object of the `fields` picked from them.
+ * `json` is one array with one item per line, `ndjson` one item per line and nothing else. Each page is one
+ * write, and text is decoded only for a terminal, where the array is indented and coloured.
  */
 export function createJsonWriter(
   format: 'json' | 'ndjson',
@@ -42,8 +42,8 @@ function indented(items: Items, palette: Palette): string {
 }
 
 /**
- * Makes objects of the given fields only, in their order and named as typed. Each value is the item's own text; a missing
- * one is `null`, so that every object has every member.
+ * Makes objects of the given fields only, in their order and named as typed. Each value is the item's own
+ * text; a missing one is `null`, so that every object has every member.
  */
 export function createPicker(fields: readonly FieldPath[]): (page: Items) => Items {
   const cursor = createCursor(fields);
@@ -69,14 +69,21 @@ export function createPicker(fields: readonly FieldPath[]): (page: Items) => Ite
   };
 }
 
-/** Deepest level that is indented. Without a limit, the output would grow with the square of a hostile text's depth. */
+/**
+ * Deepest level that is indented. Without a limit, the output would grow with the square of a hostile text's
+ * depth.
+ */
 const DEEPEST = 40;
-/** A string, which is a name if a colon follows; a bracket, with the one that closes it at once; a comma; or another value. */
+/**
+ * A string, which is a name if a colon follows; a bracket, with the one that closes it at once; a comma; or
+ * another value.
+ */
 const TOKEN = /("[^"\\]*(?:\\.[^"\\]*)*")\s*(:)?|[{[]\s*([}\]])?|[}\],]|[^\s"{}[\],:]+/g;
 
 /**
- * Indents a JSON value for a terminal. Each token is the service's own text: numbers, escapes and duplicate keys stay as
- * they are; characters that act on a terminal become escapes. `outer` is how deep the whole of it is indented.
+ * Indents a JSON value for a terminal. Each token is the service's own text: numbers, escapes and duplicate
+ * keys stay as they are; characters that act on a terminal become escapes. `outer` is how deep the whole of
+ * it is indented.
  */
 export function prettyJson(bytes: Buffer, start: number, end: number, palette: Palette, outer = 0): string {
   let text = '  '.repeat(outer);

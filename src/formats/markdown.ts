@@ -7,7 +7,9 @@ import { itemTable, oneLine, type Table } from './table.ts';
 import { type ColumnHead, type KindedColumn, kindedColumns, type TableCell } from './table-layout.ts';
 import type { TableNote } from './table-note.ts';
 
-/** A table for tickets and chats (GitHub Flavored Markdown, section 4.10), each line ended. Bars are left out. */
+/**
+ * A table for tickets and chats (GitHub Flavored Markdown, section 4.10), each line ended. Bars are left out.
+ */
 export function markdownTable(
   { heads, rows }: Table,
   columns = columnsOf(heads, rows),
@@ -28,7 +30,10 @@ function markdownLine(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |\n`;
 }
 
-/** Text that keeps to its cell and is neither code, a link, an image nor HTML, not even a character by its name in HTML. */
+/**
+ * Text that keeps to its cell and is neither code, a link, an image nor HTML, not even a character by its
+ * name in HTML.
+ */
 function inMarkdown(text: string): string {
   return oneLine(text).replace(/[\\|`<[\]]|&(?=#?\w+;)/g, '\\$&');
 }

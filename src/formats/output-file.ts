@@ -7,10 +7,11 @@ import { followLinks, type Replacement, startReplacement } from '../files/whole-
 import { type OutputKind, outputOf } from '../streams.ts';
 
 /**
- * Calls `work` with a standard output that is written to `file` byte for byte, unlike a redirection of Windows
- * PowerShell. The file is replaced as a whole when the work is done. After a failure or an interrupt the old file
- * stays, so that a partial result never looks complete. A pipe or a device is written to. `-` is standard output
- * itself, and so is `/dev/stdout`, which may be a file that others append to. Throws `UsageError` before the work begins if the file cannot be written. `name` is what an error calls it.
+ * Calls `work` with a standard output that is written to `file` byte for byte, unlike a redirection of
+ * Windows PowerShell. The file is replaced as a whole when the work is done. After a failure or an interrupt
+ * the old file stays, so that a partial result never looks complete. A pipe or a device is written to. `-` is
+ * standard output itself, and so is `/dev/stdout`, which may be a file that others append to. Throws
+ * `UsageError` before the work begins if the file cannot be written. `name` is what an error calls it.
  */
 export async function writingTo<T>(
   file: string,
@@ -62,7 +63,10 @@ async function openTarget(file: string, name: string, { machine }: Context): Pro
   }
 }
 
-/** The modes are those of a redirection: an existing file keeps its mode, a new one gets its mode from the umask. */
+/**
+ * The modes are those of a redirection: an existing file keeps its mode, a new one gets its mode from the
+ * umask.
+ */
 async function openFile(file: string, found: Stats | undefined): Promise<Target> {
   // The file that a link leads to is replaced, not the link.
   const replacement = await startReplacement(await followLinks(file), 0o666);

@@ -5,7 +5,10 @@ import type { TimeZone } from '../time/time-zone.ts';
 import type { SummaryOptions } from './formats.ts';
 import type { TableLook } from './table.ts';
 
-/** A time in the user's zone, without its fraction; always with its date, since answers are read on another day. */
+/**
+ * A time in the user's zone, without its fraction; always with its date, since answers are read on another
+ * day.
+ */
 export function secondText(text: string, zone: TimeZone): string {
   const time = /^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text;
   return zone.shown(time).replace('T', ' ').replace(/\.\d+/, '');
@@ -31,7 +34,9 @@ export function windowText(
   return isOpen(options) ? `since ${start}` : `from ${start} to ${boundText(before, zone)}`;
 }
 
-/** Why there is nothing to show; `untold`: the events whose outcome is not known. `time`: the time in words. */
+/**
+ * Why there is nothing to show; `untold`: the events whose outcome is not known. `time`: the time in words.
+ */
 export function nothingText({ untold }: { readonly untold: number }, time: string): string {
   return untold === 0 ? `no events ${time}` : `of ${eventsText(untold)} no outcome is known`;
 }

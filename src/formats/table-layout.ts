@@ -14,12 +14,18 @@ interface BarCell {
   readonly paint?: (text: string) => string;
 }
 
-/** A column of a table before its width is known. Of the optional members, those that are absent are told from the texts. */
+/**
+ * A column of a table before its width is known. Of the optional members, those that are absent are told from
+ * the texts.
+ */
 export interface ColumnHead {
   /** The same at all widths. */
   readonly title: string;
   readonly kind?: ColumnKind;
-  /** A column with a higher number is left out earlier. 0, the default, is left out only if nothing else makes room. */
+  /**
+   * A column with a higher number is left out earlier. 0, the default, is left out only if nothing else makes
+   * room.
+   */
   readonly spare?: number;
   /** True if the filters give every row the same value, so that it may be left out. */
   readonly isConstant?: boolean;
@@ -44,7 +50,10 @@ export interface Column extends KindedColumn {
   readonly width: number;
 }
 
-/** The kinds of cells that are cut, aligned or coloured in different ways. A `bar` takes what the others leave. */
+/**
+ * The kinds of cells that are cut, aligned or coloured in different ways. A `bar` takes what the others
+ * leave.
+ */
 export type ColumnKind = 'time' | 'id' | 'status' | 'number' | 'text' | 'bar';
 
 type Rows = readonly (readonly TableCell[])[];
@@ -64,8 +73,8 @@ function kindOf({ title, kind }: ColumnHead, texts: readonly string[]): ColumnKi
 }
 
 /**
- * The forms of a time from wide to narrow: date and time unchanged except for the `T`; without the fraction; without
- * the year; without the date.
+ * The forms of a time from wide to narrow: date and time unchanged except for the `T`; without the fraction;
+ * without the year; without the date.
  */
 function timeForms(text: string): readonly string[] {
   const match = TIME.exec(text);
@@ -115,14 +124,18 @@ const SHORTEST_STATUS_COLUMNS = 7;
 const SHORTEST_BAR_COLUMNS = 4;
 /** The width of the beginning of a GUID, enough to recognise it, and an ellipsis. */
 const SHORT_ID = 9;
-/** From this width on, ids of events are whole: a terminal of 80 columns, less the mark of the selected row in browse. */
+/**
+ * From this width on, ids of events are whole: a terminal of 80 columns, less the mark of the selected row in
+ * browse.
+ */
 const ROOM_FOR_IDS = 78;
 
 /**
- * Divides `room` among the columns. If there is not enough, each of these is done, in this order, until there is: bars
- * and spare texts become narrower, fractions of seconds go, spare columns go, then the date if all rows share it (as the title), then
- * constant columns, the last spare column, the year; texts are cut; ids are cut; titles are cut; columns go from the right. What turns
- * out to fit after all comes back, the last concession first.
+ * Divides `room` among the columns. If there is not enough, each of these is done, in this order, until there
+ * is: bars and spare texts become narrower, fractions of seconds go, spare columns go, then the date if all
+ * rows share it (as the title), then constant columns, the last spare column, the year; texts are cut; ids
+ * are cut; titles are cut; columns go from the right. What turns out to fit after all comes back, the last
+ * concession first.
  *
  * `isComplete`: no rows follow, so that what all of these share may be left out.
  */

@@ -21,7 +21,10 @@ import {
   wholeColumns,
 } from './table-layout.ts';
 
-/** A table as data: text, or on a terminal fitted to its width by the rules of `fitColumns`. Texts are made inert here. */
+/**
+ * A table as data: text, or on a terminal fitted to its width by the rules of `fitColumns`. Texts are made
+ * inert here.
+ */
 export interface Table {
   readonly heads: readonly ColumnHead[];
   readonly rows: readonly (readonly TableCell[])[];
@@ -58,7 +61,10 @@ export async function tableText(
   return ended(tableLines(table, await loadTableLook(output, reporter)));
 }
 
-/** A complete table as lines, without their ends. Text that needs the library for widths is measured after `loadWidths`. */
+/**
+ * A complete table as lines, without their ends. Text that needs the library for widths is measured after
+ * `loadWidths`.
+ */
 export function tableLines({ heads, rows }: Table, look: TableLook): string[] {
   const cells = rows.map((row) => row.map((cell) => (typeof cell === 'string' ? oneLine(cell) : cell)));
   const titled = heads.map((head) => ({ ...head, title: oneLine(head.title) }));
@@ -105,12 +111,15 @@ interface DrawnCell {
   readonly paint?: ((text: string) => string) | undefined;
 }
 
-/** The library draws this many rows, and those that follow are padded here: 100,000 would take it a minute. */
+/**
+ * The library draws this many rows, and those that follow are padded here: 100,000 would take it a minute.
+ */
 const LIBRARY_ROWS = 100;
 
 /**
- * Matches text that cli-table3 0.6 measures as terminals do and can cut anywhere: in other scripts it counts some combining marks
- * as columns, and it cuts within a character. Its time grows with the square of a text's length.
+ * Matches text that cli-table3 0.6 measures as terminals do and can cut anywhere: in other scripts it counts
+ * some combining marks as columns, and it cuts within a character. Its time grows with the square of a text's
+ * length.
  */
 const MEASURED_ALIKE = /^[\x20-\x7e…\u2580-\u259f]{0,200}$/;
 
@@ -120,8 +129,9 @@ const BORDERS = [
 ];
 
 /**
- * Loads cli-table3, which draws tables. Rows that it would measure or cut wrongly are drawn here, and with `pushes`, in a
- * pipe, also a row with a text that is wider than its column, which pushes the rest of its row to the right.
+ * Loads cli-table3, which draws tables. Rows that it would measure or cut wrongly are drawn here, and with
+ * `pushes`, in a pipe, also a row with a text that is wider than its column, which pushes the rest of its row
+ * to the right.
  */
 export async function loadDraw(palette: Palette, pushes = false): Promise<Draw> {
   const { default: CliTable } = await import('cli-table3');
@@ -183,8 +193,8 @@ type ItemTableOptions = Pick<
 >;
 
 /**
- * The columns of a table of items such as these, and a function that reads rows of cells: a text as it is, of an object its
- * scalars, times in the zone.
+ * The columns of a table of items such as these, and a function that reads rows of cells: a text as it is, of
+ * an object its scalars, times in the zone.
  */
 export function itemTable(pages: readonly Items[], options: ItemTableOptions, isTerminal: boolean) {
   const { list, constant, zone = UTC, onLate } = options;
@@ -234,7 +244,10 @@ function defaultFields(pages: readonly Items[], list: ListKind, shown = new Set<
   return all.filter(({ text }) => !shown.has(text));
 }
 
-/** The same with the field that names who an event is for, where the events have it: in front of the subscription. */
+/**
+ * The same with the field that names who an event is for, where the events have it: in front of the
+ * subscription.
+ */
 function withNameField(
   fields: readonly FieldPath[],
   pages: readonly Items[],
@@ -263,7 +276,10 @@ const isStatusTitle = (title: string) => /(status|state)$/i.test(title);
 /** The columns that tell events apart. */
 const TELLING = new Set(['createdOn', 'publishStatus', 'eventType', 'eventId']);
 
-/** Among known columns the subscription is left out first and then the error, among unknown ones any but the first. */
+/**
+ * Among known columns the subscription is left out first and then the error, among unknown ones any but the
+ * first.
+ */
 function defaultHead(path: FieldPath, title: string, at: number, constant?: ReadonlySet<string>): ColumnHead {
   const isWhole = isEventId(path);
   const isConstant = !isWhole && constant?.has(path.text) === true;
@@ -278,8 +294,9 @@ export function subscriptionIdsOf(page: Items): string[] {
 }
 
 /**
- * A table whose columns and widths the first page decides and all later pages keep, so that it streams. On a terminal
- * every row fits its width, also after the terminal was resized; elsewhere a later, wider value pushes its own row's rest and is never cut.
+ * A table whose columns and widths the first page decides and all later pages keep, so that it streams. On a
+ * terminal every row fits its width, also after the terminal was resized; elsewhere a later, wider value
+ * pushes its own row's rest and is never cut.
  */
 export async function createTableWriter(
   options: FormatOptions,

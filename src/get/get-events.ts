@@ -21,15 +21,17 @@ export interface GetOptions extends SourceOptions {
   readonly ids: readonly string[] | undefined;
   /** True if standard input was asked for, and may hold none. */
   readonly mayBeEmpty: boolean;
-  /** Events printed together. The first batch decides a table's columns; a batch of one is printed at once. */
+  /**
+   * Events printed together. The first batch decides a table's columns; a batch of one is printed at once.
+   */
   readonly batch: number;
   /** True if the format is complete without any item: nothing is printed if nothing is found. */
   readonly isForPeople: boolean;
 }
 
 /**
- * Prints the events with these ids in the order of the ids, and reports the ids that are not found. Returns the number
- * of these.
+ * Prints the events with these ids in the order of the ids, and reports the ids that are not found. Returns
+ * the number of these.
  */
 export async function getEvents(
   options: GetOptions,

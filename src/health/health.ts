@@ -12,8 +12,8 @@ import { type SourceOptions, windowOf, withEventSource } from '../sources/event-
 import type { Instant } from '../time/instant.ts';
 
 /**
- * `failing`: the newest event is inside a run of failures. `recovered`: an earlier event failed. `silent`: a subscription of the service that has no
- * event in the window, `off` one that is switched off besides.
+ * `failing`: the newest event is inside a run of failures. `recovered`: an earlier event failed. `silent`: a
+ * subscription of the service that has no event in the window, `off` one that is switched off besides.
  */
 const STATES = ['failing', 'recovered', 'silent', 'off', 'ok'] as const;
 

@@ -21,8 +21,8 @@ export async function readsSystemTrust(): Promise<boolean> {
 }
 
 /**
- * The operating system's certificate authorities together with Node's own; undefined if this Node cannot read them
- * (before 22.15). Used only if Node's own are not enough, since some systems take long to list theirs.
+ * The operating system's certificate authorities together with Node's own; undefined if this Node cannot read
+ * them (before 22.15). Used only if Node's own are not enough, since some systems take long to list theirs.
  */
 export async function systemTrust(): Promise<SecureContext | undefined> {
   const tls: typeof import('node:tls') & { getCACertificates?: (type: string) => string[] } = await import(

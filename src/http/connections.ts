@@ -11,13 +11,14 @@ import { connectFailure, TEMPORARY, TransportError } from './transport.ts';
 export type Connections = ReturnType<typeof createConnections>;
 
 /**
- * Opens connections when requests need them, through the proxy that `proxyFor` names, and keeps them alive. That fails
- * with `TransportError`.
+ * Opens connections when requests need them, through the proxy that `proxyFor` names, and keeps them alive.
+ * That fails with `TransportError`.
  */
 export function createConnections(limits: RequestLimits, proxyFor: (url: URL) => URL | undefined) {
   const sockets = new Set<Socket>();
   const connectorWith = (tls: buildConnector.BuildOptions = {}) =>
-    // TCP keep-alive probes would begin after a minute without data. Every request has ended by then, and Wine refuses them.
+    // TCP keep-alive probes would begin after a minute without data. Every request has ended by then, and
+    // Wine refuses them.
     buildConnector({ keepAlive: false, timeout: limits.connect, ...tls });
   let connector = connectorWith();
 
@@ -34,8 +35,8 @@ export function createConnections(limits: RequestLimits, proxyFor: (url: URL) =>
     });
 
   /**
-   * Opens a connection to a service or a proxy, for TLS with the operating system's authorities too. Rejects with
-   * `TransportError`, which names a refused certificate.
+   * Opens a connection to a service or a proxy, for TLS with the operating system's authorities too. Rejects
+   * with `TransportError`, which names a refused certificate.
    */
   const openTrusted = async (options: buildConnector.Options, url: URL, isProxy: boolean, proxy?: URL) => {
     const open = async (connect: buildConnector.connector) =>

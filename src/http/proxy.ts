@@ -5,9 +5,10 @@ import { isLoopback } from '../settings/setting-names.ts';
 const SCHEMES = ['http:', 'https:'];
 
 /**
- * The proxy that the environment names for an address; undefined for hosts of this machine and of `NO_PROXY`, which are
- * reached directly. Only `HTTPS_PROXY` counts, since `http:` is used for loopback hosts only. As with curl, the
- * lower-case variable wins, and a host without a scheme is an HTTP proxy. Throws `UsageError` that names the variable.
+ * The proxy that the environment names for an address; undefined for hosts of this machine and of `NO_PROXY`,
+ * which are reached directly. Only `HTTPS_PROXY` counts, since `http:` is used for loopback hosts only. As
+ * with curl, the lower-case variable wins, and a host without a scheme is an HTTP proxy. Throws `UsageError`
+ * that names the variable.
  */
 export function proxyFor(url: URL, environment: Environment): URL | undefined {
   const name = environment['https_proxy'] ? 'https_proxy' : 'HTTPS_PROXY';
@@ -22,8 +23,8 @@ export function proxyFor(url: URL, environment: Environment): URL | undefined {
 }
 
 /**
- * `NO_PROXY` is a list of names separated by commas or spaces, each with an optional port. A name includes its
- * subdomains; `*` matches all.
+ * `NO_PROXY` is a list of names separated by commas or spaces, each with an optional port. A name includes
+ * its subdomains; `*` matches all.
  */
 function isExcepted({ hostname, port }: URL, environment: Environment): boolean {
   const list = environment['no_proxy'] || environment['NO_PROXY'] || '';

@@ -15,8 +15,8 @@ const IN_TEXT =
 const TOKENS = /\b(Bearer +)(?![\w-]+=)[\w.~+/=-]+|\beyJ[\w-]{8,}(?:\.[\w-]*)*/gi;
 
 /**
- * Returns a text of others without secrets: those in `known`, which a peer may repeat in its explanation, the values of
- * secret parameters, and all that looks like a token.
+ * Returns a text of others without secrets: those in `known`, which a peer may repeat in its explanation, the
+ * values of secret parameters, and all that looks like a token.
  */
 export function redactSecrets(text: string, known: readonly string[] = []): string {
   let safe = text;
@@ -55,8 +55,8 @@ export function redactUrl(url: URL): string {
 }
 
 /**
- * Returns the transport with tracing: a line per request for `--verbose`, also the headers for `--debug`, without
- * secrets.
+ * Returns the transport with tracing: a line per request for `--verbose`, also the headers for `--debug`,
+ * without secrets.
  */
 export function traced(transport: Transport, reporter: Reporter, clock: Clock): Transport {
   if (!reporter.verbose) return transport;

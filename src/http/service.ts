@@ -24,8 +24,8 @@ import {
 export interface Service {
   readonly baseUrl: URL;
   /**
-   * Sends the request with token and `Accept`, and repeats GET and HEAD after temporary faults. Returns an answer with
-   * any status.
+   * Sends the request with token and `Accept`, and repeats GET and HEAD after temporary faults. Returns an
+   * answer with any status.
    */
   send(request: ServiceRequest): Promise<HttpResponse>;
 }
@@ -40,8 +40,8 @@ export interface TokenSource {
   /** A token that is valid for at least another minute, refreshed if necessary. Throws `NotSignedInError`. */
   accessToken(): Promise<string>;
   /**
-   * Returns another token than the one the service has just rejected (401), or undefined if there is no other (a token
-   * from the environment is never refreshed).
+   * Returns another token than the one the service has just rejected (401), or undefined if there is no other
+   * (a token from the environment is never refreshed).
    */
   replace(rejected: string): Promise<string | undefined>;
 }
@@ -96,7 +96,9 @@ function without(token: string, body: Buffer): Buffer {
   return Buffer.from(body.toString('latin1').replaceAll(token, '[redacted]'), 'latin1');
 }
 
-/** Gets another token after a 401. If that fails, the service's own answer says more than the failed refresh. */
+/**
+ * Gets another token after a 401. If that fails, the service's own answer says more than the failed refresh.
+ */
 async function replacement(tokens: TokenSource, rejected: string, response: HttpResponse) {
   try {
     return await tokens.replace(rejected);
@@ -120,8 +122,8 @@ function failed(error: TransportError): HooktrailError {
 }
 
 /**
- * The address of a path under the base URL. A whole URL is accepted too if it has the base URL's origin; any other
- * would leak the token, and throws a `UsageError`.
+ * The address of a path under the base URL. A whole URL is accepted too if it has the base URL's origin; any
+ * other would leak the token, and throws a `UsageError`.
  */
 export function apiUrl(baseUrl: URL, path: string): URL {
   if (/^[a-z][a-z0-9+.-]*:/i.test(path) || path.startsWith('//')) {
@@ -143,9 +145,9 @@ const SIGN_IN_AGAIN =
   'run `hooktrail login` to sign in again; where HOOKTRAIL_ACCESS_TOKEN is set, put a valid token there';
 
 /**
- * The error for an unsuccessful answer, with the text of its body: the service's Error object (service description,
- * part 2), problem details (RFC 9457), OAuth errors (RFC 6749 section 5.2) or plain text. `ifNotFound` is the next step
- * after 404, and after 200 from something else than the service.
+ * The error for an unsuccessful answer, with the text of its body: the service's Error object (service
+ * description, part 2), problem details (RFC 9457), OAuth errors (RFC 6749 section 5.2) or plain text.
+ * `ifNotFound` is the next step after 404, and after 200 from something else than the service.
  */
 export function serviceError(
   response: HttpResponse,
@@ -240,9 +242,10 @@ const LONGEST_DELAY_MS = 20_000;
 const LONGEST_RETRY_AFTER_MS = 60_000;
 
 /**
- * Sends a request that may safely be repeated (GET), up to 5 times: on 408, 429, 500, 502, 503, 504 and on failures of
- * the connection that may pass. Waits twice as long each time, with jitter, and at least as long as `Retry-After` says
- * (RFC 9110 section 10.2.3), up to 60 s. The last answer is returned whatever its status; the last failure is thrown.
+ * Sends a request that may safely be repeated (GET), up to 5 times: on 408, 429, 500, 502, 503, 504 and on
+ * failures of the connection that may pass. Waits twice as long each time, with jitter, and at least as long
+ * as `Retry-After` says (RFC 9110 section 10.2.3), up to 60 s. The last answer is returned whatever its
+ * status; the last failure is thrown.
  */
 export async function sendWithRetry(
   transport: Transport,
@@ -273,7 +276,10 @@ export async function sendWithRetry(
   }
 }
 
-/** The milliseconds that a `Retry-After` header (seconds or a date) asks for; undefined if it is missing or invalid. */
+/**
+ * The milliseconds that a `Retry-After` header (seconds or a date) asks for; undefined if it is missing or
+ * invalid.
+ */
 export function retryAfter(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000;

@@ -42,7 +42,10 @@ export const TOKEN_LIMITS: RequestLimits = { ...PAGE_LIMITS, total: 60_000, byte
 
 const CHECK_NETWORK = 'check the URL and the network; behind a proxy set HTTPS_PROXY';
 
-/** The kinds of a request's failure below HTTP. Only `ambiguous` ones and `too-large` can occur after the request was sent. */
+/**
+ * The kinds of a request's failure below HTTP. Only `ambiguous` ones and `too-large` can occur after the
+ * request was sent.
+ */
 const FAILURES = {
   'unknown-host': { isLasting: true, next: CHECK_NETWORK },
   dns: { next: CHECK_NETWORK },
@@ -154,7 +157,9 @@ export function tooLarge(url: URL, bytes: number, cause?: unknown): TransportErr
   return new TransportError('too-large', `the answer of ${url.host} is larger than ${size}`, cause);
 }
 
-/** The system's or the library's code and the message; of several addresses of one name those of the first. */
+/**
+ * The system's or the library's code and the message; of several addresses of one name those of the first.
+ */
 function causeOf(error: unknown): { code: string; message: string } {
   const first = error instanceof AggregateError ? (error.errors[0] ?? error) : error;
   const { code = '', message } = first as NodeJS.ErrnoException;

@@ -38,8 +38,8 @@ export function createTransport(
       // The error for an invalid proxy variable is passed on unchanged.
       proxyFor(request.url, environment);
       const answer = await exchange(await connections, request, all);
-      // undici considers a connection free only a turn of the event loop after the answer: an earlier request would open
-      // another one.
+      // undici considers a connection free only a turn of the event loop after the answer: an earlier request
+      // would open another one.
       await turn();
       if (request.keepBytes !== undefined) return answer;
       return { ...answer, body: await decoded(answer, request.url, all.bytes) };
@@ -51,9 +51,10 @@ export function createTransport(
 }
 
 /**
- * Node 20 would wait 110 ms at its exit for V8 to optimise the WebAssembly of undici's parser, which is compiled with the
- * first request. From then on V8 rejects cached code, whose key includes its flags: Node's own modules that undici needs
- * are loaded before. Later versions do not wait, and would lose their compile cache.
+ * Node 20 would wait 110 ms at its exit for V8 to optimise the WebAssembly of undici's parser, which is
+ * compiled with the first request. From then on V8 rejects cached code, whose key includes its flags: Node's
+ * own modules that undici needs are loaded before. Later versions do not wait, and would lose their compile
+ * cache.
  */
 async function stopOptimizingParser(): Promise<void> {
   const v8 = await import('node:v8');
@@ -62,8 +63,8 @@ async function stopOptimizingParser(): Promise<void> {
 }
 
 /**
- * Settles when the exchange has ended, however it ends. The promise of an aborted request does not wait for its
- * connection.
+ * Settles when the exchange has ended, however it ends. The promise of an aborted request does not wait for
+ * its connection.
  */
 function exchange(
   connections: Connections,
@@ -146,7 +147,8 @@ async function decoded({ body, headers }: HttpResponse, url: URL, limit: number)
   const coding = (headers['content-encoding'] || 'identity').trim().toLowerCase();
   if (coding === 'identity' || body.length === 0) return body;
   const zlib = await import('node:zlib');
-  // Some senders omit the zlib wrapper (RFC 9110 section 8.4.1.2), whose first half byte is 8 (RFC 1950 section 2.2).
+  // Some senders omit the zlib wrapper (RFC 9110 section 8.4.1.2), whose first half byte is 8 (RFC 1950
+  // section 2.2).
   const isBare = ((body[0] as number) & 0x0f) !== 8;
   const decoder = new Map([
     ['gzip', zlib.gunzip],

@@ -71,14 +71,17 @@ export function nothingFound(kind: ListKind): string {
 }
 
 const ERROR_NAME = /error|failure|reason/i;
-/** The end of such a name and the beginning of its value, in JSON: many pages have none, and need not be parsed. */
+/**
+ * The end of such a name and the beginning of its value, in JSON: many pages have none, and need not be
+ * parsed.
+ */
 const ERROR_MEMBER = new RegExp(`(${ERROR_NAME.source})[^"]{0,60}":(?!null|false|"")`, 'i');
 /** Members of members are looked at down to this level. */
 const DEEPEST = 10;
 
 /**
- * The first field whose name tells of an error and that has a value in an item, such as `lastError` in `delivery`;
- * undefined if there is none.
+ * The first field whose name tells of an error and that has a value in an item, such as `lastError` in
+ * `delivery`; undefined if there is none.
  */
 export function errorField(pages: readonly Items[]): FieldPath | undefined {
   for (const items of pages.filter(({ bytes }) => ERROR_MEMBER.test(bytes.toString('latin1'))))
@@ -104,7 +107,10 @@ function isEmpty(value: unknown): boolean {
   return value === null || value === false || value === '';
 }
 
-/** Reads rows of cells from pages; `cellOf` makes them of the JSON value between two offsets, a missing one becomes `missing`. */
+/**
+ * Reads rows of cells from pages; `cellOf` makes them of the JSON value between two offsets, a missing one
+ * becomes `missing`.
+ */
 export function createRowReader(
   columns: readonly FieldPath[],
   cellOf: (bytes: Buffer, start: number, end: number) => string,

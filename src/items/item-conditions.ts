@@ -28,7 +28,10 @@ export interface Condition {
   readonly alternatives?: readonly Condition[];
 }
 
-/** Reads the values of `in @FILE`, one a line. Throws `UsageError` where it cannot be read, or files are not to be read. */
+/**
+ * Reads the values of `in @FILE`, one a line. Throws `UsageError` where it cannot be read, or files are not
+ * to be read.
+ */
 export type ReadValues = (file: string, flag: string) => readonly string[];
 
 export const refuseFiles: ReadValues = (file, flag) => {
@@ -43,9 +46,10 @@ const CONDITION = new RegExp(`^\\s*(!(?!=))?(${NAME})(?:(!=|<=|>=|=|<|>|~)([\\s\
 const JOINT = /((?<=(?<!\\)\s)(?:and|or)(?=\s)|&&|\|\|)/i;
 
 /**
- * Reads `FIELD OP VALUE`, `FIELD` (present) or `!FIELD` (absent). Times have the same forms as for `--since`, and are
- * read in `zone` if they have no zone; spans ago count from `now` (milliseconds since the epoch). Throws `UsageError`
- * that names the flag, for conditions joined in one text and for values that nothing can be compared with too.
+ * Reads `FIELD OP VALUE`, `FIELD` (present) or `!FIELD` (absent). Times have the same forms as for `--since`,
+ * and are read in `zone` if they have no zone; spans ago count from `now` (milliseconds since the epoch).
+ * Throws `UsageError` that names the flag, for conditions joined in one text and for values that nothing can
+ * be compared with too.
  */
 export function parseCondition(
   text: string,
@@ -159,7 +163,10 @@ function listedValues(list: string): string[] | undefined {
   }
 }
 
-/** A word that other languages compare with, behind a name: `contains x`, `like x`, `in x`, `is x`, `exists` at the end. */
+/**
+ * A word that other languages compare with, behind a name: `contains x`, `like x`, `in x`, `is x`, `exists`
+ * at the end.
+ */
 function wordOfOtherLanguages(name: string): string | undefined {
   const words = name.trim().split(/\s+/);
   for (const [index, word] of words.entries()) {
@@ -174,7 +181,10 @@ function formOf(flag: string): string {
   return `write it as in ${flag} 'eventData.body.pages > 20', ${flag} 'eventType ~ signed' or ${flag} '!eventData.partition'`;
 }
 
-/** The text in quotes: JSON's double ones, or single ones as in SQL; undefined without quotes, null if JSON refuses it. */
+/**
+ * The text in quotes: JSON's double ones, or single ones as in SQL; undefined without quotes, null if JSON
+ * refuses it.
+ */
 function quotedText(value: string): string | null | undefined {
   if (/^'[^']*'$/.test(value)) return value.slice(1, -1);
   if (!/^"(?:[^"\\]|\\.)*"$/s.test(value)) return undefined;
@@ -201,8 +211,8 @@ function joinsConditions(value: string): boolean {
 }
 
 /**
- * The text of a condition, which `parseCondition` reads as the same one again. `value` is the text of a string in an item,
- * or, with `isText` false, the JSON text of a number or a literal.
+ * The text of a condition, which `parseCondition` reads as the same one again. `value` is the text of a
+ * string in an item, or, with `isText` false, the JSON text of a number or a literal.
  */
 export function conditionText(field: FieldPath, operator: Operator, value = '', isText = true): string {
   const name = fieldPath(field.steps).text;
@@ -220,7 +230,10 @@ export function conditionText(field: FieldPath, operator: Operator, value = '', 
   return `${name} ${operator} ${isPlain ? value : JSON.stringify(value)}`;
 }
 
-/** A condition that compares with a JSON value; `json` is its JSON text, and nothing for `exists` and `missing`. */
+/**
+ * A condition that compares with a JSON value; `json` is its JSON text, and nothing for `exists` and
+ * `missing`.
+ */
 export function conditionOn(field: FieldPath, operator: Operator, json?: string): Condition {
   const quoted = json?.startsWith('"') ?? false;
   const value = quoted ? (JSON.parse(json as string) as string) : (json ?? '');
@@ -228,7 +241,10 @@ export function conditionOn(field: FieldPath, operator: Operator, json?: string)
   return { text, field, operator, value, quoted, instant: undefined };
 }
 
-/** Keeps the items for which all conditions hold and that have any of the texts, if there are some, in a value or a name. */
+/**
+ * Keeps the items for which all conditions hold and that have any of the texts, if there are some, in a value
+ * or a name.
+ */
 export interface KeepItems {
   <Some extends Items>(items: Some): Some;
   /** Returns a warning for each field or value of the conditions that none of the items seen so far has. */
@@ -301,7 +317,9 @@ class Trial {
     this.#lower = condition.value.toLowerCase();
   }
 
-  /** A missing field counts as null, which is neither smaller nor larger than anything and contains no text. */
+  /**
+   * A missing field counts as null, which is neither smaller nor larger than anything and contains no text.
+   */
   holds(bytes: Buffer, start: number, end: number): boolean {
     const { operator } = this.#condition;
     if (this.isUnsure) this.#seen++;
@@ -366,7 +384,10 @@ class Trial {
 const MOST_NEAR = 1000;
 const LONGEST_NEAR_CHARACTERS = 100;
 
-/** Tells whether a value of an item is that of any of some equalities. Texts, of which there may be many, are looked up. */
+/**
+ * Tells whether a value of an item is that of any of some equalities. Texts, of which there may be many, are
+ * looked up.
+ */
 function membershipOf(
   equalities: readonly Condition[],
 ): (bytes: Buffer, start: number, end: number) => boolean {
@@ -381,8 +402,8 @@ function membershipOf(
 }
 
 /**
- * Compares a value of an item with that of the condition: negative, 0 or positive; `NaN` for values that differ and have no
- * order, such as texts without quotes; undefined for those of kinds that nothing compares.
+ * Compares a value of an item with that of the condition: negative, 0 or positive; `NaN` for values that
+ * differ and have no order, such as texts without quotes; undefined for those of kinds that nothing compares.
  */
 type Comparison = (bytes: Buffer, start: number, end: number) => number | undefined;
 
@@ -448,8 +469,8 @@ export function isNumber(text: string): boolean {
 }
 
 /**
- * An exact number: `0.digits` times ten to the `magnitude`, without zeros at either end of the digits. Zero has no
- * digits.
+ * An exact number: `0.digits` times ten to the `magnitude`, without zeros at either end of the digits. Zero
+ * has no digits.
  */
 interface Decimal {
   readonly sign: number;

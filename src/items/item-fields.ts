@@ -13,8 +13,9 @@ export interface FieldPath {
 }
 
 /**
- * Reads `--fields a,b.c,items.0.id`: paths parted by commas, steps by dots; white space around a path does not count.
- * A backslash makes the next character part of a name: `a\.b` is the member named `a.b`. Throws `UsageError`.
+ * Reads `--fields a,b.c,items.0.id`: paths parted by commas, steps by dots; white space around a path does
+ * not count. A backslash makes the next character part of a name: `a\.b` is the member named `a.b`. Throws
+ * `UsageError`.
  */
 export function parseFieldPaths(text: string, flag = '--fields'): readonly FieldPath[] {
   const paths = text.split(COMMA).map((path) => parseFieldPath(path, flag, text));
@@ -41,7 +42,10 @@ const COMMA = new RegExp(`${UNESCAPED},`);
 const DOT = new RegExp(`${UNESCAPED}\\.`);
 const LONE_BACKSLASH = new RegExp(`${UNESCAPED}\\\\$`);
 
-/** Reads one path, as `parseFieldPaths` reads each of several, or jq's with a dot in front. Throws `UsageError` that names the flag. */
+/**
+ * Reads one path, as `parseFieldPaths` reads each of several, or jq's with a dot in front. Throws
+ * `UsageError` that names the flag.
+ */
 export function parseFieldPath(typed: string, flag: string, all = typed): FieldPath {
   const text = withoutOuterSpace(typed).replace(/^\.(?=[^.])/, '');
   if (text === '') throw wrong(all, 'a field name is empty', flag);
@@ -54,7 +58,10 @@ export function parseFieldPath(typed: string, flag: string, all = typed): FieldP
   return { text, steps };
 }
 
-/** The text without white space around it; of what follows a backslash at its end the first character belongs to a name. */
+/**
+ * The text without white space around it; of what follows a backslash at its end the first character belongs
+ * to a name.
+ */
 function withoutOuterSpace(typed: string): string {
   const text = typed.trimStart();
   const inner = text.trimEnd();
@@ -62,7 +69,9 @@ function withoutOuterSpace(typed: string): string {
   return backslashes.length % 2 === 0 ? inner : text.slice(0, inner.length + 1);
 }
 
-/** An even number: whether more backslashes than these escape each other does not depend on those before them. */
+/**
+ * An even number: whether more backslashes than these escape each other does not depend on those before them.
+ */
 const MOST_BACKSLASHES = 1000;
 
 function wrong(text: string, why: string, flag: string): UsageError {
@@ -123,12 +132,18 @@ export const MISSING = -1;
 
 /** Finds fields in the text of one item after another, without building any value. */
 export interface Cursor {
-  /** Reads the item at `at`, which is valid JSON without white space between tokens. Returns the offset after it. */
+  /**
+   * Reads the item at `at`, which is valid JSON without white space between tokens. Returns the offset after
+   * it.
+   */
   read(bytes: Buffer, at: number): number;
   /** The offsets of each field's value in the last item read, in the order of the paths. */
   readonly starts: Int32Array;
   readonly ends: Int32Array;
-  /** The characters of a field that is a string in the last item read; undefined if it is missing or anything else. */
+  /**
+   * The characters of a field that is a string in the last item read; undefined if it is missing or anything
+   * else.
+   */
   text(path: number): string | undefined;
 }
 
@@ -170,9 +185,15 @@ class Step {
 const FEW = 8;
 
 export interface CreateCursorOptions {
-  /** Called with the offsets of the name (quotes included) of a member whose value no path shows, unless that is null. */
+  /**
+   * Called with the offsets of the name (quotes included) of a member whose value no path shows, unless that
+   * is null.
+   */
   readonly onOther?: ((bytes: Buffer, nameStart: number, nameEnd: number) => void) | undefined;
-  /** Called at each object that is a member of the item itself. May return the offset after it, if that is known by then. */
+  /**
+   * Called at each object that is a member of the item itself. May return the offset after it, if that is
+   * known by then.
+   */
   readonly onObject?: (at: number) => number | undefined;
   /** Where the offsets go, for cursors that share them; at least one place for each path. */
   readonly starts?: Int32Array;
@@ -180,8 +201,9 @@ export interface CreateCursorOptions {
 }
 
 /**
- * A cursor for these paths, taken as they are: short names of known fields are those at the top alone (`createCursor` in
- * `known-fields.ts` finds them wherever they are). Of members with the same name the last one counts, as in `JSON.parse`.
+ * A cursor for these paths, taken as they are: short names of known fields are those at the top alone
+ * (`createCursor` in `known-fields.ts` finds them wherever they are). Of members with the same name the last
+ * one counts, as in `JSON.parse`.
  */
 export function createExactCursor(
   paths: readonly FieldPath[],

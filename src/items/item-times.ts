@@ -16,8 +16,8 @@ export function createdOnReader(): (bytes: Buffer, at: number) => Instant | unde
 export type Direction = 'newest first' | 'oldest first';
 
 /**
- * The direction in which events are listed, by the first of some items and the last of others; undefined if they do not tell.
- * The service description promises no order.
+ * The direction in which events are listed, by the first of some items and the last of others; undefined if
+ * they do not tell. The service description promises no order.
  */
 export function directionBetween(first: Items, last: Items): Direction | undefined {
   if (first.count === 0 || last.count === 0) return undefined;

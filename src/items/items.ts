@@ -2,8 +2,8 @@
 export type ListKind = 'events' | 'event-types' | 'subscriptions';
 
 /**
- * Some items: valid JSON values (UTF-8), none with white space between tokens, at rising offsets of `bytes` with at
- * least one byte between two of them. Nobody changes them.
+ * Some items: valid JSON values (UTF-8), none with white space between tokens, at rising offsets of `bytes`
+ * with at least one byte between two of them. Nobody changes them.
  */
 export class Items {
   readonly bytes: Buffer;
@@ -136,8 +136,8 @@ export function isGuid(text: string): boolean {
 }
 
 /**
- * The GUIDs that a text holds, each once, in the case they are written in: people paste them in braces and quotes, with
- * `urn:uuid:` before them (RFC 9562), inside addresses and lines of logs.
+ * The GUIDs that a text holds, each once, in the case they are written in: people paste them in braces and
+ * quotes, with `urn:uuid:` before them (RFC 9562), inside addresses and lines of logs.
  */
 export function guidsIn(text: string): string[] {
   const bare = BARE.exec(text)?.[1];

@@ -27,21 +27,27 @@ const ESCAPED = Buffer.from('"\\/bfnrt');
 /** The digits of `\\u0041`. */
 const HEX = Buffer.from('0123456789abcdefABCDEF');
 
-/** The offsets of the values that tell one record from others (service description, part 2); 0 for one that is not there. */
+/**
+ * The offsets of the values that tell one record from others (service description, part 2); 0 for one that is
+ * not there.
+ */
 export interface IdentifyingMembers {
   eventId: number;
   subscriptionId: number;
 }
 
 /**
- * Walks JSON text in a buffer and validates every byte, without building values: items are passed on as the bytes that
- * arrived. The caller has checked that the bytes are UTF-8.
+ * Walks JSON text in a buffer and validates every byte, without building values: items are passed on as the
+ * bytes that arrived. The caller has checked that the bytes are UTF-8.
  */
 export class JsonScanner {
   readonly bytes: Buffer;
   /** Set when white space between tokens was passed; the caller resets it. */
   spaced = false;
-  /** Of the object that `item` has passed: its own members, and those of the last member in it that has a text `eventId`. */
+  /**
+   * Of the object that `item` has passed: its own members, and those of the last member in it that has a text
+   * `eventId`.
+   */
   readonly top: IdentifyingMembers = { eventId: 0, subscriptionId: 0 };
   readonly holder: IdentifyingMembers = { eventId: 0, subscriptionId: 0 };
   /** The number of its members that are objects with a text `eventId`. */
@@ -169,7 +175,10 @@ export class JsonScanner {
     return bytes[at + same] === BACKSLASH && stringText(bytes, at, this.string(at)) === name;
   }
 
-  /** Called where a member that is an object ends. A member of a list's element, at the same depth, belongs to no record. */
+  /**
+   * Called where a member that is an object ends. A member of a list's element, at the same depth, belongs to
+   * no record.
+   */
   #noteHolder(): void {
     if (this.#closers[0] !== OBJECT_CLOSE || this.bytes[this.#inner.eventId] !== QUOTE) return;
     this.holders++;
@@ -246,7 +255,10 @@ export function stringEnd(bytes: Uint8Array, at: number): number {
   }
 }
 
-/** The offset after the JSON value that starts at `at`. The text is valid JSON without white space between tokens. */
+/**
+ * The offset after the JSON value that starts at `at`. The text is valid JSON without white space between
+ * tokens.
+ */
 export function valueEnd(bytes: Uint8Array, at: number): number {
   const first = bytes[at];
   if (first === QUOTE) return stringEnd(bytes, at);
@@ -277,8 +289,8 @@ export function scalarEnd(bytes: Uint8Array, at: number): number {
 }
 
 /**
- * The JSON value between two offsets as the text of a cell: a string's characters, nothing for null, the JSON text of
- * any other value.
+ * The JSON value between two offsets as the text of a cell: a string's characters, nothing for null, the JSON
+ * text of any other value.
  */
 export function valueText(bytes: Buffer, start: number, end: number): string {
   if (bytes[start] === QUOTE) return stringText(bytes, start, end);
@@ -286,8 +298,9 @@ export function valueText(bytes: Buffer, start: number, end: number): string {
 }
 
 /**
- * The JSON value between two offsets for people: a string's characters, of an object or a list its scalars, in their
- * order and with spaces between (`503 Service Unavailable`), `-` for null. Stops after some `longest` characters.
+ * The JSON value between two offsets for people: a string's characters, of an object or a list its scalars,
+ * in their order and with spaces between (`503 Service Unavailable`), `-` for null. Stops after some
+ * `longest` characters.
  */
 export function scalarsText(bytes: Buffer, start: number, end: number, longest: number): string {
   const first = bytes[start];

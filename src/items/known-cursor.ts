@@ -21,8 +21,8 @@ export function isKnownPath({ steps }: Pick<FieldPath, 'steps'>): boolean {
 /** A cursor whose paths may be short names of known fields. */
 export interface KnownCursor extends Cursor {
   /**
-   * Of the last item read, if `eventId` is among the paths: how many members could be the event; 0 if its own `eventId` is
-   * a text. With other paths it stays 0 where the item's top has all that is asked for.
+   * Of the last item read, if `eventId` is among the paths: how many members could be the event; 0 if its own
+   * `eventId` is a text. With other paths it stays 0 where the item's top has all that is asked for.
    */
   readonly holders: number;
   /** The offsets of the member that could be the event, of several the last one. */
@@ -31,17 +31,18 @@ export interface KnownCursor extends Cursor {
 }
 
 /**
- * A cursor for these paths, in which the short name of a known field stands for the field wherever the item has it. Paths
- * of several steps are taken as they are. `onOther`: as for `createExactCursor`.
+ * A cursor for these paths, in which the short name of a known field stands for the field wherever the item
+ * has it. Paths of several steps are taken as they are. `onOther`: as for `createExactCursor`.
  */
 export function createCursor(paths: readonly FieldPath[], onOther?: CreateCursorOptions['onOther']): Cursor {
   return paths.some(isKnownPath) ? createKnownCursor(paths, onOther) : createExactCursor(paths, { onOther });
 }
 
 /**
- * The same for paths some of which are short names. What is at the top of an item is always the known field, so that its
- * other members are looked into only where the top lacks one. Items of one kind follow each other: after one whose fields
- * lie in a member, members are read in the same pass, and no byte is walked twice.
+ * The same for paths some of which are short names. What is at the top of an item is always the known field,
+ * so that its other members are looked into only where the top lacks one. Items of one kind follow each
+ * other: after one whose fields lie in a member, members are read in the same pass, and no byte is walked
+ * twice.
  */
 export function createKnownCursor(
   paths: readonly FieldPath[],
@@ -150,7 +151,10 @@ export function createEventFinder(): (bytes: Buffer, at: number) => EventSpan {
   };
 }
 
-/** The values that tell a record from others, as offsets into the scanned bytes; 0 for one that the item does not have. */
+/**
+ * The values that tell a record from others, as offsets into the scanned bytes; 0 for one that the item does
+ * not have.
+ */
 export interface RecordIdentity {
   readonly eventIdAt: number;
   readonly subscriptionIdAt: number;

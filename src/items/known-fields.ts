@@ -1,13 +1,16 @@
 import { isObject } from './items.ts';
 
 /*
- * Services keep the fields that searches filter by (service description, part 4) in one of two places: all of them at the
- * top of an item, or what belongs to the event in one member of it. This module knows which, item by item, and `known-cursor.ts` applies the same rule to bytes:
+ * Services keep the fields that searches filter by (service description, part 4) in one of two places: all of
+ * them at the top of an item, or what belongs to the event in one member of it. This module knows which, item
+ * by item, and `known-cursor.ts` applies the same rule to bytes:
  *
  * - An item with a text `eventId` at its top has all known fields there.
- * - Otherwise, if exactly one member at the top is an object with a text `eventId`, a known field is the one at the top, or
- *   that member's where the top has none. That member is the event; the item around it is the record.
- * - Otherwise known fields are those at the top. Where two members or more could be the event, nobody can tell which is.
+ * - Otherwise, if exactly one member at the top is an object with a text `eventId`, a known field is the one
+ *   at the top, or that member's where the top has none. That member is the event; the item around it is
+ *   the record.
+ * - Otherwise known fields are those at the top. Where two members or more could be the event, nobody can
+ *   tell which is.
  */
 
 /** The fields that searches filter by, in the order in which tables show them. */
@@ -21,7 +24,10 @@ export function isKnownName(name: string): name is KnownField {
 
 type ParsedItem = Readonly<Record<string, unknown>>;
 
-/** The name of the member of a parsed item that is the event; undefined if its known fields are those at the top. */
+/**
+ * The name of the member of a parsed item that is the event; undefined if its known fields are those at the
+ * top.
+ */
 export function eventMember(item: ParsedItem): string | undefined {
   if (typeof item['eventId'] === 'string') return undefined;
   const holders = Object.keys(item).filter((name) => {
@@ -44,8 +50,8 @@ export function knownValues(item: ParsedItem): Partial<Record<KnownField, unknow
 }
 
 /**
- * A parsed item with its known fields at the top, and in the member that is the event only those that the top has as well,
- * with other values: each field is there once.
+ * A parsed item with its known fields at the top, and in the member that is the event only those that the top
+ * has as well, with other values: each field is there once.
  */
 export function withKnownFieldsAtTop(item: ParsedItem): ParsedItem {
   const member = eventMember(item);

@@ -23,8 +23,8 @@ const ONE_WORD = new RegExp(
 );
 
 /**
- * Returns a function that tells whether a value has this text as a whole word, in any case of letters: neither inside a
- * longer word or number, nor in a time or a GUID that has more.
+ * Returns a function that tells whether a value has this text as a whole word, in any case of letters:
+ * neither inside a longer word or number, nor in a time or a GUID that has more.
  */
 export function wordMatcher(text: string): (value: string) => boolean {
   const before = /^[\p{L}\p{M}\p{N}_]/u.test(text) ? String.raw`(?<![\p{L}\p{M}\p{N}_])` : '';
@@ -59,8 +59,8 @@ function isApart(match: Span, longer: Span): boolean {
 }
 
 /**
- * Returns the path of the first text, number or literal of an item for which `holds` is true, as `--where` takes it; undefined if there
- * is none. Names of members are no values.
+ * Returns the path of the first text, number or literal of an item for which `holds` is true, as `--where`
+ * takes it; undefined if there is none. Names of members are no values.
  */
 export function findField(
   bytes: Buffer,

@@ -5,14 +5,14 @@ import type { Machine } from '../context.ts';
 import { readRegularFile } from '../files/whole-files.ts';
 
 /*
- * A lock is a folder of numbered files. The highest number is the lock's state: held by the process it describes, or
- * released. A process that finds it released, or its holder gone, claims the next number, whose file only one process
- * can create.
+ * A lock is a folder of numbered files. The highest number is the lock's state: held by the process it
+ * describes, or released. A process that finds it released, or its holder gone, claims the next number, whose
+ * file only one process can create.
  *
- * That is safe against the usual takeover race, in which two processes remove "the stale lock" and one of them removes
- * the other's fresh one: nothing is ever removed to take a lock, and a number that is or was held is not removed while
- * it is the highest. A slow process that claims a number which was used and tidied away in the meantime sees a higher
- * one afterwards, or misses the one before it, and withdraws.
+ * That is safe against the usual takeover race, in which two processes remove "the stale lock" and one of
+ * them removes the other's fresh one: nothing is ever removed to take a lock, and a number that is or was
+ * held is not removed while it is the highest. A slow process that claims a number which was used and tidied
+ * away in the meantime sees a higher one afterwards, or misses the one before it, and withdraws.
  */
 
 export interface LockState {
@@ -41,8 +41,8 @@ export async function readLock(folder: string): Promise<LockState> {
 export type Claim = NonNullable<Awaited<ReturnType<typeof claimLock>>>;
 
 /**
- * Claims the number after `previous`; undefined if another process was first. The file stays open, so that a sign of
- * life cannot fail for lack of file descriptors.
+ * Claims the number after `previous`; undefined if another process was first. The file stays open, so that a
+ * sign of life cannot fail for lack of file descriptors.
  */
 export async function claimLock(folder: string, previous: number, holder: Holder) {
   const number = previous + 1;
@@ -73,7 +73,10 @@ export async function claimLock(folder: string, previous: number, holder: Holder
       const latest = await readLock(folder);
       return latest.number === number && latest.holder?.nonce === holder.nonce;
     },
-    /** Changes the file's content, so that waiting processes see this one live; on a volume of the network, others too. */
+    /**
+     * Changes the file's content, so that waiting processes see this one live; on a volume of the network,
+     * others too.
+     */
     beat: async () => {
       beats++;
       await handle.write(String(beats).padStart(9, '0'), Buffer.byteLength(line));
@@ -89,8 +92,8 @@ export async function claimLock(folder: string, previous: number, holder: Holder
 }
 
 /**
- * Removes numbers far below one that is held. Some numbers are kept: a listing that runs while files come and go may
- * miss the newest, and an older one that has just been removed, but it still sees one in between.
+ * Removes numbers far below one that is held. Some numbers are kept: a listing that runs while files come and
+ * go may miss the newest, and an older one that has just been removed, but it still sees one in between.
  */
 export async function tidyLock(folder: string, held: number): Promise<void> {
   for (const name of await readdir(folder))
@@ -98,8 +101,9 @@ export async function tidyLock(folder: string, held: number): Promise<void> {
 }
 
 /**
- * Tries what locks rest on: a file that only one process can create, content that another opening of it sees at once, and a
- * listing that shows it. Returns what the file system does not do; undefined if it does all of it.
+ * Tries what locks rest on: a file that only one process can create, content that another opening of it sees
+ * at once, and a listing that shows it. Returns what the file system does not do; undefined if it does all of
+ * it.
  */
 export async function lockingFault(folder: string): Promise<string | undefined> {
   const file = path.join(folder, `probe-${randomUUID()}`);
@@ -133,7 +137,10 @@ function highest(names: readonly string[]): number {
   return Math.max(0, ...names.map(numberOf).filter(Number.isFinite));
 }
 
-/** The file is a line of JSON, then the count of beats. The file of a released number begins with another letter. */
+/**
+ * The file is a line of JSON, then the count of beats. The file of a released number begins with another
+ * letter.
+ */
 function parse(text: string): Omit<LockState, 'number'> {
   if (text.startsWith('R')) return { text, released: true };
   try {
@@ -148,7 +155,8 @@ function parse(text: string): Omit<LockState, 'number'> {
 export interface Holder {
   readonly pid: number;
   /**
-   * When the process started, in ticks since boot (Linux): distinguishes it from a later process with the same number.
+   * When the process started, in ticks since boot (Linux): distinguishes it from a later process with the
+   * same number.
    */
   readonly started?: string | undefined;
   readonly hostname: string;
@@ -171,14 +179,15 @@ export async function describeSelf({ platform, pid, hostname }: Here): Promise<H
 }
 
 /**
- * The holder's condition as seen from here. `dead` and `running` are certain; any doubt gives `unknown`. `isShared`: the lock
- * may be that of another machine or virtual machine with the same host name.
+ * The holder's condition as seen from here. `dead` and `running` are certain; any doubt gives `unknown`.
+ * `isShared`: the lock may be that of another machine or virtual machine with the same host name.
  */
 export async function conditionOf(holder: Holder, here: Here, isShared = false): Promise<HolderCondition> {
   const { boot, processes } = await surroundings(here.platform);
   const isSameHost = holder.hostname === here.hostname;
   if (holder.boot !== undefined && boot !== undefined && holder.boot !== boot) {
-    // In a folder of this machine alone, the same host name with another boot id is this machine before a restart.
+    // In a folder of this machine alone, the same host name with another boot id is this machine before a
+    // restart.
     return isSameHost && !isShared ? 'dead' : 'unknown';
   }
   if (!isSameHost && (holder.boot === undefined || holder.boot !== boot)) return 'unknown';
@@ -196,7 +205,8 @@ export async function conditionOf(holder: Holder, here: Here, isShared = false):
 async function inspect(pid: number): Promise<{ state: string; started: string } | 'absent' | 'unreadable'> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // proc(5): the second field is the name in parentheses and may hold anything; field 3 is the state, 22 the start time.
+    // proc(5): the second field is the name in parentheses and may hold anything; field 3 is the state, 22
+    // the start time.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return { state: fields[0] as string, started: fields[19] as string };
   } catch (error) {

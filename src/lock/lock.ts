@@ -29,19 +29,20 @@ export class LockedError extends ServiceError {
 }
 
 /**
- * A lock that this process holds. Its holder changes the lock's file every few seconds as a sign of life. A holder that
- * was suspended for longer than 20 s and that others cannot see (in another container, on another machine) may have
- * lost the lock: ask `isStillHeld` right before each step that only one process may take, such as spending a token or
- * writing the file that the lock is for.
+ * A lock that this process holds. Its holder changes the lock's file every few seconds as a sign of life. A
+ * holder that was suspended for longer than 20 s and that others cannot see (in another container, on another
+ * machine) may have lost the lock: ask `isStillHeld` right before each step that only one process may take,
+ * such as spending a token or writing the file that the lock is for.
  */
 export interface HeldLock {
   /**
-   * Checks the disk: false once another process has taken the lock over. Throws `UsageError` if it cannot check.
+   * Checks the disk: false once another process has taken the lock over. Throws `UsageError` if it cannot
+   * check.
    */
   isStillHeld(): Promise<boolean>;
   /**
-   * Aborts when a sign of life finds that another process has taken over, so that a holder that is waiting for
-   * something else notices.
+   * Aborts when a sign of life finds that another process has taken over, so that a holder that is waiting
+   * for something else notices.
    */
   readonly lost: AbortSignal;
 }
@@ -52,18 +53,22 @@ export interface TakenLock extends HeldLock {
 }
 
 export interface LockOptions<T = never> {
-  /** Milliseconds to wait for a live holder; 60 s when absent. A holder without a sign of life is always waited out. */
+  /**
+   * Milliseconds to wait for a live holder; 60 s when absent. A holder without a sign of life is always
+   * waited out.
+   */
   readonly patience?: number;
   /**
-   * Called each time another process has released the lock. If it returns a result, the wait ends without taking the
-   * lock.
+   * Called each time another process has released the lock. If it returns a result, the wait ends without
+   * taking the lock.
    */
   readonly meanwhile?: () => Promise<T | undefined>;
   /** An existing folder that holds the lock; by default the user's own place for that name. */
   readonly folder?: string;
   /**
-   * A folder beside what the lock is for, made if it is missing. Processes that see another home, as in other containers, reach
-   * it on the same volume. The lock in the user's own place is taken too, for versions that know only that one.
+   * A folder beside what the lock is for, made if it is missing. Processes that see another home, as in other
+   * containers, reach it on the same volume. The lock in the user's own place is taken too, for versions that
+   * know only that one.
    */
   readonly beside?: string;
   /** The thing that is locked, for the error when the wait is given up. */
@@ -76,11 +81,12 @@ const RHYTHM: LockRhythm = { beat: 4_000, silence: 20_000 };
 const CONDITION_INTERVAL_MS = 200;
 
 /**
- * Runs `work` while no other process of this user runs work under the same name, whatever their working directory,
- * `$HOME`, `XDG_*`, `TMPDIR` or version. A holder that is known to be dead is replaced at once. A holder that this
- * process can see keeps the lock however long it is suspended; one that it cannot see is replaced after 20 s without a
- * sign of life. Throws `LockedError` naming the holder when the wait is given up, `UsageError` if the lock's
- * folder is unusable, and the reason of the context's signal when that aborts the wait.
+ * Runs `work` while no other process of this user runs work under the same name, whatever their working
+ * directory, `$HOME`, `XDG_*`, `TMPDIR` or version. A holder that is known to be dead is replaced at once. A
+ * holder that this process can see keeps the lock however long it is suspended; one that it cannot see is
+ * replaced after 20 s without a sign of life. Throws `LockedError` naming the holder when the wait is given
+ * up, `UsageError` if the lock's folder is unusable, and the reason of the context's signal when that aborts
+ * the wait.
  */
 export async function withLock<T>(
   name: string,
@@ -250,7 +256,10 @@ async function waitAndClaim<T>(
   }
 }
 
-/** The most that one look adds to a silence: a waiter that was suspended has seen nothing, and a clock may be set. */
+/**
+ * The most that one look adds to a silence: a waiter that was suspended has seen nothing, and a clock may be
+ * set.
+ */
 const LONGEST_LOOK_MS = 1_000;
 
 function outOfPatience(
@@ -276,12 +285,14 @@ function outOfPatience(
   );
 }
 
-/** The error codes of a home that cannot hold the locks: missing, not writable, or on a read-only file system. */
+/**
+ * The error codes of a home that cannot hold the locks: missing, not writable, or on a read-only file system.
+ */
 const UNWRITABLE = new Set(['ENOENT', 'EACCES', 'EPERM', 'EROFS', 'ENOTDIR']);
 
 /**
- * The folder of one lock, created if it is missing. The path depends only on the user's entry in the user database:
- * processes with another `$HOME`, `XDG_*`, `TMPDIR` or version have to meet at the same lock.
+ * The folder of one lock, created if it is missing. The path depends only on the user's entry in the user
+ * database: processes with another `$HOME`, `XDG_*`, `TMPDIR` or version have to meet at the same lock.
  */
 async function lockFolder(name: string, user: Machine): Promise<string> {
   const digest = hash('sha256', name).slice(0, 32);

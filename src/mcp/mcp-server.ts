@@ -14,11 +14,15 @@ import { registerTools, UNTRUSTED } from './mcp-tools.ts';
 
 /** Time to finish the outstanding answers after the input ends: the peer may be gone. */
 const PARTING_MS = 5_000;
-/** Between two pings (Model Context Protocol, Utilities): only a write finds that the peer has closed our output. */
+/**
+ * Between two pings (Model Context Protocol, Utilities): only a write finds that the peer has closed our
+ * output.
+ */
 const PING_INTERVAL_MS = 6_000;
 
 /**
- * Serves the read-only commands over the Model Context Protocol until the peer disconnects or the program is stopped.
+ * Serves the read-only commands over the Model Context Protocol until the peer disconnects or the program is
+ * stopped.
  */
 export async function serveMcp(call: Call<SettingFlags>): Promise<void> {
   const { context } = call;
@@ -57,8 +61,8 @@ async function pingRegularly({ server }: McpServer, { clock }: Context, leaving:
 }
 
 /**
- * Sends the protocol's messages as lines over an output that handles slow readers and closed pipes. The SDK's own
- * transport writes to the process's stream, whose errors would end the process.
+ * Sends the protocol's messages as lines over an output that handles slow readers and closed pipes. The SDK's
+ * own transport writes to the process's stream, whose errors would end the process.
  */
 class LineTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;

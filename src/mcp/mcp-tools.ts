@@ -20,7 +20,10 @@ const DEFAULT_EVENTS = 20;
 const MOST_EVENTS = 200;
 /** The limit of a whole result: its text and its structured form together. */
 const MOST_BYTES = 100 * 1024;
-/** Objects and lists inside each other in one item; parsers of JSON, ours and the peer's, give up somewhere above. */
+/**
+ * Objects and lists inside each other in one item; parsers of JSON, ours and the peer's, give up somewhere
+ * above.
+ */
 const MOST_LEVELS = 200;
 /** A command's output is held in memory up to here. */
 const MOST_PRINTED_BYTES = 64 << 20;
@@ -249,8 +252,8 @@ interface CommandResult {
 }
 
 /**
- * Runs a command line of this program without input and returns its output, so that a tool accepts the same values as the
- * command line. Throws the error that it printed, with its next step.
+ * Runs a command line of this program without input and returns its output, so that a tool accepts the same
+ * values as the command line. Throws the error that it printed, with its next step.
  */
 async function callLine(argv: readonly string[], invoke: Invoke, context: Context): Promise<CommandResult> {
   const [stdout, stderr] = [keptOutput(), keptOutput()];
@@ -288,8 +291,8 @@ function keptOutput(): { output: Output; text: () => string } {
 }
 
 /**
- * Returns as much of the printed NDJSON as fits into a result, and how much was left out; `advice` says how to get at it,
- * from the items that are here.
+ * Returns as much of the printed NDJSON as fits into a result, and how much was left out; `advice` says how
+ * to get at it, from the items that are here.
  */
 function listed(
   { stdout, warnings }: CommandResult,

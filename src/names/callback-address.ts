@@ -2,8 +2,9 @@
 const LONGEST_SEGMENT_CHARACTERS = 12;
 
 /**
- * The part of a callback address that may be shown: its host, and of its path the segments that are hardly a secret; others
- * are `…`. Neither user information nor a query. Undefined for a text that is no address of HTTP.
+ * The part of a callback address that may be shown: its host, and of its path the segments that are hardly a
+ * secret; others are `…`. Neither user information nor a query. Undefined for a text that is no address of
+ * HTTP.
  */
 export function shownAddress(callbackUrl: string): string | undefined {
   const url = httpUrl(callbackUrl);

@@ -23,8 +23,8 @@ export interface KeptSubscription {
 }
 
 /**
- * Saves what completion may show of the listed subscriptions, since it must not use the service. No secret of an address is
- * written. A cache that cannot be written is not an error.
+ * Saves what completion may show of the listed subscriptions, since it must not use the service. No secret of
+ * an address is written. A cache that cannot be written is not an error.
  */
 export async function keepSubscriptions(
   listed: readonly NamedSubscription[],
@@ -66,8 +66,8 @@ function isKept(value: unknown): value is KeptSubscription {
 }
 
 /**
- * The word that names one of the subscriptions on a command line: its address up to what is hidden, if no other has that, and
- * otherwise its id.
+ * The word that names one of the subscriptions on a command line: its address up to what is hidden, if no
+ * other has that, and otherwise its id.
  */
 export function wordFor({ id, name }: KeptSubscription, all: readonly KeptSubscription[]): string {
   const [shown = ''] = name.split('…');

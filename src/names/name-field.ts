@@ -2,7 +2,10 @@ import type { Context } from '../context.ts';
 import { type FieldPath, parseFieldPath } from '../items/item-fields.ts';
 import { loadSetting, type SettingFlags } from '../settings/settings.ts';
 
-/** The field that names who an event is for, if the settings name one. Throws `UsageError` for a text that is no path. */
+/**
+ * The field that names who an event is for, if the settings name one. Throws `UsageError` for a text that is
+ * no path.
+ */
 export async function loadNameField(
   flags: SettingFlags,
   context: Pick<Context, 'environment' | 'machine'>,

@@ -11,8 +11,8 @@ import { eventsText } from '../terminal/terminal-text.ts';
 const MOST_NAMES = 1000;
 
 /**
- * Keeps the events that are for any of some names: whole words of the field that tells, in any case, or the id of their
- * subscription. Its doubt names the nearest where none is.
+ * Keeps the events that are for any of some names: whole words of the field that tells, in any case, or the
+ * id of their subscription. Its doubt names the nearest where none is.
  */
 export function nameFilter(nameField: FieldPath, words: readonly string[]): KeepItems {
   const cursor = createCursor([nameField, memberPath('subscriptionId')]);

@@ -2,7 +2,10 @@ import { apiUrl, type Service } from '../http/service.ts';
 import { isObject } from '../items/items.ts';
 import { searchedAddress, shownAddress } from './callback-address.ts';
 
-/** The requests of a service that names its subscriptions; others answer 404, and nothing is lost but the names. */
+/**
+ * The requests of a service that names its subscriptions; others answer 404, and nothing is lost but the
+ * names.
+ */
 export const LIST_PATH = '/subscriptions/mine';
 export const subscriptionPath = (id: string): string => `/subscriptions/id/${encodeURIComponent(id)}`;
 
@@ -22,7 +25,10 @@ const PATIENCE_MS = 1_500;
 /** Subscriptions that are not in the list and are asked for one by one. */
 const MOST_ASKED = 20;
 
-/** A service's subscriptions, by id. They are asked for beside a search, which they neither delay for long nor fail. */
+/**
+ * A service's subscriptions, by id. They are asked for beside a search, which they neither delay for long nor
+ * fail.
+ */
 export class SubscriptionNames {
   readonly #service: Service;
   readonly #signal: AbortSignal;
@@ -62,12 +68,16 @@ export class SubscriptionNames {
     return this.#byId.get(id.toLowerCase());
   }
 
-  /** The subscriptions that the service lists or was asked for; those that are switched off may be missing. */
+  /**
+   * The subscriptions that the service lists or was asked for; those that are switched off may be missing.
+   */
   get all(): readonly NamedSubscription[] {
     return [...this.#byId.values()];
   }
 
-  /** The address as it may be shown; with the beginning of the id where another subscription looks the same. */
+  /**
+   * The address as it may be shown; with the beginning of the id where another subscription looks the same.
+   */
   nameOf(id: string): string | undefined {
     const subscription = this.of(id);
     if (subscription?.callbackUrl === undefined) return undefined;

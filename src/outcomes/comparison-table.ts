@@ -68,7 +68,10 @@ export class Field {
   numbers: Float64Array | undefined;
   /** The values that were given up at the end, if they are sentences, such as messages with an id in them. */
   prose: Pick<Field, 'codes' | 'texts'> | undefined;
-  /** True if values are not compared: nearly every event has another one, or there are too many, or they are too long. */
+  /**
+   * True if values are not compared: nearly every event has another one, or there are too many, or they are
+   * too long.
+   */
   isUncompared = false;
   /** True if members or elements after the first ones are not compared. */
   isOverfull = false;
@@ -82,7 +85,9 @@ export class Field {
   #codes: Map<string, number> | undefined = new Map();
   /** Once the others are given up, the codes of values that many events have. */
   readonly #kept = new Map<string, number>();
-  /** Some of the same by a few of their bytes: most values are one of few, and comparing bytes makes no text. */
+  /**
+   * Some of the same by a few of their bytes: most values are one of few, and comparing bytes makes no text.
+   */
   readonly #known: ({ readonly bytes: Buffer; readonly code: number } | undefined)[] = [];
 
   constructor(steps: readonly string[], token: Buffer, capacity: number) {
@@ -132,8 +137,8 @@ export class Field {
   }
 
   /**
-   * Gives the values that a filter takes for one the same code: `--type` and `--subscription` ignore case, and
-   * `--where 'field = 1'` takes the text "1" for the number, if there is one.
+   * Gives the values that a filter takes for one the same code: `--type` and `--subscription` ignore case,
+   * and `--where 'field = 1'` takes the text "1" for the number, if there is one.
    */
   #joinAlike(ignoresCase: boolean): void {
     const keyOf = (json: string) => {
@@ -189,7 +194,10 @@ export class Field {
     return code;
   }
 
-  /** Keeps numbers as they are. Of other values it keeps those of many events, such as "", and which rows have the rest. */
+  /**
+   * Keeps numbers as they are. Of other values it keeps those of many events, such as "", and which rows have
+   * the rest.
+   */
   #giveUp(): void {
     const texts = this.texts.splice(FIRST_CODE);
     const oldCodes = this.#codes ?? [];
@@ -240,8 +248,8 @@ function enlarged<Rows extends Uint8Array | Uint16Array | Float64Array>(from: Ro
 }
 
 /**
- * Events as columns, for questions about many of them at once: every field, which of them failed, and when they were
- * created. About 80 bytes an event of twenty fields; the values of a field are kept once.
+ * Events as columns, for questions about many of them at once: every field, which of them failed, and when
+ * they were created. About 80 bytes an event of twenty fields; the values of a field are kept once.
  */
 export class ComparisonTable {
   /** Rows that are complete. */
@@ -273,7 +281,10 @@ export class ComparisonTable {
     this.#only = only && [...only, 'eventId', 'publishStatus', 'createdOn'];
   }
 
-  /** `haveFailed` is for items that do not tell their outcome themselves. Throws `ServiceError` for too many events. */
+  /**
+   * `haveFailed` is for items that do not tell their outcome themselves. Throws `ServiceError` for too many
+   * events.
+   */
   add(items: Items, haveFailed?: boolean): void {
     if (this.rows > MOST_ROWS)
       throw new ServiceError(
@@ -311,11 +322,15 @@ export class ComparisonTable {
     if (event?.isEvent) return;
     this.#root.clear(this.rows);
     if (event) this.#makeEvent(event);
-    // Otherwise the event is at the top, or nobody can tell which it is: fields in members are none of the item's own.
+    // Otherwise the event is at the top, or nobody can tell which it is: fields in members are none of the
+    // item's own.
     this.#readOnce(start, event !== undefined);
   }
 
-  /** From now on known fields in this member are those of the item, and columns of its own without any value go. */
+  /**
+   * From now on known fields in this member are those of the item, and columns of its own without any value
+   * go.
+   */
   #makeEvent(member: Field): void {
     member.isEvent = true;
     const left = member.members.filter(
@@ -413,7 +428,10 @@ export class ComparisonTable {
     return field === this.#createdOn ? this.#time !== '' : field.codes[this.rows] !== NO_VALUE;
   }
 
-  /** The member that an event writes in this way for the first time, with its value at an offset; undefined if it is not kept. */
+  /**
+   * The member that an event writes in this way for the first time, with its value at an offset; undefined if
+   * it is not kept.
+   */
   #memberNamed(parent: Field, token: Buffer, valueAt: number): Field | undefined {
     const json = token.toString().slice(0, -1);
     const name = json.includes('\\') ? (JSON.parse(json) as string) : json.slice(1, -1);
@@ -426,7 +444,10 @@ export class ComparisonTable {
     return member;
   }
 
-  /** False for members that a table of few fields leaves out. Members that may be the event are read for these fields. */
+  /**
+   * False for members that a table of few fields leaves out. Members that may be the event are read for these
+   * fields.
+   */
   #isKept(owner: Field, name: string, valueAt: number): boolean {
     if (this.#only === undefined) return true;
     if (owner !== this.#root) return owner.steps.length === 1 && name === 'eventId';
@@ -553,7 +574,10 @@ export class TimeColumn {
     };
   }
 
-  /** The first of some rows in order of creation, or of those after a row; undefined if none of them says when. */
+  /**
+   * The first of some rows in order of creation, or of those after a row; undefined if none of them says
+   * when.
+   */
   oldest(rows: Int32Array, after?: number): number | undefined {
     return this.#extreme(rows, -1, after);
   }

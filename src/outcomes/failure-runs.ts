@@ -1,6 +1,6 @@
 /**
- * A run of failures: it begins with a failure and ends at the first of two successes in a row, so that one lucky delivery
- * does not end it.
+ * A run of failures: it begins with a failure and ends at the first of two successes in a row, so that one
+ * lucky delivery does not end it.
  */
 export interface FailureRun {
   /** The place of its first failure among the events. */

@@ -17,7 +17,9 @@ export interface Query {
 /** One search or more, which together find what the filters choose. */
 export type Queries = readonly [Query, ...Query[]];
 
-/** The maximum number of items per page (service description, part 8), and the default page size of a read. */
+/**
+ * The maximum number of items per page (service description, part 8), and the default page size of a read.
+ */
 export const PAGE_SIZE = 500;
 
 /** A page: its first item, counted from 1, and how many items at most (1 to 500). */
@@ -27,8 +29,8 @@ export interface PageRange {
 }
 
 /**
- * The query string, without `?`. Operator and argument are the parameter's name and there is no `=`; the grammar's
- * own parentheses and commas are literal, so that no value can end its argument or add a parameter.
+ * The query string, without `?`. Operator and argument are the parameter's name and there is no `=`; the
+ * grammar's own parentheses and commas are literal, so that no value can end its argument or add a parameter.
  */
 export function queryString(query: Query, page?: PageRange): string {
   const keys: string[] = [];
@@ -67,8 +69,9 @@ export function endpoint(baseUrl: URL, path: string, search = ''): URL {
 }
 
 /**
- * Returns the address that a paging link leads to, absolute or relative to the page it is on. A link that would carry
- * the token to another origin, or that holds user information, is refused with a `ServiceError` before any request.
+ * Returns the address that a paging link leads to, absolute or relative to the page it is on. A link that
+ * would carry the token to another origin, or that holds user information, is refused with a `ServiceError`
+ * before any request.
  */
 export function followed(link: string, page: URL): URL {
   const refuse = (why: string, next?: string): never => {
@@ -93,8 +96,8 @@ export function followed(link: string, page: URL): URL {
 }
 
 /**
- * True if a page's link leads to the next item by offset. A link that `followed` refuses throws. A link whose start
- * cannot be read does not agree, since only the service knows where it leads.
+ * True if a page's link leads to the next item by offset. A link that `followed` refuses throws. A link whose
+ * start cannot be read does not agree, since only the service knows where it leads.
  */
 export function leadsTo(start: number, link: string | null | undefined, page: URL): boolean {
   if (!link) return true;

@@ -16,14 +16,16 @@ interface Stream {
   readonly pages: AsyncGenerator<FoundPage>;
   /** The search's number of events by the page at hand; 0 if it has none. */
   total: number | undefined;
-  /** The events of the page at hand that are left, in reverse: the next is the last; none after the last page. */
+  /**
+   * The events of the page at hand that are left, in reverse: the next is the last; none after the last page.
+   */
   events: Due[];
 }
 
 /**
- * Merges the pages of several searches in order of creation: newest first, or oldest first if the service's own pages
- * are. Holds one page of each search at a time. Events without a time come as soon as they are read. `onDoubt` is
- * called once if such events, or unordered pages, keep the result from being in order.
+ * Merges the pages of several searches in order of creation: newest first, or oldest first if the service's
+ * own pages are. Holds one page of each search at a time. Events without a time come as soon as they are
+ * read. `onDoubt` is called once if such events, or unordered pages, keep the result from being in order.
  */
 export async function* mergePages(
   searches: readonly AsyncGenerator<FoundPage>[],

@@ -12,7 +12,9 @@ import { type PageRange, type Query, searchUrl } from './event-query.ts';
 
 /** Items of a search, with keys that tell them apart when the result changes while it is read. */
 export class IdentifiedItems extends Items {
-  /** A 53-bit hash per item: of its `eventId` and subscription, or of its whole text if it has no `eventId`. */
+  /**
+   * A 53-bit hash per item: of its `eventId` and subscription, or of its whole text if it has no `eventId`.
+   */
   readonly keys: Float64Array;
   /** True if every key is that of an `eventId`. */
   readonly byEventId: boolean;
@@ -50,13 +52,15 @@ export interface Page {
   /** The maximum number of items per answer, if the service gives it. */
   readonly limit: number | undefined;
   /**
-   * False for an object with none of a collection's members (such as an error sent with status 200), or whose items are
-   * not a list.
+   * False for an object with none of a collection's members (such as an error sent with status 200), or whose
+   * items are not a list.
    */
   readonly isCollection: boolean;
 }
 
-/** A page and the service's own clock when it answered, in milliseconds (from `Date`, RFC 9110 section 6.6.1). */
+/**
+ * A page and the service's own clock when it answered, in milliseconds (from `Date`, RFC 9110 section 6.6.1).
+ */
 export interface PageAnswer {
   readonly page: Page;
   readonly serviceTime: number | undefined;
@@ -74,9 +78,9 @@ export interface PageClient {
 const TRIES = 3;
 
 /**
- * Asks for pages of a collection. A body that is not the JSON it should be (cut short by a proxy, say) is asked for
- * again, up to 3 times in all, before it becomes a `ServiceError`; `failure` says
- * what did not work where the service answers with an error, and `ifNotFound` is the next step after 404.
+ * Asks for pages of a collection. A body that is not the JSON it should be (cut short by a proxy, say) is
+ * asked for again, up to 3 times in all, before it becomes a `ServiceError`; `failure` says what did not work
+ * where the service answers with an error, and `ifNotFound` is the next step after 404.
  */
 export function pageClient(
   service: Service,
@@ -89,7 +93,8 @@ export function pageClient(
   const fetchPage: FetchPage = async (url, signal) => {
     for (let attempt = 1; ; attempt++) {
       const response = await service.send({ url, ...(signal ? { signal } : {}), onRetry });
-      // Answers come together, and undici sends in the next turn of the event loop: only one of them is read before.
+      // Answers come together, and undici sends in the next turn of the event loop: only one of them is read
+      // before.
       latest = latest.then(() => turn());
       await latest;
       if (response.status !== 200) throw serviceError(response, failure, ifNotFound);
@@ -137,8 +142,8 @@ function damaged(error: JsonSyntaxError, response: HttpResponse): ServiceError {
 }
 
 /**
- * Returns the service's own `count` from a page of one item (service description, part 2), or undefined if the service
- * gives no count or only the size of the page.
+ * Returns the service's own `count` from a page of one item (service description, part 2), or undefined if
+ * the service gives no count or only the size of the page.
  */
 export async function askCount(
   client: PageClient,
@@ -151,8 +156,8 @@ export async function askCount(
 }
 
 /**
- * Returns the service's count of the whole collection, or undefined if it gives none, or the page's own size, as some
- * services do.
+ * Returns the service's count of the whole collection, or undefined if it gives none, or the page's own size,
+ * as some services do.
  */
 export function totalOf(page: Page): number | undefined {
   return page.count === page.items.count && page.next ? undefined : page.count;
@@ -165,7 +170,10 @@ export interface FoundPage {
   readonly total: number | undefined;
 }
 
-/** The events of some pages that a filter keeps, if there is one, up to a limit. The total of a filter is not known. */
+/**
+ * The events of some pages that a filter keeps, if there is one, up to a limit. The total of a filter is not
+ * known.
+ */
 export async function* keepPages(
   pages: AsyncIterable<FoundPage>,
   keep: ((items: Items) => Items) | undefined,
@@ -180,12 +188,14 @@ export async function* keepPages(
   }
 }
 
-/** Members of the service's collections (service description, part 2); search answers require none of them. */
+/**
+ * Members of the service's collections (service description, part 2); search answers require none of them.
+ */
 const COLLECTION = ['items', 'href', 'previous', 'first', 'next', 'count', 'limit'];
 
 /**
- * Reads a collection from the body of an answer. Items come out as their own bytes, without white space between
- * tokens; the whole body is validated. Throws `JsonSyntaxError`.
+ * Reads a collection from the body of an answer. Items come out as their own bytes, without white space
+ * between tokens; the whole body is validated. Throws `JsonSyntaxError`.
  */
 export function readPage(body: Buffer): Page {
   if (!isUtf8(body)) throw new JsonSyntaxError('text that is not UTF-8', 0);
@@ -221,7 +231,10 @@ export function readPage(body: Buffer): Page {
   };
 }
 
-/** Reads each member of the object, or element of the array, that begins there. Returns the offset after the whole. */
+/**
+ * Reads each member of the object, or element of the array, that begins there. Returns the offset after the
+ * whole.
+ */
 function readEach(scanner: JsonScanner, start: number, read: (at: number) => number): number {
   const { bytes } = scanner;
   const closer = bytes[start] === 0x7b ? 0x7d : 0x5d;
@@ -270,8 +283,8 @@ export const DOUBTFUL_EVENT =
   'some items have an eventId in two members or more: which is theirs is not known, so they have none; --fields takes either by its full path';
 
 /**
- * Reads the item at an offset, and its key: the hash of its `eventId` and its subscription, since an event has a record for
- * each subscription; or of its text, if the `eventId` is missing, null or empty.
+ * Reads the item at an offset, and its key: the hash of its `eventId` and its subscription, since an event
+ * has a record for each subscription; or of its text, if the `eventId` is missing, null or empty.
  */
 function identify(scanner: JsonScanner, at: number): Identified {
   const end = scanner.item(at);
@@ -311,8 +324,8 @@ function link(text: string | undefined): string | null | undefined {
 }
 
 /**
- * A 53-bit hash of some bytes, and of others behind them: two MurmurHash3 hashes of 32 bits with different seeds, of the
- * second one 21 bits.
+ * A 53-bit hash of some bytes, and of others behind them: two MurmurHash3 hashes of 32 bits with different
+ * seeds, of the second one 21 bits.
  */
 export function hashed(bytes: Uint8Array, start: number, end: number, otherStart = 0, otherEnd = 0): number {
   let low = murmur(bytes, start, end, 0x811c9dc5);

@@ -1,13 +1,16 @@
 import type { OnRetry } from '../http/service.ts';
 
-/** Jobs that are known in advance, or arrive over time. The signal tells a source of jobs that no more are wanted. */
+/**
+ * Jobs that are known in advance, or arrive over time. The signal tells a source of jobs that no more are
+ * wanted.
+ */
 type Jobs<Job> = Iterable<Job> | ((ending: AbortSignal) => AsyncIterable<Job> | Iterable<Job>);
 
 /**
- * Runs jobs ahead of their reader, `width()` at a time, and yields their results in the order of the jobs. As many
- * finished results again may wait for their turn, so that one slow answer does not idle the other connections; this
- * bounds the memory. A failed job or source throws in its turn. Ending the iteration early, or `signal`, aborts running
- * jobs.
+ * Runs jobs ahead of their reader, `width()` at a time, and yields their results in the order of the jobs. As
+ * many finished results again may wait for their turn, so that one slow answer does not idle the other
+ * connections; this bounds the memory. A failed job or source throws in its turn. Ending the iteration early,
+ * or `signal`, aborts running jobs.
  */
 export async function* readAhead<Job, Result>(
   jobs: Jobs<Job>,
@@ -28,8 +31,8 @@ export async function* readAhead<Job, Result>(
     waiting.push(result);
   };
   const start = async (job: Job) => {
-    // Each job has a signal of its own: listeners of one shared signal would keep each other, and the answers that they
-    // refer to, from being collected.
+    // Each job has a signal of its own: listeners of one shared signal would keep each other, and the answers
+    // that they refer to, from being collected.
     const own = new AbortController();
     running.add(own);
     try {

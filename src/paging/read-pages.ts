@@ -53,11 +53,11 @@ const MAX_EMPTY_PAGES = 20;
 const LOOKED_BACK_PAGES = 10;
 
 /**
- * All pages of one search, in order. Pages after the first are limited to events created before the first answer
- * (`lt(createdOn,…)`), so that events which arrive meanwhile do not shift the offsets. If the count is known and pages
- * have the requested size, they are read ahead in parallel; otherwise the service's `next` links are followed one by
- * one. If the result changes all the same, it is read again where needed, and each item is passed on once. Throws
- * `IncompleteError` if the items read do not agree with the service's count.
+ * All pages of one search, in order. Pages after the first are limited to events created before the first
+ * answer (`lt(createdOn,…)`), so that events which arrive meanwhile do not shift the offsets. If the count is
+ * known and pages have the requested size, they are read ahead in parallel; otherwise the service's `next`
+ * links are followed one by one. If the result changes all the same, it is read again where needed, and each
+ * item is passed on once. Throws `IncompleteError` if the items read do not agree with the service's count.
  */
 export async function* readPages(client: PageClient, options: ReadOptions): AsyncGenerator<ReadPage> {
   let isDoubted = false;
@@ -112,8 +112,9 @@ async function* readWindow(
   // Items with nothing beside them: no count, link or limit tells whether this was the last page.
   const isBare = page.next === undefined && page.limit === undefined && page.items.count > 0;
   if (reading.lastTotal === undefined && (reading.pages > 1 || isBare) && !reading.full) {
-    // Later pages are limited to events before the pin, so offsets in them are too high by the number of events after it on
-    // the first page. A count would show that some are missing; without one, the pinned window is read again.
+    // Later pages are limited to events before the pin, so offsets in them are too high by the number of
+    // events after it on the first page. A count would show that some are missing; without one, the pinned
+    // window is read again.
     if (reading.pages > 1)
       yield* readWindows(plan, isShifted ? windows : windows.filter((window) => window !== held), options);
     onDoubt?.(UNCOUNTED);
@@ -121,8 +122,9 @@ async function* readWindow(
 }
 
 /**
- * The end of a pass over the pages. `later events`: the first answer counted events that the next one, limited to the
- * service's time, does not. They have left the result, or are dated later than the service's clock.
+ * The end of a pass over the pages. `later events`: the first answer counted events that the next one,
+ * limited to the service's time, does not. They have left the result, or are dated later than the service's
+ * clock.
  */
 type End = 'read' | 'later events';
 
@@ -163,8 +165,8 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage, En
       if (lacksLaterEvents(plan, page)) return 'later events';
       const shrunk = reading.shrunkBy(page);
       if (shrunk > 0 && job.start > 1 && stepsBack++ < MAX_STEPS_BACK) {
-        // Items left the result, perhaps before this page: as many others may have moved up past our offset. The count may
-        // be known one answer late, so that they may have moved past the page before, too.
+        // Items left the result, perhaps before this page: as many others may have moved up past our offset.
+        // The count may be known one answer late, so that they may have moved past the page before, too.
         reading.stepBack(page);
         start = Math.max(1, job.start - size - shrunk);
         break;
@@ -172,8 +174,8 @@ async function* byOffsets(plan: Plan, from: number): AsyncGenerator<ReadPage, En
       yield handOn(reading, page);
       start = job.start + size;
       if (reading.full) return 'read';
-      // The service returns other pages than requested, or has more items than it counts: only its own links are
-      // reliable.
+      // The service returns other pages than requested, or has more items than it counts: only its own links
+      // are reliable.
       const at = plan.url(job);
       if (page.items.count < size || (page.next && start > end()) || !leadsTo(start, page.next, at)) {
         return yield* byLinks(plan, page, at, job.start + page.items.count);
@@ -214,14 +216,17 @@ async function* byLinks(plan: Plan, page: Page, at: URL, start: number): AsyncGe
   return 'read';
 }
 
-/** True for the first page that is limited to the service's time, if it counts fewer events than the page before it. */
+/**
+ * True for the first page that is limited to the service's time, if it counts fewer events than the page
+ * before it.
+ */
 function lacksLaterEvents({ pin, reading }: Plan, page: Page): boolean {
   return pin !== undefined && reading.pages === 1 && reading.shrunkBy(page) > 0;
 }
 
 /**
- * True if there may be more pages although there is no link: the service counts more items than it gave, or gives full
- * pages without links or counts.
+ * True if there may be more pages although there is no link: the service counts more items than it gave, or
+ * gives full pages without links or counts.
  */
 function hasMoreByOffset(page: Page, reading: Reading, size: number, start: number): boolean {
   if (page.items.count === 0) return false;
@@ -245,8 +250,8 @@ function incomplete({ emitted, firstTotal, lastTotal }: Reading): IncompleteErro
 }
 
 /**
- * The account of one read: the items passed on, and the service's counts. Once the count has changed, only new items
- * are passed on.
+ * The account of one read: the items passed on, and the service's counts. Once the count has changed, only
+ * new items are passed on.
  */
 class Reading {
   readonly limit: number;
@@ -257,12 +262,18 @@ class Reading {
   /** Pages read, and items passed on so far. */
   pages = 0;
   emitted = 0;
-  /** The keys of the items passed on, 8 bytes each, and the same as a set once they are looked up, which is rare. */
+  /**
+   * The keys of the items passed on, 8 bytes each, and the same as a set once they are looked up, which is
+   * rare.
+   */
   readonly #keys: Float64Array[] = [];
   #known: Set<number> | undefined;
   /** The keys of the page before. */
   #before: Float64Array = new Float64Array(0);
-  /** True if an event may have moved from a page to come onto one that was read before: the counts prove nothing then. */
+  /**
+   * True if an event may have moved from a page to come onto one that was read before: the counts prove
+   * nothing then.
+   */
   #torn = false;
   #atStart = true;
 
@@ -283,9 +294,9 @@ class Reading {
   }
 
   /**
-   * True if every event that matched at the first answer, or every one that matches now, was passed on once. Without
-   * counts nothing can be checked. Once items may have slipped past, an equal number proves nothing: events that have left
-   * since may have been counted instead.
+   * True if every event that matched at the first answer, or every one that matches now, was passed on once.
+   * Without counts nothing can be checked. Once items may have slipped past, an equal number proves nothing:
+   * events that have left since may have been counted instead.
    */
   get complete(): boolean {
     const { emitted, firstTotal, lastTotal } = this;
@@ -293,7 +304,10 @@ class Reading {
     return !this.#torn && (emitted === firstTotal || emitted === lastTotal);
   }
 
-  /** The number of items that left the result since the last page, by the service's count; negative if items were added, NaN without counts. */
+  /**
+   * The number of items that left the result since the last page, by the service's count; negative if items
+   * were added, NaN without counts.
+   */
   shrunkBy(page: Page): number {
     return Number(this.lastTotal) - Number(totalOf(page));
   }
@@ -358,9 +372,9 @@ class Reading {
   }
 
   /**
-   * Notices that a page begins with an event of one of the last pages, or holds the last event of one, behind others that
-   * have joined there: events have moved down past an offset, and from now on repeated ones are dropped. Pages whose own ids
-   * repeat prove nothing. `hasGrown`: the service counts more than before.
+   * Notices that a page begins with an event of one of the last pages, or holds the last event of one, behind
+   * others that have joined there: events have moved down past an offset, and from now on repeated ones are
+   * dropped. Pages whose own ids repeat prove nothing. `hasGrown`: the service counts more than before.
    */
   #noticeShift({ items }: Page, hasGrown: boolean): void {
     const { keys, byEventId } = items;
@@ -371,8 +385,8 @@ class Reading {
     const place = byEventId ? last.find(isRepeated) : undefined;
     if (place && new Set(place).size === place.length) {
       this.move();
-      // Events that join at the front move all others down, and none is missed. Where none has joined, or all join at the end,
-      // others have changed places, and one may have moved up unseen.
+      // Events that join at the front move all others down, and none is missed. Where none has joined, or all
+      // join at the end, others have changed places, and one may have moved up unseen.
       if (!hasGrown || directionBetween(this.#first.items, items) === 'oldest first') this.#torn = true;
     }
     this.#before = keys;

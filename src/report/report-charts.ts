@@ -132,7 +132,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Escapes text for HTML, between tags or in a quoted attribute. Control and bidirectional characters become visible escapes. */
+/**
+ * Escapes text for HTML, between tags or in a quoted attribute. Control and bidirectional characters become
+ * visible escapes.
+ */
 export function escaped(text: string): string {
   return visible(text).replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
 }

@@ -90,7 +90,9 @@ export async function run(call: Call<Flags>): Promise<void> {
   if (isOpened) await show(pathToFileURL(path.resolve(file)), call);
 }
 
-/** Throws `UsageError` for a name that the system would not show as a page, or people would not take for one. */
+/**
+ * Throws `UsageError` for a name that the system would not show as a page, or people would not take for one.
+ */
 function checkName(file: string, isOpened: boolean): void {
   if (file === '-' && isOpened)
     throw new UsageError('--open: a page on standard output cannot be shown: name a file');

@@ -41,7 +41,10 @@ const MOST_ROWS = 100;
 const template = readFileSync(new URL('report.html', import.meta.url), 'utf8');
 const SCRIPT = /<script>([\s\S]*)<\/script>\n/;
 
-/** Returns a page about failed deliveries: one HTML document that uses no network and runs only its own script. */
+/**
+ * Returns a page about failed deliveries: one HTML document that uses no network and runs only its own
+ * script.
+ */
 export function reportPage(data: ReportData, facts: ReportFacts): string {
   const { events, failed, name, untold } = data.explained;
   const none = untold > 0 ? 'No known' : 'No';

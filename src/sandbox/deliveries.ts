@@ -14,7 +14,8 @@ export interface DeliveryOptions {
   /** Share (0 to 1) of events that are delivered twice, even if the first delivery succeeded. */
   readonly duplicates?: number | undefined;
   /**
-   * Each delivery waits for a random time of up to this many milliseconds, so that they arrive out of order. Absent:
+   * Each delivery waits for a random time of up to this many milliseconds, so that they arrive out of order.
+   * Absent:
    * 300.
    */
   readonly spreadMs?: number | undefined;
@@ -38,10 +39,11 @@ interface Target {
 type Subscriptions = Pick<SubscriptionStore, 'find'>;
 
 /**
- * Delivers events that are added while the sandbox runs as the service description says (part 6): out of order, some
- * twice, each with the `Api-Token`. They go to the callback address of their subscription where that is on this machine,
- * with the subscription's own token. Those of the history's other subscriptions go to the address of the options, if there
- * are any. An event becomes FAILED when its first try fails, and SUCCESS again when a later one succeeds.
+ * Delivers events that are added while the sandbox runs as the service description says (part 6): out of
+ * order, some twice, each with the `Api-Token`. They go to the callback address of their subscription where
+ * that is on this machine, with the subscription's own token. Those of the history's other subscriptions go
+ * to the address of the options, if there are any. An event becomes FAILED when its first try fails, and
+ * SUCCESS again when a later one succeeds.
  */
 export function createDeliveries(
   options: DeliveryOptions | undefined,

@@ -16,8 +16,9 @@ export interface SandboxOptions
   /** The same seed and the same `now` give the same history. */
   readonly seed?: number | undefined;
   /**
-   * The sandbox's clock in milliseconds since the epoch, or the time at which it stands still. The seeded history ends at its
-   * first reading; the `Date` header, new events and the lifetimes of tokens follow it. Only waiting takes real time.
+   * The sandbox's clock in milliseconds since the epoch, or the time at which it stands still. The seeded
+   * history ends at its first reading; the `Date` header, new events and the lifetimes of tokens follow it.
+   * Only waiting takes real time.
    */
   readonly now?: number | (() => number) | undefined;
   /** New events per second that the sandbox adds by itself; none when absent. */
@@ -28,7 +29,10 @@ export interface SandboxOptions
   readonly clientKey?: JWK | undefined;
   /** Takes no authorization request that was not pushed (RFC 9126). */
   readonly requirePushedRequests?: boolean | undefined;
-  /** Sees each request first, and may change its answer. Returns false for a request that it has answered itself. */
+  /**
+   * Sees each request first, and may change its answer. Returns false for a request that it has answered
+   * itself.
+   */
   readonly intercept?: Intercept | undefined;
 }
 
@@ -40,7 +44,9 @@ type Intercept = (request: IncomingMessage, response: ServerResponse) => boolean
 export interface Behaviour {
   /** Added to every answer of the event service. */
   latencyMs: number;
-  /** Requests per second to the event service, which answers 429 with `Retry-After` to more; 0 is no limit. */
+  /**
+   * Requests per second to the event service, which answers 429 with `Retry-After` to more; 0 is no limit.
+   */
   rateLimit: number;
   /** Share (0 to 1) of event service requests answered 500, 502, 503, 504 or with a broken connection. */
   faultRate: number;

@@ -22,7 +22,9 @@ interface Flags extends EventFlags, PreviewFlags {
   readonly exitCode?: true;
 }
 
-/** A person reads a table on a terminal: for more rows than this, a filter, a pipe or `--all` serves better. */
+/**
+ * A person reads a table on a terminal: for more rows than this, a filter, a pipe or `--all` serves better.
+ */
 const TERMINAL_ROWS = 30;
 
 export const commonFlags =

@@ -163,7 +163,10 @@ function firstFailedId(items: Items): string | undefined {
   return undefined;
 }
 
-/** Commands to type after a search that showed a failed event, each with a comment. What is configured is not repeated. */
+/**
+ * Commands to type after a search that showed a failed event, each with a comment. What is configured is not
+ * repeated.
+ */
 function failureHints(id: string, filters: EventFilters, { flags, context }: SearchCall): string[] {
   const profile = flags.profile ?? (context.environment['HOOKTRAIL_PROFILE'] || undefined);
   const place = flagWords({ profile }, ['profile']);

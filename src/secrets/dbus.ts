@@ -35,9 +35,9 @@ export const BUS = {
 export type DBus = Awaited<ReturnType<typeof openDBus>>;
 
 /**
- * A minimal D-Bus client, enough to check a service: connect, authenticate, call, wait for the answer. Every command
- * runs this check before it uses the keychain, so it has to load in a millisecond; the npm libraries are unmaintained,
- * or bring an XML parser and a binding generator.
+ * A minimal D-Bus client, enough to check a service: connect, authenticate, call, wait for the answer. Every
+ * command runs this check before it uses the keychain, so it has to load in a millisecond; the npm libraries
+ * are unmaintained, or bring an XML parser and a binding generator.
  *
  * Connects and greets the bus. `limitMs` is for the whole life of the connection. Throws the socket's error,
  * `DBusError` if the bus refuses the connection, or `DBusTimeout`.
@@ -103,8 +103,9 @@ export async function openDBus(socketPath: string, userId: number, limitMs: numb
 }
 
 /**
- * Returns the address at which libsecret looks for the session bus: a path for `net.connect` (a leading NUL means
- * Linux' abstract namespace), `absent` if there is none, `other` for an address that only the native library supports.
+ * Returns the address at which libsecret looks for the session bus: a path for `net.connect` (a leading NUL
+ * means Linux' abstract namespace), `absent` if there is none, `other` for an address that only the native
+ * library supports.
  */
 export async function sessionBus({
   environment,
@@ -133,10 +134,16 @@ function unescaped(value: string): string {
   }
 }
 
-/** Values of a message by their types in a signature: those that the calls of this program need, and their replies. */
+/**
+ * Values of a message by their types in a signature: those that the calls of this program need, and their
+ * replies.
+ */
 type Value = string | number | boolean | readonly Value[];
 
-/** The fixed members of a message's header, with the fields by their codes (D-Bus specification, "Message Format"). */
+/**
+ * The fixed members of a message's header, with the fields by their codes (D-Bus specification, "Message
+ * Format").
+ */
 const HEADER = 'yyyyuua(yv)';
 const PATH = 1;
 const INTERFACE = 2;

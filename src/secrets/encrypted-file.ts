@@ -17,10 +17,10 @@ import { readRegularFile, replaceFile, syncFolder, UnsyncedError } from '../file
 import type { Binding, StoredSecrets } from './vault.ts';
 
 /**
- * The two formats: magic, salt, nonce, tag and ciphertext of AES-256-GCM, and SHA-256 of everything before it. The magic
- * names the derivation: scrypt of a passphrase with these parameters, or HKDF of a key of `keygen`, which needs no
- * stretching. The header, magic and salt, is authenticated with the ciphertext. The checksum distinguishes accidental
- * damage from a wrong passphrase; it proves nothing.
+ * The two formats: magic, salt, nonce, tag and ciphertext of AES-256-GCM, and SHA-256 of everything before
+ * it. The magic names the derivation: scrypt of a passphrase with these parameters, or HKDF of a key of
+ * `keygen`, which needs no stretching. The header, magic and salt, is authenticated with the ciphertext. The
+ * checksum distinguishes accidental damage from a wrong passphrase; it proves nothing.
  */
 const MAGIC = {
   passphrase: Buffer.from('hooktrail-secrets-1\n'),
@@ -32,8 +32,8 @@ const HEADER_BYTES = MAGIC_BYTES + SALT_BYTES;
 const CHECKSUM_BYTES = 32;
 
 /**
- * OWASP's password storage cheat sheet lists these as equal in strength to N=2^17, r=8, p=1. They take 32 MiB instead of
- * 128, which matters when forty commands start at once.
+ * OWASP's password storage cheat sheet lists these as equal in strength to N=2^17, r=8, p=1. They take 32 MiB
+ * instead of 128, which matters when forty commands start at once.
  */
 const SCRYPT = { N: 2 ** 15, r: 8, p: 3, maxmem: 2 ** 26 };
 
@@ -96,7 +96,9 @@ export function decryptFile({ header, key }: FileKey, file: Buffer, binding: str
   return unseal(key, sealed, Buffer.concat([header, Buffer.from(binding)]))?.toString('utf8');
 }
 
-/** Says which damage is visible without the passphrase: the file "is cut short". Undefined if there is none. */
+/**
+ * Says which damage is visible without the passphrase: the file "is cut short". Undefined if there is none.
+ */
 export function damageOf(file: Buffer): string | undefined {
   const start = file.subarray(0, MAGIC_BYTES);
   const isOurs = Object.values(MAGIC).some((magic) => start.equals(magic.subarray(0, start.length)));
@@ -169,8 +171,8 @@ function requireMissing(error: unknown, what: string): undefined {
 }
 
 /**
- * Replaces the whole file, in a folder that only the user can open. Throws `UsageError`, also if the file is there but
- * could not be made durable.
+ * Replaces the whole file, in a folder that only the user can open. Throws `UsageError`, also if the file is
+ * there but could not be made durable.
  */
 export async function writeSecretFile(
   file: string,
@@ -214,8 +216,8 @@ export async function deleteSecretFile(file: string): Promise<void> {
 }
 
 /**
- * Checks that a file of the size of a secret file can be written, and removes it again. Throws as `writeSecretFile`
- * does.
+ * Checks that a file of the size of a secret file can be written, and removes it again. Throws as
+ * `writeSecretFile` does.
  */
 export async function probeSecretFolder(context: Place): Promise<void> {
   const file = path.join(secretFolder(context), `probe-${context.machine.pid}`);
@@ -223,7 +225,9 @@ export async function probeSecretFolder(context: Place): Promise<void> {
   await deleteSecretFile(file);
 }
 
-/** A file of one sign-in's secrets, and the copy that `rescue` left where the usual folder did not accept it. */
+/**
+ * A file of one sign-in's secrets, and the copy that `rescue` left where the usual folder did not accept it.
+ */
 export function openSecretCopies(binding: Binding, kind: string, context: Place) {
   // Profile names cannot contain `~`, so names of two profiles cannot collide.
   const name = `${binding.profile}~${bindingHash(binding)}.${kind}`;
@@ -233,8 +237,8 @@ export function openSecretCopies(binding: Binding, kind: string, context: Place)
   return {
     file,
     /**
-     * Returns the later of the copies that `open` opens; undefined if there is none. Throws the first failure if no copy
-     * could be read and opened.
+     * Returns the later of the copies that `open` opens; undefined if there is none. Throws the first failure
+     * if no copy could be read and opened.
      */
     async read(
       open: (sealed: Buffer, place: string) => Promise<StoredSecrets | undefined> | StoredSecrets | undefined,
@@ -271,8 +275,8 @@ export function openSecretCopies(binding: Binding, kind: string, context: Place)
 export type StoredEntry = { readonly signIn: string; readonly kind: string; remove(): Promise<unknown> };
 
 /**
- * Returns the files of one profile or of all, from both folders, each with the name of its sign-in. The kind of what an
- * interrupted write left is `leftover`.
+ * Returns the files of one profile or of all, from both folders, each with the name of its sign-in. The kind
+ * of what an interrupted write left is `leftover`.
  */
 export async function listSecretFiles(
   context: Place,
@@ -297,8 +301,8 @@ function secretFolder(context: Place): string {
 }
 
 /**
- * The folder for secrets that the configuration folder did not accept. It is usually on another file system, and
- * processes without a session, as those of cron, find it too. Each configuration folder has its own.
+ * The folder for secrets that the configuration folder did not accept. It is usually on another file system,
+ * and processes without a session, as those of cron, find it too. Each configuration folder has its own.
  */
 function rescueFolder(context: Place): string {
   const { platform, sharedFolder, userHome, userId } = context.machine;

@@ -76,7 +76,8 @@ export function openFileVault(binding: Binding, context: FileVaultContext): Vaul
     async probe(anew = false) {
       await probeSecretFolder(context);
       isAnew = anew;
-      // Find out about a file that cannot be opened, or a missing passphrase, before a browser opens or a token is spent.
+      // Find out about a file that cannot be opened, or a missing passphrase, before a browser opens or a
+      // token is spent.
       if ((await read()) === undefined) await keyToSeal();
     },
     async write(secrets) {
@@ -119,13 +120,15 @@ function otherSeal(place: string, kind: 'passphrase' | 'key', given: string | un
 /** A person may mistype a passphrase so many times. */
 const TRIES = 3;
 
-/** The answers by input stream, so that a command that opens several files, or one file twice, asks only once. */
+/**
+ * The answers by input stream, so that a command that opens several files, or one file twice, asks only once.
+ */
 const answers = new WeakMap<Context['stdin'], Promise<string>>();
 
 /**
- * Returns the passphrase or key of the encrypted file: `HOOKTRAIL_PASSPHRASE` in one of its forms, or the answer to a
- * hidden prompt, asked twice for a new file. White space around it is ignored, and Unicode is normalized (NFKC). Throws
- * `UsageError` if there is neither.
+ * Returns the passphrase or key of the encrypted file: `HOOKTRAIL_PASSPHRASE` in one of its forms, or the
+ * answer to a hidden prompt, asked twice for a new file. White space around it is ignored, and Unicode is
+ * normalized (NFKC). Throws `UsageError` if there is neither.
  */
 export async function askPassphrase(context: FileVaultContext, isNew: boolean): Promise<string> {
   const given = (await givenSecret('HOOKTRAIL_PASSPHRASE', context))?.trim();

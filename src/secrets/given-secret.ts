@@ -14,8 +14,8 @@ const SOURCE_LIMIT_MS = 60_000;
 /** The time for a writer to open a named pipe. */
 const WRITER_LIMIT_MS = 2_000;
 /**
- * The longest wait, after a command's end, for the end of what it printed. A program that the command started, such as an
- * agent, may keep the pipe open for as long as it runs.
+ * The longest wait, after a command's end, for the end of what it printed. A program that the command
+ * started, such as an agent, may keep the pipe open for as long as it runs.
  */
 const LATE_OUTPUT_MS = 500;
 const PIPE_POLL_MS = 20;
@@ -26,7 +26,10 @@ const WHOLE: SecretVariable = 'HOOKTRAIL_CLIENT_KEY';
 const FRESH: SecretVariable = 'HOOKTRAIL_CLIENT_ASSERTION';
 const WITHOUT_VARIABLE: readonly SecretVariable[] = [WHOLE, FRESH];
 
-/** Kept by environment, so that a run that needs a secret twice reads its file, or runs its command, once, unless that fails. */
+/**
+ * Kept by environment, so that a run that needs a secret twice reads its file, or runs its command, once,
+ * unless that fails.
+ */
 const found = new WeakMap<Context['environment'], Map<SecretVariable, Promise<string | undefined>>>();
 
 /** Returns whether the environment names a source of the secret. Reads and runs nothing. */
@@ -35,10 +38,10 @@ export function isSecretGiven(name: SecretVariable, environment: Context['enviro
 }
 
 /**
- * Returns a secret from its variable, from the first line of the file that `<NAME>_FILE` names, or from the first line
- * that the command in `<NAME>_COMMAND` prints; undefined if none of them is set. A key is the whole text, and a
- * workload's token is read anew each time, since it is renewed by others. Throws `UsageError` if two are set, or if a file
- * or command does not provide a secret.
+ * Returns a secret from its variable, from the first line of the file that `<NAME>_FILE` names, or from the
+ * first line that the command in `<NAME>_COMMAND` prints; undefined if none of them is set. A key is the
+ * whole text, and a workload's token is read anew each time, since it is renewed by others. Throws
+ * `UsageError` if two are set, or if a file or command does not provide a secret.
  */
 export async function givenSecret(name: SecretVariable, context: SecretContext): Promise<string | undefined> {
   if (name === FRESH) return await readSecret(name, context);
@@ -54,7 +57,10 @@ export async function givenSecret(name: SecretVariable, context: SecretContext):
   }
 }
 
-/** Returns the variables that give the secret: itself, `<NAME>_FILE` and `<NAME>_COMMAND`, as far as they are set. */
+/**
+ * Returns the variables that give the secret: itself, `<NAME>_FILE` and `<NAME>_COMMAND`, as far as they are
+ * set.
+ */
 export function sourcesOf(name: SecretVariable, environment: Context['environment']): string[] {
   const elsewhere = [`${name}_FILE`, `${name}_COMMAND`];
   const variables = WITHOUT_VARIABLE.includes(name) ? elsewhere : [name, ...elsewhere];
@@ -104,8 +110,8 @@ async function secretInFile(
 }
 
 /**
- * Refuses a file that others can write or replace, and warns of one that they can read. Windows has no such modes, and
- * devices such as /dev/null belong to the system.
+ * Refuses a file that others can write or replace, and warns of one that they can read. Windows has no such
+ * modes, and devices such as /dev/null belong to the system.
  */
 function checkAccess(variable: string, file: string, stats: Stats, { machine, stderr }: SecretContext): void {
   if (machine.platform === 'win32' || stats.isCharacterDevice()) return;
@@ -132,8 +138,9 @@ function checkAccess(variable: string, file: string, stats: Stats, { machine, st
 }
 
 /**
- * Reads the start of a file or device, or the first line of a pipe that was opened without waiting, such as bash's
- * `<(command)`: as long as its writer takes, up to a minute, and until the signal aborts. `isWhole`: all lines.
+ * Reads the start of a file or device, or the first line of a pipe that was opened without waiting, such as
+ * bash's `<(command)`: as long as its writer takes, up to a minute, and until the signal aborts. `isWhole`:
+ * all lines.
  */
 async function readStart(
   fd: number,
@@ -151,7 +158,8 @@ async function readStart(
       const read = readSync(fd, bytes, length, bytes.length - length, null);
       length += read;
       if (read > 0) continue;
-      // The end of a file, or the last writer of a pipe has closed it. Otherwise nobody has opened its other end yet.
+      // The end of a file, or the last writer of a pipe has closed it. Otherwise nobody has opened its other
+      // end yet.
       if (hasWriter || length > 0) break;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
@@ -228,8 +236,8 @@ function secretIn(text: string, variable: string, source: string, isWhole: boole
 }
 
 /**
- * Returns whether a header can carry the text unchanged (RFC 6750 section 2.1, and other characters that providers
- * use).
+ * Returns whether a header can carry the text unchanged (RFC 6750 section 2.1, and other characters that
+ * providers use).
  */
 export function isHeaderSafe(token: string): boolean {
   return /^[\x21-\x7e]+$/.test(token);

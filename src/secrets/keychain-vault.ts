@@ -15,9 +15,9 @@ import { type Binding, parseSecrets, type StoredSecrets, type Vault } from './va
 type KeychainVaultContext = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
 
 /**
- * Windows stores at most 2,560 bytes per item. Longer secrets are kept in the file, encrypted with the key in the item: a
- * file is replaced atomically, whereas several items would be written one after the other. The same limit applies on
- * every system, so that every system tests it.
+ * Windows stores at most 2,560 bytes per item. Longer secrets are kept in the file, encrypted with the key in
+ * the item: a file is replaced atomically, whereas several items would be written one after the other. The
+ * same limit applies on every system, so that every system tests it.
  */
 const ITEM_LIMIT_BYTES = 2_048;
 
@@ -30,8 +30,9 @@ interface Item {
 }
 
 /**
- * Keeps secrets in one item of the OS keychain, so that the system asks the user once and a write is atomic. The access
- * token, which may be long and changes often, is cached in a file encrypted with a random key that only the item holds.
+ * Keeps secrets in one item of the OS keychain, so that the system asks the user once and a write is atomic.
+ * The access token, which may be long and changes often, is cached in a file encrypted with a random key that
+ * only the item holds.
  */
 export function openKeychainVault(binding: Binding, context: KeychainVaultContext): Vault {
   const copies = openSecretCopies(binding, 'access', context);

@@ -64,17 +64,18 @@ const ABSENT = new Set<KeychainCondition>(['no-package', 'no-library', 'no-bus',
 type KeychainContext = Pick<Context, 'environment' | 'machine' | 'loadKeychain'>;
 
 /**
- * How long the keychain may take for one answer. On a busy machine forty commands that start at once wait for each other
- * there. If the service stops answering during a call, the process still ends late: Node waits for the native thread at
- * exit, and libsecret gives up only after 25 s per call.
+ * How long the keychain may take for one answer. On a busy machine forty commands that start at once wait for
+ * each other there. If the service stops answering during a call, the process still ends late: Node waits for
+ * the native thread at exit, and libsecret gives up only after 25 s per call.
  */
 const CALL_LIMIT_MS = 10_000;
 /** macOS shows a dialog that asks the user whether this program may read the item. */
 const DIALOG_LIMIT_MS = 60_000;
 
 /**
- * Opens the OS keychain and checks that it is usable. Every call has a time-out; failures are `KeychainError`s. On
- * Linux the Secret Service is checked first, so that the native library is not called when it would hang.
+ * Opens the OS keychain and checks that it is usable. Every call has a time-out; failures are
+ * `KeychainError`s. On Linux the Secret Service is checked first, so that the native library is not called
+ * when it would hang.
  */
 export async function openKeychain(context: KeychainContext, callLimitMs = CALL_LIMIT_MS): Promise<Keychain> {
   const { platform } = context.machine;
@@ -106,9 +107,10 @@ export async function openKeychain(context: KeychainContext, callLimitMs = CALL_
       clearTimeout(timer);
     }
   };
-  // KWallet before 6.25 misreads the keys of about one libsecret session in a hundred (bugs.kde.org 514194): it refuses the
-  // session, or has another key for it than libsecret. Then items seem to be missing, and new ones are refused or, rarely,
-  // stored damaged. A process keeps its session, so all later calls are made in other processes.
+  // KWallet before 6.25 misreads the keys of about one libsecret session in a hundred (bugs.kde.org 514194):
+  // it refuses the session, or has another key for it than libsecret. Then items seem to be missing, and new
+  // ones are refused or, rarely, stored damaged. A process keeps its session, so all later calls are made in
+  // other processes.
   const inOtherSession = async <T>(call: (keychain: Keychain) => Promise<T>): Promise<T> => {
     keychain = await context.loadKeychain('apart');
     return await once(() => call(keychain));
@@ -192,9 +194,9 @@ const SERVICE = {
 } as const;
 
 /**
- * Checks that the Secret Service can be used (its specification, "Service" and "Collection") before the native library
- * calls it: a native call that hangs would keep the process alive for 25 s or more, since Node joins its threads on
- * exit, and a locked keyring looks empty to it. Throws `KeychainError`.
+ * Checks that the Secret Service can be used (its specification, "Service" and "Collection") before the
+ * native library calls it: a native call that hangs would keep the process alive for 25 s or more, since Node
+ * joins its threads on exit, and a locked keyring looks empty to it. Throws `KeychainError`.
  */
 export async function checkSecretService(
   context: BusPlace,
@@ -243,7 +245,10 @@ async function readAccounts(bus: DBus): Promise<string[]> {
 
 type BusPlace = Pick<Context, 'environment' | 'machine'>;
 
-/** Asks the Secret Service on the session bus; undefined if only the native library can reach it. Throws `KeychainError`. */
+/**
+ * Asks the Secret Service on the session bus; undefined if only the native library can reach it. Throws
+ * `KeychainError`.
+ */
 async function withBus<T>(
   context: BusPlace,
   limitMs: number,
@@ -264,7 +269,8 @@ async function withBus<T>(
 }
 
 /**
- * libsecret also begins with this call. It works while the keyring is locked, and the bus starts the service if it can.
+ * libsecret also begins with this call. It works while the keyring is locked, and the bus starts the service
+ * if it can.
  */
 async function searchItems(bus: DBus, attributes: Readonly<Record<string, string>>) {
   const search: MethodCall = { ...SERVICE, member: 'SearchItems', body: [attributes] };
@@ -291,9 +297,9 @@ async function connectTo(socket: string, userId: number, limitMs: number) {
 }
 
 /**
- * Checks that the default collection exists and is unlocked. Skipped if there are items to read. The calls go one at a
- * time, and are repeated once before the collection counts as missing: with two simultaneous calls for an alias,
- * gnome-keyring gives random answers and can crash.
+ * Checks that the default collection exists and is unlocked. Skipped if there are items to read. The calls go
+ * one at a time, and are repeated once before the collection counts as missing: with two simultaneous calls
+ * for an alias, gnome-keyring gives random answers and can crash.
  */
 async function checkDefaultCollection(bus: DBus): Promise<void> {
   const readAlias = { ...SERVICE, member: 'ReadAlias', body: ['default'] };
@@ -309,8 +315,9 @@ async function checkDefaultCollection(bus: DBus): Promise<void> {
 }
 
 /**
- * KWallet calls a collection locked until one of its clients calls `Unlock` and `Prompt` for it, although the wallet is
- * open, by the sign-in to the desktop for instance. The native library calls both, and no dialog is shown then.
+ * KWallet calls a collection locked until one of its clients calls `Unlock` and `Prompt` for it, although the
+ * wallet is open, by the sign-in to the desktop for instance. The native library calls both, and no dialog is
+ * shown then.
  */
 async function isOpenWallet(bus: DBus, collection: string): Promise<boolean> {
   const [wallet] = await bus.call(property(collection, 'Collection', 'Label'));

@@ -6,19 +6,26 @@ import { openKeychainVault } from './keychain-vault.ts';
 import type { Binding, Vault } from './vault.ts';
 
 /**
- * Opens the store that holds the secrets of a binding. Nothing is asked of the user until something is read or written.
+ * Opens the store that holds the secrets of a binding. Nothing is asked of the user until something is read
+ * or written.
  */
 export function openVault(kind: Vault['kind'], binding: Binding, context: Context): Vault {
   return kind === 'file' ? openFileVault(binding, context) : openKeychainVault(binding, context);
 }
 
-/** Tries the store as far as that is possible without asking anyone. Throws the store's own error if it is unusable. */
+/**
+ * Tries the store as far as that is possible without asking anyone. Throws the store's own error if it is
+ * unusable.
+ */
 export async function checkStore(kind: Vault['kind'], context: Context): Promise<void> {
   if (kind === 'keychain') await openKeychain(context);
   await probeSecretFolder(context);
 }
 
-/** Returns whether that store holds secrets of the profile: for the binding, and for others. Opens none of them. */
+/**
+ * Returns whether that store holds secrets of the profile: for the binding, and for others. Opens none of
+ * them.
+ */
 export async function findSignIns(
   kind: Vault['kind'],
   binding: Binding,
@@ -36,9 +43,10 @@ export async function findSignIns(
 }
 
 /**
- * Deletes every secret of a profile, or of all, in both stores, whatever provider or service it belongs to. Returns how
- * many sign-ins were removed, and why the keychain could not be asked for others. A locked or silent keychain throws,
- * unless it said that it holds nothing of ours, after the encrypted files have been deleted.
+ * Deletes every secret of a profile, or of all, in both stores, whatever provider or service it belongs to.
+ * Returns how many sign-ins were removed, and why the keychain could not be asked for others. A locked or
+ * silent keychain throws, unless it said that it holds nothing of ours, after the encrypted files have been
+ * deleted.
  */
 export async function forgetSignIns(profile: string | undefined, context: Context) {
   const removed = new Set<string>();

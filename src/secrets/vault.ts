@@ -5,9 +5,14 @@ export interface Secrets {
   readonly refreshToken?: string | undefined;
   readonly clientSecret?: string | undefined;
   readonly access?: AccessToken | undefined;
-  /** Set if access tokens are granted to the client itself (RFC 6749 section 4.4), without a refresh token. */
+  /**
+   * Set if access tokens are granted to the client itself (RFC 6749 section 4.4), without a refresh token.
+   */
   readonly grant?: 'client_credentials' | undefined;
-  /** How the client proves itself, if not by the stored secret: by what is read anew at each use, or by nothing. */
+  /**
+   * How the client proves itself, if not by the stored secret: by what is read anew at each use, or by
+   * nothing.
+   */
   readonly client?: 'key' | 'assertion' | 'none' | undefined;
   /** The provider's name at the time of the sign-in, which the client's assertions are for. */
   readonly issuer?: string | undefined;
@@ -31,43 +36,48 @@ export interface Binding {
   readonly serviceOrigin: string;
 }
 
-/** A store of secrets for one binding. Every method throws a typed error with a next step if the store is unusable. */
+/**
+ * A store of secrets for one binding. Every method throws a typed error with a next step if the store is
+ * unusable.
+ */
 export interface Vault {
   readonly kind: 'keychain' | 'file';
   /** The place for `status`: the keychain's name or the file's path. */
   readonly place: string;
   /**
-   * Checks that secrets can be written and read back, and leaves nothing behind. `anew`: for a sign-in that replaces
-   * the stored one. A file that is sealed with a passphrase then counts as empty if a key is given, and the other way
-   * round.
+   * Checks that secrets can be written and read back, and leaves nothing behind. `anew`: for a sign-in that
+   * replaces the stored one. A file that is sealed with a passphrase then counts as empty if a key is given,
+   * and the other way round.
    */
   probe(anew?: boolean): Promise<void>;
   /**
-   * Resolves when the keychain is at work on the answer to the next `read`, so that its caller can load code meanwhile.
-   * Throws nothing: `read` does.
+   * Resolves when the keychain is at work on the answer to the next `read`, so that its caller can load code
+   * meanwhile. Throws nothing: `read` does.
    */
   startReading?(): Promise<void>;
   /** Reads all secrets, also what `rescue` wrote; undefined if nothing is stored for this binding. */
   read(): Promise<Secrets | undefined>;
   /**
-   * Replaces everything that is stored. After a `read` or a `probe` it reads nothing again, since the stored secrets
-   * may be gone.
+   * Replaces everything that is stored. After a `read` or a `probe` it reads nothing again, since the stored
+   * secrets may be gone.
    */
   write(secrets: Secrets): Promise<void>;
   /**
-   * The last resort after `write` failed: keeps the secrets in another folder of the user's, where the next `read` finds
-   * them. Returns the file.
+   * The last resort after `write` failed: keeps the secrets in another folder of the user's, where the next
+   * `read` finds them. Returns the file.
    */
   rescue(secrets: Secrets): Promise<string>;
 }
 
-/** Milliseconds between attempts to store irreplaceable secrets: a disk or a keychain may fail for a moment. */
+/**
+ * Milliseconds between attempts to store irreplaceable secrets: a disk or a keychain may fail for a moment.
+ */
 const PAUSES_MS = [100, 400, 1_000, 2_000];
 
 /**
- * Stores irreplaceable secrets: tries the store several times over some seconds, then another folder. Resolves to the
- * file in that folder, or to undefined if the store accepted them. Throws the first error if both failed. It has no
- * abort signal: an interrupt waits.
+ * Stores irreplaceable secrets: tries the store several times over some seconds, then another folder.
+ * Resolves to the file in that folder, or to undefined if the store accepted them. Throws the first error if
+ * both failed. It has no abort signal: an interrupt waits.
  */
 export async function storeSurely(
   vault: Pick<Vault, 'write' | 'rescue'>,

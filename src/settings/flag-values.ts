@@ -30,7 +30,10 @@ export function wholeNumber(flag: string, least: number, most = Number.MAX_SAFE_
   });
 }
 
-/** A parser for a flag that takes a number with or without decimals, such as 0.5; throws `UsageError` that names the flag. */
+/**
+ * A parser for a flag that takes a number with or without decimals, such as 0.5; throws `UsageError` that
+ * names the flag.
+ */
 export function decimalNumber(flag: string, least: number, most: number): FlagParser<number> {
   return takes({ type: 'number', minimum: least, maximum: most }, (text) => {
     const value = Number(text);
@@ -40,8 +43,8 @@ export function decimalNumber(flag: string, least: number, most: number): FlagPa
 }
 
 /**
- * A parser for a flag that takes one of a few words, in any case of letters. `synonyms` are what people write for them;
- * the error of a synonym suggests its word.
+ * A parser for a flag that takes one of a few words, in any case of letters. `synonyms` are what people write
+ * for them; the error of a synonym suggests its word.
  */
 export function oneOf<Word extends string>(
   flag: string,
@@ -92,8 +95,9 @@ const UNITS: Readonly<Record<string, number>> = {
 const LONGEST_WAIT_MS = 2_147_483_647;
 
 /**
- * A parser for a flag that takes a length of time such as 15s or 2m, in milliseconds; throws `UsageError`. Without `highest`
- * it is one that a timer can wait; `Infinity` takes any. A number alone is of the `bare` unit, if there is one.
+ * A parser for a flag that takes a length of time such as 15s or 2m, in milliseconds; throws `UsageError`.
+ * Without `highest` it is one that a timer can wait; `Infinity` takes any. A number alone is of the `bare`
+ * unit, if there is one.
  */
 export function duration(
   flag: string,
@@ -126,8 +130,8 @@ export function durationText(milliseconds: number): string {
 }
 
 /**
- * The candidate that was probably meant, by Damerau–Levenshtein distance without regard to case; undefined where
- * none is near (more than a third of the longer text would have to change).
+ * The candidate that was probably meant, by Damerau–Levenshtein distance without regard to case; undefined
+ * where none is near (more than a third of the longer text would have to change).
  */
 export function nearest(text: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;
@@ -145,8 +149,8 @@ export function nearest(text: string, candidates: readonly string[]): string | u
 }
 
 /**
- * The parts of an error that ask about a misspelt word. The next step becomes the corrected line if the word stands on the
- * line; where no candidate is near, it is `otherwise`.
+ * The parts of an error that ask about a misspelt word. The next step becomes the corrected line if the word
+ * stands on the line; where no candidate is near, it is `otherwise`.
  */
 export function didYouMean(
   text: string,
@@ -159,15 +163,17 @@ export function didYouMean(
   return { next: `did you mean ${meant}?`, correction: { typed: text, meant } };
 }
 
-/** A command over the same events, in the words of a POSIX shell. A pipe that was read has to be piped again. */
+/**
+ * A command over the same events, in the words of a POSIX shell. A pipe that was read has to be piped again.
+ */
 export function commandOver(from: string | undefined, words: readonly string[]): string {
   const source = from === undefined ? [] : ['--from', shellWord(from)];
   return [...(from === '-' ? ['… |'] : []), ...words, ...source].join(' ');
 }
 
 /**
- * Flags as words of a command line again, in the order of `names` (as commander names them): `authUrl` becomes
- * `--auth-url` and its value, a switch only the flag, a repeated flag as many pairs as it has values.
+ * Flags as words of a command line again, in the order of `names` (as commander names them): `authUrl`
+ * becomes `--auth-url` and its value, a switch only the flag, a repeated flag as many pairs as it has values.
  */
 export function flagWords(flags: object, names: readonly string[]): string[] {
   const values = new Map<string, unknown>(Object.entries(flags));
@@ -183,8 +189,9 @@ export function flagWords(flags: object, names: readonly string[]): string[] {
 const WITHOUT_PROFILE = /^hooktrail (keygen|sandbox|demo|completion|help|profiles|version)\b| --help$/;
 
 /**
- * Completes the commands that a text names in backquotes, so that they mean the profile and the store that this run was
- * told to use: with `--profile night`, `hooktrail login` becomes `hooktrail login --profile night`.
+ * Completes the commands that a text names in backquotes, so that they mean the profile and the store that
+ * this run was told to use: with `--profile night`, `hooktrail login` becomes `hooktrail login --profile
+ * night`.
  */
 export function completeCommands(
   text: string,

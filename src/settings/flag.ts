@@ -1,6 +1,9 @@
 import { Option } from 'commander';
 
-/** What a flag says of itself as values: help makes text of them, `help --json` and completion take them as they are. */
+/**
+ * What a flag says of itself as values: help makes text of them, `help --json` and completion take them as
+ * they are.
+ */
 export interface FlagFacts {
   /** The value without the flag, or words for one that depends on more. */
   readonly preset?: string | number | undefined;
@@ -10,8 +13,8 @@ export interface FlagFacts {
 }
 
 /**
- * An option with its facts. commander's own `default` would look like a flag that was given, and its `env` reads the
- * process.
+ * An option with its facts. commander's own `default` would look like a flag that was given, and its `env`
+ * reads the process.
  */
 export class Flag extends Option {
   readonly facts: FlagFacts;

@@ -59,8 +59,8 @@ function setting<Value>(key: string, meaning: string, parse: Setting<Value>['par
 }
 
 /**
- * Turns the text of a setting into its value. `source` is the flag, variable or file entry it came from, for the
- * message of the `UsageError` that bad text gets.
+ * Turns the text of a setting into its value. `source` is the flag, variable or file entry it came from, for
+ * the message of the `UsageError` that bad text gets.
  */
 export function parseSetting<Name extends SettingName>(
   name: Name,
@@ -77,7 +77,10 @@ export function withoutQuotes(text: string): string {
   return text.trim().replace(/^["'<“‘](.*)["'>”’]$/s, '$1');
 }
 
-/** Providers compare redirect URIs as texts (RFC 6749 section 3.1.2.3), and `URL` would add a slash or drop a port. */
+/**
+ * Providers compare redirect URIs as texts (RFC 6749 section 3.1.2.3), and `URL` would add a slash or drop a
+ * port.
+ */
 export interface RedirectUri {
   /** The text as given, which is sent. */
   readonly text: string;
@@ -85,8 +88,8 @@ export interface RedirectUri {
 }
 
 /**
- * The setting that a key such as `base-url` names. Throws `UsageError` that suggests the nearest key, or says where
- * secrets belong.
+ * The setting that a key such as `base-url` names. Throws `UsageError` that suggests the nearest key, or says
+ * where secrets belong.
  */
 export function settingOfKey(key: string): SettingName {
   const name = settingOrder.find((candidate) => settingNames[candidate].key === key);
@@ -125,7 +128,9 @@ export function addTimezoneFlag(command: Command): Command {
 /** The heading of the flags below, which help shows in one line. */
 export const CONNECTION = 'Connection:';
 
-/** Flags that override, for one call, which service is asked; `doctor` also checks another identity provider. */
+/**
+ * Flags that override, for one call, which service is asked; `doctor` also checks another identity provider.
+ */
 export function addConnectionFlags(
   command: Command,
   names: readonly SettingName[] = ['baseUrl', 'vendor'],
@@ -164,8 +169,8 @@ export function isLoopback(url: URL): boolean {
 }
 
 /**
- * An address that secrets may be sent to: `https:`, or `http:` on a host of this machine, and without user name and
- * password. `accepted` describes valid values, for the error if the text is not a URL.
+ * An address that secrets may be sent to: `https:`, or `http:` on a host of this machine, and without user
+ * name and password. `accepted` describes valid values, for the error if the text is not a URL.
  */
 export function secureUrl(text: string, accepted: string, refuse: Refuse, isHere = isLoopback): URL {
   if (!URL.canParse(text)) return refuse(accepted, schemeMeant(text));
@@ -176,7 +181,10 @@ export function secureUrl(text: string, accepted: string, refuse: Refuse, isHere
   return url;
 }
 
-/** Returns an address with the scheme that people leave out; undefined if it has one, or is no address of a service. */
+/**
+ * Returns an address with the scheme that people leave out; undefined if it has one, or is no address of a
+ * service.
+ */
 export function withScheme(text: string): string | undefined {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return undefined;
   // A name alone is more likely a mistake.
@@ -190,12 +198,18 @@ function schemeMeant(text: string): ReturnType<typeof didYouMean> {
   return didYouMean(text, [], undefined, withScheme(text));
 }
 
-/** A refused address for a message, which may end up in a log or a ticket: passwords and keys in it are left out. */
+/**
+ * A refused address for a message, which may end up in a log or a ticket: passwords and keys in it are left
+ * out.
+ */
 export function withoutCredentials(text: string): string {
   return text.replace(/^(.*?\/\/)?.*@/s, '$1[redacted]@').replace(/\?[^#]+/s, '?[redacted]');
 }
 
-/** A URL without the slash that `URL` puts behind a bare origin: as people write it, and ready for a path behind it. */
+/**
+ * A URL without the slash that `URL` puts behind a bare origin: as people write it, and ready for a path
+ * behind it.
+ */
 export function urlText(url: URL): string {
   return url.href.replace(/\/$/, '');
 }
@@ -252,7 +266,8 @@ function serviceUrl(text: string, refuse: Refuse): URL {
   const address = text.replace(ENDPOINT, '');
   if (address !== text)
     return refuse('an address without the path of an endpoint', didYouMean(text, [], '', address));
-  // Below `localhost` other programs than browsers ask a name server, which may send the client secret anywhere.
+  // Below `localhost` other programs than browsers ask a name server, which may send the client secret
+  // anywhere.
   const isHere = (url: URL) => isLoopback(url) && !url.hostname.endsWith('.localhost');
   const url = secureUrl(text, 'an https: URL', refuse, isHere);
   if (url.search || url.hash) return refuse('a URL without query and fragment');

@@ -37,8 +37,8 @@ export interface ChosenProfile {
 }
 
 /**
- * Settings in their final form, resolved in the order flag, environment, profile, default. `Needed` settings are always
- * present; others if they were given or have a default.
+ * Settings in their final form, resolved in the order flag, environment, profile, default. `Needed` settings
+ * are always present; others if they were given or have a default.
  */
 export type Settings<Needed extends SettingName = never> = ChosenProfile & {
   readonly given: { readonly [Name in SettingName]?: GivenSetting };
@@ -46,8 +46,8 @@ export type Settings<Needed extends SettingName = never> = ChosenProfile & {
   Pick<SettingValues, Needed | keyof typeof settingDefaults>;
 
 /**
- * Resolves the settings of one run, including its profile's saved ones. Throws `UsageError` for an invalid value, or
- * else one that names every missing setting of `needed`.
+ * Resolves the settings of one run, including its profile's saved ones. Throws `UsageError` for an invalid
+ * value, or else one that names every missing setting of `needed`.
  */
 export async function loadSettings<Needed extends SettingName = never>(
   flags: SettingFlags,
@@ -105,13 +105,19 @@ function givenSetting(
   return candidates.find((candidate): candidate is GivenSetting => candidate.text !== undefined);
 }
 
-/** The profile, if one is saved, and the service's host: `profile night at events.example.com`. Empty if neither is known. */
+/**
+ * The profile, if one is saved, and the service's host: `profile night at events.example.com`. Empty if
+ * neither is known.
+ */
 export function serviceText({ profile, profileExists, baseUrl }: Settings): string {
   const named = profileExists ? [`profile ${profile}`] : [];
   return [...named, ...(baseUrl ? [baseUrl.host] : [])].join(' at ');
 }
 
-/** Resolves one setting without checking the others; undefined if it is not given and has no default. Throws `UsageError`. */
+/**
+ * Resolves one setting without checking the others; undefined if it is not given and has no default. Throws
+ * `UsageError`.
+ */
 export async function loadSetting<Name extends SettingName>(
   name: Name,
   flags: SettingFlags,
@@ -124,8 +130,8 @@ export async function loadSetting<Name extends SettingName>(
 }
 
 /**
- * The form of errors and warnings. It has to be known before anything can fail, so what is wrong with the settings is left
- * to the command to find.
+ * The form of errors and warnings. It has to be known before anything can fail, so what is wrong with the
+ * settings is left to the command to find.
  */
 export async function errorFormatOf(
   flags: SettingFlags,
@@ -136,7 +142,9 @@ export async function errorFormatOf(
   return await loadSetting('errorFormat', flags, context).catch(() => 'text');
 }
 
-/** The profile that flag, variable or saved settings name; no other setting is looked at. Throws `UsageError`. */
+/**
+ * The profile that flag, variable or saved settings name; no other setting is looked at. Throws `UsageError`.
+ */
 export function chooseProfile(
   flags: Pick<SettingFlags, 'profile'>,
   environment: Environment,
@@ -158,7 +166,8 @@ export function chooseProfile(
 }
 
 /**
- * The saved profile of that name, in any case of letters: files of `Prod` and `prod` would be one file on macOS and Windows.
+ * The saved profile of that name, in any case of letters: files of `Prod` and `prod` would be one file on
+ * macOS and Windows.
  */
 export function savedProfileName(name: string, { profiles }: SavedConfig): string | undefined {
   if (Object.hasOwn(profiles, name)) return name;
@@ -205,7 +214,10 @@ export function configPath(context: Place): string {
   return path.join(configFolder(context), 'config.json');
 }
 
-/** Reads the saved settings; none saved is an empty configuration. Throws `UsageError` where the file is not ours. */
+/**
+ * Reads the saved settings; none saved is an empty configuration. Throws `UsageError` where the file is not
+ * ours.
+ */
 export async function readConfig(context: Place): Promise<SavedConfig> {
   const file = configPath(context);
   refusePlanted(file, 'the settings', context.machine);
@@ -223,8 +235,8 @@ export async function readConfig(context: Place): Promise<SavedConfig> {
 }
 
 /**
- * Applies a change to the saved settings and writes them, whole or not at all, one process after the other. An interrupt waits:
- * what a sign-in stored has to be found again.
+ * Applies a change to the saved settings and writes them, whole or not at all, one process after the other.
+ * An interrupt waits: what a sign-in stored has to be found again.
  */
 export async function changeConfig(
   { environment, machine, clock, lockRhythm }: Place & Pick<Context, 'clock' | 'lockRhythm'>,

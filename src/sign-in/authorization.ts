@@ -13,7 +13,8 @@ export interface ExpectedRedirect {
   /** The expected `iss` (RFC 9207); `none` turns the check off. */
   readonly issuer: string;
   /**
-   * The auth URL as it was typed, if the issuer defaults to it: a trailing slash may be part of the provider's name.
+   * The auth URL as it was typed, if the issuer defaults to it: a trailing slash may be part of the
+   * provider's name.
    */
   readonly issuerAsTyped?: string | undefined;
   readonly clientId: string;
@@ -53,7 +54,10 @@ export async function createAuthorizationRequest(
   return { url, redirectUri, state, codeVerifier, ...expectedOf(settings) };
 }
 
-/** The issuer and client that a redirect must name; the issuer is the identity provider's own address by default (RFC 9207). */
+/**
+ * The issuer and client that a redirect must name; the issuer is the identity provider's own address by
+ * default (RFC 9207).
+ */
 export function expectedOf({
   issuer,
   authUrl,
@@ -126,8 +130,8 @@ const QUESTION = 'Paste the URL that the browser ended up at';
 const BESIDE = "If the browser's last page does not load, paste its address here";
 
 /**
- * Reads lines of standard input until one is the redirected URL, and asks for it on a terminal. A forged, foreign or
- * mistyped URL does not end the wait. Throws `NotSignedInError` when the input ends first.
+ * Reads lines of standard input until one is the redirected URL, and asks for it on a terminal. A forged,
+ * foreign or mistyped URL does not end the wait. Throws `NotSignedInError` when the input ends first.
  */
 export async function receivePasted(
   request: AuthorizationRequest,
@@ -150,8 +154,8 @@ export async function receivePasted(
 }
 
 /**
- * Returns the first answer: the browser's at the listener, or one pasted on the terminal because the browser could not
- * reach the listener. Both pass the same checks.
+ * Returns the first answer: the browser's at the listener, or one pasted on the terminal because the browser
+ * could not reach the listener. Both pass the same checks.
  */
 export async function pastedBeside(
   answer: Promise<AuthorizationAnswer>,
@@ -191,7 +195,10 @@ async function promptRedirect(
   return answer as unknown as AuthorizationAnswer;
 }
 
-/** Returns the answer in a pasted URL, or what is wrong with the URL. The URL holds the code and is never shown. */
+/**
+ * Returns the answer in a pasted URL, or what is wrong with the URL. The URL holds the code and is never
+ * shown.
+ */
 async function readPaste(text: string, request: AuthorizationRequest): Promise<AuthorizationAnswer | string> {
   const { origin, pathname, protocol, host } = request.redirectUri.url;
   const pasted = text.trim().replace(/^(["'<])(.*)["'>]$/, '$2');

@@ -11,9 +11,15 @@ import type { ClientKey } from './client-key.ts';
 export type ClientProof =
   /** A secret that both know, sent in the body as the service description has it. */
   | { readonly method: 'secret'; readonly secret: string }
-  /** A private key, which signs an assertion for each request (RFC 7523 section 2.2). `audience`: the issuer it is for. */
+  /**
+   * A private key, which signs an assertion for each request (RFC 7523 section 2.2). `audience`: the issuer
+   * it is for.
+   */
   | { readonly method: 'key'; readonly key: ClientKey; readonly audience: string }
-  /** A token that the platform gives this workload, as the assertion (RFC 7523 section 2.2); read anew for each request. */
+  /**
+   * A token that the platform gives this workload, as the assertion (RFC 7523 section 2.2); read anew for
+   * each request.
+   */
   | { readonly method: 'assertion'; readonly read: () => Promise<string> }
   /** Nothing: a public client (RFC 6749 section 2.1). */
   | { readonly method: 'none' };
@@ -26,7 +32,10 @@ const VARIABLES = [
   ['assertion', 'HOOKTRAIL_CLIENT_ASSERTION'],
 ] as const satisfies readonly (readonly [ProofMethod, SecretVariable])[];
 
-/** Returns the method that the environment gives, if any. Reads and runs nothing. Throws `UsageError` if it gives two. */
+/**
+ * Returns the method that the environment gives, if any. Reads and runs nothing. Throws `UsageError` if it
+ * gives two.
+ */
 export function givenMethod(environment: Environment): Exclude<ProofMethod, 'none'> | undefined {
   const given = VARIABLES.filter(([, variable]) => isSecretGiven(variable, environment));
   if (given.length > 1) throw twoProofs(given.flatMap(([, variable]) => sourcesOf(variable, environment)));
@@ -34,7 +43,8 @@ export function givenMethod(environment: Environment): Exclude<ProofMethod, 'non
 }
 
 /**
- * Returns the method that the flags of `login` and the environment give, if any. Throws `UsageError` if they give two.
+ * Returns the method that the flags of `login` and the environment give, if any. Throws `UsageError` if they
+ * give two.
  */
 export function wantedMethod(
   { publicClient, clientSecretStdin }: { readonly publicClient?: true; readonly clientSecretStdin?: boolean },
@@ -58,14 +68,17 @@ function twoProofs(names: readonly string[]): UsageError {
 
 type ProvingSettings = Pick<Settings<'authUrl'>, 'authUrl' | 'issuer'>;
 
-/** Returns the name of the provider that assertions are made for: the configured issuer, never what metadata says. */
+/**
+ * Returns the name of the provider that assertions are made for: the configured issuer, never what metadata
+ * says.
+ */
 export function audienceOf({ authUrl, issuer }: ProvingSettings): string {
   return issuer === undefined || issuer === 'none' ? urlText(authUrl) : issuer;
 }
 
 /**
- * Returns the proof of the given method, from the environment. Throws `UsageError` if there is none, or none that can be
- * used.
+ * Returns the proof of the given method, from the environment. Throws `UsageError` if there is none, or none
+ * that can be used.
  */
 export async function givenProof(
   method: Exclude<ProofMethod, 'none'>,
@@ -93,8 +106,9 @@ export function storedMethod(stored: Secrets | undefined, environment: Environme
 }
 
 /**
- * Returns what the client of a stored sign-in proves itself with. The environment comes first, as for every setting; but
- * a public client stays one, and an assertion is for the issuer of the sign-in. Throws as `givenProof` does.
+ * Returns what the client of a stored sign-in proves itself with. The environment comes first, as for every
+ * setting; but a public client stays one, and an assertion is for the issuer of the sign-in. Throws as
+ * `givenProof` does.
  */
 export async function storedProof(
   stored: Secrets | undefined,
@@ -137,7 +151,10 @@ async function readAssertion(context: Context): Promise<string> {
   return assertion;
 }
 
-/** Returns when a token ends, in milliseconds since the epoch (RFC 7519 section 4.1.4); undefined if it does not say. */
+/**
+ * Returns when a token ends, in milliseconds since the epoch (RFC 7519 section 4.1.4); undefined if it does
+ * not say.
+ */
 function endOf(token: string): number | undefined {
   try {
     const { exp } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
@@ -181,7 +198,8 @@ export function libraryProof(proof: ClientProof, oauth: typeof OAuth, now: numbe
           payload['aud'] = proof.audience;
           payload['iat'] = issuedAt;
           payload['exp'] = issuedAt + ASSERTION_SECONDS;
-          // A provider whose clock is a second behind would refuse it for `nbf`, which RFC 7523 does not require.
+          // A provider whose clock is a second behind would refuse it for `nbf`, which RFC 7523 does not
+          // require.
           delete payload['nbf'];
         },
       });

@@ -22,8 +22,9 @@ const RS256 = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
 const SHORTEST_RSA_BITS = 2048;
 
 /**
- * Reads a private key: PEM (PKCS #8, PKCS #1 or SEC 1) or a JWK (RFC 7517). `id` wins over the JWK's own `kid`. Throws
- * `UsageError`, which holds nothing of the text, if it is no private key or none that can be used.
+ * Reads a private key: PEM (PKCS #8, PKCS #1 or SEC 1) or a JWK (RFC 7517). `id` wins over the JWK's own
+ * `kid`. Throws `UsageError`, which holds nothing of the text, if it is no private key or none that can be
+ * used.
  */
 export async function importClientKey(text: string, id: string | undefined): Promise<ClientKey> {
   const isJson = text.trimStart().startsWith('{');

@@ -11,9 +11,9 @@ export interface OpenedRequest extends AuthorizationRequest {
 }
 
 /**
- * Sends an authorization request to the provider itself where its metadata requires that (RFC 9126): the browser then
- * gets a reference to it. Returns the request unchanged elsewhere. Throws as `exchangeCode` does, and
- * `NotSignedInError` if the provider names no endpoint of its own for it.
+ * Sends an authorization request to the provider itself where its metadata requires that (RFC 9126): the
+ * browser then gets a reference to it. Returns the request unchanged elsewhere. Throws as `exchangeCode`
+ * does, and `NotSignedInError` if the provider names no endpoint of its own for it.
  */
 export async function pushIfRequired(
   request: AuthorizationRequest,

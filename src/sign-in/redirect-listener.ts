@@ -15,8 +15,8 @@ import { isLoopback, type RedirectUri } from '../settings/setting-names.ts';
 import { type AuthorizationAnswer, checkResponse, type ExpectedRedirect } from './authorization.ts';
 
 /**
- * Opens sockets on loopback for the browser's redirect (RFC 8252 sections 7.3 and 8.3): one on every address that the
- * redirect URI's host stands for. Throws `UsageError` naming `--redirect-uri`.
+ * Opens sockets on loopback for the browser's redirect (RFC 8252 sections 7.3 and 8.3): one on every address
+ * that the redirect URI's host stands for. Throws `UsageError` naming `--redirect-uri`.
  */
 export async function listenForRedirect(redirectUri: RedirectUri) {
   const { text, url } = redirectUri;
@@ -61,8 +61,8 @@ export async function listenForRedirect(redirectUri: RedirectUri) {
 }
 
 /**
- * `localhost` may resolve to either address family, and a program that holds the port on the other one would get the
- * code.
+ * `localhost` may resolve to either address family, and a program that holds the port on the other one would
+ * get the code.
  */
 function addressesOf({ hostname }: URL): string[] {
   if (hostname === '[::1]') return ['::1'];
@@ -75,8 +75,8 @@ const PATIENCE_MS = 10_000;
 const FAREWELL_MS = 2_000;
 
 /**
- * Receives the browser's redirect. Call it once; earlier requests get no answer. `onStray` gets a short reason for each
- * rejected request. A repeated answer gets the same page as the first one.
+ * Receives the browser's redirect. Call it once; earlier requests get no answer. `onStray` gets a short
+ * reason for each rejected request. A repeated answer gets the same page as the first one.
  */
 export function receiveRedirect(
   { servers, redirectUri }: Awaited<ReturnType<typeof listenForRedirect>>,
@@ -130,8 +130,8 @@ export function receiveRedirect(
     /** The first redirect that answers the request; any other request is rejected and changes nothing. */
     answer,
     /**
-     * Shows the outcome in the browser; for `foreign`, with the issuer received. Resolves when the page is sent: a browser
-     * that reloads it while it waits for the outcome is answered too.
+     * Shows the outcome in the browser; for `foreign`, with the issuer received. Resolves when the page is
+     * sent: a browser that reloads it while it waits for the outcome is answered too.
      */
     conclude: async (name: PageName, issuer?: string) => {
       outcome = page(name, issuer);
@@ -172,13 +172,17 @@ interface Refusal {
   readonly reason: string;
 }
 
-/** Returns the parameters of a request that a browser sends for the redirect URI, or the reason why it is not one. */
+/**
+ * Returns the parameters of a request that a browser sends for the redirect URI, or the reason why it is not
+ * one.
+ */
 function redirectParameters(
   { method, url = '', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
   { pathname, hostname, port }: URL,
 ): URLSearchParams | Refusal {
   const refuse = (status: Refusal['status'], reason: string): Refusal => ({ status, reason });
-  // A browser sends the host of the redirect URI. Another name that resolves to this machine is DNS rebinding.
+  // A browser sends the host of the redirect URI. Another name that resolves to this machine is DNS
+  // rebinding.
   const hosts = port ? [`${hostname}:${port}`] : [hostname, `${hostname}:80`];
   if (!hosts.includes(String(headers.host).toLowerCase())) return refuse(400, 'another Host');
   const [path, ...query] = url.split('?');
@@ -191,7 +195,10 @@ function redirectParameters(
   return new URLSearchParams(query.join('?'));
 }
 
-/** The page that the browser shows. Nothing of a request is on it, except the issuer of one that carries our `state`. */
+/**
+ * The page that the browser shows. Nothing of a request is on it, except the issuer of one that carries our
+ * `state`.
+ */
 export type PageName = 'signedIn' | 'failed' | 'refused' | 'foreign' | 'received';
 
 const texts: {

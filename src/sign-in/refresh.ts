@@ -39,13 +39,14 @@ const LOGIN = 'run `hooktrail login`';
 const PATIENCE_MS = 150_000;
 
 /**
- * The first try, one more with the same token after a lost answer, and a third if another process stored a new token.
+ * The first try, one more with the same token after a lost answer, and a third if another process stored a
+ * new token.
  */
 const TRIES = 3;
 
 /**
- * Gets a new access token with the stored refresh token, or the one that another process got meanwhile. Resolves to
- * undefined if nothing is stored.
+ * Gets a new access token with the stored refresh token, or the one that another process got meanwhile.
+ * Resolves to undefined if nothing is stored.
  */
 export async function refreshSignIn(
   settings: Provider['settings'],
@@ -57,8 +58,8 @@ export async function refreshSignIn(
     const access = (await vault.read())?.access;
     return access && serves(access) ? access : undefined;
   };
-  // Connections of its own: an interrupt, which ends those of the command, must not cut off the answer that carries the
-  // new refresh token.
+  // Connections of its own: an interrupt, which ends those of the command, must not cut off the answer that
+  // carries the new refresh token.
   return await withProvider(settings, parts, (provider) =>
     withLock(lock.name, context, (held) => refreshUnderLock(parts, provider, held), {
       ...lock.place,
@@ -121,8 +122,9 @@ export async function refreshUnderLock(
       const ambiguous =
         error instanceof Error && error.cause instanceof TransportError && error.cause.ambiguous;
       if (!ambiguous && !(error instanceof RefusedGrantError)) throw error;
-      // A process of another version or machine may have stored a successor without this lock. Not every provider
-      // refuses a spent token with `invalid_grant` (RFC 6749 section 5.2): some answer 400 without a body.
+      // A process of another version or machine may have stored a successor without this lock. Not every
+      // provider refuses a spent token with `invalid_grant` (RFC 6749 section 5.2): some answer 400 without a
+      // body.
       const again: Secrets = (await vault.read()) ?? {};
       if (again.access && serves(again.access)) return again.access;
       const superseded: boolean = again.refreshToken !== undefined && again.refreshToken !== refreshToken;
@@ -146,7 +148,10 @@ export async function refreshUnderLock(
   }
 }
 
-/** Gets another access token as the client itself. Nothing is spent, so that no failure on the way loses anything. */
+/**
+ * Gets another access token as the client itself. Nothing is spent, so that no failure on the way loses
+ * anything.
+ */
 async function renewAsClient(
   stored: Secrets,
   parts: RefreshParts,
@@ -208,7 +213,8 @@ async function storeGrant(
 }
 
 /**
- * Stores a new refresh token, whose predecessor is spent. Throws `NotSignedInError` if it cannot be stored anywhere.
+ * Stores a new refresh token, whose predecessor is spent. Throws `NotSignedInError` if it cannot be stored
+ * anywhere.
  */
 async function storeNew(secrets: Secrets, { vault, context, reporter }: RefreshParts): Promise<void> {
   const warn = (text: string) => reporter.warning(text, { kind: 'sign-in' });
@@ -246,7 +252,10 @@ interface Refusal {
 /** For this long, commands that run side by side or in a loop do not send a refused token again. */
 const REFUSAL_MS = 60_000;
 
-/** Returns what tells this sign-in's renewals from those of another: its refresh token, or the client's last access token. */
+/**
+ * Returns what tells this sign-in's renewals from those of another: its refresh token, or the client's last
+ * access token.
+ */
 function renewedWith({ refreshToken, grant, access }: Secrets): string | undefined {
   return grant === undefined ? refreshToken : `${grant} ${access?.token}`;
 }
@@ -290,7 +299,10 @@ function forgetRefusal({ binding, context }: RefreshParts): void {
   }
 }
 
-/** The file that holds the last refusal of this sign-in; a refusal of an earlier sign-in is older than what is stored. */
+/**
+ * The file that holds the last refusal of this sign-in; a refusal of an earlier sign-in is older than what is
+ * stored.
+ */
 export function refusalFile(binding: Binding, context: Pick<Context, 'environment' | 'machine'>): string {
   return path.join(cacheFolder(context), `refusal-${bindingHash(binding)}.json`);
 }

@@ -27,7 +27,10 @@ export function bindingOf({ profile, authUrl, baseUrl, clientId }: BoundSettings
   return { profile, authUrl: authUrl.href, clientId, serviceOrigin: baseUrl.origin };
 }
 
-/** The saved settings of a profile, or what the environment adds to them; undefined if they do not identify a sign-in. */
+/**
+ * The saved settings of a profile, or what the environment adds to them; undefined if they do not identify a
+ * sign-in.
+ */
 export function savedSettings(
   profile: string,
   config: SavedConfig,
@@ -44,22 +47,23 @@ export function savedSettings(
 /** A token is refreshed this long before its end. */
 const MARGIN_MS = 60_000;
 /**
- * The margin for a token that another process has just stored: the provider may grant tokens that live less than
- * `MARGIN_MS`.
+ * The margin for a token that another process has just stored: the provider may grant tokens that live less
+ * than `MARGIN_MS`.
  */
 const SHORT_MARGIN_MS = 5_000;
 
 /**
- * A source of access tokens. `latest` returns the last one it supplied, or undefined for a token from the environment.
+ * A source of access tokens. `latest` returns the last one it supplied, or undefined for a token from the
+ * environment.
  */
 export interface Session extends TokenSource {
   latest(): AccessToken | undefined;
 }
 
 /**
- * Returns the settings of this run, and the source of its access tokens: `HOOKTRAIL_ACCESS_TOKEN` as it is, or else the
- * stored sign-in, refreshed when needed. Throws `UsageError` for invalid settings, and for missing ones: those in
- * `needed`, and those that identify a stored sign-in.
+ * Returns the settings of this run, and the source of its access tokens: `HOOKTRAIL_ACCESS_TOKEN` as it is,
+ * or else the stored sign-in, refreshed when needed. Throws `UsageError` for invalid settings, and for
+ * missing ones: those in `needed`, and those that identify a stored sign-in.
  */
 export async function openSession<Needed extends SettingName = never>(
   flags: SettingFlags,
@@ -83,8 +87,8 @@ export async function openSession<Needed extends SettingName = never>(
 }
 
 /**
- * Runs `work` with the event service that the settings name, signed in, and then closes its connections. Throws
- * `UsageError` if settings are missing, `NotSignedInError` if nothing is stored for them.
+ * Runs `work` with the event service that the settings name, signed in, and then closes its connections.
+ * Throws `UsageError` if settings are missing, `NotSignedInError` if nothing is stored for them.
  */
 export async function withService<Result>(
   { flags, context, reporter }: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,
@@ -99,7 +103,10 @@ export async function withService<Result>(
   }
 }
 
-/** The token in `HOOKTRAIL_ACCESS_TOKEN`, or from its file or command. Throws `UsageError` if it is not a token. */
+/**
+ * The token in `HOOKTRAIL_ACCESS_TOKEN`, or from its file or command. Throws `UsageError` if it is not a
+ * token.
+ */
 export async function givenToken(context: Context): Promise<string> {
   const given = (await givenSecret('HOOKTRAIL_ACCESS_TOKEN', context))?.trim() ?? '';
   if (isHeaderSafe(given)) return given;
@@ -174,8 +181,8 @@ function storedSession(settings: BoundSettings, vault: Vault, context: Context, 
 }
 
 /**
- * Turns a failure to read the store into "not signed in" if nobody has signed in yet: a missing keychain holds no
- * sign-in. Returns any other failure unchanged.
+ * Turns a failure to read the store into "not signed in" if nobody has signed in yet: a missing keychain
+ * holds no sign-in. Returns any other failure unchanged.
  */
 export function withoutSignIn(error: unknown, { profileExists }: Settings): unknown {
   const { holdsNothing, message } = error as Partial<KeychainError>;
@@ -186,7 +193,10 @@ export function withoutSignIn(error: unknown, { profileExists }: Settings): unkn
   });
 }
 
-/** Says why nothing is stored: never signed in, or, with details, signed in to other addresses than in the settings. */
+/**
+ * Says why nothing is stored: never signed in, or, with details, signed in to other addresses than in the
+ * settings.
+ */
 export async function notSignedIn(settings: Settings, context: Context): Promise<NotSignedInError> {
   const { profile, store, given, authUrl, baseUrl, clientId } = settings;
   const message = `not signed in${profile === 'default' ? '' : ` with the profile '${profile}'`}`;

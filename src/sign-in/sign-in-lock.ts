@@ -14,8 +14,8 @@ export interface SignInLock {
 type LockedSettings = Pick<Settings<'authUrl' | 'clientId'>, 'authUrl' | 'clientId' | 'profile' | 'store'>;
 
 /**
- * With the encrypted file the lock lies on the same volume, since whoever reaches the file may refresh, in whatever
- * container. The keychain belongs to this machine's user, and so does its lock.
+ * With the encrypted file the lock lies on the same volume, since whoever reaches the file may refresh, in
+ * whatever container. The keychain belongs to this machine's user, and so does its lock.
  */
 export function signInLock(
   { authUrl, clientId, profile, store }: LockedSettings,

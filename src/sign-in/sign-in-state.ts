@@ -86,7 +86,10 @@ function isoTime(milliseconds: number | undefined): string | null {
   return milliseconds === undefined ? null : new Date(milliseconds).toISOString();
 }
 
-/** The claims that name a person, the most readable first (OpenID Connect Core 1.0 section 5.1, RFC 7519 section 4.1). */
+/**
+ * The claims that name a person, the most readable first (OpenID Connect Core 1.0 section 5.1, RFC 7519
+ * section 4.1).
+ */
 const NAMES = ['preferred_username', 'email', 'name', 'sub'] as const;
 
 /** Returns the subject of a JSON Web Token; not verified, since nothing depends on it. */
@@ -100,7 +103,10 @@ function subjectOf(token: string | undefined): string | null {
   }
 }
 
-/** Says that there is no such profile, or names the variables that override it: one that was exported earlier is easily forgotten. */
+/**
+ * Says that there is no such profile, or names the variables that override it: one that was exported earlier
+ * is easily forgotten.
+ */
 export async function warnOfOverrides(
   { profile, given }: Settings,
   { context, reporter }: Call,
@@ -116,10 +122,16 @@ export async function warnOfOverrides(
   reporter.warning(`${list} ${verb} what the profile '${profile}' saves`);
 }
 
-/** The result of asking the service. `refused` and `not-renewed` concern the identity provider, the others the service. */
+/**
+ * The result of asking the service. `refused` and `not-renewed` concern the identity provider, the others the
+ * service.
+ */
 export type CheckResult = 'accepted' | 'rejected' | 'unreachable' | 'failed' | 'refused' | 'not-renewed';
 
-/** Requests the event types, the service's cheapest answer, with a valid token. Returns the kind of failure, if any. */
+/**
+ * Requests the event types, the service's cheapest answer, with a valid token. Returns the kind of failure,
+ * if any.
+ */
 export async function checkSignIn(
   call: Call<SettingFlags>,
 ): Promise<{ result: CheckResult; error: unknown } | undefined> {
@@ -150,8 +162,8 @@ export async function checkSignIn(
 }
 
 /**
- * The profiles for which secrets are stored that the provider has not refused to renew. Both stores write a file for
- * each sign-in and renewal, so that no keychain has to be opened, which may ask the user.
+ * The profiles for which secrets are stored that the provider has not refused to renew. Both stores write a
+ * file for each sign-in and renewal, so that no keychain has to be opened, which may ask the user.
  */
 export async function signedInProfiles(
   config: SavedConfig,

@@ -132,9 +132,9 @@ function usesBrowser({ clientCredentials, device }: SignInFlags): boolean {
 }
 
 /**
- * Tries the store and the provider, then asks on a terminal for the settings that are missing and the client secret.
- * Throws one `UsageError` naming everything that is missing, the store's own error if it is unusable, or
- * `UnreachableError`.
+ * Tries the store and the provider, then asks on a terminal for the settings that are missing and the client
+ * secret. Throws one `UsageError` naming everything that is missing, the store's own error if it is unusable,
+ * or `UnreachableError`.
  */
 async function prepareSignIn(attempt: Attempt): Promise<SignInSetup> {
   const { flags, context, typed } = attempt;
@@ -169,7 +169,10 @@ async function prepareSignIn(attempt: Attempt): Promise<SignInSetup> {
   return { settings, proof, vault };
 }
 
-/** Returns the client secret: as given, as stored, or as typed on a terminal. A client without one is a public client. */
+/**
+ * Returns the client secret: as given, as stored, or as typed on a terminal. A client without one is a public
+ * client.
+ */
 async function findSecret(given: string | undefined, vault: Vault, attempt: Attempt): Promise<ClientProof> {
   const { flags, context } = attempt;
   const stored = given === undefined && !flags.clientSecretStdin ? await vault.read() : undefined;
@@ -180,7 +183,10 @@ async function findSecret(given: string | undefined, vault: Vault, attempt: Atte
   return secret === '' ? { method: 'none' } : { method: 'secret', secret };
 }
 
-/** Asks for the client secret. An empty answer says that there is none; the client itself cannot sign in without one. */
+/**
+ * Asks for the client secret. An empty answer says that there is none; the client itself cannot sign in
+ * without one.
+ */
 async function askClientSecret({ flags, context, reporter }: Attempt): Promise<string> {
   if (flags.clientCredentials) return await promptSecret('Client secret', context);
   reporter.notice('A public client has no secret: press Enter alone.');
@@ -197,7 +203,10 @@ async function givenClientSecret({ flags, context, lines }: Attempt): Promise<st
   throw new UsageError('--client-secret-stdin: the first line of standard input is empty', { next });
 }
 
-/** Tries the store. Without a keychain a terminal offers the encrypted file: returns that store if it was wanted. */
+/**
+ * Tries the store. Without a keychain a terminal offers the encrypted file: returns that store if it was
+ * wanted.
+ */
 async function chooseStore(
   { store, given }: Settings,
   { context, reporter }: Attempt,
@@ -227,7 +236,10 @@ async function askProvider(known: Settings, attempt: Attempt): Promise<string> {
   }
 }
 
-/** Asks the provider's sign-in address for any answer; warns and returns false if it is 404. Throws `UnreachableError`. */
+/**
+ * Asks the provider's sign-in address for any answer; warns and returns false if it is 404. Throws
+ * `UnreachableError`.
+ */
 async function checkProvider(
   settings: Settings<'authUrl'>,
   attempt: Attempt,
@@ -267,15 +279,17 @@ async function askSetting(name: (typeof NEEDED)[number], context: Context): Prom
   return meantBy(name, withoutQuotes(await promptText(question, context, check)));
 }
 
-/** Understands what people are given: a whole media type for its vendor, and an address without its scheme. */
+/**
+ * Understands what people are given: a whole media type for its vendor, and an address without its scheme.
+ */
 function meantBy(name: SettingName, text: string): string {
   if (name === 'vendor') return parseSetting(name, text, settingNames[name].flag);
   return name === 'authUrl' || name === 'baseUrl' ? (withScheme(text) ?? text) : text;
 }
 
 /**
- * Asks before a sign-in replaces one at other addresses, which could no longer be found. Throws `UsageError` without a
- * terminal, or if the answer is no.
+ * Asks before a sign-in replaces one at other addresses, which could no longer be found. Throws `UsageError`
+ * without a terminal, or if the answer is no.
  */
 async function confirmReplacement(settings: BoundSettings, { context, reporter }: Attempt): Promise<void> {
   const { profile, profileExists } = settings;
@@ -346,9 +360,9 @@ async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Promise<v
 }
 
 /**
- * Returns an answer that names no issuer as one that need not, if the provider's metadata does not promise to name one
- * (RFC 9207 section 2.4) and a person at the terminal confirms it. Throws `NotSignedInError` for any other answer of a
- * foreign issuer.
+ * Returns an answer that names no issuer as one that need not, if the provider's metadata does not promise to
+ * name one (RFC 9207 section 2.4) and a person at the terminal confirms it. Throws `NotSignedInError` for any
+ * other answer of a foreign issuer.
  */
 async function confirmUnnamed(
   { issuer, parameters }: Extract<AuthorizationAnswer, { kind: 'foreign' }>,
@@ -420,8 +434,8 @@ async function signInByDevice(setup: SignInSetup, attempt: Attempt): Promise<voi
 const INTERVAL_SECONDS = 5;
 
 /**
- * Gets tokens for a code that the person enters in a browser on any device (RFC 8628). Throws `NotSignedInError` if the
- * provider does not offer this, if the person refuses, or if the code expires.
+ * Gets tokens for a code that the person enters in a browser on any device (RFC 8628). Throws
+ * `NotSignedInError` if the provider does not offer this, if the person refuses, or if the code expires.
  */
 async function grantByDevice(
   provider: Provider,
@@ -476,8 +490,8 @@ async function keepGrant(
 }
 
 /**
- * Stores the secrets, saves the profile and prints a summary of the sign-in. An interrupt waits. `asked` are the scopes
- * that were requested, `after` says what follows the end of the token.
+ * Stores the secrets, saves the profile and prints a summary of the sign-in. An interrupt waits. `asked` are
+ * the scopes that were requested, `after` says what follows the end of the token.
  */
 async function keepSignIn(
   secrets: Secrets & { readonly access: AccessToken },
@@ -546,8 +560,8 @@ async function saveTyped({ typed, flags, context, reporter }: Attempt): Promise<
 }
 
 /**
- * Waits for somebody to sign in. `wait` is given a signal that aborts when time is up or the program is interrupted.
- * Throws `NotSignedInError` when time is up.
+ * Waits for somebody to sign in. `wait` is given a signal that aborts when time is up or the program is
+ * interrupted. Throws `NotSignedInError` when time is up.
  */
 async function withinTime<Result>(
   { flags: { timeout = TIMEOUT_MS, device, paste }, context: { clock, signal } }: Attempt,
@@ -570,7 +584,10 @@ async function withinTime<Result>(
   }
 }
 
-/** Always shows the URL, and opens it in a browser if one is wanted and is on this machine. `over` aborts at the end. */
+/**
+ * Always shows the URL, and opens it in a browser if one is wanted and is on this machine. `over` aborts at
+ * the end.
+ */
 function announce(request: OpenedRequest, attempt: Attempt, over: AbortController): void {
   const { url, redirectUri, validSeconds } = request;
   const { flags, context, reporter } = attempt;
@@ -632,7 +649,10 @@ function hasDisplay(environment: Environment): boolean {
   return Boolean(environment['DISPLAY'] || environment['WAYLAND_DISPLAY']);
 }
 
-/** Advice for a browser on another machine, whose redirect does not reach this one by itself; no lines if it does. */
+/**
+ * Advice for a browser on another machine, whose redirect does not reach this one by itself; no lines if it
+ * does.
+ */
 function remoteAdvice({ environment, machine }: Context, redirectUri: URL, signInUrl: URL): string[] {
   const { CODESPACES, REMOTE_CONTAINERS, DEVCONTAINER, WSL_DISTRO_NAME, WSL_INTEROP } = environment;
   const port = redirectUri.port || '80';

@@ -33,7 +33,10 @@ export interface SignOutFlags {
   readonly yes?: true;
 }
 
-/** Signs out of a profile, or of all, and says what became of the tokens. Asks first on a terminal if it is all. */
+/**
+ * Signs out of a profile, or of all, and says what became of the tokens. Asks first on a terminal if it is
+ * all.
+ */
 export async function logout(flags: SignOutFlags, context: Context, reporter: Reporter): Promise<void> {
   const config = await readConfig(context);
   // No other setting matters here, and an invalid one must not prevent signing out.
@@ -79,7 +82,8 @@ export async function deleteProfile(typed: string, context: Context, reporter: R
   const config = await readConfig(context);
   const name = savedProfileName(typed, config);
   if (name === undefined) throw unknownProfile(typed, config, '`hooktrail profiles` lists them');
-  // Secrets first: a profile without secrets can be deleted again, secrets without a profile are hard to find.
+  // Secrets first: a profile without secrets can be deleted again, secrets without a profile are hard to
+  // find.
   const { failure, unasked } = await signOut(name, config, context, reporter);
   await changeConfig(context, (saved) => {
     delete saved.profiles[name];
@@ -107,10 +111,11 @@ interface Outcome {
 }
 
 /**
- * Revokes the tokens of a profile if the provider offers that (RFC 7009), and deletes its secrets, in that order: what
- * was deleted first could never be revoked. Waits for a refresh in progress, so that its tokens are covered. Throws if
- * the secrets cannot be read or deleted because of a fault, or the store stays locked. A failed revocation, and secrets
- * that nothing opens any more, do not keep it from deleting them. `removed` counts sign-ins.
+ * Revokes the tokens of a profile if the provider offers that (RFC 7009), and deletes its secrets, in that
+ * order: what was deleted first could never be revoked. Waits for a refresh in progress, so that its tokens
+ * are covered. Throws if the secrets cannot be read or deleted because of a fault, or the store stays locked.
+ * A failed revocation, and secrets that nothing opens any more, do not keep it from deleting them. `removed`
+ * counts sign-ins.
  */
 async function signOut(
   profile: string,
@@ -148,7 +153,8 @@ function unrevokedText(profile: string, why: string): string {
 async function revokeStored(settings: BoundSettings, context: Context, reporter: Reporter): Promise<Outcome> {
   const { profile, store } = settings;
   const failed = (why: string): Outcome => ({ said: '', failure: unrevokedText(profile, why) });
-  // Signing out must not need a passphrase; a person is asked for it, since only what can be read can be revoked.
+  // Signing out must not need a passphrase; a person is asked for it, since only what can be read can be
+  // revoked.
   const isSealed = store === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', context.environment);
   if (isSealed && !canPrompt(context)) return failed('they could not be read');
   let stored: Secrets | undefined;

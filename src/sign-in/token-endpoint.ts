@@ -66,8 +66,8 @@ const CHECK_ADDRESS = 'check --auth-url (HOOKTRAIL_AUTH_URL)';
 export const OPTIONAL_LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, bytes: 1024 * 1024 };
 
 /**
- * Runs `work` with connections of its own to the identity provider, which no other part of the command closes, and then
- * closes them.
+ * Runs `work` with connections of its own to the identity provider, which no other part of the command
+ * closes, and then closes them.
  */
 export async function withProvider<Result>(
   settings: Provider['settings'],
@@ -91,9 +91,10 @@ export interface Grant {
 }
 
 /**
- * Exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.5). `callback` is what
- * `validateAuthResponse` of oauth4webapi returned, which checked `state` and `iss`. Throws `NotSignedInError` if the
- * provider refuses, `ServiceError` for other failures, `UnreachableError` if there is no answer.
+ * Exchanges an authorization code for tokens (RFC 6749 section 4.1.3, RFC 7636 section 4.5). `callback` is
+ * what `validateAuthResponse` of oauth4webapi returned, which checked `state` and `iss`. Throws
+ * `NotSignedInError` if the provider refuses, `ServiceError` for other failures, `UnreachableError` if there
+ * is no answer.
  */
 export async function exchangeCode(
   provider: Provider,
@@ -113,7 +114,10 @@ export async function refresh(provider: Provider, proof: ClientProof, token: str
   );
 }
 
-/** Asks for a code that a person enters on another device (RFC 8628 section 3.1). Throws as `exchangeCode` does. */
+/**
+ * Asks for a code that a person enters on another device (RFC 8628 section 3.1). Throws as `exchangeCode`
+ * does.
+ */
 export async function authorizeDevice(
   provider: Provider,
   proof: ClientProof,
@@ -134,8 +138,8 @@ export async function authorizeDevice(
 }
 
 /**
- * Exchanges a device code for tokens (RFC 8628 section 3.4). Throws as `exchangeCode` does; `RefusedGrantError` with
- * `authorization_pending` or `slow_down` until the person has signed in.
+ * Exchanges a device code for tokens (RFC 8628 section 3.4). Throws as `exchangeCode` does;
+ * `RefusedGrantError` with `authorization_pending` or `slow_down` until the person has signed in.
  */
 export async function exchangeDeviceCode(
   provider: Provider,
@@ -147,7 +151,10 @@ export async function exchangeDeviceCode(
   );
 }
 
-/** Revokes a token, and with a refresh token its whole grant (RFC 7009 section 2.1). Throws as `exchangeCode` does. */
+/**
+ * Revokes a token, and with a refresh token its whole grant (RFC 7009 section 2.1). Throws as `exchangeCode`
+ * does.
+ */
 export async function revoke(
   provider: Provider,
   proof: ClientProof,
@@ -165,8 +172,8 @@ export async function revoke(
 }
 
 /**
- * Loads the library, which most runs do not need. It gets successful answers alone, with the JSON that `read` makes of
- * them; others are thrown as our errors.
+ * Loads the library, which most runs do not need. It gets successful answers alone, with the JSON that `read`
+ * makes of them; others are thrown as our errors.
  */
 async function loadLibrary(
   what: string,
@@ -202,8 +209,8 @@ async function loadLibrary(
 }
 
 /**
- * Sends one request for tokens, and reads the answer. `isRenewable`: the same tokens can be had again without a refresh
- * token. Throws as `exchangeCode` does.
+ * Sends one request for tokens, and reads the answer. `isRenewable`: the same tokens can be had again without
+ * a refresh token. Throws as `exchangeCode` does.
  */
 export async function requestGrant(
   what: string,
@@ -243,16 +250,17 @@ function unusableText(what: string, error: unknown): string {
 }
 
 /**
- * The lifetime in the service description, part 8, in seconds: used if the answer gives none and the token can be
- * renewed.
+ * The lifetime in the service description, part 8, in seconds: used if the answer gives none and the token
+ * can be renewed.
  */
 const STATED_LIFETIME_SECONDS = 1800;
 /** A hundred years; much later dates cannot be represented. */
 const LONGEST_LIFETIME_SECONDS = 3_155_760_000;
 
 /**
- * The members of a grant that the service description has, with what real providers get wrong put right: a lifetime as
- * text, out of range or missing, no token type, and optional members of a wrong type, which are left out.
+ * The members of a grant that the service description has, with what real providers get wrong put right: a
+ * lifetime as text, out of range or missing, no token type, and optional members of a wrong type, which are
+ * left out.
  */
 function conformingMembers(
   { access_token, token_type, refresh_token, scope, expires_in }: JsonObject,
@@ -401,8 +409,8 @@ function isPassingStatus(status: number): boolean {
 }
 
 /**
- * Returns an endpoint that the provider's metadata names. One on another origin than the provider's counts as not
- * offered, since the client secret must not be sent elsewhere. Throws as `findInMetadata` does.
+ * Returns an endpoint that the provider's metadata names. One on another origin than the provider's counts as
+ * not offered, since the client secret must not be sent elsewhere. Throws as `findInMetadata` does.
  */
 export async function findEndpoint(
   provider: Provider,
@@ -415,8 +423,9 @@ export async function findEndpoint(
 }
 
 /**
- * Returns where the provider's metadata requires that authorization requests are pushed to (RFC 9126 section 5);
- * undefined if it does not require it, or cannot be read; `none` if it names no endpoint on the provider's own origin.
+ * Returns where the provider's metadata requires that authorization requests are pushed to (RFC 9126 section
+ * 5); undefined if it does not require it, or cannot be read; `none` if it names no endpoint on the
+ * provider's own origin.
  */
 export async function requiredPushEndpoint(provider: Provider): Promise<string | undefined> {
   const isRequired = await findInMetadata(
@@ -456,9 +465,9 @@ export async function promisesIssuer(provider: Provider): Promise<boolean> {
 }
 
 /**
- * Looks for something in the provider's metadata at both well-known places: OpenID Connect Discovery 1.0 section 4 and
- * RFC 8414 section 3. A document of another issuer counts as none (RFC 8414 section 3.3). Throws if it was not found and
- * a place did not answer, or failed.
+ * Looks for something in the provider's metadata at both well-known places: OpenID Connect Discovery 1.0
+ * section 4 and RFC 8414 section 3. A document of another issuer counts as none (RFC 8414 section 3.3).
+ * Throws if it was not found and a place did not answer, or failed.
  */
 async function findInMetadata<Value>(
   provider: Provider,

@@ -46,7 +46,10 @@ export interface EventSource {
   read(filters: EventFilters, within?: Bounds): AsyncIterable<FoundPage>;
   /** The same with the outcomes, also where only the service's filter tells them. */
   readOutcomes(filters: EventFilters, within?: Bounds): AsyncIterable<PageOfOutcomes>;
-  /** Warns of events of unknown time or outcome. The number of these is `among` the items, and not found by the filter. */
+  /**
+   * Warns of events of unknown time or outcome. The number of these is `among` the items, and not found by
+   * the filter.
+   */
   warnOfUnknown(among: number, times: Pick<TimeColumn, 'unknown'>): number;
   /** Absent where nobody counts without reading. */
   readonly count?: CountQueries;
@@ -56,7 +59,9 @@ export interface EventSource {
   readonly askNames?: () => SubscriptionNames;
   /** True for standard input. */
   readonly isReadOnce: boolean;
-  /** Called where nothing was found: warns of a type that the service does not list, and offers a longer time. */
+  /**
+   * Called where nothing was found: warns of a type that the service does not list, and offers a longer time.
+   */
   doubt(): void;
 }
 
@@ -68,7 +73,10 @@ export interface SourceOptions {
   readonly concurrency: number;
 }
 
-/** Runs `work` with the events that a command asks about. Throws `UsageError` for an invalid window before any request. */
+/**
+ * Runs `work` with the events that a command asks about. Throws `UsageError` for an invalid window before any
+ * request.
+ */
 export async function withEventSource<Result>(
   call: Pick<Call, 'flags' | 'context' | 'reporter'>,
   { from, filters, concurrency }: SourceOptions,
@@ -145,7 +153,10 @@ export function untoldText(count: number): string {
   return `${eventsText(count)} left out: publishStatus is neither SUCCESS nor FAILED, so that the outcome is not known`;
 }
 
-/** Items need not have the field that the service filters by (service description, part 2): then its filter tells. */
+/**
+ * Items need not have the field that the service filters by (service description, part 2): then its filter
+ * tells.
+ */
 async function* readByOutcome(
   read: EventSource['read'],
   isTold: boolean | undefined,
@@ -172,7 +183,9 @@ async function* readByOutcome(
     }
 }
 
-/** The time that a source was asked about, or else the time that its events span. Both bounds are exclusive. */
+/**
+ * The time that a source was asked about, or else the time that its events span. Both bounds are exclusive.
+ */
 export function windowOf(
   { window, filters }: EventSource,
   { first, last }: TimeColumn['bounds'],
@@ -187,7 +200,9 @@ export function windowOf(
   };
 }
 
-/** Counts with `concurrency` requests at once, each query once. Throws `ServiceError` where there is no count. */
+/**
+ * Counts with `concurrency` requests at once, each query once. Throws `ServiceError` where there is no count.
+ */
 function countQueries(
   service: Service,
   concurrency: number,

@@ -30,20 +30,31 @@ export interface Part {
   /** `gt(createdOn,…)` and `lt(createdOn,…)` of the slice; slices of one query overlap by a second. */
   readonly after: Instant | null;
   readonly before: Instant;
-  /** Events in its files or, before they are written, the number expected. Null if the service gives no count. */
+  /**
+   * Events in its files or, before they are written, the number expected. Null if the service gives no count.
+   */
   readonly events: number | null;
-  /** The events that were read between `after` and `before`. Null if the service gives no count to compare them with. */
+  /**
+   * The events that were read between `after` and `before`. Null if the service gives no count to compare
+   * them with.
+   */
   readonly counted: number | null;
   /** The service's count without the query's status, if it has one, made before the part was read. */
   readonly ofAnyStatus: number | null;
   readonly bytes: number | null;
-  /** SHA-256 of the finished file; null until then. With partitions there is no file if it would hold no event. */
+  /**
+   * SHA-256 of the finished file; null until then. With partitions there is no file if it would hold no
+   * event.
+   */
   readonly sha256: string | null;
-  /** With partitions: files of the same name in other folders, of events that have another day than the slice or none. */
+  /**
+   * With partitions: files of the same name in other folders, of events that have another day than the slice
+   * or none.
+   */
   readonly strays?: readonly PartitionFile[] | undefined;
   /**
-   * True if the part was finished before an update. It is not compared with the service any more, which may have
-   * deleted its events.
+   * True if the part was finished before an update. It is not compared with the service any more, which may
+   * have deleted its events.
    */
   readonly settled?: boolean;
   /** The part as it was before it was damaged, while the service no longer returns as many events. */
@@ -89,7 +100,9 @@ export const MANIFEST = 'manifest.json';
 const PART_NAME = /^part-\d{6,}\.ndjson(\.gz)?$/;
 const NEWEST_VERSION = 2;
 
-/** The manifest of a directory; undefined if there is none. Throws `UsageError` if the file is not a manifest. */
+/**
+ * The manifest of a directory; undefined if there is none. Throws `UsageError` if the file is not a manifest.
+ */
 export async function readManifest(directory: string): Promise<Manifest | undefined> {
   const file = path.join(directory, MANIFEST);
   let text: string;
@@ -123,8 +136,8 @@ export function eventsIn({ parts }: Pick<Manifest, 'parts'>): number {
 }
 
 /**
- * Throws `ServiceError` if a part was damaged and its events could not be read again in full, since the service has
- * deleted some of them meanwhile.
+ * Throws `ServiceError` if a part was damaged and its events could not be read again in full, since the
+ * service has deleted some of them meanwhile.
  */
 export function checkNothingLost(directory: string, { parts }: Manifest): void {
   const lacking = parts.filter((part): part is Part & { lost: Lost } => part.lost !== undefined);
@@ -172,7 +185,10 @@ export function partQuery({ queries }: Manifest, { query, after, before }: Part)
 
 const TIMES = new Set(['pin', 'overlapFrom', 'after', 'before']);
 
-/** Returns the object with instants in place of their texts. A text that is no time stays one: it is not sound. */
+/**
+ * Returns the object with instants in place of their texts. A text that is no time stays one: it is not
+ * sound.
+ */
 function restoreTimes<Of>(saved: Readonly<Record<string, unknown>>): Of {
   const members = Object.entries(saved).map(([name, value]) => {
     return [name, (TIMES.has(name) && typeof value === 'string' && parseInstant(value)) || value];
@@ -267,7 +283,10 @@ function foreign(file: string, why: string): UsageError {
 /** Two calls with the same identity refer to the same export. */
 export type Identity = Pick<Manifest, 'service' | 'filters' | 'gzip' | 'partition'>;
 
-/** Throws `UsageError` that names each difference if the directory holds another export than the one requested. */
+/**
+ * Throws `UsageError` that names each difference if the directory holds another export than the one
+ * requested.
+ */
 export function checkSame(directory: string, there: Identity, here: Identity): void {
   const named = ({ service, filters, gzip, partition }: Identity): TypedFilters => ({
     ...{ 'base-url': service, ...filters },
@@ -287,7 +306,10 @@ export function checkSame(directory: string, there: Identity, here: Identity): v
   });
 }
 
-/** `2026-11-01` and `2026-11-01T00:00:00Z` are one time. A span such as 7d is the same only as itself: it was resolved once. */
+/**
+ * `2026-11-01` and `2026-11-01T00:00:00Z` are one time. A span such as 7d is the same only as itself: it was
+ * resolved once.
+ */
 function isSameTime(a: TypedFilters[string] | undefined, b: TypedFilters[string] | undefined): boolean {
   const [one, other] = [a, b].map((text) => (typeof text === 'string' ? parseTime(text) : undefined));
   return (
@@ -300,8 +322,8 @@ function textOf(value: TypedFilters[string] | undefined): string {
 }
 
 /**
- * Creates the directory if it is missing and returns its real path, which is the same whatever path leads there. Throws
- * `UsageError` if it cannot hold an export.
+ * Creates the directory if it is missing and returns its real path, which is the same whatever path leads
+ * there. Throws `UsageError` if it cannot hold an export.
  */
 export async function openDirectory(directory: string, machine: Pick<Machine, 'platform'>): Promise<string> {
   try {

@@ -29,12 +29,15 @@ const compress = promisify(gzip);
 /** What a finished part holds. */
 export type Written = Pick<Part, 'strays'> & Pick<PartitionFile, 'events' | 'bytes' | 'sha256'>;
 
-/** Files of one part that are open at once: one for each day, and a search without counts may meet any number of days. */
+/**
+ * Files of one part that are open at once: one for each day, and a search without counts may meet any number
+ * of days.
+ */
 const MOST_OPEN = 64;
 
 /**
- * A part that is being written: a file or, with partitions, one in the folder of each day that its events have. The files
- * have temporary names until they are complete and on the disk.
+ * A part that is being written: a file or, with partitions, one in the folder of each day that its events
+ * have. The files have temporary names until they are complete and on the disk.
  */
 export class PartWriter {
   readonly #directory: string;
@@ -163,7 +166,8 @@ class PartFile {
     this.#hash.update(chunk);
     this.#bytes += chunk.length;
     const handle = await this.#open();
-    // `write` may take less than all of it, on a disk that is nearly full; `appendFile` goes on until it is all there or fails.
+    // `write` may take less than all of it, on a disk that is nearly full; `appendFile` goes on until it is
+    // all there or fails.
     await handle.appendFile(chunk);
   }
 }
@@ -195,9 +199,9 @@ export class DamagedPartError extends ServiceError {
 }
 
 /**
- * The events of a finished part, after its checksum was found to be right: they are the lines that were written, whose JSON
- * was checked before. Throws `DamagedPartError`, and `ServiceError` if the file cannot be read, which says nothing about
- * its content.
+ * The events of a finished part, after its checksum was found to be right: they are the lines that were
+ * written, whose JSON was checked before. Throws `DamagedPartError`, and `ServiceError` if the file cannot be
+ * read, which says nothing about its content.
  */
 export async function* readPart(directory: string, part: Part): AsyncGenerator<Items> {
   for (const file of filesOf(part)) yield* readFileOfPart(directory, file);
@@ -236,7 +240,10 @@ async function keysIn(directory: string, files: readonly PartitionFile[]): Promi
   return keys;
 }
 
-/** The keys of events that an update has read again, until it ends: settled parts still hold them as they were. */
+/**
+ * The keys of events that an update has read again, until it ends: settled parts still hold them as they
+ * were.
+ */
 export async function keysReadAgain(directory: string, { overlapFrom, parts }: Manifest) {
   const added = parts.filter(({ settled, sha256 }) => !settled && sha256);
   return overlapFrom ? await keysOf(directory, added) : undefined;
@@ -305,8 +312,9 @@ async function damageOf(directory: string, part: Part): Promise<DamagedPartError
 }
 
 /**
- * Checks every file that the manifest lists. What is damaged or missing has to be read again: a damaged file is kept
- * under another name, and the export counts as unfinished. No file is touched if one cannot be read: `ServiceError`.
+ * Checks every file that the manifest lists. What is damaged or missing has to be read again: a damaged file
+ * is kept under another name, and the export counts as unfinished. No file is touched if one cannot be read:
+ * `ServiceError`.
  */
 export async function verifyExport(
   directory: string,
@@ -339,7 +347,8 @@ export async function verifyExport(
   const isRepair = manifest.finishedAt !== null && damages.size > 0;
   const verified: Manifest = {
     ...manifest,
-    // The service may have deleted events of the intact parts since: a repair does not compare them with it again.
+    // The service may have deleted events of the intact parts since: a repair does not compare them with it
+    // again.
     parts: isRepair ? parts.map((part) => ({ ...part, settled: true })) : parts,
     finishedAt: isRepair ? null : manifest.finishedAt,
     events: manifest.finishedAt && !isRepair ? eventsIn({ parts }) : null,

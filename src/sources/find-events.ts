@@ -31,7 +31,9 @@ export interface FindOptions {
   readonly pageSize: number;
   /** Stop after this many events. */
   readonly limit?: number | undefined;
-  /** The events in this direction, and with `limit` those at that end; otherwise the service's own direction. */
+  /**
+   * The events in this direction, and with `limit` those at that end; otherwise the service's own direction.
+   */
   readonly direction?: Direction | undefined;
   /** Pages asked for at once. */
   readonly concurrency: number;
@@ -43,15 +45,17 @@ export interface FindOptions {
   readonly onRetry?: OnRetry | undefined;
   /** Called with the queries, once the times of the filters are resolved. */
   readonly onQueries?: ((queries: readonly Query[]) => void) | undefined;
-  /** Called with the service's time at its first answer, in milliseconds. No later event is read by chance. */
+  /**
+   * Called with the service's time at its first answer, in milliseconds. No later event is read by chance.
+   */
   readonly onServiceTime?: ((time: number) => void) | undefined;
   /** Called with doubts about the completeness of the result, or about a wrong clock. */
   readonly onDoubt?: ((doubt: string) => void) | undefined;
 }
 
 /**
- * Every event that the filters choose, page by page, in the service's order of creation. Throws `IncompleteError` if
- * the events read do not agree with the service's count.
+ * Every event that the filters choose, page by page, in the service's order of creation. Throws
+ * `IncompleteError` if the events read do not agree with the service's count.
  */
 export async function* findEvents(
   service: Service,
@@ -109,8 +113,9 @@ function tellingTime(client: PageClient, onServiceTime: (time: number) => void):
 }
 
 /**
- * Reads events in a direction, whichever the service's own is: `limit` counts from that end. Only a first page that shows
- * the other direction costs more: `tail` asks for the service's last events at once, or else all of them are read.
+ * Reads events in a direction, whichever the service's own is: `limit` counts from that end. Only a first
+ * page that shows the other direction costs more: `tail` asks for the service's last events at once, or else
+ * all of them are read.
  */
 async function* readInDirection(
   read: (limit: number) => AsyncGenerator<FoundPage>,
@@ -150,8 +155,8 @@ export async function* inDirection(
 }
 
 /**
- * Returns the events in a direction, those without a time last. Events of one moment stay as they were, or are reversed
- * with all others. If no time tells how they were, it is as `assumed`.
+ * Returns the events in a direction, those without a time last. Events of one moment stay as they were, or
+ * are reversed with all others. If no time tells how they were, it is as `assumed`.
  */
 export function sortByCreation<Event extends { readonly createdOn: Instant | undefined }>(
   given: readonly Event[],
@@ -171,7 +176,10 @@ export function sortByCreation<Event extends { readonly createdOn: Instant | und
 /** The number of times that the last events are asked for, if their number changes meanwhile. */
 const MAX_TAIL_READS = 3;
 
-/** The last `limit` events of a search in the service's order, if its counts and pages agree; otherwise undefined. */
+/**
+ * The last `limit` events of a search in the service's order, if its counts and pages agree; otherwise
+ * undefined.
+ */
 async function readTail(
   client: PageClient,
   query: Query,
@@ -193,8 +201,9 @@ async function readTail(
 }
 
 /**
- * A notice of the bounds that were used, and of where: the command line shows neither the time that a span ago stood for nor
- * the service behind a profile. Times in UTC have the local time beside them where that differs.
+ * A notice of the bounds that were used, and of where: the command line shows neither the time that a span
+ * ago stood for nor the service behind a profile. Times in UTC have the local time beside them where that
+ * differs.
  */
 export function readNotice(
   verb: string,
@@ -259,9 +268,9 @@ export async function* showProgress(
 const TOLERANCE_MS = 2000;
 
 /**
- * The searches that the filters stand for, by the service's clock. For the first request, of `count` events, spans ago
- * count from this machine's clock. If the answer's `Date` shows that clock to be wrong, they are counted again from the
- * service's clock; otherwise the answer is kept for the search that requests it.
+ * The searches that the filters stand for, by the service's clock. For the first request, of `count` events,
+ * spans ago count from this machine's clock. If the answer's `Date` shows that clock to be wrong, they are
+ * counted again from the service's clock; otherwise the answer is kept for the search that requests it.
  */
 export async function byServiceClock(
   filters: EventFilters,
@@ -298,7 +307,10 @@ export async function byServiceClock(
   return { queries, client: { ...client, fetchPage } };
 }
 
-/** Prints the first request of each search, for pages of `size` items. Sends nothing, so it works without a sign-in. */
+/**
+ * Prints the first request of each search, for pages of `size` items. Sends nothing, so it works without a
+ * sign-in.
+ */
 export async function previewRequests(
   { flags, context, reporter }: Call<SettingFlags>,
   typed: EventFilters,

@@ -2,8 +2,8 @@ import { createdOnReader } from '../items/item-times.ts';
 import type { Items } from '../items/items.ts';
 
 /*
- * The parts of an export with partitions lie in folders by day, named as Hive names them: engines read the name as a
- * column. Days are in UTC.
+ * The parts of an export with partitions lie in folders by day, named as Hive names them: engines read the
+ * name as a column. Days are in UTC.
  */
 
 /** Where Hive keeps rows whose column has no value: events without a time. */
@@ -31,7 +31,10 @@ export function folderOfDay(day: number): string {
   return `date=${new Date(startOfDay(day) * 1000).toISOString().slice(0, 10)}`;
 }
 
-/** Returns a function that gives the day of the item at an offset; undefined if `createdOn` is missing or not a time. */
+/**
+ * Returns a function that gives the day of the item at an offset; undefined if `createdOn` is missing or not
+ * a time.
+ */
 export function createDayReader(): (bytes: Buffer, at: number) => number | undefined {
   const createdOn = createdOnReader();
   return (bytes, at) => {
@@ -40,7 +43,10 @@ export function createDayReader(): (bytes: Buffer, at: number) => number | undef
   };
 }
 
-/** Returns a function that sorts items into the folders that they belong to, each in the order in which they came. */
+/**
+ * Returns a function that sorts items into the folders that they belong to, each in the order in which they
+ * came.
+ */
 export function createSorter(): (items: Items) => ReadonlyMap<string, Items> {
   const readDay = createDayReader();
   return (items) => {

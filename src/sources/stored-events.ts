@@ -30,15 +30,18 @@ export interface StoredOptions {
   readonly within?: Pick<Query, 'after' | 'before'> | undefined;
   /** True if failed events are compared with delivered ones: an export of one status is doubted. */
   readonly comparesOutcomes?: boolean;
-  /** True if a script goes by what was found: that no event tells a status which was asked for is an error then. */
+  /**
+   * True if a script goes by what was found: that no event tells a status which was asked for is an error
+   * then.
+   */
   readonly mustTell?: boolean | undefined;
 }
 
 /**
- * Reads the events that the filters choose from an export, a file of NDJSON or of a JSON array (plain or gzip), or
- * standard input (`-`), in their order there. The searches of an export become one list, and each of its files is held
- * against the manifest, read or not. Throws `UsageError` if there is no such place, and `ServiceError` that names the
- * file, and the line where there is one, if something is damaged.
+ * Reads the events that the filters choose from an export, a file of NDJSON or of a JSON array (plain or
+ * gzip), or standard input (`-`), in their order there. The searches of an export become one list, and each
+ * of its files is held against the manifest, read or not. Throws `UsageError` if there is no such place, and
+ * `ServiceError` that names the file, and the line where there is one, if something is damaged.
  */
 export async function* storedEvents(
   place: string,
@@ -124,8 +127,8 @@ const UNTOLD = '--from: no publishStatus is SUCCESS or FAILED: what failed is no
 export const UNDATED = 'createdOn is missing or not a time';
 
 /**
- * A counter of records that an earlier one had the `eventId` and subscription of; of a million different ones, since they are
- * kept. It also tells whether in any of the items several members could be the event.
+ * A counter of records that an earlier one had the `eventId` and subscription of; of a million different
+ * ones, since they are kept. It also tells whether in any of the items several members could be the event.
  */
 function createRecordCounter(): (items: Items) => { readonly repeated: number; readonly doubtful: boolean } {
   const seen = new Set<number>();
@@ -220,7 +223,10 @@ function unreadablePlace(place: string, error: NodeJS.ErrnoException): Hooktrail
   });
 }
 
-/** The objects in a stream of JSON text, which may be compressed. `onDoubt` hears that none of them was delivered. */
+/**
+ * The objects in a stream of JSON text, which may be compressed. `onDoubt` hears that none of them was
+ * delivered.
+ */
 async function* pagesOfText(
   name: string,
   stream: Readable,
@@ -257,7 +263,10 @@ const OWN_FILES = new Map([
   ['hooktrail-watch', ['the state of a watch', 'name what the watch has printed with --ndjson instead']],
 ]);
 
-/** Throws `ServiceError` for an answer of the event service (service description, part 2), or another file of this program. */
+/**
+ * Throws `ServiceError` for an answer of the event service (service description, part 2), or another file of
+ * this program.
+ */
 function refuseOthers(items: Items, name: string): void {
   const names = ['format', 'items', 'eventId', 'href', 'count', 'limit', 'next'];
   const cursor = createCursor(names.map(memberPath));
@@ -270,7 +279,10 @@ function refuseOthers(items: Items, name: string): void {
   if (other && eventId === MISSING) throw new ServiceError(`${name} holds ${other}, not events`, { next });
 }
 
-/** The pieces of a stream, decompressed if they are gzip (RFC 1952 section 2.3.1). A byte order mark is in the first one. */
+/**
+ * The pieces of a stream, decompressed if they are gzip (RFC 1952 section 2.3.1). A byte order mark is in the
+ * first one.
+ */
 async function* decompressed(stream: Readable): AsyncGenerator<Buffer> {
   let start: Buffer = Buffer.alloc(0);
   for await (const piece of stream.iterator({ destroyOnReturn: false })) {
@@ -284,7 +296,10 @@ async function* decompressed(stream: Readable): AsyncGenerator<Buffer> {
   yield* start[0] === 0x1f && start[1] === 0x8b ? gunzipped(all) : all;
 }
 
-/** The events of parts that are as the manifest says. Those with the keys of `again` come from the parts of an update alone. */
+/**
+ * The events of parts that are as the manifest says. Those with the keys of `again` come from the parts of an
+ * update alone.
+ */
 async function* pagesOfParts(
   directory: string,
   parts: readonly Part[],
@@ -305,9 +320,9 @@ async function* pagesOfParts(
 type StoredQuery = Omit<Query, 'publishStatus'> & { readonly publishStatus?: string | undefined };
 
 /**
- * Keeps the items that match any of the searches, as the event service matches them (service description, part 4). Types
- * are taken in any case and with `*` for any text: here no service lists what they stand for. Those that match but for the
- * time, since they have none, are added to `undated`.
+ * Keeps the items that match any of the searches, as the event service matches them (service description,
+ * part 4). Types are taken in any case and with `*` for any text: here no service lists what they stand for.
+ * Those that match but for the time, since they have none, are added to `undated`.
  */
 function matcher(queries: readonly StoredQuery[], types: readonly string[]) {
   const fields = ['subscriptionId', 'eventId', 'publishStatus'] as const;
@@ -381,15 +396,17 @@ const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 const NEWLINE = 0x0a;
 
 /**
- * The objects of NDJSON, or of JSON arrays one after the other, as items; either may have any number of lines. Takes time
- * linear in the text's length however it is cut into pieces. Throws `ServiceError` that begins with `name` and says the line.
+ * The objects of NDJSON, or of JSON arrays one after the other, as items; either may have any number of
+ * lines. Takes time linear in the text's length however it is cut into pieces. Throws `ServiceError` that
+ * begins with `name` and says the line.
  */
 export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string): AsyncGenerator<Items> {
   const parser = new ItemTextParser(name);
   let held: Buffer[] = [];
   let length = 0;
-  // An object that is not whole yet is looked at again when twice as much has come. Where a line ends it may be whole
-  // before, and the next piece hours away: such looks may take up to four times as long as one at the whole text.
+  // An object that is not whole yet is looked at again when twice as much has come. Where a line ends it may
+  // be whole before, and the next piece hours away: such looks may take up to four times as long as one at
+  // the whole text.
   let [wanted, left] = [0, 0];
   for await (const piece of pieces) {
     held.push(piece);

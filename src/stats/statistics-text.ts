@@ -23,7 +23,10 @@ import { offsetText, type TimeZone } from '../time/time-zone.ts';
 import { type Bucket, failureRate, type Stats, type Tally } from './statistics.ts';
 import type { EventGroup, EventGroups } from './stats.ts';
 
-/** Prints statistics. `name` is the service's host or the place of stored events; `untold` events are left out. */
+/**
+ * Prints statistics. `name` is the service's host or the place of stored events; `untold` events are left
+ * out.
+ */
 export async function printStats(
   stats: Stats,
   { name, untold, ...options }: SummaryOptions & { readonly name: string; readonly untold: number },
@@ -187,8 +190,8 @@ function clockFormOf(length: number): string {
 }
 
 /**
- * Labels buckets by their starts on the zone's clock, with only the parts of date and time that distinguish them. The
- * title names the zone. If the clock changes within the window, each label has its offset.
+ * Labels buckets by their starts on the zone's clock, with only the parts of date and time that distinguish
+ * them. The title names the zone. If the clock changes within the window, each label has its offset.
  */
 export function timeLabels(
   buckets: readonly Bucket[],
@@ -229,8 +232,8 @@ function lengthOf({ from, to }: Bucket): number {
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
 /**
- * A horizontal bar of `value` where `full` fills `width` columns, without padding. Anything above zero shows: it
- * has at least the thinnest mark. In ASCII a column is `#`.
+ * A horizontal bar of `value` where `full` fills `width` columns, without padding. Anything above zero shows:
+ * it has at least the thinnest mark. In ASCII a column is `#`.
  */
 export function bar(value: number, full: number, width: number, unicode: boolean): string {
   if (!(value > 0) || !(full > 0)) return '';
@@ -264,8 +267,8 @@ function tallyJson(tally: Tally) {
 }
 
 /**
- * Prints groups, the largest first: `limit` of them, or `GROUPS_SHOWN` where the rest is summed in a line. CSV and NDJSON
- * hold all of them unless somebody chose a limit.
+ * Prints groups, the largest first: `limit` of them, or `GROUPS_SHOWN` where the rest is summed in a line.
+ * CSV and NDJSON hold all of them unless somebody chose a limit.
  */
 export async function printGroups(
   { groups, window }: { readonly groups: EventGroups; readonly window: Stats['window'] | undefined },
@@ -355,8 +358,8 @@ function restText(others: readonly EventGroup[], total: number): string {
 }
 
 /**
- * Some of the groups as a table: values, events, with `hasRates` how many of them failed, their share of all, the first and
- * the last of them, an example's id.
+ * Some of the groups as a table: values, events, with `hasRates` how many of them failed, their share of all,
+ * the first and the last of them, an example's id.
  */
 export function groupTable(
   some: readonly EventGroup[],
@@ -392,7 +395,10 @@ export function groupTable(
   };
 }
 
-/** The values of some groups for people. One moment that is written with different offsets is several values: those stay. */
+/**
+ * The values of some groups for people. One moment that is written with different offsets is several values:
+ * those stay.
+ */
 function valuesInZone(some: readonly EventGroup[], zone: TimeZone): readonly string[][] {
   const texts = some.map(({ values }) => values.map(groupValue));
   const inZone = texts.map((values) => values.map((text) => zone.shown(text)));
@@ -407,7 +413,10 @@ function valuesInZone(some: readonly EventGroup[], zone: TimeZone): readonly str
 /** The characters of a value in a table. */
 const LONGEST_VALUE_CHARACTERS = 1000;
 
-/** The value of a group's field for people: a string's characters, an object's scalars, nothing if it is missing. */
+/**
+ * The value of a group's field for people: a string's characters, an object's scalars, nothing if it is
+ * missing.
+ */
 function groupValue(value: string | null): string {
   // Groups without the field are not those in which it is null.
   if (value === null || value === 'null') return value ?? NONE;

@@ -28,9 +28,9 @@ export interface Stats extends Tally {
 }
 
 /**
- * Counts events by type, status and time, without reading them. A bucket is the difference of two counts from the
- * window's start: whatever the service does at a boundary, an event is in exactly one bucket and all buckets add up to
- * the total. `types` is null where the window's queries name the types themselves.
+ * Counts events by type, status and time, without reading them. A bucket is the difference of two counts from
+ * the window's start: whatever the service does at a boundary, an event is in exactly one bucket and all
+ * buckets add up to the total. `types` is null where the window's queries name the types themselves.
  */
 export async function gatherStats(
   window: StatsWindow,
@@ -128,9 +128,9 @@ export function failureRate({ total, success, failed }: Tally): number | null {
 const Z_95 = 1.96;
 
 /**
- * The least rate of failure that the numbers prove with 95 % confidence: Wilson's lower bound with continuity correction
- * (Newcombe, Statistics in Medicine 17, 1998, method 4). 1 of 1 is at least 5 %, 40 of 50 are at least 66 %. Undefined where
- * there is no rate.
+ * The least rate of failure that the numbers prove with 95 % confidence: Wilson's lower bound with continuity
+ * correction (Newcombe, Statistics in Medicine 17, 1998, method 4). 1 of 1 is at least 5 %, 40 of 50 are at
+ * least 66 %. Undefined where there is no rate.
  */
 export function provenRate(tally: Tally): number | undefined {
   const { total: n, failed } = tally;
@@ -165,9 +165,9 @@ const MONDAY_MS = 4 * DAY_MS;
 const PARTS = 32;
 
 /**
- * The ends of the buckets; the last one is the window's own. They lie on the clock, so that buckets begin at full hours
- * or days. With `count`, the buckets are equal within a few per cent, and begin at times as round as that allows. An
- * event belongs to the first bucket whose end is later than its creation.
+ * The ends of the buckets; the last one is the window's own. They lie on the clock, so that buckets begin at
+ * full hours or days. With `count`, the buckets are equal within a few per cent, and begin at times as round
+ * as that allows. An event belongs to the first bucket whose end is later than its creation.
  */
 export function bucketEnds(
   { after, before, zone }: Pick<StatsWindow, 'after' | 'before' | 'zone'>,
@@ -179,8 +179,9 @@ export function bucketEnds(
 }
 
 /**
- * The times at which the zone's clock shows a multiple of the length. Lengths up to an hour begin each time it does; an
- * hour that clocks skip begins at the next one. A longer bucket, such as a day, begins the first time only.
+ * The times at which the zone's clock shows a multiple of the length. Lengths up to an hour begin each time
+ * it does; an hour that clocks skip begins at the next one. A longer bucket, such as a day, begins the first
+ * time only.
  */
 function onTheClock(start: number, end: number, zone: TimeZone): number[] {
   const step = ROUND.find((length) => (end - start) / length < PARTS - 1);
@@ -210,7 +211,10 @@ function equalParts(start: number, end: number, count: number, zone: TimeZone): 
   });
 }
 
-/** The statistics of events that are in a table, for filters that the service cannot count by; `count` is of buckets. */
+/**
+ * The statistics of events that are in a table, for filters that the service cannot count by; `count` is of
+ * buckets.
+ */
 export function statsOfTable(table: ComparisonTable, window: StatsWindow, count: number | undefined): Stats {
   const ends = bucketEnds(window, count);
   const parts = ends.map(() => ({ all: 0, failed: 0 }));

@@ -54,8 +54,8 @@ export class EventGroups {
   }
 
   /**
-   * Adds events. `haveFailed`: what is known of all of them; undefined if each says so itself. Throws `ServiceError` if there
-   * are too many groups.
+   * Adds events. `haveFailed`: what is known of all of them; undefined if each says so itself. Throws
+   * `ServiceError` if there are too many groups.
    */
   add(items: Items, haveFailed?: boolean): void {
     const { bytes, count } = items;
@@ -152,7 +152,10 @@ export async function askStats(
   });
 }
 
-/** The events that the filters choose, grouped by some fields. Stored events have a window only if the filters give one. */
+/**
+ * The events that the filters choose, grouped by some fields. Stored events have a window only if the filters
+ * give one.
+ */
 export async function askGroups(
   call: Pick<Call, 'flags' | 'context' | 'reporter'>,
   { by, ...options }: SourceOptions & { readonly by: readonly FieldPath[] },

@@ -70,7 +70,10 @@ export async function printSubscription(
   });
 }
 
-/** The object in the body of an answer, without white space between tokens. Throws `ServiceError` for anything else. */
+/**
+ * The object in the body of an answer, without white space between tokens. Throws `ServiceError` for anything
+ * else.
+ */
 function itemOf(body: Buffer): Items {
   const start = body.indexOf('{');
   try {

@@ -6,7 +6,9 @@ export async function loadWidths(): Promise<void> {
   stringWidth ??= (await import('string-width')).default;
 }
 
-/** Loads that library if any of the texts needs it: it takes longer to load than the rest of a plain table. */
+/**
+ * Loads that library if any of the texts needs it: it takes longer to load than the rest of a plain table.
+ */
 export async function loadWidthsFor(texts: readonly string[]): Promise<void> {
   if (!texts.every((text) => SIMPLE.test(text))) await loadWidths();
 }
@@ -46,7 +48,10 @@ export function widest(texts: readonly string[]): number {
   return texts.reduce((width, text) => Math.max(width, cellWidth(text)), 1);
 }
 
-/** Breaks a text at spaces, but not within a time, into lines of at most `width` columns; a longer word has its own line. */
+/**
+ * Breaks a text at spaces, but not within a time, into lines of at most `width` columns; a longer word has
+ * its own line.
+ */
 export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(/ (?!\d\d:\d\d)/)) {
@@ -59,8 +64,8 @@ export function wrapWords(text: string, width: number): string[] {
 }
 
 /**
- * Letters and signs that a terminal shows in one column, or in two, whatever stands beside them: counting them takes a
- * hundredth of the library's time. A test compares all of them with the library.
+ * Letters and signs that a terminal shows in one column, or in two, whatever stands beside them: counting
+ * them takes a hundredth of the library's time. A test compares all of them with the library.
  */
 const NARROW =
   '\\x20-\\x7e\\xa1-\\xac\\xae-\\u02ff\\u0388-\\u038a\\u038e-\\u03a1\\u03a3-\\u0481\\u048a-\\u052f\\u1e00-\\u1eff\\u2010-\\u2015\\u2018-\\u2027\\u20a0-\\u20bf\\u2500-\\u259f';
@@ -68,10 +73,16 @@ const WIDE = '\\u3001-\\u3029\\u3041-\\u3096\\u30a1-\\u30ff\\u3400-\\u4dbf\\u4e0
 const SIMPLE = new RegExp(`^[${NARROW}${WIDE}]*$`);
 const NARROW_PARTS = new RegExp(`[${NARROW}]+`, 'g');
 
-/** UTF-16 code units that are measured at once: the time of `Intl.Segmenter` grows with the square of the length. */
+/**
+ * UTF-16 code units that are measured at once: the time of `Intl.Segmenter` grows with the square of the
+ * length.
+ */
 const PIECE_CHARACTERS = 1000;
 
-/** Returns up to `PIECE_CHARACTERS` characters of the text, and cuts no character in two unless one is longer than that. */
+/**
+ * Returns up to `PIECE_CHARACTERS` characters of the text, and cuts no character in two unless one is longer
+ * than that.
+ */
 function pieceAt(text: string, start: number): string {
   const end = start + PIECE_CHARACTERS;
   if (end >= text.length) return text.slice(start);

@@ -4,8 +4,9 @@ import { stripVTControlCharacters } from 'node:util';
 import type { Context, Pager } from '../context.ts';
 
 /**
- * Runs the work with an output that switches to the user's pager as soon as the text does not fit on the terminal. What is
- * written to standard error after the first data is held back until the end, or until the user has left the pager.
+ * Runs the work with an output that switches to the user's pager as soon as the text does not fit on the
+ * terminal. What is written to standard error after the first data is held back until the end, or until the
+ * user has left the pager.
  */
 export async function withPager<Result>(
   context: Context,

@@ -16,8 +16,8 @@ export const plain: Palette = { bold: same, dim: same, good: same, bad: same, ca
 export type ColorLevel = 0 | 1 | 2 | 3;
 
 /**
- * Decides how much colour a stream gets: by `--no-color`, then `FORCE_COLOR` (0–3), then `NO_COLOR` (any value that is
- * not empty, see no-color.org), then by what the terminal can show.
+ * Decides how much colour a stream gets: by `--no-color`, then `FORCE_COLOR` (0–3), then `NO_COLOR` (any
+ * value that is not empty, see no-color.org), then by what the terminal can show.
  */
 export function colorLevel(stream: Output, environment: Environment, flag: boolean | undefined): ColorLevel {
   if (flag === false) return 0;
@@ -60,14 +60,17 @@ export function statusPaint(status: string, palette: Palette): ((text: string) =
 }
 
 /**
- * Returns whether printed lines may be redrawn: not on a dumb terminal, nor with `ACCESSIBLE`, which says that a screen
- * reader is in use.
+ * Returns whether printed lines may be redrawn: not on a dumb terminal, nor with `ACCESSIBLE`, which says
+ * that a screen reader is in use.
  */
 export function redraws({ TERM, ACCESSIBLE }: Environment): boolean {
   return TERM !== 'dumb' && (!ACCESSIBLE || ACCESSIBLE === '0');
 }
 
-/** Returns whether output may use characters beyond ASCII: not on a dumb terminal, nor if the locale excludes them. */
+/**
+ * Returns whether output may use characters beyond ASCII: not on a dumb terminal, nor if the locale excludes
+ * them.
+ */
 export function takesUnicode({ environment, machine }: Pick<Context, 'environment' | 'machine'>): boolean {
   if (environment['TERM'] === 'dumb') return false;
   if (machine.platform === 'win32') return true;

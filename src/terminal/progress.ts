@@ -21,9 +21,10 @@ const LINE_INTERVAL_MS = 10_000;
 export const progressLines = new WeakMap<Context['stderr'], { hide(): void; showLater(): void }>();
 
 /**
- * Shows a line about a long read on standard error if that is a terminal, but not under `--quiet`, and not while standard
- * output is a pipe: what reads it, such as `head` or `less`, may write to the same terminal at any moment. While the line is shown, the
- * library erases it before any other output of this process and draws it again below.
+ * Shows a line about a long read on standard error if that is a terminal, but not under `--quiet`, and not
+ * while standard output is a pipe: what reads it, such as `head` or `less`, may write to the same terminal at
+ * any moment. While the line is shown, the library erases it before any other output of this process and
+ * draws it again below.
  */
 export function startProgress(
   context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock'>,

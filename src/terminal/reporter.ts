@@ -44,7 +44,9 @@ export interface Reporter {
   trace(text: string): void;
 }
 
-/** The question that waits for its answer, by the stream on which it stands: messages are written above it. */
+/**
+ * The question that waits for its answer, by the stream on which it stands: messages are written above it.
+ */
 export const openQuestions = new WeakMap<
   Context['stderr'],
   { readonly clear: string; readonly show: () => void }
@@ -117,8 +119,9 @@ export type Problem = Pick<HooktrailError, 'kind' | 'message' | 'details' | 'nex
   };
 
 /**
- * Returns the text of a failure: `error: …`, indented details, `next: …`; or all of it as one line of JSON. The commands in
- * the next step are completed with the flags of the run. Lines fit `columns`, the width of a terminal.
+ * Returns the text of a failure: `error: …`, indented details, `next: …`; or all of it as one line of JSON.
+ * The commands in the next step are completed with the flags of the run. Lines fit `columns`, the width of a
+ * terminal.
  */
 export function errorText(
   { kind, exitCode, message, details, status, retryable, next, errorObject }: HooktrailError,

@@ -1,6 +1,7 @@
 /**
- * Makes text for people inert: control characters become `\u` escapes of four hex digits. Files and pipes get this too,
- * since a log is read on a terminal later. JSON, NDJSON and CSV are escaped only if they go to a terminal.
+ * Makes text for people inert: control characters become `\u` escapes of four hex digits. Files and pipes get
+ * this too, since a log is read on a terminal later. JSON, NDJSON and CSV are escaped only if they go to a
+ * terminal.
  */
 export function terminalSafe(text: string): string {
   return text.replace(ACTING, unicodeEscape);
@@ -17,8 +18,8 @@ export function terminalSafeBlock(text: string): string {
 }
 
 /**
- * Breaks lines wider than `columns` at spaces. What people copy stays whole: a word, a time, a command in backquotes, and one
- * that a line ends with. Further lines are indented as the first one, and by `indent`.
+ * Breaks lines wider than `columns` at spaces. What people copy stays whole: a word, a time, a command in
+ * backquotes, and one that a line ends with. Further lines are indented as the first one, and by `indent`.
  */
 export function fittedLines(text: string, columns = Number.POSITIVE_INFINITY, indent = ''): string {
   return text
@@ -77,7 +78,9 @@ const UNITS: readonly (readonly [name: string, milliseconds: number])[] = [
   ['minute', 60_000],
 ];
 
-/** A span of time as people say it, in the largest unit of which there are two: `29 minutes`, `90 seconds`. */
+/**
+ * A span of time as people say it, in the largest unit of which there are two: `29 minutes`, `90 seconds`.
+ */
 export function durationWords(milliseconds: number): string {
   const [name, size] = UNITS.find(([, size]) => milliseconds / size >= 2) ?? ['second', 1000];
   const number = Math.round(milliseconds / size);

@@ -23,7 +23,10 @@ export function instantAt(milliseconds: number): Instant | undefined {
   return { text: iso.replace('.000Z', 'Z'), seconds: Math.floor(milliseconds / 1000), fraction };
 }
 
-/** The instant of a time that is known to be in the years 0 to 9999, such as a clock's. Throws `RangeError` otherwise. */
+/**
+ * The instant of a time that is known to be in the years 0 to 9999, such as a clock's. Throws `RangeError`
+ * otherwise.
+ */
 export function knownInstant(milliseconds: number): Instant {
   const instant = instantAt(milliseconds);
   if (!instant) throw new RangeError(`no time of the years 0 to 9999: ${milliseconds}`);
@@ -52,7 +55,10 @@ export function earlierOf(a: Instant | undefined, b: Instant): Instant {
   return a && compareInstants(a, b) < 0 ? a : b;
 }
 
-/** The instant as a date-time to the second or finer: the text that is sent may be a date, or lack the seconds. */
+/**
+ * The instant as a date-time to the second or finer: the text that is sent may be a date, or lack the
+ * seconds.
+ */
 export function utcText({ seconds, fraction }: Instant): string {
   return knownInstant(seconds * 1000).text.replace('Z', fraction ? `.${fraction}Z` : 'Z');
 }
@@ -62,13 +68,16 @@ export function milliseconds({ seconds, fraction }: Instant): number {
   return seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'));
 }
 
-/** When the date that was read last begins in UTC: among the times of events it is mostly that of the one before. */
+/**
+ * When the date that was read last begins in UTC: among the times of events it is mostly that of the one
+ * before.
+ */
 let latest = { date: '', midnight: Number.NaN };
 
 /**
- * Reads a date or date-time of ISO 8601; undefined if the text is neither. A text in UTC is sent unchanged; others are
- * converted to `Z`, with their fraction kept. A text without a zone is in the given zone: of a time that its clock
- * shows twice the first is meant; for a time that it skips, the moment of the change.
+ * Reads a date or date-time of ISO 8601; undefined if the text is neither. A text in UTC is sent unchanged;
+ * others are converted to `Z`, with their fraction kept. A text without a zone is in the given zone: of a
+ * time that its clock shows twice the first is meant; for a time that it skips, the moment of the change.
  */
 export function parseInstant(text: string, defaultZone: TimeZone = UTC): Instant | undefined {
   const match = ABSOLUTE.exec(text);

@@ -24,10 +24,11 @@ export type Time =
 type Zone = TimeZone | string;
 
 /**
- * Reads a point in time, in any case of letters and with white space around it: a date, a date-time, a time of day, a
- * span ago or ahead, seconds or milliseconds since the epoch, RFC 2822, `now`, `today`, `yesterday`, days of the week, and each form
- * in which times are printed. Times and days without a zone are those of `zone`. Returns undefined for any other text,
- * and for what means different times to different people: `timeAdvice` has the right form of those.
+ * Reads a point in time, in any case of letters and with white space around it: a date, a date-time, a time
+ * of day, a span ago or ahead, seconds or milliseconds since the epoch, RFC 2822, `now`, `today`,
+ * `yesterday`, days of the week, and each form in which times are printed. Times and days without a zone are
+ * those of `zone`. Returns undefined for any other text, and for what means different times to different
+ * people: `timeAdvice` has the right form of those.
  */
 export function parseTime(text: string, zone: TimeZone = UTC): Time | undefined {
   const given = text.trim().replace(/\s+/g, ' ');
@@ -42,7 +43,10 @@ export function parseTime(text: string, zone: TimeZone = UTC): Time | undefined 
 /** Longer than any form of a time, but for fractions with any number of digits. */
 const LONGEST_CHARACTERS = 200;
 
-/** `2026-11-01 08:30 Z` as ISO 8601 writes it. The comma of logs becomes a point: it would end the value in a search's key. */
+/**
+ * `2026-11-01 08:30 Z` as ISO 8601 writes it. The comma of logs becomes a point: it would end the value in a
+ * search's key.
+ */
 function joined(text: string): string {
   return text
     .replace(
@@ -115,7 +119,10 @@ const OFFSETS: Readonly<Record<string, string>> = {
   ...{ mst: '-07:00', mdt: '-06:00', pst: '-08:00', pdt: '-07:00' },
 };
 
-/** A day, a time of day and a zone, each of which may be missing, in one of the orders in which people write them. */
+/**
+ * A day, a time of day and a zone, each of which may be missing, in one of the orders in which people write
+ * them.
+ */
 function dated(given: string, defaultZone: TimeZone): Time | undefined {
   // JavaScript prints the zone's name at the end, and logs of web servers join day and time by a colon.
   const spaced = given.replace(/ \([^()]*\)$/, '').replace(/(\/\d{4}):(?=\d\d:)/, '$1 ');
@@ -198,7 +205,10 @@ function instantIn(wall: string, zone: Zone): Instant | undefined {
   return typeof zone === 'string' ? parseInstant(`${wall}${zone}`) : parseInstant(wall, zone);
 }
 
-/** `2026-11-20` of a date in another form; `-11-20`, a hyphen and the text, of any other; undefined if it names another day of the week. */
+/**
+ * `2026-11-20` of a date in another form; `-11-20`, a hyphen and the text, of any other; undefined if it
+ * names another day of the week.
+ */
 function dateText(text: string): string | undefined {
   const [, name, rest] = new RegExp(`^(?:${WEEKDAY},? )?(.*)`).exec(text) as RegExpExecArray;
   const date = dateOf(rest as string);
@@ -221,7 +231,10 @@ function dateOf(text: string): string {
   return `-${text}`;
 }
 
-/** The instant that the text means at `now` (milliseconds since the epoch); undefined outside the years 0 to 9999. */
+/**
+ * The instant that the text means at `now` (milliseconds since the epoch); undefined outside the years 0 to
+ * 9999.
+ */
 export function resolveTime(time: Time, now: number): Instant | undefined {
   if (time.kind === 'instant') return time.instant;
   if (time.kind === 'ago') return instantAt(monthsBefore(now, time.months ?? 0) - time.seconds * 1000);

@@ -6,8 +6,9 @@ import { DAY_MS, MINUTE_MS } from './lengths.ts';
 const REMEMBERED = 10_000;
 
 /**
- * A zone in which times are read and printed. Times are milliseconds since the epoch; a wall time is the time that the
- * zone's clock shows, as if it were UTC. Offsets are whole minutes: offsets before 1972 lose their seconds.
+ * A zone in which times are read and printed. Times are milliseconds since the epoch; a wall time is the time
+ * that the zone's clock shows, as if it were UTC. Offsets are whole minutes: offsets before 1972 lose their
+ * seconds.
  */
 export class TimeZone {
   /** `UTC`, or a name of the IANA database. */
@@ -45,8 +46,8 @@ export class TimeZone {
   }
 
   /**
-   * The times at which the clock shows a wall time, earliest first. There are two if clocks are put back over it. If
-   * clocks are put forward over it, the result is the time of that change.
+   * The times at which the clock shows a wall time, earliest first. There are two if clocks are put back over
+   * it. If clocks are put forward over it, the result is the time of that change.
    */
   timesAt(wall: number): readonly number[] {
     // No zone is more than 14 hours away from UTC, and no clock changes twice within two days.
@@ -89,7 +90,10 @@ const DATE_TIME = /^(\d{4}-\d\d-(\d\d))T(\d\d:\d\d(?::\d\d)?)(\.\d+)?(Z|[+-]\d\d
 
 export const UTC = new TimeZone('UTC');
 
-/** Milliseconds of the offset in a text such as `+05:45`, `-03` or `11/1/2026, GMT+0100`; 0 without one, `NaN` for an impossible one. */
+/**
+ * Milliseconds of the offset in a text such as `+05:45`, `-03` or `11/1/2026, GMT+0100`; 0 without one, `NaN`
+ * for an impossible one.
+ */
 export function offsetMsIn(text: string): number {
   const [, sign, hours = 0, minutes = 0] = /([+-])(\d\d):?(\d\d)?/.exec(text) ?? [];
   if (Number(hours) > 23 || Number(minutes) > 59) return Number.NaN;
@@ -126,7 +130,10 @@ export function zoneOf(name: string, { machine }: Pick<Context, 'machine'>): Tim
   }
 }
 
-/** The zone that a text names: `UTC`, `local`, or a name of the IANA database in its usual spelling; undefined for others. */
+/**
+ * The zone that a text names: `UTC`, `local`, or a name of the IANA database in its usual spelling; undefined
+ * for others.
+ */
 export function zoneNamed(text: string): string | undefined {
   const name = text.trim();
   if (/^(UTC|Etc\/UTC)$/i.test(name)) return 'UTC';

@@ -14,7 +14,9 @@ import { eventsText } from '../terminal/terminal-text.ts';
 export interface EventCommandOptions {
   /** The program and its arguments. */
   readonly words: readonly string[];
-  /** Milliseconds after its first failure in which it is run again for the same event; `Infinity`: for ever. */
+  /**
+   * Milliseconds after its first failure in which it is run again for the same event; `Infinity`: for ever.
+   */
   readonly retryForMs: number;
 }
 
@@ -41,7 +43,9 @@ const LAST_GRACE_MS = 1_000;
 
 type Surroundings = Pick<Context, 'environment' | 'clock' | 'signal' | 'startProgram' | 'atExit'>;
 
-/** Throws `UsageError` if there is no such program: otherwise the first event would show that, hours later. */
+/**
+ * Throws `UsageError` if there is no such program: otherwise the first event would show that, hours later.
+ */
 export async function requireProgram(
   name: string,
   { environment, machine }: Pick<Context, 'environment' | 'machine'>,
@@ -70,8 +74,8 @@ async function isProgram(file: string): Promise<boolean | undefined> {
 }
 
 /**
- * Runs a command for one event after the other: the item is its standard input, and the known fields are variables. An
- * event is handled when the command has ended with 0; until then it is run again.
+ * Runs a command for one event after the other: the item is its standard input, and the known fields are
+ * variables. An event is handled when the command has ended with 0; until then it is run again.
  */
 export class EventCommand {
   readonly #options: EventCommandOptions;
@@ -92,8 +96,9 @@ export class EventCommand {
   }
 
   /**
-   * Handles the only item of a page. Resolves when the command has ended with 0 or the event is given up; rejects when
-   * `signal` aborts, which the command itself outlives for a while if only the time of the watch is over.
+   * Handles the only item of a page. Resolves when the command has ended with 0 or the event is given up;
+   * rejects when `signal` aborts, which the command itself outlives for a while if only the time of the watch
+   * is over.
    */
   async handle(items: Items, signal: AbortSignal): Promise<void> {
     const { retryForMs } = this.#options;
@@ -184,7 +189,10 @@ export class EventCommand {
   }
 }
 
-/** Returns a function that reads the variables of a page's first item. One that the item has no text for is undefined. */
+/**
+ * Returns a function that reads the variables of a page's first item. One that the item has no text for is
+ * undefined.
+ */
 function createFieldReader(): (items: Items) => Environment {
   const cursor = createCursor(Object.values(FIELD_OF_VARIABLE).map(memberPath));
   return (items) => {
@@ -199,7 +207,10 @@ function variableText(text: string | undefined): string | undefined {
   return canBeHeld ? text : undefined;
 }
 
-/** Ours without its secrets, and with the event's variables. One that is undefined hides that of an outer watch. */
+/**
+ * Ours without its secrets, and with the event's variables. One that is undefined hides that of an outer
+ * watch.
+ */
 function environmentOf(environment: Environment, variables: Environment): Environment {
   const secrets = Object.fromEntries(SECRET_VARIABLES.map((name) => [name, undefined]));
   return { ...environment, ...secrets, ...variables };

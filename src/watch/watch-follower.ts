@@ -55,17 +55,17 @@ const DATE_GRAIN_MS = 1000;
 const SHORTEST_SLICE_MS = 2000;
 
 /**
- * Follows events by polling. All times are the service's; each poll begins at the one before, less the overlap, so that
- * it catches up after an outage or a laptop's sleep. Printed events are remembered for as long as a poll can find them
- * again.
+ * Follows events by polling. All times are the service's; each poll begins at the one before, less the
+ * overlap, so that it catches up after an outage or a laptop's sleep. Printed events are remembered for as
+ * long as a poll can find them again.
  */
 export class Follower {
   readonly #watch: Watch;
   readonly #parts: Parts;
   #queries: readonly Query[];
   /**
-   * The keys of events that were printed, each with a time that the event was created before (the service's clock,
-   * milliseconds): once all polls begin after that time the key is of no use.
+   * The keys of events that were printed, each with a time that the event was created before (the service's
+   * clock, milliseconds): once all polls begin after that time the key is of no use.
    */
   readonly #printed: Map<number, number>;
   /** All events created before this were printed, except late ones. */
@@ -86,7 +86,10 @@ export class Follower {
     return { start: this.#watch.start, watermark: this.#watermark, printed: [...this.#printed] };
   }
 
-  /** The time from which a run without this one's memory misses nothing. It prints events again that were printed since. */
+  /**
+   * The time from which a run without this one's memory misses nothing. It prints events again that were
+   * printed since.
+   */
   get resumeAt(): Instant {
     const { start, overlap } = this.#watch;
     // `gt` leaves out its own instant.
@@ -100,9 +103,9 @@ export class Follower {
   }
 
   /**
-   * One poll, in as many slices of time as needed: yields events that were not printed, oldest first. The caller has to
-   * `remember` the printed ones before it takes the next. If the service fails halfway, the events read so far come
-   * first and the error after them; the next poll begins at the same time.
+   * One poll, in as many slices of time as needed: yields events that were not printed, oldest first. The
+   * caller has to `remember` the printed ones before it takes the next. If the service fails halfway, the
+   * events read so far come first and the error after them; the next poll begins at the same time.
    */
   async *poll(): AsyncGenerator<readonly WatchedItem[]> {
     this.#queries = addQueries(this.#queries, (await this.#parts.askQueries?.()) ?? []);
@@ -115,7 +118,10 @@ export class Follower {
       this.#printed.set(key, Math.max(createdBefore, this.#printed.get(key) ?? createdBefore));
   }
 
-  /** Follows the events from `after` to `end` (milliseconds) or to now, in two halves if there are more than `most`. */
+  /**
+   * Follows the events from `after` to `end` (milliseconds) or to now, in two halves if there are more than
+   * `most`.
+   */
   async *#follow(
     after: Instant,
     end: number | undefined,
@@ -180,7 +186,10 @@ export class Follower {
     return { complete: true, serviceTime };
   }
 
-  /** The events that were not printed, each once, oldest first. `latest`: all of them were created before this time. */
+  /**
+   * The events that were not printed, each once, oldest first. `latest`: all of them were created before this
+   * time.
+   */
   #unseen(found: readonly WatchedItem[], latest: number): WatchedItem[] {
     const fresh = new Map<number, WatchedItem>();
     for (const item of found) {

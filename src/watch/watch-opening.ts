@@ -31,8 +31,8 @@ export function tellWhatIsWatched(
 const MOST_VALUES = 10;
 
 /**
- * Says which of the subscriptions and types have no event at all: nothing may ever come of a wrong one. Nothing is said
- * where the service does not answer. In a later run it is no news.
+ * Says which of the subscriptions and types have no event at all: nothing may ever come of a wrong one.
+ * Nothing is said where the service does not answer. In a later run it is no news.
  */
 export async function tellOfSilentOnes(
   { filters, isResumed }: Pick<Opening, 'filters' | 'isResumed'>,

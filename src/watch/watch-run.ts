@@ -213,8 +213,8 @@ const MOST_HELD_EVENTS = 20_000;
 const SAMPLE_EVENTS = 100;
 
 /**
- * Sends one request for the service's time, so that a failure is reported at the start. `state` is the place of an earlier
- * run. Throws `UsageError` if the flags leave nothing to watch.
+ * Sends one request for the service's time, so that a failure is reported at the start. `state` is the place
+ * of an earlier run. Throws `UsageError` if the flags leave nothing to watch.
  */
 async function startFollowing(
   service: Service,
@@ -246,7 +246,8 @@ async function startFollowing(
   // `gt` leaves out its own instant, and a service's times may be whole seconds.
   const start = state?.start ?? after ?? knownInstant(Math.floor(now / 1000) * 1000 - 1);
   const isPast = before !== undefined && milliseconds(before) <= now;
-  // The first run of a watch with `--state` and `--until now` only marks the place from which the next one goes on.
+  // The first run of a watch with `--state` and `--until now` only marks the place from which the next one
+  // goes on.
   const isMarked = file !== undefined && filters.before?.time.kind === 'ago';
   if (!state && !after && isPast && !isMarked)
     throw new UsageError(
@@ -269,7 +270,10 @@ interface Polling {
   readonly isPast: boolean;
 }
 
-/** Prints new events until enough are printed, the watch ends or the signal aborts. Outages are reported and survived. */
+/**
+ * Prints new events until enough are printed, the watch ends or the signal aborts. Outages are reported and
+ * survived.
+ */
 async function pollUntilEnd(
   follower: Follower,
   intervalMs: number,
@@ -311,14 +315,19 @@ async function pollUntilEnd(
   }
 }
 
-/** A failure of the service that may be over at the next poll, as is a list without types; a refused sign-in is not one. */
+/**
+ * A failure of the service that may be over at the next poll, as is a list without types; a refused sign-in
+ * is not one.
+ */
 function outageOf(error: unknown): HooktrailError {
   if (error instanceof ServiceError || error instanceof UnreachableError || error instanceof UsageError)
     return error;
   throw error;
 }
 
-/** Longer waits are split, so that the wall clock is checked in between: timers stop while the machine sleeps. */
+/**
+ * Longer waits are split, so that the wall clock is checked in between: timers stop while the machine sleeps.
+ */
 const NAP_MS = 5000;
 /** If a wait took this much longer, the machine was asleep. */
 const SLEPT_MS = 30_000;

@@ -5,7 +5,9 @@ import type { Reporter } from '../terminal/reporter.ts';
 import { type Instant, parseInstant } from '../time/instant.ts';
 import type { FollowerState } from './watch-follower.ts';
 
-/** Identifies the watch that a state belongs to: another watch would skip events that only this one printed. */
+/**
+ * Identifies the watch that a state belongs to: another watch would skip events that only this one printed.
+ */
 interface WatchIdentity {
   /** The event service's base URL. */
   readonly service: string;
@@ -18,7 +20,10 @@ interface Saved extends WatchIdentity, Omit<FollowerState, 'start'> {
   readonly start: string;
 }
 
-/** The file that keeps the state of a watch. `file` is the user's name for it; `place` is its path without links. */
+/**
+ * The file that keeps the state of a watch. `file` is the user's name for it; `place` is its path without
+ * links.
+ */
 export class WatchStateFile {
   readonly #file: string;
   readonly #place: string;
@@ -31,8 +36,9 @@ export class WatchStateFile {
   }
 
   /**
-   * Reads the state; undefined if there is no file, or an empty one as `mktemp` makes it, with a warning: events may have
-   * come since somebody emptied it. Throws `UsageError` if the file is not a state, is damaged, or belongs to another watch.
+   * Reads the state; undefined if there is no file, or an empty one as `mktemp` makes it, with a warning:
+   * events may have come since somebody emptied it. Throws `UsageError` if the file is not a state, is
+   * damaged, or belongs to another watch.
    */
   read(reporter: Reporter): FollowerState | undefined {
     const file = this.#file;
@@ -65,7 +71,10 @@ export class WatchStateFile {
     return { start: parseInstant(saved.start) as Instant, watermark, printed };
   }
 
-  /** Replaces the file, durably. Throws `ServiceError` if the disk is full, `UsageError` where else it cannot be written. */
+  /**
+   * Replaces the file, durably. Throws `ServiceError` if the disk is full, `UsageError` where else it cannot
+   * be written.
+   */
   async save(state: FollowerState): Promise<void> {
     const place = { ...state, start: state.start.text };
     const saved: Saved = { format: 'hooktrail-watch', version: 2, ...this.#identity, ...place };

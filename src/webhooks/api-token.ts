@@ -19,7 +19,10 @@ import { checkStore, requireNoneHeld } from '../secrets/stored-sign-ins.ts';
 import { canPrompt, promptSecret } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
-/** The place of the expected `Api-Token`. It belongs to a subscription, not to a sign-in: one is saved per profile. */
+/**
+ * The place of the expected `Api-Token`. It belongs to a subscription, not to a sign-in: one is saved per
+ * profile.
+ */
 export interface TokenPlace {
   readonly profile: string;
   readonly store: 'keychain' | 'file';
@@ -28,8 +31,8 @@ export interface TokenPlace {
 const VARIABLE = 'HOOKTRAIL_API_TOKEN';
 
 /**
- * Returns the `Api-Token` from the environment, or else the one saved for the profile; undefined if there is neither.
- * Throws `UsageError` if the store cannot be read.
+ * Returns the `Api-Token` from the environment, or else the one saved for the profile; undefined if there is
+ * neither. Throws `UsageError` if the store cannot be read.
  */
 export async function findApiToken(place: TokenPlace, context: Context): Promise<string | undefined> {
   const token = await given(context);
@@ -39,8 +42,8 @@ export async function findApiToken(place: TokenPlace, context: Context): Promise
 }
 
 /**
- * Finds the `Api-Token` or asks for it at a hidden prompt. `isNew`: ask even if one is saved, because the new one
- * replaces it. Throws `UsageError` if no token is found and nobody can be asked.
+ * Finds the `Api-Token` or asks for it at a hidden prompt. `isNew`: ask even if one is saved, because the new
+ * one replaces it. Throws `UsageError` if no token is found and nobody can be asked.
  */
 export async function requireApiToken(place: TokenPlace, context: Context, isNew = false): Promise<string> {
   const canAsk = canPrompt(context);
@@ -49,7 +52,8 @@ export async function requireApiToken(place: TokenPlace, context: Context, isNew
     const found = isNew && canAsk ? await given(context) : await findApiToken(place, context);
     if (found !== undefined) return found;
   } catch (error) {
-    // A store that cannot be read matters only when there is no terminal to ask on. Ctrl-C at its passphrase is an answer.
+    // A store that cannot be read matters only when there is no terminal to ask on. Ctrl-C at its passphrase
+    // is an answer.
     if (isSecretGiven(VARIABLE, context.environment) || error instanceof InterruptedError) throw error;
     unusable = error;
   }

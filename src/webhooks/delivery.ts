@@ -7,8 +7,9 @@ import { terminalSafeLine } from '../terminal/terminal-text.ts';
 export type EventKey = string;
 
 /**
- * Returns the key of an `eventId`: the digits of a GUID, so that upper and lower case give the same key, and for any
- * other text (the service description names no format for payloads) the first 128 bits of its SHA-256.
+ * Returns the key of an `eventId`: the digits of a GUID, so that upper and lower case give the same key, and
+ * for any other text (the service description names no format for payloads) the first 128 bits of its
+ * SHA-256.
  */
 export function eventKey(id: string): EventKey {
   if (isGuid(id)) return id.replaceAll('-', '').toLowerCase();
@@ -60,7 +61,9 @@ export function readObject(body: Buffer): Readonly<Record<string, unknown>> {
   throw new BodyError('the body is not a JSON object');
 }
 
-/** Returns the text of a JSON object on one line, without a byte order mark and white space between tokens. */
+/**
+ * Returns the text of a JSON object on one line, without a byte order mark and white space between tokens.
+ */
 export function objectLine(body: Buffer): Buffer {
   return new Items(body, [body.indexOf('{'), body.length]).compacted().bytes;
 }

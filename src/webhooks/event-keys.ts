@@ -10,8 +10,8 @@ const PLACES_PER_KEY = 1.6;
 const FREE = 0;
 
 /**
- * The keys of events and when each was journaled, in the order in which they came. A key takes some 31 bytes, where a `Map`
- * of texts takes 130 and ends at 2^24 keys.
+ * The keys of events and when each was journaled, in the order in which they came. A key takes some 31 bytes,
+ * where a `Map` of texts takes 130 and ends at 2^24 keys.
  */
 export class EventKeys {
   #words = new Uint32Array(LEAST_CAPACITY_KEYS * WORDS_OF_KEY);
@@ -47,7 +47,10 @@ export class EventKeys {
     return true;
   }
 
-  /** Makes room for more keys, so that no memory is needed when they come. Throws `RangeError` if there is none. */
+  /**
+   * Makes room for more keys, so that no memory is needed when they come. Throws `RangeError` if there is
+   * none.
+   */
   reserve(more: number): void {
     const needed = this.#size + more;
     if (needed <= this.#seconds.length) return;

@@ -42,7 +42,10 @@ export function createHandler(
   proxyFor(url, context.environment);
   const transport = createTransport(context, { ...PAGE_LIMITS, idle: timeout, total: timeout });
   return {
-    /** Posts an event, byte for byte, and waits for the answer. Throws only the signal's reason when it aborts. */
+    /**
+     * Posts an event, byte for byte, and waits for the answer. Throws only the signal's reason when it
+     * aborts.
+     */
     async forward({ body, contentType, apiToken, signal }: OutgoingEvent): Promise<HandlerAnswer> {
       const headers = {
         ...(contentType === undefined ? {} : { 'content-type': contentType }),
@@ -65,8 +68,8 @@ export function createHandler(
 }
 
 /**
- * Returns the beginning of a body on one line; undefined if there is nothing to read. Secrets are redacted, since an error
- * page may show the headers of the request.
+ * Returns the beginning of a body on one line; undefined if there is nothing to read. Secrets are redacted,
+ * since an error page may show the headers of the request.
  */
 function shownBody(start: Buffer, coding: string | undefined, token: string | undefined): string | undefined {
   if (coding !== undefined && coding !== 'identity') return undefined;
@@ -108,12 +111,13 @@ const MOST_REFUSED = 10;
 const MOST_UNANSWERED = 3;
 
 /**
- * Returns a function for the events of a handler that may be overloaded or down. Answers of 5xx, 408, 425 and 429, and
- * missing answers, are retried for `retryFor`, after waits that double each time. An event that the handler refuses for
- * so long may be the only one it refuses: the next ones get one attempt each until one is accepted, and after several in a row the
- * handler is given up for good. Each such event halves the time for later ones. Any other answer is final. Resolves to
- * undefined if the event was accepted, otherwise to the reason. Rejects with the signal's reason if it aborts before or
- * between attempts, and with any error that an attempt throws.
+ * Returns a function for the events of a handler that may be overloaded or down. Answers of 5xx, 408, 425 and
+ * 429, and missing answers, are retried for `retryFor`, after waits that double each time. An event that the
+ * handler refuses for so long may be the only one it refuses: the next ones get one attempt each until one is
+ * accepted, and after several in a row the handler is given up for good. Each such event halves the time for
+ * later ones. Any other answer is final. Resolves to undefined if the event was accepted, otherwise to the
+ * reason. Rejects with the signal's reason if it aborts before or between attempts, and with any error that
+ * an attempt throws.
  */
 export function createForwardRetry({ clock, signal, retryFor, onWait }: ForwardRetryOptions) {
   let patience = retryFor;

@@ -55,8 +55,8 @@ export function createEventReader(handOver: HandOver): (items: Items) => FoundEv
 }
 
 /**
- * Each event once, though it has a record for each subscription: its newest record, at the place of the first one. Events
- * without an id are all there.
+ * Each event once, though it has a record for each subscription: its newest record, at the place of the first
+ * one. Events without an id are all there.
  */
 export function oncePerEvent(events: readonly FoundEvent[]): FoundEvent[] {
   const newest = new Map<EventKey | FoundEvent, FoundEvent>();
@@ -114,7 +114,9 @@ export function notFound(ids: string[], filters: EventFilters, done: 'recovered'
   });
 }
 
-/** Starts the work for each item in order, `concurrency` at a time. After a failure no more work is started. */
+/**
+ * Starts the work for each item in order, `concurrency` at a time. After a failure no more work is started.
+ */
 export async function inParallel<Item>(
   items: Iterable<Item>,
   concurrency: number,
@@ -135,7 +137,9 @@ export async function inParallel<Item>(
 const PRINTED_AT_ONCE = 200;
 const SHOWN_REASONS = 5;
 
-/** Returns a function that prints events. A wrong format is refused before, while nothing is forwarded yet. */
+/**
+ * Returns a function that prints events. A wrong format is refused before, while nothing is forwarded yet.
+ */
 export async function eventPrinter(format: FormatOptions, { context, reporter }: Call) {
   const writer = await createItemWriter(format, context, reporter);
   return async (events: readonly FoundEvent[]): Promise<void> => {
@@ -152,7 +156,10 @@ export async function eventPrinter(format: FormatOptions, { context, reporter }:
 /** The events that the handler did not take, and why. */
 export class LeftEvents {
   readonly events: FoundEvent[] = [];
-  /** Reasons by their beginnings, as the rest may quote the handler's answer: the first of each, and their number. */
+  /**
+   * Reasons by their beginnings, as the rest may quote the handler's answer: the first of each, and their
+   * number.
+   */
   readonly #reasons = new Map<string, { readonly first: string; count: number }>();
 
   add(event: FoundEvent, reason: string, reporter: Pick<Reporter, 'trace'>): void {

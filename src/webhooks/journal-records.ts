@@ -3,8 +3,8 @@ import type { EventKey } from './delivery.ts';
 import { EventKeys, KEY_CHARACTERS } from './event-keys.ts';
 
 /*
- * A record is a line with the key of an event that the handler has accepted, and the seconds since the epoch at which it
- * did: `0f8fad5bd9cb469fa16570867728950e 1795176000`. Lines that begin with `#` are comments.
+ * A record is a line with the key of an event that the handler has accepted, and the seconds since the epoch
+ * at which it did: `0f8fad5bd9cb469fa16570867728950e 1795176000`. Lines that begin with `#` are comments.
  */
 
 /** Of a record with ten digits of seconds, as until the year 2286. */
@@ -44,8 +44,8 @@ export function readRecords(fd: number): Records {
 }
 
 /**
- * Calls `onLine` with the offsets of each whole line, without its end. The bytes are overwritten later. Returns the offset in
- * the file after the last whole line.
+ * Calls `onLine` with the offsets of each whole line, without its end. The bytes are overwritten later.
+ * Returns the offset in the file after the last whole line.
  */
 function readLines(fd: number, onLine: (bytes: Buffer, start: number, end: number) => void): number {
   let bytes = Buffer.alloc(PIECE_BYTES);
@@ -71,8 +71,8 @@ function readLines(fd: number, onLine: (bytes: Buffer, start: number, end: numbe
 }
 
 /**
- * Reads the record at the end of a line, since a write that a full disk cut short stands before the one that was written
- * next. Returns false if there is none.
+ * Reads the record at the end of a line, since a write that a full disk cut short stands before the one that
+ * was written next. Returns false if there is none.
  */
 function readRecord(bytes: Buffer, start: number, end: number, ids: EventKeys): boolean {
   let digits = end;

@@ -12,8 +12,9 @@ import type { EventKeys } from './event-keys.ts';
 import { RECORD_BYTES, type Records, readRecords, recordLine } from './journal-records.ts';
 
 /*
- * A journal is a text file of records (`journal-records.ts`). Lines that begin with `#` say when a process opened the
- * journal; each changes the file's size, from which an earlier holder learns that it has lost the journal.
+ * A journal is a text file of records (`journal-records.ts`). Lines that begin with `#` say when a process
+ * opened the journal; each changes the file's size, from which an earlier holder learns that it has lost the
+ * journal.
  */
 
 type JournalContext = Pick<Context, 'clock' | 'machine' | 'signal'>;
@@ -29,8 +30,8 @@ interface JournalOptions {
 }
 
 /**
- * Opens a journal. Throws a `UsageError` that names the flag if the file cannot be used, `LockedError` if another process
- * keeps it.
+ * Opens a journal. Throws a `UsageError` that names the flag if the file cannot be used, `LockedError` if
+ * another process keeps it.
  */
 export async function openJournal(
   file: string,
@@ -73,8 +74,9 @@ export async function readJournal(file: string, machine: Machine): Promise<Recor
 }
 
 /**
- * Returns the path of the default journal of a profile, or of one subscription, and creates its folder: what the handler of
- * one subscription took does not count as taken by that of another. Throws `UsageError` if the folder cannot be created.
+ * Returns the path of the default journal of a profile, or of one subscription, and creates its folder: what
+ * the handler of one subscription took does not count as taken by that of another. Throws `UsageError` if the
+ * folder cannot be created.
  */
 export function defaultJournal(
   profile: string,
@@ -97,10 +99,11 @@ export function defaultJournal(
 export type Journal = Awaited<ReturnType<typeof loadJournal>>;
 
 /**
- * Records on disk which events the handler has accepted. A journal has one writer, which holds a lock beside the file
- * while it is open. An event is acknowledged only when its line is on the disk, so it survives a crash and a power
- * failure. A process that lost the lock while suspended notices that the file was changed before it forwards more.
- * Loading cuts off a torn end, forgets old ids, and syncs what a process that crashed may have left in the system's cache.
+ * Records on disk which events the handler has accepted. A journal has one writer, which holds a lock beside
+ * the file while it is open. An event is acknowledged only when its line is on the disk, so it survives a
+ * crash and a power failure. A process that lost the lock while suspended notices that the file was changed
+ * before it forwards more. Loading cuts off a torn end, forgets old ids, and syncs what a process that
+ * crashed may have left in the system's cache.
  */
 async function loadJournal(file: string, lock: TakenLock, keep: number, context: JournalContext) {
   const { clock, machine } = context;
@@ -108,7 +111,10 @@ async function loadJournal(file: string, lock: TakenLock, keep: number, context:
   const failed = AbortSignal.any([lock.lost, failure.signal]);
   /** Deliveries in progress; a second copy waits for the first one's outcome. */
   const running = new Map<EventKey, Promise<Outcome>>();
-  /** The records of what the handler has taken and a full disk has not. The handler gets nothing more meanwhile. */
+  /**
+   * The records of what the handler has taken and a full disk has not. The handler gets nothing more
+   * meanwhile.
+   */
   let unwritten = '';
   let forgotAt = clock.now();
   let fd = open();
@@ -156,7 +162,9 @@ async function loadJournal(file: string, lock: TakenLock, keep: number, context:
     checkFile();
   }
 
-  /** Forgets ids that are older than `keep`, and rewrites the file if more than a quarter of it is of no use. */
+  /**
+   * Forgets ids that are older than `keep`, and rewrites the file if more than a quarter of it is of no use.
+   */
   async function forgetOld(): Promise<void> {
     if (Number.isFinite(keep)) ids.forgetBefore(secondsOf(clock.now() - keep));
     const useless = size - ids.size * RECORD_BYTES;
@@ -264,9 +272,9 @@ async function loadJournal(file: string, lock: TakenLock, keep: number, context:
     idle,
 
     /**
-     * Forwards an event with `forward`, unless that was done before, and journals it. Resolves to `accepted` or
-     * `duplicate` only when the id is on the disk. `forward` returns whether the handler accepted the event; its errors
-     * are rethrown. Throws `ServiceError` if the event could not be journaled.
+     * Forwards an event with `forward`, unless that was done before, and journals it. Resolves to `accepted`
+     * or `duplicate` only when the id is on the disk. `forward` returns whether the handler accepted the
+     * event; its errors are rethrown. Throws `ServiceError` if the event could not be journaled.
      */
     async once(key: EventKey, forward: () => Promise<boolean>): Promise<Outcome> {
       const first = running.get(key);
@@ -289,7 +297,10 @@ async function loadJournal(file: string, lock: TakenLock, keep: number, context:
   };
 }
 
-/** Writes one thing after the other. What is added in one turn of the event loop, or during a write, shares the next one. */
+/**
+ * Writes one thing after the other. What is added in one turn of the event loop, or during a write, shares
+ * the next one.
+ */
 export function shareWrites<Item>(write: (items: readonly Item[]) => Promise<void>) {
   let waiting: Item[] = [];
   /** The write of the waiting items. */
@@ -335,8 +346,8 @@ const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 
 /**
- * Returns true where O_DSYNC puts a write on the disk before it returns, in half the time of a write and a sync. Windows
- * lacks the flag; on macOS the data may still be in the drive's cache.
+ * Returns true where O_DSYNC puts a write on the disk before it returns, in half the time of a write and a
+ * sync. Windows lacks the flag; on macOS the data may still be in the drive's cache.
  */
 function syncsWrites({ platform }: Machine): boolean {
   return platform === 'linux';
@@ -355,8 +366,9 @@ export function identityOf({ dev, ino }: fs.Stats): string {
 }
 
 /**
- * Opens a journal's file without following a link, and without the wait for a writer that a FIFO would cause. Throws a
- * `UsageError` that names the flag if it is no journal, or another user's, and otherwise the system's error.
+ * Opens a journal's file without following a link, and without the wait for a writer that a FIFO would cause.
+ * Throws a `UsageError` that names the flag if it is no journal, or another user's, and otherwise the
+ * system's error.
  */
 function openChecked(file: string, flags: number, machine: Machine): number {
   const { O_NONBLOCK = 0, O_NOFOLLOW = 0 } = fs.constants;
@@ -405,7 +417,10 @@ function checkLockFolder(folder: string, machine: Machine): void {
   if (!found.isDirectory()) throw unusableJournal(folder, 'it is not a folder');
 }
 
-/** Returns the journal's path without links, so that all processes lock the same one. Throws the system's error. */
+/**
+ * Returns the journal's path without links, so that all processes lock the same one. Throws the system's
+ * error.
+ */
 export async function realJournalPath(file: string, machine: Machine): Promise<string> {
   refusePlanted(file, '--journal', machine);
   const real = await followLinks(file);

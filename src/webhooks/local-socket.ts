@@ -12,16 +12,18 @@ import { identityOf, type Journal, type Outcome } from './journal.ts';
 import type { Acceptance } from './listen/receiver.ts';
 
 /*
- * A listener that has a journal open is reached by the user's other processes at a local socket: a Unix socket in a folder
- * that only this user can enter, or a named pipe on Windows. A question is a POST by HTTP; question and reply are JSON. The
- * socket's name comes from the journal's path, since its own path ends at about 104 bytes and not every folder with a
- * journal can hold a socket.
+ * A listener that has a journal open is reached by the user's other processes at a local socket: a Unix
+ * socket in a folder that only this user can enter, or a named pipe on Windows. A question is a POST by HTTP;
+ * question and reply are JSON. The socket's name comes from the journal's path, since its own path ends at
+ * about 104 bytes and not every folder with a journal can hold a socket.
  */
 
 export interface ListenerQuestion {
   /** An event to accept, in base64; without it the question is who has the journal. */
   readonly event?: string;
-  /** The handler that the event is for: another listener may have taken the journal since the last question. */
+  /**
+   * The handler that the event is for: another listener may have taken the journal since the last question.
+   */
   readonly forwardTo?: string;
 }
 
@@ -46,8 +48,8 @@ export interface ListenerReply extends ListenerSelf {
 const QUESTION_MS = 5_000;
 
 /**
- * Answers questions about a journal that this process has open. Returns a function that ends this when those that were
- * asked are answered. Throws if no socket can be made.
+ * Answers questions about a journal that this process has open. Returns a function that ends this when those
+ * that were asked are answered. Throws if no socket can be made.
  */
 export async function openListenerSocket(
   { path: file, identity }: Pick<Journal, 'path' | 'identity'>,
@@ -83,8 +85,8 @@ export async function openListenerSocket(
 }
 
 /**
- * Asks the listener that has a journal. Returns undefined if there is no answer in `milliseconds` or before the signal
- * aborts: no listener that this process can reach, or one that ended meanwhile.
+ * Asks the listener that has a journal. Returns undefined if there is no answer in `milliseconds` or before
+ * the signal aborts: no listener that this process can reach, or one that ended meanwhile.
  */
 export async function askListener(
   journal: string,
@@ -120,8 +122,8 @@ interface SocketPlace {
 const LONGEST_PATH_BYTES = 103;
 
 /**
- * The places of a journal's socket, the best first: the home is not always writable, and not every file system of homes
- * can hold a socket.
+ * The places of a journal's socket, the best first: the home is not always writable, and not every file
+ * system of homes can hold a socket.
  */
 function socketPlaces(journal: string, { platform, userHome, userId, sharedFolder }: Machine): SocketPlace[] {
   const name = hash('sha256', journal).slice(0, 32);
@@ -143,7 +145,8 @@ async function listenAtBestPlace(server: http.Server, machine: Machine, journal:
         makeFolder(folder);
         if (!isPrivate(folder, machine))
           throw new Error(`others can write to ${folder} or a folder above it`);
-        // Only who has the journal's lock makes a socket: what is there was left by a listener that was killed.
+        // Only who has the journal's lock makes a socket: what is there was left by a listener that was
+        // killed.
         fs.rmSync(place, { force: true });
       }
       server.listen(place);

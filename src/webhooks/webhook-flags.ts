@@ -5,8 +5,9 @@ import { duration, durationText, oneOf, wholeNumber } from '../settings/flag-val
 import { type Refuse, secureUrl, withoutCredentials } from '../settings/setting-names.ts';
 
 /**
- * Returns a parser for a flag that names a handler: `https:`, or `http:` on a loopback host, as for the service's own
- * addresses. Also accepts a port of this machine, or a loopback host with a port, each with a path or without.
+ * Returns a parser for a flag that names a handler: `https:`, or `http:` on a loopback host, as for the
+ * service's own addresses. Also accepts a port of this machine, or a loopback host with a port, each with a
+ * path or without.
  */
 export function handlerUrl(flag: string): (text: string) => URL {
   return (text) => {
@@ -67,8 +68,8 @@ const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 102
 const LARGEST_BYTES = 1024 ** 3;
 
 /**
- * Returns a parser for a flag that takes a size such as `512kb`, `10mb` or plain bytes, up to 1 GiB. A kilobyte has
- * 1024 bytes.
+ * Returns a parser for a flag that takes a size such as `512kb`, `10mb` or plain bytes, up to 1 GiB. A
+ * kilobyte has 1024 bytes.
  */
 export function byteSize(flag: string): (text: string) => number {
   return (text) => {

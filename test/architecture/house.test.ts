@@ -1,13 +1,14 @@
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import biome from '../../biome.json' with { type: 'json' };
 import { readSources } from './sources.ts';
 
 const everything = await readSources();
 const sources = everything.filter(({ path: file }) => file.startsWith('src/'));
 
 /**
- * Temporary exception: `explain` is being rebuilt elsewhere, and follows these rules when it is done. This list only
- * gets shorter.
+ * Temporary exception: `explain` is being rebuilt elsewhere, and follows these rules when it is done. This
+ * list only gets shorter.
  */
 const UNSETTLED: readonly string[] = [
   'src/explain/explain-table.ts',
@@ -25,7 +26,8 @@ const INTERFACE = new Set(['commonFlags', 'help', 'declare', 'run']);
 test('no exported name means two things', () => {
   const places = new Map<string, string[]>();
   for (const { path: file, text } of sources) {
-    // The sandbox shares no code with the client: each has its own word for what the service description names.
+    // The sandbox shares no code with the client: each has its own word for what the service description
+    // names.
     const side = file.startsWith('src/sandbox/') ? 'sandbox' : 'client';
     const declared =
       /^export (?:declare )?(?:abstract )?(?:async )?(?:function\*?|const|let|class|interface|type|enum) (\w+)/gm;
@@ -63,6 +65,16 @@ test('each constant has a declaration of its own, where its comment and its unit
       [...text.matchAll(/^(?:export )?const (\[[^\]]*\]) = \[/gm)].map(([, names]) => `${file}: ${names}`),
     );
   expect(tuples).toEqual([]);
+});
+
+test('a comment is no wider than the code around it', () => {
+  const wide = everything.filter(isSettled).flatMap(({ path: file, text }) =>
+    text.split('\n').flatMap((line, index) => {
+      const isComment = /^\s*(\/\/|\/?\*)/.test(line);
+      return isComment && line.length > biome.formatter.lineWidth ? [`${file}:${index + 1}`] : [];
+    }),
+  );
+  expect(wide).toEqual([]);
 });
 
 test('a file name says its subject out of context', () => {

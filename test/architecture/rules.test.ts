@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { readSources, type Source } from './sources.ts';
 
 /**
- * The layers, from the top: a folder of `src`, or a file beside the folders. Each imports only itself and layers below
- * it, types included. A feature's folder holds its command, its work and its text.
+ * The layers, from the top: a folder of `src`, or a file beside the folders. Each imports only itself and
+ * layers below it, types included. A feature's folder holds its command, its work and its text.
  */
 const layers: readonly string[] = [
   'cli',
@@ -71,8 +71,8 @@ function violations(sources: readonly Source[]): string[] {
 }
 
 /**
- * Finds files of `src` that import each other, types included: `a → b → a` for each circle that a walk from the top
- * finds.
+ * Finds files of `src` that import each other, types included: `a → b → a` for each circle that a walk from
+ * the top finds.
  */
 function circles(sources: readonly Source[]): string[] {
   const imports = new Map(
@@ -121,7 +121,10 @@ function brokenRules({ path: file, text }: Source): string[] {
   return broken;
 }
 
-/** A test takes nothing from the machine: its clock, its folders and its seed are given (test/support/program.ts). */
+/**
+ * A test takes nothing from the machine: its clock, its folders and its seed are given
+ * (test/support/program.ts).
+ */
 function brokenByTest(code: string): string[] {
   const broken: string[] = [];
   if (/\bDate\.now\b|new Date\(\)/.test(code)) broken.push("a test's time is clock.now()");
@@ -162,7 +165,8 @@ function brokenBy(file: string, { from, isType, isDynamic }: Import): string[] {
   const [own, other] = [partOf(file), partOf(target)];
   if (isCommand(target) && file !== commandTree) return [`only ${commandTree} imports a command`];
   if (own === other) return [];
-  // The sandbox is an independent implementation: it shares nothing with the client, and only its commands start it.
+  // The sandbox is an independent implementation: it shares nothing with the client, and only its commands
+  // start it.
   if (own === 'sandbox' || (other === 'sandbox' && own !== 'demo'))
     return [`${own} must not import ${other}`];
   return layerOf(own) < layerOf(other) ? [] : [`${own} must not import ${other}`];

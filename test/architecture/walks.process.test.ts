@@ -78,7 +78,8 @@ async function filesCrossed(
   for (const name of await readdir(folder)) {
     const { result } = JSON.parse(await readFile(path.join(folder, name), 'utf8')) as Coverage;
     for (const { url, functions } of result) {
-      // The first function is the module itself, which is called when it is loaded. tsx names functions and classes then.
+      // The first function is the module itself, which is called when it is loaded. tsx names functions and
+      // classes then.
       const isCalled = functions
         .slice(1)
         .some(({ functionName, ranges }) => !LOADERS.has(functionName) && (ranges[0]?.count ?? 0) > 0);

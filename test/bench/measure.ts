@@ -70,8 +70,8 @@ export function pairedRatio(runs: readonly number[] = [], base: readonly number[
 }
 
 /**
- * Returns the medians of several runs of each command. The commands take turns, so that a busy moment of the machine
- * affects all of them. Each run is told on standard error: a table takes minutes.
+ * Returns the medians of several runs of each command. The commands take turns, so that a busy moment of the
+ * machine affects all of them. Each run is told on standard error: a table takes minutes.
  */
 export async function compare(
   commands: Readonly<Record<string, Command>>,

@@ -1,8 +1,9 @@
 import http from 'node:http';
 
 /**
- * `EVENTS BYTES MILLISECONDS`: a service that answers each request after that many milliseconds with a page of events of that
- * size, newest first, all of which it made before it started. A process of its own, which prints its port.
+ * `EVENTS BYTES MILLISECONDS`: a service that answers each request after that many milliseconds with a page
+ * of events of that size, newest first, all of which it made before it started. A process of its own, which
+ * prints its port.
  */
 const [events, bytes, latency] = process.argv.slice(2).map(Number);
 const PAGE = 500;

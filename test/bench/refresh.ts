@@ -6,14 +6,14 @@ import { program, signInTo } from './processes.ts';
 const PROCESSES = 40;
 const ROUNDS = 3;
 /**
- * The token lifetime in seconds. A token is refreshed a minute before its end, so this one counts as valid for half a
- * minute.
+ * The token lifetime in seconds. A token is refreshed a minute before its end, so this one counts as valid
+ * for half a minute.
  */
 const LIFETIME = 90;
 
 /**
- * Measures many simultaneous commands with a token that has just expired, compared with as many with a valid one, and
- * counts the rotations.
+ * Measures many simultaneous commands with a token that has just expired, compared with as many with a valid
+ * one, and counts the rotations.
  */
 export async function benchRefresh(): Promise<void> {
   await using sandbox = await startSandbox({

@@ -26,8 +26,8 @@ async function startPreparedPages(events: number, bytes: number, latency = 0): P
 }
 
 /**
- * Measures complete searches of the sandbox, and of events of 400 and of 535 bytes, beside `curl` with kept-alive
- * connections, a bare `fetch`, and `curl` with jq.
+ * Measures complete searches of the sandbox, and of events of 400 and of 535 bytes, beside `curl` with
+ * kept-alive connections, a bare `fetch`, and `curl` with jq.
  */
 export async function benchSearch(): Promise<void> {
   const events = 200_000;
@@ -62,8 +62,8 @@ export async function benchSearch(): Promise<void> {
 }
 
 /**
- * Measures how much more connections add to the speed. The bound is the time of a search of one page, which also gives the
- * count, and that of the other pages, as many at a time as there are connections.
+ * Measures how much more connections add to the speed. The bound is the time of a search of one page, which
+ * also gives the count, and that of the other pages, as many at a time as there are connections.
  */
 export async function benchLatency(): Promise<void> {
   const events = 50_000;
@@ -115,7 +115,10 @@ export async function benchMemory(): Promise<void> {
   printTable(`peak memory in MiB (largest of ${PEAK_ROUNDS})`, header, rows);
 }
 
-/** Measures searches of an export, and of one file with the same events, beside jq and explaining the failures. */
+/**
+ * Measures searches of an export, and of one file with the same events, beside jq and explaining the
+ * failures.
+ */
 export async function benchOffline(): Promise<void> {
   const filter = 'select(.publishStatus=="FAILED")';
   await using folder = await createFolder();

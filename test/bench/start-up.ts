@@ -12,8 +12,8 @@ const FETCH = 'node -e "fetch(url)"';
 const CURL = '/usr/bin/curl';
 
 /**
- * Measures how long short commands take on each installed version of Node, compared with a Node process that does
- * nothing, with a bare `fetch` of the same page, and with `curl`.
+ * Measures how long short commands take on each installed version of Node, compared with a Node process that
+ * does nothing, with a bare `fetch` of the same page, and with `curl`.
  */
 export async function benchStartUp(): Promise<void> {
   await using sandbox = await startSandboxProcess('--token-lifetime', '86400', '--events', '1000');

@@ -17,8 +17,8 @@ import { startSigningIn } from '../support/signing-in.ts';
 import { type RecordedRun, recordRun, startRecording } from './power-loss.ts';
 
 /**
- * Loses the power at some moments of a run, the last of them always among these; with `npm run faults` at each, twice.
- * `broken` resolves to what did not hold, if anything: nothing may.
+ * Loses the power at some moments of a run, the last of them always among these; with `npm run faults` at
+ * each, twice. `broken` resolves to what did not hold, if anything: nothing may.
  */
 async function eachLoss(
   kind: string,
@@ -40,7 +40,10 @@ async function eachLoss(
   expect(found).toEqual([]);
 }
 
-/** A service with so many events, and the command line of a watch that takes them all and keeps its place in a folder. */
+/**
+ * A service with so many events, and the command line of a watch that takes them all and keeps its place in a
+ * folder.
+ */
 async function startWatched(count: number) {
   const at = await startSearching({ events: 0 });
   const folder = path.join(at.env['HOME'] as string, 'watched');

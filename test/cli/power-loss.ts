@@ -5,13 +5,15 @@ import { startStraced } from '../support/machine/strace-faults.ts';
 import type { Result } from '../support/process.ts';
 
 /*
- * Losses of power, replayed: the system calls of a run, or of several, are recorded with their data, and a model of the disk says what a
- * folder may hold if the power is lost behind any of them. Data is on the disk when its file was synced, names are when their
- * folder was. Of what was not synced, each write may be there, wholly, in part or not at all, and of the changes to the names
- * of each folder those up to some moment.
+ * Losses of power, replayed: the system calls of a run, or of several, are recorded with their data, and a
+ * model of the disk says what a folder may hold if the power is lost behind any of them. Data is on the disk
+ * when its file was synced, names are when their folder was. Of what was not synced, each write may be there,
+ * wholly, in part or not at all, and of the changes to the names of each folder those up to some moment.
  */
 
-/** One system call on the folder, without those that failed, or the answer 200 to the delivery of an event. */
+/**
+ * One system call on the folder, without those that failed, or the answer 200 to the delivery of an event.
+ */
 type Step =
   | { readonly call: 'acknowledge'; readonly eventId: string }
   | { readonly call: 'open'; readonly fd: number; readonly file: string; readonly flags: string }
@@ -49,7 +51,10 @@ export type RecordedRun = Recorded & { readonly result: Result };
 const CALLS =
   'openat,read,write,writev,pwrite64,ftruncate,fsync,fdatasync,rename,unlink,mkdir,rmdir,link,copy_file_range';
 
-/** Records what the programs that it starts, one after another, do to a folder, whose content is on the disk before. */
+/**
+ * Records what the programs that it starts, one after another, do to a folder, whose content is on the disk
+ * before.
+ */
 export async function startRecording(folder: string) {
   const before = await imageOf(folder);
   const logs: (() => Promise<string>)[] = [];

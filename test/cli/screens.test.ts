@@ -12,7 +12,10 @@ interface Screen {
   readonly beginnings: readonly string[];
 }
 
-/** Returns the screen of a terminal of that many columns when the command has ended, high enough for all of its output. */
+/**
+ * Returns the screen of a terminal of that many columns when the command has ended, high enough for all of
+ * its output.
+ */
 async function screenOf(
   searching: Searching,
   args: readonly string[],

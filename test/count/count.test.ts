@@ -34,7 +34,8 @@ describe('events count', () => {
     "finds what failed though this machine's clock differs from the service's by %i ms",
     async (offset) => {
       await using searching = await startSearching({ events: 20 });
-      // The clocks of the service and of this machine are wrong by the same amount, and so are the events' times.
+      // The clocks of the service and of this machine are wrong by the same amount, and so are the events'
+      // times.
       searching.control.behaviour.clockOffsetMs = -offset;
       searching.control.addEvent({ publishStatus: 'FAILED', eventType: 'a.b' });
       const filters = ['--failed', '--type', 'a.b', '--since', '1m'];

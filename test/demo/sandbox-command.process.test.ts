@@ -11,8 +11,8 @@ import { type CommandOptions, hooktrail, startHooktrail } from '../support/progr
 import { accessTokenOf, authorized, rawGet } from '../support/sandbox-client.ts';
 
 /**
- * Returns a Node script as a command for the sandbox. In the script, `hooktrail(...)` runs the program and returns its
- * result.
+ * Returns a Node script as a command for the sandbox. In the script, `hooktrail(...)` runs the program and
+ * returns its result.
  */
 async function script(home: Home, text: string): Promise<string[]> {
   const file = path.join(home.folder, 'command.cjs');

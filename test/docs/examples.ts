@@ -1,6 +1,9 @@
 import type { Stage } from './stage.ts';
 
-/** Returns a page's text with every `console` block run again: each line `$ …`, and below it the command's output. */
+/**
+ * Returns a page's text with every `console` block run again: each line `$ …`, and below it the command's
+ * output.
+ */
 export async function withFreshOutput(page: string, stage: Stage): Promise<string> {
   const blocks = page.split(/(^```console\n[\s\S]*?^```$)/m);
   for (const [index, block] of blocks.entries()) {

@@ -15,7 +15,10 @@ const pageAt = (name: string) => pages.find(({ file }) => file === `docs/${name}
 const blockWith = (name: string, kind: string, start: string) =>
   blocksOf(pageAt(name), kind).find((text) => text.startsWith(start)) ?? `exit 99 # ${name}: no ${start}`;
 
-/** The environment of a reader's shell, PATH and HOME; the other variables keep the test's clock and folders apart. */
+/**
+ * The environment of a reader's shell, PATH and HOME; the other variables keep the test's clock and folders
+ * apart.
+ */
 async function bareEnvironment({ folder, env }: Home): Promise<Record<string, string>> {
   clock.run();
   const { NODE_OPTIONS = '', HOOKTRAIL_TEST_HOME = '', HOOKTRAIL_TEST_SHARED = '' } = env;

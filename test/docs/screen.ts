@@ -1,6 +1,9 @@
 import xterm from '@xterm/headless';
 
-/** Neighbouring cells of the same style. `color` is the number of an ANSI colour; null is the terminal's default. */
+/**
+ * Neighbouring cells of the same style. `color` is the number of an ANSI colour; null is the terminal's
+ * default.
+ */
 export interface Run {
   readonly text: string;
   readonly column: number;
@@ -10,7 +13,8 @@ export interface Run {
 }
 
 /**
- * Returns what a terminal shows after it has been sent `sent`: its lines as runs, without the white space between them.
+ * Returns what a terminal shows after it has been sent `sent`: its lines as runs, without the white space
+ * between them.
  */
 export async function screenLines(sent: string, columns: number): Promise<Run[][]> {
   const terminal = new xterm.Terminal({ cols: columns, rows: 100, allowProposedApi: true });

@@ -16,7 +16,8 @@ const SHOWN_ORIGIN = 'http://127.0.0.1:8977';
 const SHOWN_FOLDER = '/home/ada/.config/hooktrail';
 
 /**
- * A shell in which `hooktrail` is the built program, signed in to a sandbox. All texts are as the pages show them.
+ * A shell in which `hooktrail` is the built program, signed in to a sandbox. All texts are as the pages show
+ * them.
  */
 export interface Stage extends AsyncDisposable {
   /** Returns what a command prints: both streams, in the order of a terminal. */

@@ -36,7 +36,10 @@ export async function liveStory(page: string, program: string): Promise<Lived> {
   return { page: page.replace(STORY, () => fresh), taken: new Map(handler.taken) };
 }
 
-/** Removes what differs from run to run: the numbers of events, except 0, and the remark on events that were delivered after all. */
+/**
+ * Removes what differs from run to run: the numbers of events, except 0, and the remark on events that were
+ * delivered after all.
+ */
 export function withoutCounts(page: string): string {
   return page.replace(STORY, (block) =>
     block

@@ -8,7 +8,10 @@ const PADDING = 16;
 /** Names of the ANSI colours that the program uses. */
 const inks: Readonly<Record<number, string>> = { 1: 'red', 2: 'green', 3: 'yellow', 6: 'cyan' };
 
-/** The window has its own background, so that it is readable on any page, light or dark as in the reader's system. */
+/**
+ * The window has its own background, so that it is readable on any page, light or dark as in the reader's
+ * system.
+ */
 const style = `
 text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, 'Liberation Mono', 'DejaVu Sans Mono', monospace; white-space: pre }
 text, rect { fill: #1f2328 }
@@ -24,7 +27,9 @@ text, rect { fill: #1f2328 }
 }
 `;
 
-/** Draws a terminal's lines as a self-contained picture. `title` is the text for readers who cannot see it. */
+/**
+ * Draws a terminal's lines as a self-contained picture. `title` is the text for readers who cannot see it.
+ */
 export function terminalPicture(lines: readonly Run[][], columns: number, title: string): string {
   const width = pixels(columns * WIDTH + 2 * PADDING);
   const height = lines.length * HEIGHT + 2 * PADDING;
@@ -51,7 +56,9 @@ function drawRun({ text, column, color, bold, dim }: Run, top: number): string {
   return `<text${look} x="${x}" y="${top + 13}" ${fit}>${escaped(text)}</text>`;
 }
 
-/** Returns the width in cells of a bar of block elements, to draw it: fonts leave gaps between the characters. */
+/**
+ * Returns the width in cells of a bar of block elements, to draw it: fonts leave gaps between the characters.
+ */
 function barLength(blocks: string): number {
   // U+2588 is a whole cell, U+258F an eighth of one.
   return [...blocks].reduce((cells, block) => cells + (0x2590 - block.charCodeAt(0)) / 8, 0);

@@ -191,7 +191,9 @@ describe.skipIf(!mayHaveRoots)('systemd', () => {
     expect(signedIn.stderr).toContain('Signed in at ');
     expect(signedIn.stderr).not.toContain('warning');
 
-    /** Runs a unit's command as systemd does: its user, and nothing in the environment but that of the unit. */
+    /**
+     * Runs a unit's command as systemd does: its user, and nothing in the environment but that of the unit.
+     */
     const asUnit = (unit: string, around: (command: string) => string) => {
       const user = settingOf(unit, 'User');
       const command = `setpriv --reuid ${user} --regid ${user} --clear-groups --no-new-privs env -i PATH=${PATH} HOME=/var/lib/hooktrail $(cat ${settingOf(unit, 'EnvironmentFile')}) ${settingOf(unit, 'ExecStart')}`;

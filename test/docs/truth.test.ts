@@ -58,7 +58,8 @@ describe('every page', () => {
       const blocks = ['sh', 'sh runs', 'console', 'console story', 'powershell', 'crontab'].flatMap((kind) =>
         blocksOf(page, kind),
       );
-      // In sentences, code without options only names a command, and the reader has to fill in … and capitals.
+      // In sentences, code without options only names a command, and the reader has to fill in … and
+      // capitals.
       const spoken = [...page.prose.matchAll(/`(hooktrail [^`]* -[^`]*)`/g)]
         .map(([, text = '']) => text)
         .filter((text) => !/…|[A-Z]{4}/.test(text));

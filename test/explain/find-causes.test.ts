@@ -16,7 +16,9 @@ import { itemFilter, parseCondition } from '../../src/items/item-conditions.ts';
 import { Items } from '../../src/items/items.ts';
 import { ComparisonTable, type Field } from '../../src/outcomes/comparison-table.ts';
 
-/** The probability by whole numbers: ways to draw at least as many failed events, of all ways to draw so many. */
+/**
+ * The probability by whole numbers: ways to draw at least as many failed events, of all ways to draw so many.
+ */
 function lnExactChance(failed: number, events: number, allFailed: number, all: number): number {
   const choose = (of: number, some: number): bigint => {
     let ways = 1n;
@@ -120,7 +122,10 @@ describe('a limit', () => {
   );
 });
 
-/** Events one a minute, of which `members` tells the fields; without `times`, they are in the order of their places. */
+/**
+ * Events one a minute, of which `members` tells the fields; without `times`, they are in the order of their
+ * places.
+ */
 const tableOf = (
   count: number,
   failed: (index: number) => boolean,
@@ -382,7 +387,9 @@ describe('the best explanation', () => {
     expect(bestOf(tableOf(900, failed, three))).toBe(expected),
   );
 
-  /** Events without a time: so many, of which so many failed, with these members; `*` is each of three values. */
+  /**
+   * Events without a time: so many, of which so many failed, with these members; `*` is each of three values.
+   */
   type Group = [events: number, failed: number, members: string];
   const tableOfGroups = (groups: readonly Group[]) => {
     const events = groups.flatMap(([count, failed, members]) =>
@@ -568,7 +575,8 @@ describe('the best explanation', () => {
     expect(spanOf((i) => i >= 100 && i < 200 && i % 20 !== 7)).toBe('rows 100..199');
     expect(spanOf((i) => i >= 300 && i < 399 && i % 2 === 0)).toBe('rows 300..');
     expect(spanOf((i) => i % 50 === 3 || (i >= 300 && i % 3 === 0))).toBe('rows 300..');
-    // Two of three fail: two successes after them, or before, are no reason to take it for over, and three are.
+    // Two of three fail: two successes after them, or before, are no reason to take it for over, and three
+    // are.
     for (const [expected, first, last] of [
       ['rows ..4', 2, 4],
       ['rows 3..5', 3, 5],

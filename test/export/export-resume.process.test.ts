@@ -13,8 +13,8 @@ const small = ['--page-size', '10'];
 const complete = async (exporting: Exporting) =>
   (await exporting.manifest()).parts.filter(({ sha256 }) => sha256).length;
 /**
- * Runs until that many more parts exist; from then on the service does not answer, and the program gets the signal. Returns
- * what it printed.
+ * Runs until that many more parts exist; from then on the service does not answer, and the program gets the
+ * signal. Returns what it printed.
  */
 async function endedAfter(exporting: Exporting, parts: number, signal: NodeJS.Signals, ...args: string[]) {
   const had = await complete(exporting).catch(() => 0);
@@ -202,8 +202,8 @@ test('an export that another process took over ends, says so, and leaves the dir
   await using at = await startExporting({ events: 2_000 });
   const locks = path.join(at.env['HOME'] as string, '.hooktrail', 'locks');
   const run = async ({ socket }: IncomingMessage) => {
-    // Another process claims the lock, and the answer never arrives: this one notices when it gives its next sign of
-    // life.
+    // Another process claims the lock, and the answer never arrives: this one notices when it gives its next
+    // sign of life.
     for (const name of await readdir(locks)) await writeFile(path.join(locks, name, '99.lock'), '{}');
     await once(socket, 'close');
   };

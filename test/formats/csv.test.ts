@@ -217,8 +217,8 @@ describe('--csv', () => {
 });
 
 /**
- * Returns strings unchanged (half a surrogate pair cannot be written), null as an empty text, other values as their
- * text.
+ * Returns strings unchanged (half a surrogate pair cannot be written), null as an empty text, other values as
+ * their text.
  */
 function expectedCell(json: string): string {
   if (json === 'null') return '';

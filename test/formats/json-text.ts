@@ -36,8 +36,8 @@ const { value } = fc.letrec<{ value: string; scalar: string; array: string; obje
 }));
 
 /**
- * Any JSON value's text without white space between tokens, including duplicate names, needless escapes and exact
- * numbers.
+ * Any JSON value's text without white space between tokens, including duplicate names, needless escapes and
+ * exact numbers.
  */
 export const jsonText = value;
 /** The names in the objects of `jsonText`. */

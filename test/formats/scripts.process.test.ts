@@ -6,7 +6,10 @@ import { editJson } from '../support/sandbox.ts';
 import { ndjsonOf, startSearching } from '../support/searching.ts';
 import { textInShape } from '../support/shape.ts';
 
-/** Texts whose width on a terminal is not their number of characters, or that the library for widths has to measure. */
+/**
+ * Texts whose width on a terminal is not their number of characters, or that the library for widths has to
+ * measure.
+ */
 const TEXTS = [
   'done 😀',
   '👩‍👩‍👧‍👦',

@@ -14,7 +14,10 @@ const [FAILING, RECOVERED, OK] = [
 const timeOf = (minute: number) =>
   new Date(Date.parse('2026-11-02T00:00:00Z') + minute * 60_000).toISOString();
 
-/** Minute by minute: one subscription fails from 00:10 on, one failed at 00:03, one never did, and one event has none. */
+/**
+ * Minute by minute: one subscription fails from 00:10 on, one failed at 00:03, one never did, and one event
+ * has none.
+ */
 const events = [
   ...Array.from({ length: 15 }, (_, minute) => [
     [FAILING, minute === 2 || minute >= 10, minute] as const,

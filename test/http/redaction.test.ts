@@ -54,7 +54,10 @@ const SECRET_ANYWHERE = [
   'device_code',
   'password',
 ];
-/** Those that are one in an address. Elsewhere the words mean other things: the code of an error, a state of a country. */
+/**
+ * Those that are one in an address. Elsewhere the words mean other things: the code of an error, a state of a
+ * country.
+ */
 const SECRET_IN_ADDRESS = ['code', 'state', 'token'];
 const SECRET = 's3cret-Value.9~';
 

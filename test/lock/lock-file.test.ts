@@ -79,7 +79,8 @@ test('nobody releases a lock that another process holds', async () => {
   const first = await claim(0, 'a');
   const second = await claim(1, 'b');
   expect([await first?.isHeld(), await second?.isHeld()]).toEqual([false, true]);
-  // The same number of another holder, or of an unknown one, in a folder that was swept; the same holder's next number.
+  // The same number of another holder, or of an unknown one, in a folder that was swept; the same holder's
+  // next number.
   for (const [number, text] of [
     [2, JSON.stringify(holder('c'))],
     [2, ''],

@@ -9,8 +9,8 @@ import { authorityFile } from '../support/tls.ts';
 export const hasMitmproxy = available('mitmproxy');
 
 /**
- * mitmproxy, which terminates the TLS of its clients with certificates of its own authority. It connects to this machine for
- * every name, and expects certificates of 'Example Private CA' there.
+ * mitmproxy, which terminates the TLS of its clients with certificates of its own authority. It connects to
+ * this machine for every name, and expects certificates of 'Example Private CA' there.
  */
 export async function startMitmproxy() {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'mitmproxy-'));

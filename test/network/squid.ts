@@ -8,7 +8,9 @@ import { freePort } from '../support/ports.ts';
 
 export const hasSquid = available('Squid');
 
-/** Squid as a proxy that requires a user name and a password. Only Squid resolves `hosts`, to this machine. */
+/**
+ * Squid as a proxy that requires a user name and a password. Only Squid resolves `hosts`, to this machine.
+ */
 export async function startSquid(user: string, password: string, hosts: readonly string[]) {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'squid-'));
   const logs = path.join(folder, 'logs');

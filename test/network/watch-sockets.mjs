@@ -1,4 +1,5 @@
-// Loaded into the program by NODE_OPTIONS: records which addresses it connects to and which names it looks up.
+// Loaded into the program by NODE_OPTIONS: records which addresses it connects to and which names it looks
+// up.
 import dgram from 'node:dgram';
 import dns from 'node:dns';
 import { appendFileSync } from 'node:fs';

@@ -52,8 +52,8 @@ export async function signInOverTls({ at }: WorkingOverTls, env: Env) {
 }
 
 /**
- * Uses each part of the program that sends requests, from sign-in to sign-out, and compares the results with those over
- * plain HTTP.
+ * Uses each part of the program that sends requests, from sign-in to sign-out, and compares the results with
+ * those over plain HTTP.
  */
 export async function workOverTls(working: WorkingOverTls, env: Env) {
   const { at, handler, received } = working;

@@ -8,7 +8,10 @@ import { createHome } from '../support/home.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
-/** A checkout's built program in a folder of its own, and builds of it whose every chunk differs from the last. */
+/**
+ * A checkout's built program in a folder of its own, and builds of it whose every chunk differs from the
+ * last.
+ */
 async function startBuilding() {
   const home = await createHome();
   const folder = path.join(home.folder, 'program');

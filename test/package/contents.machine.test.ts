@@ -68,8 +68,8 @@ describe('the packed package', () => {
   test('satisfies publint', async () => {
     const { publint } = await import('publint');
     const { messages } = await publint({ pkgDir: built(''), pack: false });
-    // The check mistakes the word `import` in the text of a page for an import. Every chunk is CommonJS, or nothing
-    // would start.
+    // The check mistakes the word `import` in the text of a page for an import. Every chunk is CommonJS, or
+    // nothing would start.
     expect(messages.filter(({ code }) => code !== 'FILE_INVALID_EXPLICIT_FORMAT')).toEqual([]);
   });
 });

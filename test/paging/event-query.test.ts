@@ -4,8 +4,8 @@ import { encoded, followed, leadsTo, queryString, searchUrl } from '../../src/pa
 import { parseInstant } from '../../src/time/instant.ts';
 
 /**
- * An independent parser for the query keys (service description, part 4): it splits on the literal characters of the
- * grammar first and decodes afterwards, as a server does. It shares no code with the encoder.
+ * An independent parser for the query keys (service description, part 4): it splits on the literal characters
+ * of the grammar first and decodes afterwards, as a server does. It shares no code with the encoder.
  */
 function parseKeys(search: string): { operator: string; args: string[] }[] {
   return search.split('&').map((part) => {

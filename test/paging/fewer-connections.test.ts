@@ -5,7 +5,10 @@ import { type Searching, startSearching } from '../support/searching.ts';
 
 const MOST = 4;
 
-/** The number of requests that wait for an answer, at each request after the first ones and those that were on their way. */
+/**
+ * The number of requests that wait for an answer, at each request after the first ones and those that were on
+ * their way.
+ */
 async function requestsAtOnce(at: Searching, args: readonly string[], isBusy: boolean): Promise<number[]> {
   const underWay: number[] = [];
   const note = () => void underWay.push(at.sandbox.log.filter(({ ms }) => ms === undefined).length);

@@ -392,7 +392,9 @@ describe('a service that counts fewer events than it gives', () => {
 });
 
 describe('the limits of a read', () => {
-  /** A service that answers as `page` says: `n` counts requests, `start` is the first item that is asked for. */
+  /**
+   * A service that answers as `page` says: `n` counts requests, `start` is the first item that is asked for.
+   */
   const answering = (
     page: (
       n: number,

@@ -5,7 +5,8 @@ import { startSandbox } from '../support/sandbox.ts';
 import { authorized, rawGet, signIn } from '../support/sandbox-client.ts';
 
 describe('sandbox', () => {
-  // This has to be the first test in the file: it loads the identity provider's library, which used to print then.
+  // This has to be the first test in the file: it loads the identity provider's library, which used to print
+  // then.
   test('prints nothing', async () => {
     const writes = [vi.spyOn(process.stdout, 'write'), vi.spyOn(process.stderr, 'write')];
     const prints = (['log', 'info', 'warn', 'error'] as const).map((name) => vi.spyOn(console, name));

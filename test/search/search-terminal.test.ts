@@ -82,7 +82,8 @@ describe('a search on a terminal', () => {
       await expect.poll(() => running.screen, { timeout: 20_000 }).toContain('searching: ');
     searching.control.fault('events', { kind: 'pass' }, { kind: 'run', run: seen });
     expect((await running.finished).code).toBe(0);
-    // A carriage return or an erased line overwrites what a spinner wrote, since no frame contains a line feed.
+    // A carriage return or an erased line overwrites what a spinner wrote, since no frame contains a line
+    // feed.
     const lines = running.screen
       .split('\n')
       .map((line) => stripVTControlCharacters(line.slice(line.lastIndexOf('\u001b[0K') + 1)));

@@ -60,8 +60,8 @@ describe('what the service leaves open', () => {
       expect(idsOf(stdout)).toEqual(control.store.newestIds(95));
       expect(code).toBe(0);
       const filters = searching.queries().map((query) => /^[a-z]+\(createdOn(?=,)|^limit/.exec(query)?.[0]);
-      // The last request is for events dated later than the service's clock, which are not found otherwise without a
-      // count.
+      // The last request is for events dated later than the service's clock, which are not found otherwise
+      // without a count.
       expect(filters).toEqual(['limit', ...Array(9).fill('lt(createdOn'), 'gt(createdOn']);
     },
   );

@@ -90,7 +90,10 @@ test('the last write counts, wherever it was made, and whatever the clock says',
   expect(await open(KEY).read()).toMatchObject({ refreshToken: 'rescued' });
 });
 
-/** A person on a terminal who gives these answers to the questions, which are kept with the other text in `shown`. */
+/**
+ * A person on a terminal who gives these answers to the questions, which are kept with the other text in
+ * `shown`.
+ */
 function person(answers: string[]): Context & { readonly shown: string[] } {
   const shown: string[] = [];
   const input = new PassThrough();

@@ -33,7 +33,10 @@ export async function startKWallet(bus: Bus) {
       'string:kdewallet',
       ...args,
     );
-  /** Opens the wallet, as the desktop does with the password of the user who logs in; creates it. The key has 56 bytes. */
+  /**
+   * Opens the wallet, as the desktop does with the password of the user who logs in; creates it. The key has
+   * 56 bytes.
+   */
   const open = () => call('pamOpen', `array:byte:${Array(56).fill(7).join()}`, 'int32:0');
   let daemon = await start();
   /** Restarts the service, as at the beginning of a session: the wallet is closed. */
@@ -60,7 +63,9 @@ async function dbusSend(env: Readonly<Record<string, string>>, to: string, ...wo
 
 const EXPOSED_GROUP = '00112233-4455-6677-8899-aabbccddeeff';
 
-/** An empty database whose root group is offered on the bus. Only the settings window can set that otherwise. */
+/**
+ * An empty database whose root group is offered on the bus. Only the settings window can set that otherwise.
+ */
 const DATABASE = `<?xml version="1.0" encoding="UTF-8"?>
 <KeePassFile>
   <Meta><CustomData><Item><Key>FDO_SECRETS_EXPOSED_GROUP</Key><Value>{${EXPOSED_GROUP}}</Value></Item></CustomData></Meta>
@@ -70,7 +75,10 @@ const DATABASE = `<?xml version="1.0" encoding="UTF-8"?>
 </KeePassFile>
 `;
 
-/** Without its questions: whether to update, to unlock for a search, and to let a program read or delete an item. */
+/**
+ * Without its questions: whether to update, to unlock for a search, and to let a program read or delete an
+ * item.
+ */
 const KEEPASSXC_SETTINGS = `[General]
 ConfigVersion=2
 UpdateCheckMessageShown=true
@@ -85,8 +93,8 @@ UnlockBeforeSearch=false
 `;
 
 /**
- * Starts KeePassXC with an open database, on a screen where somebody allows whatever it asks: it asks before an item is
- * replaced, whatever its settings say.
+ * Starts KeePassXC with an open database, on a screen where somebody allows whatever it asks: it asks before
+ * an item is replaced, whatever its settings say.
  */
 export async function startKeePassXC(bus: Bus) {
   const home = path.join(path.dirname(bus.env.XDG_DATA_HOME), 'keepassxc');
@@ -94,7 +102,8 @@ export async function startKeePassXC(bus: Bus) {
   const file = (name: string) => path.join(home, name);
   await writeFile(file('settings.ini'), KEEPASSXC_SETTINGS);
   await writeFile(file('database.xml'), DATABASE);
-  // A server that resets itself when its last client leaves, as xdotool does, refuses whoever connects meanwhile.
+  // A server that resets itself when its last client leaves, as xdotool does, refuses whoever connects
+  // meanwhile.
   const screenArgs = ['-displayfd', '1', '-nolisten', 'tcp', '-noreset'];
   const screen = await startTool('/usr/bin/Xvfb', screenArgs, { ready: /\d+\n/ });
   const display = { DISPLAY: `:${screen.printed.match(/\d+(?=\n)/)?.[0]}` };
@@ -124,7 +133,10 @@ export async function startKeePassXC(bus: Bus) {
     await promisify(execFile)('/usr/bin/xdotool', words, { env });
     while ((await serviceCondition(bus.env)) !== undefined) await setTimeout(100);
   };
-  /** Opens it in a new process: the one that locked it can crash when it opens it again (in 2 of 5 runs under load). */
+  /**
+   * Opens it in a new process: the one that locked it can crash when it opens it again (in 2 of 5 runs under
+   * load).
+   */
   const openAgain = async () => {
     await program.end();
     program = await start();

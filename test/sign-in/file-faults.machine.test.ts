@@ -24,7 +24,10 @@ beforeEach(async () => {
   env = { ...at.env, HOOKTRAIL_BROWSER: browserCommand };
 });
 
-/** Signs in anew, from nothing, so that all runs use the same files. The next command refreshes the token if that is due. */
+/**
+ * Signs in anew, from nothing, so that all runs use the same files. The next command refreshes the token if
+ * that is due.
+ */
 async function signInAnew(tokenLifetimeSeconds = 1800, asClient = false): Promise<void> {
   for (const name of await readdir(at.home.folder))
     await rm(path.join(at.home.folder, name), { recursive: true });

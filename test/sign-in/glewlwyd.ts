@@ -14,8 +14,9 @@ const someone = { username: 'someone', password: 'of their own' };
 const scopes = ['event_api', 'offline_access'];
 
 /**
- * Debian's glewlwyd with a new database, as an OpenID provider: it names its issuer, has metadata, offers device
- * sign-in and revocation, and ends the sign-in if a refresh token is used twice. It uses the machine's clock.
+ * Debian's glewlwyd with a new database, as an OpenID provider: it names its issuer, has metadata, offers
+ * device sign-in and revocation, and ends the sign-in if a refresh token is used twice. It uses the machine's
+ * clock.
  */
 export async function startGlewlwyd(redirectUri: string): Promise<OtherProvider> {
   const port = await freePort();

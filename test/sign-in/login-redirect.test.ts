@@ -73,7 +73,8 @@ test('the process ends while a browser keeps idle sockets open', async () => {
   await Promise.all([...idle, half].map((socket) => once(socket, 'connect')));
   half.write('GET /callback?');
   await visit(authorizeUrl);
-  // The server's time-out for half a request is 60 s, so the test would time out if the connection were not closed.
+  // The server's time-out for half a request is 60 s, so the test would time out if the connection were not
+  // closed.
   expect(await program.finished).toMatchObject({ code: 0 });
   for (const socket of [...idle, half]) socket.destroy();
 });

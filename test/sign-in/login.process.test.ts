@@ -151,7 +151,10 @@ function grants(): Record<string, string>[] {
   return seen;
 }
 
-/** Returns those of `secrets` that the text contains, and whether it contains the PKCE verifier of that challenge. */
+/**
+ * Returns those of `secrets` that the text contains, and whether it contains the PKCE verifier of that
+ * challenge.
+ */
 function leaked(text: string, secrets: readonly string[], challenge: string): string[] {
   const verifiers = [...text.matchAll(/[\w-]{43,}/g)].filter(
     ([word]) => createHash('sha256').update(word).digest('base64url') === challenge,

@@ -2,7 +2,10 @@ import OAuth2Server from '@node-oauth/oauth2-server';
 import { visit } from '../support/browser.ts';
 import { client as expected, type OtherProvider, startFront } from './other-provider.ts';
 
-/** The npm package `@node-oauth/oauth2-server`. It names no issuer, has no metadata, and spends refresh tokens once. */
+/**
+ * The npm package `@node-oauth/oauth2-server`. It names no issuer, has no metadata, and spends refresh tokens
+ * once.
+ */
 export async function startNodeOAuthProvider(redirectUri: string): Promise<OtherProvider> {
   const codes = new Map<string, OAuth2Server.AuthorizationCode>();
   const tokens = new Map<string, OAuth2Server.RefreshToken>();

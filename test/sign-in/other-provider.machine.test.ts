@@ -151,7 +151,9 @@ describe.skipIf(!available('glewlwyd'))('glewlwyd', () => {
     const [, page] = await login.printed('stderr', /The page is\n(\S+)\n.*\n\S+\n/);
     return { login, page: page as string };
   }
-  /** Lets the time pass until the program has asked once whether the person has signed in; returns the answer. */
+  /**
+   * Lets the time pass until the program has asked once whether the person has signed in; returns the answer.
+   */
   async function firstPoll({ grants }: OtherProvider) {
     const asked = () => {
       clock.advance(1_000);

@@ -2,7 +2,10 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { onLoopback } from '../support/server.ts';
 
-/** An independent identity provider, behind a front that only maps the paths in the service description to its own. */
+/**
+ * An independent identity provider, behind a front that only maps the paths in the service description to its
+ * own.
+ */
 export interface OtherProvider extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>;
   /** The outcome of each token request: the grant type, and `ok` or the status and body of the answer. */

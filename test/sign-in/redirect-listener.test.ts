@@ -14,8 +14,8 @@ const good = { state: expected.state, iss: expected.issuer, code: 'abc' };
 const uri = (text: string) => ({ text, url: new URL(text) });
 
 /**
- * A listener on a free port, whose browsers do not wait for the outcome unless the clock stands still. `redirect` is the
- * good redirect; `strays` are the reasons of rejected requests.
+ * A listener on a free port, whose browsers do not wait for the outcome unless the clock stands still.
+ * `redirect` is the good redirect; `strays` are the reasons of rejected requests.
  */
 async function listening(text = 'http://127.0.0.1:0/callback') {
   clock.skips = 10_000;

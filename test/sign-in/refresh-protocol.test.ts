@@ -454,7 +454,10 @@ test.each<[string, (boolean | Error)[], Secrets | undefined, string[]]>([
   expect(events).toEqual(['read', 'probe', 'post old', ...reads, 'write new new-access']);
 });
 
-/** Refreshes while another process holds the lock, which `meanwhile` ends with; the provider cannot be reached. */
+/**
+ * Refreshes while another process holds the lock, which `meanwhile` ends with; the provider cannot be
+ * reached.
+ */
 async function waiting(meanwhile: Secrets | undefined) {
   const { context, refreshParts, store } = scene([], { stored: old });
   const machine = { ...thisMachine(), userHome: home.folder };

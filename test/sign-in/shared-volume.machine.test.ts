@@ -9,7 +9,10 @@ import { startRefreshing } from '../support/signing-in.ts';
 
 const at = forEachTest(startRefreshing);
 
-/** Runs the program as a container does: a process namespace, a host name and an empty home of its own; files are shared. */
+/**
+ * Runs the program as a container does: a process namespace, a host name and an empty home of its own; files
+ * are shared.
+ */
 async function inContainer(name: string, args: readonly string[]) {
   const inside = 'mount -t tmpfs tmpfs "$0" && hostname "$1" && shift && exec "$@"';
   const child = spawn(

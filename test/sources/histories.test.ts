@@ -46,8 +46,9 @@ afterAll(async () => {
 });
 
 /**
- * Events that join the pages to come and others that leave those before, in one moment, keep the count as it is: no reader
- * of pages can see that. A history has either the one or the other; events created meanwhile join no read.
+ * Events that join the pages to come and others that leave those before, in one moment, keep the count as it
+ * is: no reader of pages can see that. A history has either the one or the other; events created meanwhile
+ * join no read.
  */
 const joining = fc.constantFrom('fail', 'add late', 'add', 'add future', 'reorder', '503', 'lost');
 const leaving = fc.constantFrom('deliver', 'delete', 'add', 'reorder', '503', 'lost');
@@ -64,8 +65,9 @@ const stepsOf = (kinds: fc.Arbitrary<string>): fc.Arbitrary<Step[]> =>
     { maxLength: 8 },
   );
 /**
- * With short pages and neither counts nor links nobody can tell the last page. A count that is the one of the answer before is
- * no better: events that join in the middle meanwhile push the last ones behind the page that seems to be the last.
+ * With short pages and neither counts nor links nobody can tell the last page. A count that is the one of the
+ * answer before is no better: events that join in the middle meanwhile push the last ones behind the page
+ * that seems to be the last.
  */
 const manner: fc.Arbitrary<Manner> = fc
   .record({
@@ -89,13 +91,18 @@ const history = fc.record({
 });
 type History = typeof history extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** An event created in the second of the first answer joins a read after all, at its end where the oldest come first. */
+/**
+ * An event created in the second of the first answer joins a read after all, at its end where the oldest come
+ * first.
+ */
 function canBeSeen({ manner, steps }: History): boolean {
   const has = (...kinds: string[]) => steps.some(({ change }) => kinds.includes(change.kind));
   return manner.order === 'newest first' || !has('add') || !has('deliver', 'delete');
 }
 
-/** Without counts, and without links on pages that are full of them, a command cannot know all, and says so. */
+/**
+ * Without counts, and without links on pages that are full of them, a command cannot know all, and says so.
+ */
 const UNSURE = /^warning: the service (does not count its events|sends no time)/m;
 
 function checkOutcome(code: number | string, stderr: string): void {

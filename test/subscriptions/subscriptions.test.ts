@@ -40,7 +40,9 @@ const json =
       .end(body);
   };
 
-/** A service with subscriptions, one of which is switched off and one of which is gone, and events of three. */
+/**
+ * A service with subscriptions, one of which is switched off and one of which is gone, and events of three.
+ */
 async function startNaming() {
   const asked: string[] = [];
   const answers = new Map<string, Answer>([

@@ -1,6 +1,9 @@
 import path from 'node:path';
 
-/** A browser that follows redirects and keeps no cookies, which is enough for a sandbox that approves by itself. */
+/**
+ * A browser that follows redirects and keeps no cookies, which is enough for a sandbox that approves by
+ * itself.
+ */
 
 /** The same as a command, for `HOOKTRAIL_BROWSER`. */
 export const browserCommand = path.resolve(import.meta.dirname, 'browser-command.mjs');

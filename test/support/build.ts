@@ -14,9 +14,9 @@ const root = path.resolve(import.meta.dirname, '../..');
 const PACKAGED = ['bin', 'completions', 'docs/help', 'package.json', '.npmignore', 'README.md', 'LICENSE'];
 
 /**
- * Builds the program once per test run, into a folder of this run, so that an edit or a build meanwhile does not affect
- * the tests, and the folder can be packed as it is. It is below `node_modules`, so that the native keychain package is
- * found from it.
+ * Builds the program once per test run, into a folder of this run, so that an edit or a build meanwhile does
+ * not affect the tests, and the folder can be packed as it is. It is below `node_modules`, so that the native
+ * keychain package is found from it.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   // Some tests run the program as another user, who needs read access.

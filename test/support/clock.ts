@@ -14,12 +14,13 @@ interface Sleeper {
 }
 
 /**
- * The one clock of a test's process: `Date`, the sandbox and every program in process use it. It stands still until the
- * test moves it, or until a program starts as a separate process: from then on it runs.
+ * The one clock of a test's process: `Date`, the sandbox and every program in process use it. It stands still
+ * until the test moves it, or until a program starts as a separate process: from then on it runs.
  */
 export class GivenClock implements Clock {
   /**
-   * Sleeps of up to this many milliseconds end at once and move the clock; longer ones last until the test moves it.
+   * Sleeps of up to this many milliseconds end at once and move the clock; longer ones last until the test
+   * moves it.
    */
   skips = 5_000;
   #now = NOON;
@@ -72,7 +73,10 @@ export class GivenClock implements Clock {
     this.set(this.now() + milliseconds);
   }
 
-  /** Waits until a program sleeps for that many milliseconds or more, longer than `skips`. Returns for how many. */
+  /**
+   * Waits until a program sleeps for that many milliseconds or more, longer than `skips`. Returns for how
+   * many.
+   */
   async asleep(atLeast = 0): Promise<number> {
     return await new Promise((resolve) => {
       const look = () => {
@@ -87,8 +91,8 @@ export class GivenClock implements Clock {
   }
 
   /**
-   * Waits until programs in this process have started that many more sleeps of any length, which shows that they are
-   * polling.
+   * Waits until programs in this process have started that many more sleeps of any length, which shows that
+   * they are polling.
    */
   async slept(times = 1): Promise<void> {
     let begun = 0;
@@ -108,8 +112,8 @@ export class GivenClock implements Clock {
   }
 
   /**
-   * Gives its time to processes (given-machine.cjs) that start now; from then on they run at the speed of the machine's
-   * clock.
+   * Gives its time to processes (given-machine.cjs) that start now; from then on they run at the speed of the
+   * machine's clock.
    */
   get environment(): { readonly HOOKTRAIL_TEST_SHIFT: string } {
     return { HOOKTRAIL_TEST_SHIFT: String(this.now() - monotonic()) };

@@ -10,7 +10,8 @@ export async function describeAll(): Promise<{ program: Program; commands: reado
 }
 
 /**
- * Returns the words of each call of the program in lines of a shell; a comment ends a line, a backslash continues it.
+ * Returns the words of each call of the program in lines of a shell; a comment ends a line, a backslash
+ * continues it.
  */
 export function callsIn(script: string): string[][] {
   const lines = script.replaceAll(/\\\n\s*/g, '').replaceAll(/(^|\s)#.*$/gm, '');
@@ -28,7 +29,8 @@ let taken: string[] = [];
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Returns the name of the command for these words, after parsing every value. Throws the error that the user would get.
+ * Returns the name of the command for these words, after parsing every value. Throws the error that the user
+ * would get.
  */
 export function commandFor(words: readonly string[]): Promise<string> {
   const parsed = last.then(() => parse(words));

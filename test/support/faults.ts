@@ -48,8 +48,8 @@ export const times = (count: number, fault: Fault): Fault[] => Array(count).fill
 type End = (body: Buffer) => void;
 
 /**
- * Makes the answer to a request go wrong: at once for a request that must not be carried out, otherwise when the handler
- * ends the response. Returns true if the handler must still run.
+ * Makes the answer to a request go wrong: at once for a request that must not be carried out, otherwise when
+ * the handler ends the response. Returns true if the handler must still run.
  */
 export async function applyFault(
   fault: Fault,

@@ -43,7 +43,10 @@ export async function createHome(): Promise<Home> {
   };
 }
 
-/** Creates a folder to put first on a `PATH`, in which the command `hooktrail` runs `program`, a `bin/hooktrail.js`. */
+/**
+ * Creates a folder to put first on a `PATH`, in which the command `hooktrail` runs `program`, a
+ * `bin/hooktrail.js`.
+ */
 export async function binFolder(parent: string, program: string): Promise<string> {
   const folder = path.join(parent, 'bin');
   await mkdir(folder, { recursive: true });

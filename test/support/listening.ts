@@ -22,7 +22,10 @@ export async function startListening(...flags: string[]) {
   return await listening(startHooktrail, flags);
 }
 
-/** `webhooks listen` as users run it, started by `start` in this process or as one of its own, and a sender of deliveries. */
+/**
+ * `webhooks listen` as users run it, started by `start` in this process or as one of its own, and a sender of
+ * deliveries.
+ */
 export async function listening<Program extends Listener>(
   start: (args: readonly string[], options: Options) => Program,
   flags: readonly string[],
@@ -41,7 +44,9 @@ export async function listening<Program extends Listener>(
     get program() {
       return program;
     },
-    /** Posts a delivery with the right token. `headers` replaces headers, or removes those that are undefined. */
+    /**
+     * Posts a delivery with the right token. `headers` replaces headers, or removes those that are undefined.
+     */
     send: (body: string | Buffer, headers: Headers = {}, target: { method?: string; path?: string } = {}) =>
       post(port, body, headers, target, agent),
     /** Ends the program with the signal and starts it again on the same port, with other flags if given. */

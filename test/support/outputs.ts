@@ -68,7 +68,9 @@ export async function print(
   return { text: stdout.text, writes: stdout.writes, said: reporter.said };
 }
 
-/** Reads CSV by RFC 4180's grammar (section 2), strictly: CR LF ends every line, quotes enclose whole fields. */
+/**
+ * Reads CSV by RFC 4180's grammar (section 2), strictly: CR LF ends every line, quotes enclose whole fields.
+ */
 export function readCsv(text: string): string[][] {
   const records: string[][] = [];
   let record: string[] = [];

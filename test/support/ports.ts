@@ -4,9 +4,9 @@ import { createServer } from 'node:net';
 const taken = new Set<number>();
 
 /**
- * Returns a free port of the loopback address, below those that the system assigns to programs that ask for any port
- * (Linux: from 32768, RFC 6335: from 49152), so that it stays free until the test uses it. It is not drawn from the
- * seed, so that parallel tests get other ports.
+ * Returns a free port of the loopback address, below those that the system assigns to programs that ask for
+ * any port (Linux: from 32768, RFC 6335: from 49152), so that it stays free until the test uses it. It is not
+ * drawn from the seed, so that parallel tests get other ports.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

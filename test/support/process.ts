@@ -88,7 +88,10 @@ export function startProcess(
   };
 }
 
-/** A signal that a process has handled: milliseconds of the process's own clock before and after its listeners ran. */
+/**
+ * A signal that a process has handled: milliseconds of the process's own clock before and after its listeners
+ * ran.
+ */
 export interface NotedSignal {
   readonly name: string;
   readonly before: number;

@@ -20,18 +20,22 @@ export type { Result } from './process.ts';
  *   expect(await at.search('--failed', '--since', '1h')).toEqual({ code: 0, stdout: …, stderr: '' });
  *
  * - Commands run through `main` in the test's process: `hooktrail(args, { env })` of this file, and whatever
- *   `startSearching`, `startSigningIn` and the others run. `startHooktrail(args, { env })` leaves one running: `printed()`,
- *   `kill()`, `closeStdout()`. `terminal: 80` makes its streams a terminal; `tty: { stdout: false }` takes one out.
- * - `spawnHooktrail(args)` and `startProcess(args)` of `process.ts` run the built program as a process. That is for
- *   signals, pipes, crashes, the bundle and `bin/`; `machine/terminal.ts` is for terminals with a person at the keys.
- * - The file's name says what a test may touch. `*.test.ts`: the source in this process, with no build and no tool.
- *   `*.process.test.ts`: the built program as a process. `*.machine.test.ts`: a tool, root, the registry, a keychain, a
- *   browser; what the machine lacks is in machine/requirement.ts, which names it when the tests are left out.
- * - The time is `clock.now()` (clock.ts): noon of 20 November 2026 UTC, standing still. `Date`, the sandbox and the program tell
- *   the same time. Move it with `clock.set('2028-02-29')` and `clock.advance(ms)`. Sleeps of up to 5 s end at once
- *   (`clock.skips`); a longer one ends when the test moves the clock, which it does after `await clock.asleep(30_000)`.
- *   A process begins at the same time, and from then on the clock runs. Timers (`setTimeout`) are real everywhere: give
- *   the program a shorter time-out with `context: { timeouts: { … } }`.
+ *   `startSearching`, `startSigningIn` and the others run. `startHooktrail(args, { env })` leaves one
+ *   running: `printed()`, `kill()`, `closeStdout()`. `terminal: 80` makes its streams a terminal; `tty: {
+ *   stdout: false }` takes one out.
+ * - `spawnHooktrail(args)` and `startProcess(args)` of `process.ts` run the built program as a process. That
+ *   is for signals, pipes, crashes, the bundle and `bin/`; `machine/terminal.ts` is for terminals with a
+ *   person at the keys.
+ * - The file's name says what a test may touch. `*.test.ts`: the source in this process, with no build and no
+ *   tool. `*.process.test.ts`: the built program as a process. `*.machine.test.ts`: a tool, root, the
+ *   registry, a keychain, a browser; what the machine lacks is in machine/requirement.ts, which names it when
+ *   the tests are left out.
+ * - The time is `clock.now()` (clock.ts): noon of 20 November 2026 UTC, standing still. `Date`, the sandbox
+ *   and the program tell the same time. Move it with `clock.set('2028-02-29')` and `clock.advance(ms)`.
+ *   Sleeps of up to 5 s end at once (`clock.skips`); a longer one ends when the test moves the clock, which
+ *   it does after `await clock.asleep(30_000)`. A process begins at the same time, and from then on the clock
+ *   runs. Timers (`setTimeout`) are real everywhere: give the program a shorter time-out with `context: {
+ *   timeouts: { … } }`.
  * - Each home has its keychain in memory: `keychainOf(env)`; `HOOKTRAIL_STORE: 'keychain'` together with
  *   `context: { machine: … }` of another platform leads to it, as Linux asks D-Bus first.
  * - The browser is an HTTP GET that follows redirects. `browser` in `context` replaces it.

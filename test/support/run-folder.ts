@@ -11,8 +11,8 @@ declare module 'vitest' {
 }
 
 /**
- * Gives a test run its folder and its seed. The name is short, because the folder contains sockets, whose paths are
- * limited.
+ * Gives a test run its folder and its seed. The name is short, because the folder contains sockets, whose
+ * paths are limited.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await realpath(await mkdtemp(path.join(os.tmpdir(), 'hooktrail-')));

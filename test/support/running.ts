@@ -55,7 +55,10 @@ export function noteRunning(finished: Promise<unknown>, end: () => void): void {
   void finished.then(() => running.delete(stop));
 }
 
-/** Returns a function that ends what was started since, so that programs of a failed test do not disturb others. */
+/**
+ * Returns a function that ends what was started since, so that programs of a failed test do not disturb
+ * others.
+ */
 export function leftSince(): () => Promise<unknown> {
   const before = new Set(running);
   return () => Promise.all([...running].filter((stop) => !before.has(stop)).map((stop) => stop()));
@@ -68,7 +71,8 @@ interface MemoryStream {
 }
 
 /**
- * A stream that records what is written to it: a terminal with that many columns, or a pipe that may be slow or closed.
+ * A stream that records what is written to it: a terminal with that many columns, or a pipe that may be slow
+ * or closed.
  */
 export function memoryStream(
   told: (bytes: Buffer) => void,

@@ -53,8 +53,8 @@ interface Oddities {
   /** The order of search answers. */
   order: 'newest-first' | 'oldest-first';
   /**
-   * The service's clock is ahead by this many milliseconds, which are added to the `Date` header and to the creation
-   * time of new events.
+   * The service's clock is ahead by this many milliseconds, which are added to the `Date` header and to the
+   * creation time of new events.
    */
   clockOffsetMs: number;
 }
@@ -352,7 +352,10 @@ export function sandboxEnv(settings: SandboxSettings) {
   };
 }
 
-/** Puts JSON text on several lines. Its values are not parsed, so numbers, duplicate members and escapes stay as they are. */
+/**
+ * Puts JSON text on several lines. Its values are not parsed, so numbers, duplicate members and escapes stay
+ * as they are.
+ */
 function indentJson(json: string): string {
   return json.replace(/("(?:[^"\\]|\\.)*")|([{[,])|([}\]])|(:)/gs, (token, text, opens, closes) => {
     if (text) return token;

@@ -21,7 +21,10 @@ export function randomOf(name: string): Random {
 /** npm passes the name of its script to everything it starts. */
 const isFaultRun = process.env['npm_lifecycle_event'] === 'faults';
 
-/** Returns how often a test of faults repeats its work: `many` times with `npm run faults`, `few` times otherwise. */
+/**
+ * Returns how often a test of faults repeats its work: `many` times with `npm run faults`, `few` times
+ * otherwise.
+ */
 export function faultRounds(few: number, many: number): number {
   return isFaultRun ? many : few;
 }

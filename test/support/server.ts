@@ -56,7 +56,10 @@ export interface PlainAnswer {
   readonly body: string;
 }
 
-/** Sends one request as it is given, also one that no browser would send. Rejects if the connection breaks first. */
+/**
+ * Sends one request as it is given, also one that no browser would send. Rejects if the connection breaks
+ * first.
+ */
 export async function ask(
   url: string | URL,
   { method = 'GET', target, headers = {}, body, agent }: PlainRequest = {},

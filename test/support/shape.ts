@@ -8,7 +8,9 @@ declare module 'vitest' {
   }
 }
 
-/** The shape of sandboxes that are started without another. `vitest.config.ts` says which tests run in both. */
+/**
+ * The shape of sandboxes that are started without another. `vitest.config.ts` says which tests run in both.
+ */
 export let shape: ShapeName = 'published';
 
 /** Called before each test file. */
@@ -21,7 +23,10 @@ export function inShape<Value>(values: Readonly<Record<ShapeName, Value>>): Valu
   return values[shape];
 }
 
-/** Fields that the items of both shapes have, by their path in the flat one, with their path in the published one. */
+/**
+ * Fields that the items of both shapes have, by their path in the flat one, with their path in the published
+ * one.
+ */
 const publishedPaths = {
   'resource.name': 'eventData.body.name',
   'resource.version': 'eventData.body.version',
@@ -64,15 +69,18 @@ export interface KnownValues {
   readonly publishStatus: PublishStatus;
 }
 
-/** Returns an item of these fields, of which those that are the event's own go into it in the published shape. */
+/**
+ * Returns an item of these fields, of which those that are the event's own go into it in the published shape.
+ */
 export function itemOf(fields: Readonly<Record<string, unknown>>): object {
   const { subscriptionId, publishStatus, createdOn, ...event } = fields;
   return inShape({ flat: fields, published: { subscriptionId, publishStatus, createdOn, eventData: event } });
 }
 
 /**
- * Returns an item with the event's id and type one level down. All else stays where it is, so that a test expects the same of
- * it as of the flat item. What has no text for an id is left as it is: nothing would be an event in it.
+ * Returns an item with the event's id and type one level down. All else stays where it is, so that a test
+ * expects the same of it as of the flat item. What has no text for an id is left as it is: nothing would be
+ * an event in it.
  */
 export function withEventInside(item: object): object {
   const { eventId, eventType, ...others } = item as Partial<KnownValues>;
@@ -84,7 +92,10 @@ export function textInShape(item: object): string {
   return JSON.stringify(inShape({ flat: item, published: withEventInside(item) }));
 }
 
-/** Returns the bytes that a handler gets of an item of the sandbox: the event, which is the item's last member. */
+/**
+ * Returns the bytes that a handler gets of an item of the sandbox: the event, which is the item's last
+ * member.
+ */
 export function eventIn(item: string): string {
   const start = item.indexOf('"eventData":');
   return start === -1 ? item : item.slice(start + '"eventData":'.length, -1);

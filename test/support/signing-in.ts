@@ -8,8 +8,8 @@ import { type SandboxOptions, sandboxEnv, startSandbox } from './sandbox.ts';
 type Given = Partial<CommandOptions>;
 
 /**
- * A sandbox, a home, and settings that make the program in that home use that sandbox. The program chooses a port for each
- * sign-in, unless one is given.
+ * A sandbox, a home, and settings that make the program in that home use that sandbox. The program chooses a
+ * port for each sign-in, unless one is given.
  */
 export async function startSigningIn(options: SandboxOptions = {}, { host = '127.0.0.1', port = 0 } = {}) {
   const redirectUri = `http://${host}:${port}/callback`;
@@ -70,8 +70,8 @@ export function useSigningIn(options: SandboxOptions = {}): SigningIn {
 }
 
 /**
- * A signed-in user whose access token is due: the next command refreshes; tokens granted from then on last for half an
- * hour.
+ * A signed-in user whose access token is due: the next command refreshes; tokens granted from then on last
+ * for half an hour.
  */
 export async function startRefreshing(options: SandboxOptions = {}) {
   const at = await startSigningIn({ tokenLifetimeSeconds: 30, ...options });

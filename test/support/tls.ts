@@ -12,8 +12,9 @@ const file = (name: string) => readFileSync(path.join(folder, name), 'utf8');
 export const authorityFile = path.join(folder, 'authority.pem');
 
 /**
- * Certificates that 'Example Private CA' issued for these tests: for `localhost`, expired in 2021, for another host, and
- * for `events.invalid`, `login.invalid` and `hooks.invalid`, which no name server knows (RFC 6761 section 6.4).
+ * Certificates that 'Example Private CA' issued for these tests: for `localhost`, expired in 2021, for
+ * another host, and for `events.invalid`, `login.invalid` and `hooks.invalid`, which no name server knows
+ * (RFC 6761 section 6.4).
  */
 export type Certificate = 'localhost' | 'expired' | 'other-host' | 'elsewhere';
 
@@ -32,8 +33,8 @@ export async function startTlsServer(
 }
 
 /**
- * Starts a reverse proxy that terminates TLS for the sandbox. From then on the sandbox's answers name the front's
- * origins.
+ * Starts a reverse proxy that terminates TLS for the sandbox. From then on the sandbox's answers name the
+ * front's origins.
  */
 export async function startTlsFront(
   sandbox: Sandbox,

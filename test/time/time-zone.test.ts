@@ -156,7 +156,8 @@ describe('every zone', () => {
         expect(times).toEqual([...new Set(times)].sort((a, b) => a - b));
         const isShown = (time: number) => time + zone.offsetAt(time) === wall;
         if (times.every(isShown)) return;
-        // The clock skips a time: the minute before the change shows an earlier time, the change itself a later one.
+        // The clock skips a time: the minute before the change shows an earlier time, the change itself a
+        // later one.
         expect(times).toHaveLength(1);
         const [change] = times as [number];
         expect(change + zone.offsetAt(change)).toBeGreaterThan(wall);

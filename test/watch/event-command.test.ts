@@ -165,7 +165,9 @@ describe('a command for each event', () => {
 });
 
 describe('a command that still runs when the watch is told to end', () => {
-  /** A program that ends when the test says so, or with 143 or 137 when it is killed and obeys that signal. */
+  /**
+   * A program that ends when the test says so, or with 143 or 137 when it is killed and obeys that signal.
+   */
   function startRunning(obeys: NodeJS.Signals) {
     const killed: NodeJS.Signals[] = [];
     let end = (_code: number) => {};

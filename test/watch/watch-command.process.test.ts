@@ -5,7 +5,10 @@ import { describe, expect, test } from 'vitest';
 import { spawnHooktrail, startProcess } from '../support/process.ts';
 import { type Searching, startSearching } from '../support/searching.ts';
 
-/** A watch with a place of its own that runs a script of Node for each event, which finds its notes in `NOTES`. */
+/**
+ * A watch with a place of its own that runs a script of Node for each event, which finds its notes in
+ * `NOTES`.
+ */
 async function startWatching() {
   const at = await startSearching({ events: 0 });
   const home = at.env['HOME'] as string;

@@ -17,7 +17,9 @@ test('--state across kills at random moments prints each event, and repeats only
     });
   const added: string[] = [];
   const printed: string[] = [];
-  /** The content that each killed run must have had in its state, and the number of events printed by then. */
+  /**
+   * The content that each killed run must have had in its state, and the number of events printed by then.
+   */
   const before: { remembered: readonly string[]; printed: number }[] = [];
   const add = () => {
     const { eventId } = searching.control.addEvent();

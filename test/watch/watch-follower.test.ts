@@ -290,8 +290,8 @@ describe('following', () => {
       late: fc.array(fc.integer({ min: 0, max: OVERLAP - 1000 }), { maxLength: 6 }),
       restarts: fc.boolean(),
       /**
-       * The number of events of the first batch that are printed before the run is killed; undefined: all of every
-       * batch.
+       * The number of events of the first batch that are printed before the run is killed; undefined: all of
+       * every batch.
        */
       killedAfter: fc.option(fc.nat(3), { nil: undefined }),
       future: fc.boolean(),

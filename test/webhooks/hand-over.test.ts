@@ -11,7 +11,9 @@ const SECOND = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 const ONE = '11111111-1111-4111-8111-111111111111';
 const OTHER = '22222222-2222-4222-8222-222222222222';
 
-/** The bytes of an event: white space inside a text, a number that no double holds, a key that stands twice. */
+/**
+ * The bytes of an event: white space inside a text, a number that no double holds, a key that stands twice.
+ */
 const eventOf = (id: string) =>
   `{"eventId":"${id}","eventType":"order.created","body":{"n":9007199254740993,"t":"a  b","k":1,"k":1.10}}`;
 

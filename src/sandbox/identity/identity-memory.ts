@@ -7,8 +7,8 @@ interface Entry {
 }
 
 /**
- * Everything that the identity provider issued, access tokens too. `refuse` makes the answer to a code or refresh token
- * that was spent already.
+ * Everything that the identity provider issued, access tokens too. `refuse` makes the answer to a code or
+ * refresh token that was spent already.
  */
 export function createIdentityMemory(clock: () => number, refuse: () => Error) {
   const entries = new Map<string, Entry>();
@@ -23,7 +23,8 @@ export function createIdentityMemory(clock: () => number, refuse: () => Error) {
     const find = async (id: string) => {
       const entry = entries.get(`${kind}:${id}`);
       if (!entry || entry.expires > clock()) return entry?.payload;
-      // An expired device code has an error of its own (RFC 8628 section 3.5). The library compares `exp` with the machine's clock.
+      // An expired device code has an error of its own (RFC 8628 section 3.5). The library compares `exp`
+      // with the machine's clock.
       return kind === 'DeviceCode' ? { ...entry.payload, exp: 1 } : undefined;
     };
     const findBy = async (name: 'uid' | 'userCode', value: string) =>

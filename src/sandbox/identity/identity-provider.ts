@@ -16,7 +16,10 @@ const API_SCOPE = 'event_api';
 
 export type IdentityProvider = Awaited<ReturnType<typeof createIdentityProvider>>;
 
-/** The endpoints of the identity provider (service description, parts 4 and 5), implemented by a certified library. */
+/**
+ * The endpoints of the identity provider (service description, parts 4 and 5), implemented by a certified
+ * library.
+ */
 export async function createIdentityProvider(
   settings: SandboxSettings,
   behaviour: Readonly<Behaviour>,
@@ -73,7 +76,8 @@ export async function createIdentityProvider(
       setCookies(request, behaviour.autoApprove ? uid : undefined);
       if (path.startsWith('/sign-in/')) return signIn(request, response);
       if (path === DEVICE_PATH) return approval.page(new URLSearchParams(query), response);
-      // OpenID Connect requires it for `offline_access`; the service does not. The sign-in page asks in any case.
+      // OpenID Connect requires it for `offline_access`; the service does not. The sign-in page asks in any
+      // case.
       const lacksConsent = path === AUTHORIZE_PATH && !/(?:^|&)(?:prompt|request_uri)=/.test(query);
       const target = lacksConsent ? `${query}${query && '&'}prompt=consent` : query;
       const url = path + (target && `?${target}`);
@@ -87,8 +91,8 @@ export async function createIdentityProvider(
 type Library = typeof import('oidc-provider');
 
 /**
- * Configures the library to behave as the service description says. Each function also replaces a default that would
- * print a notice.
+ * Configures the library to behave as the service description says. Each function also replaces a default
+ * that would print a notice.
  */
 function configurationOf(
   settings: SandboxSettings,
@@ -191,7 +195,10 @@ function configurationOf(
 
 type ClientOptions = Pick<SandboxOptions, 'clientKey' | 'requirePushedRequests'>;
 
-/** Returns the client of the settings, one of the same rights without a secret, and one with a key if there is a key. */
+/**
+ * Returns the client of the settings, one of the same rights without a secret, and one with a key if there is
+ * a key.
+ */
 function clientsOf(settings: SandboxSettings, { clientKey }: ClientOptions): ClientMetadata[] {
   const grants = ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'];
   const client: Omit<ClientMetadata, 'client_id'> = {
@@ -223,7 +230,9 @@ function clientsOf(settings: SandboxSettings, { clientKey }: ClientOptions): Cli
   return [bySecret, withoutSecret, byKey];
 }
 
-/** The service requires `scope` and issues only the client's own scopes; the library would ignore the others. */
+/**
+ * The service requires `scope` and issues only the client's own scopes; the library would ignore the others.
+ */
 function checkScopes(
   requested: string,
   issued: string,
@@ -243,8 +252,8 @@ function redirectUris(redirectUri: string): string[] {
 }
 
 /**
- * Drops the browser's session, so that each sign-in asks for the user. If sign-ins are approved without a click, it
- * also adds their cookies, so that any HTTP client that follows redirects can act as the browser.
+ * Drops the browser's session, so that each sign-in asks for the user. If sign-ins are approved without a
+ * click, it also adds their cookies, so that any HTTP client that follows redirects can act as the browser.
  */
 function setCookies(request: IncomingMessage, uid: string | undefined): void {
   const kept = (request.headers.cookie ?? '').split(/; */).filter((cookie) => !/^_session[.=]/.test(cookie));
@@ -253,8 +262,8 @@ function setCookies(request: IncomingMessage, uid: string | undefined): void {
 }
 
 /**
- * Loads `oidc-provider` on every Node version that this program supports, without a warning on standard error. The
- * library is made for Node 22 and warns on older versions, where only `URL.parse` is missing.
+ * Loads `oidc-provider` on every Node version that this program supports, without a warning on standard
+ * error. The library is made for Node 22 and warns on older versions, where only `URL.parse` is missing.
  */
 async function loadProvider(): Promise<Library> {
   const urls = URL as unknown as { parse?: (url: string, base?: string) => URL | null };

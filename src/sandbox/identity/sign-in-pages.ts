@@ -29,8 +29,8 @@ const meanings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the page on which a person gives a client access. `form` is the HTML in which the form begins, `note` the
- * sentence at its end.
+ * Returns the page on which a person gives a client access. `form` is the HTML in which the form begins,
+ * `note` the sentence at its end.
  */
 function consentPage(clientId: unknown, scopes: readonly string[], form: string, note: string): string {
   const items = scopes.map((scope) => {
@@ -67,7 +67,9 @@ const deviceCodePage = renderPage(
 </form>`,
 );
 
-/** Returns the page for an authorization request that can be neither carried out nor answered by a redirect. */
+/**
+ * Returns the page for an authorization request that can be neither carried out nor answered by a redirect.
+ */
 export function errorPage(error: string, description: string): string {
   return renderPage(
     'Sign-in not possible',
@@ -112,8 +114,8 @@ export function createSignIn(provider: Provider, behaviour: Readonly<Behaviour>,
 type DeviceCode = InstanceType<Provider['DeviceCode']>;
 
 /**
- * The page at which a person approves the sign-in of a device (RFC 8628 section 3.3). It takes the decision by GET, so that a
- * test can approve with a link.
+ * The page at which a person approves the sign-in of a device (RFC 8628 section 3.3). It takes the decision
+ * by GET, so that a test can approve with a link.
  */
 export function createDeviceApproval(provider: Provider, resource: string) {
   async function approve(code: DeviceCode, accountId = DEFAULT_USER): Promise<void> {

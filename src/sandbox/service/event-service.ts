@@ -12,7 +12,10 @@ import { subscriptionOperations } from './subscription-requests.ts';
 /** Returns the scopes of an access token; undefined if it is unknown, expired or revoked. */
 type Verify = (token: string) => Promise<readonly string[] | undefined>;
 
-/** The operations of the event service (service description, part 4), and those of subscriptions if there are any. */
+/**
+ * The operations of the event service (service description, part 4), and those of subscriptions if there are
+ * any.
+ */
 export function createEventService(
   settings: Pick<SandboxSettings, 'baseUrl' | 'vendor'>,
   shape: ServiceShape,
@@ -38,7 +41,10 @@ export function createEventService(
     return JSON.stringify({ href: `${baseUrl}/event-types`, count: items.length, items });
   }
 
-  /** Returns a SearchIntegratorEventCollection (service description, part 2), with the filters in its links as they were sent. */
+  /**
+   * Returns a SearchIntegratorEventCollection (service description, part 2), with the filters in its links as
+   * they were sent.
+   */
   function searchEvents(query: string): string {
     const { filter, start, size, filterKeys } = parseQuery(query);
     const { count, events } = store.page(filter, start, size);
@@ -112,7 +118,10 @@ export function createEventService(
   };
 }
 
-/** Returns what stands in a path for `{id}`, or an empty text if there is no `{id}`; undefined if the paths differ. */
+/**
+ * Returns what stands in a path for `{id}`, or an empty text if there is no `{id}`; undefined if the paths
+ * differ.
+ */
 function idInPath(path: string, expected: string): string | undefined {
   const [before = '', after] = expected.split('{id}');
   if (after === undefined) return path === expected ? '' : undefined;
@@ -138,8 +147,8 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 /**
- * Returns true if an `Accept` header names the versioned media type of the service (service description, part 9). Wildcards
- * are not enough: the header is required, and it chooses the version.
+ * Returns true if an `Accept` header names the versioned media type of the service (service description, part
+ * 9). Wildcards are not enough: the header is required, and it chooses the version.
  */
 function accepts(header: string, mediaType: string): boolean {
   return header.split(',').some((range) => {

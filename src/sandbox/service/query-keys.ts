@@ -14,8 +14,8 @@ export interface EventQuery {
 }
 
 /**
- * operator(argument,value). The value may contain the characters that RFC 3986 allows in a query, except those of this
- * grammar.
+ * operator(argument,value). The value may contain the characters that RFC 3986 allows in a query, except
+ * those of this grammar.
  */
 const KEY = /^([a-z]+)\(([A-Za-z0-9]+),((?:[\w.~!$'*+;:@/?-]|%[0-9A-Fa-f]{2})*)\)$/;
 
@@ -25,7 +25,10 @@ const time = [sortableTime, 'is not a UTC ISO 8601 date or date-time'] as const;
 const guid = [parseGuid, 'is not a GUID'] as const;
 const status: Reader = (value) => (['SUCCESS', 'FAILED'].includes(value) ? value : undefined);
 
-/** By operator and property: the member of the filter, and how its value is read (service description, part 4). */
+/**
+ * By operator and property: the member of the filter, and how its value is read (service description, part
+ * 4).
+ */
 const filters = new Map<string, readonly [member: keyof EventFilter, read: Reader, problem: string]>([
   ['gt(createdOn', ['after', ...time]],
   ['lt(createdOn', ['before', ...time]],
@@ -37,8 +40,8 @@ const filters = new Map<string, readonly [member: keyof EventFilter, read: Reade
 
 /**
  * Reads a raw query whose keys carry operator and argument and no value for instance
- * `gt(createdOn,2026-11-01)&limit(1,500)`. Parentheses and the first comma are grammar when sent literally, and data when
- * percent-encoded.
+ * `gt(createdOn,2026-11-01)&limit(1,500)`. Parentheses and the first comma are grammar when sent literally,
+ * and data when percent-encoded.
  *
  * @throws ServiceFailure 400 for anything that does not follow the grammar.
  */

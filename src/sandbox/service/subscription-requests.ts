@@ -10,8 +10,8 @@ import { ServiceFailure } from './service-failure.ts';
 import type { Operation, OperationAnswer, OperationRequest } from './service-operation.ts';
 
 /**
- * The requests of subscriptions. The published service does not say which status a missing or an old `If-Match` gets: here
- * they are those of RFC 6585 section 3 and RFC 9110 section 13.1.1.
+ * The requests of subscriptions. The published service does not say which status a missing or an old
+ * `If-Match` gets: here they are those of RFC 6585 section 3 and RFC 9110 section 13.1.1.
  */
 export function subscriptionOperations(
   { baseUrl, vendor }: Pick<SandboxSettings, 'baseUrl' | 'vendor'>,
@@ -39,7 +39,8 @@ export function subscriptionOperations(
 
   async function create(request: OperationRequest): Promise<OperationAnswer> {
     const given = await readObject(request, mediaType);
-    // The published service does not say what `isEnabled` is for here: a new subscription is on unless this is false.
+    // The published service does not say what `isEnabled` is for here: a new subscription is on unless this
+    // is false.
     const subscription = store.create(contentOf({ isEnabled: true, ...given }));
     const headers = {
       Location: `${collection}/id/${subscription.id}`,
@@ -78,7 +79,10 @@ function existing({ id }: OperationRequest, store: SubscriptionStore): KeptSubsc
   throw new ServiceFailure(404, { code: 'subscription.not_found', message });
 }
 
-/** Returns the subscription that a request is about, if `If-Match` says that its sender has seen its newest state. */
+/**
+ * Returns the subscription that a request is about, if `If-Match` says that its sender has seen its newest
+ * state.
+ */
 function unchanged(request: OperationRequest, store: SubscriptionStore): KeptSubscription {
   const subscription = existing(request, store);
   const condition = request.headers['if-match'];

@@ -3,8 +3,8 @@ import { categoryOf, drawAmount, randomGuid, type StoredEvent, sequenceText } fr
 import type { ServiceShape } from './service-shape.ts';
 
 /**
- * The shape of the published service: an item is a record with the event inside, and says nothing of the delivery but whether
- * it succeeded.
+ * The shape of the published service: an item is a record with the event inside, and says nothing of the
+ * delivery but whether it succeeded.
  */
 export const publishedShape: ServiceShape = {
   eventTypeItem: ({ name, description }) => ({ eventType: name, description }),
@@ -39,7 +39,10 @@ const PARTITIONS = ['signing-eu', 'signing-us'];
 /** Few handlers know what the second version of a topic changed. */
 const NEW_TOPIC_VERSION = 0.002;
 
-/** Everything that the store does not hold is drawn from the event's id, so that an event has the same text each time. */
+/**
+ * Everything that the store does not hold is drawn from the event's id, so that an event has the same text
+ * each time.
+ */
 function eventText(event: StoredEvent): string {
   const { eventId, eventType, createdOn, subscriptionId, isStray } = event;
   const random = new Random(Number.parseInt(eventId.slice(0, 8), 16));

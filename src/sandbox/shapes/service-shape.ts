@@ -14,7 +14,10 @@ export interface Issue {
   readonly property?: string;
 }
 
-/** How a service writes its answers and deliveries. The parts that the service description shows are the same in all. */
+/**
+ * How a service writes its answers and deliveries. The parts that the service description shows are the same
+ * in all.
+ */
 export interface ServiceShape {
   /** An item of the EventTypeCollection. */
   eventTypeItem(type: EventType): object;

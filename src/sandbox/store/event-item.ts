@@ -1,6 +1,8 @@
 import type { Random } from '../random.ts';
 
-/** An item of the sandbox's EventTypeCollection. `share` is its share of the events, relative to the others. */
+/**
+ * An item of the sandbox's EventTypeCollection. `share` is its share of the events, relative to the others.
+ */
 export interface EventType {
   readonly name: string;
   readonly description: string;
@@ -109,7 +111,10 @@ export function drawAmount(random: Random): string {
   return `${random.below(5000)}.${String(random.below(100)).padStart(2, '0')}`;
 }
 
-/** JSON text of a whole number; 9007199254740993 of the first event is the first integer that a double cannot hold. */
+/**
+ * JSON text of a whole number; 9007199254740993 of the first event is the first integer that a double cannot
+ * hold.
+ */
 export function sequenceText({ ordinal }: Pick<StoredEvent, 'ordinal'>): string {
   return `9007199${254_740_993 + ordinal}`;
 }
@@ -122,9 +127,10 @@ export function categoryOf(eventType: string): string {
 const UTC = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?:(:\d\d)(?:\.(\d+))?)?Z)?$/;
 
 /**
- * Reads a UTC ISO 8601 date or date-time (service description, part 4) with any number of fractional digits. The result
- * has the form that the service writes, `2026-11-01T08:15:30.1234567`, with more digits only where they are not zero and
- * without the `Z`, so that the texts compare as the times do. Returns undefined if the day or time does not exist.
+ * Reads a UTC ISO 8601 date or date-time (service description, part 4) with any number of fractional digits.
+ * The result has the form that the service writes, `2026-11-01T08:15:30.1234567`, with more digits only where
+ * they are not zero and without the `Z`, so that the texts compare as the times do. Returns undefined if the
+ * day or time does not exist.
  */
 export function sortableTime(text: string): string | undefined {
   const [, day, time = '00:00', second = ':00', fraction = ''] = UTC.exec(text) ?? [];

@@ -10,8 +10,8 @@ import {
 import { causes, type History } from './seeded-history.ts';
 
 /**
- * An event must match all members. `after` and `before` are exclusive (service description, part 4) and in the form
- * that `sortableTime` returns.
+ * An event must match all members. `after` and `before` are exclusive (service description, part 4) and in
+ * the form that `sortableTime` returns.
  */
 export interface EventFilter {
   after?: string;
@@ -30,7 +30,10 @@ export interface EventPage {
 
 export type EventStore = ReturnType<typeof createEventStore>;
 
-/** Returns the ids of the subscriptions that get an event of this type, of which the first was drawn from the history's. */
+/**
+ * Returns the ids of the subscriptions that get an event of this type, of which the first was drawn from the
+ * history's.
+ */
 type Receivers = (eventType: string, drawn: string) => readonly string[];
 
 /** The events in memory: a record for each event and subscription. */
@@ -90,8 +93,8 @@ export function createEventStore(
     find: (eventId: string): StoredEvent | undefined => byId.get(eventId),
 
     /**
-     * Adds an event and returns its records: one for the given subscription, or for each that gets it. Absent members get
-     * random values, and `createdOn` the current time.
+     * Adds an event and returns its records: one for the given subscription, or for each that gets it. Absent
+     * members get random values, and `createdOn` the current time.
      */
     add(given: Partial<StoredEvent> = {}): readonly StoredEvent[] {
       const { id, endpoint } = random.pick(subscriptions);
@@ -114,7 +117,10 @@ export function createEventStore(
       return added;
     },
 
-    /** Changes the publish status of an event's records, or of its record for one subscription; false when there is none. */
+    /**
+     * Changes the publish status of an event's records, or of its record for one subscription; false when
+     * there is none.
+     */
     setStatus(eventId: string, status: PublishStatus, subscriptionId?: string): boolean {
       const records = recordsOf(eventId.toLowerCase()).filter(
         (event) => subscriptionId === undefined || event.subscriptionId === subscriptionId,

@@ -73,7 +73,8 @@ export function writeHistory(count: number, seed: number, now: number): History 
 
   let last = { ms: 0, ticks: 0, word: 0xffffffff };
   for (let ordinal = 0; ordinal < count; ordinal++) {
-    // The newest event is a failure within the last minute, so that even the smallest history has a failure to find.
+    // The newest event is a failure within the last minute, so that even the smallest history has a failure
+    // to find.
     const newest = ordinal === count - 1;
     const time = traffic.timeOf((ordinal + random.float()) / count);
     let ms = newest ? Math.max(now - 1 - random.below(MINUTE_MS), last.ms + 1) : Math.floor(time);
@@ -109,7 +110,9 @@ export function writeHistory(count: number, seed: number, now: number): History 
   return { events, subscriptions };
 }
 
-/** A time in which an endpoint did not accept deliveries. `cause` is the JSON text of the events' `lastError`. */
+/**
+ * A time in which an endpoint did not accept deliveries. `cause` is the JSON text of the events' `lastError`.
+ */
 interface Outage {
   readonly subscription: SeededSubscription;
   readonly from: number;
@@ -118,8 +121,8 @@ interface Outage {
 }
 
 /**
- * Generates outages until about 4 % of all events fall into one. The first one is of the busiest endpoint and still goes on,
- * so that there is always something recent to look into.
+ * Generates outages until about 4 % of all events fall into one. The first one is of the busiest endpoint and
+ * still goes on, so that there is always something recent to look into.
  */
 function drawOutages(
   random: Random,
@@ -145,7 +148,10 @@ function drawOutages(
   return outages.sort((one, other) => one.from - other.from);
 }
 
-/** Returns how long the outage that still goes on has lasted: until it has enough events to show, 2 to 23 hours. */
+/**
+ * Returns how long the outage that still goes on has lasted: until it has enough events to show, 2 to 23
+ * hours.
+ */
 function lasting(traffic: Traffic, count: number): number {
   let hours = 2;
   while (hours < 23 && traffic.share(traffic.end - hours * HOUR_MS, traffic.end) * count < SHOWN_EVENTS)
@@ -209,7 +215,10 @@ function createTraffic(end: number) {
     end,
     /** Returns the share of all events between two times in milliseconds. */
     share: (from: number, to: number): number => (weightUpTo(to) - weightUpTo(from)) / total,
-    /** Returns the time, in milliseconds with fractions, before which this share of the events falls. Ask in ascending order. */
+    /**
+     * Returns the time, in milliseconds with fractions, before which this share of the events falls. Ask in
+     * ascending order.
+     */
     timeOf(share: number): number {
       const weight = share * total;
       while (hour + 2 < upTo.length && (upTo[hour + 1] as number) <= weight) hour++;

@@ -33,8 +33,8 @@ export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
 type State = 'on' | 'off' | 'gone';
 
 /**
- * The addresses of the history's subscriptions, in its order. `*` stands for a secret in the path. `gone` has events, and was
- * deleted since.
+ * The addresses of the history's subscriptions, in its order. `*` stands for a secret in the path. `gone` has
+ * events, and was deleted since.
  */
 const addresses: readonly (readonly [address: string, state: State])[] = [
   ['https://hooks.harbour.example/in/*', 'on'],
@@ -103,8 +103,8 @@ export function createSubscriptionStore(history: readonly SeededSubscription[], 
       change(subscription, { apiToken: randomBytes(24).toString('base64url') }),
 
     /**
-     * Returns the ids of the subscriptions that get a new event: one of the history's, which is `drawn` if that takes it, and
-     * all that were created and take it.
+     * Returns the ids of the subscriptions that get a new event: one of the history's, which is `drawn` if
+     * that takes it, and all that were created and take it.
      */
     receivers(eventType: string, drawn: string): string[] {
       const takes = ({ content }: KeptSubscription) =>

@@ -58,10 +58,16 @@ interface ListenOptions extends ListenFlags {
   readonly journal: string;
 }
 
-/** Yields the events created between two times, which are milliseconds ago by the service's clock, in any order. */
+/**
+ * Yields the events created between two times, which are milliseconds ago by the service's clock, in any
+ * order.
+ */
 type FindMissed = (from: number, until: number) => AsyncIterable<FoundEvent>;
 
-/** Listens with the token and the journal of the profile, and with its sign-in if missed events are to be recovered. */
+/**
+ * Listens with the token and the journal of the profile, and with its sign-in if missed events are to be
+ * recovered.
+ */
 export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlags>): Promise<void> {
   const { context, reporter } = call;
   const settings = await loadSettings(call.flags, context);
@@ -88,7 +94,10 @@ export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlag
   });
 }
 
-/** A subscription's first journal knows nothing of what the profile's has: the same handler would get those events again. */
+/**
+ * A subscription's first journal knows nothing of what the profile's has: the same handler would get those
+ * events again.
+ */
 function sayOtherJournal(journal: string, profile: string, context: Context, reporter: Reporter): void {
   const ofProfile = defaultJournal(profile, context);
   if (fs.existsSync(journal) || !fs.existsSync(ofProfile)) return;
@@ -191,7 +200,10 @@ async function openListenersJournal(
 
 /** The delivery of an event this young may still arrive, so the next search looks for it again. */
 const SETTLED_MS = 10_000;
-/** Found events that a handler which is down did not take are tried again for so long, if the window is shorter. */
+/**
+ * Found events that a handler which is down did not take are tried again for so long, if the window is
+ * shorter.
+ */
 const TRIED_FOR_MS = 24 * 3_600_000;
 /** When the program is stopped, deliveries in progress have this time to finish. */
 const GRACE_MS = 10_000;
@@ -203,7 +215,9 @@ const NEWLINE = Buffer.from('\n');
 
 type Intake = ReturnType<typeof createIntake>;
 
-/** Takes events from deliveries, from `recover` and from the listener's own searches, and treats them alike. */
+/**
+ * Takes events from deliveries, from `recover` and from the listener's own searches, and treats them alike.
+ */
 function createIntake(
   { token, forwardTo, zone }: ListenOptions,
   journal: Journal,
@@ -221,9 +235,9 @@ function createIntake(
   let foundUnderWay = 0;
 
   /**
-   * Accepts an event. The sender gets 200 only when the handler has accepted it, its line is written and its id is on
-   * disk, in this order, and 502 otherwise, so that it sends the event again: an id in the journal without its line
-   * would make the second delivery a duplicate that nobody has seen. Never rejects.
+   * Accepts an event. The sender gets 200 only when the handler has accepted it, its line is written and its
+   * id is on disk, in this order, and 502 otherwise, so that it sends the event again: an id in the journal
+   * without its line would make the second delivery a duplicate that nobody has seen. Never rejects.
    */
   async function accept(delivery: Delivery): Promise<Acceptance> {
     const began = performance.now();
@@ -284,15 +298,18 @@ function createIntake(
   };
 }
 
-/** Returns the command that sends an event again; undefined if the service cannot find it, since its id is no GUID. */
+/**
+ * Returns the command that sends an event again; undefined if the service cannot find it, since its id is no
+ * GUID.
+ */
 function sendAgainStep(eventId: string, forwardTo: URL | undefined): string | undefined {
   if (!forwardTo || !isGuid(eventId)) return undefined;
   return `\`hooktrail webhooks replay --id ${eventId} --forward-to ${shellWord(forwardTo.href)}\` sends it again`;
 }
 
 /**
- * Recovers missed events at the start and after each interval, until the signal aborts. Never resolves; rejects if there
- * is no sign-in to search with.
+ * Recovers missed events at the start and after each interval, until the signal aborts. Never resolves;
+ * rejects if there is no sign-in to search with.
  */
 async function keepRecovering(
   find: FindMissed,
@@ -308,8 +325,8 @@ async function keepRecovering(
   for (let isFirst = true; ; isFirst = false) {
     try {
       const began = clock.now();
-      // After hours asleep, or of failed searches, the window alone would leave out a part of them. An event that is
-      // older than `keep` may be one that the journal has forgotten.
+      // After hours asleep, or of failed searches, the window alone would leave out a part of them. An event
+      // that is older than `keep` may be one that the journal has forgotten.
       const lookBack = Math.min(Math.max(window, began - unrecoveredSince), keep);
       const missing: FoundEvent[] = [];
       for await (const event of find(lookBack, isFirst ? 0 : SETTLED_MS))
@@ -388,7 +405,10 @@ function cut(text: string, columns: number): string {
   return line.length <= columns ? line.padEnd(columns) : `${line.slice(0, columns - 1)}…`;
 }
 
-/** Returns a status, or a word for the outcome. If there was no answer, the warning on standard error says why. */
+/**
+ * Returns a status, or a word for the outcome. If there was no answer, the warning on standard error says
+ * why.
+ */
 function saidText({ outcome, answer }: Ended): string {
   if (outcome === 'duplicate' || answer === undefined) return outcome;
   return answer.status === undefined ? 'no answer' : String(answer.status);
@@ -406,7 +426,10 @@ function summaryText(counts: Intake['counts']): string {
 
 const INTERVAL_MS = 1_000;
 
-/** Prints so many warnings a second, then the latest, with the number of the others: a thousand may come in that time. */
+/**
+ * Prints so many warnings a second, then the latest, with the number of the others: a thousand may come in
+ * that time.
+ */
 function limitWarnings(most: number, reporter: Reporter, clock: Clock) {
   const closed = new AbortController();
   /** Warnings of this second, which begins with the first. */

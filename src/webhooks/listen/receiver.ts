@@ -50,7 +50,10 @@ const HEADERS_MS = 10_000;
 /** Senders keep connections open for their next delivery. */
 const KEEP_ALIVE_MS = 60_000;
 const CHECK_INTERVAL_MS = 1_000;
-/** When the server stops, milliseconds that senders get to finish a request. After that they have to send it again. */
+/**
+ * When the server stops, milliseconds that senders get to finish a request. After that they have to send it
+ * again.
+ */
 const HALF_SENT_MS = 1_000;
 
 /** Listens for deliveries. Rejects with the system's error if it cannot bind the host and port. */
@@ -176,7 +179,10 @@ const refusals = {
   stopping: refuse(503, 'receiver.stopping', 'the receiver is being stopped'),
 };
 
-/** Returns the whole body; undefined if it has more than `limit` bytes. Throws if the sender disconnects before the end. */
+/**
+ * Returns the whole body; undefined if it has more than `limit` bytes. Throws if the sender disconnects
+ * before the end.
+ */
 async function readBody(request: IncomingMessage, limit: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;

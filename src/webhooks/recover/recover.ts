@@ -85,7 +85,10 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFl
   });
 }
 
-/** The id of the one subscription that the filters choose; undefined if they choose none by its id, or several. */
+/**
+ * The id of the one subscription that the filters choose; undefined if they choose none by its id, or
+ * several.
+ */
 function onlySubscription({ subscriptionIds, subscriptionWords }: EventFilters): string | undefined {
   const [only, another] = subscriptionIds;
   return another === undefined && subscriptionWords.length === 0 ? only : undefined;
@@ -172,8 +175,8 @@ async function listMissing(
 }
 
 /**
- * Forwards the events that the journal lacks, oldest first, then prints those that the handler did not accept and a
- * summary. Throws `ServiceError` if there are any.
+ * Forwards the events that the journal lacks, oldest first, then prints those that the handler did not accept
+ * and a summary. Throws `ServiceError` if there are any.
  */
 async function recoverMissing(
   found: Missing,
@@ -217,7 +220,9 @@ async function recoverMissing(
 const REPLAY = "`hooktrail webhooks replay` also sends events without an 'eventId'";
 const WITHOUT_ID = "without an 'eventId' there is no way to know whether the handler has it";
 
-/** An event that the journal lacks may have been delivered before the journal began, or to another handler. */
+/**
+ * An event that the journal lacks may have been delivered before the journal began, or to another handler.
+ */
 function noticeDelivered(events: readonly FoundEvent[], reporter: Reporter): void {
   const count = events.filter(({ isDelivered }) => isDelivered).length;
   if (count === 0) return;
@@ -262,10 +267,10 @@ const MOST_UNANSWERED = 5;
 class ListenerGone extends Error {}
 
 /**
- * Forwards events that must reach the handler once. While a listener has the journal, it gets the events and treats
- * them as deliveries; otherwise they go through the journal to the handler. Every few seconds the journal is free for a
- * moment, so that a listener which waits for it need not wait for the end of a long recovery. Throws if the journal
- * cannot be opened or used.
+ * Forwards events that must reach the handler once. While a listener has the journal, it gets the events and
+ * treats them as deliveries; otherwise they go through the journal to the handler. Every few seconds the
+ * journal is free for a moment, so that a listener which waits for it need not wait for the end of a long
+ * recovery. Throws if the journal cannot be opened or used.
  */
 async function forwardOnce(
   events: readonly FoundEvent[],
@@ -349,15 +354,18 @@ async function forwardOnce(
 /** The answer for an event that the listener could not journal. */
 const NOT_JOURNALED: HandlerAnswer = { failure: 'the listener could not accept the event' };
 
-/** Milliseconds to wait for the journal while its holder does not answer: a listener may be starting, a recovery at work. */
+/**
+ * Milliseconds to wait for the journal while its holder does not answer: a listener may be starting, a
+ * recovery at work.
+ */
 const PATIENCE_MS = 15_000;
 const ASK_AGAIN_MS = 50;
 /** Milliseconds that a listener has to describe itself. */
 const DESCRIBE_MS = 5_000;
 
 /**
- * Opens the journal, or finds the listener that has it. Throws `UsageError` if that has another handler, `ServiceError`
- * if neither succeeds in time.
+ * Opens the journal, or finds the listener that has it. Throws `UsageError` if that has another handler,
+ * `ServiceError` if neither succeeds in time.
  */
 async function findWay({ journal, forwardTo }: ForwardOptions, ask: Ask, context: Context): Promise<Way> {
   const { clock, signal } = context;

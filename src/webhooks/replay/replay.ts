@@ -31,8 +31,8 @@ import {
 } from '../found-events.ts';
 
 /**
- * The source of the events: the service, by ids on standard input or by a search; or the place that `--from` names, all
- * of its events or, if `hasIds`, those whose ids are on standard input.
+ * The source of the events: the service, by ids on standard input or by a search; or the place that `--from`
+ * names, all of its events or, if `hasIds`, those whose ids are on standard input.
  */
 export type ReplaySource = 'ids' | 'search' | { readonly from: string; readonly hasIds: boolean };
 
@@ -135,8 +135,8 @@ async function eventsOfInput(
 }
 
 /**
- * Forwards events to a handler without reading or writing a journal. Prints those that the handler did not take, and
- * throws `ServiceError` if it refused any.
+ * Forwards events to a handler without reading or writing a journal. Prints those that the handler did not
+ * take, and throws `ServiceError` if it refused any.
  */
 async function replay(
   chosen: readonly FoundEvent[],

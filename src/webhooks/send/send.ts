@@ -17,15 +17,17 @@ export interface SendFlags {
   readonly forwardTimeout: number;
   /** The event's `eventType`; absent: the one in the body. */
   readonly type?: string;
-  /** A file with a JSON object to deliver with another `eventId`, `-` for standard input; absent: one is made. */
+  /**
+   * A file with a JSON object to deliver with another `eventId`, `-` for standard input; absent: one is made.
+   */
   readonly body?: string;
   /** True to deliver the event twice, as the service may. */
   readonly duplicate?: true;
 }
 
 /**
- * Delivers a new event to a handler as the service would, with the `Api-Token` of the profile, and prints its id. Throws
- * `ServiceError` if the handler refuses it.
+ * Delivers a new event to a handler as the service would, with the `Api-Token` of the profile, and prints its
+ * id. Throws `ServiceError` if the handler refuses it.
  */
 export async function sendAsProfile(flags: SendFlags, call: Call<SettingFlags>): Promise<void> {
   const { context, reporter } = call;
@@ -81,8 +83,8 @@ function notTakenError(
 }
 
 /**
- * Replaces the values of some members of a JSON object, and puts those that it lacks before the others. Only white space
- * changes besides. Throws `BodyError` if the text is not a JSON object.
+ * Replaces the values of some members of a JSON object, and puts those that it lacks before the others. Only
+ * white space changes besides. Throws `BodyError` if the text is not a JSON object.
  */
 function withMembers(body: Buffer, members: Readonly<Record<string, string>>): Buffer {
   readObject(body);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The HOOKTRAIL_BROWSER of tests with a real browser: opens its one argument in Chromium, presses the button that
-// CHROMIUM_PRESSES names, and writes what it saw in the end as JSON to the file CHROMIUM_REPORT.
+// The HOOKTRAIL_BROWSER of tests with a real browser: opens its one argument in Chromium, presses the button
+// that CHROMIUM_PRESSES names, and writes what it saw in the end as JSON to the file CHROMIUM_REPORT.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';

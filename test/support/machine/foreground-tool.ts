@@ -3,7 +3,10 @@ import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 
 interface Options {
-  /** The text that it prints when it is ready, or a question that is asked until it is; absent: it is ready at once. */
+  /**
+   * The text that it prints when it is ready, or a question that is asked until it is; absent: it is ready at
+   * once.
+   */
   readonly ready?: RegExp | (() => Promise<boolean>);
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;

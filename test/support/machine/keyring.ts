@@ -57,11 +57,17 @@ export async function startBus(listen?: 'unix:abstract=') {
 
 export type Bus = Awaited<ReturnType<typeof startBus>>;
 
-/** True once somebody on the bus answers as the Secret Service: those that start say nothing when they are ready. */
+/**
+ * True once somebody on the bus answers as the Secret Service: those that start say nothing when they are
+ * ready.
+ */
 export const hasService = async (environment: Environment) =>
   (await serviceCondition(environment)) !== 'no-service';
 
-/** Returns the condition that keeps the program from using the Secret Service of a bus; undefined if there is none. */
+/**
+ * Returns the condition that keeps the program from using the Secret Service of a bus; undefined if there is
+ * none.
+ */
 export async function serviceCondition(environment: Environment): Promise<KeychainCondition | undefined> {
   const machine = { userId: os.userInfo().uid } as Machine;
   const failure = await checkSecretService({ environment, machine }, {}, 5000).catch((error) => error);

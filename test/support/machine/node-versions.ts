@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 const cache = path.resolve(import.meta.dirname, '../../../node_modules/.cache/hooktrail-nodes');
 
 /**
- * Returns the executable of the newest Node of that major version (Linux on x64), from npm. It is kept for the next
- * run.
+ * Returns the executable of the newest Node of that major version (Linux on x64), from npm. It is kept for
+ * the next run.
  */
 export async function nodeOf(major: number): Promise<string> {
   const folder = path.join(cache, String(major));

@@ -56,8 +56,8 @@ function mayUnshare(): boolean {
 export type Need = keyof typeof programs | keyof typeof conditions;
 
 /**
- * The environment for Chromium and `man`, without the library by which `faketime` moves the clock: Chromium hangs with
- * it, and the sandbox in which `man` runs its pipeline forbids what it does.
+ * The environment for Chromium and `man`, without the library by which `faketime` moves the clock: Chromium
+ * hangs with it, and the sandbox in which `man` runs its pipeline forbids what it does.
  */
 export const toolEnv = { ...process.env, LD_PRELOAD: undefined };
 
@@ -75,7 +75,10 @@ export const windowsNode = path.resolve(
 /** The Windows build of Node is downloaded by `.ci/run`. */
 export const hasWindows = available('Wine') && (process.env['CI'] !== undefined || existsSync(windowsNode));
 
-/** Prints one line for each group of tests that this machine skips. If `CI` is set, a missing tool is a failure. */
+/**
+ * Prints one line for each group of tests that this machine skips. If `CI` is set, a missing tool is a
+ * failure.
+ */
 export default function setup(): void {
   const missing = (Object.keys(programs) as (keyof typeof programs)[]).filter((name) => !available(name));
   if (process.env['CI'] && missing.length > 0) throw new Error(`not on this machine: ${missing.join(', ')}`);

@@ -9,9 +9,9 @@ import { faultRounds, noteFaults, randomOf } from '../seed.ts';
 import { available } from './requirement.ts';
 
 /*
- * Faults of the file system, injected below Node by strace: whatever function the program calls, what fails is the
- * system call. One run is traced; each operation on a file that it shows can then fail in another run. The thread pool
- * of libuv has one thread, and temporary files have fixed names, so that the runs are alike.
+ * Faults of the file system, injected below Node by strace: whatever function the program calls, what fails
+ * is the system call. One run is traced; each operation on a file that it shows can then fail in another run.
+ * The thread pool of libuv has one thread, and temporary files have fixed names, so that the runs are alike.
  */
 
 /** A system call on a file: the `nth` of its name on that path by that thread. */
@@ -36,7 +36,10 @@ export function describeFaults(title: string, tests: () => void): void {
   describe.skipIf(isLeftOut)(title, { timeout: 600_000 }, tests);
 }
 
-/** The fault at the operation: an error once, a disk that is full from then on (`FULL`), or a signal (`SIGKILL`). */
+/**
+ * The fault at the operation: an error once, a disk that is full from then on (`FULL`), or a signal
+ * (`SIGKILL`).
+ */
 export type FaultCode = string;
 
 export const DISK_ERRORS = ['EIO', 'ENOSPC', 'EDQUOT', 'EMFILE', 'EACCES', 'EROFS'];
@@ -58,7 +61,8 @@ const CALLS = [
 const preload = path.join(import.meta.dirname, 'fixed-random.cjs');
 
 function straceArgs(log: string, ...more: string[]): string[] {
-  // With -D the program is the child, and strace its grandchild: signals and the exit code are the program's own.
+  // With -D the program is the child, and strace its grandchild: signals and the exit code are the program's
+  // own.
   return [
     ...'-D -f -q -y -s 4096 --seccomp-bpf -o'.split(' '),
     log,
@@ -84,8 +88,8 @@ function start(env: TracedCommand['env'], args: readonly string[], strace: strin
 const newLog = () => path.join(mkdtempSync(path.join(os.tmpdir(), 'strace-')), 'log');
 
 /**
- * Runs a command, and returns its operations on the files that `isOurs` accepts. It has to succeed, unless `use` looks
- * after its end.
+ * Runs a command, and returns its operations on the files that `isOurs` accepts. It has to succeed, unless
+ * `use` looks after its end.
  */
 export async function traceCommand(
   env: TracedCommand['env'],
@@ -98,7 +102,10 @@ export async function traceCommand(
   return { env, args, operations: operationsIn(await log(), isOurs) };
 }
 
-/** Starts the program under strace with these options. `log` resolves to what strace wrote, once the program has ended. */
+/**
+ * Starts the program under strace with these options. `log` resolves to what strace wrote, once the program
+ * has ended.
+ */
 export function startStraced(
   env: TracedCommand['env'],
   args: readonly string[],
@@ -169,14 +176,18 @@ function startFaulty(
   return start(env, args, straceArgs(log, ...files, '-e', `trace=${WRITES.join(',')}`, ...full));
 }
 
-/** True for success or an ordinary error: a fault of the file system must not look like a defect of the program. */
+/**
+ * True for success or an ordinary error: a fault of the file system must not look like a defect of the
+ * program.
+ */
 export function isTold({ code, stderr }: Result): boolean {
   return !/unexpected|defect/.test(stderr) && (code === 0 || /^error: .+$/m.test(stderr));
 }
 
 /**
- * Expects that nothing breaks by a fault at some of the operations, or with `npm run faults` at each. `broken` starts the
- * faulty command, and resolves to what did not hold, if anything. Under `npm run faults` the number of tries is printed.
+ * Expects that nothing breaks by a fault at some of the operations, or with `npm run faults` at each.
+ * `broken` starts the faulty command, and resolves to what did not hold, if anything. Under `npm run faults`
+ * the number of tries is printed.
  */
 export async function expectNoHarm(
   kind: string,

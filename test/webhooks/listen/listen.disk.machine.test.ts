@@ -170,7 +170,9 @@ describeFaults('a fault at any file operation of a listener that also serves a r
       const isDelivery = (id: string) => id.length === 1;
       const recoveredTimes = () =>
         [...handler.taken].filter(([id]) => !isDelivery(id)).map(([, times]) => times);
-      /** Sends deliveries, two of them at once, and recovers everything, through the listener if there is one. */
+      /**
+       * Sends deliveries, two of them at once, and recovers everything, through the listener if there is one.
+       */
       const use = async (program: Running) => {
         const acknowledged: string[] = [];
         const port = await portOf(program).catch(() => undefined);
@@ -225,7 +227,8 @@ describeFaults('a fault at any file operation of a listener that also serves a r
             first.recovered.code !== 0 ||
             (first.taken === EVENTS &&
               again.recovered.stderr.startsWith(`0 forwarded; ${EVENTS} in the journal`) &&
-              // An event that the journal could not note after the handler took it comes again: with one fault, one event.
+              // An event that the journal could not note after the handler took it comes again: with one
+              // fault, one event.
               recoveredTimes().filter((times) => times > 1).length <= 1);
           const isRecovered = again.recovered.code === 0;
           return once && known && all && told && isTrue && isRecovered

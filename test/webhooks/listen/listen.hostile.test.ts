@@ -34,7 +34,8 @@ describe('a sender that stops sending', () => {
     const socket = await open(listening.port);
     const answer = heard(socket);
     socket.write(text);
-    // On a machine under load this request may be too late itself, and is then sent again, as the service would.
+    // On a machine under load this request may be too late itself, and is then sent again, as the service
+    // would.
     const other = async () => (await listening.send('{"eventId":"other"}')).status;
     await expect.poll(other, { timeout: 20_000 }).toBe(200);
     expect(await answer).toMatch(/^HTTP\/1\.1 408 /);
