@@ -9,6 +9,7 @@ export type Nodes = { readonly [name: string]: Node };
 
 const profiles = () => import('../profiles/profiles-command.ts');
 const config = () => import('../profiles/config-command.ts');
+const subscriptionSwitches = () => import('../subscriptions/switch-subscription-commands.ts');
 const help: Node = ['explain a command', async () => (await import('./help-command.ts')).helpOfGroup];
 
 /** The heading of commands that help does not show. */
@@ -55,13 +56,19 @@ export const tree: Readonly<Record<string, Nodes>> = {
       'Examples:\n  $ hooktrail events search --failed --since 24h\n  $ hooktrail events explain',
     ],
     subscriptions: [
-      "list the service's subscriptions, and read one",
+      "list, read and change the service's subscriptions",
       {
         list: [
           'list the subscriptions that are switched on',
           () => import('../subscriptions/list-subscriptions-command.ts'),
         ],
         get: ['print one subscription, whole', () => import('../subscriptions/get-subscription-command.ts')],
+        update: [
+          'change the address, types or marketplaces of a subscription',
+          () => import('../subscriptions/update-subscription-command.ts'),
+        ],
+        enable: ['switch a subscription on', async () => (await subscriptionSwitches()).enable],
+        disable: ['switch a subscription off', async () => (await subscriptionSwitches()).disable],
         help,
       },
       'Examples:\n  $ hooktrail subscriptions\n  $ hooktrail subscriptions get hooks.example.com',

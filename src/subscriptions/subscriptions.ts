@@ -1,16 +1,15 @@
 import type { Call } from '../command.ts';
-import { ServiceError, UsageError } from '../errors.ts';
 import { EventFilters } from '../filters/event-filters.ts';
 import { NO_SUBSCRIPTIONS, resolveSubscriptions } from '../filters/resolve-filters.ts';
-import { apiUrl, serviceError } from '../http/service.ts';
+import { apiUrl } from '../http/service.ts';
 import { Items, type ItemWriter, isGuid, isObject } from '../items/items.ts';
-import { JsonScanner } from '../items/json-scanner.ts';
 import { shownAddress } from '../names/callback-address.ts';
 import { keepSubscriptions } from '../names/kept-subscriptions.ts';
-import { LIST_PATH, subscriptionOf, subscriptionPath } from '../names/subscription-names.ts';
+import { LIST_PATH, subscriptionOf } from '../names/subscription-names.ts';
 import { pageClient } from '../paging/page.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
+import { readSubscription } from './read-subscription.ts';
 
 /** Prints the service's subscriptions; with `isMasked` their addresses as they may be shown. */
 export async function printSubscriptions(
@@ -57,33 +56,9 @@ export async function printSubscription(
       isGuid(word) ? { subscriptionIds: [word] } : { subscriptionWords: [word] },
     );
     const [id = ''] = (await resolveSubscriptions(named, service, call)).subscriptionIds;
-    const url = apiUrl(service.baseUrl, subscriptionPath(id));
-    const answer = await service.send({ url, signal: call.context.signal });
-    if (answer.status === 404)
-      throw new UsageError(`the service knows no subscription ${id}`, {
-        next: `\`hooktrail subscriptions\` lists those that are switched on; ${NO_SUBSCRIPTIONS}`,
-      });
-    if (answer.status !== 200) throw serviceError(answer, `the subscription ${id} cannot be read`);
+    const { text } = await readSubscription(id, service, call.context);
     const writer = await createWriter();
-    await writer.write(itemOf(answer.body), true);
+    await writer.write(text.compact(), true);
     await writer.end?.();
   });
-}
-
-/**
- * The object in the body of an answer, without white space between tokens. Throws `ServiceError` for anything
- * else.
- */
-function itemOf(body: Buffer): Items {
-  const start = body.indexOf('{');
-  try {
-    const scanner = new JsonScanner(body);
-    const end = scanner.value(start);
-    if (scanner.space(end) === body.length) return new Items(body, [start, end]).compacted();
-  } catch (error) {
-    throw new ServiceError('the service answered with something that is not a subscription', {
-      cause: error,
-    });
-  }
-  throw new ServiceError('the service answered with something that is not a subscription');
 }

@@ -41,6 +41,9 @@ const calls: Readonly<Record<string, Row>> = {
   api: { args: ['/event-types'] },
   'subscriptions list': {},
   'subscriptions get': { args: ['archive'] },
+  'subscriptions update': { args: ['archive', '--add-marketplace', '1', '--dry-run'] },
+  'subscriptions enable': { args: ['archive', '--dry-run'] },
+  'subscriptions disable': { args: ['archive', '--dry-run'] },
   logout: {},
 };
 

@@ -1,0 +1,56 @@
+import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import { typePattern } from '../filters/event-filters.ts';
+import { askEventTypes, eventTypeNames, keepEventTypes } from '../filters/event-types.ts';
+import type { Service } from '../http/service.ts';
+import { didYouMean } from '../settings/flag-values.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+
+/**
+ * The types on offer that the words of a flag stand for: in any case, and `Dispatch*` for all that match now.
+ * Throws `UsageError` for a word that nothing on offer matches.
+ */
+export async function typesOnOffer(
+  words: readonly string[],
+  flag: string,
+  service: Service,
+  settings: Settings<'baseUrl'>,
+  { context, reporter }: { readonly context: Context; readonly reporter: Reporter },
+): Promise<string[]> {
+  const { items } = (await askEventTypes(service, context.clock)).page;
+  await keepEventTypes(items, settings, context);
+  const types = matchingTypes(
+    words,
+    flag,
+    eventTypeNames(items),
+    'on offer',
+    '`hooktrail event-types` lists them',
+  );
+  for (const word of words.filter((one) => one.includes('*')))
+    reporter.notice(
+      `${flag} ${word}: ${matchesOf(word, types).length} types; those that are offered later are not subscribed`,
+    );
+  return types;
+}
+
+/** The types among those listed that words stand for. Throws `UsageError` for a word that matches none. */
+export function matchingTypes(
+  words: readonly string[],
+  flag: string,
+  listed: readonly string[],
+  where: string,
+  otherwise: string,
+): string[] {
+  const types = words.flatMap((word) => {
+    const found = matchesOf(word, listed);
+    if (found.length > 0) return found;
+    throw new UsageError(`${flag}: no event type ${where} is '${word}'`, didYouMean(word, listed, otherwise));
+  });
+  return [...new Set(types)];
+}
+
+function matchesOf(word: string, listed: readonly string[]): readonly string[] {
+  if (listed.includes(word)) return [word];
+  return listed.filter((type) => typePattern(word).test(type));
+}

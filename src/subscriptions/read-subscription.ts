@@ -1,0 +1,65 @@
+import type { Context } from '../context.ts';
+import { ServiceError, UsageError } from '../errors.ts';
+import { NO_SUBSCRIPTIONS } from '../filters/resolve-filters.ts';
+import { apiUrl, type Service, serviceError } from '../http/service.ts';
+import { type HttpResponse, TransportError } from '../http/transport.ts';
+import { subscriptionPath } from '../names/subscription-names.ts';
+import { idIn, SubscriptionText } from './subscription-text.ts';
+
+/** A subscription as the service has it now. */
+export interface ReadSubscription {
+  readonly id: string;
+  readonly text: SubscriptionText;
+  /** Its `ETag`; undefined if the answer has none. */
+  readonly etag: string | undefined;
+}
+
+/** Reads a subscription. Throws `UsageError` if the service knows none with this id. */
+export async function readSubscription(
+  id: string,
+  service: Service,
+  { signal }: Pick<Context, 'signal'>,
+): Promise<ReadSubscription> {
+  const url = apiUrl(service.baseUrl, subscriptionPath(id));
+  const answer = await service.send({ url, signal });
+  if (answer.status === 404) throw unknownSubscription(id);
+  if (answer.status !== 200) throw serviceError(answer, `the subscription ${id} cannot be read`);
+  const text = SubscriptionText.of(answer.body);
+  const named = idIn(answer.body);
+  if (named !== undefined && named.toLowerCase() !== id.toLowerCase())
+    throw new ServiceError(`the service answered with another subscription: ${named}`, {
+      next: 'run the command again; if that happens again, something between here and the service is at fault',
+    });
+  return { id, text, etag: answer.headers.etag };
+}
+
+function unknownSubscription(id: string): UsageError {
+  return new UsageError(`the service knows no subscription ${id}`, {
+    next: `\`hooktrail subscriptions\` lists those that are switched on; ${NO_SUBSCRIPTIONS}`,
+  });
+}
+
+/** The condition under which a change is made. Throws `ServiceError` if the service gave no `ETag`. */
+export function matchOf({ id, etag }: ReadSubscription): { readonly 'if-match': string } {
+  if (etag !== undefined && etag !== '') return { 'if-match': etag };
+  throw new ServiceError(`the service gave no ETag for the subscription ${id}`, {
+    next: 'without one a change could undo that of somebody else: this service may not have changes of subscriptions',
+  });
+}
+
+/**
+ * True for a status that says nothing about whether the request was carried out: a server or a proxy failed.
+ */
+export function isUnclear({ status }: HttpResponse): boolean {
+  return status >= 500 || status === 408;
+}
+
+/** True for an answer of success. */
+export function isDone({ status }: HttpResponse): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** True for a failure after which nobody knows whether the request was carried out. */
+export function isLost({ cause }: Error): boolean {
+  return cause instanceof TransportError && (cause.ambiguous || cause.kind === 'too-large');
+}

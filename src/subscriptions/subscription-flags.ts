@@ -1,0 +1,46 @@
+import type { Command } from 'commander';
+import { UsageError } from '../errors.ts';
+import { takes } from '../settings/flag-values.ts';
+import { addConnectionFlags, isLoopback, withoutCredentials } from '../settings/setting-names.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+
+/** The flags of what writes to the service. */
+export interface ChangeFlags {
+  readonly dryRun?: true;
+  readonly yes?: true;
+  readonly json?: true;
+}
+
+export function addChangeFlags(command: Command, json: string): void {
+  command
+    .option('--dry-run', 'show what would change, and write nothing')
+    .option('-y, --yes', 'do not ask; needed where there is no terminal')
+    .option('--json', `print one JSON object: ${json}`);
+  addConnectionFlags(command);
+}
+
+/** The words of a flag that may be repeated, or take several with commas. */
+export function givenNames(flag: string): (text: string, earlier?: readonly string[]) => readonly string[] {
+  return (text, earlier = []) => {
+    const words = text.split(',').map((word) => word.trim());
+    if (!words.includes('')) return [...new Set([...earlier, ...words])];
+    throw new UsageError(`${flag}: invalid value '${text}': a name is missing`);
+  };
+}
+
+/** A parser for the address that a service sends deliveries to. */
+export const callbackUrl = takes({ type: 'url' }, (text) => {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  throw new UsageError(`--url: invalid value '${withoutCredentials(text)}': must be the URL of a webhook`, {
+    next: 'give it whole, as in https://hooks.example.com/in',
+  });
+});
+
+/** Warns of an address that a service will hardly deliver to, or not safely. */
+export function pointOut(address: string, reporter: Pick<Reporter, 'warning'>): void {
+  const url = new URL(address);
+  if (isLoopback(url) || url.hostname === '0.0.0.0' || url.hostname === '[::]')
+    reporter.warning(`--url: ${url.host} is this machine's own address, which the service cannot reach`);
+  else if (url.protocol === 'http:')
+    reporter.warning(`--url: ${url.host} is not https: events and the Api-Token would travel in the clear`);
+}

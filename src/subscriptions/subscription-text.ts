@@ -1,0 +1,218 @@
+import { isUtf8 } from 'node:buffer';
+import { ServiceError } from '../errors.ts';
+import { Items, isObject } from '../items/items.ts';
+import { JsonScanner, stringText } from '../items/json-scanner.ts';
+
+/** A member of an object: the offsets of its value in the text. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The names of a member and of those around it, the outermost first. */
+export type MemberPath = readonly [string, ...string[]];
+
+export const CALLBACK_URL: MemberPath = ['callbackUrl'];
+export const IS_ENABLED: MemberPath = ['isEnabled'];
+export const EVENT_TYPES: MemberPath = ['subscriptionRules', 'eventTypes'];
+export const MARKETPLACES: MemberPath = ['subscriptionRules', 'marketplaces'];
+
+/**
+ * A subscription in the service's own bytes. A change edits this text: it is written back whole, and members
+ * that are unknown here, or numbers with more digits than a double holds, have to stay as they are.
+ */
+export class SubscriptionText {
+  readonly bytes: Buffer;
+
+  private constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  /**
+   * Throws `ServiceError` if the body of the answer is anything but one JSON object without repeated names.
+   */
+  static of(body: Buffer): SubscriptionText {
+    try {
+      const scanner = new JsonScanner(body);
+      const start = scanner.space(0);
+      const end = scanner.value(start);
+      const isWhole = body[start] === OBJECT_OPEN && scanner.space(end) === body.length && isUtf8(body);
+      if (isWhole) return new SubscriptionText(body.subarray(start, end));
+    } catch {
+      // What breaks the grammar is no subscription either.
+    }
+    throw new ServiceError('the service answered with something that is not a subscription');
+  }
+
+  /** The value of a member as JSON.parse reads it; undefined if it is not there. */
+  value(path: MemberPath): unknown {
+    const span = this.#find(path);
+    return span && JSON.parse(this.bytes.toString('utf8', span.start, span.end));
+  }
+
+  /**
+   * The texts of a list of texts or numbers, each as JSON; undefined if the member is not there or no list of
+   * these.
+   */
+  list(path: MemberPath): string[] | undefined {
+    const span = this.#find(path);
+    const values: unknown = span && JSON.parse(this.bytes.toString('utf8', span.start, span.end));
+    const isPlain = (one: unknown) => typeof one === 'string' || typeof one === 'number';
+    return span && Array.isArray(values) && values.every(isPlain)
+      ? elementsIn(this.bytes, span.start)
+      : undefined;
+  }
+
+  /**
+   * The same with another value of a member, given as JSON. A member that is not there comes last in its
+   * object.
+   */
+  with(path: MemberPath, json: string): SubscriptionText {
+    const span = this.#find(path);
+    if (span) return this.#spliced(span, json);
+    const outer = path.slice(0, -1);
+    const object = outer.length === 0 ? this.#whole() : this.#find(outer as unknown as MemberPath);
+    if (object === undefined || this.bytes[object.start] !== OBJECT_OPEN) throw noMember(outer);
+    const isEmpty = membersIn(this.bytes, object.start).size === 0;
+    const member = `${isEmpty ? '' : ','}${JSON.stringify(path.at(-1))}:${json}`;
+    return this.#spliced({ start: object.end - 1, end: object.end - 1 }, member);
+  }
+
+  /** One JSON object without white space between tokens. */
+  compact(): Items {
+    return new Items(this.bytes, [0, this.bytes.length]).compacted();
+  }
+
+  #whole(): Span {
+    return { start: 0, end: this.bytes.length };
+  }
+
+  #find(path: MemberPath): Span | undefined {
+    let span: Span | undefined = this.#whole();
+    for (const name of path) {
+      if (span === undefined || this.bytes[span.start] !== OBJECT_OPEN) return undefined;
+      span = membersIn(this.bytes, span.start).get(name);
+    }
+    return span;
+  }
+
+  #spliced({ start, end }: Span, json: string): SubscriptionText {
+    const parts = [this.bytes.subarray(0, start), Buffer.from(json), this.bytes.subarray(end)];
+    return new SubscriptionText(Buffer.concat(parts));
+  }
+}
+
+const OBJECT_OPEN = 0x7b;
+const OBJECT_CLOSE = 0x7d;
+const ARRAY_OPEN = 0x5b;
+const ARRAY_CLOSE = 0x5d;
+const COMMA = 0x2c;
+
+/** The members of the object at an offset of valid JSON, by their names. */
+function membersIn(bytes: Buffer, start: number): Map<string, Span> {
+  const scanner = new JsonScanner(bytes);
+  const members = new Map<string, Span>();
+  let at = scanner.space(start + 1);
+  while (bytes[at] !== OBJECT_CLOSE) {
+    const name = stringText(bytes, at, scanner.string(at));
+    const value = scanner.key(at);
+    const end = scanner.value(value);
+    // Programs differ in which of two they read.
+    if (members.has(name))
+      throw new ServiceError(`the service wrote the subscription with two members '${name}'`, {
+        next: 'it cannot be changed safely: tell the owner of the service',
+      });
+    members.set(name, { start: value, end });
+    at = scanner.space(end);
+    if (bytes[at] === COMMA) at = scanner.space(at + 1);
+  }
+  return members;
+}
+
+/** The elements of the list at an offset of valid JSON. */
+function elementsIn(bytes: Buffer, start: number): string[] {
+  const scanner = new JsonScanner(bytes);
+  const elements: string[] = [];
+  let at = scanner.space(start + 1);
+  while (bytes[at] !== ARRAY_CLOSE) {
+    const end = scanner.value(at);
+    elements.push(bytes.toString('utf8', at, end));
+    at = scanner.space(end);
+    if (bytes[at] === COMMA) at = scanner.space(at + 1);
+  }
+  return elements;
+}
+
+function noMember(path: readonly string[]): ServiceError {
+  return new ServiceError(`the service wrote the subscription without '${path.join('.')}'`, {
+    next: '`hooktrail subscriptions get ID` shows it; `hooktrail api` writes what this command does not know',
+  });
+}
+
+/** One difference between two texts of a subscription. */
+export interface SubscriptionChange {
+  /** With a dot between names. */
+  readonly member: string;
+  /** The values as JSON; null for a member that is not there. */
+  readonly before: string | null;
+  readonly after: string | null;
+  /** Of lists: the elements, as JSON, that only one of them has. */
+  readonly added?: readonly string[];
+  readonly removed?: readonly string[];
+}
+
+/**
+ * What differs between two texts of a subscription. The order of members, and of a list's elements, does not
+ * count.
+ */
+export function changesBetween(before: SubscriptionText, after: SubscriptionText): SubscriptionChange[] {
+  return memberChanges([], before.compact().text(0), after.compact().text(0));
+}
+
+function memberChanges(path: readonly string[], before: Buffer, after: Buffer): SubscriptionChange[] {
+  const old = membersIn(before, 0);
+  const young = membersIn(after, 0);
+  const names = [...new Set([...old.keys(), ...young.keys()])];
+  return names.flatMap((name) => {
+    const inner = [...path, name];
+    const was = textOf(before, old.get(name));
+    const is = textOf(after, young.get(name));
+    return valueChanges(inner, was, is);
+  });
+}
+
+function valueChanges(
+  path: readonly string[],
+  was: Buffer | undefined,
+  is: Buffer | undefined,
+): SubscriptionChange[] {
+  const member = path.join('.');
+  const before = was?.toString() ?? null;
+  const after = is?.toString() ?? null;
+  if (before === after) return [];
+  if (was?.[0] === OBJECT_OPEN && is?.[0] === OBJECT_OPEN) return memberChanges(path, was, is);
+  if (was?.[0] !== ARRAY_OPEN || is?.[0] !== ARRAY_OPEN) return [{ member, before, after }];
+  const added = without(elementsIn(is, 0), elementsIn(was, 0));
+  const removed = without(elementsIn(was, 0), elementsIn(is, 0));
+  return added.length + removed.length === 0 ? [] : [{ member, before, after, added, removed }];
+}
+
+function textOf(bytes: Buffer, span: Span | undefined): Buffer | undefined {
+  return span && bytes.subarray(span.start, span.end);
+}
+
+function without(elements: readonly string[], others: readonly string[]): string[] {
+  const known = new Set(others);
+  return [...new Set(elements)].filter((element) => !known.has(element));
+}
+
+/** The member of an answer that names the subscription; undefined if it is no text. */
+export function idIn(body: Buffer): string | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString());
+    const id = isObject(value) ? value['subscriptionId'] : undefined;
+    return typeof id === 'string' && id !== '' ? id : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,66 @@
+import type { Command } from 'commander';
+import type { Call } from '../command.ts';
+import { UsageError } from '../errors.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+import { addChangeFlags, type ChangeFlags, callbackUrl, givenNames, pointOut } from './subscription-flags.ts';
+
+interface Flags extends ChangeFlags, SettingFlags {
+  readonly url?: string;
+  readonly addType?: readonly string[];
+  readonly removeType?: readonly string[];
+  readonly addMarketplace?: readonly string[];
+  readonly removeMarketplace?: readonly string[];
+}
+
+export const help = `
+Reads the subscription, shows what would change, and asks. Then it is written
+back whole: what no flag names stays byte for byte, also whether it is on. If
+somebody else changed it meanwhile, nothing is written, and their change is
+shown (exit code 1). Types are those on offer, in any case; a pattern such as
+'order.*' stands for those that match now, not for types offered later.
+
+Examples:
+  $ hooktrail subscriptions update 0f8fad5b-d9cb-469f-a165-70867728950e \\
+      --url https://hooks.example.com/v2
+  $ hooktrail subscriptions update hooks.example.com --add-type 'order.*'
+  $ hooktrail subscriptions update hooks.example.com --remove-type order.paid \\
+      --dry-run`;
+
+export function declare(command: Command): void {
+  command
+    .argument('<id>', 'the id of the subscription, or a part of its callback address')
+    .option('--url <url>', 'the address that deliveries go to from now on', callbackUrl)
+    .option(
+      '--add-type <name>',
+      'also deliver this type (repeatable, or with commas)',
+      givenNames('--add-type'),
+    )
+    .option(
+      '--remove-type <name>',
+      'no longer deliver this type (repeatable, or with commas)',
+      givenNames('--remove-type'),
+    )
+    .option(
+      '--add-marketplace <id>',
+      'also deliver what is of this marketplace (repeatable)',
+      givenNames('--add-marketplace'),
+    )
+    .option(
+      '--remove-marketplace <id>',
+      'no longer deliver what is of this one (repeatable)',
+      givenNames('--remove-marketplace'),
+    );
+  addChangeFlags(command, 'subscriptionId, written, changes, subscription');
+}
+
+export async function run(call: Call<Flags>): Promise<void> {
+  const { flags, args, reporter } = call;
+  const { url, addType, removeType, addMarketplace, removeMarketplace } = flags;
+  if (![url, addType, removeType, addMarketplace, removeMarketplace].some(Boolean))
+    throw new UsageError('nothing is to change: no flag says what', {
+      next: 'give --url, --add-type, --remove-type, --add-marketplace or --remove-marketplace',
+    });
+  if (url !== undefined) pointOut(url, reporter);
+  const { updateSubscription } = await import('./update-subscription.ts');
+  await updateSubscription(args[0] as string, flags, call);
+}
