@@ -3,24 +3,25 @@ import type { Call } from '../command.ts';
 import { ExitCode } from '../errors.ts';
 import { concurrencyFlag } from '../filters/event-filters.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
-import { type FieldPath, parseFieldPath } from '../items/item-fields.ts';
+import { type FieldPath, parseFieldPaths } from '../items/item-fields.ts';
 import { Flag } from '../settings/flag.ts';
 
 interface Flags extends EventFlags {
-  readonly by?: FieldPath;
+  readonly by?: readonly FieldPath[];
   readonly exitCode?: true;
 }
 
-const FORMATS = ['table', 'json', 'markdown'] as const;
+const FORMATS = ['table', 'json', 'ndjson', 'csv', 'markdown'] as const;
 
-export const commonFlags = '--since --subscription --type --by --exit-code --from --json --output';
+export const commonFlags = '--since --subscription --type --by --exit-code --from --json --csv --output';
 
 export const help = `
 A row for each subscription that has events, by default in the last 24 hours:
 failing while failures go on (two deliveries in a row end a run of them),
 recovered if an earlier event failed; and one for each subscription of the
-service without events. Events are in order of creation, which need not be the
-order of their deliveries.
+service without events. Of each state the worst come first, by the least rate of
+failure that their numbers prove. Events are in order of creation, which need
+not be the order of their deliveries.
 
 Examples:
   $ hooktrail events health
@@ -30,13 +31,20 @@ Examples:
 export function declare(command: Command): void {
   command
     .addOption(
-      new Flag('--by <field>', 'a row for each value of this field', { preset: 'subscriptionId' }, (text) =>
-        parseFieldPath(text, '--by'),
+      new Flag(
+        '--by <a,b.c>',
+        'a row for each value of this field, or of several together',
+        { preset: 'subscriptionId' },
+        (text) => parseFieldPaths(text, '--by'),
       ),
     )
     .option('--exit-code', 'exit with 10 while any is failing, with 1 if no outcome is known')
     .addOption(concurrencyFlag());
-  addSummaryFlags(command, FORMATS, { json: 'the rows as a JSON array' });
+  addSummaryFlags(command, FORMATS, {
+    json: 'the rows as a JSON array',
+    ndjson: 'the same, one a line',
+    csv: 'a line for each row',
+  });
 }
 
 export async function run(call: Call<Flags>): Promise<ExitCode> {

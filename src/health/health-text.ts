@@ -1,5 +1,12 @@
 import type { EventFilters } from '../filters/event-filters.ts';
-import { conditionTexts, printSummary, type SummaryCall, type SummaryOptions } from '../formats/formats.ts';
+import { csvText } from '../formats/csv.ts';
+import {
+  conditionTexts,
+  printSummary,
+  type Summary,
+  type SummaryCall,
+  type SummaryOptions,
+} from '../formats/formats.ts';
 import { anyText, nothingText, proseLines, windowText } from '../formats/summary-words.ts';
 import { type Table, type TableLook, tableLines } from '../formats/table.ts';
 import { NONE } from '../formats/table-layout.ts';
@@ -7,7 +14,7 @@ import { toSeconds } from '../stats/statistics-text.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { grouped } from '../terminal/terminal-text.ts';
 import type { Instant } from '../time/instant.ts';
-import { type Health, type HealthReport, healthJson } from './health.ts';
+import { type Health, type HealthReport, healthJson, healthMembers, NO_EVENTS } from './health.ts';
 
 const ORDER = 'newest first in order of creation, which is not the order of delivery';
 const EARLIER = 'failing from the beginning of this time on: since then or earlier';
@@ -31,6 +38,8 @@ export async function printHealth(
   const notes = isOld ? [ORDER, EARLIER] : [ORDER];
   const summary = {
     json: healthJson(report),
+    ndjson: healthJson(report),
+    csv: healthCsv(report),
     table,
     facts: [counts, ...notes, ...conditionTexts(options.filters)],
     window: report,
@@ -45,27 +54,54 @@ export async function printHealth(
   await printSummary(summary, options, call);
 }
 
-function healthTable({ rows, by }: HealthReport, { zone }: EventFilters, unicode: boolean): Table {
+function healthTable(report: HealthReport, { zone }: EventFilters, unicode: boolean): Table {
+  const { rows, by } = report;
   const time = (instant: Instant | undefined) => zone.shown(toSeconds(instant));
   const isNamed = rows.some(({ label }) => label !== null);
+  const hasErrors = rows.some(({ lastError }) => lastError !== undefined);
+  const isFailing = rows.some(({ failingSince }) => failingSince !== undefined);
+  const marks = (recent: string) =>
+    unicode ? recent.replaceAll('F', '✗').replaceAll('S', '·') : recent.replaceAll('S', '.');
   return {
     heads: [
       ...(isNamed ? [{ title: 'address', kind: 'text' as const, least: 16 }] : []),
-      { title: by.steps.at(-1) as string, isWhole: true, spare: isNamed ? 5 : 0 },
+      ...by.map(({ steps, text }) => ({
+        title: by.length > 1 ? text : (steps.at(-1) as string),
+        isWhole: true,
+        spare: isNamed ? 5 : 0,
+      })),
       { title: 'state', kind: 'status' },
       { title: 'failed', kind: 'number' },
-      { title: 'failing since', kind: 'time', spare: rows[0]?.failingSince ? 0 : 4 },
+      { title: 'failing since', kind: 'time', spare: isFailing ? 0 : 4 },
+      { title: 'last failure', kind: 'time', spare: 3 },
+      ...(hasErrors ? [{ title: 'error', kind: 'text' as const, spare: 1, least: 15 }] : []),
       { title: 'last success', kind: 'time', spare: 3 },
       { title: 'last ten', kind: 'text', spare: 2, least: 10 },
     ],
     rows: rows.map((row) => [
       ...(isNamed ? [row.label ?? NONE] : []),
-      row.value === null ? NONE : anyText(row.value),
+      ...row.values.map((value) => (value === null ? NONE : anyText(value))),
       row.state,
       `${grouped(row.failed)} of ${grouped(row.events)}`,
       time(row.failingSince),
+      time(row.lastFailed),
+      ...(hasErrors ? [row.lastError ?? NONE] : []),
       time(row.lastSuccess),
-      unicode ? row.recent.replaceAll('F', '✗').replaceAll('S', '·') : row.recent.replaceAll('S', '.'),
+      marks(row.recent),
     ]),
+  };
+}
+
+/** A line for each row, with the members of the JSON; values of the fields first. */
+function healthCsv(report: HealthReport): NonNullable<Summary['csv']> {
+  const lines = healthJson(report).map(({ by, value: _, ...members }) => ({ by, members }));
+  const titles = Object.keys(healthMembers(NO_EVENTS));
+  const cellOf = (cell: unknown) => {
+    if (cell === null) return '';
+    return typeof cell === 'number' ? cell : csvText(anyText(cell));
+  };
+  return {
+    titles: [...report.by.map(({ text }) => csvText(text)), ...titles],
+    rows: lines.map(({ by, members }) => [...Object.values(by), ...Object.values(members)].map(cellOf)),
   };
 }

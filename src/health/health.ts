@@ -1,13 +1,19 @@
 import type { Call } from '../command.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
+import { errorField } from '../items/item-columns.ts';
 import { exactValue } from '../items/item-conditions.ts';
 import { type FieldPath, MISSING, memberPath, noSuchField } from '../items/item-fields.ts';
 import type { Items } from '../items/items.ts';
+import { scalarsText } from '../items/json-scanner.ts';
 import { createCursor } from '../items/known-cursor.ts';
+import { loadNameField } from '../names/name-field.ts';
 import type { SubscriptionNames } from '../names/subscription-names.ts';
+import { createWhoReader } from '../names/who.ts';
 import { OUTCOMES, sortRows, TimeColumn } from '../outcomes/comparison-table.ts';
 import { latestRun } from '../outcomes/failure-runs.ts';
+import { provenRate } from '../outcomes/proven-rate.ts';
+import type { SettingFlags } from '../settings/settings.ts';
 import { type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
 import type { Instant } from '../time/instant.ts';
 
@@ -17,10 +23,10 @@ import type { Instant } from '../time/instant.ts';
  */
 const STATES = ['failing', 'recovered', 'silent', 'off', 'ok'] as const;
 
-/** The deliveries of a subscription, or of another value's events. */
+/** The deliveries of a subscription, or of the events with other values in common. */
 export interface Health {
-  /** Null for events without the field. A number that JavaScript cannot hold is a text. */
-  readonly value: unknown;
+  /** Of each field: null for events without it. A number that JavaScript cannot hold is a text. */
+  readonly values: readonly unknown[];
   readonly state: (typeof STATES)[number];
   readonly failed: number;
   readonly events: number;
@@ -28,11 +34,16 @@ export interface Health {
   readonly failingSince: Instant | undefined;
   /** True if that run may have begun before the events do. */
   readonly edge: boolean;
-  readonly lastSuccess: Instant | undefined;
   readonly lastFailed: Instant | undefined;
+  /** Why the last failure failed, where events tell. */
+  readonly lastError: string | undefined;
+  readonly lastSuccess: Instant | undefined;
   /** `F` or `S` for each of the last ten events, newest first. */
   readonly recent: string;
-  /** Of a subscription that the service names, the address as it may be shown; null for others. */
+  /**
+   * Who its events are for, or of a subscription that the service names the address as it may be shown; null
+   * for others.
+   */
   readonly name: string | null;
   /** The same with `off` or `gone`, for people. */
   readonly label: string | null;
@@ -44,8 +55,8 @@ export interface HealthReport {
   readonly before: Instant;
   /** The events whose outcome is not known. */
   readonly untold: number;
-  readonly by: FieldPath;
-  /** Failing first. */
+  readonly by: readonly FieldPath[];
+  /** Failing first, and of each state the worst. */
   readonly rows: readonly Health[];
 }
 
@@ -53,61 +64,202 @@ export interface HealthReport {
 const SUBSCRIPTION = memberPath('subscriptionId');
 const MOST_VALUES = 100_000;
 const RECENT_EVENTS = 10;
+const LONGEST_ERROR_CHARACTERS = 200;
+/** The names of one row that are told from each other. */
+const MOST_NAMES = 100;
 const UNORDERED =
   'events have no time, and the service lists failed ones apart: which are the newest is not known, and failing means that any failed';
 
-/** Tells of each value of a field whether its newest event failed. */
+/** Tells of each value of a field, or of several, whether its newest event failed. */
 export async function checkHealth(
-  call: Pick<Call, 'flags' | 'context' | 'reporter'>,
-  { by = SUBSCRIPTION, ...options }: SourceOptions & { readonly by?: FieldPath | undefined },
+  call: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,
+  { by = [SUBSCRIPTION], ...options }: SourceOptions & { readonly by?: readonly FieldPath[] | undefined },
 ): Promise<HealthReport> {
   if (options.filters.statuses.length > 0)
     throw new UsageError('--status: health is about failures and successes alike', {
       next: 'leave --status and --failed out: what fails is listed first',
     });
+  const nameField = await loadNameField(call.flags, call.context);
   return await withEventSource(call, options, async (source) => {
-    const isBySubscription = by.steps.length === 1 && by.steps[0] === 'subscriptionId';
+    const isBySubscription = by.length === 1 && by[0]?.steps.join('.') === 'subscriptionId';
     const names = isBySubscription ? source.askNames?.() : undefined;
-    const cursor = createCursor([by, memberPath('publishStatus'), memberPath('createdOn')]);
-    const rowsOf = new Map<string, number[]>();
-    const failures: boolean[] = [];
-    const times = new TimeColumn();
-    let untold = 0;
-    let isFound = false;
-    let isSplit = false;
-    let sample: Items | undefined;
-    for await (const { items, haveFailed } of source.readOutcomes(source.filters, source.window)) {
-      if (items.count > 0) sample ??= items;
-      if (haveFailed !== undefined) isSplit = true;
-      for (let item = 0; item < items.count; item++) {
-        cursor.read(items.bytes, items.start(item));
-        const hasFailed = haveFailed ?? OUTCOMES.get(cursor.text(1) ?? '');
-        if (hasFailed === undefined) {
-          untold++;
-          continue;
-        }
-        const [start = MISSING] = cursor.starts;
-        if (start !== MISSING) isFound = true;
-        const value = start === MISSING ? 'null' : items.bytes.toString('utf8', start, cursor.ends[0]);
-        const rows = rowsOf.get(value) ?? [];
-        if (rows.push(times.push(cursor.text(2) ?? '')) === 1) rowsOf.set(value, rows);
-        failures.push(hasFailed);
-      }
-      if (rowsOf.size > MOST_VALUES)
-        throw new ServiceError(`--by ${by.text}: more than ${MOST_VALUES} values`, {
-          next: 'name a field with fewer different values, or narrow the search',
-        });
-    }
-    if (failures.length === 0) source.doubt();
-    else if (!isFound) call.reporter.warning(`--by: ${noSuchField(by, sample as Items)}`);
-    if (failures.length > 0 && isSplit && !times.bounds.last) call.reporter.warning(UNORDERED);
-    const { after, before } = windowOf(source, times.bounds, call.context.clock);
-    const found = [...rowsOf].map(([value, of]) => healthOf(value, of, failures, times));
-    await names?.learn(found.flatMap(({ value }) => (typeof value === 'string' ? [value] : [])));
+    const table = new HealthTable(by, isBySubscription ? nameField : undefined);
+    for await (const { items, haveFailed } of source.readOutcomes(source.filters, source.window))
+      table.add(items, haveFailed);
+    if (table.events === 0) source.doubt();
+    for (const doubt of table.doubts()) call.reporter.warning(doubt);
+    const { after, before } = windowOf(source, table.times.bounds, call.context.clock);
+    const found = table.rows();
+    const idOf = ({ values: [id] }: Unnamed) => (typeof id === 'string' ? id : undefined);
+    await names?.learn(found.flatMap((row) => idOf(row) ?? []));
     const quiet = names ? quietSubscriptions(names, found, source.filters) : [];
-    const rows = [...found, ...quiet].map((row) => withName(row, names)).sort(byUrgency);
-    return { after, before, by, rows, untold: source.warnOfUnknown(untold, times) };
+    const rows = [...found, ...quiet].map((row) => withName(row, idOf(row), names)).sort(byUrgency);
+    return { after, before, by, rows, untold: source.warnOfUnknown(table.untold, table.times) };
   });
+}
+
+type Unnamed = Omit<Health, 'label'>;
+
+interface Group {
+  readonly rows: number[];
+  readonly names: Set<string>;
+}
+
+/** Outcomes of events by the values of some fields, in order of creation. */
+export class HealthTable {
+  readonly times = new TimeColumn();
+  /** The events whose outcome is not known. */
+  untold = 0;
+  readonly #by: readonly FieldPath[];
+  readonly #cursor;
+  readonly #groups = new Map<string, Group>();
+  readonly #failures: boolean[] = [];
+  /** The reasons of failures, as codes, since most are one of few. */
+  readonly #errorOf = new Map<number, number>();
+  readonly #errorCodes = new Map<string, number>();
+  readonly #whoOf;
+  readonly #isFound: boolean[];
+  #isSplit = false;
+  #sample: Items | undefined;
+  #readError: ReturnType<typeof createCursor> | undefined;
+
+  constructor(by: readonly FieldPath[], nameField?: FieldPath) {
+    this.#by = by;
+    this.#cursor = createCursor([...by, memberPath('publishStatus'), memberPath('createdOn')]);
+    this.#whoOf = nameField && createWhoReader(nameField);
+    this.#isFound = by.map(() => false);
+  }
+
+  /** The events whose outcome is known. */
+  get events(): number {
+    return this.#failures.length;
+  }
+
+  /**
+   * Adds events. `haveFailed`: what is known of all of them. Throws `ServiceError` if there are too many
+   * groups.
+   */
+  add(items: Items, haveFailed: boolean | undefined): void {
+    if (items.count > 0) this.#sample ??= items;
+    if (haveFailed !== undefined) this.#isSplit = true;
+    const { bytes, count } = items;
+    const status = this.#by.length;
+    for (let item = 0; item < count; item++) {
+      const at = items.start(item);
+      this.#cursor.read(bytes, at);
+      const hasFailed = haveFailed ?? OUTCOMES.get(this.#cursor.text(status) ?? '');
+      if (hasFailed === undefined) {
+        this.untold++;
+        continue;
+      }
+      const group = this.#groupOf(bytes);
+      const row = this.times.push(this.#cursor.text(status + 1) ?? '');
+      group.rows.push(row);
+      this.#failures.push(hasFailed);
+      const name = this.#whoOf?.(bytes, at).name;
+      if (name !== undefined && group.names.size < MOST_NAMES) group.names.add(name);
+      if (hasFailed) this.#noteError(row, items, item);
+    }
+    if (this.#groups.size <= MOST_VALUES) return;
+    const fields = this.#by.map(({ text }) => text).join();
+    throw new ServiceError(`--by ${fields}: more than ${MOST_VALUES} values`, {
+      next: 'name a field with fewer different values, or narrow the search',
+    });
+  }
+
+  /** A warning for each field that no event has, and one if the newest events are not known. */
+  doubts(): string[] {
+    if (this.events === 0) return [];
+    const sample = this.#sample as Items;
+    const unknown = this.#by.filter((_, index) => !this.#isFound[index]);
+    const misspelt = unknown.map((field) => `--by: ${noSuchField(field, sample)}`);
+    return this.#isSplit && !this.times.bounds.last ? [...misspelt, UNORDERED] : misspelt;
+  }
+
+  rows(): Unnamed[] {
+    return [...this.#groups].map(([key, group]) => this.#healthOf(key, group));
+  }
+
+  #groupOf(bytes: Buffer): Group {
+    const { starts, ends } = this.#cursor;
+    const texts = this.#by.map((_, field) => {
+      const start = starts[field] as number;
+      if (start === MISSING) return 'null';
+      this.#isFound[field] = true;
+      return bytes.toString('utf8', start, ends[field]);
+    });
+    // No JSON text of the service has a line feed: white space between tokens is left out.
+    const key = texts.join('\n');
+    let group = this.#groups.get(key);
+    if (!group) {
+      group = { rows: [], names: new Set() };
+      this.#groups.set(key, group);
+    }
+    return group;
+  }
+
+  #noteError(row: number, items: Items, item: number): void {
+    if (!this.#readError) {
+      const field = errorField([items.pick([item])]);
+      if (!field) return;
+      this.#readError = createCursor([field]);
+    }
+    this.#readError.read(items.bytes, items.start(item));
+    const start = this.#readError.starts[0] as number;
+    if (start === MISSING) return;
+    const end = this.#readError.ends[0] as number;
+    const text = scalarsText(items.bytes, start, end, LONGEST_ERROR_CHARACTERS).slice(
+      0,
+      LONGEST_ERROR_CHARACTERS,
+    );
+    if (text === '-' || text === '') return;
+    const code = this.#errorCodes.get(text) ?? this.#errorCodes.size;
+    this.#errorCodes.set(text, code);
+    this.#errorOf.set(row, code);
+  }
+
+  #errorText(row: number | undefined): string | undefined {
+    const code = row === undefined ? undefined : this.#errorOf.get(row);
+    return code === undefined ? undefined : [...this.#errorCodes.keys()][code];
+  }
+
+  /**
+   * The rows of a group, newest first. Events without a time stay as they are listed, which is newest first
+   * as a rule.
+   */
+  #newestFirst(rows: number[]): number[] {
+    const isKnown = (row: number) => this.times.isKnown(row);
+    const known = sortRows(rows.filter(isKnown), this.times).reverse();
+    return [...known, ...rows.filter((row) => !isKnown(row))];
+  }
+
+  #healthOf(key: string, { rows, names }: Group): Unnamed {
+    const { times } = this;
+    const failures = this.#failures;
+    const newestFirst = this.#newestFirst(rows);
+    const isKnown = (row: number) => times.isKnown(row);
+    const failed = newestFirst.filter((row) => failures[row]);
+    const delivered = newestFirst.filter((row) => !failures[row]);
+    const oldestFirst = newestFirst.toReversed();
+    const run = latestRun(oldestFirst.length, (index) => failures[oldestFirst[index] as number] === true);
+    const isFailing = run?.isOpen === true;
+    const failuresOfRun = oldestFirst.slice(run?.start).filter((row) => failures[row]);
+    const [firstName, ...otherNames] = names;
+    const more = otherNames.length === 0 ? '' : ` and ${otherNames.length} more`;
+    return {
+      values: key.split('\n').map(exactValue),
+      state: stateOf(isFailing, failed.length),
+      failed: failed.length,
+      events: rows.length,
+      failingSince: isFailing ? times.at(failuresOfRun.find(isKnown)) : undefined,
+      edge: isFailing && run.isAtEdge,
+      lastFailed: times.at(failed.find(isKnown)),
+      lastError: this.#errorText(failed.find((row) => this.#errorOf.has(row))),
+      lastSuccess: times.at(delivered.find(isKnown)),
+      recent: Array.from(newestFirst.slice(0, RECENT_EVENTS), (row) => (failures[row] ? 'F' : 'S')).join(''),
+      name: firstName === undefined ? null : firstName + more,
+    };
+  }
 }
 
 /** The subscriptions of the service that have no row, unless filters left out the events of some. */
@@ -120,49 +272,26 @@ function quietSubscriptions(
   if (eventIds.length + eventTypes.length + conditions.length + grepTexts.length > 0) return [];
   const isAsked = (id: string) =>
     subscriptionIds.length === 0 || subscriptionIds.some((asked) => asked.toLowerCase() === id);
-  const seen = new Set(rows.map(({ value }) => String(value).toLowerCase()));
+  const seen = new Set(rows.map(({ values: [id] }) => String(id).toLowerCase()));
   return names.all.flatMap(({ id, state }) => {
     const key = id.toLowerCase();
     if (seen.has(key) || !isAsked(key)) return [];
-    return [{ ...NO_EVENTS, value: id, state: state === 'on' ? ('silent' as const) : ('off' as const) }];
+    return [{ ...NO_EVENTS, values: [id], state: state === 'on' ? ('silent' as const) : ('off' as const) }];
   });
 }
 
-type Unnamed = Omit<Health, 'name' | 'label'>;
-
-const NO_EVENTS = {
-  ...{ failed: 0, events: 0, recent: '' },
-  ...{ failingSince: undefined, edge: false, lastSuccess: undefined, lastFailed: undefined },
+export const NO_EVENTS = {
+  ...{ state: 'ok' as const, failed: 0, events: 0, recent: '', edge: false, name: null },
+  ...{ failingSince: undefined, lastSuccess: undefined, lastFailed: undefined, lastError: undefined },
 };
 
-function withName(row: Unnamed, names: SubscriptionNames | undefined): Health {
-  const id = typeof row.value === 'string' ? row.value : undefined;
-  const [name, label] = id === undefined ? [] : [names?.nameOf(id), names?.labelOf(id)];
-  return { ...row, name: name ?? null, label: label ?? null };
-}
-
-function healthOf(value: string, rows: number[], failures: readonly boolean[], times: TimeColumn): Unnamed {
-  const isKnown = (row: number) => times.isKnown(row);
-  const known = sortRows(rows.filter(isKnown), times).reverse();
-  // Events without a time stay in the order in which they are listed, which is newest first as a rule.
-  const newestFirst = [...known, ...rows.filter((row) => !isKnown(row))];
-  const failed = newestFirst.filter((row) => failures[row]);
-  const delivered = newestFirst.filter((row) => !failures[row]);
-  const oldestFirst = newestFirst.toReversed();
-  const run = latestRun(oldestFirst.length, (index) => failures[oldestFirst[index] as number] === true);
-  const isFailing = run?.isOpen === true;
-  const failuresOfRun = oldestFirst.slice(run?.start).filter((row) => failures[row]);
-  return {
-    value: exactValue(value),
-    state: stateOf(isFailing, failed.length),
-    failed: failed.length,
-    events: rows.length,
-    failingSince: isFailing ? times.at(failuresOfRun.find(isKnown)) : undefined,
-    edge: isFailing && run.isAtEdge,
-    lastSuccess: times.at(delivered.find(isKnown)),
-    lastFailed: times.at(failed.find(isKnown)),
-    recent: Array.from(newestFirst.slice(0, RECENT_EVENTS), (row) => (failures[row] ? 'F' : 'S')).join(''),
-  };
+/** The row with what people call it: who its events are for, or else the address of the subscription. */
+function withName(row: Unnamed, id: string | undefined, names: SubscriptionNames | undefined): Health {
+  const address = id === undefined ? undefined : names?.nameOf(id);
+  const label = id === undefined ? undefined : names?.labelOf(id);
+  if (row.name === null) return { ...row, name: address ?? null, label: label ?? null };
+  const state = id === undefined ? undefined : names?.of(id)?.state;
+  return { ...row, label: state === undefined || state === 'on' ? row.name : `${row.name}, ${state}` };
 }
 
 function stateOf(isFailing: boolean, failed: number): Health['state'] {
@@ -170,22 +299,41 @@ function stateOf(isFailing: boolean, failed: number): Health['state'] {
   return failed > 0 ? 'recovered' : 'ok';
 }
 
+/**
+ * By state, and then worst first: by the least rate of failure that the numbers prove, so that 1 of 1 is not
+ * on top.
+ */
 function byUrgency(a: Health, b: Health): number {
   return (
     STATES.indexOf(a.state) - STATES.indexOf(b.state) ||
+    provenRate(b.failed, b.events) - provenRate(a.failed, a.events) ||
     b.failed - a.failed ||
     b.events - a.events ||
-    (JSON.stringify(a.value) < JSON.stringify(b.value) ? -1 : 1)
+    (JSON.stringify(a.values) < JSON.stringify(b.values) ? -1 : 1)
   );
 }
 
-/** The rows that `events health --json` prints. */
-export function healthJson({ by, rows }: HealthReport) {
-  return rows.map(({ label: _, ...row }) => ({
-    by: { [by.text]: row.value },
-    ...row,
-    failingSince: row.failingSince?.text ?? null,
-    lastSuccess: row.lastSuccess?.text ?? null,
-    lastFailed: row.lastFailed?.text ?? null,
+/** The rows as `events health --json` prints them. */
+export function healthJson({ by, rows }: Pick<HealthReport, 'by' | 'rows'>) {
+  return rows.map(({ values, ...row }) => ({
+    by: Object.fromEntries(by.map(({ text }, field) => [text, values[field]])),
+    value: values[0],
+    ...healthMembers(row),
   }));
+}
+
+/** What is said of a row beside the values that it is about. */
+export function healthMembers(row: Omit<Health, 'values' | 'label'>) {
+  return {
+    name: row.name,
+    state: row.state,
+    failed: row.failed,
+    events: row.events,
+    failingSince: row.failingSince?.text ?? null,
+    edge: row.edge,
+    lastFailed: row.lastFailed?.text ?? null,
+    lastError: row.lastError ?? null,
+    lastSuccess: row.lastSuccess?.text ?? null,
+    recent: row.recent,
+  };
 }

@@ -1,5 +1,6 @@
 import type { CountQueries, StatsWindow } from '../filters/stats-window.ts';
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
+import { provenRate } from '../outcomes/proven-rate.ts';
 import type { Query } from '../paging/event-query.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
@@ -125,27 +126,16 @@ export function failureRate({ total, success, failed }: Tally): number | null {
   return total === 0 || success === null || failed === null ? null : failed / total;
 }
 
-const Z_95 = 1.96;
-
-/**
- * The least rate of failure that the numbers prove with 95 % confidence: Wilson's lower bound with continuity
- * correction (Newcombe, Statistics in Medicine 17, 1998, method 4). 1 of 1 is at least 5 %, 40 of 50 are at
- * least 66 %. Undefined where there is no rate.
- */
-export function provenRate(tally: Tally): number | undefined {
-  const { total: n, failed } = tally;
-  const rate = failureRate(tally);
-  if (rate === null || failed === null) return undefined;
-  if (failed === 0) return 0;
-  const z2 = Z_95 ** 2;
-  const spread = Z_95 * Math.sqrt(z2 - 2 - 1 / n + 4 * rate * (n * (1 - rate) + 1));
-  return Math.max(0, (2 * failed + z2 - 1 - spread) / (2 * (n + z2)));
+/** The least rate of failure that a tally proves; undefined where it has no rate. */
+function leastRate(tally: Tally): number | undefined {
+  const { total, failed } = tally;
+  return failureRate(tally) === null || failed === null ? undefined : provenRate(failed, total);
 }
 
 /** Worst first: by the rate that is proven, then by number of failures, of events, by name. */
 export function byFailure(a: TypeTally, b: TypeTally): number {
   return (
-    (provenRate(b) ?? -1) - (provenRate(a) ?? -1) ||
+    (leastRate(b) ?? -1) - (leastRate(a) ?? -1) ||
     (b.failed ?? 0) - (a.failed ?? 0) ||
     b.total - a.total ||
     (a.eventType ?? '\uffff').localeCompare(b.eventType ?? '\uffff', 'en')

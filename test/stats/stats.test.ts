@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { provenRate } from '../../src/stats/statistics.ts';
+import { provenRate } from '../../src/outcomes/proven-rate.ts';
 import { clock } from '../support/clock.ts';
 import { createHome } from '../support/home.ts';
 import { hooktrail, startHooktrail } from '../support/program.ts';
@@ -80,7 +80,7 @@ describe('events stats', () => {
       );
       expect(total).toBe(own.length);
     }
-    const rates = (value.types as Tally[]).map((tally) => provenRate(tally) ?? -1);
+    const rates = (value.types as Tally[]).map((tally) => provenRate(tally.failed ?? 0, tally.total));
     expect(rates).toEqual(rates.toSorted((a, b) => b - a));
     expect(rates[0]).toBeGreaterThan(0.01);
   });
