@@ -92,6 +92,12 @@ export interface Explanation {
 /** Which rows to select by `failures`. */
 const [DELIVERED, FAILED] = [Uint8Array.of(1, 0), Uint8Array.of(0, 1)];
 export const MOST_CAUSES = 5;
+/** A cause after the first explains this part of all failures, */
+const LEAST_SHARE = 0.07;
+/** or this part of its events failed, */
+const HIGH_RATE = 0.3;
+/** and at least so many of them. */
+const LEAST_FAILED = 5;
 const MOST_SAME = 20;
 /** Named values of an effect. */
 const MOST_EFFECT_VALUES = 5;
@@ -142,6 +148,7 @@ function findCauses(
     const inside = filterByAll(tests, left);
     const count = countRows(inside, table.failures);
     if (!isNamed(tests, count)) break;
+    if (causes.length > 0 && !isWorthNaming(count, table.failed)) break;
     const rest = without(whole, count);
     causes.push({
       conditions: conditionsOf(table, tests),
@@ -158,6 +165,12 @@ function findCauses(
     search.setAside(tests);
   }
   return causes;
+}
+
+/** True if a further cause explains a part of all failures that matters, or fails so often that it does by itself. */
+function isWorthNaming({ failed, events }: Count, allFailed: number): boolean {
+  const failsOften = failed >= LEAST_FAILED && failed >= HIGH_RATE * events;
+  return failsOften || failed >= LEAST_SHARE * allFailed;
 }
 
 /** Conditions on other fields that are true of exactly these rows, or of those for which one of the tests holds. */

@@ -41,8 +41,18 @@ const [MOST_LIMITS, MOST_MOMENTS] = [64, 300];
 export const FILTER_FIELDS = ['subscriptionId', 'eventType'];
 /** Each form's penalty, in addition to the number of candidates: `= value` says more than `!= value` or a limit does. */
 const [COST_OF_PRESENCE, COST_OF_FORM, COST_OF_SPAN] = [0.3, 2, 2];
-/** The rest of a more general cause belongs to it if it fails at this part of the rate; at other times, at this. */
-const [REST_FAILS, REST_FAILS_LATER] = [0.4, 0.15];
+/** Values that fail at this part of the rate, or less, are delivered. */
+const DELIVERED_RATE = 0.4;
+/** The rest of a more general cause belongs to it if it fails at this part of the rate. */
+const REST_FAILS = 0.15;
+/** The same beside a sharp cause: one in a span of time, or of which nearly all events fail. */
+const REST_FAILS_BESIDE_SHARP = 0.4;
+/** Nearly all events of a cause fail from this rate on. */
+const NEARLY_ALL_FAIL = 0.9;
+/** A condition stays if without it the cause fails at most at this part of its rate. */
+const MOST_RATE_WITHOUT = 0.95;
+/** The same of `!=`, which takes away one value of many and says little, but for a sharp cause. */
+const MOST_RATE_WITHOUT_UNEQUAL = 0.3;
 
 export interface Count {
   readonly events: number;
@@ -414,12 +424,12 @@ export class CauseSearch {
 
   /** The codes whose events, as last counted, are delivered so much more often than all that it is no chance. */
   #deliveredCodes({ events, failed }: Feature, all: Count): number[] {
-    const rate = all.failed / all.events;
+    const rate = this.#rateOf(all);
     const delivered = { events: all.events, failed: all.events - all.failed };
     const lnMost = Math.log(NEEDED / countIf(events, (count) => count > 0));
     return Array.from(events.keys()).filter((code) => {
       const [count, failures] = [events[code] as number, failed[code] as number];
-      if (failures > REST_FAILS * rate * count) return false;
+      if (this.#rateOf({ events: count, failed: failures }) > DELIVERED_RATE * rate) return false;
       return lnChance({ events: count, failed: count - failures }, delivered) < lnMost;
     });
   }
@@ -509,7 +519,7 @@ export class CauseSearch {
   #boundsOf(timed: Int32Array, run: Run, rate: number): Run {
     const isOver = (beyond: Int32Array) => {
       const { events, failed } = this.#countOf(beyond);
-      return failed < REST_FAILS * rate * events && (1 - rate) ** events <= 0.05;
+      return failed < DELIVERED_RATE * rate * events && (1 - rate) ** events <= 0.05;
     };
     const last = timed.length - 1;
     let from = isOver(timed.subarray(0, run.from)) ? run.from : 0;
@@ -536,6 +546,7 @@ export class CauseSearch {
    */
   #simplest(tests: readonly Test[], whole: Count): readonly Test[] | undefined {
     const own = this.#countOf(filterByAll(tests, this.#rows));
+    const isSharp = this.#rateOf(own) >= NEARLY_ALL_FAIL || tests.some(({ feature }) => !feature);
     const generals = tests.flatMap((test) => {
       const others = tests.filter((other) => other !== test);
       const dropped = others.length > 0 ? [{ test, others }] : [];
@@ -547,16 +558,30 @@ export class CauseSearch {
       const isTelling = this.#makesDifference(general, whole);
       const rest = without(general, own);
       const lnMost = Math.log(NEEDED / (test.feature ? this.#candidates : this.#spans));
-      const share = test.feature ? REST_FAILS : REST_FAILS_LATER;
+      const leastOfRest = isSharp && test.feature ? REST_FAILS_BESIDE_SHARP : REST_FAILS;
+      const isSignificant = lnChance(own, general) < lnMost;
       const restFails =
-        rateOf(rest, this.#weight) >= share * rateOf(own, this.#weight) &&
+        this.#rateOf(rest) >= leastOfRest * this.#rateOf(own) &&
         lnChance(rest, without(whole, own)) < Math.log(SIGNIFICANCE);
-      if (lnChance(own, general) < lnMost && !(isTelling && restFails)) return [];
-      return [{ others, isTelling, gain: this.#gain(general.events, general.failed, whole) }];
+      const isNeeded =
+        isSignificant && this.#raisesRate(test, own, general, isSharp) && !(isTelling && restFails);
+      return isNeeded ? [] : [{ others, isTelling, gain: this.#gain(general.events, general.failed, whole) }];
     });
     const [best] = shorter.sort((a, b) => Number(b.isTelling) - Number(a.isTelling) || b.gain - a.gain);
     if (!best) return tests;
     return best.isTelling ? this.#simplest(best.others, whole) : undefined;
+  }
+
+  /** True if the condition takes away enough that is delivered; a span of time always may. */
+  #raisesRate(test: Test, own: Count, general: Count, isSharp: boolean): boolean {
+    if (!test.feature) return true;
+    const isWeak = isUnequal(test) && !isSharp;
+    const most = isWeak ? MOST_RATE_WITHOUT_UNEQUAL : MOST_RATE_WITHOUT;
+    return this.#rateOf(general) <= most * this.#rateOf(own);
+  }
+
+  #rateOf(count: Count): number {
+    return rateOf(count, this.#weight);
   }
 
   #makesDifference(count: Count, whole: Count): boolean {
@@ -577,6 +602,11 @@ export class CauseSearch {
     }
     return Math.max(1, candidates);
   }
+}
+
+/** True for a condition that one value of a field is not there. */
+function isUnequal({ op, code }: FieldTest): boolean {
+  return op === '!=' && code !== NO_VALUE;
 }
 
 function byScore(a: Candidate, b: Candidate): number {

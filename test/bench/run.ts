@@ -1,22 +1,30 @@
+import { benchExplain } from './explain.ts';
 import { benchRefresh } from './refresh.ts';
 import { benchLatency, benchMemory, benchOffline, benchSearch } from './search.ts';
 import { benchStartUp } from './start-up.ts';
 
-/** `npm run bench [name…]` runs every measurement, or those named. Nothing here passes or fails. */
-const benches: Readonly<Record<string, () => Promise<void>>> = {
+/**
+ * `npm run bench [name…] [-- --flag…]` runs every measurement, or those named, which read the flags. Nothing
+ * here passes or fails.
+ */
+const benches: Readonly<Record<string, (flags: readonly string[]) => Promise<void> | void>> = {
   search: benchSearch,
   latency: benchLatency,
   memory: benchMemory,
   offline: benchOffline,
   startup: benchStartUp,
   refresh: benchRefresh,
+  explain: benchExplain,
 };
 
-async function main(names: readonly string[]): Promise<void> {
+async function main(args: readonly string[]): Promise<void> {
+  const end = args.findIndex((arg) => arg.startsWith('--'));
+  const names = end === -1 ? args : args.slice(0, end);
+  const flags = args.slice(names.length);
   for (const name of names.length > 0 ? names : Object.keys(benches)) {
     const bench = benches[name];
     if (!bench) throw new Error(`no bench '${name}': ${Object.keys(benches).join(', ')}`);
-    await bench();
+    await bench(flags);
   }
 }
 

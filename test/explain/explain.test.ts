@@ -120,6 +120,19 @@ test('of two outages that overlap each is a cause, and not that it is none of th
   ]);
 });
 
+test('a further cause explains a part of the failures that matters, or most of its own events fail', () => {
+  const type = (index: number) => (index % 20 === 1 ? 'small' : ['large', 'b', 'c', 'd'][index % 4]);
+  const found = (failedOfSmall: number) => {
+    const isFailed = (index: number) =>
+      type(index) === 'large' ||
+      (type(index) === 'small' && (Math.floor(index / 20) * 37) % 100 < failedOfSmall);
+    const { causes } = explain(itemsOf(events(4000, isFailed, (index) => ({ eventType: type(index) }))));
+    return causes.map(({ conditions }) => texts(conditions).join(' and '));
+  };
+  expect(found(20)).toEqual(['eventType = large']);
+  expect(found(31)).toEqual(['eventType = large', 'eventType = small']);
+});
+
 test('few events are enough to name a subscription, among many other fields', () => {
   const other = (index: number, salt: number) => ((index + 3) * (salt + 7) * 7919) % 1009;
   const history = events(
