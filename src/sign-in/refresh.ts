@@ -84,8 +84,8 @@ export async function refreshUnderLock(
   provider: Provider,
   lock: Pick<HeldLock, 'isStillHeld'>,
 ): Promise<AccessToken | undefined> {
-  const { binding, vault, serves, lasts, reporter, context } = parts;
-  let stored = await vault.read();
+  const { binding, vault, serves, lasts, context } = parts;
+  const stored = await vault.read();
   if (stored === undefined) return undefined;
   if (stored.access && serves(stored.access)) return stored.access;
   if (stored.grant === 'client_credentials') return await renewAsClient(stored, parts, provider, lock);
@@ -95,16 +95,21 @@ export async function refreshUnderLock(
   // A refused client may have another secret by now.
   if (refusal?.of === 'sign-in' && age >= 0 && age < REFUSAL_MS) throw endedSignIn(refusal.details);
   await vault.probe();
-  let lost = false;
+  return await spend(stored, parts, provider, lock);
+}
+
+/** Sends the refresh token, and once more where the answer was lost or a successor has been stored. */
+async function spend(
+  known: Secrets,
+  parts: RefreshParts,
+  provider: Provider,
+  lock: Pick<HeldLock, 'isStillHeld'>,
+): Promise<AccessToken> {
+  const { context, reporter } = parts;
+  let stored = known;
+  let isAnswerLost = false;
   for (let attempt = 1; ; attempt++) {
-    const refreshToken: string | undefined = stored.refreshToken;
-    if (refreshToken === undefined)
-      throw new NotSignedInError('the sign-in has ended, and it came without a refresh token', {
-        details: [
-          'a sign-in lasts when the scopes include offline_access and the identity provider grants it',
-        ],
-        next: LOGIN,
-      });
+    const refreshToken = spendableToken(stored);
     const proof = await storedProof(stored, provider.settings, context);
     // If this process was suspended, or its machine asleep, another process may have taken over the lock.
     if (!(await lock.isStillHeld()))
@@ -116,36 +121,74 @@ export async function refreshUnderLock(
       reporter.trace('refreshing the access token');
       return await storeGrant(await refresh(provider, proof, refreshToken), stored, parts, lock);
     } catch (error) {
-      if (error instanceof UnusableGrantError && error.refreshToken !== undefined)
-        await storeNew({ ...stored, refreshToken: error.refreshToken }, parts);
-      // The request may have been carried out, so that a new refresh token was issued but lost.
-      const ambiguous =
-        error instanceof Error && error.cause instanceof TransportError && error.cause.ambiguous;
-      if (!ambiguous && !(error instanceof RefusedGrantError)) throw error;
-      // A process of another version or machine may have stored a successor without this lock. Not every
-      // provider refuses a spent token with `invalid_grant` (RFC 6749 section 5.2): some answer 400 without a
-      // body.
-      const again: Secrets = (await vault.read()) ?? {};
-      if (again.access && serves(again.access)) return again.access;
-      const superseded: boolean = again.refreshToken !== undefined && again.refreshToken !== refreshToken;
-      if (attempt === TRIES || (!superseded && (lost || !ambiguous))) {
-        if (!(error instanceof RefusedGrantError)) throw error;
-        const isEnded = error.error === 'invalid_grant';
-        const details = isEnded && lost ? [...error.details, LOST] : error.details;
-        const refused = { of: isEnded ? 'sign-in' : 'client', details } as const;
-        // Without the note, the next command asks once more.
-        await noteRefusal({ refreshToken }, refused, binding, context).catch(() => undefined);
-        throw isEnded ? endedSignIn(details, error) : error;
-      }
-      lost = ambiguous && !superseded;
-      stored = superseded ? again : stored;
-      reporter.trace(
-        superseded ? 'another process stored a new refresh token' : 'the answer was lost: trying once more',
-      );
+      const failed = { error, stored, refreshToken, isAnswerLost, isLast: attempt === TRIES };
+      const next = await afterFailure(failed, parts);
+      if (next.access) return next.access;
+      ({ stored, isAnswerLost } = next);
     } finally {
       proceed?.();
     }
   }
+}
+
+function spendableToken({ refreshToken }: Secrets): string {
+  if (refreshToken !== undefined) return refreshToken;
+  throw new NotSignedInError('the sign-in has ended, and it came without a refresh token', {
+    details: ['a sign-in lasts when the scopes include offline_access and the identity provider grants it'],
+    next: LOGIN,
+  });
+}
+
+/** An attempt to spend a refresh token that did not end in a grant. */
+interface FailedSpend {
+  readonly error: unknown;
+  readonly stored: Secrets;
+  readonly refreshToken: string;
+  /** The answer to the attempt before this one was lost. */
+  readonly isAnswerLost: boolean;
+  readonly isLast: boolean;
+}
+
+/**
+ * What another process has stored meanwhile, or what to try again with. Throws where nothing more can be
+ * tried.
+ */
+async function afterFailure(failed: FailedSpend, parts: RefreshParts) {
+  const { vault, serves, reporter } = parts;
+  const { error, stored, refreshToken } = failed;
+  if (error instanceof UnusableGrantError && error.refreshToken !== undefined)
+    await storeNew({ ...stored, refreshToken: error.refreshToken }, parts);
+  // The request may have been carried out, so that a new refresh token was issued but lost.
+  const isAmbiguous =
+    error instanceof Error && error.cause instanceof TransportError && error.cause.ambiguous;
+  if (!isAmbiguous && !(error instanceof RefusedGrantError)) throw error;
+  // A process of another version or machine may have stored a successor without this lock. Not every provider
+  // refuses a spent token with `invalid_grant` (RFC 6749 section 5.2): some answer 400 without a body.
+  const again: Secrets = (await vault.read()) ?? {};
+  if (again.access && serves(again.access)) return { access: again.access, stored, isAnswerLost: false };
+  const isSuperseded = again.refreshToken !== undefined && again.refreshToken !== refreshToken;
+  const isWorthTrying = isSuperseded || (isAmbiguous && !failed.isAnswerLost);
+  if (failed.isLast || !isWorthTrying) throw await finalError(failed, parts);
+  reporter.trace(
+    isSuperseded ? 'another process stored a new refresh token' : 'the answer was lost: trying once more',
+  );
+  return { stored: isSuperseded ? again : stored, isAnswerLost: !isSuperseded };
+}
+
+/**
+ * The error that a refused refresh ends with. The refusal is noted, so that the next command need not ask.
+ */
+async function finalError(
+  { error, refreshToken, isAnswerLost }: FailedSpend,
+  { binding, context }: RefreshParts,
+): Promise<unknown> {
+  if (!(error instanceof RefusedGrantError)) return error;
+  const isEnded = error.error === 'invalid_grant';
+  const details = isEnded && isAnswerLost ? [...error.details, LOST] : error.details;
+  const refused = { of: isEnded ? 'sign-in' : 'client', details } as const;
+  // Without the note, the next command asks once more.
+  await noteRefusal({ refreshToken }, refused, binding, context).catch(() => undefined);
+  return isEnded ? endedSignIn(details, error) : error;
 }
 
 /**

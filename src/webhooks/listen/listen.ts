@@ -307,13 +307,48 @@ function sendAgainStep(eventId: string, forwardTo: URL | undefined): string | un
   return `\`hooktrail webhooks replay --id ${eventId} --forward-to ${shellWord(forwardTo.href)}\` sends it again`;
 }
 
+/** What one search for missed events came to. */
+interface Recovered {
+  readonly recovered: number;
+  /** Found events that the handler did not take. */
+  readonly left: number;
+  /** True if one of these may be taken when it is tried again. */
+  readonly mayPass: boolean;
+}
+
+/**
+ * Hands on the events that the journal lacks, one at a time, so that the handler gets them in order of
+ * creation.
+ */
+async function handOnMissing(
+  found: AsyncIterable<FoundEvent>,
+  { acceptFound }: Intake,
+  journal: Journal,
+  signal: AbortSignal,
+): Promise<Recovered> {
+  const missing: FoundEvent[] = [];
+  for await (const event of found) if (event.key && !journal.has(event.key)) missing.push(event);
+  let recovered = 0;
+  let left = 0;
+  let mayPass = false;
+  for (const { body } of sortByCreation(oncePerEvent(missing), 'oldest first')) {
+    signal.throwIfAborted();
+    const { outcome, answer, error } = await acceptFound(body);
+    if (outcome === 'accepted') recovered++;
+    if (outcome !== 'refused') continue;
+    left++;
+    if (error || !answer || isPassing(answer)) mayPass = true;
+  }
+  return { recovered, left, mayPass };
+}
+
 /**
  * Recovers missed events at the start and after each interval, until the signal aborts. Never resolves;
  * rejects if there is no sign-in to search with.
  */
 async function keepRecovering(
   find: FindMissed,
-  { acceptFound }: Intake,
+  intake: Intake,
   journal: Journal,
   { recover: window = 0, recoverInterval, keep = Number.POSITIVE_INFINITY }: ListenOptions,
   signal: AbortSignal,
@@ -328,31 +363,12 @@ async function keepRecovering(
       // After hours asleep, or of failed searches, the window alone would leave out a part of them. An event
       // that is older than `keep` may be one that the journal has forgotten.
       const lookBack = Math.min(Math.max(window, began - unrecoveredSince), keep);
-      const missing: FoundEvent[] = [];
-      for await (const event of find(lookBack, isFirst ? 0 : SETTLED_MS))
-        if (event.key && !journal.has(event.key)) missing.push(event);
-      let recovered = 0;
-      let left = 0;
-      let mayPass = false;
-      // One at a time, so that the handler gets them in order of creation.
-      for (const { body } of sortByCreation(oncePerEvent(missing), 'oldest first')) {
-        signal.throwIfAborted();
-        const { outcome, answer, error } = await acceptFound(body);
-        if (outcome === 'accepted') recovered++;
-        if (outcome !== 'refused') continue;
-        left++;
-        if (error || !answer || isPassing(answer)) mayPass = true;
-      }
-      unrecoveredSince = mayPass ? Math.max(unrecoveredSince, began - TRIED_FOR_MS) : began - SETTLED_MS;
-      const events = `${recovered} ${recovered === 1 ? 'event' : 'events'}`;
-      if (isFirst) reporter.notice(`recovered ${events} of the last ${durationText(window)}`);
-      else if (recovered > 0)
-        reporter.warning(`recovered ${events} whose delivery never came: deliveries are being lost`);
-      if (left > 0) {
-        const events = left === 1 ? '1 found event was' : `${left} found events were`;
-        const text = `${events} not accepted, and ${left === 1 ? 'is' : 'are'} tried again in ${again}`;
-        reporter.warning(text, { kind: 'incomplete' });
-      }
+      const found = find(lookBack, isFirst ? 0 : SETTLED_MS);
+      const result = await handOnMissing(found, intake, journal, signal);
+      unrecoveredSince = result.mayPass
+        ? Math.max(unrecoveredSince, began - TRIED_FOR_MS)
+        : began - SETTLED_MS;
+      reportRecovered(result, isFirst ? durationText(window) : undefined, again, reporter);
     } catch (error) {
       signal.throwIfAborted();
       if (isFirst && (error instanceof NotSignedInError || error instanceof UsageError)) throw error;
@@ -360,6 +376,25 @@ async function keepRecovering(
     }
     await clock.sleep(recoverInterval, signal);
   }
+}
+
+/**
+ * Says what came of a search: of the first one always, whose window is given, of a later one if it found any.
+ */
+function reportRecovered(
+  { recovered, left }: Recovered,
+  firstWindow: string | undefined,
+  again: string,
+  reporter: Reporter,
+): void {
+  const events = `${recovered} ${recovered === 1 ? 'event' : 'events'}`;
+  if (firstWindow !== undefined) reporter.notice(`recovered ${events} of the last ${firstWindow}`);
+  else if (recovered > 0)
+    reporter.warning(`recovered ${events} whose delivery never came: deliveries are being lost`);
+  if (left === 0) return;
+  const found = left === 1 ? '1 found event was' : `${left} found events were`;
+  const text = `${found} not accepted, and ${left === 1 ? 'is' : 'are'} tried again in ${again}`;
+  reporter.warning(text, { kind: 'incomplete' });
 }
 
 function unusableAddress(error: NodeJS.ErrnoException, port: number, host: string): unknown {
