@@ -22,6 +22,8 @@ DAMAGES (INCLUDING, BUT NOT LIMITED TO, PROCUREMENT OF SUBSTITUTE GOODS OR SERVI
 BUSINESS INTERRUPTION) HOWEVER CAUSED AND ON ANY THEORY OF LIABILITY, WHETHER IN CONTRACT, STRICT LIABILITY, OR TORT
 (INCLUDING NEGLIGENCE OR OTHERWISE) ARISING IN ANY WAY OUT OF THE USE OF THIS SOFTWARE, EVEN IF ADVISED OF THE POSSIBILITY
 OF SUCH DAMAGE.`,
+  hyparquet: 'Contains snappyjs, Copyright (c) 2016 Zhipeng Jia, under the same terms.',
+  'hyparquet-writer': 'Contains snappyjs, Copyright (c) 2016 Zhipeng Jia, under the same terms.',
   undici: 'Contains llhttp, Copyright Fedor Indutny, 2018, under the same terms.',
 };
 

@@ -7,13 +7,14 @@ import { PAGE_SIZE } from '../paging/event-query.ts';
 import { oneOf } from '../settings/flag-values.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
-import type { Partition } from '../sources/export-manifest.ts';
+import type { FileFormat, Partition } from '../sources/export-manifest.ts';
 
 interface Flags extends FilterFlags, SettingFlags {
   readonly pageSize?: number;
   readonly concurrency?: number;
   readonly gzip?: true;
   readonly partition?: Partition;
+  readonly format?: 'ndjson' | FileFormat;
   readonly update?: true;
 }
 
@@ -21,7 +22,11 @@ const PARTITION_SYNONYMS: Readonly<Record<string, Partition>> = {
   ...{ days: 'day', daily: 'day', date: 'day', createdon: 'day' },
 };
 
-export const commonFlags = '--since --until --failed --type --where --gzip --partition --update';
+const FORMAT_SYNONYMS: Readonly<Record<string, 'ndjson' | FileFormat>> = {
+  ...{ jsonl: 'ndjson', json: 'ndjson', pq: 'parquet' },
+};
+
+export const commonFlags = '--since --until --failed --type --where --format --partition --update';
 
 export const help = `
 Writes part-000001.ndjson and so on, one event per line as the service gave it,
@@ -40,6 +45,10 @@ more than an hour after their creation can be missing.
 date=2026-11-01 and so on, as DuckDB, Spark, Trino and others read them. Events
 without a time are in date=__HIVE_DEFAULT_PARTITION__.
 
+--format parquet writes the same events for such engines: columns eventId,
+eventType, subscriptionId, publishStatus, createdOn (a timestamp in UTC),
+createdOnText and item, the exact text of the event. --from reads both formats.
+
 A damaged file is kept as damaged-part-… beside its replacement. If the
 service has deleted events of it meanwhile, the command says so and exits
 with 1.
@@ -48,13 +57,18 @@ Examples:
   $ hooktrail events export november --since 2026-11-01 --until 2026-12-01
   $ hooktrail events export failures --failed --since 7d --gzip
   $ hooktrail events export failures --failed --since 7d --gzip --update
-  $ hooktrail events export lake --partition day --since 2026-11-01 --update
+  $ hooktrail events export lake --format parquet --partition day --update
   $ hooktrail events search --from november --csv --output-file november.csv
   $ cat november/part-*.ndjson | jq -r .eventData.eventType | sort | uniq -c`;
 
 export function declare(command: Command): void {
   command.argument('<directory>', 'where the files go; created if it does not exist');
   addFilterFlags(command)
+    .option(
+      '--format <format>',
+      'format of the files: ndjson (the default) or parquet',
+      oneOf<'ndjson' | FileFormat>('--format', ['ndjson', 'parquet'], FORMAT_SYNONYMS),
+    )
     .option('--gzip', 'compress the files: .ndjson.gz')
     .option(
       '--partition <by>',
@@ -73,6 +87,11 @@ export async function run(call: Call<Flags>): Promise<void> {
     throw new UsageError('<directory>: an export needs a directory, not standard output', {
       next: '`hooktrail events search --ndjson` prints all events on standard output',
     });
+  const fileFormat = flags.format === 'parquet' ? flags.format : undefined;
+  if (fileFormat && flags.gzip)
+    throw new UsageError('--gzip: files of Parquet are compressed inside, by Snappy', {
+      next: 'leave out --gzip',
+    });
   const filters = await loadFilters(flags, context);
   if (/\.(ndjson|jsonl?|csv|gz)$/i.test(given))
     reporter.notice(
@@ -80,5 +99,5 @@ export async function run(call: Call<Flags>): Promise<void> {
     );
   const { exportEvents } = await import('./export-run.ts');
   const { gzip = false, partition, update = false, pageSize = PAGE_SIZE, concurrency = CONCURRENCY } = flags;
-  await exportEvents({ given, filters, gzip, partition, update, pageSize, concurrency }, call);
+  await exportEvents({ given, filters, gzip, partition, fileFormat, update, pageSize, concurrency }, call);
 }

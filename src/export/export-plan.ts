@@ -11,6 +11,7 @@ import {
   type Part,
   partName,
   partQuery,
+  versionOf,
 } from '../sources/export-manifest.ts';
 import { dayOf, folderOfDay, startOfDay } from '../sources/partitions.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -53,7 +54,7 @@ export async function beginExport(
     parts.push(...(await planParts(index, { ...query, before: pin }, parts, identity, client)));
   return {
     format: 'hooktrail-export',
-    version: identity.partition ? 2 : 1,
+    version: versionOf(identity),
     hooktrail: version,
     ...identity,
     pin,
@@ -146,10 +147,11 @@ async function planParts(
   index: number,
   query: Query,
   others: readonly Part[],
-  { gzip, partition }: Pick<Identity, 'gzip' | 'partition'>,
+  form: Pick<Identity, 'gzip' | 'partition' | 'fileFormat'>,
   client: ExportClient,
 ): Promise<Part[]> {
   const { pageSize, signal } = client;
+  const { partition } = form;
   const end = query.before as Instant;
   const total = await askCount(client, query, signal);
   const target = Math.max(PAGES_PER_PART * pageSize, Math.ceil((total ?? 0) / MAX_PARTS));
@@ -165,7 +167,7 @@ async function planParts(
     const to = marks[at] as Mark;
     const overlapping = () => laterOf(query.after, knownInstant((from.seconds - 1) * 1000));
     parts.push({
-      file: partName([...others, ...parts], gzip, partition ? folderOfDay(dayOf(to.seconds - 1)) : ''),
+      file: partName([...others, ...parts], form, partition ? folderOfDay(dayOf(to.seconds - 1)) : ''),
       query: index,
       after: (from === oldest ? query.after : overlapping()) ?? null,
       before: to === newest ? end : knownInstant(to.seconds * 1000),

@@ -19,6 +19,7 @@ import {
   checkUnused,
   diskFault,
   eventsIn,
+  type FileFormat,
   filesOf,
   folderOf,
   type Identity,
@@ -60,6 +61,7 @@ export interface ExportOptions {
   readonly filters: EventFilters;
   readonly gzip: boolean;
   readonly partition?: Partition | undefined;
+  readonly fileFormat?: FileFormat | undefined;
   /** True if new events are to be added to a finished export. */
   readonly update: boolean;
   readonly pageSize: number;
@@ -100,10 +102,10 @@ async function exportInto(
   options: ExportOptions,
   call: Call<SettingFlags>,
 ): Promise<void> {
-  const { given, filters, gzip, partition, update, pageSize } = options;
+  const { given, filters, gzip, partition, fileFormat, update, pageSize } = options;
   const { context, reporter } = call;
   const { clock, signal } = context;
-  const identity = { service: baseUrl.href, filters: filters.typed(), gzip, partition };
+  const identity = { service: baseUrl.href, filters: filters.typed(), gzip, partition, fileFormat };
   let manifest = await readManifest(directory);
   if (!manifest) await checkUnused(directory);
   else {
@@ -382,7 +384,7 @@ class ExportRun {
     if (!overlapFrom || !again) return;
     for (const [index, part] of parts.entries()) {
       if (!part.settled || compareInstants(part.before, overlapFrom) <= 0) continue;
-      const file = partName(this.#manifest.parts, this.#manifest.gzip, folderOf(part.file));
+      const file = partName(this.#manifest.parts, this.#manifest, folderOf(part.file));
       const trimmed = await PartWriter.create(directory, { file });
       try {
         for await (const items of readPart(directory, part))

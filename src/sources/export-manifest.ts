@@ -71,8 +71,8 @@ export interface Lost {
 /** Times are instants in memory, and their texts in the file. */
 export interface Manifest {
   readonly format: 'hooktrail-export';
-  /** 2 if there are folders, which earlier versions of this program cannot read. */
-  readonly version: 1 | 2;
+  /** 2 if there are folders, 3 if the files are Parquet, which earlier versions of this program lack. */
+  readonly version: 1 | 2 | 3;
   readonly hooktrail: string;
   /** The event service's base URL. */
   readonly service: string;
@@ -81,6 +81,8 @@ export interface Manifest {
   readonly gzip: boolean;
   /** Set if the parts lie in a folder for each day in UTC. */
   readonly partition?: Partition | undefined;
+  /** The format of the parts, if it is not NDJSON. */
+  readonly fileFormat?: FileFormat | undefined;
   /** Events created before this belong to the export: the service's time when it began, or `--until`. */
   readonly pin: Instant;
   /** The searches, each limited to the export's window. */
@@ -95,10 +97,11 @@ export interface Manifest {
 }
 
 export type Partition = 'day';
+export type FileFormat = 'parquet';
 
 export const MANIFEST = 'manifest.json';
-const PART_NAME = /^part-\d{6,}\.ndjson(\.gz)?$/;
-const NEWEST_VERSION = 2;
+const PART_NAME = /^part-\d{6,}\.(?:ndjson(?:\.gz)?|parquet)$/;
+const NEWEST_VERSION = 3;
 
 /**
  * The manifest of a directory; undefined if there is none. Throws `UsageError` if the file is not a manifest.
@@ -172,10 +175,23 @@ export function folderOf(file: string): string {
 }
 
 /** A name that comes after those of all parts, in a folder or in the export's own. */
-export function partName(parts: readonly Part[], gzip: boolean, folder = ''): string {
+export function partName(parts: readonly Part[], form: PartForm, folder = ''): string {
   let last = 0;
   for (const { file } of parts) last = Math.max(last, Number(/part-(\d+)/.exec(file)?.[1]));
-  return path.posix.join(folder, `part-${String(last + 1).padStart(6, '0')}.ndjson${gzip ? '.gz' : ''}`);
+  return path.posix.join(folder, `part-${String(last + 1).padStart(6, '0')}${endingOf(form)}`);
+}
+
+type PartForm = Pick<Manifest, 'gzip' | 'fileFormat'>;
+
+function endingOf({ gzip, fileFormat }: PartForm): string {
+  if (fileFormat === 'parquet') return '.parquet';
+  return gzip ? '.ndjson.gz' : '.ndjson';
+}
+
+/** The version of the manifest of an export in this form. */
+export function versionOf({ fileFormat, partition }: Pick<Identity, 'fileFormat' | 'partition'>): 1 | 2 | 3 {
+  if (fileFormat) return 3;
+  return partition ? 2 : 1;
 }
 
 /** The search that reads a part. */
@@ -202,13 +218,12 @@ function isInstant(value: unknown): value is Instant {
 
 /** False if a member is not what it should be, so that a damaged manifest is not misread. */
 function isSound(manifest: Manifest): boolean {
-  const { version, hooktrail, service, filters, gzip, partition, pin, startedAt, queries, parts } = manifest;
+  const { version, hooktrail, service, filters, gzip, pin, startedAt, queries, parts } = manifest;
   const { overlapFrom = null, finishedAt, events } = manifest;
-  // A version without folders never wrote any.
-  const hasKnownForm = version === 2 ? partition === 'day' : version === 1 && partition === undefined;
   const isFinishedWhole = parts.every(({ sha256 }) => sha256) && events === eventsIn(manifest);
   return (
-    hasKnownForm &&
+    hasKnownForm(manifest) &&
+    version === versionOf(manifest) &&
     [hooktrail, service, startedAt].every(isText) &&
     isTypedFilters(filters) &&
     typeof gzip === 'boolean' &&
@@ -217,8 +232,15 @@ function isSound(manifest: Manifest): boolean {
     (finishedAt === null || (isText(finishedAt) && isFinishedWhole)) &&
     isNumberOrNull(events) &&
     queries.every(isQuery) &&
-    parts.every((part) => isPart(part, partition) && part.query < queries.length)
+    parts.every((part) => isPart(part, manifest) && part.query < queries.length)
   );
+}
+
+/** False for a form that no version has written. */
+function hasKnownForm({ partition, fileFormat, gzip }: Manifest): boolean {
+  const isPartition = partition === undefined || partition === 'day';
+  const isFormat = fileFormat === undefined || (fileFormat === 'parquet' && !gzip);
+  return isPartition && isFormat;
 }
 
 function isText(value: unknown): value is string {
@@ -238,41 +260,45 @@ function isQuery({ after, before, ...others }: Query): boolean {
   return isInTime && Object.values(others).every(isText);
 }
 
-function isPart(part: Part, partition: Manifest['partition']): boolean {
+function isPart(part: Part, form: NameForm): boolean {
   const { query, after, before, events, counted, ofAnyStatus, bytes, sha256, settled, lost } = part;
   return (
-    isFileName(part.file, partition) &&
+    isFileName(part.file, form) &&
     isNumber(query) &&
     (after === null || isInstant(after)) &&
     isInstant(before) &&
     (sha256 === null || isText(sha256)) &&
     (settled === undefined || typeof settled === 'boolean') &&
     [events, counted, ofAnyStatus, bytes].every(isNumberOrNull) &&
-    areStrays(part, partition) &&
-    (lost === undefined || isLost(lost, partition))
+    areStrays(part, form) &&
+    (lost === undefined || isLost(lost, form))
   );
 }
 
-function isLost(lost: Lost, partition: Manifest['partition']): boolean {
+function isLost(lost: Lost, form: NameForm): boolean {
   const { events, bytes, sha256 } = lost;
-  return isNumber(events) && isNumber(bytes) && isText(sha256) && areStrays(lost, partition);
+  return isNumber(events) && isNumber(bytes) && isText(sha256) && areStrays(lost, form);
 }
 
 /** A name that led out of the directory would let a manifest have other files overwritten. */
-function isFileName(file: unknown, partition: Manifest['partition']): boolean {
+function isFileName(file: unknown, { partition, fileFormat }: NameForm): boolean {
   if (!isText(file)) return false;
+  if (file.endsWith('.parquet') !== (fileFormat === 'parquet')) return false;
   const names = file.split('/');
   if (partition === undefined) return names.length === 1 && PART_NAME.test(file);
   const [folder = '', name = ''] = names;
   return names.length === 2 && isPartitionFolder(folder) && PART_NAME.test(name);
 }
 
+/** What the names of an export's files depend on. */
+type NameForm = Pick<Manifest, 'partition' | 'fileFormat'>;
+
 /** True for files that can be strays of a part, which holds all of their events. */
-function areStrays({ strays, events }: Pick<Part, 'strays' | 'events'>, partition: Manifest['partition']) {
+function areStrays({ strays, events }: Pick<Part, 'strays' | 'events'>, form: NameForm) {
   if (strays === undefined) return true;
-  if (partition === undefined || !Array.isArray(strays)) return false;
+  if (form.partition === undefined || !Array.isArray(strays)) return false;
   const isFile = ({ file, events, bytes, sha256 }: PartitionFile) =>
-    isFileName(file, partition) && isNumber(events) && isNumber(bytes) && isText(sha256);
+    isFileName(file, form) && isNumber(events) && isNumber(bytes) && isText(sha256);
   return strays.every(isFile) && strays.reduce((sum, stray) => sum + stray.events, 0) <= (events ?? 0);
 }
 
@@ -281,17 +307,18 @@ function foreign(file: string, why: string): UsageError {
 }
 
 /** Two calls with the same identity refer to the same export. */
-export type Identity = Pick<Manifest, 'service' | 'filters' | 'gzip' | 'partition'>;
+export type Identity = Pick<Manifest, 'service' | 'filters' | 'gzip' | 'partition' | 'fileFormat'>;
 
 /**
  * Throws `UsageError` that names each difference if the directory holds another export than the one
  * requested.
  */
 export function checkSame(directory: string, there: Identity, here: Identity): void {
-  const named = ({ service, filters, gzip, partition }: Identity): TypedFilters => ({
+  const named = ({ service, filters, gzip, partition, fileFormat }: Identity): TypedFilters => ({
     ...{ 'base-url': service, ...filters },
     ...(gzip ? { gzip: 'given' } : {}),
     ...(partition ? { partition } : {}),
+    ...(fileFormat ? { format: fileFormat } : {}),
   });
   const [one, other] = [named(there), named(here)];
   const differences = Object.keys({ ...one, ...other }).flatMap((name) => {

@@ -2,13 +2,10 @@ import { createHash, hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { type FileHandle, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { pipeline, Readable } from 'node:stream';
-import { promisify } from 'node:util';
-import { createGunzip, gzip } from 'node:zlib';
 import { faultText, ServiceError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
 import { renameOver, syncFolder } from '../files/whole-files.ts';
-import { Items } from '../items/items.ts';
+import type { Items } from '../items/items.ts';
 import { identified } from '../paging/page.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import {
@@ -22,9 +19,9 @@ import {
   readManifest,
   writeManifest,
 } from './export-manifest.ts';
+import type { PartEncoder } from './part-format.ts';
+import { formatOf } from './part-formats.ts';
 import { createSorter, NO_DAY_FOLDER } from './partitions.ts';
-
-const compress = promisify(gzip);
 
 /** What a finished part holds. */
 export type Written = Pick<Part, 'strays'> & Pick<PartitionFile, 'events' | 'bytes' | 'sha256'>;
@@ -91,7 +88,7 @@ export class PartWriter {
     const file = known ?? (await PartFile.create(this.#directory, this.#pathIn(folder)));
     this.#files.delete(folder);
     this.#files.set(folder, file);
-    if (this.#files.size > MOST_OPEN) await [...this.#files.values()].at(-1 - MOST_OPEN)?.close();
+    if (this.#files.size > MOST_OPEN) await [...this.#files.values()].at(-1 - MOST_OPEN)?.rest();
     return file;
   }
 
@@ -107,14 +104,16 @@ class PartFile {
   readonly #file: string;
   /** False in the export's own folder. */
   readonly #isInFolder: boolean;
+  readonly #encoder: PartEncoder;
   readonly #hash = createHash('sha256');
   #handle: FileHandle | undefined;
   #bytes = 0;
   events = 0;
 
-  private constructor(file: string, isInFolder: boolean, handle: FileHandle) {
+  private constructor(file: string, isInFolder: boolean, encoder: PartEncoder, handle: FileHandle) {
     this.#file = file;
     this.#isInFolder = isInFolder;
+    this.#encoder = encoder;
     this.#handle = handle;
   }
 
@@ -122,16 +121,22 @@ class PartFile {
     const folder = folderOf(file);
     if (folder !== '') await createFolder(path.join(directory, folder));
     const place = path.join(directory, file);
-    return new PartFile(place, folder !== '', await open(`${place}.tmp`, 'w', 0o600));
+    const encoder = (await formatOf(file)).createEncoder();
+    return new PartFile(place, folder !== '', encoder, await open(`${place}.tmp`, 'w', 0o600));
   }
 
   async add(items: Items): Promise<void> {
     this.events += items.count;
-    await this.#append(items.toLines());
+    await this.#append(await this.#encoder.add(items));
   }
 
-  /** Closes the file until it is written again. */
-  async close(): Promise<void> {
+  /** Writes what is held back, and closes the file until it is written again. */
+  async rest(): Promise<void> {
+    await this.#append(await this.#encoder.flush());
+    await this.#close();
+  }
+
+  async #close(): Promise<void> {
     const handle = this.#handle;
     this.#handle = undefined;
     await handle?.close();
@@ -139,11 +144,10 @@ class PartFile {
 
   /** Makes the file durable and gives it its final name. */
   async commit(): Promise<{ bytes: number; sha256: string }> {
-    // No bytes at all are no gzip file.
-    if (this.events === 0) await this.#append(Buffer.alloc(0));
+    await this.#append(await this.#encoder.end());
     const handle = await this.#open();
     await handle.sync();
-    await this.close();
+    await this.#close();
     await renameOver(`${this.#file}.tmp`, this.#file);
     // The export's own folder is synced with its manifest.
     if (this.#isInFolder) await syncFolder(path.dirname(this.#file));
@@ -151,7 +155,7 @@ class PartFile {
   }
 
   async discard(): Promise<void> {
-    await this.close().catch(() => undefined);
+    await this.#close().catch(() => undefined);
     await rm(`${this.#file}.tmp`, { force: true });
   }
 
@@ -160,9 +164,8 @@ class PartFile {
     return this.#handle;
   }
 
-  async #append(lines: Buffer): Promise<void> {
-    // A gzip file may have any number of members (RFC 1952 section 2.2).
-    const chunk = this.#file.endsWith('.gz') ? await compress(lines) : lines;
+  async #append(chunk: Buffer): Promise<void> {
+    if (chunk.length === 0) return;
     this.#hash.update(chunk);
     this.#bytes += chunk.length;
     const handle = await this.#open();
@@ -178,10 +181,6 @@ async function createFolder(folder: string): Promise<void> {
   makeFolder(folder, 0o777);
   await syncFolder(path.dirname(folder));
 }
-
-/** Bytes of a file that are read at once. */
-export const PIECE_BYTES = 1 << 19;
-const NEWLINE = 0x0a;
 
 /** The file of a part is not what the manifest says. */
 export class DamagedPartError extends ServiceError {
@@ -208,9 +207,9 @@ export async function* readPart(directory: string, part: Part): AsyncGenerator<I
 }
 
 async function* readFileOfPart(directory: string, file: PartitionFile): AsyncGenerator<Items> {
-  const bytes = Readable.from([await checkedBytes(directory, file)]);
+  const content = await checkedBytes(directory, file);
   let events = 0;
-  for await (const items of linesOf(file.file.endsWith('.gz') ? gunzipped(bytes) : bytes)) {
+  for await (const items of (await formatOf(file.file)).read(content)) {
     events += items.count;
     yield items;
   }
@@ -278,27 +277,6 @@ async function checkedBytes(
 /** A part as it was before it was damaged. */
 function asBefore({ lost: _, ...part }: Part, lost: Lost): Part {
   return { ...part, strays: undefined, ...lost };
-}
-
-async function* linesOf(pieces: AsyncIterable<Buffer>): AsyncGenerator<Items> {
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const piece of pieces) {
-    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
-    const spans: number[] = [];
-    let start = 0;
-    for (let end = bytes.indexOf(NEWLINE); end !== -1; end = bytes.indexOf(NEWLINE, start)) {
-      spans.push(start, end);
-      start = end + 1;
-    }
-    rest = Buffer.from(bytes.subarray(start));
-    if (spans.length > 0) yield new Items(bytes.subarray(0, start), spans);
-  }
-}
-
-/** Decompresses gzip (RFC 1952). Throws the errors of the source, and those of zlib. */
-export function gunzipped(source: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  // The reader of the text gets the error, whichever stream it comes from.
-  return pipeline(source, createGunzip({ chunkSize: PIECE_BYTES }), () => undefined);
 }
 
 async function damageOf(directory: string, part: Part): Promise<DamagedPartError | undefined> {

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { open, stat } from 'node:fs/promises';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import type { Context } from '../context.ts';
 import { faultText, HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { encodingOf, openPipe } from '../files/whole-files.ts';
@@ -20,7 +20,8 @@ import { eventsText } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { parseTime } from '../time/time-text.ts';
 import { MANIFEST, type Part, readManifest } from './export-manifest.ts';
-import { gunzipped, keysReadAgain, PIECE_BYTES, readPart } from './export-parts.ts';
+import { keysReadAgain, readPart } from './export-parts.ts';
+import { gunzipped, PIECE_BYTES } from './part-formats.ts';
 
 export interface StoredOptions {
   readonly limit?: number | undefined;
@@ -179,7 +180,8 @@ async function openPlace(
     if (pipe) return textOf(place, pipe);
     // Opened here, since a stream reports a missing file only later.
     const handle = await open(place).catch(unreadable);
-    return textOf(place, handle.createReadStream({ highWaterMark: PIECE_BYTES }));
+    if (await isParquet(handle)) return textOf(place, Readable.from(linesInParquet(handle)));
+    return textOf(place, handle.createReadStream({ start: 0, highWaterMark: PIECE_BYTES }));
   }
   const manifest = await readManifest(place);
   if (!manifest) {
@@ -210,6 +212,36 @@ async function openPlace(
   };
   return { lists, checkRest };
 }
+
+/** The first bytes of a file of Parquet. */
+const PARQUET = 'PAR1';
+
+async function isParquet(handle: FileHandle): Promise<boolean> {
+  const start = Buffer.alloc(PARQUET.length);
+  // A folder cannot be read, which the reader of the text reports.
+  await handle.read(start, 0, start.length, 0).catch(() => undefined);
+  return start.toString('latin1') === PARQUET;
+}
+
+/** The events of a file of Parquet as NDJSON; closes the file. */
+async function* linesInParquet(handle: FileHandle): AsyncGenerator<Buffer> {
+  // The library is loaded where it is used.
+  const { readItemTexts } = await import('./parquet-files.ts');
+  try {
+    const { size: byteLength } = await handle.stat();
+    const slice = async (start: number, end = byteLength) => {
+      const piece = Buffer.alloc(end - start);
+      await handle.read(piece, 0, piece.length, start);
+      return piece.buffer as ArrayBuffer;
+    };
+    for await (const texts of readItemTexts({ byteLength, slice }))
+      yield Buffer.concat(texts.flatMap((text) => [text, LINE_END]));
+  } finally {
+    await handle.close();
+  }
+}
+
+const LINE_END = Buffer.from('\n');
 
 function unreadablePlace(place: string, error: NodeJS.ErrnoException): HooktrailError {
   if (error.code !== 'ENOENT')
@@ -247,6 +279,8 @@ async function* pagesOfText(
       onDoubt?.(`all events of ${name} have failed: delivered ones may be missing from it`);
   } catch (error) {
     if (error instanceof HooktrailError || signal.aborted) throw error;
+    if (error instanceof Error && error.name === 'ParquetError')
+      throw new ServiceError(`${name} ${error.message}`, { next: PARQUET_NEXT, cause: error });
     const isDamaged = /^Z_/.test(String((error as NodeJS.ErrnoException).code));
     const next = isDamaged ? 'the compressed data is cut or damaged: make or copy it again' : undefined;
     throw new ServiceError(`${name} cannot be read: ${faultText(error)}`, { next, cause: error });
@@ -254,6 +288,9 @@ async function* pagesOfText(
     stream.destroy();
   }
 }
+
+const PARQUET_NEXT =
+  'name the directory of the export, or another copy of the file: --from takes Parquet that `events export` has written';
 
 const TAKE_ITEMS =
   "take the events out of it, as `jq '.items[]' FILE` does, or `hooktrail api '/integrator-events?limit(1,500)' --jq .items`";
@@ -289,6 +326,11 @@ async function* decompressed(stream: Readable): AsyncGenerator<Buffer> {
     start = Buffer.concat([start, piece]);
     if (start.length >= BYTE_ORDER_MARK.length) break;
   }
+  // No JSON begins so.
+  if (start.toString('latin1', 0, 3) === PARQUET.slice(0, 3))
+    throw new UsageError('--from: Parquet is read from its end, and cannot come through a pipe', {
+      next: 'name the file, or the directory of the export',
+    });
   const all = (async function* () {
     yield start;
     yield* stream;

@@ -289,7 +289,7 @@ describe('events export --partition day', () => {
     await using at = await startPartitioned({ events: 30 });
     expect(await at.export(...byDay)).toMatchObject({ code: 0 });
     const file = path.join(at.directory, 'manifest.json');
-    const newer = JSON.stringify({ ...(await at.manifest()), version: 3 });
+    const newer = JSON.stringify({ ...(await at.manifest()), version: 4 });
     await writeFile(file, newer);
     const before = await at.files();
     const error = `error: ${file} was written by a newer version of hooktrail\n`;

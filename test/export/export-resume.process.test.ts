@@ -38,7 +38,8 @@ async function killedAfter(exporting: Exporting, parts: number, ...args: string[
 }
 
 describe('after a crash', () => {
-  test.each([[[]], [['--gzip']], [['--partition', 'day']]])(
+  const parquet = ['--format', 'parquet'];
+  test.each([[[]], [['--gzip']], [['--partition', 'day']], [parquet], [[...parquet, '--partition', 'day']]])(
     'the same command continues where it stopped %j',
     async (gzip) => {
       await using exporting = await startExporting({ events: 3000 });

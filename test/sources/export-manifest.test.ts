@@ -62,10 +62,17 @@ const PARTITIONED: Manifest = {
   ],
 };
 
+const PARQUET: Manifest = {
+  ...MANIFEST,
+  version: 3,
+  fileFormat: 'parquet',
+  parts: [{ ...(MANIFEST.parts[0] as Part), file: 'part-000001.parquet' }],
+};
+
 const folder = () => mkdtemp(path.join(tmpdir(), 'manifest-'));
 
 describe('the manifest of an export', () => {
-  test.each([MANIFEST, PARTITIONED])('reads back as it was written', async (manifest) => {
+  test.each([MANIFEST, PARTITIONED, PARQUET])('reads back as it was written', async (manifest) => {
     const directory = await folder();
     expect(await readManifest(directory)).toBeUndefined();
     await writeManifest(directory, manifest);
@@ -204,8 +211,14 @@ describe('the manifest of an export', () => {
   test.each([
     [{ ...PARTITIONED, version: 1 }, 'is damaged'],
     [{ ...MANIFEST, version: 2 }, 'is damaged'],
-    [{ ...PARTITIONED, version: 3 }, 'was written by a newer version of hooktrail'],
-    [{ ...MANIFEST, version: 3 }, 'was written by a newer version of hooktrail'],
+    [{ ...PARTITIONED, version: 3 }, 'is damaged'],
+    [{ ...MANIFEST, version: 3 }, 'is damaged'],
+    [{ ...MANIFEST, version: 3, fileFormat: 'parquet' }, 'is damaged'],
+    [{ ...PARQUET, version: 1 }, 'is damaged'],
+    [{ ...PARQUET, gzip: true }, 'is damaged'],
+    [{ ...PARQUET, fileFormat: 'orc' }, 'is damaged'],
+    [{ ...PARTITIONED, version: 4 }, 'was written by a newer version of hooktrail'],
+    [{ ...MANIFEST, version: 4 }, 'was written by a newer version of hooktrail'],
     [{ ...PARTITIONED, partition: 'hour' }, 'is damaged'],
   ])('of another version is not misread (%#)', async (manifest, why) => {
     const directory = await folder();

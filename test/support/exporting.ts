@@ -1,9 +1,20 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { parquetReadObjects } from 'hyparquet';
 import { hooktrail } from './program.ts';
 import type { SandboxOptions } from './sandbox.ts';
 import { idsOf, startSearching } from './searching.ts';
+
+/** Returns the rows of a file of Parquet, as its library reads them. */
+export async function rowsOf(bytes: Buffer): Promise<Record<string, unknown>[]> {
+  const { buffer, byteOffset, byteLength } = bytes;
+  const slice = (start: number, end = byteLength) =>
+    buffer.slice(byteOffset + start, byteOffset + end) as ArrayBuffer;
+  // Microseconds since the epoch: a `Date` would lose some.
+  const parsers = { timestampFromMicroseconds: (micros: bigint) => micros };
+  return await parquetReadObjects({ file: { byteLength, slice }, parsers: parsers as never });
+}
 
 /** A sandbox and a directory to export into. */
 export async function startExporting(options: SandboxOptions = {}) {
@@ -13,7 +24,7 @@ export async function startExporting(options: SandboxOptions = {}) {
   /** Returns the paths of the files below the directory, those of partitions too. */
   const parts = async () => {
     const names = (await readdir(directory, { recursive: true })).map((name) => name.replaceAll('\\', '/'));
-    return names.filter((name) => /^([^/]*\/)?part-[^/]*\.ndjson/.test(name)).sort();
+    return names.filter((name) => /^([^/]*\/)?part-[^/]*\.(ndjson|parquet)/.test(name)).sort();
   };
   /** Returns the lines of all parts, in the order of their numbers, whatever folders they are in. */
   const lines = async () => {
@@ -22,6 +33,7 @@ export async function startExporting(options: SandboxOptions = {}) {
       .filter((name) => !name.endsWith('.tmp'))
       .map(async (name) => {
         const bytes = await readFile(path.join(directory, name));
+        if (name.endsWith('.parquet')) return (await rowsOf(bytes)).map(({ item }) => `${item}\n`).join('');
         return (name.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString();
       });
     return (await Promise.all(texts)).join('');

@@ -1,0 +1,169 @@
+import type { AsyncBuffer, SchemaElement } from 'hyparquet';
+import { parquetMetadataAsync } from 'hyparquet/src/metadata.js';
+import { parquetReadColumn } from 'hyparquet/src/read.js';
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { MISSING, memberPath } from '../items/item-fields.ts';
+import { Items } from '../items/items.ts';
+import { valueText } from '../items/json-scanner.ts';
+import { createCursor } from '../items/known-cursor.ts';
+import { type Instant, parseInstant } from '../time/instant.ts';
+import type { PartEncoder, PartFormat } from './part-format.ts';
+
+/*
+ * Parquet (https://parquet.apache.org) as engines read it. Known fields are columns; the column `item` has
+ * the exact text of each event, and is all that is read back.
+ */
+
+const TEXT_FIELDS = ['eventId', 'eventType', 'subscriptionId', 'publishStatus', 'createdOn'] as const;
+const CREATED_ON = TEXT_FIELDS.indexOf('createdOn');
+const ITEM = 'item';
+
+const TEXT = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } } as const;
+/** Engines that know no nanoseconds know microseconds; `createdOnText` has every digit. */
+const TIMESTAMP = {
+  type: 'INT64',
+  converted_type: 'TIMESTAMP_MICROS',
+  logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+} as const;
+
+const textColumn = (name: string): SchemaElement => ({ name, ...TEXT, repetition_type: 'OPTIONAL' });
+const COLUMNS: readonly SchemaElement[] = [
+  ...TEXT_FIELDS.slice(0, CREATED_ON).map(textColumn),
+  { name: 'createdOn', ...TIMESTAMP, repetition_type: 'OPTIONAL' },
+  textColumn('createdOnText'),
+  { name: ITEM, ...TEXT, repetition_type: 'REQUIRED' },
+];
+const SCHEMA: SchemaElement[] = [{ name: 'events', num_children: COLUMNS.length }, ...COLUMNS];
+
+/** Texts of items, after which a row group is written: what a file that is being written needs in memory. */
+const ROW_GROUP_BYTES = 4 << 20;
+
+/** The columns of the row group that is being filled. */
+interface Rows {
+  readonly texts: (string | undefined)[][];
+  readonly createdOn: (bigint | undefined)[];
+  readonly items: Uint8Array[];
+  bytes: number;
+}
+
+const noRows = (): Rows => ({ texts: TEXT_FIELDS.map(() => []), createdOn: [], items: [], bytes: 0 });
+
+/** Writes row groups as they are full, and what they contain at the end of the file. */
+class ParquetEncoder implements PartEncoder {
+  readonly #bytes = new ByteWriter();
+  readonly #writer = new ParquetWriter({ writer: this.#bytes, schema: SCHEMA, codec: 'SNAPPY' });
+  readonly #cursor = createCursor(TEXT_FIELDS.map(memberPath));
+  #rows = noRows();
+
+  async add(items: Items): Promise<Buffer> {
+    const copy = items.toLines();
+    let at = 0;
+    for (let index = 0; index < items.count; index++) {
+      const end = at + items.end(index) - items.start(index);
+      this.#addRow(copy, at, end);
+      at = end + 1;
+    }
+    return this.#rows.bytes < ROW_GROUP_BYTES ? this.#taken() : await this.flush();
+  }
+
+  async flush(): Promise<Buffer> {
+    const { texts, createdOn, items } = this.#rows;
+    if (items.length === 0) return this.#taken();
+    const columnData = [
+      ...texts.slice(0, CREATED_ON).map((data, index) => ({ name: TEXT_FIELDS[index] as string, data })),
+      { name: 'createdOn', data: createdOn },
+      { name: 'createdOnText', data: texts[CREATED_ON] ?? [] },
+      // No engine looks for an event by the order of such texts, and hardly any two are the same.
+      { name: ITEM, data: items, statistics: false, encoding: 'PLAIN' as const },
+    ];
+    this.#rows = noRows();
+    await this.#writer.write({ columnData, rowGroupSize: items.length });
+    return this.#taken();
+  }
+
+  async end(): Promise<Buffer> {
+    const rest = await this.flush();
+    await this.#writer.finish();
+    return Buffer.concat([rest, this.#taken()]);
+  }
+
+  #addRow(bytes: Buffer, start: number, end: number): void {
+    const { texts, createdOn, items } = this.#rows;
+    const { starts, ends } = this.#cursor;
+    this.#cursor.read(bytes, start);
+    for (const [field, values] of texts.entries()) {
+      const from = starts[field] as number;
+      const isNone = from === MISSING || bytes[from] === NULL;
+      values.push(isNone ? undefined : valueText(bytes, from, ends[field] as number));
+    }
+    const time = parseInstant(this.#cursor.text(CREATED_ON) ?? '');
+    createdOn.push(time && microseconds(time));
+    items.push(bytes.subarray(start, end));
+    this.#rows.bytes += end - start;
+  }
+
+  /** Takes what was written since the last call; the writer goes on at the same offset of the file. */
+  #taken(): Buffer {
+    const taken = Buffer.from(this.#bytes.getBytes());
+    this.#bytes.index = 0;
+    return taken;
+  }
+}
+
+export const parquet: PartFormat = {
+  createEncoder: () => new ParquetEncoder(),
+  read: async function* (content) {
+    const { buffer, byteOffset, byteLength } = content;
+    const slice = (start: number, end = byteLength) =>
+      buffer.slice(byteOffset + start, byteOffset + end) as ArrayBuffer;
+    for await (const texts of readItemTexts({ byteLength, slice })) yield Items.of(texts);
+  },
+};
+
+/** The first byte of `null`. */
+const NULL = 0x6e;
+
+function microseconds({ seconds, fraction }: Instant): bigint {
+  return BigInt(seconds) * 1_000_000n + BigInt(fraction.slice(0, 6).padEnd(6, '0'));
+}
+
+/** A file of Parquet that holds no events as an export has them, or is damaged. */
+export class ParquetError extends Error {
+  override readonly name = 'ParquetError';
+}
+
+/**
+ * The texts of the column `item`, one row group after another. Throws `ParquetError` if there is none or
+ * the file cannot be read as Parquet, and the errors of `file`.
+ */
+export async function* readItemTexts(file: AsyncBuffer): AsyncGenerator<readonly Buffer[]> {
+  // The texts stay as they are.
+  const parsers = { stringFromBytes: (bytes: Uint8Array) => bytes };
+  const metadata = await understood(parquetMetadataAsync(file));
+  if (!metadata.schema.some(({ name, type }) => name === ITEM && type === 'BYTE_ARRAY'))
+    throw new ParquetError('has no column `item` with the text of each event');
+  let rowStart = 0;
+  for (const { num_rows } of metadata.row_groups) {
+    const rowEnd = rowStart + Number(num_rows);
+    const options = { file, metadata, columns: [ITEM], rowStart, rowEnd, parsers };
+    const column = await understood(parquetReadColumn(options as never));
+    const texts: Buffer[] = [];
+    for (const text of column as ArrayLike<Uint8Array> & Iterable<Uint8Array>) {
+      if (!(text instanceof Uint8Array)) throw new ParquetError('has a row whose `item` is no text');
+      texts.push(Buffer.from(text.buffer, text.byteOffset, text.byteLength));
+    }
+    yield texts;
+    rowStart = rowEnd;
+  }
+}
+
+/** The library throws plain errors, and those of what it cannot make out of damaged bytes. */
+async function understood<Result>(reading: Promise<Result>): Promise<Result> {
+  try {
+    return await reading;
+  } catch (error) {
+    // Errors of the file have a code.
+    if ((error as NodeJS.ErrnoException).code !== undefined) throw error;
+    throw new ParquetError(`cannot be read as Parquet: ${(error as Error).message}`, { cause: error });
+  }
+}
