@@ -63,12 +63,24 @@ export const tree: Readonly<Record<string, Nodes>> = {
           () => import('../subscriptions/list-subscriptions-command.ts'),
         ],
         get: ['print one subscription, whole', () => import('../subscriptions/get-subscription-command.ts')],
+        create: [
+          'make a subscription, and save its Api-Token',
+          () => import('../subscriptions/create-subscription-command.ts'),
+        ],
         update: [
           'change the address, types or marketplaces of a subscription',
           () => import('../subscriptions/update-subscription-command.ts'),
         ],
         enable: ['switch a subscription on', async () => (await subscriptionSwitches()).enable],
         disable: ['switch a subscription off', async () => (await subscriptionSwitches()).disable],
+        renew: [
+          'get another Api-Token; the old one is invalid at once',
+          () => import('../subscriptions/renew-subscription-command.ts'),
+        ],
+        token: [
+          'print the saved Api-Token of a subscription',
+          () => import('../subscriptions/subscription-token-command.ts'),
+        ],
         help,
       },
       'Examples:\n  $ hooktrail subscriptions\n  $ hooktrail subscriptions get hooks.example.com',

@@ -9,6 +9,10 @@ export interface HttpRequest {
   readonly signal?: AbortSignal | undefined;
   /** Only so many bytes of the body are kept, as they are sent; the rest is read and dropped. */
   readonly keepBytes?: number;
+  /**
+   * Called before the body: what stands in a header is known then, even if the body never comes to its end.
+   */
+  readonly onHeaders?: (head: Omit<HttpResponse, 'body'>) => void;
 }
 
 export interface HttpResponse {

@@ -68,7 +68,7 @@ async function stopOptimizingParser(): Promise<void> {
  */
 function exchange(
   connections: Connections,
-  { method, url, headers: asked, body, signal, keepBytes }: HttpRequest,
+  { method, url, headers: asked, body, signal, keepBytes, onHeaders }: HttpRequest,
   limits: RequestLimits,
 ): Promise<HttpResponse> {
   return new Promise<HttpResponse>((resolve, reject) => {
@@ -118,6 +118,7 @@ function exchange(
             fail(new TransportError('broken', `${url.host} answered 101 Switching Protocols`));
           status = statusCode;
           headers = singleHeaders(received);
+          onHeaders?.({ status, headers });
         },
         onResponseData(_controller, chunk) {
           if (room > 0) chunks.push(chunk.subarray(0, room));

@@ -231,8 +231,18 @@ export async function probeSecretFolder(context: Place): Promise<void> {
 export function openSecretCopies(binding: Binding, kind: string, context: Place) {
   // Profile names cannot contain `~`, so names of two profiles cannot collide.
   const name = `${binding.profile}~${bindingHash(binding)}.${kind}`;
-  const file = path.join(secretFolder(context), name);
-  const rescued = path.join(rescueFolder(context), name);
+  return openCopies<StoredSecrets>(path.join(secretFolder(context), name), context);
+}
+
+/** The content of a file of which there may be two copies. */
+interface Dated {
+  /** The later of two copies has the larger. */
+  readonly written: number;
+}
+
+/** The same for any file of secrets. */
+export function openCopies<Content extends Dated>(file: string, context: Place) {
+  const rescued = path.join(rescueFolder(context), path.basename(file));
   const { machine } = context;
   return {
     file,
@@ -241,9 +251,9 @@ export function openSecretCopies(binding: Binding, kind: string, context: Place)
      * if no copy could be read and opened.
      */
     async read(
-      open: (sealed: Buffer, place: string) => Promise<StoredSecrets | undefined> | StoredSecrets | undefined,
-    ): Promise<StoredSecrets | undefined> {
-      let latest: StoredSecrets | undefined;
+      open: (sealed: Buffer, place: string) => Promise<Content | undefined> | Content | undefined,
+    ): Promise<Content | undefined> {
+      let latest: Content | undefined;
       let failure: unknown;
       for (const place of isOwnRescueFolder(context) ? [file, rescued] : [file]) {
         try {
@@ -261,6 +271,11 @@ export function openSecretCopies(binding: Binding, kind: string, context: Place)
       await writeSecretFile(file, sealed, machine);
       // A copy that cannot be deleted does no harm: it is older than the file just written.
       if (isOwnRescueFolder(context)) await deleteSecretFile(rescued).catch(() => undefined);
+    },
+    /** Deletes both. */
+    async remove(): Promise<void> {
+      await deleteSecretFile(file);
+      if (isOwnRescueFolder(context)) await deleteSecretFile(rescued);
     },
     /** Writes the copy, and returns its path. Throws if that folder does not accept it either. */
     async rescue(sealed: Buffer): Promise<string> {
@@ -313,6 +328,12 @@ function rescueFolder(context: Place): string {
 
 function configName(context: Place): string {
   return shortHash(configFolder(context));
+}
+
+/** The names of all rescued files of this configuration folder. */
+export async function listRescued(context: Place): Promise<string[]> {
+  if (!isOwnRescueFolder(context)) return [];
+  return await files.readdir(rescueFolder(context)).catch(() => []);
 }
 
 /** False if another user has put something into the shared folder under our name. */

@@ -79,9 +79,12 @@ const PAUSES_MS = [100, 400, 1_000, 2_000];
  * Resolves to the file in that folder, or to undefined if the store accepted them. Throws the first error if
  * both failed. It has no abort signal: an interrupt waits.
  */
-export async function storeSurely(
-  vault: Pick<Vault, 'write' | 'rescue'>,
-  secrets: Secrets,
+export async function storeSurely<Content = Secrets>(
+  vault: {
+    readonly write: (secrets: Content) => Promise<void>;
+    readonly rescue: (secrets: Content) => Promise<string>;
+  },
+  secrets: Content,
   clock: Pick<Clock, 'sleep'>,
 ): Promise<string | undefined> {
   let first: unknown;

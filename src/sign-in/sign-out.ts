@@ -4,6 +4,7 @@ import { withLock } from '../lock/lock.ts';
 import { isSecretGiven } from '../secrets/given-secret.ts';
 import { KeychainError } from '../secrets/keychain.ts';
 import { forgetSignIns, openVault } from '../secrets/stored-sign-ins.ts';
+import { forgetSubscriptionTokens } from '../secrets/subscription-tokens.ts';
 import type { Secrets } from '../secrets/vault.ts';
 import {
   changeConfig,
@@ -62,6 +63,13 @@ export async function logout(flags: SignOutFlags, context: Context, reporter: Re
     if (failure) reporter.warning(failure + left, { kind: 'sign-in' });
   }
   if (flags.all) {
+    const tokens = await forgetSubscriptionTokens(undefined, context);
+    if (tokens > 0) {
+      isNothing = false;
+      reporter.notice(
+        `deleted the saved Api-Tokens of ${tokens} ${tokens === 1 ? 'subscription' : 'subscriptions'}`,
+      );
+    }
     const { removed } = await forgetSignIns(undefined, context);
     if (removed > 0) unknown ??= 'profiles that are no longer saved';
   }

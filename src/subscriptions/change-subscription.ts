@@ -40,7 +40,7 @@ export type Edit = (
 ) => SubscriptionText | Promise<SubscriptionText>;
 
 /** Elements of a list that a question shows. */
-const MOST_SHOWN = 12;
+export const MOST_SHOWN = 12;
 
 /**
  * Reads a subscription, shows what an edit would change, asks, and writes it back whole under its `ETag`.
@@ -163,7 +163,7 @@ async function requireWritten(
 }
 
 /** Statuses for a condition that does not hold, or is missing (RFC 9110 section 13, RFC 6585 section 3). */
-const REFUSED_CONDITION = new Set([409, 412, 428]);
+export const REFUSED_CONDITION = new Set([409, 412, 428]);
 
 /**
  * A service that wrote something else than it was told has to be noticed: the subscription may be off now.

@@ -16,6 +16,7 @@ import { askPassphrase } from '../secrets/file-vault.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
 import { openKeychain, probeKeychain } from '../secrets/keychain.ts';
 import { checkStore, requireNoneHeld } from '../secrets/stored-sign-ins.ts';
+import { forgetSubscriptionTokens } from '../secrets/subscription-tokens.ts';
 import { canPrompt, promptSecret } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
@@ -102,9 +103,13 @@ export async function saveApiToken(token: string, place: TokenPlace, context: Co
   return file;
 }
 
-/** Deletes the token of a profile from both stores. A keychain that holds nothing of ours counts as empty. */
+/**
+ * Deletes the token of a profile, and those of its subscriptions, from both stores. A keychain that holds
+ * nothing of ours counts as empty.
+ */
 export async function forgetApiToken(profile: string, context: Context): Promise<void> {
   await deleteSecretFile(fileOf({ profile }, context));
+  await forgetSubscriptionTokens(profile, context);
   const deleting = openKeychain(context).then((keychain) => keychain.delete(account({ profile })));
   await deleting.catch(requireNoneHeld);
 }

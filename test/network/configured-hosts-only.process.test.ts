@@ -41,6 +41,11 @@ const calls: Readonly<Record<string, Row>> = {
   api: { args: ['/event-types'] },
   'subscriptions list': {},
   'subscriptions get': { args: ['archive'] },
+  'subscriptions create': {
+    args: ['--url', 'https://hooks.example.com/in', '--type', 'document.created', '--dry-run'],
+  },
+  'subscriptions renew': { args: ['archive', '--dry-run'] },
+  'subscriptions token': { args: ['archive'], code: 2 },
   'subscriptions update': { args: ['archive', '--add-marketplace', '1', '--dry-run'] },
   'subscriptions enable': { args: ['archive', '--dry-run'] },
   'subscriptions disable': { args: ['archive', '--dry-run'] },

@@ -77,7 +77,7 @@ export async function startChanging() {
   });
   const loopback = await onLoopback(server);
   const home = await createHome();
-  const env = {
+  const env: Readonly<Record<string, string>> = {
     ...home.env,
     HOOKTRAIL_BASE_URL: loopback.origin,
     HOOKTRAIL_VENDOR: 'example',

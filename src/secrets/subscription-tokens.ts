@@ -1,0 +1,193 @@
+import { promises as files } from 'node:fs';
+import path from 'node:path';
+import type { Context } from '../context.ts';
+import { UsageError } from '../errors.ts';
+import { withLock } from '../lock/lock.ts';
+import {
+  damageOf,
+  decryptFile,
+  deleteSecretFile,
+  encryptFile,
+  type FileKey,
+  fileKey,
+  generateKey,
+  listRescued,
+  newFileKey,
+  openCopies,
+  readSecretFile,
+  sealKindIn,
+  sealKindOf,
+  writeSecretFile,
+} from './encrypted-file.ts';
+import { askPassphrase } from './file-vault.ts';
+import { KeychainError, openKeychain } from './keychain.ts';
+import { noteSaved, savedNoteOf } from './saved-token-note.ts';
+import { checkStore, requireNoneHeld } from './stored-sign-ins.ts';
+
+/** The profile that tokens belong to, and the store of its secrets. */
+export interface TokenOwner {
+  readonly profile: string;
+  readonly store: 'keychain' | 'file';
+}
+
+interface StoredToken {
+  readonly token: string;
+  readonly written: number;
+}
+
+export type SubscriptionTokens = ReturnType<typeof openSubscriptionTokens>;
+
+/**
+ * The `Api-Token`s of a profile's subscriptions, each in an encrypted file. The key is the passphrase of the
+ * encrypted store or, with the keychain, a random one in an item of its own: the item is there before a token
+ * is, so that a new token, which is the only one that works, needs no more than a file in one of two folders.
+ */
+export function openSubscriptionTokens({ profile, store }: TokenOwner, context: Context) {
+  let secret: string | undefined;
+  let sealing: FileKey | undefined;
+
+  const readKey = async () => (await openKeychain(context)).get(keyAccount(profile));
+  const findSecret = async () =>
+    store === 'file' ? await askPassphrase(context, false) : ((await readKey()) ?? undefined);
+  const makeKey = async (): Promise<string> => {
+    const found = await readKey();
+    if (found !== null) return found;
+    const keychain = await openKeychain(context);
+    const made = generateKey();
+    await keychain.set(keyAccount(profile), made);
+    if ((await keychain.get(keyAccount(profile))) === made) return made;
+    throw new KeychainError('refused', 'what was stored could not be read back');
+  };
+  const requireSecret = async (): Promise<string> => {
+    if (store === 'file') return await askPassphrase(context, true);
+    // Of two keys that two processes made at once, one would be lost, and tokens with it.
+    return await withLock(keyAccount(profile), context, makeKey);
+  };
+  const keyToSeal = async () => {
+    secret ??= await requireSecret();
+    sealing ??= await newFileKey(secret);
+    return sealing;
+  };
+
+  const of = (id: string) => {
+    const owner = ownerName(profile, id);
+    const copies = openCopies<StoredToken>(tokenFile(owner, context), context);
+    const bound = JSON.stringify(['api-token', owner]);
+    let lastWritten = 0;
+    const seal = async (token: string) => {
+      // A clock that was set back must not make the old copy the later one.
+      lastWritten = Math.max(context.clock.now(), lastWritten + 1);
+      const content: StoredToken = { token, written: lastWritten };
+      return encryptFile(await keyToSeal(), JSON.stringify(content), bound);
+    };
+    const open = async (file: Buffer, place: string): Promise<StoredToken> => {
+      secret ??= await findSecret();
+      if (secret !== undefined && !damageOf(file) && sealKindIn(file) === sealKindOf(secret)) {
+        const text = decryptFile(await fileKey(secret, file), file, bound);
+        if (text !== undefined) return JSON.parse(text) as StoredToken;
+      }
+      throw unreadable(place, id, store);
+    };
+    return {
+      place: copies.file,
+      /** The saved token; undefined if there is none. Throws `UsageError` if it cannot be read. */
+      read: async () => (await copies.read(open))?.token,
+      write: async (token: string) => {
+        await copies.write(await seal(token));
+        await noteSaved(owner, context);
+      },
+      rescue: async (token: string) => await copies.rescue(await seal(token)),
+      /**
+       * Notes that a renewal is under way, which makes the saved token invalid at once. The note stays where
+       * its end is not known.
+       */
+      noteRenewal: async () => {
+        const old = await copies.read(open).catch(() => undefined);
+        lastWritten = old?.written ?? 0;
+        const since = JSON.stringify({ since: new Date(context.clock.now()).toISOString() });
+        await writeSecretFile(renewalFile(owner, context), Buffer.from(since), context.machine);
+      },
+      forgetRenewal: async () => await deleteSecretFile(renewalFile(owner, context)).catch(() => undefined),
+      /** True if a renewal began whose end is not known: the saved token may be invalid. */
+      isInDoubt: async () => {
+        const note = await readSecretFile(renewalFile(owner, context)).catch(() => undefined);
+        return note !== undefined;
+      },
+    };
+  };
+
+  return {
+    of,
+    /** Checks that a token can be saved, before the service makes one. Throws the store's own error. */
+    async probe(): Promise<void> {
+      await checkStore(store, context);
+      await keyToSeal();
+      const file = path.join(tokenFolder(context), `${profile}~probe-${context.machine.pid}${ENDING}`);
+      await writeSecretFile(file, new Uint8Array(1_024), context.machine);
+      await deleteSecretFile(file);
+    },
+  };
+}
+
+const ENDING = '.api-token';
+
+/** Deletes the tokens of the subscriptions of a profile, or of all. Returns how many there were. */
+export async function forgetSubscriptionTokens(
+  profile: string | undefined,
+  context: Context,
+): Promise<number> {
+  const folder = tokenFolder(context);
+  const listed = await files.readdir(folder).catch((): string[] => []);
+  const names = [...new Set([...listed, ...(await listRescued(context))])].filter((name) =>
+    isOurs(name, profile),
+  );
+  for (const name of names) await openCopies(path.join(folder, name), context).remove();
+  const forgetKeys = async () => {
+    const keychain = await openKeychain(context);
+    const accounts = (await keychain.accounts()).filter((account) =>
+      profile === undefined ? account.startsWith(KEY_ACCOUNT) : account === keyAccount(profile),
+    );
+    for (const account of accounts) await keychain.delete(account);
+  };
+  // Without the files the keys open nothing.
+  await forgetKeys().catch(requireNoneHeld);
+  return names.filter((name) => name.endsWith(ENDING)).length;
+}
+
+/** True for a file of a token, for a note about one, and for what an interrupted write of these left. */
+function isOurs(name: string, profile: string | undefined): boolean {
+  const [, owner] = /^([^~]+)~[^~]+\.(api-token|renewal|token-saved)(\.[0-9a-f]+\.tmp)?$/.exec(name) ?? [];
+  return owner !== undefined && (profile === undefined || owner === profile);
+}
+
+function unreadable(place: string, id: string, store: TokenOwner['store']): UsageError {
+  const check = store === 'file' ? 'check HOOKTRAIL_PASSPHRASE, or ' : '';
+  return new UsageError(`the saved Api-Token in ${place} cannot be read`, {
+    details: ['it is damaged, or was saved with another passphrase or in another store'],
+    next: `${check}get another with \`hooktrail subscriptions renew ${id}\``,
+  });
+}
+
+const KEY_ACCOUNT = 'api-tokens~';
+
+/** Sign-in entries never have this form, so signing out does not delete the key. */
+function keyAccount(profile: string): string {
+  return `${KEY_ACCOUNT}${profile}`;
+}
+
+/** The name of a subscription's files. Profile names cannot contain `~`. */
+export function ownerName(profile: string, id: string): string {
+  return `${profile}~${encodeURIComponent(id.toLowerCase())}`;
+}
+
+function tokenFolder(context: Pick<Context, 'environment' | 'machine'>): string {
+  return path.dirname(savedNoteOf('', context));
+}
+
+function tokenFile(owner: string, context: Context): string {
+  return path.join(tokenFolder(context), owner + ENDING);
+}
+
+function renewalFile(owner: string, context: Context): string {
+  return path.join(tokenFolder(context), `${owner}.renewal`);
+}

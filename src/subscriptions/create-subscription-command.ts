@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+import type { Call } from '../command.ts';
+import { UsageError } from '../errors.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+import { addChangeFlags, type ChangeFlags, callbackUrl, givenNames, pointOut } from './subscription-flags.ts';
+
+interface Flags extends ChangeFlags, SettingFlags {
+  readonly url?: string;
+  readonly type?: readonly string[];
+  readonly marketplace?: readonly string[];
+}
+
+export const help = `
+Makes a subscription, after a question, and prints its id. The service gives its
+Api-Token in this one answer: it is saved where secrets live, before anything is
+printed. \`subscriptions token\` prints it, and \`webhooks listen --subscription\`
+uses it. Nothing is sent twice: where the answer is lost, look at the list.
+Types are those on offer, in any case; a pattern such as 'order.*' stands for
+those that match now, not for types offered later.
+
+Examples:
+  $ hooktrail subscriptions create --url https://a.example.com --type 'order.*'
+  $ hooktrail subscriptions create --url https://hooks.example.com/in \\
+      --type order.created,order.paid --dry-run`;
+
+export function declare(command: Command): void {
+  command
+    .option('--url <url>', 'the address that deliveries go to', callbackUrl)
+    .option('--type <name>', 'deliver this type (repeatable, or with commas)', givenNames('--type'))
+    .option(
+      '--marketplace <id>',
+      'deliver what is of this marketplace (repeatable, or with commas)',
+      givenNames('--marketplace'),
+    );
+  addChangeFlags(command, 'subscriptionId, savedIn');
+}
+
+export async function run(call: Call<Flags>): Promise<void> {
+  const { flags, reporter } = call;
+  const { url, type, marketplace } = flags;
+  const missing = [url === undefined ? '--url' : '', type === undefined ? '--type' : ''].filter(Boolean);
+  if (url === undefined || type === undefined)
+    throw new UsageError(`${missing.join(' and ')}: needed for a subscription`, {
+      next: '`hooktrail event-types` lists the types on offer',
+    });
+  pointOut(url, reporter);
+  const { createSubscription } = await import('./create-subscription.ts');
+  await createSubscription({ url, types: type, marketplaces: marketplace }, call);
+}

@@ -1,0 +1,146 @@
+import { fewOf, ServiceError, UsageError } from '../errors.ts';
+import { listSubscriptions, NO_SUBSCRIPTIONS } from '../filters/resolve-filters.ts';
+import { printJson } from '../formats/formats.ts';
+import { apiUrl, mediaType, type Service, serviceError } from '../http/service.ts';
+import type { HttpResponse } from '../http/transport.ts';
+import { guidsIn } from '../items/items.ts';
+import { shownAddress } from '../names/callback-address.ts';
+import { openSubscriptionTokens } from '../secrets/subscription-tokens.ts';
+import { withService } from '../sign-in/session.ts';
+import { confirm } from '../terminal/prompt.ts';
+import { type ChangeCall, MOST_SHOWN, requireConsent } from './change-subscription.ts';
+import { typesOnOffer } from './chosen-types.ts';
+import { askForToken, keepToken, lostToken, tokenIn } from './new-token.ts';
+import { isDone, isLost, isUnclear } from './read-subscription.ts';
+import { IS_ENABLED, idIn, SubscriptionText } from './subscription-text.ts';
+
+export interface NewSubscription {
+  readonly url: string;
+  /** Types or patterns, as typed. */
+  readonly types: readonly string[];
+  readonly marketplaces: readonly string[] | undefined;
+}
+
+/** What is sent to the service. */
+interface Content {
+  readonly callbackUrl: string;
+  readonly subscriptionRules: {
+    readonly marketplaces?: readonly string[];
+    readonly eventTypes: readonly string[];
+  };
+}
+
+/** Makes a subscription, saves its `Api-Token`, and then prints its id. */
+export async function createSubscription(
+  { url: callbackUrl, types, marketplaces }: NewSubscription,
+  call: ChangeCall,
+): Promise<void> {
+  const { flags, context, reporter } = call;
+  requireConsent(flags, context);
+  await withService(call, async (service, settings) => {
+    const eventTypes = await typesOnOffer(types, '--type', service, settings, call);
+    const rules = { ...(marketplaces ? { marketplaces } : {}), eventTypes };
+    const content = { callbackUrl, subscriptionRules: rules };
+    if (flags.dryRun) {
+      reporter.notice('would create this subscription');
+      return await printJson(content, undefined, context, reporter);
+    }
+    const tokens = openSubscriptionTokens(settings, context);
+    await tokens.probe();
+    await askToCreate(content, call);
+    const proceed = context.holdOff?.();
+    try {
+      const answer = await requestNew(content, settings.vendor, service);
+      const token = tokenIn(answer);
+      const id = await idOfNew(answer, callbackUrl, service);
+      if (token === undefined) throw withoutToken(id);
+      if (id === undefined) throw lostToken(token, id, [UNNAMED], call);
+      const savedIn = await keepToken(token, id, tokens, call);
+      await printNew(id, savedIn, answer, content, call);
+    } finally {
+      proceed?.();
+    }
+  });
+}
+
+async function askToCreate(
+  { callbackUrl, subscriptionRules: { eventTypes } }: Content,
+  { flags, context, reporter }: ChangeCall,
+): Promise<void> {
+  const lines = eventTypes.map((type) => `  ${type}`);
+  const shown = [`a new subscription of ${shownAddress(callbackUrl)} to`, ...fewOf(lines, MOST_SHOWN)];
+  for (const line of shown) flags.yes ? reporter.notice(line) : reporter.say(line);
+  if (!flags.yes) await confirm('Create this subscription?', context, new UsageError('nothing was created'));
+}
+
+/** Sends the request, once. Throws `ServiceError` if the service refused it, or if nobody knows. */
+async function requestNew(content: Content, vendor: string, service: Service): Promise<HttpResponse> {
+  const request = {
+    url: apiUrl(service.baseUrl, '/subscriptions'),
+    method: 'POST',
+    headers: { 'content-type': mediaType(vendor) },
+    body: JSON.stringify(content),
+  };
+  const { answer, failure } = await askForToken(request, service);
+  if (answer === undefined) throw failure && isLost(failure) ? unknownOutcome(failure) : failure;
+  if (isDone(answer)) return answer;
+  const refusal = serviceError(answer, 'the subscription cannot be created', NO_SUBSCRIPTIONS);
+  throw isUnclear(answer) ? unknownOutcome(refusal) : refusal;
+}
+
+async function printNew(
+  id: string,
+  savedIn: string,
+  answer: HttpResponse,
+  { callbackUrl }: Content,
+  { flags, context, reporter }: ChangeCall,
+): Promise<void> {
+  const shown = shownAddress(callbackUrl);
+  reporter.success(`created a subscription of ${shown}; its Api-Token is saved in ${savedIn}`);
+  if (isOff(answer))
+    reporter.warning('the service made it switched off', {
+      kind: 'service',
+      next: `\`hooktrail subscriptions enable ${id}\` switches it on`,
+    });
+  if (flags.json) await printJson({ subscriptionId: id, savedIn }, undefined, context, reporter);
+  else await context.stdout.write(`${id}\n`);
+}
+
+const UNNAMED = 'the service did not say which subscription it made';
+
+function unknownOutcome(failure: Error & { readonly details?: readonly string[] }): ServiceError {
+  return new ServiceError('it is not known whether the subscription was created', {
+    details: [failure.message, ...(failure.details ?? [])],
+    next: 'see whether `hooktrail subscriptions list` has it; if so, `hooktrail subscriptions renew ID` gets its Api-Token, otherwise run the command again',
+    cause: failure,
+  });
+}
+
+function withoutToken(id: string | undefined): ServiceError {
+  return new ServiceError(`the service made the subscription${id ? ` ${id}` : ''} and gave no Api-Token`, {
+    next: `\`hooktrail subscriptions renew ${id ?? 'ID'}\` gets one`,
+  });
+}
+
+/** The id of the new subscription: from the answer, or that of the one with its address in the list. */
+async function idOfNew(
+  { body, headers }: HttpResponse,
+  callbackUrl: string,
+  service: Service,
+): Promise<string | undefined> {
+  const [located] = guidsIn(headers.location ?? '').slice(-1);
+  const named = idIn(body) ?? located;
+  if (named !== undefined) return named;
+  const unstopped = { signal: new AbortController().signal };
+  const listed = await listSubscriptions(service, unstopped).catch(() => []);
+  const [one, another] = listed.filter((listing) => listing.callbackUrl === callbackUrl);
+  return another === undefined ? one?.id : undefined;
+}
+
+function isOff({ body }: HttpResponse): boolean {
+  try {
+    return SubscriptionText.of(body).value(IS_ENABLED) === false;
+  } catch {
+    return false;
+  }
+}

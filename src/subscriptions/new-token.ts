@@ -1,0 +1,95 @@
+import type { Call } from '../command.ts';
+import { type HooktrailError, ServiceError } from '../errors.ts';
+import type { Service, ServiceRequest } from '../http/service.ts';
+import type { HttpResponse } from '../http/transport.ts';
+import { isHeaderSafe } from '../secrets/given-secret.ts';
+import type { SubscriptionTokens } from '../secrets/subscription-tokens.ts';
+import { storeSurely } from '../secrets/vault.ts';
+import { isDone } from './read-subscription.ts';
+
+/** An answer that may carry a token. */
+export interface TokenAnswer {
+  /** The answer; without its body where that never came to its end. */
+  readonly answer: HttpResponse | undefined;
+  /** Why there is no answer, or no body. */
+  readonly failure: HooktrailError | undefined;
+}
+
+/**
+ * Sends a request whose answer carries an `Api-Token`, once. An interrupt does not end it: the token stands
+ * in this one answer, and nowhere else.
+ */
+export async function askForToken(request: ServiceRequest, service: Service): Promise<TokenAnswer> {
+  let begun: HttpResponse | undefined;
+  const onHeaders: ServiceRequest['onHeaders'] = (head) => {
+    begun = { ...head, body: Buffer.alloc(0) };
+  };
+  try {
+    return {
+      answer: await service.send({ ...request, onHeaders, signal: undefined }),
+      failure: undefined,
+    };
+  } catch (error) {
+    const isUsable = begun !== undefined && isDone(begun) && tokenIn(begun) !== undefined;
+    return { answer: isUsable ? begun : undefined, failure: error as HooktrailError };
+  }
+}
+
+/** The token in an answer; undefined if there is none. */
+export function tokenIn({ headers }: HttpResponse): string | undefined {
+  const token = String(headers['api-token'] ?? '').trim();
+  return token !== '' && isHeaderSafe(token) ? token : undefined;
+}
+
+/**
+ * Saves a new token, before anything is printed. Where its store does not take it, it is kept in another
+ * folder, and that is said. Returns the place for a message. Throws `ServiceError` if it is lost, or only
+ * shown.
+ */
+export async function keepToken(
+  token: string,
+  id: string,
+  tokens: SubscriptionTokens,
+  { context, reporter }: Pick<Call, 'context' | 'reporter'>,
+): Promise<string> {
+  const store = tokens.of(id);
+  try {
+    const elsewhere = await storeSurely<string>(store, token, context.clock);
+    await store.forgetRenewal();
+    if (elsewhere === undefined) return store.place;
+    reporter.warning(
+      `the new Api-Token could not be stored in ${store.place}; it is kept, encrypted, in ${elsewhere}, where the next command finds it`,
+      { kind: 'service', next: 'restart a listener that runs: it still has the old one' },
+    );
+    return elsewhere;
+  } catch (error) {
+    const { message } = error as Error;
+    // The error may have come after the write: when the folder could not be synced.
+    const found = await store.read().catch(() => undefined);
+    if (found === token) {
+      await store.forgetRenewal();
+      reporter.warning(`the new Api-Token is stored, but a loss of power could still lose it: ${message}`, {
+        kind: 'service',
+      });
+      return store.place;
+    }
+    throw lostToken(token, id, [message], { context, reporter }, error);
+  }
+}
+
+/** The error for a token that could not be kept. It is printed where a person, and nobody else, reads it. */
+export function lostToken(
+  token: string,
+  id: string | undefined,
+  details: readonly string[],
+  { context, reporter }: Pick<Call, 'context' | 'reporter'>,
+  cause?: unknown,
+): ServiceError {
+  const isShown = context.stderr.isTerminal;
+  if (isShown) reporter.say(`Api-Token: ${token}`);
+  const renew = `\`hooktrail subscriptions renew ${id ?? 'ID'}\``;
+  const message = isShown
+    ? 'the new Api-Token could not be stored: it is shown above, this once'
+    : 'the new Api-Token is lost: the service gave it, and it could not be stored';
+  return new ServiceError(message, { details, next: `${renew} gets another`, cause });
+}

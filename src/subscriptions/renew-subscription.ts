@@ -1,0 +1,86 @@
+import { type HooktrailError, ServiceError, UsageError } from '../errors.ts';
+import { printJson } from '../formats/formats.ts';
+import { apiUrl, type Service, serviceError } from '../http/service.ts';
+import { subscriptionPath } from '../names/subscription-names.ts';
+import { openSubscriptionTokens } from '../secrets/subscription-tokens.ts';
+import { withService } from '../sign-in/session.ts';
+import { confirm } from '../terminal/prompt.ts';
+import { type ChangeCall, idOf, REFUSED_CONDITION, requireConsent } from './change-subscription.ts';
+import { titleOf } from './change-text.ts';
+import { askForToken, keepToken, tokenIn } from './new-token.ts';
+import { isDone, isLost, isUnclear, matchOf, readSubscription } from './read-subscription.ts';
+
+/** Gets another `Api-Token` for a subscription, and saves it before anything is printed. */
+export async function renewToken(word: string, call: ChangeCall): Promise<void> {
+  const { flags, context, reporter } = call;
+  requireConsent(flags, context);
+  await withService(call, async (service, settings) => {
+    const id = await idOf(word, service, call);
+    const found = await readSubscription(id, service, context);
+    const title = titleOf(found.text, id);
+    if (flags.dryRun) return reporter.notice(`would renew the Api-Token of ${title}`);
+    const headers = matchOf(found);
+    const tokens = openSubscriptionTokens(settings, context);
+    await tokens.probe();
+    if (!flags.yes) {
+      reporter.say(`the Api-Token of ${title} becomes invalid at once, for every handler that has it`);
+      await confirm('Renew it?', context, new UsageError('nothing was renewed'));
+    }
+    const store = tokens.of(id);
+    await store.noteRenewal();
+    const proceed = context.holdOff?.();
+    try {
+      const token = await requestAnother(id, headers, store.forgetRenewal, service);
+      const savedIn = await keepToken(token, id, tokens, call);
+      reporter.success(`renewed the Api-Token of ${title}; it is saved in ${savedIn}`);
+      if (flags.json) await printJson({ subscriptionId: id, savedIn }, undefined, context, reporter);
+    } finally {
+      proceed?.();
+    }
+  });
+}
+
+/** Sends the request, once. `onRefused` is called where the old token is valid still. */
+async function requestAnother(
+  id: string,
+  headers: Readonly<Record<string, string>>,
+  onRefused: () => Promise<void>,
+  service: Service,
+): Promise<string> {
+  const url = apiUrl(service.baseUrl, `${subscriptionPath(id)}/renew`);
+  const { answer, failure } = await askForToken({ url, method: 'POST', headers }, service);
+  if (answer === undefined) {
+    if (failure && isLost(failure)) throw unknownOutcome(id, failure);
+    await onRefused();
+    throw failure;
+  }
+  if (!isDone(answer)) {
+    const refusal = serviceError(answer, 'the Api-Token cannot be renewed', NO_RENEWAL);
+    if (isUnclear(answer)) throw unknownOutcome(id, refusal);
+    await onRefused();
+    throw REFUSED_CONDITION.has(answer.status) ? changedMeanwhile(id, answer.status, refusal) : refusal;
+  }
+  const token = tokenIn(answer);
+  if (token !== undefined) return token;
+  throw new ServiceError(`the service renewed the Api-Token of ${id} and did not give it`, {
+    next: `the old one may be invalid: \`hooktrail subscriptions renew ${id}\` asks for another`,
+  });
+}
+
+function changedMeanwhile(id: string, status: number, { details }: HooktrailError): ServiceError {
+  return new ServiceError(`somebody else changed the subscription ${id} meanwhile; nothing was renewed`, {
+    details,
+    next: 'run the command again, if nobody else renewed the token',
+    status,
+  });
+}
+
+const NO_RENEWAL = 'this service may not renew tokens';
+
+function unknownOutcome(id: string, failure: HooktrailError): ServiceError {
+  return new ServiceError(`it is not known whether the Api-Token of ${id} was renewed`, {
+    details: [failure.message, ...failure.details, 'the old one may be invalid, and a new one is lost'],
+    next: `\`hooktrail subscriptions renew ${id}\` again gets another`,
+    cause: failure,
+  });
+}

@@ -1,0 +1,46 @@
+import type { Command } from 'commander';
+import type { Call } from '../command.ts';
+import { UsageError } from '../errors.ts';
+import { isGuid } from '../items/items.ts';
+import { addConnectionFlags } from '../settings/setting-names.ts';
+import { loadSettings, type SettingFlags } from '../settings/settings.ts';
+
+export const help = `
+Prints the Api-Token that \`subscriptions create\` or \`renew\` saved here, and
+nothing else, for a handler of your own. The service gives a token once, and
+never again: where none is saved, only \`subscriptions renew\` gets another.
+
+Examples:
+  $ hooktrail subscriptions token 0f8fad5b-d9cb-469f-a165-70867728950e
+  $ export API_TOKEN="$(hooktrail subscriptions token hooks.example.com)"`;
+
+export function declare(command: Command): void {
+  command.argument('<id>', 'the id of the subscription, or a part of its callback address');
+  addConnectionFlags(command);
+}
+
+export async function run(call: Call<SettingFlags>): Promise<void> {
+  const { flags, context, reporter } = call;
+  const settings = await loadSettings(flags, context);
+  const id = await idOfWord(call.args[0] as string, call);
+  const { openSubscriptionTokens } = await import('../secrets/subscription-tokens.ts');
+  const saved = openSubscriptionTokens(settings, context).of(id);
+  const token = await saved.read();
+  if (token === undefined)
+    throw new UsageError(`no Api-Token is saved here for the subscription ${id}`, {
+      next: `\`hooktrail subscriptions renew ${id}\` gets another, and makes the present one invalid`,
+    });
+  if (await saved.isInDoubt())
+    reporter.warning('a renewal was begun, and its end is not known: this token may be invalid', {
+      kind: 'service',
+      next: `\`hooktrail subscriptions renew ${id}\` gets another`,
+    });
+  await context.stdout.write(`${token}\n`);
+}
+
+async function idOfWord(word: string, call: Call<SettingFlags>): Promise<string> {
+  if (isGuid(word)) return word;
+  const { withService } = await import('../sign-in/session.ts');
+  const { idOf } = await import('./change-subscription.ts');
+  return await withService(call, (service) => idOf(word, service, call));
+}
