@@ -18,7 +18,7 @@ export const HIDDEN = '';
 /** The whole command tree by the headings of the help: names and summaries only. */
 export const tree: Readonly<Record<string, Nodes>> = {
   'Signing in:': {
-    login: ['sign in through the browser', () => import('../sign-in/login-command.ts')],
+    login: ['sign in through the browser', () => import('../sign-in/login/login-command.ts')],
     logout: ['delete the secrets that login stored', () => import('../sign-in/logout-command.ts')],
     status: ['show who is signed in, where and until when', () => import('../sign-in/status-command.ts')],
     token: ['print a valid access token and nothing else', () => import('../sign-in/token-command.ts')],

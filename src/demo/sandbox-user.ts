@@ -6,7 +6,7 @@ import { temporaryFolder } from '../files/folders.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SandboxSettings } from '../sandbox/sandbox-options.ts';
 import { quotedWord } from '../settings/flag-values.ts';
-import { REDIRECTS_ONLY } from '../sign-in/sign-in.ts';
+import { REDIRECTS_ONLY } from '../sign-in/login/announce-sign-in.ts';
 import { inputOf } from '../streams.ts';
 
 type Variables = Readonly<Record<string, string>>;

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { type ErrorParts, UsageError } from '../errors.ts';
 import { zoneNamed, zoneNames } from '../time/time-zone.ts';
-import { Flag } from './flag.ts';
-import { didYouMean } from './flag-values.ts';
+import { didYouMean, Flag } from './flag-values.ts';
 
 /** The defaults of settings. */
 export const settingDefaults = {

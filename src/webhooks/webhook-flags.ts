@@ -1,7 +1,6 @@
 import type { Option } from 'commander';
 import { UsageError } from '../errors.ts';
-import { Flag } from '../settings/flag.ts';
-import { duration, durationText, oneOf, wholeNumber } from '../settings/flag-values.ts';
+import { duration, durationText, Flag, oneOf, wholeNumber } from '../settings/flag-values.ts';
 import { type Refuse, secureUrl, withoutCredentials } from '../settings/setting-names.ts';
 
 /**

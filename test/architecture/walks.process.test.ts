@@ -40,7 +40,7 @@ describe('a reader opens few files to follow', () => {
   test.each([
     ['search', 48],
     ['refresh', 31],
-    ['login', 37],
+    ['login', 42],
     ['recover', 60],
   ])('%s: at most %i', (command, most) => {
     expect(crossed[command]?.length, crossed[command]?.join('\n')).toBeLessThanOrEqual(most);

@@ -1,9 +1,8 @@
 import { type Command, Option } from 'commander';
-import type { Call } from '../command.ts';
-import { Flag } from '../settings/flag.ts';
-import { duration } from '../settings/flag-values.ts';
-import { addSignInFlags } from '../settings/setting-names.ts';
-import type { SignInFlags } from './sign-in.ts';
+import type { Call } from '../../command.ts';
+import { duration, Flag } from '../../settings/flag-values.ts';
+import { addSignInFlags } from '../../settings/setting-names.ts';
+import type { SignInFlags } from './login-attempt.ts';
 
 export const commonFlags =
   '--auth-url --base-url --client-id --vendor --store --no-browser --paste --device --client-secret-stdin --timeout';

@@ -1,0 +1,78 @@
+import { NotSignedInError } from '../../errors.ts';
+import { terminalSafeLine } from '../../terminal/terminal-text.ts';
+import {
+  authorizeDevice,
+  exchangeDeviceCode,
+  findEndpoint,
+  type Grant,
+  mayPass,
+  NEW_SIGN_IN,
+  type Provider,
+  RefusedGrantError,
+  withProvider,
+} from '../token-endpoint.ts';
+import { keepGrant } from './keep-sign-in.ts';
+import { type Attempt, refusal, type SignInSetup, withinTime } from './login-attempt.ts';
+
+export async function signInByDevice(setup: SignInSetup, attempt: Attempt): Promise<void> {
+  const grant = await withinTime(attempt, (signal) => {
+    const ask = (provider: Provider) => grantByDevice(provider, setup, attempt, signal);
+    return withProvider(setup.settings, attempt, ask, { advice: NEW_SIGN_IN });
+  });
+  await keepGrant(grant, setup, attempt);
+}
+
+/** Between two polls if the provider gives no interval; `slow_down` adds as many (RFC 8628 section 3.5). */
+const INTERVAL_SECONDS = 5;
+
+/**
+ * Gets tokens for a code that the person enters in a browser on any device (RFC 8628). Throws
+ * `NotSignedInError` if the provider does not offer this, if the person refuses, or if the code expires.
+ */
+async function grantByDevice(
+  provider: Provider,
+  { settings, proof }: SignInSetup,
+  { context: { clock }, reporter }: Attempt,
+  signal: AbortSignal,
+): Promise<Grant> {
+  const endpoint = await findEndpoint(provider, 'device_authorization_endpoint');
+  if (endpoint === undefined)
+    throw new NotSignedInError('the identity provider offers no sign-in by a code on another device', {
+      details: ['its metadata names no device_authorization_endpoint of its own'],
+      next: 'run `hooktrail login --paste`: it needs no redirect to this machine either',
+    });
+  const device = await authorizeDevice(provider, proof, endpoint, settings.scope);
+  const expiresAt = clock.now() + device.expires_in * 1000;
+  reporter.notice('Sign in with a browser on any device. The page is');
+  reporter.say(terminalSafeLine(device.verification_uri_complete ?? device.verification_uri));
+  reporter.notice('The code is');
+  reporter.say(terminalSafeLine(device.user_code));
+  // A tiny interval would be a flood of requests.
+  let intervalSeconds = Math.max(1, device.interval ?? INTERVAL_SECONDS);
+  for (;;) {
+    const left = expiresAt - clock.now();
+    await clock.sleep(Math.min(intervalSeconds * 1000, left), signal);
+    if (intervalSeconds * 1000 >= left) throw codeExpired();
+    const answer = await exchangeDeviceCode(provider, proof, device.device_code).catch(pollingAnswer);
+    if (typeof answer === 'object') return answer;
+    if (answer === 'slow down') intervalSeconds += INTERVAL_SECONDS;
+  }
+}
+
+/**
+ * What a refused poll asks for (RFC 8628 section 3.5): the same again, or less often. Throws what ends the
+ * sign-in.
+ */
+function pollingAnswer(error: unknown): 'pending' | 'slow down' {
+  const code = error instanceof RefusedGrantError ? error.error : undefined;
+  if (code === 'access_denied') throw refusal(code);
+  if (code === 'expired_token') throw codeExpired();
+  if (code === 'authorization_pending') return 'pending';
+  // After a time-out, too, the next poll waits longer.
+  if (code === 'slow_down' || mayPass(error)) return 'slow down';
+  throw error;
+}
+
+function codeExpired(): NotSignedInError {
+  return new NotSignedInError('nobody signed in before the code expired', { next: NEW_SIGN_IN.again });
+}

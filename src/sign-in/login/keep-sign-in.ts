@@ -1,0 +1,105 @@
+import type { Context } from '../../context.ts';
+import { withLock } from '../../lock/lock.ts';
+import { isSecretGiven } from '../../secrets/given-secret.ts';
+import { type AccessToken, type Secrets, storeSurely } from '../../secrets/vault.ts';
+import { type SettingName, settingNames, urlText } from '../../settings/setting-names.ts';
+import {
+  changeConfig,
+  chooseProfile,
+  readConfig,
+  type SavedProfile,
+  type SettingFlags,
+  savedProfileName,
+} from '../../settings/settings.ts';
+import { durationWords } from '../../terminal/terminal-text.ts';
+import { audienceOf, keptProof, methodWords } from '../client-authentication.ts';
+import { signInLock } from '../sign-in-lock.ts';
+import type { Grant } from '../token-endpoint.ts';
+import type { Attempt, SignInSetup } from './login-attempt.ts';
+import { NEEDED } from './login-attempt.ts';
+
+/** The settings that a sign-in saves, whatever they came from; others stay as the profile has them. */
+const SAVED = [...NEEDED, 'scope', 'redirectUri', 'issuer', 'store'] as const;
+
+/** Keeps what a person was granted. */
+export async function keepGrant(
+  { access, refreshToken }: Grant,
+  { settings, proof, vault }: SignInSetup,
+  attempt: Attempt,
+): Promise<void> {
+  const asked = settings.scope.split(' ');
+  const how = asked.includes('offline_access') ? 'granted' : 'asked for by --scope';
+  const after = refreshToken ? 'renewed when needed' : `then sign in again (no refresh token was ${how})`;
+  const secrets = { refreshToken, ...keptProof(proof), access };
+  await keepSignIn(secrets, { settings, proof, vault }, attempt, { asked, after });
+}
+
+/**
+ * Stores the secrets, saves the profile and prints a summary of the sign-in. An interrupt waits. `asked` are
+ * the scopes that were requested, `after` says what follows the end of the token.
+ */
+export async function keepSignIn(
+  secrets: Secrets & { readonly access: AccessToken },
+  { settings, proof, vault }: SignInSetup,
+  { context, reporter }: Attempt,
+  { asked, after }: { readonly asked: readonly string[]; readonly after: string },
+): Promise<void> {
+  const { clock, environment } = context;
+  const { access } = secrets;
+  const uninterrupted = { ...context, signal: new AbortController().signal };
+  const store = () => storeSurely(vault, { ...secrets, issuer: audienceOf(settings) }, clock);
+  const { name, place } = signInLock(settings, context);
+  const elsewhere = await withLock(name, uninterrupted, store, place);
+  const { given, profile, authUrl, baseUrl, store: storeKind } = settings;
+  const isKept = (name: SettingName) => name === 'store' || given[name]?.source !== 'the default';
+  const kept = SAVED.filter(isKept).map((name) => [name, given[name]?.text]);
+  const isDefault = await saveSettings(profile, Object.fromEntries(kept), context);
+  reporter.success(`Signed in at ${urlText(authUrl)}`);
+  const isNews = isDefault && profile !== 'default';
+  reporter.notice(
+    `  profile   ${profile}${isNews ? ', which commands without --profile use from now on' : ''}`,
+  );
+  reporter.notice(`  service   ${urlText(baseUrl)}`);
+  if (proof.method !== 'secret')
+    reporter.notice(`  client    ${settings.clientId}, ${methodWords[proof.method]}`);
+  const { expiresAt } = access;
+  const left = expiresAt && durationWords(Math.max(0, expiresAt - clock.now()));
+  reporter.notice(`  token     ${left ? `for ${left}` : 'of unknown lifetime'}, ${after}`);
+  reporter.notice(`  secrets   ${elsewhere ?? vault.place}`);
+  if (storeKind === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', environment))
+    reporter.notice(
+      'Commands ask for the passphrase. Where nobody can type it, seal the file with a key: `hooktrail keygen --help`.',
+    );
+  // An answer without scopes grants those that were asked for (RFC 6749 section 5.1).
+  const granted = access.scope?.split(' ') ?? asked;
+  const withheld = asked.filter((name) => !granted.includes(name));
+  if (withheld.length > 0) reporter.warning(`not granted: ${withheld.join(' ')}`, { kind: 'sign-in' });
+}
+
+/** Saves the settings of a profile. Returns whether that made it the default. */
+async function saveSettings(profile: string, texts: SettingFlags, context: Context): Promise<boolean> {
+  let isNewDefault = false;
+  const saved: SavedProfile = {};
+  for (const [name, text] of Object.entries(texts))
+    if (text !== undefined) saved[settingNames[name as SettingName].key] = text;
+  await changeConfig(context, (config) => {
+    // The first profile becomes the default, as does one that follows a deleted default.
+    isNewDefault = savedProfileName(config.profile ?? 'default', config) === undefined;
+    if (isNewDefault) config.profile = profile;
+    config.profiles[profile] = { ...config.profiles[profile], ...saved };
+  });
+  return isNewDefault;
+}
+
+/** Saves what was typed into a sign-in that failed, so that only the client secret is asked for again. */
+export async function saveTyped({ typed, flags, context, reporter }: Attempt): Promise<void> {
+  if (Object.keys(typed).length === 0) return;
+  try {
+    const { profile } = chooseProfile(flags, context.environment, await readConfig(context));
+    await saveSettings(profile, { store: flags.store, ...typed } as SettingFlags, context);
+    const rest = 'but for the client secret; flags such as --client-id change it';
+    reporter.notice(`what you typed is saved in the profile '${profile}', ${rest}`);
+  } catch {
+    // The error of the sign-in itself is reported instead.
+  }
+}

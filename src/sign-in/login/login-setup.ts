@@ -1,0 +1,221 @@
+import type { Context } from '../../context.ts';
+import { UsageError } from '../../errors.ts';
+import { givenSecret } from '../../secrets/given-secret.ts';
+import { KeychainError } from '../../secrets/keychain.ts';
+import { checkStore, findSignIns, openVault } from '../../secrets/stored-sign-ins.ts';
+import type { Vault } from '../../secrets/vault.ts';
+import {
+  parseSetting,
+  type SettingName,
+  settingNames,
+  urlText,
+  withoutQuotes,
+  withScheme,
+} from '../../settings/setting-names.ts';
+import { loadSettings, missingSettings, readConfig, type Settings } from '../../settings/settings.ts';
+import { canPrompt, confirm, promptSecret, promptText } from '../../terminal/prompt.ts';
+import { audienceOf, type ClientProof, givenProof, wantedMethod } from '../client-authentication.ts';
+import { BOUND, type BoundSettings, bindingOf, savedSettings } from '../session.ts';
+import { type Provider, send, withProvider } from '../token-endpoint.ts';
+import { type Attempt, NEEDED, OPTIONAL, type SignInSetup, usesBrowser } from './login-attempt.ts';
+
+/**
+ * Tries the store and the provider, then asks on a terminal for the settings that are missing and the client
+ * secret. Throws one `UsageError` naming everything that is missing, the store's own error if it is unusable,
+ * or `UnreachableError`.
+ */
+export async function prepareSignIn(attempt: Attempt): Promise<SignInSetup> {
+  const { flags, context, typed } = attempt;
+  const asks = canPrompt(context);
+  const method = wantedMethod(flags, context.environment);
+  const needsSecret = method === undefined || method === 'secret';
+  // What cannot be used is found out before anything is asked of anybody.
+  if (method === 'key') await givenProof(method, '', context);
+  let clientSecret = needsSecret ? await givenClientSecret(attempt) : undefined;
+  const known = await loadSettings(flags, context);
+  const needs = { secret: needsSecret && clientSecret === undefined };
+  const chosen = await askMissing(known, needs, attempt);
+  const settings = await loadSettings({ ...flags, ...typed, ...chosen }, context, NEEDED);
+  if (!flags.replace) await confirmReplacement(settings, attempt);
+  const binding = bindingOf(settings);
+  const vault = openVault(settings.store, binding, context);
+  // A new file asks for a passphrase, which comes last; an old one may hold the client secret.
+  const isFirst = settings.store === 'file' && !(await findSignIns('file', binding, context)).own;
+  if (isFirst && asks && needsSecret) clientSecret ??= await askClientSecret(attempt);
+  await vault.probe(true);
+  if (needsSecret) return { settings, proof: await findSecret(clientSecret, vault, attempt), vault };
+  if (method === 'none') return { settings, proof: { method }, vault };
+  const proof = await givenProof(method, audienceOf(settings), context);
+  // No person should sign in in vain.
+  if (proof.method === 'assertion' && !flags.clientCredentials) await proof.read();
+  return { settings, proof, vault };
+}
+
+/**
+ * Asks on a terminal for the settings that are missing, after the store and the provider have been tried, and
+ * returns the store if another one was chosen.
+ */
+async function askMissing(
+  known: Settings,
+  needs: { readonly secret: boolean },
+  attempt: Attempt,
+): Promise<{ store?: 'file' }> {
+  const { flags, context, typed } = attempt;
+  const missing = NEEDED.filter((name) => known[name] === undefined);
+  if (missing.length > 0 && !canPrompt(context)) throw incomplete(missing, needs.secret);
+  const chosen = await chooseStore(known, attempt);
+  if (known.authUrl && usesBrowser(flags)) await checkProvider({ ...known, authUrl: known.authUrl }, attempt);
+  for (const name of missing) {
+    const text = await (name === 'authUrl' ? askProvider(known, attempt) : askSetting(name, context));
+    Object.assign(typed, chosen, { [name]: text });
+  }
+  return chosen;
+}
+
+/**
+ * Returns the client secret: as given, as stored, or as typed on a terminal. A client without one is a public
+ * client.
+ */
+async function findSecret(given: string | undefined, vault: Vault, attempt: Attempt): Promise<ClientProof> {
+  const { flags, context } = attempt;
+  const stored = given === undefined && !flags.clientSecretStdin ? await vault.read() : undefined;
+  if (stored?.client === 'none' && !flags.clientCredentials) return { method: 'none' };
+  let secret = given ?? stored?.clientSecret;
+  if (canPrompt(context)) secret ??= await askClientSecret(attempt);
+  if (secret === undefined) throw incomplete([], true);
+  return secret === '' ? { method: 'none' } : { method: 'secret', secret };
+}
+
+/**
+ * Asks for the client secret. An empty answer says that there is none; the client itself cannot sign in
+ * without one.
+ */
+async function askClientSecret({ flags, context, reporter }: Attempt): Promise<string> {
+  if (flags.clientCredentials) return await promptSecret('Client secret', context);
+  reporter.notice('A public client has no secret: press Enter alone.');
+  return await promptSecret('Client secret', context, { isOptional: true });
+}
+
+async function givenClientSecret({ flags, context, lines }: Attempt): Promise<string | undefined> {
+  if (!flags.clientSecretStdin) return await givenSecret('HOOKTRAIL_CLIENT_SECRET', context);
+  // On a terminal the line would be visible while it is typed: it is asked for, hidden.
+  if (canPrompt(context)) return undefined;
+  const line = (await lines.next())?.trim();
+  if (line) return line;
+  const next = 'send the client secret there, or run `hooktrail login` on a terminal and be asked';
+  throw new UsageError('--client-secret-stdin: the first line of standard input is empty', { next });
+}
+
+/**
+ * Tries the store. Without a keychain a terminal offers the encrypted file: returns that store if it was
+ * wanted.
+ */
+async function chooseStore(
+  { store, given }: Settings,
+  { context, reporter }: Attempt,
+): Promise<{ store?: 'file' }> {
+  try {
+    await checkStore(store, context);
+    return {};
+  } catch (error) {
+    const isChosen = given.store?.source === settingNames.store.flag;
+    if (!(error instanceof KeychainError) || isChosen || !canPrompt(context)) throw error;
+    reporter.say(error.message);
+    await confirm('Keep the secrets in an encrypted file instead?', context, error);
+    await checkStore('file', context);
+    return { store: 'file' };
+  }
+}
+
+/** Asks for the provider's address until there is a page to sign in at, or the same address comes twice. */
+async function askProvider(known: Settings, attempt: Attempt): Promise<string> {
+  const next = 'check the address; typed once more, it is taken as it is';
+  for (let last: string | undefined; ; ) {
+    const text = await askSetting('authUrl', attempt.context);
+    if (!usesBrowser(attempt.flags) || text === last) return text;
+    const authUrl = parseSetting('authUrl', text, settingNames.authUrl.flag);
+    if (await checkProvider({ ...known, authUrl }, attempt, next)) return text;
+    last = text;
+  }
+}
+
+/**
+ * Asks the provider's sign-in address for any answer; warns and returns false if it is 404. Throws
+ * `UnreachableError`.
+ */
+async function checkProvider(
+  settings: Settings<'authUrl'>,
+  attempt: Attempt,
+  next = 'check --auth-url if the browser says so too',
+): Promise<boolean> {
+  const url = new URL(`${urlText(settings.authUrl)}/connect/authorize`);
+  const { signal } = attempt.context;
+  const ask = (provider: Provider) => send(provider, { method: 'GET', url, signal, keepBytes: 0 });
+  const { status } = await withProvider({ clientId: '', ...settings }, attempt, ask, OPTIONAL);
+  if (status !== 404) return true;
+  attempt.reporter.warning(`there is nothing at ${url.href} (404)`, { kind: 'sign-in', next });
+  return false;
+}
+
+/** An example of a good answer. */
+const EXAMPLES: Partial<Record<SettingName, string>> = {
+  authUrl: 'https://id.example.com',
+  baseUrl: 'https://events.example.com/v1',
+  vendor: 'acme',
+};
+
+async function askSetting(name: (typeof NEEDED)[number], context: Context): Promise<string> {
+  const { meaning, flag } = settingNames[name];
+  const example = EXAMPLES[name] ? `, such as ${EXAMPLES[name]}` : '';
+  const question = `${meaning.charAt(0).toUpperCase()}${meaning.slice(1)} (${flag})${example}`;
+  const check = (text: string) => {
+    try {
+      parseSetting(name, meantBy(name, withoutQuotes(text)), flag);
+      return undefined;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  return meantBy(name, withoutQuotes(await promptText(question, context, check)));
+}
+
+/**
+ * Understands what people are given: a whole media type for its vendor, and an address without its scheme.
+ */
+function meantBy(name: SettingName, text: string): string {
+  if (name === 'vendor') return parseSetting(name, text, settingNames[name].flag);
+  return name === 'authUrl' || name === 'baseUrl' ? (withScheme(text) ?? text) : text;
+}
+
+/**
+ * Asks before a sign-in replaces one at other addresses, which could no longer be found. Throws `UsageError`
+ * without a terminal, or if the answer is no.
+ */
+async function confirmReplacement(settings: BoundSettings, { context, reporter }: Attempt): Promise<void> {
+  const { profile, profileExists } = settings;
+  const saved = profileExists ? savedSettings(profile, await readConfig(context)) : undefined;
+  const changes = saved ? BOUND.filter((name) => String(saved[name]) !== String(settings[name])) : [];
+  if (!saved || changes.length === 0) return;
+  if (!(await findSignIns(saved.store, bindingOf(saved), context)).own) return;
+  const details = changes.map(
+    (name) => `${settingNames[name].meaning}: ${saved[name]}, would become ${settings[name]}`,
+  );
+  const refused = new UsageError(`the profile '${profile}' is signed in elsewhere`, {
+    details,
+    next: 'choose another profile with --profile NAME, or replace this one with --replace',
+  });
+  if (!canPrompt(context)) throw refused;
+  reporter.say(`The profile '${profile}' is signed in elsewhere:`);
+  for (const line of details) reporter.say(`  ${line}`);
+  await confirm('Replace its sign-in?', context, refused);
+}
+
+function incomplete(names: readonly SettingName[], secretToo: boolean): UsageError {
+  const secret =
+    '--client-secret-stdin or HOOKTRAIL_CLIENT_SECRET: client secret (--public-client if it has none)';
+  const details = [...missingSettings(names).details, ...(secretToo ? [secret] : [])];
+  return new UsageError(details.length === 1 ? 'a setting is missing' : 'settings are missing', {
+    details,
+    next: 'give them as flags or variables, or run `hooktrail login` on a terminal and be asked',
+  });
+}

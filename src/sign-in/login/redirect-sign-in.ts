@@ -1,0 +1,98 @@
+import { NotSignedInError } from '../../errors.ts';
+import { urlText } from '../../settings/setting-names.ts';
+import { canPrompt, confirm } from '../../terminal/prompt.ts';
+import {
+  type AuthorizationAnswer,
+  type AuthorizationRequest,
+  checkResponse,
+  createAuthorizationRequest,
+  issuerText,
+  pastedBeside,
+  receivePasted,
+} from '../authorization.ts';
+import { pushIfRequired } from '../pushed-request.ts';
+import { listenForRedirect, type PageName, receiveRedirect } from '../redirect-listener.ts';
+import { exchangeCode, NEW_SIGN_IN, type Provider, promisesIssuer, withProvider } from '../token-endpoint.ts';
+import { announce } from './announce-sign-in.ts';
+import { keepGrant } from './keep-sign-in.ts';
+import { type Attempt, OPTIONAL, refusal, type SignInSetup, withinTime } from './login-attempt.ts';
+
+export async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Promise<void> {
+  const { settings } = setup;
+  const { flags, context, reporter, lines } = attempt;
+  const port = flags.paste ? undefined : await listenForRedirect(settings.redirectUri);
+  try {
+    const own = await createAuthorizationRequest(settings, port?.redirectUri ?? settings.redirectUri);
+    const push = (provider: Provider) => pushIfRequired(own, provider, setup.proof);
+    const request = await withProvider(settings, attempt, push, OPTIONAL);
+    const onStray = (reason: string) =>
+      reporter.trace(`a request to the redirect URI was rejected: ${reason}`);
+    const reception = port && receiveRedirect(port, request, context.clock, onStray);
+    const answer = await withinTime(attempt, (signal, over) => {
+      announce(request, attempt, over);
+      const waiting = { ...context, signal };
+      if (!reception) return receivePasted(request, waiting, lines, reporter);
+      return canPrompt(context)
+        ? pastedBeside(reception.answer, request, waiting, reporter)
+        : reception.answer;
+    });
+    let page: PageName = answer.kind === 'code' ? 'failed' : answer.kind;
+    try {
+      const isUnnamed = answer.kind === 'foreign';
+      const checked = isUnnamed ? await confirmUnnamed(answer, request, settings, attempt) : answer;
+      if (checked.kind === 'refused') throw refusal(checked.error, checked.description);
+      page = 'failed';
+      const exchange = (provider: Provider) =>
+        exchangeCode(provider, setup.proof, checked.parameters, request);
+      const grant = await withProvider(settings, attempt, exchange, { advice: NEW_SIGN_IN });
+      await keepGrant(grant, isUnnamed ? withoutIssuer(setup) : setup, attempt);
+      page = 'signedIn';
+    } finally {
+      const named = page === 'foreign' && answer.kind === 'foreign' ? issuerText(answer.issuer) : undefined;
+      await reception?.conclude(page, named);
+    }
+  } finally {
+    port?.close();
+  }
+}
+
+/**
+ * Returns an answer that names no issuer as one that need not, if the provider's metadata does not promise to
+ * name one (RFC 9207 section 2.4) and a person at the terminal confirms it. Throws `NotSignedInError` for any
+ * other answer of a foreign issuer.
+ */
+async function confirmUnnamed(
+  { issuer, parameters }: Extract<AuthorizationAnswer, { kind: 'foreign' }>,
+  request: AuthorizationRequest,
+  settings: SignInSetup['settings'],
+  attempt: Attempt,
+): Promise<Exclude<AuthorizationAnswer, { kind: 'foreign' }>> {
+  const { context, reporter } = attempt;
+  const refused = new NotSignedInError(
+    `the answer to the sign-in names ${issuerText(issuer)}, not ${request.issuer}`,
+    {
+      details: ['another provider may have answered in place of yours (a mix-up attack, RFC 9207)'],
+      next:
+        issuer === undefined
+          ? 'if your provider names none, run the same command with --issuer none'
+          : 'if that is your provider, give what it names with --issuer; otherwise check --auth-url',
+    },
+  );
+  if (issuer !== undefined || !canPrompt(context)) throw refused;
+  // Metadata that cannot be read may promise one.
+  if (await withProvider(settings, attempt, promisesIssuer, OPTIONAL).catch(() => true)) throw refused;
+  const provider = urlText(settings.authUrl);
+  reporter.say(
+    `The answer to the sign-in does not name its provider, and ${provider} does not promise that.`,
+  );
+  await confirm(`Did you sign in at ${settings.authUrl.host}?`, context, refused);
+  const answer = await checkResponse(parameters, { ...request, issuer: 'none' });
+  if (answer.kind === 'stray' || answer.kind === 'foreign') throw refused;
+  return answer;
+}
+
+/** The setup with `--issuer none`, which is saved. */
+function withoutIssuer({ settings, ...setup }: SignInSetup): SignInSetup {
+  const given = { ...settings.given, issuer: { text: 'none', source: 'the answer to a question' } };
+  return { ...setup, settings: { ...settings, issuer: 'none', given } };
+}

@@ -1,0 +1,30 @@
+import type { Call } from '../../command.ts';
+import { isSecretGiven } from '../../secrets/given-secret.ts';
+import { withLines } from '../../terminal/prompt.ts';
+import { signInAsClient } from './client-sign-in.ts';
+import { signInByDevice } from './device-sign-in.ts';
+import { saveTyped } from './keep-sign-in.ts';
+import type { SignInFlags } from './login-attempt.ts';
+import { prepareSignIn } from './login-setup.ts';
+import { signInByRedirect } from './redirect-sign-in.ts';
+
+/** Signs in from start to end: by the browser's redirect, a pasted address, or a code on another device. */
+export async function signIn({ flags, context, reporter }: Call<SignInFlags>): Promise<void> {
+  if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment))
+    reporter.warning('HOOKTRAIL_ACCESS_TOKEN is set: commands use it, not what is signed in to here');
+  await withLines(context, async (lines) => {
+    const attempt = { flags, context, reporter, lines, typed: {} };
+    try {
+      const setup = await prepareSignIn(attempt);
+      await methodOf(flags)(setup, attempt);
+    } catch (error) {
+      await saveTyped(attempt);
+      throw error;
+    }
+  });
+}
+
+function methodOf({ clientCredentials, device }: SignInFlags) {
+  if (clientCredentials) return signInAsClient;
+  return device ? signInByDevice : signInByRedirect;
+}
