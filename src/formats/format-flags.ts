@@ -167,7 +167,11 @@ function formatOfFile(file: string): FormatName | undefined {
 const FOREIGN_FORMATS: readonly { readonly endings: string; readonly next: string }[] = [
   { endings: 'tsv tab xls xlsx xlsm ods numbers', next: 'end its name in .csv, which spreadsheets open' },
   {
-    endings: 'parquet arrow feather avro orc sqlite sqlite3 db duckdb',
+    endings: 'parquet',
+    next: '`hooktrail events export events --format parquet` writes Parquet into a directory',
+  },
+  {
+    endings: 'arrow feather avro orc sqlite sqlite3 db duckdb',
     next: 'end its name in .ndjson, which databases read',
   },
   { endings: 'html htm pdf doc docx', next: '`hooktrail events report failures.html` writes a page' },

@@ -114,7 +114,11 @@ describe('--output-file', () => {
   test.each([
     ['f.tsv', 'tsv', 'end its name in .csv, which spreadsheets open'],
     ['f.XLSX', 'xlsx', 'end its name in .csv, which spreadsheets open'],
-    ['f.parquet', 'parquet', 'end its name in .ndjson, which databases read'],
+    [
+      'f.parquet',
+      'parquet',
+      '`hooktrail events export events --format parquet` writes Parquet into a directory',
+    ],
     ['f.html', 'html', '`hooktrail events report failures.html` writes a page'],
     ['f.xml', 'xml', 'end its name in .json'],
   ])('%s is an error where no format is given: it would hold a table', async (name, ending, next) => {

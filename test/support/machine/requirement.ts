@@ -75,6 +75,14 @@ export const windowsNode = path.resolve(
 /** The Windows build of Node is downloaded by `.ci/run`. */
 export const hasWindows = available('Wine') && (process.env['CI'] !== undefined || existsSync(windowsNode));
 
+/** DuckDB's own package is installed by `.ci/run`. */
+export const duckdbPackage = path.resolve(
+  import.meta.dirname,
+  '../../../build/duckdb/node_modules/@duckdb/node-api',
+);
+
+export const hasDuckdb = process.env['CI'] !== undefined || existsSync(duckdbPackage);
+
 /**
  * Prints one line for each group of tests that this machine skips. If `CI` is set, a missing tool is a
  * failure.
@@ -88,6 +96,7 @@ export default function setup(): void {
     if (!isMet) console.log(`left out: tests that need ${name}`);
   if (available('Wine') && !hasWindows)
     console.log('left out: tests on Windows, whose Node .ci/run downloads');
+  if (!hasDuckdb) console.log('left out: tests with DuckDB (npm --prefix build/duckdb ci)');
   if (!hasMatrix) console.log('left out: the matrix of Node versions, which is part of .ci/run');
 }
 
