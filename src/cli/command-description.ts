@@ -139,6 +139,7 @@ export const optionKinds: Readonly<Record<string, ValueKind>> = {
   '--fields': 'fields',
   '--where': 'fields',
   '--by': 'fields',
+  '--latency-field': 'fields',
   '--method': { words: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] },
   '--output-file': 'files',
   '--input': 'files',

@@ -29,6 +29,10 @@ export const tree: Readonly<Record<string, Nodes>> = {
       'search stored events and their deliveries',
       {
         search: ['search events, through all pages of results', () => import('../search/search-command.ts')],
+        about: [
+          'say all about one subscription: failures, outage, causes, what to do',
+          () => import('../about/about-command.ts'),
+        ],
         find: [
           'find a text as a whole word in any value, in all profiles if wanted',
           () => import('../find/find-command.ts'),

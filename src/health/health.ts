@@ -247,7 +247,7 @@ export class HealthTable {
     const [firstName, ...otherNames] = names;
     const more = otherNames.length === 0 ? '' : ` and ${otherNames.length} more`;
     return {
-      values: key.split('\n').map(exactValue),
+      values: this.#by.length === 0 ? [] : key.split('\n').map(exactValue),
       state: stateOf(isFailing, failed.length),
       failed: failed.length,
       events: rows.length,

@@ -24,6 +24,7 @@ const layers: readonly string[] = [
   'export',
   'get',
   'count',
+  'about',
   'explain',
   'health',
   'stats',

@@ -24,6 +24,7 @@ const calls: Readonly<Record<string, Row>> = {
   'events search': { args: ['--all'] },
   'events get': { args: ['00000000-0000-4000-8000-000000000000'], code: 3 },
   'events count': {},
+  'events about': { args: ['archive'] },
   'events find': { args: ['4711'] },
   'events stats': {},
   'events explain': {},

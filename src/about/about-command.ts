@@ -1,0 +1,51 @@
+import type { Command } from 'commander';
+import type { Call } from '../command.ts';
+import { concurrencyFlag } from '../filters/event-filters.ts';
+import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
+import { type FieldPath, parseFieldPath } from '../items/item-fields.ts';
+
+interface Flags extends EventFlags {
+  readonly latencyField?: FieldPath;
+}
+
+const FORMATS = ['table', 'json', 'ndjson', 'csv', 'markdown'] as const;
+
+export const commonFlags = '--since --until --type --where --latency-field --from --json --output';
+
+export const help = `
+One subscription on one page: what was sent and what failed, now and in the time
+before, since when and why, the whole span of its last outage, who shares the
+failures, its endpoint, and what to type next. WORD is the id of the
+subscription, a part of its callback address, or whole words of the field that
+name-field names; the first line says which. It reads the last 24 hours unless
+--since says otherwise, and looks back 30 days for the outage.
+
+Examples:
+  $ hooktrail events about hooks.harbour.example
+  $ hooktrail events about "Harbour Freight" --since 7d -o markdown
+  $ hooktrail events about archive --latency-field delivery.durationMs --json`;
+
+export function declare(command: Command): void {
+  command
+    .argument('<word>', 'the id of a subscription, a part of its address, or words of the name-field')
+    .option(
+      '--latency-field <path>',
+      'percentiles of this number, such as the time a delivery took',
+      (text) => parseFieldPath(text, '--latency-field'),
+    )
+    .addOption(concurrencyFlag());
+  addSummaryFlags(command, FORMATS, {
+    json: 'the same as one JSON object',
+    ndjson: 'the same on one line',
+    csv: 'one line, without causes and commands',
+  });
+}
+
+export async function run(call: Call<Flags>): Promise<void> {
+  const { flags, args } = call;
+  const options = await summaryOptions(call, FORMATS);
+  const [{ askAbout }, { printAbout }] = await Promise.all([import('./about.ts'), import('./about-text.ts')]);
+  const word = (args[0] as string).trim();
+  const about = await askAbout(call, { ...options, word, latencyField: flags.latencyField });
+  await printAbout(about, options, call);
+}

@@ -1,0 +1,234 @@
+import { type CsvRow, csvText } from '../formats/csv.ts';
+import {
+  conditionTexts,
+  printSummary,
+  type SummaryCall,
+  type SummaryLook,
+  type SummaryOptions,
+} from '../formats/formats.ts';
+import { boundText, proseLines, windowText } from '../formats/summary-words.ts';
+import type { Table } from '../formats/table.ts';
+import { commandOver, completeCommands, shellWord } from '../settings/flag-values.ts';
+import { toSeconds } from '../stats/statistics-text.ts';
+import { takesUnicode } from '../terminal/palette.ts';
+import { runFlags } from '../terminal/reporter.ts';
+import { grouped, percent } from '../terminal/terminal-text.ts';
+import { type Instant, milliseconds } from '../time/instant.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
+import type { TimeZone } from '../time/time-zone.ts';
+import { type About, aboutJson } from './about.ts';
+
+/** A line of the page: what it is about, and what is said. */
+interface Fact {
+  readonly label: string;
+  readonly text: string;
+  readonly isBad?: boolean;
+}
+
+/** Causes that the page has room for. */
+const MOST_CAUSES = 3;
+const LABEL_COLUMNS = 15;
+
+/** Prints all about one subscription; Markdown is a text for the ticket. */
+export async function printAbout(about: About, options: SummaryOptions, call: SummaryCall): Promise<void> {
+  const { filters, from } = options;
+  const facts = factsOf(about, options, takesUnicode(call.context));
+  const run = from === undefined ? runFlags(call.flags, call.context.environment) : {};
+  const next = commandsOf(about, options).map((command) =>
+    completeCommands(`\`${command}\``, run).slice(1, -1),
+  );
+  const json = aboutJson(about, next);
+  const title = titleOf(about);
+  const table: Table = {
+    heads: [
+      { title: title, kind: 'text' },
+      { title: windowText(about, options), kind: 'text' },
+    ],
+    rows: [...facts.map(({ label, text }) => [label, text]), ...next.map((command) => ['next', command])],
+  };
+  await printSummary(
+    {
+      json,
+      ndjson: [json],
+      csv: csvOf(json),
+      table,
+      facts: [title, ...conditionTexts(filters)],
+      window: about,
+      lines: (look) => pageLines([title, windowText(about, options)], facts, next, look),
+    },
+    options,
+    call,
+  );
+}
+
+function pageLines(
+  titles: readonly string[],
+  facts: readonly Fact[],
+  next: readonly string[],
+  look: SummaryLook,
+): string[] {
+  const { bold, bad, dim } = look.palette;
+  const lines = facts.flatMap(({ label, text, isBad }) => {
+    const width = look.room === undefined ? look : { ...look, room: Math.max(20, look.room - LABEL_COLUMNS) };
+    const [first = '', ...others] = proseLines(text, width);
+    const shown = [first, ...others].map((line) => (isBad ? bad(line) : line));
+    return shown.map(
+      (line, index) => (index === 0 ? label.padEnd(LABEL_COLUMNS) : ' '.repeat(LABEL_COLUMNS)) + line,
+    );
+  });
+  const [title = '', window = ''] = titles;
+  return [
+    ...proseLines(title, look).map(bold),
+    ...proseLines(window, look).map(dim),
+    '',
+    ...lines,
+    '',
+    ...next.flatMap((command) => [`next: ${command}`]),
+  ];
+}
+
+function titleOf({ word, by, name, address, endpoint, subscriptionIds }: About): string {
+  const [id, ...others] = subscriptionIds;
+  const ids = others.length > 0 ? `${subscriptionIds.length} subscriptions` : id;
+  const known = [name, address].filter((text) => text !== null);
+  const who = known.length > 0 ? `${known.join(', ')} (${ids ?? 'no events'})` : (ids ?? word);
+  const found = {
+    id: 'by its id',
+    address: `by '${word}' in its address`,
+    name: `by '${word}' in the name-field`,
+  };
+  const states = { on: ', switched on', off: ', switched off', gone: ', gone' };
+  return `${who}, found ${found[by]}${endpoint === null ? '' : states[endpoint]}`;
+}
+
+function factsOf(about: About, { filters: { zone } }: SummaryOptions, unicode: boolean): Fact[] {
+  const { health, earlier, outage, latency, causes } = about;
+  const time = (instant: Instant) => zone.shown(toSeconds(instant)).replace('T', ' ');
+  const { failed, events } = health;
+  const rate = events === 0 ? '' : ` (${percent(failed / events)})`;
+  const counts = `${grouped(failed)} of ${grouped(events)} failed${rate}, ${grouped(events - failed)} delivered`;
+  const then =
+    earlier && `; ${grouped(earlier.failed)} of ${grouped(earlier.events)} in the same time before`;
+  const facts: (Fact | undefined)[] = [
+    { label: 'state', text: stateText(about, zone), isBad: health.state === 'failing' },
+    { label: 'events', text: `${counts}${then ?? ''}` },
+    health.lastSuccess && { label: 'last success', text: time(health.lastSuccess) },
+    (outage ?? health.lastFailed) && {
+      label: 'last failure',
+      text: time(health.lastFailed ?? (outage as NonNullable<typeof outage>).lastFailed),
+    },
+    health.lastError === undefined ? undefined : { label: 'reason', text: health.lastError },
+    outage && { label: 'outage', text: outageText(about, outage, zone) },
+    ...causes.slice(0, MOST_CAUSES).map((cause) => ({
+      label: 'cause here',
+      text: `${cause.conditions.map(({ text }) => text).join(' and ')}: ${grouped(cause.failed)} of ${grouped(cause.events)} failed`,
+    })),
+    failed > 0 ? { label: 'shared', text: sharedText(about) } : undefined,
+    latency && {
+      label: 'latency',
+      text: `p50 ${number(latency.percentiles.p50)}, p95 ${number(latency.percentiles.p95)}, p99 ${number(latency.percentiles.p99)}, most ${number(latency.percentiles.most)} (${latency.field}, ${grouped(latency.percentiles.count)} events)`,
+    },
+    health.recent === '' ? undefined : { label: 'last ten', text: marks(health.recent, unicode) },
+  ];
+  return facts.filter((fact) => fact !== undefined);
+}
+
+const number = (value: number) => grouped(Math.round(value * 100) / 100);
+
+function marks(recent: string, unicode: boolean): string {
+  return unicode ? recent.replaceAll('F', '✗').replaceAll('S', '·') : recent.replaceAll('S', '.');
+}
+
+function stateText({ health, outage }: About, zone: TimeZone): string {
+  const { state, failingSince, edge, events } = health;
+  if (events === 0) return 'no events in this time';
+  if (state !== 'failing') return state === 'recovered' ? 'well again after failures' : 'well';
+  const since = outage?.since ?? failingSince;
+  const earlier = (outage?.edge ?? edge) ? ' or earlier' : '';
+  return since ? `failing since ${zone.shown(toSeconds(since)).replace('T', ' ')}${earlier}` : 'failing';
+}
+
+function outageText(
+  { health }: About,
+  { since, edge, until, lastFailed }: NonNullable<About['outage']>,
+  zone: TimeZone,
+): string {
+  const from = `from ${boundText(since, zone)}${edge ? ' or earlier' : ''}`;
+  const length = lengthText(milliseconds(until ?? lastFailed) - milliseconds(since));
+  if (until) return `${from} to ${boundText(until, zone)}, ${length}`;
+  const end = health.state === 'failing' ? 'goes on' : `last failure ${boundText(lastFailed, zone)}`;
+  return `${from}, ${end}, ${length} so far`;
+}
+
+function sharedText({ shared, health }: About): string {
+  const { subscriptions, withFailures, failing } = shared;
+  const others = withFailures - 1;
+  if (others <= 0)
+    return `no other of ${grouped(subscriptions)} subscriptions failed: it is this one's endpoint`;
+  const more = health.state === 'failing' ? failing - 1 : failing;
+  return `${grouped(others)} of the ${grouped(subscriptions - 1)} other subscriptions failed too, ${grouped(more)} of them still do`;
+}
+
+/** A length of time in its two largest units: `5 h 12 min`. */
+export function lengthText(milliseconds: number): string {
+  const units: readonly (readonly [name: string, size: number])[] = [
+    ['d', DAY_MS],
+    ['h', HOUR_MS],
+    ['min', MINUTE_MS],
+    ['s', SECOND_MS],
+  ];
+  const at = units.findIndex(([, size]) => milliseconds >= size);
+  if (at < 0) return 'less than a second';
+  const [[name, size], next] = [units[at], units[at + 1]] as [
+    (typeof units)[number],
+    (typeof units)[number] | undefined,
+  ];
+  const whole = Math.floor(milliseconds / size);
+  const rest = next ? Math.floor((milliseconds - whole * size) / next[1]) : 0;
+  return rest > 0 && next ? `${whole} ${name} ${rest} ${next[0]}` : `${whole} ${name}`;
+}
+
+/** What to type next, in the order of use. */
+function commandsOf({ subscriptionIds, health, outage, after }: About, { from }: SummaryOptions): string[] {
+  const [id, other] = subscriptionIds;
+  if (id === undefined || other !== undefined) return [];
+  const since = outage && milliseconds(outage.since) < milliseconds(after) ? outage.since : after;
+  // Bounds are exclusive.
+  const start = new Date(Math.floor(milliseconds(since) / SECOND_MS) * SECOND_MS - SECOND_MS)
+    .toISOString()
+    .replace('.000', '');
+  const words = [`--subscription ${shellWord(id)}`, `--since ${start}`];
+  if (health.failed === 0 && outage === undefined)
+    return [commandOver(from, ['hooktrail events search', ...words])];
+  const handOver =
+    from === undefined
+      ? 'hooktrail webhooks recover --forward-to URL'
+      : 'hooktrail webhooks replay --failed --forward-to URL';
+  return [
+    commandOver(from, ['hooktrail events search --failed', ...words]),
+    commandOver(from, [handOver, ...words]),
+  ];
+}
+
+function csvOf(json: ReturnType<typeof aboutJson>): { titles: string[]; rows: CsvRow[] } {
+  const { causes: _causes, next: _next, subscriptionIds, earlier, outage, shared, latency, ...plain } = json;
+  const cells: Record<string, unknown> = {
+    ...plain,
+    subscriptionIds: subscriptionIds.join(' '),
+    'earlier.events': earlier?.events ?? null,
+    'earlier.failed': earlier?.failed ?? null,
+    'outage.since': outage?.since ?? null,
+    'outage.until': outage?.until ?? null,
+    'shared.subscriptions': shared.subscriptions,
+    'shared.withFailures': shared.withFailures,
+    'shared.failing': shared.failing,
+    'latency.p50': latency?.p50 ?? null,
+    'latency.p95': latency?.p95 ?? null,
+    'latency.p99': latency?.p99 ?? null,
+  };
+  const cellOf = (cell: unknown) => {
+    if (cell === null) return null;
+    return typeof cell === 'number' ? cell : csvText(String(cell));
+  };
+  return { titles: Object.keys(cells), rows: [Object.values(cells).map(cellOf)] };
+}

@@ -1,0 +1,319 @@
+import type { Call } from '../command.ts';
+import { UsageError } from '../errors.ts';
+import { type Cause, explainTable } from '../explain/explain-table.ts';
+import { EventFilters } from '../filters/event-filters.ts';
+import { type Health, HealthTable, healthMembers, NO_EVENTS } from '../health/health.ts';
+import { type FieldPath, memberPath, noSuchField } from '../items/item-fields.ts';
+import { guidsIn, type Items } from '../items/items.ts';
+import { shownAddress } from '../names/callback-address.ts';
+import { loadNameField } from '../names/name-field.ts';
+import { nameFilter } from '../names/name-filter.ts';
+import { type SubscriptionNames, withWord } from '../names/subscription-names.ts';
+import { createWhoReader } from '../names/who.ts';
+import { ComparisonTable } from '../outcomes/comparison-table.ts';
+import { NumberColumn, type Percentiles } from '../outcomes/percentiles.ts';
+import { didYouMean } from '../settings/flag-values.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+import {
+  type EventSource,
+  type PageOfOutcomes,
+  type SourceOptions,
+  windowOf,
+  withEventSource,
+} from '../sources/event-source.ts';
+import { type Instant, instantAt, milliseconds, utcText } from '../time/instant.ts';
+import { DAY_MS } from '../time/lengths.ts';
+import { findOutage, type Outage } from './last-outage.ts';
+
+export interface AboutOptions extends SourceOptions {
+  readonly word: string;
+  /** A number of which percentiles are said. */
+  readonly latencyField: FieldPath | undefined;
+}
+
+/** What a word stands for. */
+interface Subject {
+  readonly by: 'id' | 'address' | 'name';
+  /** The subscription; undefined for a name, which several may have. */
+  readonly id: string | undefined;
+}
+
+export interface About extends Subject {
+  readonly word: string;
+  /** The time that it is about. */
+  readonly after: Instant;
+  readonly before: Instant;
+  /** The subscriptions of its events. */
+  readonly subscriptionIds: readonly string[];
+  readonly name: string | null;
+  readonly address: string | null;
+  /** Null where nobody tells. */
+  readonly endpoint: 'on' | 'off' | 'gone' | null;
+  readonly health: Omit<Health, 'values' | 'label'>;
+  /** The same length of time before; undefined for events that are read once. */
+  readonly earlier: Counted | undefined;
+  readonly outage: Outage | undefined;
+  readonly causes: readonly Cause[];
+  readonly shared: Shared;
+  readonly latency: { readonly field: string; readonly percentiles: Percentiles } | undefined;
+}
+
+export interface Counted {
+  readonly after: Instant;
+  readonly before: Instant;
+  readonly events: number;
+  readonly failed: number;
+}
+
+/** How many subscriptions have failures too: whether it is this one's endpoint, or more. */
+export interface Shared {
+  readonly subscriptions: number;
+  readonly withFailures: number;
+  readonly failing: number;
+}
+
+const SUBSCRIPTION = memberPath('subscriptionId');
+/** How far an outage is followed back. */
+const OUTAGE_DAYS = 30;
+
+/** Reads what there is to say about one subscription, or one name. */
+export async function askAbout(
+  call: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,
+  { word, latencyField, ...options }: AboutOptions,
+): Promise<About> {
+  const { filters } = options;
+  if (word === '') throw new UsageError('the word to look for is empty');
+  if (filters.statuses.length > 0)
+    throw new UsageError('--status: about counts failures and successes alike', {
+      next: 'leave --status and --failed out',
+    });
+  const nameField = await loadNameField(call.flags, call.context);
+  return await withEventSource(call, options, async (source) => {
+    const names = source.askNames?.();
+    await names?.learn([]);
+    const subject = subjectOf(word, names, nameField, options.from !== undefined);
+    const reading = new AboutReading(word, subject, nameField, latencyField);
+    for await (const page of source.readOutcomes(source.filters, source.window)) reading.add(page);
+    const { all, ids, health } = reading;
+    await names?.learn(ids);
+    const { after, before } = windowOf(source, all.times.bounds, call.context.clock);
+    source.warnOfUnknown(all.untold, all.times);
+    const chosen = chosenFilters(source.filters, word, subject, nameField);
+    const outage = await findOutage(source, chosen, health, { after, before }, backTo(after));
+    const isUnknownName = health.events === 0 && outage === undefined && subject.by === 'name';
+    for (const doubt of reading.doubts(isUnknownName)) call.reporter.warning(doubt);
+    const earlier = source.isReadOnce ? undefined : await countEarlier(source, chosen, after, before);
+    return {
+      ...subject,
+      ...{ word, after, before, health, outage, earlier },
+      ...endpointOf(ids, names),
+      subscriptionIds: [...ids],
+      name: health.name,
+      causes: reading.causes(),
+      shared: reading.shared(),
+      latency: reading.latency(),
+    };
+  });
+}
+
+/** What is known of the one subscription that the events are of. */
+function endpointOf(
+  ids: ReadonlySet<string>,
+  names: SubscriptionNames | undefined,
+): Pick<About, 'address' | 'endpoint'> {
+  const [id, other] = ids;
+  if (id === undefined || other !== undefined || !names) return { address: null, endpoint: null };
+  return { address: names.nameOf(id) ?? null, endpoint: names.of(id)?.state ?? null };
+}
+
+/** Reads the events of a window once: those of one subscription or name, and beside them all others. */
+class AboutReading {
+  readonly all = new HealthTable([SUBSCRIPTION]);
+  /** The subscriptions of its events. */
+  readonly ids = new Set<string>();
+  readonly #own;
+  readonly #keep;
+  readonly #compared = new ComparisonTable();
+  readonly #latency: NumberColumn | undefined;
+  readonly #whoOf = createWhoReader(undefined);
+  #sample: Items | undefined;
+
+  constructor(
+    word: string,
+    subject: Subject,
+    nameField: FieldPath | undefined,
+    latencyField: FieldPath | undefined,
+  ) {
+    const field = subject.by === 'name' && nameField ? nameField : SUBSCRIPTION;
+    this.#keep = nameFilter(field, [subject.id ?? word]);
+    this.#own = new HealthTable([], nameField);
+    this.#latency = latencyField && new NumberColumn(latencyField);
+    if (subject.id !== undefined) this.ids.add(subject.id);
+  }
+
+  add({ items, haveFailed }: PageOfOutcomes): void {
+    const kept = this.#keep(items);
+    this.all.add(items, haveFailed);
+    this.#own.add(kept, haveFailed);
+    this.#compared.add(kept, haveFailed);
+    this.#latency?.add(kept);
+    if (kept.count > 0) this.#sample ??= kept;
+    for (let item = 0; item < kept.count; item++) {
+      const { subscriptionId } = this.#whoOf(kept.bytes, kept.start(item));
+      if (subscriptionId !== undefined) this.ids.add(subscriptionId);
+    }
+  }
+
+  get health(): About['health'] {
+    const [row = NO_EVENTS] = this.#own.rows();
+    return row;
+  }
+
+  causes(): readonly Cause[] {
+    return this.#compared.failed > 0 ? explainTable(this.#compared).causes : [];
+  }
+
+  shared(): Shared {
+    const rows = this.all.rows();
+    return {
+      subscriptions: rows.length,
+      withFailures: rows.filter(({ failed }) => failed > 0).length,
+      failing: rows.filter(({ state }) => state === 'failing').length,
+    };
+  }
+
+  latency(): About['latency'] {
+    const percentiles = this.#latency?.percentiles;
+    return this.#latency && percentiles && { field: this.#latency.field.text, percentiles };
+  }
+
+  /** Warnings of a name that nobody has, if none is known, and of a field that no event has. */
+  doubts(isUnknownName: boolean): string[] {
+    const ofName = isUnknownName ? this.#keep.doubts() : [];
+    if (!this.#latency || this.#latency.count > 0 || !this.#sample) return ofName;
+    return [...ofName, `--latency-field: ${noSuchField(this.#latency.field, this.#sample)}`];
+  }
+}
+
+function backTo(after: Instant): Instant {
+  return instantAt(milliseconds(after) - OUTAGE_DAYS * DAY_MS) ?? after;
+}
+
+/**
+ * Finds out what a word stands for. Throws `UsageError` if it stands for nothing, or for several
+ * subscriptions.
+ */
+function subjectOf(
+  word: string,
+  names: SubscriptionNames | undefined,
+  nameField: FieldPath | undefined,
+  isStored: boolean,
+): Subject {
+  const [guid, another] = guidsIn(word);
+  if (guid !== undefined && another === undefined) return { by: 'id', id: guid };
+  const listed = names?.all ?? [];
+  const found = withWord(listed, word);
+  const [one, second] = found;
+  if (one && !second) return { by: 'address', id: one.id };
+  if (nameField && !one) return { by: 'name', id: undefined };
+  if (one)
+    throw new UsageError(`'${word}' is in the addresses of ${found.length} subscriptions`, {
+      details: found.map(({ id, callbackUrl = '' }) => `${shownAddress(callbackUrl)} (${id})`),
+      next: 'give more of the address, or the id of one',
+    });
+  if (isStored)
+    throw new UsageError(`'${word}' is no id, and stored events name no address`, {
+      next: 'give the id of a subscription, or name the field that says who an event is for: `hooktrail config set name-field PATH`',
+    });
+  const shown = listed.map(({ callbackUrl = '' }) => shownAddress(callbackUrl) ?? '');
+  const words = shown.flatMap((address) => [
+    address,
+    address.split('/')[0] as string,
+    ...address.split(/[./]/),
+  ]);
+  throw new UsageError(
+    `'${word}' is neither an id nor in the address of a subscription that is switched on`,
+    didYouMean(
+      word,
+      [...new Set(words)].filter((one) => one.length > 2),
+      '`hooktrail subscriptions` lists them',
+    ),
+  );
+}
+
+/** The filters of the one that the word stands for. */
+function chosenFilters(
+  filters: EventFilters,
+  word: string,
+  { id }: Subject,
+  nameField: FieldPath | undefined,
+): EventFilters {
+  if (id !== undefined) return filters.withSubscriptions([id]);
+  return new EventFilters({ ...filters, nameWords: [word], nameField });
+}
+
+/** Counts the same length of time before: the service does, where it filters by all that is asked. */
+async function countEarlier(
+  source: EventSource,
+  chosen: EventFilters,
+  after: Instant,
+  before: Instant,
+): Promise<Counted | undefined> {
+  const start = instantAt(2 * milliseconds(after) - milliseconds(before));
+  if (!start) return undefined;
+  const within = { after: start, before: after };
+  if (source.count && !chosen.keep) {
+    const counts = await source.count([
+      ...chosen.withStatuses('SUCCESS').queriesWithin(within),
+      ...chosen.withStatuses('FAILED').queriesWithin(within),
+    ]);
+    const half = counts.length / 2;
+    const sum = (some: readonly number[]) => some.reduce((total, one) => total + one, 0);
+    return { ...within, events: sum(counts), failed: sum(counts.slice(half)) };
+  }
+  const table = new HealthTable([]);
+  for await (const { items, haveFailed } of source.readOutcomes(chosen, within)) table.add(items, haveFailed);
+  const [{ events, failed } = NO_EVENTS] = table.rows();
+  return { ...within, events, failed };
+}
+
+/** The object that `events about --json` prints. `next` are the commands to type. */
+export function aboutJson(about: About, next: readonly string[]) {
+  const { name: _, ...health } = healthMembers(about.health);
+  const { outage, earlier, latency } = about;
+  return {
+    word: about.word,
+    foundBy: about.by,
+    subscriptionIds: about.subscriptionIds,
+    name: about.name,
+    address: about.address,
+    endpoint: about.endpoint,
+    after: utcText(about.after),
+    before: utcText(about.before),
+    ...health,
+    earlier: earlier
+      ? {
+          after: utcText(earlier.after),
+          before: utcText(earlier.before),
+          events: earlier.events,
+          failed: earlier.failed,
+        }
+      : null,
+    outage: outage
+      ? {
+          since: outage.since.text,
+          edge: outage.edge,
+          until: outage.until?.text ?? null,
+          lastFailed: outage.lastFailed.text,
+        }
+      : null,
+    causes: about.causes.map(({ conditions, failed, events }) => ({
+      conditions: conditions.map(({ field, op, value }) => ({ field, op, value })),
+      failed,
+      events,
+    })),
+    shared: about.shared,
+    latency: latency ? { field: latency.field, ...latency.percentiles } : null,
+    next,
+  };
+}

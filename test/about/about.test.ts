@@ -1,0 +1,195 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createHome } from '../support/home.ts';
+import { readCsv } from '../support/outputs.ts';
+import { hooktrail } from '../support/program.ts';
+import { ndjsonOf, startSearching } from '../support/searching.ts';
+import { inShape } from '../support/shape.ts';
+
+const OWN = '22284310-c2cd-4a3e-a9e8-1d7b8995da7f';
+const OTHER = 'bb2b024a-e9b8-4c1b-8dde-172330f6d0da';
+const timeOf = (text: string) => new Date(`2026-11-${text}:00Z`).toISOString();
+
+let made = 0;
+const event = (time: string, publishStatus: 'SUCCESS' | 'FAILED', more: object = {}) => ({
+  eventId: `00000000-0000-4000-8000-${String(++made).padStart(12, '0')}`,
+  eventType: 'document.signed',
+  createdOn: timeOf(time),
+  publishStatus,
+  subscriptionId: OWN,
+  customer: 'Harbour Freight',
+  ms: made * 10,
+  ...more,
+});
+/** An outage from the 19th 09:00 to the 20th 10:00; another subscription is well. */
+const events = [
+  event('17T08:00', 'SUCCESS'),
+  event('18T08:00', 'SUCCESS'),
+  event('19T08:00', 'SUCCESS'),
+  event('19T09:00', 'FAILED'),
+  event('19T11:00', 'FAILED'),
+  event('19T18:00', 'FAILED'),
+  event('20T08:00', 'FAILED', { delivery: { lastError: '503 down' } }),
+  event('20T10:00', 'SUCCESS'),
+  event('20T11:00', 'SUCCESS'),
+  ...['08:00', '09:00', '10:00'].map((clock) =>
+    event(`20T${clock}`, 'SUCCESS', { subscriptionId: OTHER, customer: 'Hill' }),
+  ),
+];
+
+let home: Awaited<ReturnType<typeof createHome>>;
+let file: string;
+beforeAll(async () => {
+  home = await createHome();
+  file = path.join(home.folder, 'events.ndjson');
+  await writeFile(file, ndjsonOf(events));
+});
+afterAll(() => home[Symbol.asyncDispose]());
+const about = (args: readonly string[], env: object = {}) =>
+  hooktrail(
+    [
+      'events',
+      'about',
+      ...args,
+      '--from',
+      file,
+      '--since',
+      '2026-11-19T12:00',
+      '--until',
+      '2026-11-20T12:00',
+    ],
+    {
+      env: { ...home.env, ...env },
+    },
+  );
+
+const expected = {
+  subscriptionIds: [OWN],
+  state: 'recovered',
+  failed: 2,
+  events: 4,
+  lastFailed: timeOf('20T08:00'),
+  lastError: '503 down',
+  lastSuccess: timeOf('20T11:00'),
+  earlier: { after: '2026-11-18T12:00:00Z', before: '2026-11-19T12:00:00Z', events: 3, failed: 2 },
+  outage: {
+    since: timeOf('19T09:00'),
+    edge: false,
+    until: timeOf('20T10:00'),
+    lastFailed: timeOf('20T08:00'),
+  },
+  shared: { subscriptions: 2, withFailures: 1, failing: 0 },
+};
+
+describe('events about', () => {
+  test('says what failed now and before, and the whole outage, also what lies before the window', async () => {
+    const { code, stdout, stderr } = await about([OWN, '--json']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({ word: OWN, foundBy: 'id', ...expected });
+  });
+
+  test('is a page for people, with what to type next', async () => {
+    const { stdout } = await about([OWN, '--latency-field', 'ms']);
+    expect(stdout.split('\n')).toEqual([
+      `${OWN}, found by its id`,
+      'from 2026-11-19 12:00Z to 2026-11-20 12:00Z',
+      '',
+      'state          well again after failures',
+      'events         2 of 4 failed (50.0 %), 2 delivered; 2 of 3 in the same time before',
+      'last success   2026-11-20 11:00:00Z',
+      'last failure   2026-11-20 08:00:00Z',
+      'reason         503 down',
+      'outage         from 2026-11-19 09:00Z to 2026-11-20 10:00Z, 1 d 1 h',
+      "shared         no other of 2 subscriptions failed: it is this one's endpoint",
+      'latency        p50 70, p95 90, p99 90, most 90 (ms, 4 events)',
+      'last ten       ··✗✗',
+      '',
+      `next: hooktrail events search --failed --subscription ${OWN} --since 2026-11-19T08:59:59Z --from ${file}`,
+      `next: hooktrail webhooks replay --failed --forward-to URL --subscription ${OWN} --since 2026-11-19T08:59:59Z --from ${file}`,
+      '',
+    ]);
+  });
+
+  test('takes words of the name-field, and names the nearest where nobody is called so', async () => {
+    const env = { HOOKTRAIL_NAME_FIELD: 'customer' };
+    expect(JSON.parse((await about(['freight', '--json'], env)).stdout)).toMatchObject({
+      ...expected,
+      foundBy: 'name',
+      name: 'Harbour Freight',
+    });
+    expect((await about(['Freigt'], env)).stderr).toMatch(/did you mean Harbour Freight\?/);
+    expect((await about(['freight'])).code).toBe(2);
+  });
+
+  test('is a ticket in Markdown, and a line of CSV', async () => {
+    const markdown = (await about([OWN, '-o', 'markdown'])).stdout;
+    expect(markdown).toMatch(/^\| 22284310\S+, found by its id \| from 2026-11-19 12:00Z/);
+    expect(markdown).toContain('| outage | from 2026-11-19 09:00Z to 2026-11-20 10:00Z, 1 d 1 h |');
+    expect(markdown).toContain(`hooktrail events about ${OWN} -o markdown --from`);
+    const csv = readCsv((await about([OWN, '--csv'])).stdout);
+    expect(csv).toHaveLength(2);
+    expect(csv[1]?.[csv[0]?.indexOf('outage.since') as number]).toBe(timeOf('19T09:00'));
+    expect((await about([OWN, '--ndjson'])).stdout.split('\n')).toHaveLength(2);
+  });
+
+  test('fits a terminal of 80 by 24', async () => {
+    const { stdout } = await hooktrail(
+      ['events', 'about', OWN, '--from', file, '--since', '2026-11-19T12:00', '--latency-field', 'ms'],
+      { env: home.env, terminal: 80 },
+    );
+    const lines = stdout
+      .replaceAll(/\u001b\[[\d;]*m/g, '')
+      .split('\n')
+      .filter((line) => !line.startsWith('next:'));
+    expect(lines.every((line) => line.length <= 80)).toBe(true);
+    expect(lines.length).toBeLessThan(22);
+  });
+
+  test('asks the service: by a part of the address, with its own counts before, and what failed within 30 days', async () => {
+    await using at = await startSearching({ events: 0 });
+    for (const { customer: _, ms: _ms, ...one } of events) at.sandbox.control.addEvent(one);
+    const run = (...args: string[]) =>
+      at.run([
+        'events',
+        'about',
+        ...args,
+        '--since',
+        '2026-11-19T12:00',
+        '--until',
+        '2026-11-20T12:00',
+        '--json',
+      ]);
+    // The sandbox has more zeros in its times.
+    const parsed = (text: string) => JSON.parse(text.replaceAll(/\.0+Z/g, 'Z'));
+    const plain = parsed(JSON.stringify(expected));
+    const byId = parsed((await run(OWN)).stdout);
+    expect(byId).toMatchObject({
+      ...plain,
+      lastError: inShape({ flat: expect.any(String), published: null }),
+      address: inShape({ flat: null, published: 'hooks.harbour.example/in/…' }),
+      endpoint: inShape({ flat: null, published: 'on' }),
+    });
+    const well = await at.run(['events', 'about', OWN, '--since', '2026-11-20T10:30', '--json']);
+    expect(parsed(well.stdout)).toMatchObject({ state: 'ok', outage: plain.outage });
+    const byAddress = await run('hooks.harbour.example/in');
+    expect(byAddress.code).toBe(inShape({ flat: 2, published: 0 }));
+    const wrong = await run('harbur');
+    expect(wrong).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^error: 'harbur' is neither an id nor in the address/),
+    });
+  });
+
+  test('says nothing of an outage where nothing failed in 30 days', async () => {
+    await using at = await startSearching({ events: 0 });
+    at.sandbox.control.addEvent({
+      subscriptionId: OWN,
+      publishStatus: 'SUCCESS',
+      createdOn: timeOf('20T08:00'),
+    });
+    const { stdout } = await at.run(['events', 'about', OWN, '--json']);
+    expect(JSON.parse(stdout)).toMatchObject({ state: 'ok', failed: 0, events: 1, outage: null, causes: [] });
+    expect((await at.run(['events', 'about', OWN])).stdout).toMatch(/state +well\n/);
+  });
+});
