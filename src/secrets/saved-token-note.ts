@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { unwatchFile, watchFile } from 'node:fs';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { configFolder, makeFolder } from '../files/folders.ts';
-import { replaceFile } from '../files/whole-files.ts';
+import { readRegularFile, replaceFile } from '../files/whole-files.ts';
 
 type Place = Pick<Context, 'environment' | 'machine'>;
 
@@ -33,9 +32,21 @@ export async function noteSaved(owner: string, context: Place): Promise<void> {
 /** Calls `onSaved` whenever a token has been saved for the owner, until the returned function is called. */
 export function watchSaved(owner: string, context: Place, onSaved: () => void): () => void {
   const file = savedNoteOf(owner, context);
-  // Each note is a new file: two of them may have the same time.
-  watchFile(file, { interval: WATCH_MS, persistent: false }, (now, before) => {
-    if (now.ino !== 0 && (now.ino !== before.ino || now.mtimeMs !== before.mtimeMs)) onSaved();
-  });
-  return () => unwatchFile(file);
+  let last = noteIn(file);
+  const timer = setInterval(() => {
+    const note = noteIn(file);
+    if (note === last) return;
+    last = note;
+    onSaved();
+  }, WATCH_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+function noteIn(file: string): string {
+  try {
+    return readRegularFile(file).toString();
+  } catch {
+    return '';
+  }
 }

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { InterruptedError, UsageError } from '../errors.ts';
 import { configFolder } from '../files/folders.ts';
@@ -15,18 +16,23 @@ import {
 import { askPassphrase } from '../secrets/file-vault.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
 import { openKeychain, probeKeychain } from '../secrets/keychain.ts';
+import { noteSaved, savedNoteOf, watchSaved } from '../secrets/saved-token-note.ts';
 import { checkStore, requireNoneHeld } from '../secrets/stored-sign-ins.ts';
-import { forgetSubscriptionTokens } from '../secrets/subscription-tokens.ts';
+import {
+  forgetSubscriptionTokens,
+  openSubscriptionTokens,
+  ownerName,
+  type TokenOwner,
+} from '../secrets/subscription-tokens.ts';
 import { canPrompt, promptSecret } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
 /**
  * The place of the expected `Api-Token`. It belongs to a subscription, not to a sign-in: one is saved per
- * profile.
+ * profile, for whoever has a single subscription, and one for each subscription.
  */
-export interface TokenPlace {
-  readonly profile: string;
-  readonly store: 'keychain' | 'file';
+export interface TokenPlace extends TokenOwner {
+  readonly subscription?: string | undefined;
 }
 
 const VARIABLE = 'HOOKTRAIL_API_TOKEN';
@@ -35,22 +41,96 @@ const VARIABLE = 'HOOKTRAIL_API_TOKEN';
  * Returns the `Api-Token` from the environment, or else the one saved for the profile; undefined if there is
  * neither. Throws `UsageError` if the store cannot be read.
  */
-export async function findApiToken(place: TokenPlace, context: Context): Promise<string | undefined> {
+export async function findApiToken(
+  place: TokenPlace,
+  context: Context,
+  read = tokenReader(place, context),
+): Promise<string | undefined> {
   const token = await given(context);
   if (token !== undefined) return token;
-  if (place.store === 'file') return await readFile(place, context);
-  return (await (await openKeychain(context)).get(account(place))) ?? undefined;
+  return await read();
+}
+
+/** Reads the saved token anew with each call. What opens it is asked for once. */
+function tokenReader(place: TokenPlace, context: Context): () => Promise<string | undefined> {
+  const { subscription } = place;
+  if (subscription !== undefined) return openSubscriptionTokens(place, context).of(subscription).read;
+  if (place.store === 'file') return async () => await readFile(place, context);
+  return async () => (await (await openKeychain(context)).get(account(place))) ?? undefined;
+}
+
+/** The token that deliveries must carry. */
+export interface ExpectedToken {
+  readonly current: () => string;
+  /** Ends the watch for another one. */
+  readonly close: () => void;
+}
+
+/**
+ * Finds the token as `requireApiToken` does. One that comes from the store gives way to another that is saved
+ * later: the note that saving leaves is watched, so that no request of a stranger leads to the store.
+ */
+export async function openExpectedToken(
+  place: TokenPlace,
+  isNew: boolean,
+  { context, reporter }: Pick<Call, 'context' | 'reporter'>,
+): Promise<ExpectedToken> {
+  const isGiven = isSecretGiven(VARIABLE, context.environment);
+  const read = tokenReader(place, context);
+  let current: string | undefined;
+  const takeOver = async () => {
+    const found = await read();
+    if (found === undefined || found === current) return;
+    current = found;
+    reporter.notice('another Api-Token was saved; it is expected from now on');
+  };
+  const onSaved = () => {
+    takeOver().catch((error: Error) =>
+      reporter.warning(`another Api-Token was saved, and cannot be read: ${error.message}`),
+    );
+  };
+  const close = isGiven ? () => undefined : watchSaved(ownerOf(place), context, onSaved);
+  try {
+    current = await requireApiToken(place, context, isNew, read);
+    if (place.subscription !== undefined && !isGiven)
+      await warnOfDoubt(place.subscription, place, { context, reporter });
+  } catch (error) {
+    close();
+    throw error;
+  }
+  return { current: () => current as string, close };
+}
+
+async function warnOfDoubt(
+  subscription: string,
+  place: TokenPlace,
+  { context, reporter }: Pick<Call, 'context' | 'reporter'>,
+): Promise<void> {
+  if (!(await openSubscriptionTokens(place, context).of(subscription).isInDoubt())) return;
+  reporter.warning('a renewal was begun, and its end is not known: the saved Api-Token may be invalid', {
+    kind: 'service',
+    next: `\`hooktrail subscriptions renew ${subscription}\` gets another`,
+  });
+}
+
+function ownerOf({ profile, subscription }: TokenPlace): string {
+  return subscription === undefined ? profile : ownerName(profile, subscription);
 }
 
 /**
  * Finds the `Api-Token` or asks for it at a hidden prompt. `isNew`: ask even if one is saved, because the new
  * one replaces it. Throws `UsageError` if no token is found and nobody can be asked.
  */
-export async function requireApiToken(place: TokenPlace, context: Context, isNew = false): Promise<string> {
+export async function requireApiToken(
+  place: TokenPlace,
+  context: Context,
+  isNew = false,
+  read = tokenReader(place, context),
+): Promise<string> {
   const canAsk = canPrompt(context);
   let unusable: unknown;
   try {
-    const found = isNew && canAsk ? await given(context) : await findApiToken(place, context);
+    const found = isNew && canAsk ? await given(context) : await findApiToken(place, context, read);
     if (found !== undefined) return found;
   } catch (error) {
     // A store that cannot be read matters only when there is no terminal to ask on. Ctrl-C at its passphrase
@@ -63,7 +143,10 @@ export async function requireApiToken(place: TokenPlace, context: Context, isNew
   }
   throw new UsageError('the Api-Token that deliveries must carry is not known', {
     details: unusable instanceof Error ? [unusable.message] : [],
-    next: `set ${VARIABLE}, or run the command once on a terminal with --save-token`,
+    next:
+      place.subscription === undefined
+        ? `set ${VARIABLE}, or run the command once on a terminal with --save-token`
+        : `\`hooktrail subscriptions renew ${place.subscription}\` saves one, and makes the present one invalid; or set ${VARIABLE}`,
     cause: unusable,
   });
 }
@@ -87,19 +170,29 @@ export async function apiTokenOrWarning(
 
 /** Checks that a token can be saved, before anyone is asked for it. Throws the store's own error. */
 export async function probeTokenStore(place: TokenPlace, context: Context): Promise<void> {
+  if (place.subscription !== undefined) return await openSubscriptionTokens(place, context).probe();
   await checkStore(place.store, context);
   if (place.store === 'keychain') await probeKeychain(await openKeychain(context), `${account(place)}~probe`);
 }
 
 /** Saves the token in the store of the profile's secrets. Returns the name of the place for a message. */
 export async function saveApiToken(token: string, place: TokenPlace, context: Context): Promise<string> {
+  const { profile, subscription } = place;
+  if (subscription !== undefined) {
+    const store = openSubscriptionTokens(place, context).of(subscription);
+    await store.write(token);
+    await store.forgetRenewal();
+    return store.place;
+  }
   if (place.store === 'keychain') {
     await (await openKeychain(context)).set(account(place), token);
+    await noteSaved(profile, context);
     return 'the OS keychain';
   }
   const file = fileOf(place, context);
   const key = await newFileKey(await askPassphrase(context, true));
   await writeSecretFile(file, encryptFile(key, token, account(place)), context.machine);
+  await noteSaved(profile, context);
   return file;
 }
 
@@ -109,6 +202,7 @@ export async function saveApiToken(token: string, place: TokenPlace, context: Co
  */
 export async function forgetApiToken(profile: string, context: Context): Promise<void> {
   await deleteSecretFile(fileOf({ profile }, context));
+  await deleteSecretFile(savedNoteOf(profile, context));
   await forgetSubscriptionTokens(profile, context);
   const deleting = openKeychain(context).then((keychain) => keychain.delete(account({ profile })));
   await deleting.catch(requireNoneHeld);

@@ -32,7 +32,8 @@ line. The sender gets 200 only when the handler has answered 2xx, the journal
 has the eventId on disk and the line is written; otherwise it gets 502. A known
 eventId gets 200 and is not forwarded. The expected Api-Token comes from
 HOOKTRAIL_API_TOKEN, from the place where --save-token saved it, or from a
-hidden prompt.
+hidden prompt; with --subscription it is the one saved for that subscription. A
+saved one that is renewed is taken over without a restart.
 
 Examples:
   $ hooktrail webhooks listen --forward-to http://127.0.0.1:3000/hooks
@@ -62,7 +63,7 @@ export function declare(command: Command): void {
     .option('--forward-to <url>', 'forward each event to this handler', handlerUrl('--forward-to'))
     .option(
       '--subscription <guid>',
-      'of this subscription: its own journal, and --recover searches for it alone',
+      'of this subscription: its own saved Api-Token and journal, and --recover searches for it alone',
       subscriptionFlag,
     )
     .addOption(

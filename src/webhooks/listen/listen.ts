@@ -13,7 +13,7 @@ import { type Palette, paletteOf } from '../../terminal/palette.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { terminalSafeLine } from '../../terminal/terminal-text.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
-import { probeTokenStore, requireApiToken, saveApiToken } from '../api-token.ts';
+import { openExpectedToken, probeTokenStore, saveApiToken } from '../api-token.ts';
 import { type Delivery, objectLine, readDelivery, shownId } from '../delivery.ts';
 import {
   answerLine,
@@ -54,7 +54,7 @@ export interface ListenFlags
 
 interface ListenOptions extends ListenFlags {
   /** The expected `Api-Token`. */
-  readonly token: string;
+  readonly token: () => string;
   readonly journal: string;
 }
 
@@ -71,24 +71,34 @@ type FindMissed = (from: number, until: number) => AsyncIterable<FoundEvent>;
 export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlags>): Promise<void> {
   const { context, reporter } = call;
   const settings = await loadSettings(call.flags, context);
-  if (flags.saveToken) await probeTokenStore(settings, context);
-  const token = await requireApiToken(settings, context, flags.saveToken);
-  if (flags.saveToken) {
-    reporter.notice(`the Api-Token is saved in ${await saveApiToken(token, settings, context)}`);
+  const place = { ...settings, subscription: flags.subscription };
+  if (flags.saveToken) await probeTokenStore(place, context);
+  const token = await openExpectedToken(place, flags.saveToken === true, call);
+  try {
+    if (flags.saveToken)
+      reporter.notice(`the Api-Token is saved in ${await saveApiToken(token.current(), place, context)}`);
+    const journal = flags.journal ?? defaultJournal(settings.profile, context, flags.subscription);
+    if (flags.journal === undefined && flags.subscription !== undefined)
+      sayOtherJournal(journal, settings.profile, context, reporter);
+    await listenWith({ ...flags, token: token.current, journal }, call);
+  } finally {
+    token.close();
   }
-  const journal = flags.journal ?? defaultJournal(settings.profile, context, flags.subscription);
-  if (flags.journal === undefined && flags.subscription !== undefined)
-    sayOtherJournal(journal, settings.profile, context, reporter);
-  const options = { ...flags, token, journal };
-  if (flags.recover === undefined) return await listen(options, undefined, context, reporter);
+}
+
+/** Listens, with the sign-in of the profile if missed events are to be recovered. */
+async function listenWith(options: ListenOptions, call: Call<SettingFlags>): Promise<void> {
+  const { context, reporter } = call;
+  const { recover, subscription, handOver } = options;
+  if (recover === undefined) return await listen(options, undefined, context, reporter);
   // Each search would show its progress and repeat its doubts between the lines of the deliveries.
   const silent = { ...reporter, quiet: true, warning: reporter.trace };
   await withService(call, async (service) => {
     const find: FindMissed = (from, until) => {
-      const subscriptionIds = flags.subscription === undefined ? [] : [flags.subscription];
+      const subscriptionIds = subscription === undefined ? [] : [subscription];
       const before = until === 0 ? {} : { before: ago(until) };
       const filters = new EventFilters({ after: ago(from), ...before, subscriptionIds });
-      return searchToForward(filters, service, { context, reporter: silent }, flags.handOver);
+      return searchToForward(filters, service, { context, reporter: silent }, handOver);
     };
     await listen(options, find, context, reporter);
   });
@@ -273,7 +283,7 @@ function createIntake(
 
   /** Accepts an event that was found by search. */
   async function acceptFound(body: Buffer): Promise<Acceptance> {
-    const delivery = readDelivery(body, { contentType: 'application/json', apiToken: token });
+    const delivery = readDelivery(body, { contentType: 'application/json', apiToken: token() });
     foundUnderWay++;
     const accepted = await accept(delivery).finally(() => foundUnderWay--);
     if (accepted.outcome === 'accepted') counts.recovered++;

@@ -17,8 +17,8 @@ export interface ReceiverOptions {
   readonly host: string;
   readonly port: number;
   readonly path: string;
-  /** The expected `Api-Token`. */
-  readonly token: string;
+  /** The expected `Api-Token`, which another may replace. */
+  readonly token: () => string;
   /** The maximum size of a body in bytes. */
   readonly maxBody: number;
   /** Milliseconds that a sender has for a whole request. */
@@ -74,7 +74,7 @@ export async function startReceiver(options: ReceiverOptions) {
     if (stopping) return refusals.stopping;
     if (pathOf(url) !== options.path) return refusals.notFound;
     if (request.method !== 'POST') return refusals.method;
-    if (!sameSecret(String(headers['api-token'] ?? ''), options.token)) return refusals.token;
+    if (!sameSecret(String(headers['api-token'] ?? ''), options.token())) return refusals.token;
     if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) return refusals.encoding;
     return Number(headers['content-length'] ?? 0) > maxBody ? refusals.tooLarge : undefined;
   };
@@ -95,7 +95,7 @@ export async function startReceiver(options: ReceiverOptions) {
     if (body === undefined) return reject(refusals.tooLarge);
     let delivery: Delivery;
     try {
-      delivery = readDelivery(body, { contentType: headers['content-type'], apiToken: options.token });
+      delivery = readDelivery(body, { contentType: headers['content-type'], apiToken: options.token() });
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
       return reject(refuse(400, 'body.invalid', error.message));
