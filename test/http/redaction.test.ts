@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { redactHeaders, redactSecrets, redactUrl } from '../../src/http/redaction.ts';
+import { redactHeaders, redactSecrets, redactUrl, traced } from '../../src/http/redaction.ts';
+import type { Reporter } from '../../src/terminal/reporter.ts';
+import { clock } from '../support/clock.ts';
 
 test('secret headers lose their values, others stay', () => {
   expect(
@@ -44,6 +46,23 @@ test('tokens repeated in other headers and in redirects lose their values', () =
   ]);
 });
 
+test('the token of a request is replaced where the answer repeats it in a header', async () => {
+  const lines: string[] = [];
+  const reporter = { verbose: true, debug: true, trace: (line: string) => void lines.push(line) } as Reporter;
+  const answer = { status: 200, headers: { 'x-echo': 'was opaque-7' }, body: Buffer.alloc(0) };
+  const transport = { send: async () => answer, close: async () => undefined };
+  await traced(transport, reporter, clock).send({
+    method: 'GET',
+    url: new URL('https://events.example.com/v1'),
+    headers: { authorization: 'Bearer opaque-7' },
+  });
+  expect(lines).toEqual([
+    'GET https://events.example.com/v1 200 0 ms',
+    '> authorization: Bearer [redacted]',
+    '< x-echo: was [redacted]',
+  ]);
+});
+
 /** Parameters whose value is a secret wherever they stand (RFC 6749, 7009, 7636, 8628). */
 const SECRET_ANYWHERE = [
   'access_token',
@@ -58,7 +77,7 @@ const SECRET_ANYWHERE = [
  * Those that are one in an address. Elsewhere the words mean other things: the code of an error, a state of a
  * country.
  */
-const SECRET_IN_ADDRESS = ['code', 'state', 'token'];
+const SECRET_IN_ADDRESS = ['code', 'state', 'token', 'client_assertion'];
 const SECRET = 's3cret-Value.9~';
 
 describe('the value of a secret parameter is replaced', () => {
