@@ -105,6 +105,8 @@ describe.skipIf(!available('root'))('a path through a folder that everybody can 
     ['--state', 'planted', ['events', 'watch', '--state', 'planted']],
     ['--state', 'mine.lock', ['events', 'watch', '--state', 'mine']],
     ['--output-file', 'planted', ['events', 'search', '--output-file', 'planted']],
+    ['--journal', 'planted', ['webhooks', 'recover', '--since', '1d', '--dry-run', '--journal', 'planted/j']],
+    ['the key', 'planted', ['keygen', 'planted']],
   ])('is refused for %s, where %s is a link: %j', async (named, planted, args) => {
     await using searching = await startSearching({ events: 5 });
     const link = path.join(shared, planted);

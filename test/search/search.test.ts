@@ -240,6 +240,18 @@ describe('--reverse', () => {
     expect(added).toBeGreaterThan(0);
   });
 
+  test('has the oldest events also if the page with them is shorter than it was asked for', async () => {
+    await using at = await startSearching({ events: 300 });
+    const edit: Extract<Fault, { kind: 'edit' }>['edit'] = (answer) => {
+      const page = JSON.parse(answer.body.toString());
+      return { ...answer, body: Buffer.from(JSON.stringify({ ...page, items: page.items.slice(0, -1) })) };
+    };
+    at.control.fault('events', { kind: 'pass' }, { kind: 'pass' }, { kind: 'edit', edit });
+    const { code, stdout } = await at.search('--ndjson', '--reverse', '-n', '3');
+    expect(at.control.pendingFaults).toBe(0);
+    expect([code, idsOf(stdout)]).toEqual([0, at.control.store.newestIds(300).slice(-3).reverse()]);
+  });
+
   test('reads everything where the service gives no counts', async () => {
     await using at = await startSearching({ events: 90 });
     at.sandbox.control.behaviour.omit = ['count'];
