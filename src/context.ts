@@ -29,6 +29,8 @@ export interface Context {
   readonly signal: AbortSignal;
   /** Keeps a second signal from ending the process at once, until the returned function is called. */
   readonly holdOff?: () => () => void;
+  /** Resolves a name to its addresses, in place of the system's resolver. */
+  readonly resolveHost?: (host: string) => Promise<readonly string[]>;
   /** Overrides of the request limits that `http/transport.ts` names. */
   readonly requestLimits?: Partial<RequestLimits>;
   /** Overrides of the rhythm in which the holder of a lock shows that it is alive. */

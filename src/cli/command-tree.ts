@@ -67,6 +67,10 @@ export const tree: Readonly<Record<string, Nodes>> = {
           () => import('../subscriptions/list-subscriptions-command.ts'),
         ],
         get: ['print one subscription, whole', () => import('../subscriptions/get-subscription-command.ts')],
+        check: [
+          'look at the endpoints of subscriptions from this machine',
+          () => import('../subscriptions/check-subscriptions-command.ts'),
+        ],
         create: [
           'make a subscription, and save its Api-Token',
           () => import('../subscriptions/create-subscription-command.ts'),

@@ -50,6 +50,12 @@ export async function printExplanation(
   if (text !== undefined)
     next.push({ command: `${commandOf()} --grep ${shellWord(text)}`, note: 'at any place of the list' });
   if (wide) next.push({ command: complete(wide), note: 'beside the other events' });
+  const endpoint = from === undefined ? subscriptionToCheck(explained) : undefined;
+  if (endpoint !== undefined)
+    next.push({
+      command: complete(`hooktrail subscriptions check ${endpoint}`),
+      note: 'its endpoint, from this machine',
+    });
   const title = headline(explained, options);
   const summary = {
     json: explanationJson(explained),
@@ -116,6 +122,11 @@ function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
       ],
     };
   });
+}
+
+/** The subscription of the first cause that is one; undefined where the service does not know its address. */
+function subscriptionToCheck({ causes, names }: Pick<Explained, 'causes' | 'names'>): string | undefined {
+  return subscriptionsIn(causes).find((id) => names?.nameOf(id) !== undefined);
 }
 
 /** The subscriptions that a cause names, as people know them: `hooks.example.com/in, off`. */

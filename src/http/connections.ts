@@ -8,7 +8,10 @@ import { connectFailure, TEMPORARY, TransportError } from './transport.ts';
 
 // The only file that loads undici, by its parts: its full entry point costs as much to load as Node itself.
 
-export type Connections = ReturnType<typeof createConnections>;
+export interface Connections {
+  dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean;
+  close(): Promise<void>;
+}
 
 /**
  * Opens connections when requests need them, through the proxy that `proxyFor` names, and keeps them alive.
@@ -89,6 +92,7 @@ export function createConnections(limits: RequestLimits, proxyFor: (url: URL) =>
     { headersTimeout: limits.idle, bodyTimeout: limits.idle, maxResponseSize: limits.bytes },
   );
   return {
+    openTunnel,
     dispatch: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) =>
       agent.dispatch(options, handler),
     /** Closes every connection at once, including those that are still being opened. */
@@ -96,6 +100,15 @@ export function createConnections(limits: RequestLimits, proxyFor: (url: URL) =>
       for (const socket of sockets) socket.destroy();
       await agent.destroy();
     },
+  };
+}
+
+/** Sends over a connection that its caller opens and has verified. */
+export function connectionsOver(open: () => Promise<Socket>, limits: RequestLimits): Connections {
+  const agent = agentOver(open, { headersTimeout: limits.idle, bodyTimeout: limits.idle });
+  return {
+    dispatch: (options, handler) => agent.dispatch(options, handler),
+    close: () => agent.destroy(),
   };
 }
 

@@ -50,6 +50,14 @@ export function createTransport(
   };
 }
 
+/** The same over connections that its caller opens. */
+export function transportOver(connections: Connections, limits: RequestLimits): Transport {
+  return {
+    send: (request) => exchange(connections, request, limits),
+    close: () => connections.close(),
+  };
+}
+
 /**
  * Node 20 would wait 110 ms at its exit for V8 to optimise the WebAssembly of undici's parser, which is
  * compiled with the first request. From then on V8 rejects cached code, whose key includes its flags: Node's

@@ -42,6 +42,8 @@ const calls: Readonly<Record<string, Row>> = {
   api: { args: ['/event-types'] },
   'subscriptions list': {},
   'subscriptions get': { args: ['archive'] },
+  // A part of no address: it asks the service alone.
+  'subscriptions check': { args: ['nowhere.example', '--yes'], code: 2 },
   'subscriptions create': {
     args: ['--url', 'https://hooks.example.com/in', '--type', 'document.created', '--dry-run'],
   },

@@ -1,0 +1,208 @@
+import { lookup } from 'node:dns/promises';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { checkServerIdentity, connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls';
+import type { Context } from '../context.ts';
+import { isUntrusted, systemTrust } from './certificates.ts';
+import { connectionsOver, createConnections } from './connections.ts';
+import { isPrivateAddress } from './private-addresses.ts';
+import { proxyFor } from './proxy.ts';
+import { connectFailure, PAGE_LIMITS } from './transport.ts';
+import { transportOver } from './undici-client.ts';
+
+/** What an endpoint showed to this machine. */
+export interface EndpointProbe {
+  /** The addresses of its name; null if they are not known here. */
+  readonly dns: readonly string[] | null;
+  readonly tls: TlsProbe | null;
+  /** The status of the answer to HEAD; null if none was asked for or came. */
+  readonly http: number | null;
+  /** Why a delivery would fail; null if nothing shows that. */
+  readonly problem: EndpointProblem | null;
+}
+
+export interface TlsProbe {
+  /** RFC 3339. */
+  readonly validTo: string;
+  /** True if the certificate is for the host. */
+  readonly host: boolean;
+  readonly issuer: string;
+  /**
+   * True if its dates hold and its chain ends at an authority that this machine trusts, whatever its host.
+   */
+  readonly trusted: boolean;
+}
+
+export type EndpointProblem =
+  | { readonly kind: 'name' | 'connection' | 'http' | 'tls'; readonly message: string }
+  | { readonly kind: 'private'; readonly addresses: readonly string[] }
+  | { readonly kind: 'ended' | 'not-yet'; readonly at: string }
+  | { readonly kind: 'host' | 'untrusted' };
+
+const STEP_LIMIT_MS = 10_000;
+const LIMITS = { ...PAGE_LIMITS, connect: STEP_LIMIT_MS, idle: STEP_LIMIT_MS, total: 2 * STEP_LIMIT_MS };
+
+type ProbeContext = Pick<Context, 'environment' | 'clock' | 'signal' | 'resolveHost'>;
+
+/**
+ * Looks at an endpoint from this machine: its name, the connection, the certificate and, over a verified
+ * connection alone, the answer to HEAD of its path. No event and no secret is sent, and no redirect followed.
+ * The name is resolved once; each address is checked, and then connected to as it is.
+ */
+export async function probeEndpoint(
+  endpoint: URL,
+  allowPrivate: boolean,
+  context: ProbeContext,
+): Promise<EndpointProbe> {
+  const nothing = { dns: null, tls: null, http: null };
+  const proxy = proxyFor(endpoint, context.environment);
+  let dns: readonly string[] | null;
+  try {
+    dns = await addressesOf(endpoint, context);
+  } catch (error) {
+    // Behind a proxy it is the proxy that knows names.
+    if (proxy === undefined) return { ...nothing, problem: failed('name', error, endpoint) };
+    dns = null;
+  }
+  const open = dns?.filter((address) => allowPrivate || !isPrivateAddress(address));
+  if (dns && open?.length === 0) return { ...nothing, dns, problem: { kind: 'private', addresses: dns } };
+  let socket: Socket | undefined;
+  try {
+    socket = await openSocket(endpoint, proxy, open ?? []);
+    if (endpoint.protocol !== 'https:') return { ...nothing, dns, problem: null };
+    return {
+      dns,
+      ...(await probeTls(socket, endpoint, context, () => openSocket(endpoint, proxy, open ?? []))),
+    };
+  } catch (error) {
+    return { ...nothing, dns, problem: failed('connection', error, endpoint) };
+  } finally {
+    socket?.destroy();
+  }
+}
+
+function failed(kind: 'name' | 'connection' | 'http' | 'tls', error: unknown, url: URL): EndpointProblem {
+  return { kind, message: connectFailure(error, url).message };
+}
+
+async function addressesOf(url: URL, { resolveHost }: ProbeContext): Promise<string[]> {
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  if (isIP(host) !== 0) return [host];
+  if (resolveHost) return [...(await resolveHost(host))];
+  return (await lookup(host, { all: true })).map(({ address }) => address);
+}
+
+/** Opens a connection through the proxy, or to the first of the addresses that takes it. */
+async function openSocket(url: URL, proxy: URL | undefined, addresses: readonly string[]): Promise<Socket> {
+  if (proxy) return await createConnections(LIMITS, () => undefined).openTunnel(proxy, url);
+  const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+  let first: unknown;
+  for (const host of addresses) {
+    try {
+      return await opened(connectTcp({ host, port }), 'connect');
+    } catch (error) {
+      first ??= error;
+    }
+  }
+  throw first;
+}
+
+/** Waits until a socket has come so far. Rejects after some time, and then destroys it. */
+async function opened<Opening extends Socket>(socket: Opening, event: string): Promise<Opening> {
+  return await new Promise((resolve, reject) => {
+    const fail = (error: Error) => {
+      socket.destroy();
+      reject(error);
+    };
+    const late = () => fail(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' }));
+    const cut = () => fail(Object.assign(new Error('it was closed'), { code: 'ECONNRESET' }));
+    socket.setTimeout(STEP_LIMIT_MS, late);
+    socket.once('error', fail).once('close', cut);
+    socket.once(event, () => {
+      socket.setTimeout(0);
+      socket.off('close', cut);
+      resolve(socket);
+    });
+  });
+}
+
+async function secured(socket: Socket, url: URL, secureContext?: SecureContext): Promise<TLSSocket> {
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  // What the certificate is worth is looked at below; nothing is sent unless it is verified.
+  const options = { socket, host, ...name, ALPNProtocols: ['http/1.1'], rejectUnauthorized: false };
+  return await opened(
+    connectTls({ ...options, ...(secureContext ? { secureContext } : {}) }),
+    'secureConnect',
+  );
+}
+
+async function probeTls(
+  first: Socket,
+  url: URL,
+  context: ProbeContext,
+  openAnother: () => Promise<Socket>,
+): Promise<Omit<EndpointProbe, 'dns'>> {
+  let socket: TLSSocket;
+  try {
+    socket = await secured(first, url);
+    const authorities = isUntrusted({ code: socket.authorizationError }) ? await systemTrust() : undefined;
+    if (authorities) {
+      socket.destroy();
+      socket = await secured(await openAnother(), url, authorities);
+    }
+  } catch (error) {
+    return { tls: null, http: null, problem: failed('tls', error, url) };
+  }
+  try {
+    const certificate = socket.getPeerCertificate();
+    const validTo = new Date(certificate.valid_to).toISOString();
+    const { CN, O } = certificate.issuer ?? {};
+    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    const code = socket.authorized ? '' : String(socket.authorizationError);
+    const tls: TlsProbe = {
+      validTo,
+      host: checkServerIdentity(host, certificate) === undefined,
+      issuer: [CN ?? O ?? ''].flat().join(', '),
+      trusted: code === '' || code === 'ERR_TLS_CERT_ALTNAME_INVALID',
+    };
+    const problem = problemOf(tls, new Date(certificate.valid_from), context.clock.now());
+    if (problem) return { tls, http: null, problem };
+    if (!socket.authorized) return { tls, http: null, problem: { kind: 'tls', message: code } };
+    return { tls, ...(await askHead(socket, url, context)) };
+  } finally {
+    socket.destroy();
+  }
+}
+
+function problemOf(
+  { validTo, host, trusted }: TlsProbe,
+  from: Date,
+  now: number,
+): EndpointProblem | undefined {
+  if (Date.parse(validTo) <= now) return { kind: 'ended', at: validTo };
+  if (from.getTime() > now) return { kind: 'not-yet', at: from.toISOString() };
+  if (!host) return { kind: 'host' };
+  return trusted ? undefined : { kind: 'untrusted' };
+}
+
+/** The status of the answer to HEAD of the path, without query and user information. */
+async function askHead(
+  socket: TLSSocket,
+  { origin, pathname }: URL,
+  { signal }: ProbeContext,
+): Promise<Pick<EndpointProbe, 'http' | 'problem'>> {
+  const url = new URL(pathname, origin);
+  const transport = transportOver(
+    connectionsOver(async () => socket, LIMITS),
+    LIMITS,
+  );
+  try {
+    const { status } = await transport.send({ method: 'HEAD', url, signal, keepBytes: 0 });
+    return { http: status, problem: null };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { http: null, problem: failed('http', error, url) };
+  } finally {
+    await transport.close();
+  }
+}

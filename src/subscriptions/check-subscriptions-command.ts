@@ -1,0 +1,33 @@
+import type { Command } from 'commander';
+import type { Call } from '../command.ts';
+import { addConnectionFlags, addTimezoneFlag } from '../settings/setting-names.ts';
+import { loadTimeZone, type SettingFlags } from '../settings/settings.ts';
+import type { CheckFlags } from './check-subscriptions.ts';
+
+export const help = `
+Looks at the callback addresses of subscriptions from this machine: the name,
+the connection, the certificate (issuer, end, host) and, over a verified
+connection alone, the status of an answer to HEAD of the path. Any answer means
+reachable. No event, no query and no secret is sent, and no redirect followed.
+It asks before it connects to hosts that nobody configured here. The exit code
+is 1 if one is broken. The service may see something else than this machine.
+
+Examples:
+  $ hooktrail subscriptions check
+  $ hooktrail subscriptions check hooks.example.com --yes --json`;
+
+export function declare(command: Command): void {
+  command
+    .argument('[word]', 'an id, or a part of addresses; without it all that are on')
+    .option('--allow-private', 'also connect to private addresses')
+    .option('-y, --yes', 'do not ask; needed where there is no terminal')
+    .option('--json', 'print what was found as a JSON array');
+  addTimezoneFlag(command);
+  addConnectionFlags(command);
+}
+
+export async function run(call: Call<CheckFlags & SettingFlags>): Promise<void> {
+  const zone = await loadTimeZone(call.flags, call.context);
+  const { checkSubscriptions } = await import('./check-subscriptions.ts');
+  await checkSubscriptions(call.args[0], zone, call);
+}

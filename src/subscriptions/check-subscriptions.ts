@@ -1,0 +1,162 @@
+import type { Call } from '../command.ts';
+import { fewOf, ServiceError, UsageError } from '../errors.ts';
+import { EventFilters } from '../filters/event-filters.ts';
+import { listSubscriptions, resolveSubscriptions } from '../filters/resolve-filters.ts';
+import { printJson } from '../formats/formats.ts';
+import { secondText } from '../formats/summary-words.ts';
+import { type EndpointProbe, type EndpointProblem, probeEndpoint } from '../http/endpoint-probe.ts';
+import type { Service } from '../http/service.ts';
+import { isGuid } from '../items/items.ts';
+import { shownAddress } from '../names/callback-address.ts';
+import { type NamedSubscription, withWord } from '../names/subscription-names.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+import { withService } from '../sign-in/session.ts';
+import { canPrompt, confirm } from '../terminal/prompt.ts';
+import { terminalSafeLine } from '../terminal/terminal-text.ts';
+import type { TimeZone } from '../time/time-zone.ts';
+import { readSubscription } from './read-subscription.ts';
+import { CALLBACK_URL } from './subscription-text.ts';
+
+export interface CheckFlags {
+  readonly allowPrivate?: true;
+  readonly yes?: true;
+  readonly json?: true;
+}
+
+type CheckCall = Call<CheckFlags & SettingFlags>;
+
+interface Target {
+  readonly id: string;
+  readonly endpoint: URL;
+}
+
+interface Checked extends EndpointProbe {
+  readonly subscriptionId: string;
+  /** As it may be shown. */
+  readonly address: string;
+  /** `unverified`: it takes connections, without TLS. */
+  readonly verdict: 'ok' | 'broken' | 'unverified';
+}
+
+const PROBES_AT_ONCE = 4;
+
+/**
+ * Looks at the endpoints of the subscriptions that a word names, or of all. Throws `ServiceError` if one is
+ * broken.
+ */
+export async function checkSubscriptions(
+  word: string | undefined,
+  zone: TimeZone,
+  call: CheckCall,
+): Promise<void> {
+  const { flags, context, reporter } = call;
+  if (!flags.yes && !canPrompt(context))
+    throw new UsageError('nobody is there to confirm that the endpoints may be connected to', {
+      next: '--yes connects to them without a question',
+    });
+  const [targets, own] = await withService(
+    call,
+    async (service): Promise<[Target[], string]> => [
+      await targetsOf(word, service, call),
+      service.baseUrl.hostname,
+    ],
+  );
+  if (targets.length === 0) return reporter.notice('no subscription has an address to check');
+  await askToConnect(targets, own, call);
+  const checked: Checked[] = [];
+  for (let at = 0; at < targets.length; at += PROBES_AT_ONCE) {
+    context.signal.throwIfAborted();
+    const group = targets.slice(at, at + PROBES_AT_ONCE);
+    checked.push(...(await Promise.all(group.map((target) => check(target, call)))));
+  }
+  if (flags.json) await printJson(checked.map(jsonOf), undefined, context, reporter);
+  else await context.stdout.write(checked.map((one) => `${linesOf(one, zone).join('\n')}\n`).join(''));
+  const broken = checked.filter(({ verdict }) => verdict === 'broken');
+  if (broken.length > 0)
+    throw new ServiceError(
+      `${broken.length} of ${checked.length} endpoints are broken, seen from this machine`,
+      {
+        details: fewOf(broken.map(({ address, problem }) => `${address}: ${problemText(problem, zone)}`)),
+        next: 'mend the endpoint, and check again; `hooktrail webhooks recover` then fetches what was missed',
+      },
+    );
+}
+
+async function targetsOf(word: string | undefined, service: Service, call: CheckCall): Promise<Target[]> {
+  if (word !== undefined && isGuid(word)) {
+    const { text } = await readSubscription(word, service, call.context);
+    const address = text.value(CALLBACK_URL);
+    return targetOf({ id: word, callbackUrl: typeof address === 'string' ? address : undefined });
+  }
+  const listed = await listSubscriptions(service, call.context);
+  if (word === undefined) return listed.flatMap(targetOf);
+  const found = withWord(listed, word);
+  // The error for a word that is in no address names those that are near.
+  if (found.length === 0)
+    await resolveSubscriptions(new EventFilters({ subscriptionWords: [word] }), service, call);
+  return found.flatMap(targetOf);
+}
+
+function targetOf({ id, callbackUrl }: Pick<NamedSubscription, 'id' | 'callbackUrl'>): Target[] {
+  if (callbackUrl === undefined || shownAddress(callbackUrl) === undefined) return [];
+  return [{ id, endpoint: new URL(callbackUrl) }];
+}
+
+async function askToConnect(targets: readonly Target[], own: string, call: CheckCall): Promise<void> {
+  if (call.flags.yes) return;
+  const hosts = [...new Set(targets.map(({ endpoint }) => endpoint.host))];
+  const foreign = hosts.filter((host) => new URL(`https://${host}`).hostname !== own);
+  if (foreign.length === 0) return;
+  const declined = new UsageError('nothing was connected to');
+  await confirm(`Connect from this machine to ${fewOf(foreign, 8).join(', ')}?`, call.context, declined);
+}
+
+async function check({ id, endpoint }: Target, { flags, context }: CheckCall): Promise<Checked> {
+  const probe = await probeEndpoint(endpoint, flags.allowPrivate === true, context);
+  const address = shownAddress(endpoint.href) ?? endpoint.host;
+  if (probe.problem) return { ...probe, subscriptionId: id, address, verdict: 'broken' };
+  return { ...probe, subscriptionId: id, address, verdict: probe.tls === null ? 'unverified' : 'ok' };
+}
+
+function jsonOf({ subscriptionId, address, dns, tls, http, verdict, problem }: Checked): object {
+  return { subscriptionId, address, dns, tls, http, verdict, problem };
+}
+
+function linesOf(
+  { subscriptionId, address, dns, tls, http, verdict, problem }: Checked,
+  zone: TimeZone,
+): string[] {
+  const said = problem ? `${verdict}: ${problemText(problem, zone)}` : VERDICTS[verdict];
+  const lines = [`${address} (${subscriptionId}): ${said}`];
+  if (dns) lines.push(`  name          ${dns.join(', ')}`);
+  if (tls) {
+    const trust = problem?.kind === 'untrusted' ? ', which this machine does not trust' : '';
+    const host = tls.host ? 'for this host' : 'for another host';
+    lines.push(`  certificate   ${host}, until ${secondText(tls.validTo, zone)}, by ${tls.issuer}${trust}`);
+  }
+  if (http !== null) lines.push(`  HEAD          ${http}`);
+  return lines.map(terminalSafeLine);
+}
+
+const VERDICTS = {
+  ok: 'reachable',
+  unverified: 'takes connections, without TLS; nothing was sent',
+  broken: 'broken',
+} as const;
+
+function problemText(problem: EndpointProblem | null, zone: TimeZone): string {
+  switch (problem?.kind) {
+    case 'private':
+      return `its name leads to ${problem.addresses.join(', ')}, which is no address of the Internet; --allow-private connects`;
+    case 'ended':
+      return `its certificate ended ${secondText(problem.at, zone)}`;
+    case 'not-yet':
+      return `its certificate begins only ${secondText(problem.at, zone)}`;
+    case 'host':
+      return 'its certificate is for another host';
+    case 'untrusted':
+      return 'its certificate comes from an authority that this machine does not trust';
+    default:
+      return problem?.message ?? '';
+  }
+}
