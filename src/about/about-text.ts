@@ -6,7 +6,7 @@ import {
   type SummaryLook,
   type SummaryOptions,
 } from '../formats/formats.ts';
-import { boundText, proseLines, windowText } from '../formats/summary-words.ts';
+import { boundText, lengthText, proseLines, windowText } from '../formats/summary-words.ts';
 import type { Table } from '../formats/table.ts';
 import { commandOver, completeCommands, shellWord } from '../settings/flag-values.ts';
 import { toSeconds } from '../stats/statistics-text.ts';
@@ -14,7 +14,7 @@ import { takesUnicode } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { grouped, percent } from '../terminal/terminal-text.ts';
 import { type Instant, milliseconds } from '../time/instant.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
+import { SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { type About, aboutJson } from './about.ts';
 
@@ -102,7 +102,7 @@ function titleOf({ word, by, name, address, endpoint, subscriptionIds }: About):
 }
 
 function factsOf(about: About, { filters: { zone } }: SummaryOptions, unicode: boolean): Fact[] {
-  const { health, earlier, outage, latency, causes } = about;
+  const { health, earlier, outage, latency, causes, silence } = about;
   const time = (instant: Instant) => zone.shown(toSeconds(instant)).replace('T', ' ');
   const { failed, events } = health;
   const rate = events === 0 ? '' : ` (${percent(failed / events)})`;
@@ -119,6 +119,11 @@ function factsOf(about: About, { filters: { zone } }: SummaryOptions, unicode: b
     },
     health.lastError === undefined ? undefined : { label: 'reason', text: health.lastError },
     outage && { label: 'outage', text: outageText(about, outage, zone) },
+    silence && {
+      label: 'silent',
+      text: `for ${lengthText(milliseconds(about.before) - milliseconds(silence.since))}, usually one every ${lengthText(1000 * silence.usualGapSeconds)} at these hours`,
+      isBad: true,
+    },
     ...causes.slice(0, MOST_CAUSES).map((cause) => ({
       label: 'cause here',
       text: `${cause.conditions.map(({ text }) => text).join(' and ')}: ${grouped(cause.failed)} of ${grouped(cause.events)} failed`,
@@ -167,25 +172,6 @@ function sharedText({ shared, health }: About): string {
     return `no other of ${grouped(subscriptions)} subscriptions failed: it is this one's endpoint`;
   const more = health.state === 'failing' ? failing - 1 : failing;
   return `${grouped(others)} of the ${grouped(subscriptions - 1)} other subscriptions failed too, ${grouped(more)} of them still do`;
-}
-
-/** A length of time in its two largest units: `5 h 12 min`. */
-export function lengthText(milliseconds: number): string {
-  const units: readonly (readonly [name: string, size: number])[] = [
-    ['d', DAY_MS],
-    ['h', HOUR_MS],
-    ['min', MINUTE_MS],
-    ['s', SECOND_MS],
-  ];
-  const at = units.findIndex(([, size]) => milliseconds >= size);
-  if (at < 0) return 'less than a second';
-  const [[name, size], next] = [units[at], units[at + 1]] as [
-    (typeof units)[number],
-    (typeof units)[number] | undefined,
-  ];
-  const whole = Math.floor(milliseconds / size);
-  const rest = next ? Math.floor((milliseconds - whole * size) / next[1]) : 0;
-  return rest > 0 && next ? `${whole} ${name} ${rest} ${next[0]}` : `${whole} ${name}`;
 }
 
 /** What to type next, in the order of use. */

@@ -2,7 +2,8 @@ import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { type Cause, explainTable } from '../explain/explain-table.ts';
 import { EventFilters } from '../filters/event-filters.ts';
-import { type Health, HealthTable, healthMembers, NO_EVENTS } from '../health/health.ts';
+import { type Health, HealthTable, healthMembers, lastOf, NO_EVENTS } from '../health/health.ts';
+import { findSilences, type Silence } from '../health/silence.ts';
 import { type FieldPath, memberPath, noSuchField } from '../items/item-fields.ts';
 import { guidsIn, type Items } from '../items/items.ts';
 import { shownAddress } from '../names/callback-address.ts';
@@ -53,6 +54,7 @@ export interface About extends Subject {
   /** The same length of time before; undefined for events that are read once. */
   readonly earlier: Counted | undefined;
   readonly outage: Outage | undefined;
+  readonly silence: Silence | undefined;
   readonly causes: readonly Cause[];
   readonly shared: Shared;
   readonly latency: { readonly field: string; readonly percentiles: Percentiles } | undefined;
@@ -100,12 +102,15 @@ export async function askAbout(
     source.warnOfUnknown(all.untold, all.times);
     const chosen = chosenFilters(source.filters, word, subject, nameField);
     const outage = await findOutage(source, chosen, health, { after, before }, backTo(after));
+    const watched = { chosen, last: lastOf(health) };
+    const [silence] =
+      subject.id === undefined && source.count ? [] : await findSilences(source, [watched], before);
     const isUnknownName = health.events === 0 && outage === undefined && subject.by === 'name';
     for (const doubt of reading.doubts(isUnknownName)) call.reporter.warning(doubt);
     const earlier = source.isReadOnce ? undefined : await countEarlier(source, chosen, after, before);
     return {
       ...subject,
-      ...{ word, after, before, health, outage, earlier },
+      ...{ word, after, before, health, outage, silence, earlier },
       ...endpointOf(ids, names),
       subscriptionIds: [...ids],
       name: health.name,
@@ -279,7 +284,12 @@ async function countEarlier(
 
 /** The object that `events about --json` prints. `next` are the commands to type. */
 export function aboutJson(about: About, next: readonly string[]) {
-  const { name: _, ...health } = healthMembers(about.health);
+  const { silence } = about;
+  const { name: _, ...health } = healthMembers({
+    ...about.health,
+    silentSince: silence?.since,
+    usualGapSeconds: silence?.usualGapSeconds,
+  });
   const { outage, earlier, latency } = about;
   return {
     word: about.word,

@@ -1,6 +1,7 @@
 import { wrapWords } from '../terminal/cell-width.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import type { Instant } from '../time/instant.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { SummaryOptions } from './formats.ts';
 import type { TableLook } from './table.ts';
@@ -50,4 +51,23 @@ export function proseLines(text: string, { room }: TableLook, indent = ''): stri
 /** A JSON value in a text: a string as it is. */
 export function anyText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** A length of time in its two largest units: `5 h 12 min`. */
+export function lengthText(milliseconds: number): string {
+  const units: readonly (readonly [name: string, size: number])[] = [
+    ['d', DAY_MS],
+    ['h', HOUR_MS],
+    ['min', MINUTE_MS],
+    ['s', SECOND_MS],
+  ];
+  const at = units.findIndex(([, size]) => milliseconds >= size);
+  if (at < 0) return 'less than a second';
+  const [[name, size], next] = [units[at], units[at + 1]] as [
+    (typeof units)[number],
+    (typeof units)[number] | undefined,
+  ];
+  const whole = Math.floor(milliseconds / size);
+  const rest = next ? Math.floor((milliseconds - whole * size) / next[1]) : 0;
+  return rest > 0 && next ? `${whole} ${name} ${rest} ${next[0]}` : `${whole} ${name}`;
 }

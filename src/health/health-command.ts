@@ -4,12 +4,16 @@ import { ExitCode } from '../errors.ts';
 import { concurrencyFlag } from '../filters/event-filters.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
 import { type FieldPath, parseFieldPaths } from '../items/item-fields.ts';
-import { Flag } from '../settings/flag-values.ts';
+import { Flag, oneOf } from '../settings/flag-values.ts';
+import type { Health } from './health.ts';
 
 interface Flags extends EventFlags {
   readonly by?: readonly FieldPath[];
   readonly exitCode?: true;
+  readonly exitCodeFor?: readonly AlarmState[];
 }
+
+type AlarmState = 'failing' | 'silent';
 
 const FORMATS = ['table', 'json', 'ndjson', 'csv', 'markdown'] as const;
 
@@ -39,6 +43,11 @@ export function declare(command: Command): void {
       ),
     )
     .option('--exit-code', 'exit with 10 while any is failing, with 1 if no outcome is known')
+    .option(
+      '--exit-code-for <states>',
+      'exit with 10 while any is failing, silent for unusually long, or either: failing,silent',
+      (text) => text.split(',').map(oneOf<AlarmState>('--exit-code-for', ['failing', 'silent'])),
+    )
     .addOption(concurrencyFlag());
   addSummaryFlags(command, FORMATS, {
     json: 'the rows as a JSON array',
@@ -48,7 +57,7 @@ export function declare(command: Command): void {
 }
 
 export async function run(call: Call<Flags>): Promise<ExitCode> {
-  const { by, exitCode } = call.flags;
+  const { by, exitCode, exitCodeFor } = call.flags;
   const options = await summaryOptions(call, FORMATS);
   const [{ checkHealth }, { printHealth }] = await Promise.all([
     import('./health.ts'),
@@ -56,7 +65,11 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   ]);
   const report = await checkHealth(call, { ...options, by });
   await printHealth(report, options, call);
+  const alarms = exitCodeFor ?? (exitCode ? ['failing' as const] : []);
   // A monitor must not take events of unknown outcome for delivered ones.
-  if (exitCode && report.rows.length === 0 && report.untold > 0) return ExitCode.failed;
-  return exitCode && report.rows.some(({ state }) => state === 'failing') ? ExitCode.matched : ExitCode.done;
+  if (alarms.length > 0 && report.rows.length === 0 && report.untold > 0) return ExitCode.failed;
+  const isAlarm = ({ state, silentSince }: Health) =>
+    (alarms.includes('failing') && state === 'failing') ||
+    (alarms.includes('silent') && silentSince !== undefined);
+  return report.rows.some(isAlarm) ? ExitCode.matched : ExitCode.done;
 }

@@ -7,13 +7,13 @@ import {
   type SummaryCall,
   type SummaryOptions,
 } from '../formats/formats.ts';
-import { anyText, nothingText, proseLines, windowText } from '../formats/summary-words.ts';
+import { anyText, lengthText, nothingText, proseLines, windowText } from '../formats/summary-words.ts';
 import { type Table, type TableLook, tableLines } from '../formats/table.ts';
 import { NONE } from '../formats/table-layout.ts';
 import { toSeconds } from '../stats/statistics-text.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { grouped } from '../terminal/terminal-text.ts';
-import type { Instant } from '../time/instant.ts';
+import { type Instant, milliseconds } from '../time/instant.ts';
 import { type Health, type HealthReport, healthJson, healthMembers, NO_EVENTS } from './health.ts';
 
 const ORDER = 'newest first in order of creation, which is not the order of delivery';
@@ -29,9 +29,11 @@ export async function printHealth(
   const number = (state: Health['state']) => rows.filter((row) => row.state === state).length;
   const [failing, recovered] = [number('failing'), number('recovered')];
   const span = windowText(report, options);
-  const quiet = number('silent') + number('off');
+  const silent = rows.filter(({ silentSince }) => silentSince !== undefined).length;
+  const unusual = silent === 0 ? '' : `, ${silent} silent for unusually long`;
+  const quiet = rows.filter(({ events, silentSince }) => events === 0 && !silentSince).length;
   const withoutEvents = quiet === 0 ? '' : `, ${quiet} without events`;
-  const states = `${failing} of ${rows.length} failing, ${recovered} recovered${withoutEvents}, ${span}`;
+  const states = `${failing} of ${rows.length} failing, ${recovered} recovered${unusual}${withoutEvents}, ${span}`;
   const counts = rows.length === 0 ? nothingText(report, span) : states;
   const table = healthTable(report, options.filters, takesUnicode(call.context));
   const isOld = rows.some(({ edge }) => edge);
@@ -59,6 +61,12 @@ function healthTable(report: HealthReport, { zone }: EventFilters, unicode: bool
   const time = (instant: Instant | undefined) => zone.shown(toSeconds(instant));
   const isNamed = rows.some(({ label }) => label !== null);
   const hasErrors = rows.some(({ lastError }) => lastError !== undefined);
+  const isSilent = rows.some(({ silentSince }) => silentSince !== undefined);
+  const silent = ({ silentSince, usualGapSeconds = 0 }: Health) => {
+    if (!silentSince) return NONE;
+    const length = lengthText(milliseconds(report.before) - milliseconds(silentSince));
+    return `${length}, usually every ${lengthText(1000 * usualGapSeconds)}`;
+  };
   const isFailing = rows.some(({ failingSince }) => failingSince !== undefined);
   const marks = (recent: string) =>
     unicode ? recent.replaceAll('F', '✗').replaceAll('S', '·') : recent.replaceAll('S', '.');
@@ -72,6 +80,7 @@ function healthTable(report: HealthReport, { zone }: EventFilters, unicode: bool
       })),
       { title: 'state', kind: 'status' },
       { title: 'failed', kind: 'number' },
+      ...(isSilent ? [{ title: 'silent for', kind: 'text' as const }] : []),
       { title: 'failing since', kind: 'time', spare: isFailing ? 0 : 4 },
       { title: 'last failure', kind: 'time', spare: 3 },
       ...(hasErrors ? [{ title: 'error', kind: 'text' as const, spare: 1, least: 15 }] : []),
@@ -83,6 +92,7 @@ function healthTable(report: HealthReport, { zone }: EventFilters, unicode: bool
       ...row.values.map((value) => (value === null ? NONE : anyText(value))),
       row.state,
       `${grouped(row.failed)} of ${grouped(row.events)}`,
+      ...(isSilent ? [silent(row)] : []),
       time(row.failingSince),
       time(row.lastFailed),
       ...(hasErrors ? [row.lastError ?? NONE] : []),

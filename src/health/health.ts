@@ -13,9 +13,12 @@ import { createWhoReader } from '../names/who.ts';
 import { OUTCOMES, sortRows, TimeColumn } from '../outcomes/comparison-table.ts';
 import { latestRun } from '../outcomes/failure-runs.ts';
 import { provenRate } from '../outcomes/proven-rate.ts';
+import { HISTORY_MS } from '../outcomes/rhythm.ts';
 import type { SettingFlags } from '../settings/settings.ts';
-import { type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
-import type { Instant } from '../time/instant.ts';
+import { type EventSource, type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
+import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
+import { HOUR_MS } from '../time/lengths.ts';
+import { findSilences, type Silence, silenceOf } from './silence.ts';
 
 /**
  * `failing`: the newest event is inside a run of failures. `recovered`: an earlier event failed. `silent`: a
@@ -38,6 +41,10 @@ export interface Health {
   /** Why the last failure failed, where events tell. */
   readonly lastError: string | undefined;
   readonly lastSuccess: Instant | undefined;
+  /** The last event, if the gap since is longer than the rhythm of the weeks before explains. */
+  readonly silentSince: Instant | undefined;
+  /** From one event to the next at the same hours of these weeks. */
+  readonly usualGapSeconds: number | undefined;
   /** `F` or `S` for each of the last ten events, newest first. */
   readonly recent: string;
   /**
@@ -93,12 +100,19 @@ export async function checkHealth(
     const idOf = ({ values: [id] }: Unnamed) => (typeof id === 'string' ? id : undefined);
     await names?.learn(found.flatMap((row) => idOf(row) ?? []));
     const quiet = names ? quietSubscriptions(names, found, source.filters) : [];
-    const rows = [...found, ...quiet].map((row) => withName(row, idOf(row), names)).sort(byUrgency);
+    const unsilenced = [...found, ...quiet];
+    const silences = await silencesOf(source, table, unsilenced, { by, isBySubscription, names, before });
+    const rows = unsilenced
+      .map((row) => withName(withSilence(row, silences.get(row.key)), idOf(row), names))
+      .sort(byUrgency);
     return { after, before, by, rows, untold: source.warnOfUnknown(table.untold, table.times) };
   });
 }
 
-type Unnamed = Omit<Health, 'label'>;
+interface Unnamed extends Omit<Health, 'label'> {
+  /** The JSON texts of its values. */
+  readonly key: string;
+}
 
 interface Group {
   readonly rows: number[];
@@ -180,6 +194,13 @@ export class HealthTable {
     return [...this.#groups].map(([key, group]) => this.#healthOf(key, group));
   }
 
+  /** The times of the events of each group that say theirs, by its key. */
+  instants(): Map<string, Instant[]> {
+    const ofGroup = ({ rows }: Group) =>
+      rows.flatMap((row) => (this.times.isKnown(row) ? [this.times.at(row)] : []));
+    return new Map([...this.#groups].map(([key, group]) => [key, ofGroup(group)]));
+  }
+
   #groupOf(bytes: Buffer): Group {
     const { starts, ends } = this.#cursor;
     const texts = this.#by.map((_, field) => {
@@ -247,6 +268,7 @@ export class HealthTable {
     const [firstName, ...otherNames] = names;
     const more = otherNames.length === 0 ? '' : ` and ${otherNames.length} more`;
     return {
+      key,
       values: this.#by.length === 0 ? [] : key.split('\n').map(exactValue),
       state: stateOf(isFailing, failed.length),
       failed: failed.length,
@@ -256,6 +278,8 @@ export class HealthTable {
       lastFailed: times.at(failed.find(isKnown)),
       lastError: this.#errorText(failed.find((row) => this.#errorOf.has(row))),
       lastSuccess: times.at(delivered.find(isKnown)),
+      silentSince: undefined,
+      usualGapSeconds: undefined,
       recent: Array.from(newestFirst.slice(0, RECENT_EVENTS), (row) => (failures[row] ? 'F' : 'S')).join(''),
       name: firstName === undefined ? null : firstName + more,
     };
@@ -276,17 +300,110 @@ function quietSubscriptions(
   return names.all.flatMap(({ id, state }) => {
     const key = id.toLowerCase();
     if (seen.has(key) || !isAsked(key)) return [];
-    return [{ ...NO_EVENTS, values: [id], state: state === 'on' ? ('silent' as const) : ('off' as const) }];
+    const asked = { values: [id], key: JSON.stringify(id) };
+    return [{ ...NO_EVENTS, ...asked, state: state === 'on' ? ('silent' as const) : ('off' as const) }];
   });
 }
 
 export const NO_EVENTS = {
   ...{ state: 'ok' as const, failed: 0, events: 0, recent: '', edge: false, name: null },
   ...{ failingSince: undefined, lastSuccess: undefined, lastFailed: undefined, lastError: undefined },
+  ...{ silentSince: undefined, usualGapSeconds: undefined },
 };
 
+/** A gap that is shorter is no silence, whatever the rhythm. */
+const SHORTEST_SILENCE_MS = 2 * HOUR_MS;
+/**
+ * Rows of the service that are looked at for a silence, those first that lack most by their rate in the
+ * window.
+ */
+const MOST_WATCHED = 100;
+
+interface Watching {
+  readonly by: readonly FieldPath[];
+  readonly isBySubscription: boolean;
+  readonly names: SubscriptionNames | undefined;
+  /** The end of the window. */
+  readonly before: Instant;
+}
+
+/** The unusual silences of some rows, by their keys. */
+async function silencesOf(
+  source: EventSource,
+  table: HealthTable,
+  rows: readonly Unnamed[],
+  { by, isBySubscription, names, before }: Watching,
+): Promise<ReadonlyMap<string, Silence>> {
+  const end = milliseconds(before);
+  const gapOf = (row: Unnamed) => {
+    const last = lastOf(row);
+    return last ? end - milliseconds(last) : HISTORY_MS;
+  };
+  const isSwitchedOn = ({ values: [id] }: Unnamed) => (names?.of(String(id))?.state ?? 'on') === 'on';
+  const quiet = rows.filter((row) => gapOf(row) > SHORTEST_SILENCE_MS && isSwitchedOn(row));
+  if (quiet.length === 0) return new Map();
+  if (!source.count) return await storedSilences(source, table, by, before);
+  // The service filters by no other field of a row, and reading all events of weeks costs too much.
+  if (!isBySubscription || source.filters.keep) return new Map();
+  const due = quiet.toSorted((a, b) => b.events * gapOf(b) - a.events * gapOf(a)).slice(0, MOST_WATCHED);
+  const watched = due.flatMap((row) => {
+    const [id] = row.values;
+    if (typeof id !== 'string') return [];
+    return [{ key: row.key, chosen: source.filters.withSubscriptions([id]), last: lastOf(row) }];
+  });
+  const silences = await findSilences(source, watched, before);
+  return new Map(
+    watched.flatMap(({ key }, index) => {
+      const silence = silences[index];
+      return silence ? [[key, silence] as const] : [];
+    }),
+  );
+}
+
+/** The newest event of a row that says its time. */
+export function lastOf({
+  lastFailed,
+  lastSuccess,
+}: Pick<Health, 'lastFailed' | 'lastSuccess'>): Instant | undefined {
+  if (!lastFailed || !lastSuccess) return lastFailed ?? lastSuccess;
+  return compareInstants(lastFailed, lastSuccess) > 0 ? lastFailed : lastSuccess;
+}
+
+/**
+ * Stored events tell their rhythm themselves: those before a window are read too, if they can be read again.
+ */
+async function storedSilences(
+  source: EventSource,
+  table: HealthTable,
+  by: readonly FieldPath[],
+  before: Instant,
+): Promise<ReadonlyMap<string, Silence>> {
+  let history = table;
+  if (source.window && !source.isReadOnce) {
+    history = new HealthTable(by);
+    const after = knownInstant(milliseconds(before) - HISTORY_MS);
+    for await (const page of source.readOutcomes(source.filters, { after, before }))
+      history.add(page.items, page.haveFailed);
+  }
+  const silences = [...history.instants()].flatMap(([key, instants]) => {
+    const silence = silenceOf(instants, milliseconds(before));
+    return silence ? [[key, silence] as const] : [];
+  });
+  return new Map(silences);
+}
+
+function withSilence(row: Unnamed, silence: Silence | undefined): Unnamed {
+  if (!silence) return row;
+  const state = row.state === 'failing' ? row.state : 'silent';
+  return { ...row, state, silentSince: silence.since, usualGapSeconds: silence.usualGapSeconds };
+}
+
 /** The row with what people call it: who its events are for, or else the address of the subscription. */
-function withName(row: Unnamed, id: string | undefined, names: SubscriptionNames | undefined): Health {
+function withName(
+  { key: _, ...row }: Unnamed,
+  id: string | undefined,
+  names: SubscriptionNames | undefined,
+): Health {
   const address = id === undefined ? undefined : names?.nameOf(id);
   const label = id === undefined ? undefined : names?.labelOf(id);
   if (row.name === null) return { ...row, name: address ?? null, label: label ?? null };
@@ -299,13 +416,19 @@ function stateOf(isFailing: boolean, failed: number): Health['state'] {
   return failed > 0 ? 'recovered' : 'ok';
 }
 
+/** What fails comes first, then what is silent against its rhythm. */
+function rankOf({ state, silentSince }: Health): number {
+  if (state === 'failing') return -2;
+  return silentSince ? -1 : STATES.indexOf(state);
+}
+
 /**
  * By state, and then worst first: by the least rate of failure that the numbers prove, so that 1 of 1 is not
  * on top.
  */
 function byUrgency(a: Health, b: Health): number {
   return (
-    STATES.indexOf(a.state) - STATES.indexOf(b.state) ||
+    rankOf(a) - rankOf(b) ||
     provenRate(b.failed, b.events) - provenRate(a.failed, a.events) ||
     b.failed - a.failed ||
     b.events - a.events ||
@@ -334,6 +457,8 @@ export function healthMembers(row: Omit<Health, 'values' | 'label'>) {
     lastFailed: row.lastFailed?.text ?? null,
     lastError: row.lastError ?? null,
     lastSuccess: row.lastSuccess?.text ?? null,
+    silentSince: row.silentSince?.text ?? null,
+    usualGapSeconds: row.usualGapSeconds ?? null,
     recent: row.recent,
   };
 }

@@ -1,6 +1,7 @@
 import { benchExplain } from './explain.ts';
 import { benchRefresh } from './refresh.ts';
 import { benchLatency, benchMemory, benchOffline, benchSearch } from './search.ts';
+import { benchSilence } from './silence.ts';
 import { benchStartUp } from './start-up.ts';
 
 /**
@@ -15,6 +16,7 @@ const benches: Readonly<Record<string, (flags: readonly string[]) => Promise<voi
   startup: benchStartUp,
   refresh: benchRefresh,
   explain: benchExplain,
+  silence: benchSilence,
 };
 
 async function main(args: readonly string[]): Promise<void> {

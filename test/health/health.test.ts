@@ -147,6 +147,8 @@ describe('events health', () => {
         lastSuccess: '2026-11-02T00:09:00.000Z',
         lastFailed: '2026-11-02T00:14:00.000Z',
         lastError: null,
+        silentSince: null,
+        usualGapSeconds: null,
         recent: 'FFFFFSSSSS',
         name: null,
       },
@@ -161,6 +163,8 @@ describe('events health', () => {
         lastSuccess: '2026-11-02T00:14:00.000Z',
         lastFailed: '2026-11-02T00:03:00.000Z',
         lastError: null,
+        silentSince: null,
+        usualGapSeconds: null,
         recent: 'SSSSSSSSSS',
         name: null,
       },
@@ -199,7 +203,7 @@ describe('events health', () => {
     const csv = readCsv((await health([...by, '--csv'])).stdout);
     expect(csv[0]).toEqual([
       ...['eventType', 'subscriptionId', 'name', 'state', 'failed', 'events', 'failingSince', 'edge'],
-      ...['lastFailed', 'lastError', 'lastSuccess', 'recent'],
+      ...['lastFailed', 'lastError', 'lastSuccess', 'silentSince', 'usualGapSeconds', 'recent'],
     ]);
     expect(csv).toHaveLength(8);
     expect(csv[1]?.slice(0, 4)).toEqual(['document.viewed', FAILING, '', 'failing']);

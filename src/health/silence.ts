@@ -1,0 +1,149 @@
+import type { EventFilters } from '../filters/event-filters.ts';
+import { createdOnReader } from '../items/item-times.ts';
+import {
+  comparedSpans,
+  daysBefore,
+  HISTORY_MS,
+  rhythmOfDays,
+  silenceAfter,
+  type TimeSpan,
+  usualGapSeconds,
+} from '../outcomes/rhythm.ts';
+import type { Query } from '../paging/event-query.ts';
+import type { EventSource } from '../sources/event-source.ts';
+import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
+
+/** A gap that is longer than the rhythm of the events explains. */
+export interface Silence {
+  /** The last event. */
+  readonly since: Instant;
+  /** From one event to the next, at the same hours of the weeks before. */
+  readonly usualGapSeconds: number;
+}
+
+/** With more events in four weeks, numbers are asked for in place of times: 32 requests then cost less. */
+const MOST_TIMES = 5_000;
+/** Fewer in the same hours of a week say nothing. */
+const LEAST_EVENTS = 2;
+
+/** Events that may be silent. */
+export interface Watched {
+  readonly chosen: EventFilters;
+  /** The newest of them, if it is known. */
+  readonly last: Instant | undefined;
+}
+
+/**
+ * Finds out which events have been silent for unusually long. Of the service two counts for each rule out
+ * most: the same hours of the last two weeks had no events either. Then a count says how many events four
+ * weeks have: up to 5,000 are read, ten pages, and of more the days are counted.
+ */
+export async function findSilences(
+  source: EventSource,
+  watched: readonly Watched[],
+  now: Instant,
+): Promise<(Silence | undefined)[]> {
+  const end = milliseconds(now);
+  const history = { start: end - HISTORY_MS, end };
+  const silences: (Silence | undefined)[] = watched.map(() => undefined);
+  const isCounted = source.count !== undefined && watched.every(({ chosen }) => !chosen.keep);
+  const lasts: (Instant | undefined)[] = [];
+  for (const { chosen, last } of watched)
+    lasts.push(last ?? (isCounted ? await newestIn(source, chosen, history) : undefined));
+  const recent = isCounted ? await recentNumbers(source.count, watched, lasts, end) : undefined;
+  for (const [index, { chosen }] of watched.entries()) {
+    const last = lasts[index];
+    if (!recent) silences[index] = await silenceOfTimes(source, chosen, history);
+    else if (last && Math.min(...(recent[index] as readonly number[])) >= LEAST_EVENTS)
+      silences[index] = await silenceByCounts(source, chosen, last, history);
+  }
+  return silences;
+}
+
+/** Of each the numbers of events in the compared spans of the last two weeks, all asked for at once. */
+async function recentNumbers(
+  count: NonNullable<EventSource['count']>,
+  watched: readonly Watched[],
+  lasts: readonly (Instant | undefined)[],
+  end: number,
+): Promise<number[][]> {
+  const queries = watched.map(({ chosen }, index) => {
+    const last = lasts[index];
+    const spans = last ? comparedSpans(milliseconds(last), end).slice(0, 2) : [];
+    return spans.map((span) => chosen.queriesWithin(boundsOf(span)));
+  });
+  const counts = (await count(queries.flat(2))).values();
+  const sumOf = (some: readonly Query[]) => some.reduce((sum) => sum + (counts.next().value as number), 0);
+  return queries.map((spans) => (spans.length === 0 ? [0] : spans.map(sumOf)));
+}
+
+async function silenceByCounts(
+  source: EventSource,
+  chosen: EventFilters,
+  last: Instant,
+  history: TimeSpan,
+): Promise<Silence | undefined> {
+  const count = source.count as NonNullable<EventSource['count']>;
+  const at = milliseconds(last);
+  const [total = 0] = await numbersIn(count, chosen, [history]);
+  if (total <= MOST_TIMES) return await silenceOfTimes(source, chosen, history);
+  const rhythm = rhythmOfDays(await numbersIn(count, chosen, daysBefore(at)));
+  if (!rhythm) return undefined;
+  const compared = comparedSpans(at, history.end, rhythm.weeks);
+  const seconds = usualGapSeconds(compared, await numbersIn(count, chosen, compared), rhythm);
+  return seconds === undefined ? undefined : { since: last, usualGapSeconds: seconds };
+}
+
+/** The numbers of events in some spans, one request for each query and span. */
+async function numbersIn(
+  count: NonNullable<EventSource['count']>,
+  chosen: EventFilters,
+  spans: readonly TimeSpan[],
+): Promise<number[]> {
+  const queries = spans.map((span) => chosen.queriesWithin(boundsOf(span)));
+  const counts = (await count(queries.flat())).values();
+  return queries.map((some) => some.reduce((sum) => sum + (counts.next().value as number), 0));
+}
+
+/** Bounds of searches are exclusive. */
+function boundsOf({ start, end }: TimeSpan) {
+  return { after: knownInstant(Math.ceil(start) - 1), before: knownInstant(Math.ceil(end)) };
+}
+
+async function silenceOfTimes(
+  source: EventSource,
+  chosen: EventFilters,
+  history: TimeSpan,
+): Promise<Silence | undefined> {
+  const createdOn = createdOnReader();
+  const found: Instant[] = [];
+  for await (const { items } of source.read(chosen, boundsOf(history)))
+    for (let item = 0; item < items.count; item++) {
+      const instant = createdOn(items.bytes, items.start(item));
+      if (instant) found.push(instant);
+    }
+  return silenceOf(found, history.end);
+}
+
+/** The silence after some events, in any order. `now`: milliseconds since the epoch. */
+export function silenceOf(events: readonly Instant[], now: number): Silence | undefined {
+  const sorted = events.toSorted(compareInstants);
+  const since = sorted.at(-1);
+  const seconds = silenceAfter(sorted.map(milliseconds))(now);
+  return since && seconds !== undefined ? { since, usualGapSeconds: seconds } : undefined;
+}
+
+/** The newest event of a time. The service lists the newest first as a rule. */
+async function newestIn(
+  source: EventSource,
+  chosen: EventFilters,
+  span: TimeSpan,
+): Promise<Instant | undefined> {
+  const createdOn = createdOnReader();
+  for await (const { items } of source.read(chosen, boundsOf(span)))
+    for (let item = 0; item < items.count; item++) {
+      const instant = createdOn(items.bytes, items.start(item));
+      if (instant) return instant;
+    }
+  return undefined;
+}
