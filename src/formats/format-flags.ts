@@ -17,9 +17,15 @@ import { Flag, fileName, JQ_FLAG, oneOf, orList, shellWord } from '../settings/f
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import { loadSetting, loadTimeZone, type SettingFlags } from '../settings/settings.ts';
 import type { TimeZone } from '../time/time-zone.ts';
+import {
+  FORMAT_NAMES,
+  type FormatName,
+  foreignFormatOf,
+  formatOfFile,
+  formatSynonyms,
+  formats as registry,
+} from './format-registry.ts';
 import type { TableNote } from './table-note.ts';
-
-export type FormatName = 'table' | 'json' | 'ndjson' | 'csv' | 'markdown';
 
 export interface FormatOptions {
   /** `pretty` is one event on a terminal as indented JSON. */
@@ -79,7 +85,6 @@ export interface FormatFlags {
 
 const CSV_BOM = 'with --csv: begin with a byte order mark, which Excel needs for text that is not English';
 const NO_HEADER = 'with a table or CSV: without the line of titles';
-const FORMATS: readonly FormatName[] = ['table', 'json', 'ndjson', 'csv', 'markdown'];
 
 /** The formats are also what completion and `help --json` offer. */
 function addOutputFlag(command: Command, formats: readonly FormatName[]): Command {
@@ -100,7 +105,7 @@ export function jqFlag(command: Command, over: string): Option {
 }
 
 export function addFormatFlags(command: Command): Command {
-  return addOutputFlag(command.optionsGroup('Format:'), FORMATS)
+  return addOutputFlag(command.optionsGroup('Format:'), FORMAT_NAMES)
     .option('--json', 'one JSON array, every item exactly as the service wrote it')
     .option('--ndjson', 'one JSON value per line, as pages arrive')
     .option('--csv', 'RFC 4180 with a header line, safe to open in a spreadsheet')
@@ -126,11 +131,6 @@ export async function checkFormat(_: Command, command: Command): Promise<void> {
   if (jq !== undefined) await (await import('./jq.ts')).checkProgram(jq);
 }
 
-const SYNONYMS: Readonly<Record<string, FormatName>> = {
-  ...{ jsonl: 'ndjson', lines: 'ndjson', md: 'markdown', excel: 'csv', yaml: 'json', yml: 'json' },
-  ...{ text: 'table', pretty: 'table', wide: 'table' },
-};
-
 /**
  * Returns the words that stand for an output format of kubectl; undefined for a template that is too complex.
  */
@@ -145,7 +145,7 @@ function templateMeant(output: string): string[] | undefined {
 function isFile(output: string, { options }: Command): UsageError {
   if (/^[a-z-]+=/.test(output)) {
     const [meant, ...followedBy] = templateMeant(output) ?? [];
-    return new UsageError(`--output: invalid value '${output}': must be ${orList(FORMATS)}`, {
+    return new UsageError(`--output: invalid value '${output}': must be ${orList(FORMAT_NAMES)}`, {
       next: '--fields chooses columns, and --jq runs a program over the JSON',
       ...(meant ? { correction: { typed: output, meant, followedBy } } : {}),
     });
@@ -158,36 +158,63 @@ function isFile(output: string, { options }: Command): UsageError {
   });
 }
 
-function formatOfFile(file: string): FormatName | undefined {
-  const extension = file.slice(file.lastIndexOf('.') + 1).toLowerCase();
-  return SYNONYMS[extension] ?? FORMATS.find((name) => name === extension);
+/** A format that a flag names, and the flag as it was typed. */
+interface AskedFormat {
+  readonly name: FormatName;
+  readonly typed: string;
 }
 
-/** Endings of files whose format no command writes, with what to take instead. */
-const FOREIGN_FORMATS: readonly { readonly endings: string; readonly next: string }[] = [
-  { endings: 'tsv tab xls xlsx xlsm ods numbers', next: 'end its name in .csv, which spreadsheets open' },
-  {
-    endings: 'parquet',
-    next: '`hooktrail events export events --format parquet` writes Parquet into a directory',
-  },
-  {
-    endings: 'arrow feather avro orc sqlite sqlite3 db duckdb',
-    next: 'end its name in .ndjson, which databases read',
-  },
-  { endings: 'html htm pdf doc docx', next: '`hooktrail events report failures.html` writes a page' },
-  { endings: 'xml', next: 'end its name in .json' },
-];
+/** The format that a flag asks for. Throws `UsageError` if flags ask for several. */
+function askedFormat(flags: FormatFlags, offered: readonly FormatName[]): AskedFormat | undefined {
+  const asked = new Map<FormatName, string>();
+  if (flags.output !== undefined)
+    asked.set(oneOf('--output', offered, formatSynonyms())(flags.output), `--output ${flags.output}`);
+  const given = new Map<string, unknown>(Object.entries(flags));
+  for (const name of FORMAT_NAMES)
+    if (registry[name].hasFlag && given.get(name) && !asked.has(name)) asked.set(name, `--${name}`);
+  const typed = [...asked.values()];
+  const others = typed.slice(0, -1).join(', ');
+  if (others) throw new UsageError(`${others} and ${typed.at(-1)} contradict each other: give one`);
+  const [first] = asked;
+  return first && { name: first[0], typed: first[1] };
+}
 
 /**
- * Throws `UsageError` for a file whose name promises a format that there is not: a table would stand in it.
+ * The format that the name of the output's file stands for. Throws `UsageError` for one that is not to be
+ * had, since a table would stand in the file.
  */
-function refuseForeignFormat(file: string, formats: readonly FormatName[]): void {
-  const [, ending = ''] = /\.(\w+)$/.exec(file) ?? [];
-  const foreign = FOREIGN_FORMATS.find(({ endings }) => endings.split(' ').includes(ending.toLowerCase()));
-  if (!foreign) return;
-  throw new UsageError(`--output-file: the formats are ${orList(formats)}, not ${ending.toLowerCase()}`, {
-    next: foreign.next,
-  });
+function formatForFile(
+  outputFile: string | undefined,
+  asked: AskedFormat | undefined,
+  offered: readonly FormatName[],
+): FormatName | undefined {
+  if (outputFile === undefined) return undefined;
+  const named = formatOfFile(outputFile.replace(/\.gz$/i, ''));
+  if (/\.gz$/i.test(outputFile)) {
+    const meant = !asked && named && offered.includes(named) ? `-o ${named} ` : '';
+    throw new UsageError('--output-file does not compress', {
+      next: `end the line with \`${meant}| gzip > ${shellWord(outputFile)}\` instead`,
+    });
+  }
+  const foreign = asked ? undefined : foreignFormatOf(outputFile);
+  if (foreign)
+    throw new UsageError(`--output-file: the formats are ${orList(offered)}, not ${foreign.ending}`, {
+      next: foreign.next,
+    });
+  return named;
+}
+
+/** Throws `UsageError` for a flag that does nothing in this format. */
+function checkFormatFlags(flags: FormatFlags, format: FormatName, typed: string | undefined): void {
+  const { isJson, hasTitles } = registry[format];
+  if (flags.jq !== undefined && !isJson)
+    throw new UsageError(`--jq and ${typed} contradict each other: a jq program works on JSON`, {
+      next: 'give only --jq, or --jq with --ndjson to run it on each item as it arrives',
+    });
+  if (flags.csvRaw && format !== 'csv') throw new UsageError('--csv-raw needs --csv');
+  if (flags.csvBom && format !== 'csv') throw new UsageError('--csv-bom needs --csv');
+  if (flags.header === false && !hasTitles)
+    throw new UsageError(`--no-header needs a table or --csv: ${typed ?? 'JSON'} has no line of titles`);
 }
 
 /**
@@ -197,39 +224,19 @@ function refuseForeignFormat(file: string, formats: readonly FormatName[]): void
 export function formatOptions(
   flags: FormatFlags & OutputFlags,
   list: ListKind,
-  formats: readonly FormatName[] = FORMATS,
+  offered: readonly FormatName[] = FORMAT_NAMES,
 ): FormatOptions {
-  const asked = new Map<FormatName, string>();
-  if (flags.output !== undefined)
-    asked.set(oneOf('--output', formats, SYNONYMS)(flags.output), `--output ${flags.output}`);
-  for (const name of ['json', 'ndjson', 'csv'] as const)
-    if (flags[name] && !asked.has(name)) asked.set(name, `--${name}`);
-  const names = [...asked.values()];
-  const others = names.slice(0, -1).join(', ');
-  if (others) throw new UsageError(`${others} and ${names.at(-1)} contradict each other: give one`);
-  const { outputFile = '' } = flags;
-  const named = formatOfFile(outputFile.replace(/\.gz$/i, ''));
-  const meant = asked.size === 0 && named && formats.includes(named) ? `-o ${named} ` : '';
-  if (/\.gz$/i.test(outputFile))
-    throw new UsageError('--output-file does not compress', {
-      next: `end the line with \`${meant}| gzip > ${shellWord(outputFile)}\` instead`,
-    });
-  if (asked.size === 0) refuseForeignFormat(outputFile, formats);
-  const [given = flags.jq === undefined ? named : 'json'] = asked.keys();
+  const asked = askedFormat(flags, offered);
+  const ofFile = formatForFile(flags.outputFile, asked, offered);
+  const given = asked?.name ?? (flags.jq === undefined ? ofFile : 'json');
+  const isOffered = given !== undefined && offered.includes(given);
   // A lone number is what it is in every format.
-  if (given && !formats.includes(given) && formats.length > 2)
-    throw new UsageError(`--output-file: the formats of this command are ${orList(formats)}, not ${given}`, {
+  if (given && !isOffered && offered.length > 2)
+    throw new UsageError(`--output-file: the formats of this command are ${orList(offered)}, not ${given}`, {
       next: 'end the name of the file in .json or .md, or add -o table',
     });
-  const format = given && formats.includes(given) ? given : 'table';
-  if (flags.jq !== undefined && format !== 'json' && format !== 'ndjson')
-    throw new UsageError(`--jq and ${names[0]} contradict each other: a jq program works on JSON`, {
-      next: 'give only --jq, or --jq with --ndjson to run it on each item as it arrives',
-    });
-  if (flags.csvRaw && format !== 'csv') throw new UsageError('--csv-raw needs --csv');
-  if (flags.csvBom && format !== 'csv') throw new UsageError('--csv-bom needs --csv');
-  if (flags.header === false && format !== 'csv' && format !== 'table')
-    throw new UsageError(`--no-header needs a table or --csv: ${names[0] ?? 'JSON'} has no line of titles`);
+  const format = isOffered ? given : 'table';
+  checkFormatFlags(flags, format, asked?.typed);
   const fields = flags.fields === undefined ? undefined : parseFieldPaths(flags.fields);
   const { jq, csvRaw, csvBom, header: hasHeader } = flags;
   return { format, list, fields, jq, csvRaw, csvBom, hasHeader };
@@ -306,7 +313,7 @@ export async function loadFilters(
 /** The flags of a command that sums up events, in their final form. Throws `UsageError`. */
 export async function summaryOptions(
   { flags, context }: Pick<Call<EventFlags>, 'flags' | 'context'>,
-  formats: readonly FormatName[] = FORMATS,
+  formats: readonly FormatName[] = FORMAT_NAMES,
 ) {
   const nameField = await loadNameField(flags, context);
   const filters = await loadFilters(flags, context, nameField);

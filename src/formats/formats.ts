@@ -50,23 +50,28 @@ export async function createItemWriter(
 /** The number of late fields that are named. */
 const MOST_LATE = 20;
 
+type CreateWriter = (
+  options: FormatOptions,
+  stdout: Output,
+  reporter: Reporter,
+) => ItemWriter | Promise<ItemWriter>;
+
+/** The writer of each format; `pretty` is one item for a person. */
+const writers: Readonly<Record<FormatOptions['format'], CreateWriter>> = {
+  table: createTableWriter,
+  json: async ({ fields }, stdout, { stdoutColor }) =>
+    createJsonWriter('json', fields, stdout, await paletteOf(stdoutColor)),
+  ndjson: async ({ fields }, stdout, { stdoutColor }) =>
+    createJsonWriter('ndjson', fields, stdout, await paletteOf(stdoutColor)),
+  csv: createCsvWriter,
+  markdown: createMarkdownWriter,
+  pretty: async (_, stdout, { stdoutColor }) => createPrettyWriter(stdout, await paletteOf(stdoutColor)),
+};
+
 async function writerOf(options: FormatOptions, stdout: Output, reporter: Reporter): Promise<ItemWriter> {
-  const { fields, jq } = options;
-  if (jq !== undefined)
-    return createJqWriter({ program: jq, fields, perItem: options.format === 'ndjson' }, stdout, reporter);
-  switch (options.format) {
-    case 'json':
-    case 'ndjson':
-      return createJsonWriter(options.format, fields, stdout, await paletteOf(reporter.stdoutColor));
-    case 'pretty':
-      return createPrettyWriter(stdout, await paletteOf(reporter.stdoutColor));
-    case 'csv':
-      return createCsvWriter(options, stdout, reporter);
-    case 'markdown':
-      return createMarkdownWriter(options, stdout);
-    case 'table':
-      return createTableWriter(options, stdout, reporter);
-  }
+  const { fields, jq, format } = options;
+  if (jq === undefined) return await writers[format](options, stdout, reporter);
+  return await createJqWriter({ program: jq, fields, perItem: format === 'ndjson' }, stdout, reporter);
 }
 
 /**

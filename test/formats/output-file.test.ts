@@ -69,8 +69,8 @@ describe('--output-file', () => {
     ['events search -o table', 'f.csv', 'table'],
     ['events search --jq .', 'f.csv', 'json'],
     ['events search', 'f.txt', 'table'],
-    ['events health', 'f.JSON', 'json'],
-    ['events health -o table', 'f.csv', 'table'],
+    ['events explain', 'f.JSON', 'json'],
+    ['events explain -o table', 'f.csv', 'table'],
     ['events count', 'f.csv', 'table'],
   ])('%s into %s: its name chooses the format, if nothing else does', async (line, name, meant) => {
     await using at = await startWriting(20);
@@ -96,7 +96,7 @@ describe('--output-file', () => {
   });
 
   test.each([
-    ['events health', 'f.csv', 'table, json or markdown, not csv'],
+    ['events explain', 'f.csv', 'table, json or markdown, not csv'],
     ['events explain', 'f.CSV', 'table, json or markdown, not csv'],
     ['events stats', 'f.ndjson', 'table, json, csv or markdown, not ndjson'],
   ])(
