@@ -54,6 +54,8 @@ export interface Cause {
   readonly events: number;
   readonly failedWithout: number;
   readonly eventsWithout: number;
+  /** How many subscriptions have failures of this cause. */
+  readonly subscriptions: number;
   /** The probability that chance makes any candidate look like this: Fisher's exact test with Bonferroni's correction. */
   readonly p: number;
   /** Conditions that are true of the same events. */
@@ -81,12 +83,16 @@ export interface Effect extends CauseCondition {
 export interface Explanation {
   readonly events: number;
   readonly failed: number;
+  /** How many subscriptions the events are of, as far as they tell. */
+  readonly subscriptions: number;
   readonly causes: readonly Cause[];
   /** Failures that no cause explains. */
   readonly unexplained: number;
   readonly onlyInFailures: readonly Effect[];
   /** Paths of fields that differ in nearly every event, or have too many values. */
   readonly notCompared: readonly string[];
+  /** Paths of lists whose later elements were not looked at, and of objects of which that is so of members. */
+  readonly notLookedAt: readonly string[];
 }
 
 /** Which rows to select by `failures`. */
@@ -108,11 +114,17 @@ const MOST_TEXTS = 100_000;
 export function explainTable(table: ComparisonTable): Explanation {
   table.finish();
   const { failed, rows: events } = table;
-  const notCompared = table.fields
-    .filter(({ isUncompared, isOverfull }) => isUncompared || isOverfull)
-    .map(({ steps }) => fieldPath(steps).text)
-    .sort();
-  const none = { events, failed, causes: [], unexplained: failed, onlyInFailures: [], notCompared };
+  const pathsOf = (fields: readonly Field[]) => fields.map(({ steps }) => fieldPath(steps).text).sort();
+  const none = {
+    events,
+    failed,
+    subscriptions: countSubscriptions(table, allRows(events)),
+    causes: [],
+    unexplained: failed,
+    onlyInFailures: [],
+    notCompared: pathsOf(table.fields.filter(({ isUncompared }) => isUncompared)),
+    notLookedAt: pathsOf(table.fields.filter(({ isOverfull }) => isOverfull)),
+  };
   if (failed === 0) return none;
   const search = new CauseSearch(table);
   const effects = findEffects(table, search);
@@ -156,6 +168,7 @@ function findCauses(
       events: count.events,
       failedWithout: rest.failed,
       eventsWithout: rest.events,
+      subscriptions: countSubscriptions(table, selectRows(inside, table.failures, FAILED)),
       p: Math.max(Math.exp(lnChanceOf(tests, count)), Number.MIN_VALUE),
       same: sameConditions(table, search, tests, alike, left),
       ...timesOf(table, inside, tests),
@@ -165,6 +178,15 @@ function findCauses(
     search.setAside(tests);
   }
   return causes;
+}
+
+/** How many subscriptions these events are of. */
+function countSubscriptions({ fields }: ComparisonTable, rows: Int32Array): number {
+  const field = fields.find(({ steps }) => steps.length === 1 && steps[0] === 'subscriptionId');
+  if (!field) return 0;
+  const seen = new Uint8Array(field.texts.length);
+  for (const row of rows) seen[field.codes[row] as number] = 1;
+  return seen.subarray(FIRST_CODE).reduce((sum, isSeen) => sum + isSeen, 0);
 }
 
 /** True if a further cause explains a part of all failures that matters, or fails so often that it does by itself. */

@@ -19,7 +19,7 @@ import {
   type Explanation,
   explainTable,
 } from './explain-table.ts';
-import { type Count, isCause } from './find-causes.ts';
+import type { Count } from './find-causes.ts';
 
 /** The time to compare with: the same length before it, or the same time a day or a week earlier. */
 export type Baseline = 'previous' | '1d' | '7d';
@@ -27,8 +27,8 @@ export type Baseline = 'previous' | '1d' | '7d';
 export interface BaselineCounts extends Count {
   readonly after: Instant;
   readonly before: Instant;
-  /** For each cause: whether it made events fail then, too. */
-  readonly isAlsoThen: readonly boolean[];
+  /** For each cause: the events for which its conditions but the time held then. */
+  readonly ofCauses: readonly Count[];
 }
 
 export interface Explained extends Explanation {
@@ -123,8 +123,11 @@ export function wideCommand({ zone, after, before, ...filters }: EventFilters, f
   return commandOver(from, ['hooktrail events explain', ...words]);
 }
 
-/** The object that `events explain --json` prints. */
-export function explanationJson({ baseline, names, ...rest }: Explained) {
+/** The object that `events explain --json` prints, with the command that lists the events of each cause. */
+export function explanationJson(
+  { baseline, names, ...rest }: Explained,
+  commandOf: (cause: Cause) => string,
+) {
   const named = ({ field, op, value }: CauseCondition) => {
     const id = field === 'subscriptionId' && typeof value === 'string' ? value : undefined;
     return { field, op, value, name: (id === undefined ? undefined : names?.nameOf(id)) ?? null };
@@ -132,10 +135,13 @@ export function explanationJson({ baseline, names, ...rest }: Explained) {
   const textOf = (instant: Instant | undefined) => instant?.text ?? null;
   return {
     ...countsJson(rest),
+    subscriptions: rest.subscriptions,
     baseline: baseline ? countsJson(baseline) : null,
-    causes: rest.causes.map(({ after: _after, before: _before, ...cause }) => ({
+    causes: rest.causes.map(({ after: _after, before: _before, ...cause }, index) => ({
       ...cause,
       conditions: cause.conditions.map(named),
+      command: commandOf(rest.causes[index] as Cause),
+      baseline: baseline?.ofCauses[index] ?? null,
       same: cause.same.map(conditionJson),
       firstFailed: textOf(cause.firstFailed),
       lastFailed: textOf(cause.lastFailed),
@@ -150,10 +156,11 @@ export function explanationJson({ baseline, names, ...rest }: Explained) {
       ...(effect.values.length > 0 ? { values: effect.values } : {}),
     })),
     notCompared: rest.notCompared,
+    notLookedAt: rest.notLookedAt,
   };
 }
 
-function countsJson({ after, before, events, failed }: Omit<BaselineCounts, 'isAlsoThen'>) {
+function countsJson({ after, before, events, failed }: Omit<BaselineCounts, 'ofCauses'>) {
   return { after: utcText(after), before: utcText(before), events, failed };
 }
 
@@ -202,8 +209,8 @@ async function countBaseline(
     }
   }
   const { events, failed } = counts[0] as Count;
-  const isAlsoThen = counts.slice(1).map((count) => isCause(count, { events, failed }));
-  return { ...within, events, failed, isAlsoThen };
+  const ofCauses = counts.slice(1).map(({ events, failed }) => ({ events, failed }));
+  return { ...within, events, failed, ofCauses };
 }
 
 /** A cause's conditions but for its span of time, which is not there at another time. */

@@ -18,6 +18,7 @@ import { compareInstants, type Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import {
   type Baseline,
+  type BaselineCounts,
   type Explained,
   explanationJson,
   searchCommand,
@@ -25,6 +26,7 @@ import {
   wideCommand,
 } from './explain.ts';
 import { type Cause, type CauseCondition, type Effect, MOST_CAUSES } from './explain-table.ts';
+import { type Count, isCause } from './find-causes.ts';
 
 export interface ExplanationOptions extends SummaryOptions {
   readonly baseline: Baseline | undefined;
@@ -58,7 +60,7 @@ export async function printExplanation(
     });
   const title = headline(explained, options);
   const summary = {
-    json: explanationJson(explained),
+    json: explanationJson(explained, commandOf),
     table: causesTable(explained, filters.zone),
     facts: [title, ...explanationFacts(explained), ...conditionTexts(filters)],
     window: explained,
@@ -112,7 +114,8 @@ function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
       notes: [
         ...(same === '' ? [] : [{ text: `the same events: ${same}`, isDim: true }]),
         timesNote(cause, zone),
-        ...(baseline?.isAlsoThen[index] ? [{ text: 'also then' }] : []),
+        ...sharedNote(cause, explained),
+        ...(baseline ? [thenNote(baseline, index)] : []),
       ],
       figures: [
         wholePercent(cause.failed / failed),
@@ -127,6 +130,22 @@ function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
 /** The subscription of the first cause that is one; undefined where the service does not know its address. */
 function subscriptionToCheck({ causes, names }: Pick<Explained, 'causes' | 'names'>): string | undefined {
   return subscriptionsIn(causes).find((id) => names?.nameOf(id) !== undefined);
+}
+
+/** How many subscriptions have the cause: theirs, or ours. */
+function sharedNote({ subscriptions, conditions }: Cause, { subscriptions: all }: Explained): Note[] {
+  const isOfOne = conditions.some(({ field, op }) => field === 'subscriptionId' && op === '=');
+  if (subscriptions === 0 || all < 2 || isOfOne) return [];
+  return [{ text: `in ${grouped(subscriptions)} of ${grouped(all)} subscriptions` }];
+}
+
+/** The cause in the time that is compared with. */
+function thenNote(baseline: BaselineCounts, index: number): Note {
+  const { events, failed } = baseline.ofCauses[index] as Count;
+  if (events === 0) return { text: 'no such events then' };
+  const count = `${grouped(failed)} of ${grouped(events)} failed then`;
+  if (failed === 0) return { text: `new: ${count}` };
+  return { text: isCause({ events, failed }, baseline) ? `also then: ${count}` : count };
 }
 
 /** The subscriptions that a cause names, as people know them: `hooks.example.com/in, off`. */
@@ -191,7 +210,7 @@ function explanationLines(
   look: TableLook,
   next: readonly { readonly command: string; readonly note: string }[],
 ): string[] {
-  const { failed, events, causes, notCompared } = explained;
+  const { failed, events, causes, notCompared, notLookedAt } = explained;
   const { palette } = look;
   const prose = (text: string) => proseLines(text, look);
   const lines = prose(title).map(palette.bold);
@@ -202,6 +221,11 @@ function explanationLines(
     ...(names === ''
       ? []
       : prose(`not compared, different in nearly every event: ${names}`).map(palette.dim)),
+    ...(notLookedAt.length === 0
+      ? []
+      : prose(
+          `not all looked at, too many: ${someOf(notLookedAt.map(oneLine))}; fewer with --type or a shorter time`,
+        ).map(palette.dim)),
     ...next.map(({ command, note }) => {
       const comment = note === '' ? '' : palette.dim(`  # ${note}`);
       return `${palette.accent('next:')} ${oneLine(command)}${comment}`;

@@ -28,6 +28,8 @@ const MOST_CONDITIONS = 3;
  * significance. There are few values of a filter, so few events are enough to name one.
  */
 const SHAPES = 6;
+/** Of more fields than this, only those that tell most by themselves are combined with others. */
+const MOST_COMBINED = 400;
 /** Conjunctions that are tried with another condition. */
 const BEAM = 14;
 /** The search looks at a part of more events than this, at failed ones first; what it finds is counted exactly. */
@@ -321,12 +323,14 @@ export class CauseSearch {
   best(features: readonly Feature[]): readonly Test[] | undefined {
     const whole = this.#countOf(this.#rows);
     if (whole.failed < 2) return undefined;
-    let level = this.#extensions([], whole, features).slice(0, BEAM);
+    const alone = this.#extensions([], whole, features);
+    const combined = features.length > MOST_COMBINED ? mostTellingOf(alone, features) : features;
+    let level = alone.slice(0, BEAM);
     const found = [...level];
     for (let size = 2; size <= MOST_CONDITIONS; size++) {
       const next = new Map<string, Candidate>();
       for (const { tests } of level) {
-        for (const longer of this.#extensions(tests, whole, features)) {
+        for (const longer of this.#extensions(tests, whole, combined)) {
           const key = `${longer.events} ${longer.failed}`;
           if (longer.score > (next.get(key)?.score ?? Number.NEGATIVE_INFINITY)) next.set(key, longer);
         }
@@ -607,6 +611,12 @@ export class CauseSearch {
 /** True for a condition that one value of a field is not there. */
 function isUnequal({ op, code }: FieldTest): boolean {
   return op === '!=' && code !== NO_VALUE;
+}
+
+/** The fields whose conditions tell most by themselves, and the service's own filters. */
+function mostTellingOf(candidates: readonly Candidate[], features: readonly Feature[]): Feature[] {
+  const telling = new Set(candidates.slice(0, MOST_COMBINED).map(({ tests }) => tests[0]?.feature));
+  return features.filter((feature) => feature.isFilter || telling.has(feature));
 }
 
 function byScore(a: Candidate, b: Candidate): number {

@@ -23,10 +23,22 @@ const MANY = 10;
 const MANY_OF_ALL = 0.005;
 /** Longer values are not compared. */
 const LONGEST_VALUE_BYTES = 512;
-/** Elements of an array that are compared; then members of an object, and fields in all. */
+/** Elements of an array that are compared. */
 const MOST_ELEMENTS = 16;
-const MOST_MEMBERS = 100;
-const MOST_FIELDS = 400;
+/** Fields in all: those that the fewest failures have make room for others. */
+const MOST_FIELDS = 4000;
+/** Columns take at most about this much. */
+const MOST_BYTES = 135 * 1024 * 1024;
+/** The part of the fields that makes room at once. */
+const PART_LEFT_OUT = 0.25;
+/** An object from which more members than this were left out has names that hardly repeat: it gets no new ones. */
+const MOST_LEFT_OUT = 1000;
+/** The place of a member that is not kept. */
+const LEFT_OUT = -1;
+/** Names of an object whose places are remembered. */
+const MOST_PLACES = 8000;
+/** From so many rows on columns grow by a quarter. */
+const MANY_ROWS = 65_536;
 /** More events than this would take about half a gigabyte. */
 const MOST_ROWS = 6_000_000;
 /** At most 15 digits, which a double holds exactly (IEEE 754): other numbers are compared only as texts. */
@@ -73,8 +85,13 @@ export class Field {
    * too long.
    */
   isUncompared = false;
-  /** True if members or elements after the first ones are not compared. */
+  /** True if elements after the first ones are not compared, or members that few events have. */
   isOverfull = false;
+  /** Where a member is among these by its name as events write it; `LEFT_OUT` if it is not kept. */
+  readonly places = new Map<string, number>();
+  readonly eventPlaces = new Map<string, number>();
+  /** Names of members that made room for others: a column begun anew would lack their first events. */
+  readonly leftOut = new Set<string>();
   /** True for a member of the items that has been the event of one. */
   isEvent = false;
   /** True for an `eventId` of the items, or of a member of theirs: it tells where the event is. */
@@ -123,6 +140,10 @@ export class Field {
   grow(capacity: number): void {
     this.codes = enlarged(this.codes, capacity);
     if (this.numbers) this.numbers = enlarged(this.numbers, capacity).fill(Number.NaN, this.numbers.length);
+  }
+
+  get byteLength(): number {
+    return this.codes.byteLength + (this.numbers?.byteLength ?? 0);
   }
 
   /** Decides at the end which fields hardly repeat a value, and which values are one. */
@@ -266,6 +287,8 @@ export class ComparisonTable {
   readonly #status = new Field(['publishStatus'], Buffer.from('"publishStatus":'), this.failures.length);
   readonly #createdOn = new Field(['createdOn'], Buffer.from('"createdOn":'), 0);
   readonly #only: readonly string[] | undefined;
+  /** False while no field can make room for another. */
+  #canLeaveOut = true;
   /** Of the item that is read: whether its top has a text `eventId`, and the members that have one. */
   #hasIdAtTop = false;
   #holders: Field[] = [];
@@ -338,6 +361,7 @@ export class ComparisonTable {
     );
     for (const field of left) {
       member.members.splice(member.members.indexOf(field), 1);
+      member.places.clear();
       this.fields.splice(this.fields.indexOf(field), 1);
     }
   }
@@ -387,7 +411,10 @@ export class ComparisonTable {
   }
 
   #grow(): void {
-    const capacity = 2 * this.failures.length;
+    const rows = this.failures.length;
+    const capacity = rows < MANY_ROWS ? 2 * rows : Math.ceil(1.25 * rows);
+    this.#canLeaveOut = true;
+    while (this.#isFull(capacity) && this.#canLeaveOut) this.#leaveOutRarest();
     this.failures = enlarged(this.failures, capacity);
     for (const field of [...this.fields, this.#status]) field.grow(capacity);
   }
@@ -397,6 +424,7 @@ export class ComparisonTable {
     const bytes = this.#bytes;
     const isJoined = this.#joinsEvents && parent.isEvent;
     const members = isJoined ? parent.eventMembers : parent.members;
+    const places = isJoined ? parent.eventPlaces : parent.places;
     let index = at;
     let expected = 0;
     do {
@@ -407,8 +435,16 @@ export class ComparisonTable {
       if (member && startsWith(bytes, start, member.token)) valueAt = start + member.token.length;
       else {
         valueAt = stringEnd(bytes, start) + 1;
-        expected = members.findIndex(({ token }) => startsWith(bytes, start, token));
-        member = members[expected] ?? this.#memberNamed(parent, bytes.subarray(start, valueAt), valueAt);
+        const written = bytes.toString('latin1', start, valueAt);
+        let place = places.get(written);
+        if (place === undefined) {
+          member = this.#memberNamed(parent, bytes.subarray(start, valueAt), valueAt);
+          place = member ? members.indexOf(member) : LEFT_OUT;
+          // With few fields it is the value that decides.
+          if (!this.#only && places.size < MOST_PLACES) places.set(written, place);
+        }
+        expected = place;
+        member = members[place];
       }
       expected++;
       if (member?.isId && bytes[valueAt] === QUOTE) this.#noteId(parent);
@@ -455,10 +491,7 @@ export class ComparisonTable {
   }
 
   #newMember(owner: Field, name: string, token: Buffer): Field | undefined {
-    // Known fields and other members of the items themselves are always compared.
-    const isExempt = owner === this.#root || (owner.steps.length === 1 && isKnownName(name));
-    const isFull = owner.members.length >= MOST_MEMBERS || this.fields.length >= MOST_FIELDS;
-    if (isFull && !isExempt) {
+    if (!this.#isAlwaysCompared(owner, name) && !this.#hasRoomFor(owner, name)) {
       owner.isOverfull = true;
       return undefined;
     }
@@ -468,6 +501,60 @@ export class ComparisonTable {
     const member = own ?? this.#newField([...owner.steps, name], Buffer.from(token));
     owner.members.push(member);
     return member;
+  }
+
+  /** Known fields and other members of the items themselves are. */
+  #isAlwaysCompared(owner: Field, name: string): boolean {
+    return owner === this.#root || (owner.steps.length === 1 && isKnownName(name));
+  }
+
+  #hasRoomFor(owner: Field, name: string): boolean {
+    const isOpen = () => owner.leftOut.size <= MOST_LEFT_OUT && !owner.leftOut.has(name);
+    if (!isOpen()) return false;
+    if (!this.#isFull(this.failures.length)) return true;
+    return this.#canLeaveOut && this.#leaveOutRarest() && isOpen();
+  }
+
+  /** True if one more field has no place when columns have this many rows. */
+  #isFull(capacity: number): boolean {
+    const growth = capacity / this.failures.length;
+    const bytes = this.fields.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    return this.fields.length >= MOST_FIELDS || bytes * growth + capacity > MOST_BYTES;
+  }
+
+  /**
+   * Leaves out fields that the fewest failures have, and of these the ones that the fewest events have.
+   * False if there are none but those of the item that is read.
+   */
+  #leaveOutRarest(): boolean {
+    const ownerOf = new Map<Field, Field>();
+    for (const owner of [this.#root, ...this.fields])
+      for (const member of owner.members) ownerOf.set(member, owner);
+    const inFailures = ({ codes }: Field) => {
+      let count = 0;
+      for (let row = 0; row < this.rows; row++)
+        if (codes[row] !== NO_VALUE) count += this.failures[row] as number;
+      return count;
+    };
+    const candidates = [...ownerOf]
+      .filter(([field, owner]) => !this.#isAlwaysCompared(owner, field.steps.at(-1) as string))
+      .filter(([{ members, elements }]) => members.length === 0 && elements.length === 0)
+      // Between two items there is no such row yet.
+      .filter(([{ codes }]) => (codes[this.rows] ?? NO_VALUE) === NO_VALUE)
+      .map(([field, owner]) => ({ field, owner, failures: inFailures(field) }))
+      .sort((a, b) => a.failures - b.failures || a.field.present - b.field.present)
+      .slice(0, Math.ceil(PART_LEFT_OUT * this.fields.length));
+    const gone = new Set(candidates.map(({ field }) => field));
+    for (const owner of new Set(candidates.map(({ owner }) => owner))) {
+      const left = owner.members.filter((member) => gone.has(member));
+      for (const member of left) owner.leftOut.add(member.steps.at(-1) as string);
+      owner.isOverfull = true;
+      owner.members.splice(0, owner.members.length, ...owner.members.filter((member) => !gone.has(member)));
+      owner.places.clear();
+    }
+    this.fields.splice(0, this.fields.length, ...this.fields.filter((field) => !gone.has(field)));
+    this.#canLeaveOut = candidates.length > 0;
+    return this.#canLeaveOut;
   }
 
   #newField(steps: readonly string[], token: Buffer): Field {
@@ -508,7 +595,7 @@ export class ComparisonTable {
       const first = bytes[index + 1];
       if (first === OBJECT || first === ARRAY) isFlat = false;
       if (count === MOST_ELEMENTS) field.isOverfull = true;
-      if (count === elements.length && count < MOST_ELEMENTS && this.fields.length < MOST_FIELDS)
+      if (count === elements.length && count < MOST_ELEMENTS && !this.#isFull(this.failures.length))
         elements.push(this.#newField([...field.steps, String(count)], NO_TOKEN));
       const element = elements[count];
       index = element ? this.#readValue(index + 1, element) : valueEnd(bytes, index + 1);

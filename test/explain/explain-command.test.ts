@@ -101,6 +101,7 @@ describe('events explain', () => {
       before: '2026-11-02T06:40:00Z',
       events: 399,
       failed: 27,
+      subscriptions: 2,
       baseline: { after: '2026-11-01T00:00:00Z', before: '2026-11-01T06:40:00Z', events: 0, failed: 0 },
       unexplained: 2,
       onlyInFailures: [
@@ -113,6 +114,7 @@ describe('events explain', () => {
         },
       ],
       notCompared: ['eventId'],
+      notLookedAt: [],
     });
     const [{ p, ...cause }, ...others] = causes;
     expect(p).toBeLessThan(1e-10);
@@ -129,6 +131,9 @@ describe('events explain', () => {
         lastSuccess: '2026-11-02T04:56:00.000Z',
         failingSince: '2026-11-02T05:00:00.000Z',
         edge: false,
+        subscriptions: 1,
+        command: `hooktrail events search --failed --since 2026-11-02 --until 2026-11-02T06:40:00Z --subscription ${SUBSCRIPTION} --from ${file}`,
+        baseline: { failed: 0, events: 0 },
       },
     ]);
   });
@@ -482,7 +487,7 @@ describe('events explain', () => {
     expect(stdout.split('\n')[0]).toBe(
       '30 of 120 events failed (25.0 %) from 2026-11-01 23:59:59Z to 2026-11-02 03:00Z; a day earlier: 10 of 120 (8.3 %)',
     );
-    expect(stdout).toContain('\n  also then\n');
+    expect(stdout).toContain('\n  also then: 10 of 40 failed then\n');
     expect(searching.queries().filter((query) => query.includes('limit(1,500)'))).toHaveLength(2);
   });
 

@@ -686,15 +686,42 @@ test('every event of a field with more values than one or two bytes can number i
   expect(codes?.every((code, row) => code === 1 && field?.numbers?.[row] === (row >> 1) + 0.5)).toBe(true);
 });
 
-test('a field of nearly as many values as events, and an object of many members, are named as not compared', () => {
-  const found = explain(
-    itemsOf(
-      events(
-        300,
-        (index) => index % 7 === 0,
-        (index) => ({ labels: { [`k${index}`]: 1 }, amount: index * 1.5 }),
+test('a field of nearly as many values as events is named as not compared', () => {
+  const amount = (index: number) => ({ amount: index * 1.5, note: `n${index}` });
+  const found = explain(itemsOf(events(300, (index) => index % 7 === 0, amount)));
+  expect(found.notCompared).toEqual(['eventId', 'note']);
+  expect(found.notLookedAt).toEqual([]);
+});
+
+describe('of more fields than there is room for', () => {
+  /** Members of one object by name, of which each event has some. */
+  const wide = (count: number, members: (index: number) => object) =>
+    explain(
+      itemsOf(
+        events(
+          count,
+          (index) => index % 7 === 0,
+          (index) => ({ data: members(index) }),
+        ),
       ),
-    ),
-  );
-  expect(found.notCompared).toEqual(['eventId', 'labels']);
+    );
+  const named = (count: number, from: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${from + at}`, at % 3]));
+
+  test('2,000 are compared', () => {
+    const found = wide(700, (index) => ({
+      ...named(200, 200 * (index % 10)),
+      ...(index % 7 === 0 ? { k1999: 'broken' } : {}),
+    }));
+    expect(found.notLookedAt).toEqual([]);
+    expect(found.causes.map(({ conditions }) => texts(conditions))).toEqual([['data.k1999 = broken']]);
+  });
+
+  test('those that failures have stay, and the object whose members were left out is named', () => {
+    const found = wide(1400, (index) => ({
+      ...(index % 7 === 0 ? { late: 'yes' } : named(5, 5 * index)),
+    }));
+    expect(found.notLookedAt).toEqual(['data']);
+    expect([...found.causes, ...found.onlyInFailures].length).toBeGreaterThan(0);
+  });
 });
