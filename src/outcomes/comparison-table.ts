@@ -31,7 +31,7 @@ const MOST_FIELDS = 4000;
 const MOST_BYTES = 135 * 1024 * 1024;
 /** The part of the fields that makes room at once. */
 const PART_LEFT_OUT = 0.25;
-/** An object from which more members than this were left out has names that hardly repeat: it gets no new ones. */
+/** An object from which more members were left out has names that hardly repeat: it gets no new ones. */
 const MOST_LEFT_OUT = 1000;
 /** The place of a member that is not kept. */
 const LEFT_OUT = -1;
@@ -424,34 +424,43 @@ export class ComparisonTable {
     const bytes = this.#bytes;
     const isJoined = this.#joinsEvents && parent.isEvent;
     const members = isJoined ? parent.eventMembers : parent.members;
-    const places = isJoined ? parent.eventPlaces : parent.places;
     let index = at;
     let expected = 0;
     do {
       const start = index + 1;
       // Members mostly come in the same order.
-      let member = members[expected];
-      let valueAt: number;
-      if (member && startsWith(bytes, start, member.token)) valueAt = start + member.token.length;
-      else {
-        valueAt = stringEnd(bytes, start) + 1;
-        const written = bytes.toString('latin1', start, valueAt);
-        let place = places.get(written);
-        if (place === undefined) {
-          member = this.#memberNamed(parent, bytes.subarray(start, valueAt), valueAt);
-          place = member ? members.indexOf(member) : LEFT_OUT;
-          // With few fields it is the value that decides.
-          if (!this.#only && places.size < MOST_PLACES) places.set(written, place);
-        }
-        expected = place;
-        member = members[place];
-      }
+      const next = members[expected];
+      const isNext = next !== undefined && startsWith(bytes, start, next.token);
+      const valueAt = isNext ? start + next.token.length : stringEnd(bytes, start) + 1;
+      if (!isNext) expected = this.#placeOf(parent, members, start, valueAt);
+      index = this.#readMember(valueAt, members[expected], parent);
       expected++;
-      if (member?.isId && bytes[valueAt] === QUOTE) this.#noteId(parent);
-      const isOutdone = isJoined && member?.steps.length === 1 && this.#isSet(member);
-      index = member && !isOutdone ? this.#readValue(valueAt, member) : valueEnd(bytes, valueAt);
     } while (bytes[index] === COMMA);
     return index + 1;
+  }
+
+  /** The place among the members of the one whose name stands between two offsets, or `LEFT_OUT`. */
+  #placeOf(parent: Field, members: readonly Field[], start: number, valueAt: number): number {
+    const bytes = this.#bytes;
+    const places = members === parent.eventMembers ? parent.eventPlaces : parent.places;
+    const written = bytes.toString('latin1', start, valueAt);
+    const known = places.get(written);
+    if (known !== undefined) return known;
+    const member = this.#memberNamed(parent, bytes.subarray(start, valueAt), valueAt);
+    const place = member ? members.indexOf(member) : LEFT_OUT;
+    // With few fields it is the value that decides.
+    if (!this.#only && places.size < MOST_PLACES) places.set(written, place);
+    return place;
+  }
+
+  /** Reads the value of a member, or passes over it where it is not kept; the offset after it. */
+  #readMember(valueAt: number, member: Field | undefined, parent: Field): number {
+    const bytes = this.#bytes;
+    if (!member) return valueEnd(bytes, valueAt);
+    if (member.isId && bytes[valueAt] === QUOTE) this.#noteId(parent);
+    const isJoined = this.#joinsEvents && parent.isEvent;
+    const isOutdone = isJoined && member.steps.length === 1 && this.#isSet(member);
+    return isOutdone ? valueEnd(bytes, valueAt) : this.#readValue(valueAt, member);
   }
 
   #noteId(parent: Field): void {
