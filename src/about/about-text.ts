@@ -178,7 +178,7 @@ function sharedText({ shared, health }: About): string {
 function commandsOf({ subscriptionIds, health, outage, after }: About, { from }: SummaryOptions): string[] {
   const [id, other] = subscriptionIds;
   if (id === undefined || other !== undefined) return [];
-  const since = outage && milliseconds(outage.since) < milliseconds(after) ? outage.since : after;
+  const since = outage?.since ?? after;
   // Bounds are exclusive.
   const start = new Date(Math.floor(milliseconds(since) / SECOND_MS) * SECOND_MS - SECOND_MS)
     .toISOString()

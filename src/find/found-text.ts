@@ -11,6 +11,7 @@ import { type Table, type TableLook, tableLines } from '../formats/table.ts';
 import { NONE } from '../formats/table-layout.ts';
 import { Items } from '../items/items.ts';
 import { commandOver, shellWord } from '../settings/flag-values.ts';
+import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { type EventWithText, type FindReport, FOUND_FIELDS } from './find-text.ts';
@@ -102,8 +103,8 @@ function sayNext(
 ): void {
   if (!context.stdout.isTerminal || !context.stderr.isTerminal) return;
   const [first] = found;
-  const profile = profiles.length > 1 ? first?.profile : flags.profile;
-  const place = profile ? ['--profile', shellWord(profile)] : [];
+  const profile = profiles.length > 1 ? first?.profile : runFlags(flags, context.environment).profile;
+  const place = profile && from === undefined ? ['--profile', shellWord(profile)] : [];
   const [, , , eventId] = first?.shown ?? [];
   if (eventId !== undefined)
     reporter.notice(`next: ${commandOver(from, ['hooktrail events get', shellWord(eventId), ...place])}`);

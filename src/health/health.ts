@@ -112,6 +112,8 @@ export async function checkHealth(
 interface Unnamed extends Omit<Health, 'label'> {
   /** The JSON texts of its values. */
   readonly key: string;
+  /** How many names its events have. */
+  readonly names: number;
 }
 
 interface Group {
@@ -282,6 +284,7 @@ export class HealthTable {
       usualGapSeconds: undefined,
       recent: Array.from(newestFirst.slice(0, RECENT_EVENTS), (row) => (failures[row] ? 'F' : 'S')).join(''),
       name: firstName === undefined ? null : firstName + more,
+      names: names.size,
     };
   }
 }
@@ -300,7 +303,7 @@ function quietSubscriptions(
   return names.all.flatMap(({ id, state }) => {
     const key = id.toLowerCase();
     if (seen.has(key) || !isAsked(key)) return [];
-    const asked = { values: [id], key: JSON.stringify(id) };
+    const asked = { values: [id], key: JSON.stringify(id), names: 0 };
     return [{ ...NO_EVENTS, ...asked, state: state === 'on' ? ('silent' as const) : ('off' as const) }];
   });
 }
@@ -406,7 +409,9 @@ function withName(
 ): Health {
   const address = id === undefined ? undefined : names?.nameOf(id);
   const label = id === undefined ? undefined : names?.labelOf(id);
-  if (row.name === null) return { ...row, name: address ?? null, label: label ?? null };
+  // Where several names share a subscription, its address says more than the first of them.
+  const isShared = row.names > 1 && address !== undefined;
+  if (row.name === null || isShared) return { ...row, name: address ?? null, label: label ?? null };
   const state = id === undefined ? undefined : names?.of(id)?.state;
   return { ...row, label: state === undefined || state === 'on' ? row.name : `${row.name}, ${state}` };
 }
