@@ -1,5 +1,5 @@
 import type { Call } from '../command.ts';
-import { ServiceError, UsageError } from '../errors.ts';
+import { ServiceError, UnreachableError, UsageError } from '../errors.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import { errorField } from '../items/item-columns.ts';
 import { exactValue } from '../items/item-conditions.ts';
@@ -101,7 +101,13 @@ export async function checkHealth(
     await names?.learn(found.flatMap((row) => idOf(row) ?? []));
     const quiet = names ? quietSubscriptions(names, found, source.filters) : [];
     const unsilenced = [...found, ...quiet];
-    const silences = await silencesOf(source, table, unsilenced, { by, isBySubscription, names, before });
+    const watching = { by, isBySubscription, names, before };
+    const silences = await silencesOf(source, table, unsilenced, watching).catch((error: unknown) => {
+      // What the window says is known by then.
+      if (!(error instanceof ServiceError || error instanceof UnreachableError)) throw error;
+      call.reporter.warning(`whether a subscription is silent is not known: ${error.message}`);
+      return new Map<string, Silence>();
+    });
     const rows = unsilenced
       .map((row) => withName(withSilence(row, silences.get(row.key)), idOf(row), names))
       .sort(byUrgency);
