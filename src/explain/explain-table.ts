@@ -327,11 +327,14 @@ function boundsAround(table: ComparisonTable, tests: readonly Test[]) {
   return { after: bound(from, -1), before: bound(to, 1) };
 }
 
-/** Names of fields that tell how a delivery went, rather than what was delivered. */
+/** Words in names of fields that tell how a delivery went, rather than what was delivered. */
 const OF_OUTCOMES =
-  /attempt|^(re)?tries$|(try|delivery|receive|fail(ure)?)_?count|redeliver|error|exception|http_?status|status_?code|delivered|ack(nowledg)?ed|(processed|sent|completed)_?(at|on)|dead_?letter/i;
-/** Names that can also be of a policy, a format or a contract's terms. */
-const LIKE_OUTCOMES = /retr(y|ies)(?!able)|fail|fault|reason|response|outcome|duration|elapsed|latency/i;
+  /attempt|error|exception|redeliver|dead ?letter|\b(re)?tries\b|\b(re)?try ?count|\b(delivery|receive|fail|failure) ?count|\bhttp ?status|\bstatus ?code|\bdelivered\b|\back(ed|nowledged)?\b|\b(delivered|processed|sent|completed) ?(at|on)\b/;
+/** Words that can also be of a policy, a format or a contract's terms. */
+const LIKE_OUTCOMES =
+  /\bretr(y|ies)\b|\bfail(?!over|safe)|\bfault|\breason(?!abl)|\bresponse|\boutcome|duration|elapsed|latency/;
+/** Words that are of outcomes inside an object that tells of a delivery, as in `delivery.ms`. */
+const OF_DELIVERIES = /\b(status|state|code|ms|millis|seconds|latency|duration|took|response|result|body)\b/;
 /** Names of what an event has before it is delivered. */
 const OF_EVENTS = /(version|region|country|currency|environment|plan)$/i;
 /** Paths in a list of attempts: all of them are outcomes, whatever their names, but for where it was sent. */
@@ -363,14 +366,17 @@ function findEffects(table: ComparisonTable, search: CauseSearch) {
     const [first = ''] = field.steps;
     if (field.steps.length === 1 && FILTER_FIELDS.includes(first)) return [];
     const isInner = outer.some((other) => isInside(field, other));
-    const isNamed = (names: RegExp) => field.steps.some((step) => names.test(step));
-    if (OF_ATTEMPTS.test(field.steps.join('.'))) certain.add(field);
-    const outcome = isNamed(OF_OUTCOMES) ? 'sure' : isNamed(LIKE_OUTCOMES) ? 'likely' : undefined;
+    const isOutcomeByPlace = OF_ATTEMPTS.test(field.steps.join('.')) || isInDelivery(field);
+    if (isOutcomeByPlace) certain.add(field);
+    const outcome = outcomeOf(field, isOutcomeByPlace);
     // Without a delivered event the names alone tell what came of the failure.
     if (!outcome && table.failed === table.rows) return [];
     const found = isInner ? undefined : findEffect(table, search, feature, all, few, outcome);
     const effect = found && !outcome && isOfEvents(table, field) ? undefined : found;
     if (!isInner && !effect) return [];
+    // Each event has a text of its own there, such as a reason for which somebody ordered.
+    const isOfOrders = effect?.op === '=' && typeof effect.value === 'string' && field.present === table.rows;
+    if (isOfOrders && !isOutcomeByPlace && shareOfOne(table, field) < MOSTLY_ALIKE) return [];
     if (effect?.op === 'exists') outer.push(field);
     // A field of some of the failures alone may be why they failed, unless its name says that it is an outcome.
     const isOfMost = effect && table.failed - effect.failed <= few;
@@ -382,6 +388,28 @@ function findEffects(table: ComparisonTable, search: CauseSearch) {
     return effect ? [effect] : [];
   });
   return { list, fields, certain };
+}
+
+/** What the names of a field say of it: an outcome, surely or likely. */
+function outcomeOf({ steps }: Field, isOutcomeByPlace: boolean): 'sure' | 'likely' | undefined {
+  const names = steps.map(wordsOf);
+  if (isOutcomeByPlace || names.some((name) => OF_OUTCOMES.test(name))) return 'sure';
+  return names.some((name) => LIKE_OUTCOMES.test(name)) ? 'likely' : undefined;
+}
+
+/** True for `delivery.ms` and the like. */
+function isInDelivery({ steps }: Field): boolean {
+  const isOfDelivery = steps.slice(0, -1).some((step) => /\bdeliver(y|ies)\b/.test(wordsOf(step)));
+  return isOfDelivery && OF_DELIVERIES.test(wordsOf(steps.at(-1) as string));
+}
+
+/** The words of a name in lower case: `lastHTTPStatus` and `last_http_status` are `last http status`. */
+function wordsOf(name: string): string {
+  return name
+    .replace(/([a-z\d])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    .replace(/[^\p{L}\d]+/gu, ' ')
+    .toLowerCase();
 }
 
 /**

@@ -25,6 +25,8 @@ const MANY_OF_ALL = 0.005;
 const LONGEST_VALUE_BYTES = 512;
 /** Elements of an array that are compared. */
 const MOST_ELEMENTS = 16;
+/** Steps of a path that is looked at: each takes a piece of the stack. */
+const DEEPEST = 64;
 /** Fields in all: those that the fewest failures have make room for others. */
 const MOST_FIELDS = 4000;
 /** Columns take at most about this much. */
@@ -582,6 +584,11 @@ export class ComparisonTable {
       return at + 4;
     // Of members of the same name the last one counts.
     if (field.codes[row]) field.clear(row);
+    if (field.steps.length === DEEPEST && (first === OBJECT || first === ARRAY)) {
+      field.isOverfull = true;
+      field.setPresent(row, UNCODED);
+      return valueEnd(bytes, at);
+    }
     if (first === OBJECT && bytes[at + 1] !== END_OF_OBJECT) {
       field.setPresent(row, UNCODED);
       return this.#readMembers(at, field);

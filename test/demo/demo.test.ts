@@ -27,8 +27,8 @@ test('the demo signs in and searches without waiting for a time-out', async () =
     /\nA shell for the commands above:\n {2}hooktrail sandbox --auto-approve -- sh\nYour own service:\n {2}hooktrail login\n$/,
   );
   expect(stdout.text.match(/ {2}FAILED {2}/g)).toHaveLength(10);
-  // An answer that is read at a glance: the outage that goes on, and one that is over.
-  expect(stdout.text.match(/^next: .*/gm)).toHaveLength(2);
+  // An answer that is read at a glance: the outage that goes on, one that is over, and what to look at.
+  expect(stdout.text.match(/^next: .*/gm)).toHaveLength(3);
 });
 
 test('on a terminal the demo prints its commands in bold', async () => {

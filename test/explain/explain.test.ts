@@ -725,3 +725,49 @@ describe('of more fields than there is room for', () => {
     expect([...found.causes, ...found.onlyInFailures].length).toBeGreaterThan(0);
   });
 });
+
+describe('names of fields are read as words', () => {
+  const found = (name: string, failed: (index: number) => string | number) => {
+    const isFailed = (index: number) => index % 5 === 0;
+    const value = (index: number) => (isFailed(index) ? failed(index) : 'abcd'[index % 4]);
+    return explain(
+      itemsOf(events(500, isFailed, (index) => ({ [name]: value(index), region: index % 5 ? 'eu' : 'us' }))),
+    );
+  };
+
+  test.each(['default_branch', 'tracked', 'packed', 'consent_at', 'presentation', 'failover', 'reasonable'])(
+    '%s holds no outcome',
+    (name) => {
+      const { causes, onlyInFailures } = found(name, () => 'x');
+      expect(onlyInFailures).toEqual([]);
+      const [{ conditions = [], same = [] } = {}] = causes;
+      expect(new Set(texts([...conditions, ...same]))).toEqual(new Set([`${name} = x`, 'region = us']));
+    },
+  );
+
+  test.each(['lastError', 'last_error', 'HTTPStatus', 'deadLettered', 'ackedAt', 'retry_count'])(
+    '%s is one, where delivered events are alike in it',
+    (name) => {
+      const isFailed = (index: number) => index % 5 === 0;
+      const members = (index: number) => ({
+        [name]: isFailed(index) ? 'x' : 'none',
+        region: isFailed(index) ? 'us' : 'eu',
+      });
+      const { causes, onlyInFailures } = explain(itemsOf(events(500, isFailed, members)));
+      expect(causes.map(({ conditions }) => texts(conditions))).toEqual([['region = us']]);
+      expect(texts(onlyInFailures)).toEqual([`${name} = x`]);
+    },
+  );
+
+  test.each(['status', 'ms', 'latency', 'response'])('delivery.%s is one by its place', (name) => {
+    const isFailed = (index: number) => index % 5 === 0;
+    const members = (index: number) => ({
+      delivery: { [name]: isFailed(index) && index % 3 ? 503 : 200 + (index % 2) },
+      region: isFailed(index) ? 'us' : 'eu',
+    });
+    const { causes } = explain(itemsOf(events(500, isFailed, members)));
+    expect(causes.map(({ conditions }) => texts(conditions))).toEqual([['region = us']]);
+    const alone = explain(itemsOf(events(500, isFailed, (index) => ({ delivery: members(index).delivery }))));
+    expect(alone.causes).toEqual([]);
+  });
+});
