@@ -27,10 +27,11 @@ export async function typesOnOffer(
     'on offer',
     '`hooktrail event-types` lists them',
   );
-  for (const word of words.filter((one) => one.includes('*')))
-    reporter.notice(
-      `${flag} ${word}: ${matchesOf(word, types).length} types; those that are offered later are not subscribed`,
-    );
+  for (const word of words.filter((one) => one.includes('*'))) {
+    const { length } = matchesOf(word, types);
+    const found = length === 1 ? '1 type' : `${length} types`;
+    reporter.notice(`${flag} ${word}: ${found}; those that are offered later are not subscribed`);
+  }
   return types;
 }
 

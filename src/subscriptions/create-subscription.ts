@@ -3,7 +3,7 @@ import { listSubscriptions, NO_SUBSCRIPTIONS } from '../filters/resolve-filters.
 import { printJson } from '../formats/formats.ts';
 import { apiUrl, mediaType, type Service, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
-import { guidsIn } from '../items/items.ts';
+import { guidsIn, isGuid } from '../items/items.ts';
 import { shownAddress } from '../names/callback-address.ts';
 import { openSubscriptionTokens } from '../secrets/subscription-tokens.ts';
 import { withService } from '../sign-in/session.ts';
@@ -129,12 +129,15 @@ async function idOfNew(
   service: Service,
 ): Promise<string | undefined> {
   const [located] = guidsIn(headers.location ?? '').slice(-1);
-  const named = idIn(body) ?? located;
+  const told = idIn(body);
+  // A token is kept under a GUID alone: other text may hold anything.
+  const named = told !== undefined && isGuid(told) ? told : located;
   if (named !== undefined) return named;
   const unstopped = { signal: new AbortController().signal };
   const listed = await listSubscriptions(service, unstopped).catch(() => []);
   const [one, another] = listed.filter((listing) => listing.callbackUrl === callbackUrl);
-  return another === undefined ? one?.id : undefined;
+  const listedId = another === undefined ? one?.id : undefined;
+  return listedId !== undefined && isGuid(listedId) ? listedId : undefined;
 }
 
 function isOff({ body }: HttpResponse): boolean {

@@ -96,9 +96,13 @@ describe('create', () => {
     expect((await token()).stdout).toBe('torn-1\n');
   });
 
-  test('without an id in the answer finds it in the list by the address', async () => {
+  test.each([
+    ['no id', ''],
+    ['an id that is no GUID', '{"subscriptionId":"\\u001b[31mred"}'],
+    ['a long one', JSON.stringify({ subscriptionId: 'a'.repeat(300) })],
+  ])('with %s in the answer finds it in the list by the address', async (_, body) => {
     at.kept.text = at.kept.text.replace('\\/\\/hooks.example.com', '//hooks.example.com');
-    at.next('POST', (response) => at.send(response, 201, '', { 'Api-Token': 'unnamed-1' }));
+    at.next('POST', (response) => at.send(response, 201, body, { 'Api-Token': 'unnamed-1' }));
     expect((await at.run([...CREATE, '--yes'])).stdout).toBe(`${ID}\n`);
     expect((await token()).stdout).toBe('unnamed-1\n');
   });
