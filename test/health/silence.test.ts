@@ -3,6 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silenceAfter } from '../../src/outcomes/rhythm.ts';
 import { drawsOf, falseAlarms, firstAlarm, RHYTHMS, type Rhythm, WEEK_MS } from '../outcomes/made-rhythms.ts';
+import { editJson } from '../support/faults.ts';
 import { createHome } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';
 import { ndjsonOf, startSearching } from '../support/searching.ts';
@@ -88,6 +89,22 @@ describe('a silence', () => {
     expect(at.queries().length).toBeLessThan(30);
     const about = await at.run(['events', 'about', OWN, '--json']);
     expect(JSON.parse(about.stdout)).toMatchObject({ usualGapSeconds: 2400 });
+  });
+
+  test('that the service does not count for is a warning, and the rows stand', async () => {
+    await using at = await startSearching({ events: 0 });
+    for (const one of historyOf(1, 15)) at.control.addEvent(one);
+    at.sandbox.control.fault(
+      'events',
+      editJson((page) => page),
+    );
+    at.sandbox.control.fault('events', { kind: 'status', status: 400, body: '{"code":"no"}' });
+    const { code, stdout, stderr } = await at.run(['events', 'health', '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout).map(({ value }: { value: string }) => value)).toEqual(
+      expect.arrayContaining([OWN, OTHER]),
+    );
+    expect(stderr).toContain('warning: whether a subscription is silent is not known: ');
   });
 
   test('is not said of less than two weeks', async () => {
