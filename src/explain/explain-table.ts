@@ -181,8 +181,8 @@ function findCauses(
 }
 
 /** How many subscriptions these events are of. */
-function countSubscriptions({ fields }: ComparisonTable, rows: Int32Array): number {
-  const field = fields.find(({ steps }) => steps.length === 1 && steps[0] === 'subscriptionId');
+function countSubscriptions(table: ComparisonTable, rows: Int32Array): number {
+  const field = table.fieldAtTop('subscriptionId');
   if (!field) return 0;
   const seen = new Uint8Array(field.texts.length);
   for (const row of rows) seen[field.codes[row] as number] = 1;
@@ -418,7 +418,7 @@ function wordsOf(name: string): string {
  */
 function isOfEvents(table: ComparisonTable, field: Field): boolean {
   if (OF_EVENTS.test(field.steps.at(-1) as string)) return true;
-  const subscriptions = table.fields.find(({ steps }) => steps.join('.') === 'subscriptionId')?.codes;
+  const subscriptions = table.fieldAtTop('subscriptionId')?.codes;
   const first = new Map<number, number>();
   let isMixed = false;
   for (let row = 0; subscriptions && row < table.rows; row++) {

@@ -137,10 +137,10 @@ export function explanationJson(
     ...countsJson(rest),
     subscriptions: rest.subscriptions,
     baseline: baseline ? countsJson(baseline) : null,
-    causes: rest.causes.map(({ after: _after, before: _before, ...cause }, index) => ({
-      ...cause,
+    causes: rest.causes.map((cause, index) => ({
+      ...withoutBounds(cause),
       conditions: cause.conditions.map(named),
-      command: commandOf(rest.causes[index] as Cause),
+      command: commandOf(cause),
       baseline: baseline?.ofCauses[index] ?? null,
       same: cause.same.map(conditionJson),
       firstFailed: textOf(cause.firstFailed),
@@ -162,6 +162,11 @@ export function explanationJson(
 
 function countsJson({ after, before, events, failed }: Omit<BaselineCounts, 'ofCauses'>) {
   return { after: utcText(after), before: utcText(before), events, failed };
+}
+
+/** The bounds of its span are told by its command. */
+function withoutBounds({ after: _after, before: _before, ...cause }: Cause) {
+  return cause;
 }
 
 function conditionJson({ field, op, value }: CauseCondition) {

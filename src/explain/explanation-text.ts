@@ -235,7 +235,6 @@ function explanationLines(
   return facts.length > 0 ? [...lines, '', ...facts] : lines;
 }
 
-/** A text in lines that fit, each after the indent. */
 /** `27 of 246 events failed (11.0 %) since 2026-11-22 00:00Z`, and the baseline beside it. */
 function headline(explained: Explained, options: ExplanationOptions): string {
   const { events, failed, baseline } = explained;
@@ -258,7 +257,7 @@ function headline(explained: Explained, options: ExplanationOptions): string {
   return `${now}; ${names[options.baseline as Baseline]}: ${then}`;
 }
 
-/** Says why there is nothing to tell of: no events, or none that tells its outcome. */
+/** The causes as lines: figures beside or below the first condition, then the others and the notes. */
 function causeLines(rows: readonly CauseRow[], look: TableLook): string[] {
   const { palette, room } = look;
   const widths = FIGURE_TITLES.map((title, index) =>

@@ -115,13 +115,8 @@ async function silenceOfTimes(
   chosen: EventFilters,
   history: TimeSpan,
 ): Promise<Silence | undefined> {
-  const createdOn = createdOnReader();
   const found: Instant[] = [];
-  for await (const { items } of source.read(chosen, boundsOf(history)))
-    for (let item = 0; item < items.count; item++) {
-      const instant = createdOn(items.bytes, items.start(item));
-      if (instant) found.push(instant);
-    }
+  for await (const instant of timesIn(source, chosen, history)) found.push(instant);
   return silenceOf(found, history.end);
 }
 
@@ -139,11 +134,16 @@ async function newestIn(
   chosen: EventFilters,
   span: TimeSpan,
 ): Promise<Instant | undefined> {
+  for await (const instant of timesIn(source, chosen, span)) return instant;
+  return undefined;
+}
+
+/** The times of the events of a span, as far as they tell, in the order of the source. */
+async function* timesIn(source: EventSource, chosen: EventFilters, span: TimeSpan): AsyncGenerator<Instant> {
   const createdOn = createdOnReader();
   for await (const { items } of source.read(chosen, boundsOf(span)))
     for (let item = 0; item < items.count; item++) {
       const instant = createdOn(items.bytes, items.start(item));
-      if (instant) return instant;
+      if (instant) yield instant;
     }
-  return undefined;
 }

@@ -393,11 +393,15 @@ export class ComparisonTable {
     return { failed, others };
   }
 
+  fieldAtTop(name: string): Field | undefined {
+    return this.fields.find(({ steps }) => steps.length === 1 && steps[0] === name);
+  }
+
   /** Events by the text of a field of the first level; null for those that have no text there. */
   outcomesOf(
     name: string,
   ): { readonly value: string | null; readonly total: number; readonly failed: number }[] {
-    const field = this.fields.find(({ steps }) => steps.length === 1 && steps[0] === name);
+    const field = this.fieldAtTop(name);
     if (!field) return this.rows > 0 ? [{ value: null, total: this.rows, failed: this.failed }] : [];
     const { failed, others } = this.countCodes(field);
     const none = { value: null, total: this.rows, failed: this.failed };
@@ -601,6 +605,16 @@ export class ComparisonTable {
     return end;
   }
 
+  /** The next element of a list whose elements are all looked at so far; undefined if there is no room. */
+  #newElement(list: Field): Field | undefined {
+    if (list.isOverfull) return undefined;
+    list.isOverfull = this.#isFull(this.failures.length);
+    if (list.isOverfull) return undefined;
+    const element = this.#newField([...list.steps, String(list.elements.length)], NO_TOKEN);
+    list.elements.push(element);
+    return element;
+  }
+
   /** A short array of values is a value itself, and so is each of its first elements. */
   #readElements(at: number, field: Field): number {
     const bytes = this.#bytes;
@@ -611,9 +625,7 @@ export class ComparisonTable {
       const first = bytes[index + 1];
       if (first === OBJECT || first === ARRAY) isFlat = false;
       if (count === MOST_ELEMENTS) field.isOverfull = true;
-      if (count === elements.length && count < MOST_ELEMENTS && !this.#isFull(this.failures.length))
-        elements.push(this.#newField([...field.steps, String(count)], NO_TOKEN));
-      const element = elements[count];
+      const element = elements[count] ?? this.#newElement(field);
       index = element ? this.#readValue(index + 1, element) : valueEnd(bytes, index + 1);
     }
     if (isFlat) field.set(this.rows, bytes, at, index + 1);

@@ -717,6 +717,12 @@ describe('of more fields than there is room for', () => {
     expect(found.causes.map(({ conditions }) => texts(conditions))).toEqual([['data.k1999 = broken']]);
   });
 
+  test('a list for whose elements there is none is named too', () => {
+    const members = () => ({ data: named(4000, 0), list: [1, 2, 3] });
+    const found = explain(itemsOf(events(20, (index) => index % 7 === 0, members)));
+    expect(found.notLookedAt).toEqual(['data', 'list']);
+  });
+
   test('those that failures have stay, and the object whose members were left out is named', () => {
     const found = wide(1400, (index) => ({
       ...(index % 7 === 0 ? { late: 'yes' } : named(5, 5 * index)),
