@@ -8,7 +8,7 @@ import {
 } from '../formats/formats.ts';
 import { boundText, lengthText, proseLines, windowText } from '../formats/summary-words.ts';
 import type { Table } from '../formats/table.ts';
-import { commandOver, completeCommands, shellWord } from '../settings/flag-values.ts';
+import { commandOver, completeCommands, shellWord } from '../settings/shell-words.ts';
 import { toSeconds } from '../stats/statistics-text.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';

@@ -13,7 +13,7 @@ import { type SubscriptionNames, withWord } from '../names/subscription-names.ts
 import { createWhoReader } from '../names/who.ts';
 import { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { NumberColumn, type Percentiles } from '../outcomes/percentiles.ts';
-import { didYouMean } from '../settings/flag-values.ts';
+import { didYouMean } from '../settings/nearest-word.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import {
   type EventSource,

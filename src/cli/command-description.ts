@@ -1,6 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
 import type { CommandTree } from '../command.ts';
-import type { FlagType } from '../settings/flag-values.ts';
+import type { FlagType } from '../settings/flags.ts';
 import { settingDefaults, settingNames } from '../settings/setting-names.ts';
 import { version } from '../version.ts';
 import { explanationOf, factsOf, flagText, pathOf, wordsOf } from './help-text.ts';

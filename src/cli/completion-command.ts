@@ -7,7 +7,8 @@ import type { Context } from '../context.ts';
 import { faultText, UsageError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
 import { encodingOf, replaceFile } from '../files/whole-files.ts';
-import { didYouMean, quotedWord } from '../settings/flag-values.ts';
+import { didYouMean } from '../settings/nearest-word.ts';
+import { quotedWord } from '../settings/shell-words.ts';
 
 /** The shells that there are completions for, with the names of their scripts in the package. */
 const files = {

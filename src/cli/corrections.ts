@@ -3,7 +3,9 @@ import type { CommandTree, ParseFault } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { SEVERAL_PLACES } from '../filters/event-filters.ts';
 import { isGuid } from '../items/items.ts';
-import { JQ_FLAG, nearest, orList, shellWord } from '../settings/flag-values.ts';
+import { JQ_FLAG, orList } from '../settings/flags.ts';
+import { nearest } from '../settings/nearest-word.ts';
+import { shellWord } from '../settings/shell-words.ts';
 import { parseTime } from '../time/time-text.ts';
 import { explanationOf, pathOf, wordsOf } from './help-text.ts';
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Call, CommandModule } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { addPagerFlag } from '../formats/format-flags.ts';
-import { didYouMean } from '../settings/flag-values.ts';
+import { didYouMean } from '../settings/nearest-word.ts';
 import { topics, topicText } from './topics.ts';
 
 interface Flags {

@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 import type { TreeCommand } from '../command.ts';
-import type { Flag, FlagFacts } from '../settings/flag-values.ts';
+import type { Flag, FlagFacts } from '../settings/flags.ts';
 import { CONNECTION } from '../settings/setting-names.ts';
 import { wrapWords } from '../terminal/cell-width.ts';
 

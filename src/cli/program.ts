@@ -11,7 +11,7 @@ import type {
 import type { Context } from '../context.ts';
 import { ExitCode, UsageError } from '../errors.ts';
 import type { OutputFlags } from '../formats/format-flags.ts';
-import { Flag } from '../settings/flag-values.ts';
+import { Flag } from '../settings/flags.ts';
 import { withPager } from '../terminal/paged-output.ts';
 import { fullVersion } from '../version.ts';
 import {

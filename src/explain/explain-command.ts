@@ -3,7 +3,7 @@ import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { concurrencyFlag } from '../filters/event-filters.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
-import { oneOf } from '../settings/flag-values.ts';
+import { oneOf } from '../settings/flags.ts';
 import type { Baseline } from './explain.ts';
 
 interface Flags extends EventFlags {

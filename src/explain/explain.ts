@@ -6,7 +6,7 @@ import { memberPath } from '../items/item-fields.ts';
 import { isGuid } from '../items/items.ts';
 import type { SubscriptionNames } from '../names/subscription-names.ts';
 import { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { commandOver, shellWord } from '../settings/flag-values.ts';
+import { commandOver, shellWord } from '../settings/shell-words.ts';
 import { type EventSource, type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
 import { keepTold } from '../sources/stored-events.ts';
 import { type Instant, instantAt, milliseconds, utcText } from '../time/instant.ts';

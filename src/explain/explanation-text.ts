@@ -10,7 +10,7 @@ import {
 import { oneLine, type Table, type TableLook, tableLines } from '../formats/table.ts';
 import { GAP } from '../formats/table-layout.ts';
 import { isNumber } from '../items/item-conditions.ts';
-import { completeCommands, shellWord } from '../settings/flag-values.ts';
+import { completeCommands, shellWord } from '../settings/shell-words.ts';
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped, percent, shortened } from '../terminal/terminal-text.ts';

@@ -4,7 +4,7 @@ import { UsageError } from '../errors.ts';
 import { addFilterFlags, addPageFlags, CONCURRENCY, type FilterFlags } from '../filters/event-filters.ts';
 import { loadFilters } from '../formats/format-flags.ts';
 import { PAGE_SIZE } from '../paging/event-query.ts';
-import { oneOf } from '../settings/flag-values.ts';
+import { oneOf } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import type { FileFormat, Partition } from '../sources/export-manifest.ts';

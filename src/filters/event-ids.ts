@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { guidsIn, isObject, notAGuid } from '../items/items.ts';
 import { knownValues } from '../items/known-fields.ts';
-import { commandOver } from '../settings/flag-values.ts';
+import { commandOver } from '../settings/shell-words.ts';
 
 /**
  * Event ids given as arguments, several with commas too; all are checked before any is used. Throws

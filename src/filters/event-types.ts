@@ -10,8 +10,9 @@ import type { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { endpoint } from '../paging/event-query.ts';
 import { type PageAnswer, pageClient } from '../paging/page.ts';
-import { commandOver, didYouMean } from '../settings/flag-values.ts';
+import { didYouMean } from '../settings/nearest-word.ts';
 import { loadSettings } from '../settings/settings.ts';
+import { commandOver } from '../settings/shell-words.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type EventFilters, typePattern } from './event-filters.ts';
 

@@ -5,7 +5,7 @@ import { apiUrl, type Service, serviceError } from '../http/service.ts';
 import { isObject } from '../items/items.ts';
 import { shownAddress } from '../names/callback-address.ts';
 import { LIST_PATH, type NamedSubscription, subscriptionOf, withWord } from '../names/subscription-names.ts';
-import { didYouMean } from '../settings/flag-values.ts';
+import { didYouMean } from '../settings/nearest-word.ts';
 import type { SettingFlags, Settings } from '../settings/settings.ts';
 import { canPrompt, confirm } from '../terminal/prompt.ts';
 import type { EventFilters } from './event-filters.ts';

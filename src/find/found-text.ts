@@ -10,7 +10,7 @@ import { proseLines, windowText } from '../formats/summary-words.ts';
 import { type Table, type TableLook, tableLines } from '../formats/table.ts';
 import { NONE } from '../formats/table-layout.ts';
 import { Items } from '../items/items.ts';
-import { commandOver, shellWord } from '../settings/flag-values.ts';
+import { commandOver, shellWord } from '../settings/shell-words.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';

@@ -13,9 +13,10 @@ import {
 import { type FieldPath, parseFieldPaths } from '../items/item-fields.ts';
 import type { Items, ListKind } from '../items/items.ts';
 import { loadNameField } from '../names/name-field.ts';
-import { Flag, fileName, JQ_FLAG, oneOf, orList, shellWord } from '../settings/flag-values.ts';
+import { Flag, fileName, JQ_FLAG, oneOf, orList } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import { loadSetting, loadTimeZone, type SettingFlags } from '../settings/settings.ts';
+import { shellWord } from '../settings/shell-words.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import {
   FORMAT_NAMES,

@@ -4,7 +4,7 @@ import { ExitCode } from '../errors.ts';
 import { concurrencyFlag } from '../filters/event-filters.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
 import { type FieldPath, parseFieldPaths } from '../items/item-fields.ts';
-import { Flag, oneOf } from '../settings/flag-values.ts';
+import { Flag, oneOf } from '../settings/flags.ts';
 import type { Health } from './health.ts';
 
 interface Flags extends EventFlags {

@@ -1,5 +1,5 @@
 import { UsageError } from '../errors.ts';
-import { nearest } from '../settings/flag-values.ts';
+import { nearest } from '../settings/nearest-word.ts';
 import { type Items, isObject, type ListKind } from './items.ts';
 import { startsWith, stringEnd, stringText, valueEnd } from './json-scanner.ts';
 import { withKnownFieldsAtTop } from './known-fields.ts';

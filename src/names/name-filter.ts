@@ -4,7 +4,7 @@ import type { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { createCursor } from '../items/known-cursor.ts';
 import { wordMatcher } from '../items/whole-words.ts';
-import { nearest } from '../settings/flag-values.ts';
+import { nearest } from '../settings/nearest-word.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 
 /** Names that are kept to find a near one among them. */

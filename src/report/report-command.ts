@@ -13,7 +13,7 @@ import {
 } from '../filters/event-filters.ts';
 import { loadFilters } from '../formats/format-flags.ts';
 import { type FieldPath, parseFieldPaths } from '../items/item-fields.ts';
-import { Flag, wholeNumber } from '../settings/flag-values.ts';
+import { Flag, wholeNumber } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { runFlags } from '../terminal/reporter.ts';

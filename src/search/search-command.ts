@@ -12,7 +12,7 @@ import {
 import { addListFlags, type EventFlags, eventOptions } from '../formats/format-flags.ts';
 import type { Direction } from '../items/item-times.ts';
 import { PAGE_SIZE } from '../paging/event-query.ts';
-import { wholeNumber } from '../settings/flag-values.ts';
+import { wholeNumber } from '../settings/flags.ts';
 
 interface Flags extends EventFlags, PreviewFlags {
   readonly pageSize?: number;

@@ -13,8 +13,8 @@ import { createCursor } from '../items/known-cursor.ts';
 import { SubscriptionNames } from '../names/subscription-names.ts';
 import type { Query } from '../paging/event-query.ts';
 import type { FoundPage } from '../paging/page.ts';
-import { flagWords } from '../settings/flag-values.ts';
 import type { SettingFlags } from '../settings/settings.ts';
+import { flagWords } from '../settings/shell-words.ts';
 import { withService } from '../sign-in/session.ts';
 import type { SourceOptions } from '../sources/event-source.ts';
 import {

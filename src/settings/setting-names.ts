@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import { type ErrorParts, UsageError } from '../errors.ts';
 import { zoneNamed, zoneNames } from '../time/time-zone.ts';
-import { didYouMean, Flag } from './flag-values.ts';
+import { Flag } from './flags.ts';
+import { didYouMean } from './nearest-word.ts';
 
 /** The defaults of settings. */
 export const settingDefaults = {

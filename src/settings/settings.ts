@@ -5,7 +5,7 @@ import { configFolder, makeFolder, refusePlanted } from '../files/folders.ts';
 import { followLinks, readRegularFile, replaceFile, UnsyncedError } from '../files/whole-files.ts';
 import type { HeldLock } from '../lock/lock.ts';
 import { type TimeZone, zoneOf } from '../time/time-zone.ts';
-import { didYouMean } from './flag-values.ts';
+import { didYouMean } from './nearest-word.ts';
 import {
   parseSetting,
   type SettingName,

@@ -19,8 +19,8 @@ import {
 } from '../paging/page.ts';
 import { adaptiveConcurrency } from '../paging/read-ahead.ts';
 import { readPages } from '../paging/read-pages.ts';
-import { quotedWord } from '../settings/flag-values.ts';
 import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
+import { quotedWord } from '../settings/shell-words.ts';
 import { type Progress, startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { compareInstants, type Instant, knownInstant } from '../time/instant.ts';

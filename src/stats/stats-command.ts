@@ -4,7 +4,7 @@ import { UsageError } from '../errors.ts';
 import { addStatsFlags, COUNTS_AT_ONCE, GROUPS_SHOWN } from '../filters/event-filters.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
 import { type FieldPath, parseFieldPaths } from '../items/item-fields.ts';
-import { Flag, wholeNumber } from '../settings/flag-values.ts';
+import { Flag, wholeNumber } from '../settings/flags.ts';
 
 interface Flags extends EventFlags {
   readonly buckets?: number;

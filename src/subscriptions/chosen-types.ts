@@ -3,7 +3,7 @@ import { UsageError } from '../errors.ts';
 import { typePattern } from '../filters/event-filters.ts';
 import { askEventTypes, eventTypeNames, keepEventTypes } from '../filters/event-types.ts';
 import type { Service } from '../http/service.ts';
-import { didYouMean } from '../settings/flag-values.ts';
+import { didYouMean } from '../settings/nearest-word.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 

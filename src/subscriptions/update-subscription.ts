@@ -1,5 +1,5 @@
 import { ServiceError, UsageError } from '../errors.ts';
-import { didYouMean } from '../settings/flag-values.ts';
+import { didYouMean } from '../settings/nearest-word.ts';
 import { type ChangeCall, changeSubscription, requireSwitch } from './change-subscription.ts';
 import { matchingTypes, typesOnOffer } from './chosen-types.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { type ErrorParts, ExitCode, type HooktrailError, InterruptedError } from '../errors.ts';
-import { completeCommands } from '../settings/flag-values.ts';
+import { completeCommands } from '../settings/shell-words.ts';
 import { type ColorLevel, colorLevel, type Palette, paletteOf, redraws } from './palette.ts';
 import { fittedLines, terminalSafe, terminalSafeBlock } from './terminal-text.ts';
 

@@ -6,9 +6,9 @@ import { fewOf, ServiceError, UsageError, unrunnableText } from '../errors.ts';
 import { memberPath } from '../items/item-fields.ts';
 import type { Items } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';
-import { durationText } from '../settings/flag-values.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
+import { durationText } from '../time/lengths.ts';
 
 /** A command that a watch runs for each event. */
 export interface EventCommandOptions {

@@ -5,9 +5,11 @@ import { UsageError } from '../errors.ts';
 import { addFilterFlags, concurrencyFlag } from '../filters/event-filters.ts';
 import { addFormatFlags, type EventFlags, eventOptions } from '../formats/format-flags.ts';
 import { tableNote } from '../formats/table-note.ts';
-import { duration, durationText, Flag, fileName, flagWords, wholeNumber } from '../settings/flag-values.ts';
+import { duration, Flag, fileName, wholeNumber } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
+import { flagWords } from '../settings/shell-words.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
+import { durationText } from '../time/lengths.ts';
 import type { EventCommandOptions } from './event-command.ts';
 import type { WatchOptions, WriterParts } from './watch-run.ts';
 

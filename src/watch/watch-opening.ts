@@ -1,8 +1,8 @@
 import type { EventFilters } from '../filters/event-filters.ts';
 import type { Query } from '../paging/event-query.ts';
 import { askPage, type PageClient } from '../paging/page.ts';
-import { durationText } from '../settings/flag-values.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { durationText } from '../time/lengths.ts';
 
 export interface Opening {
   readonly filters: EventFilters;

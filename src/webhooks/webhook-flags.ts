@@ -1,7 +1,8 @@
 import type { Option } from 'commander';
 import { UsageError } from '../errors.ts';
-import { duration, durationText, Flag, oneOf, wholeNumber } from '../settings/flag-values.ts';
+import { duration, Flag, oneOf, wholeNumber } from '../settings/flags.ts';
 import { type Refuse, secureUrl, withoutCredentials } from '../settings/setting-names.ts';
+import { durationText } from '../time/lengths.ts';
 
 /**
  * Returns a parser for a flag that names a handler: `https:`, or `http:` on a loopback host, as for the

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import type { Call } from '../../command.ts';
-import { duration, Flag } from '../../settings/flag-values.ts';
+import { duration, Flag } from '../../settings/flags.ts';
 import { addSignInFlags } from '../../settings/setting-names.ts';
 import type { SignInFlags } from './login-attempt.ts';
 

@@ -2,10 +2,10 @@ import type { Command } from 'commander';
 import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { guidsIn, notAGuid } from '../../items/items.ts';
-import { duration, durationText, Flag, fileName, wholeNumber } from '../../settings/flag-values.ts';
+import { duration, Flag, fileName, wholeNumber } from '../../settings/flags.ts';
 import { addConnectionFlags, addTimezoneFlag } from '../../settings/setting-names.ts';
 import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
-import { HOUR_MS, SECOND_MS } from '../../time/lengths.ts';
+import { durationText, HOUR_MS, SECOND_MS } from '../../time/lengths.ts';
 import { byteSize, FORWARD_TIMEOUT_MS, forwardTimeout, handlerUrl, handOverFlag } from '../webhook-flags.ts';
 import type { ListenFlags } from './listen.ts';
 

@@ -5,13 +5,14 @@ import { ClosedPipeError, InterruptedError, NotSignedInError, UsageError } from 
 import { EventFilters } from '../../filters/event-filters.ts';
 import { isGuid } from '../../items/items.ts';
 import type { LockedError } from '../../lock/lock.ts';
-import { durationText, shellWord } from '../../settings/flag-values.ts';
 import { loadSettings, type SettingFlags } from '../../settings/settings.ts';
+import { shellWord } from '../../settings/shell-words.ts';
 import { withService } from '../../sign-in/session.ts';
 import { sortByCreation } from '../../sources/find-events.ts';
 import { type Palette, paletteOf } from '../../terminal/palette.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { terminalSafeLine } from '../../terminal/terminal-text.ts';
+import { durationText } from '../../time/lengths.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 import { openExpectedToken, probeTokenStore, saveApiToken } from '../api-token.ts';
 import { type Delivery, objectLine, readDelivery, shownId } from '../delivery.ts';

@@ -3,7 +3,7 @@ import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { addFilterFlags } from '../../filters/event-filters.ts';
 import { addFormatFlags, type EventFlags, eventOptions } from '../../formats/format-flags.ts';
-import { duration, Flag, fileName } from '../../settings/flag-values.ts';
+import { duration, Flag, fileName } from '../../settings/flags.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import {
   FORWARD_TIMEOUT_MS,

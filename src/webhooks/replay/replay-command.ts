@@ -4,7 +4,7 @@ import { UsageError } from '../../errors.ts';
 import { addFilterFlags, addFromFlag, type EventFilters } from '../../filters/event-filters.ts';
 import { addFormatFlags, type EventFlags, eventOptions } from '../../formats/format-flags.ts';
 import { isGuid } from '../../items/items.ts';
-import { decimalNumber } from '../../settings/flag-values.ts';
+import { decimalNumber } from '../../settings/flags.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import {
   FORWARD_TIMEOUT_MS,

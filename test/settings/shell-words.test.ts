@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { completeCommands } from '../../src/settings/flag-values.ts';
+import { completeCommands } from '../../src/settings/shell-words.ts';
 
 test.each([
   ['run `hooktrail login`', 'run `hooktrail login --profile night --store file`'],
