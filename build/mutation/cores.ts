@@ -40,7 +40,13 @@ export const CORES: Readonly<Record<string, Core>> = {
     floor: 99,
   },
   'read-pages': {
-    mutate: ['src/paging/read-pages.ts'],
+    mutate: [
+      'src/paging/read-pages.ts',
+      'src/paging/page-walk.ts',
+      'src/paging/reading.ts',
+      'src/paging/read-ledger.ts',
+      'src/paging/count-agreement.ts',
+    ],
     tests: ['test/paging/read-pages.test.ts'],
     floor: 97,
   },

@@ -8,9 +8,9 @@ import { resolveFilters } from '../filters/resolve-filters.ts';
 import { waitText } from '../http/service.ts';
 import type { KeepItems } from '../items/item-conditions.ts';
 import { LockedError, takeLock, whileHeld } from '../lock/lock.ts';
-import { type IdentifiedItems, identified, pageClient } from '../paging/page.ts';
+import { type IdentifiedItems, identified, pageClient, type ReadPage } from '../paging/page.ts';
 import { adaptiveConcurrency } from '../paging/read-ahead.ts';
-import { type ReadPage, readPages, UNCOUNTED } from '../paging/read-pages.ts';
+import { readPages, UNCOUNTED } from '../paging/read-pages.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import {

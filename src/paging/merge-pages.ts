@@ -22,6 +22,9 @@ interface Stream {
   events: Due[];
 }
 
+/** Positive if the first one comes first; undefined if one of them has no time. */
+type Compare = (one: Due, other: Due) => number | undefined;
+
 /**
  * Merges the pages of several searches in order of creation: newest first, or oldest first if the service's
  * own pages are. Holds one page of each search at a time. Events without a time come as soon as they are
@@ -36,46 +39,77 @@ export async function* mergePages(
   const streams = searches.map((pages): Stream => ({ pages, total: 0, events: [] }));
   try {
     for await (const _ of readAhead(streams, advance, width, signal));
-    const total = streams.reduce<number | undefined>(
-      (sum, stream) => (sum === undefined || stream.total === undefined ? undefined : sum + stream.total),
-      0,
-    );
-    let open = streams.filter(({ events }) => events.length > 0);
-    const orders = open.map(({ events }) => compareTimes(nextOf(events), events[0] as Due));
-    const isNewestFirst = (orders.find((order) => order) ?? 1) > 0;
-    /** Positive if the first one comes first; undefined if one of them has no time. */
-    const compare = (one: Due, other: Due) =>
-      isNewestFirst ? compareTimes(one, other) : compareTimes(other, one);
-    let isDoubted = false;
-    let batch: Buffer[] = [];
-    while (open.length > 0) {
-      const stream = open.reduce((first, other) => {
-        const next = nextOf(first.events);
-        const order = compare(nextOf(other.events), next);
-        return (order === undefined ? next.createdOn : order > 0) ? other : first;
-      });
-      const event = stream.events.pop() as Due;
-      batch.push(event.text);
-      if (stream.events.length === 0 || batch.length === BATCH) {
-        yield { items: Items.of(batch), total };
-        batch = [];
-      }
-      if (stream.events.length === 0) await advance(stream);
-      if (stream.events.length === 0) open = open.filter((other) => other !== stream);
-      else if (!isDoubted) {
-        const order = compare(event, nextOf(stream.events));
-        isDoubted = order === undefined || order < 0;
-        if (isDoubted) onDoubt?.(order === undefined ? UNTIMED : UNORDERED);
-      }
-    }
+    const total = sumOfTotals(streams);
+    for await (const batch of mergedBatches(streams, onDoubt)) yield { items: Items.of(batch), total };
   } finally {
     for (const { pages } of streams) await pages.return(undefined);
   }
 }
 
+/** The events of streams that are ready, in order; the last ones before a page is asked for come at once. */
+async function* mergedBatches(
+  streams: readonly Stream[],
+  onDoubt?: (doubt: string) => void,
+): AsyncGenerator<Buffer[]> {
+  let open = streams.filter(({ events }) => events.length > 0);
+  const compare = serviceOrder(open);
+  let isDoubted = false;
+  let batch: Buffer[] = [];
+  while (open.length > 0) {
+    const stream = nextStream(open, compare);
+    const event = stream.events.pop() as Due;
+    batch.push(event.text);
+    if (stream.events.length === 0 || batch.length === BATCH) {
+      yield batch;
+      batch = [];
+    }
+    if (stream.events.length === 0) await advance(stream);
+    if (stream.events.length === 0) {
+      open = open.filter((other) => other !== stream);
+      continue;
+    }
+    const doubt = isDoubted ? undefined : doubtOfOrder(compare(event, nextOf(stream.events)));
+    if (doubt === undefined) continue;
+    isDoubted = true;
+    onDoubt?.(doubt);
+  }
+}
+
+/** The order of the first page whose events tell it: newest first unless that one is the other way round. */
+function serviceOrder(open: readonly Stream[]): Compare {
+  const orders = open.map(({ events }) => compareTimes(nextOf(events), events[0] as Due));
+  const isNewestFirst = (orders.find((order) => order) ?? 1) > 0;
+  return (one, other) => (isNewestFirst ? compareTimes(one, other) : compareTimes(other, one));
+}
+
+/** The stream whose next event is due. One without a time is due at once. */
+function nextStream(open: readonly Stream[], compare: Compare): Stream {
+  return open.reduce((first, other) => {
+    const next = nextOf(first.events);
+    const order = compare(nextOf(other.events), next);
+    const isOtherDue = order === undefined ? next.createdOn : order > 0;
+    return isOtherDue ? other : first;
+  });
+}
+
 const UNTIMED = 'some events have no creation time: the events of several filters are not in order';
 const UNORDERED =
   'the service does not return events in order of time: the events of several filters are not in order either';
+
+/** The doubt about two events of one search, by their order. */
+function doubtOfOrder(order: number | undefined): string | undefined {
+  if (order === undefined) return UNTIMED;
+  return order < 0 ? UNORDERED : undefined;
+}
+
+function sumOfTotals(streams: readonly Stream[]): number | undefined {
+  let sum = 0;
+  for (const { total } of streams) {
+    if (total === undefined) return undefined;
+    sum += total;
+  }
+  return sum;
+}
 
 /** Reads the next page that has events, if those of the page at hand are through. */
 async function advance(stream: Stream): Promise<void> {

@@ -76,6 +76,8 @@ export interface PageClient {
 }
 
 const TRIES = 3;
+/** The wait before the second try; before the third it is twice as long. */
+const RETRY_DELAY_MS = 500;
 
 /**
  * Asks for pages of a collection. A body that is not the JSON it should be (cut short by a proxy, say) is
@@ -90,25 +92,27 @@ export function pageClient(
   ifNotFound?: string,
 ): PageClient {
   let latest = Promise.resolve();
+  const answerAt = async (url: URL, signal: AbortSignal | undefined): Promise<HttpResponse> => {
+    const response = await service.send({ url, ...(signal ? { signal } : {}), onRetry });
+    // Answers come together, and undici sends in the next turn of the event loop: only one of them is read
+    // before.
+    latest = latest.then(() => turn());
+    await latest;
+    if (response.status !== 200) throw serviceError(response, failure, ifNotFound);
+    return response;
+  };
   const fetchPage: FetchPage = async (url, signal) => {
     for (let attempt = 1; ; attempt++) {
-      const response = await service.send({ url, ...(signal ? { signal } : {}), onRetry });
-      // Answers come together, and undici sends in the next turn of the event loop: only one of them is read
-      // before.
-      latest = latest.then(() => turn());
-      await latest;
-      if (response.status !== 200) throw serviceError(response, failure, ifNotFound);
-      const date = Date.parse(response.headers.date ?? '');
-      try {
-        const page = readPage(response.body);
+      const response = await answerAt(url, signal);
+      const page = pageOrFault(response.body);
+      if (!(page instanceof JsonSyntaxError)) {
         if (!page.isCollection) throw noCollection(response);
-        return { page, serviceTime: Number.isNaN(date) ? undefined : date };
-      } catch (error) {
-        if (!(error instanceof JsonSyntaxError)) throw error;
-        if (attempt === TRIES) throw damaged(error, response);
-        onRetry?.({ reason: 'an answer that is not JSON', delay: attempt * 500 });
-        await clock.sleep(attempt * 500, signal);
+        return { page, serviceTime: serviceTimeOf(response) };
       }
+      if (attempt === TRIES) throw damaged(page, response);
+      const delay = attempt * RETRY_DELAY_MS;
+      onRetry?.({ reason: 'an answer that is not JSON', delay });
+      await clock.sleep(delay, signal);
     }
   };
   return { baseUrl: service.baseUrl, fetchPage };
@@ -122,6 +126,22 @@ export function askPage(
   signal?: AbortSignal,
 ): Promise<PageAnswer> {
   return fetchPage(searchUrl(baseUrl, query, range), signal);
+}
+
+/** The collection in the body of an answer, or why it is none in JSON. */
+function pageOrFault(body: Buffer): Page | JsonSyntaxError {
+  try {
+    return readPage(body);
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return error;
+    throw error;
+  }
+}
+
+/** The service's clock by RFC 9110 section 6.6.1, in milliseconds; undefined if it does not say. */
+function serviceTimeOf({ headers }: HttpResponse): number | undefined {
+  const date = Date.parse(headers.date ?? '');
+  return Number.isNaN(date) ? undefined : date;
 }
 
 function noCollection(response: HttpResponse): ServiceError {
@@ -168,6 +188,11 @@ export interface FoundPage {
   readonly items: Items;
   /** The number of all matching events, if the service gives it. */
   readonly total: number | undefined;
+}
+
+/** A page of one search, whose items are told apart by their keys. */
+export interface ReadPage extends FoundPage {
+  readonly items: IdentifiedItems;
 }
 
 /**

@@ -1,0 +1,170 @@
+import { ServiceError } from '../errors.ts';
+import type { Instant } from '../time/instant.ts';
+import { followed, leadsTo, type PageRange, pinned } from './event-query.ts';
+import type { Page, PageClient, ReadPage } from './page.ts';
+import { readAhead } from './read-ahead.ts';
+import type { Reading } from './reading.ts';
+
+/** The walk over the pages of one search: how it asks for them, and the account that it keeps. */
+export interface PageWalk {
+  readonly client: PageClient;
+  readonly url: (range: PageRange) => URL;
+  /** Items per page: the same on every page, or offsets would not line up. */
+  readonly size: number;
+  /** The bound that holds the pages after the first, if there is one. */
+  readonly pin: Instant | undefined;
+  readonly concurrency: () => number;
+  readonly signal: AbortSignal;
+  readonly reading: Reading;
+}
+
+/**
+ * The end of a walk over the pages. `later events`: the first answer counted events that the next one,
+ * limited to the service's time, does not. They have left the result, or are dated later than the service's
+ * clock.
+ */
+export type WalkEnd = 'read' | 'later events';
+
+/** The number of times that a read goes back because items of a changing result may have slipped past it. */
+const MAX_STEPS_BACK = 100;
+const MAX_EMPTY_PAGES = 20;
+
+/** The items of a page that are due. */
+export function passOn(reading: Reading, page: Page): ReadPage {
+  const items = reading.take(page);
+  return { items, total: reading.counts.latest };
+}
+
+/** What a stretch of pages at known offsets led to. */
+type Stretch =
+  | { readonly kind: 'ended'; readonly end: WalkEnd }
+  /** The stretch is through; if the result has grown, there is more from here on. */
+  | { readonly kind: 'through'; readonly start: number }
+  /** Items left the result: others may have moved up past the pages from here on. */
+  | { readonly kind: 'step back'; readonly start: number }
+  /** Only the service's own links are reliable, beginning with those of this page. */
+  | { readonly kind: 'follow links'; readonly page: Page; readonly at: URL; readonly start: number };
+
+/** Pages at known offsets, read ahead in parallel. */
+export async function* walkOffsets(walk: PageWalk, from: number): AsyncGenerator<ReadPage, WalkEnd> {
+  let start = from;
+  let stepsBack = 0;
+  for (;;) {
+    const last = lastOffset(walk, start);
+    if (start > last() || walk.reading.ledger.isFull) return 'read';
+    const stretch: Stretch = yield* walkStretch(walk, start, last, stepsBack < MAX_STEPS_BACK);
+    if (stretch.kind === 'ended') return stretch.end;
+    if (stretch.kind === 'follow links')
+      return yield* walkLinks(walk, stretch.page, stretch.at, stretch.start);
+    if (stretch.kind === 'step back') stepsBack++;
+    start = stretch.start;
+  }
+}
+
+/** Returns a function that gives the last offset to ask for, by the count and the limit, as the read goes. */
+function lastOffset({ reading }: PageWalk, start: number): () => number {
+  const { ledger, counts } = reading;
+  const origin = start - ledger.passedOn;
+  return () => {
+    const lastByLimit = ledger.dropsRepeated ? Number.MAX_SAFE_INTEGER : origin + ledger.limit - 1;
+    return Math.min(counts.latest ?? 0, lastByLimit);
+  };
+}
+
+async function* walkStretch(
+  walk: PageWalk,
+  from: number,
+  last: () => number,
+  mayStepBack: boolean,
+): AsyncGenerator<ReadPage, Stretch> {
+  const { reading, size, client } = walk;
+  const ask = (range: PageRange, signal: AbortSignal) => client.fetchPage(walk.url(range), signal);
+  let start = from;
+  for await (const { job, result } of readAhead(
+    ranges(from, size, last),
+    ask,
+    walk.concurrency,
+    walk.signal,
+  )) {
+    const { page } = result;
+    if (lacksLaterEvents(walk, page)) return { kind: 'ended', end: 'later events' };
+    const left = reading.counts.leftSince(page);
+    if (left > 0 && job.start > 1 && mayStepBack) {
+      // As many others may have moved up past our offset. The count may be known one answer late, so that
+      // they may have moved past the page before, too.
+      reading.stepBack(page);
+      return { kind: 'step back', start: Math.max(1, job.start - size - left) };
+    }
+    yield passOn(reading, page);
+    if (reading.ledger.isFull) return { kind: 'ended', end: 'read' };
+    start = job.start + size;
+    const at = walk.url(job);
+    // The service returns other pages than requested, or has more items than it counts.
+    const isShort = page.items.count < size;
+    const isMoreThanCounted = Boolean(page.next) && start > last();
+    if (isShort || isMoreThanCounted || !leadsTo(start, page.next, at))
+      return { kind: 'follow links', page, at, start: job.start + page.items.count };
+  }
+  return { kind: 'through', start };
+}
+
+function* ranges(start: number, size: number, last: () => number): Generator<PageRange> {
+  for (let at = start; at <= last(); at += size) yield { start: at, count: size };
+}
+
+/** The pages after `page`, by the service's own links, or without links by offsets, beginning at `start`. */
+export async function* walkLinks(
+  walk: PageWalk,
+  page: Page,
+  at: URL,
+  start: number,
+): AsyncGenerator<ReadPage, WalkEnd> {
+  const { reading, pin } = walk;
+  const visited = new Set([pinned(at, pin).href]);
+  let emptyPages = 0;
+  while (!reading.ledger.isFull) {
+    const next = pageAfter(walk, page, at, start);
+    if (!next) return 'read';
+    if (visited.has(next.href))
+      throw new ServiceError("the service's links to the next page lead in a circle", {
+        details: [`seen twice: ${next.href}`],
+      });
+    visited.add(next.href);
+    at = next;
+    ({ page } = await walk.client.fetchPage(at, walk.signal));
+    if (lacksLaterEvents(walk, page)) return 'later events';
+    emptyPages = page.items.count === 0 ? emptyPages + 1 : 0;
+    if (emptyPages === MAX_EMPTY_PAGES)
+      throw new ServiceError(
+        `the service answered ${emptyPages} empty pages in a row, each with a link to the next`,
+      );
+    yield passOn(reading, page);
+    start += page.items.count;
+  }
+  return 'read';
+}
+
+/** The address of the page after one, whose next item has the offset `start`; undefined after the last. */
+function pageAfter(walk: PageWalk, page: Page, at: URL, start: number): URL | undefined {
+  if (page.next) return pinned(followed(page.next, at), walk.pin);
+  return hasMoreByOffset(walk, page, start) ? walk.url({ start, count: walk.size }) : undefined;
+}
+
+/**
+ * True if there may be more pages although there is no link: the service counts more items than it gave, or
+ * gives full pages without links or counts.
+ */
+function hasMoreByOffset({ reading, size }: PageWalk, page: Page, start: number): boolean {
+  const total = reading.counts.latest;
+  if (page.items.count === 0) return false;
+  if (total !== undefined) return start <= total;
+  return page.next === undefined && page.items.count >= Math.min(size, page.limit ?? size);
+}
+
+/**
+ * True for the first page that is limited to the service's time, if it counts fewer events than the page
+ * before it.
+ */
+function lacksLaterEvents({ pin, reading }: PageWalk, page: Page): boolean {
+  return pin !== undefined && reading.pages === 1 && reading.counts.leftSince(page) > 0;
+}
