@@ -8,11 +8,12 @@ import {
 } from '../formats/formats.ts';
 import { boundText, lengthText, proseLines, windowText } from '../formats/summary-words.ts';
 import type { Table } from '../formats/table.ts';
+import { percentilesText } from '../outcomes/percentiles.ts';
 import { commandOver, completeCommands, shellWord } from '../settings/shell-words.ts';
 import { toSeconds } from '../stats/statistics-text.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
-import { grouped, percent } from '../terminal/terminal-text.ts';
+import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
 import { type Instant, milliseconds } from '../time/instant.ts';
 import { SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
@@ -131,14 +132,12 @@ function factsOf(about: About, { filters: { zone } }: SummaryOptions, unicode: b
     failed > 0 ? { label: 'shared', text: sharedText(about) } : undefined,
     latency && {
       label: 'latency',
-      text: `p50 ${number(latency.percentiles.p50)}, p95 ${number(latency.percentiles.p95)}, p99 ${number(latency.percentiles.p99)}, most ${number(latency.percentiles.most)} (${latency.field}, ${grouped(latency.percentiles.count)} events)`,
+      text: `${percentilesText(latency.percentiles)} (${latency.field}, ${eventsText(latency.percentiles.count)})`,
     },
     health.recent === '' ? undefined : { label: 'last ten', text: marks(health.recent, unicode) },
   ];
   return facts.filter((fact) => fact !== undefined);
 }
-
-const number = (value: number) => grouped(Math.round(value * 100) / 100);
 
 function marks(recent: string, unicode: boolean): string {
   return unicode ? recent.replaceAll('F', '✗').replaceAll('S', '·') : recent.replaceAll('S', '.');

@@ -12,7 +12,7 @@ import { nameFilter } from '../names/name-filter.ts';
 import { type SubscriptionNames, withWord } from '../names/subscription-names.ts';
 import { createWhoReader } from '../names/who.ts';
 import { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { NumberColumn, type Percentiles } from '../outcomes/percentiles.ts';
+import { NumberColumn, type Percentiles, percentilesJson } from '../outcomes/percentiles.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import {
@@ -188,14 +188,14 @@ class AboutReading {
   }
 
   latency(): About['latency'] {
-    const percentiles = this.#latency?.percentiles;
+    const percentiles = this.#latency?.sample.percentiles();
     return this.#latency && percentiles && { field: this.#latency.field.text, percentiles };
   }
 
   /** Warnings of a name that nobody has, if none is known, and of a field that no event has. */
   doubts(isUnknownName: boolean): string[] {
     const ofName = isUnknownName ? this.#keep.doubts() : [];
-    if (!this.#latency || this.#latency.count > 0 || !this.#sample) return ofName;
+    if (!this.#latency || this.#latency.sample.count > 0 || !this.#sample) return ofName;
     return [...ofName, `--latency-field: ${noSuchField(this.#latency.field, this.#sample)}`];
   }
 }
@@ -323,7 +323,11 @@ export function aboutJson(about: About, next: readonly string[]) {
       events,
     })),
     shared: about.shared,
-    latency: latency ? { field: latency.field, ...latency.percentiles } : null,
+    latency: latency ? latencyJson(latency) : null,
     next,
   };
+}
+
+function latencyJson({ field, percentiles }: NonNullable<About['latency']>) {
+  return { field, count: percentiles.count, ...percentilesJson(percentiles) };
 }

@@ -4,7 +4,7 @@ import { prettyJson } from '../formats/json.ts';
 import { itemTable, oneLine, type TableLook, tableLines } from '../formats/table.ts';
 import { fitColumns } from '../formats/table-layout.ts';
 import type { Items } from '../items/items.ts';
-import { groupTable } from '../stats/statistics-text.ts';
+import { groupTable } from '../stats/groups-text.ts';
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import type { Palette } from '../terminal/palette.ts';
 import { grouped, terminalSafeLine } from '../terminal/terminal-text.ts';

@@ -3,7 +3,7 @@ import { isNumber, itemFilter, type KeepItems, parseCondition } from '../items/i
 import { type FieldPath, fieldsOf, parseFieldPath } from '../items/item-fields.ts';
 import { Items } from '../items/items.ts';
 import type { FoundPage } from '../paging/page.ts';
-import { type EventGroup, EventGroups } from '../stats/stats.ts';
+import { type EventGroup, EventGroups } from '../stats/event-groups.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { characterOf, type Key, type Mover, moverOf } from './full-screen.ts';
 

@@ -140,6 +140,7 @@ export const optionKinds: Readonly<Record<string, ValueKind>> = {
   '--where': 'fields',
   '--by': 'fields',
   '--latency-field': 'fields',
+  '--percentiles': 'fields',
   '--method': { words: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] },
   '--output-file': 'files',
   '--input': 'files',

@@ -8,8 +8,8 @@ import { Items } from '../items/items.ts';
 import { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
 import { sortByCreation } from '../sources/find-events.ts';
+import { EventGroups } from '../stats/event-groups.ts';
 import { type Stats, statsOfTable } from '../stats/statistics.ts';
-import { EventGroups } from '../stats/stats.ts';
 import type { Instant } from '../time/instant.ts';
 
 /** Everything that a report shows. */

@@ -1,4 +1,3 @@
-import { type EventFilters, GROUPS_SHOWN } from '../filters/event-filters.ts';
 import { csvText } from '../formats/csv.ts';
 import {
   conditionTexts,
@@ -10,8 +9,6 @@ import {
 } from '../formats/formats.ts';
 import { oneLine, type Table, tableLines } from '../formats/table.ts';
 import { type ColumnHead, NONE } from '../formats/table-layout.ts';
-import { exactValue } from '../items/item-conditions.ts';
-import { scalarsText } from '../items/json-scanner.ts';
 import { wrapWords } from '../terminal/cell-width.ts';
 import { plain } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
@@ -20,7 +17,6 @@ import { type Instant, milliseconds, utcText } from '../time/instant.ts';
 import { durationText, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
 import { offsetText, type TimeZone } from '../time/time-zone.ts';
 import { type Bucket, failureRate, type Stats, type Tally } from './statistics.ts';
-import type { EventGroup, EventGroups } from './stats.ts';
 
 /**
  * Prints statistics. `name` is the service's host or the place of stored events; `untold` events are left
@@ -73,7 +69,7 @@ export function statsLines(stats: Stats, look: SummaryLook, place = '', untold =
   ];
 }
 
-function spanText({ window: { after, before, zone } }: Pick<Stats, 'window'>): string {
+export function spanText({ window: { after, before, zone } }: Pick<Stats, 'window'>): string {
   return `created after ${zone.shown(after.text)} and before ${zone.shown(before.text)}`;
 }
 
@@ -263,164 +259,6 @@ function statsJson({ window, types, buckets, ...whole }: Stats) {
 function tallyJson(tally: Tally) {
   const { total, success, failed } = tally;
   return { total, success, failed, failureRate: failureRate(tally) };
-}
-
-/**
- * Prints groups, the largest first: `limit` of them, or `GROUPS_SHOWN` where the rest is summed in a line.
- * CSV and NDJSON hold all of them unless somebody chose a limit.
- */
-export async function printGroups(
-  { groups, window }: { readonly groups: EventGroups; readonly window: Stats['window'] | undefined },
-  { limit, ...options }: SummaryOptions & { readonly limit: number | undefined },
-  call: SummaryCall,
-): Promise<void> {
-  const { fields, total } = groups;
-  const { format } = options.format;
-  const isComplete = format === 'csv' || format === 'ndjson';
-  const span = window ? [spanText({ window })] : [];
-  for (const doubt of groups.doubts()) call.reporter.warning(`--by: ${doubt}`);
-  const largest = groups.largest();
-  const most = limit ?? (isComplete ? largest.length : GROUPS_SHOWN);
-  const [kept, others] = [largest.slice(0, most), largest.slice(most)];
-  const rest = others.length > 0 ? [restText(others, total)] : [];
-  const names = fields.map(({ text }) => text);
-  const hasRates = comparesOutcomes(options.filters);
-  const table = groupTable(kept, groups, options.filters.zone, hasRates);
-  const values = kept.map((group) => groupJson(group, names, total, options.filters));
-  const summary: Summary = {
-    json: {
-      total,
-      groups: values,
-      others: { groups: others.length, count: countOf(others) },
-    },
-    ndjson: values,
-    csv: {
-      titles: [...names.map((name) => csvText(name)), ...FIGURES],
-      rows: values.map((value, index) => {
-        const { values: by, example = '' } = kept[index] as EventGroup;
-        const { count, failed, failureRate, share, first, last } = value;
-        return [
-          ...by.map((text) => (text?.startsWith('"') ? csvText(JSON.parse(text)) : text)),
-          ...[count, failed, failureRate, share, first, last, csvText(example)],
-        ];
-      }),
-    },
-    table,
-    facts: [eventsText(total), ...rest, ...span, ...conditionTexts(options.filters)],
-    window,
-    lines: (look) => {
-      const said = span.flatMap((text) => wrapWords(text, look.room ?? Number.POSITIVE_INFINITY));
-      if (total === 0) return ['no events match', ...said.map(look.palette.dim)];
-      return [...tableLines(table, look), ...rest, ...said.map(look.palette.dim)];
-    },
-  };
-  await printSummary(summary, options, call);
-  if (isComplete) for (const line of rest) call.reporter.notice(`not shown: ${line}`);
-}
-
-/** The members of a group in JSON behind those that it is grouped by, which are columns in CSV. */
-const FIGURES = ['count', 'failed', 'failureRate', 'share', 'first', 'last', 'example'] as const;
-
-/** A group as a value for JSON. A number that the filters leave open is null. */
-function groupJson(
-  { values, count, failed, delivered, first, last, example }: EventGroup,
-  names: readonly string[],
-  total: number,
-  filters: Pick<EventFilters, 'statuses'>,
-) {
-  const told = failed + delivered;
-  return {
-    by: Object.fromEntries(names.map((name, field) => [name, exactValue(values[field] ?? 'null')])),
-    count,
-    failed: filters.statuses.join() === 'SUCCESS' ? null : failed,
-    failureRate: comparesOutcomes(filters) && told > 0 ? failed / told : null,
-    share: count / total,
-    first: first?.text ?? null,
-    last: last?.text ?? null,
-    example: example ?? null,
-  };
-}
-
-/** True if the filters leave both failed and delivered events. */
-function comparesOutcomes({ statuses }: Pick<EventFilters, 'statuses'>): boolean {
-  return new Set(statuses).size !== 1;
-}
-
-function countOf(groups: readonly EventGroup[]): number {
-  return groups.reduce((sum, { count }) => sum + count, 0);
-}
-
-function restText(others: readonly EventGroup[], total: number): string {
-  const what = others.length === 1 ? '1 other group' : `${grouped(others.length)} other groups`;
-  const count = countOf(others);
-  return `${what}: ${eventsText(count)} (${percent(count / total)})`;
-}
-
-/**
- * Some of the groups as a table: values, events, with `hasRates` how many of them failed, their share of all,
- * the first and the last of them, an example's id.
- */
-export function groupTable(
-  some: readonly EventGroup[],
-  { fields, total }: Pick<EventGroups, 'fields' | 'total'>,
-  zone: TimeZone,
-  hasRates = false,
-): Table {
-  const lasts = fields.map(({ steps }) => steps.at(-1) ?? 'value');
-  const isAlone = (last: string) => lasts.indexOf(last) === lasts.lastIndexOf(last);
-  const shownValues = valuesInZone(some, zone);
-  const rates: readonly ColumnHead[] = [
-    { title: 'failed', kind: 'number' },
-    { title: 'rate', kind: 'number' },
-  ];
-  return {
-    heads: [
-      ...lasts.map((last, index) => ({ title: isAlone(last) ? last : (fields[index]?.text ?? last) })),
-      { title: 'events', kind: 'number' },
-      ...(hasRates ? rates : []),
-      { title: 'share', kind: 'number', spare: 1 },
-      { title: 'first', kind: 'time', spare: 3 },
-      { title: 'last', kind: 'time', spare: 2 },
-      { title: 'example', isWhole: true, spare: 1 },
-    ],
-    rows: some.map(({ count, failed, delivered, first, last, example = NONE }, row) => {
-      const times = [first, last].map((time) => zone.shown(toSeconds(time)));
-      const shown = shownValues[row] ?? [];
-      const told = failed + delivered;
-      const rateText = told > 0 ? percent(failed / told) : NONE;
-      const outcomes = hasRates ? [grouped(failed), rateText] : [];
-      return [...shown, grouped(count), ...outcomes, percent(count / total), ...times, example];
-    }),
-  };
-}
-
-/**
- * The values of some groups for people. One moment that is written with different offsets is several values:
- * those stay.
- */
-function valuesInZone(some: readonly EventGroup[], zone: TimeZone): readonly string[][] {
-  const texts = some.map(({ values }) => values.map(groupValue));
-  const inZone = texts.map((values) => values.map((text) => zone.shown(text)));
-  const rowsOf = new Map<string, number>();
-  for (const values of inZone) {
-    const key = values.join('\n');
-    rowsOf.set(key, (rowsOf.get(key) ?? 0) + 1);
-  }
-  return inZone.map((values, row) => (rowsOf.get(values.join('\n')) === 1 ? values : (texts[row] ?? [])));
-}
-
-/** The characters of a value in a table. */
-const LONGEST_VALUE_CHARACTERS = 1000;
-
-/**
- * The value of a group's field for people: a string's characters, an object's scalars, nothing if it is
- * missing.
- */
-function groupValue(value: string | null): string {
-  // Groups without the field are not those in which it is null.
-  if (value === null || value === 'null') return value ?? NONE;
-  const bytes = Buffer.from(value);
-  return scalarsText(bytes, 0, bytes.length, LONGEST_VALUE_CHARACTERS);
 }
 
 /** Fractions of seconds stay out of tables: JSON and CSV have them. */

@@ -58,6 +58,13 @@ export function grouped(number: number): string {
   return number.toLocaleString('en-US');
 }
 
+/** A number's text with its thousands parted and every digit; one with an exponent stays as it is. */
+export function groupedDigits(number: string): string {
+  const [, sign = '', whole, fraction = ''] = /^(-?)(\d+)(\.\d+)?$/.exec(number) ?? [];
+  if (whole === undefined) return number;
+  return sign + BigInt(whole).toLocaleString('en-US') + fraction;
+}
+
 /** `1 event`, `1,200 events`. */
 export function eventsText(count: number): string {
   return `${grouped(count)} ${count === 1 ? 'event' : 'events'}`;

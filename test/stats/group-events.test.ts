@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { parseFieldPaths } from '../../src/items/item-fields.ts';
 import { Items } from '../../src/items/items.ts';
-import { EventGroups } from '../../src/stats/stats.ts';
+import { EventGroups } from '../../src/stats/event-groups.ts';
 
 test('more groups than memory should hold end with an error that names the fields', () => {
   const groups = new EventGroups(parseFieldPaths('id,kind', '--by'));

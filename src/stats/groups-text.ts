@@ -1,0 +1,243 @@
+import { type EventFilters, GROUPS_SHOWN } from '../filters/event-filters.ts';
+import { type CsvRow, csvText } from '../formats/csv.ts';
+import {
+  conditionTexts,
+  printSummary,
+  type Summary,
+  type SummaryCall,
+  type SummaryOptions,
+} from '../formats/formats.ts';
+import { proseLines } from '../formats/summary-words.ts';
+import { type Table, tableLines } from '../formats/table.ts';
+import { type ColumnHead, NONE } from '../formats/table-layout.ts';
+import { exactValue } from '../items/item-conditions.ts';
+import { scalarsText } from '../items/json-scanner.ts';
+import { type NumberSample, percentilesJson, percentilesText } from '../outcomes/percentiles.ts';
+import { eventsText, grouped, groupedDigits, percent } from '../terminal/terminal-text.ts';
+import type { TimeZone } from '../time/time-zone.ts';
+import type { EventGroup, EventGroups } from './event-groups.ts';
+import type { Stats } from './statistics.ts';
+import { spanText, toSeconds } from './statistics-text.ts';
+
+interface GroupsOfWindow {
+  readonly groups: EventGroups;
+  readonly window: Stats['window'] | undefined;
+}
+
+/**
+ * Prints groups, the largest first: `limit` of them, or `GROUPS_SHOWN` where the rest is summed in a line.
+ * CSV and NDJSON hold all of them unless somebody chose a limit.
+ */
+export async function printGroups(
+  { groups, window }: GroupsOfWindow,
+  { limit, ...options }: SummaryOptions & { readonly limit: number | undefined },
+  call: SummaryCall,
+): Promise<void> {
+  const { total } = groups;
+  const { format } = options.format;
+  const isComplete = format === 'csv' || format === 'ndjson';
+  const span = window ? [spanText({ window })] : [];
+  for (const doubt of groups.doubts()) call.reporter.warning(doubt);
+  const largest = groups.largest();
+  const most = limit ?? (isComplete ? largest.length : GROUPS_SHOWN);
+  const [kept, others] = [largest.slice(0, most), largest.slice(most)];
+  const rest = others.length > 0 ? [restText(others, total)] : [];
+  const numbers = numbersText(groups);
+  const table = groupTable(kept, groups, options.filters.zone, comparesOutcomes(options.filters));
+  const values = kept.map((group) => groupJson(group, groups, options.filters));
+  const summary: Summary = {
+    json: {
+      total,
+      ...percentilesOfAll(groups),
+      groups: values,
+      others: { groups: others.length, count: countOf(others) },
+    },
+    ndjson: values,
+    csv: groupsCsv(kept, values, groups),
+    table,
+    facts: [eventsText(total), ...rest, ...numbers, ...span, ...conditionTexts(options.filters)],
+    window,
+    lines: (look) => {
+      const said = [...numbers, ...span].flatMap((text) => proseLines(text, look));
+      if (total === 0) return ['no events match', ...said.map(look.palette.dim)];
+      return [...tableLines(table, look), ...rest, ...said.map(look.palette.dim)];
+    },
+  };
+  await printSummary(summary, options, call);
+  if (isComplete) for (const line of rest) call.reporter.notice(`not shown: ${line}`);
+}
+
+/** Of all events: their percentiles if they are grouped, and how many have no number. */
+function numbersText({ fields, numbers, numberField, total }: EventGroups): string[] {
+  if (!numbers || !numberField || total === 0) return [];
+  const percentiles = numbers.percentiles();
+  const all =
+    percentiles && fields.length > 0 ? [`${numberField.text} of all: ${percentilesText(percentiles)}`] : [];
+  const without = total - numbers.count;
+  if (without === 0) return all;
+  return [...all, `${grouped(without)} of ${eventsText(total)} without a number in ${numberField.text}`];
+}
+
+/** The member of the JSON that tells of the numbers of all events. */
+function percentilesOfAll({ numbers, numberField, total }: EventGroups) {
+  if (!numbers || !numberField) return {};
+  return {
+    percentiles: { field: numberField.text, without: total - numbers.count, ...numbersJson(numbers) },
+  };
+}
+
+function numbersJson(numbers: NumberSample) {
+  const percentiles = numbers.percentiles();
+  const figures = percentiles
+    ? percentilesJson(percentiles)
+    : { p50: null, p95: null, p99: null, most: null };
+  return { numbers: numbers.count, ...figures };
+}
+
+/** A group as a value for JSON. A number that the filters leave open is null. */
+function groupJson(
+  group: EventGroup,
+  { fields, total }: EventGroups,
+  filters: Pick<EventFilters, 'statuses'>,
+) {
+  const { values, count, failed, delivered, first, last, example, numbers } = group;
+  const told = failed + delivered;
+  return {
+    by: Object.fromEntries(fields.map(({ text }, field) => [text, exactValue(values[field] ?? 'null')])),
+    count,
+    failed: filters.statuses.join() === 'SUCCESS' ? null : failed,
+    failureRate: comparesOutcomes(filters) && told > 0 ? failed / told : null,
+    share: count / total,
+    ...(numbers ? numbersJson(numbers) : {}),
+    first: first?.text ?? null,
+    last: last?.text ?? null,
+    example: example ?? null,
+  };
+}
+
+/** A line for each group: the values that it is grouped by, and the other members of its JSON. */
+function groupsCsv(
+  kept: readonly EventGroup[],
+  values: readonly ReturnType<typeof groupJson>[],
+  { fields, numbers }: EventGroups,
+): NonNullable<Summary['csv']> {
+  const figures = ['count', 'failed', 'failureRate', 'share'];
+  const ofNumbers = numbers ? ['numbers', 'p50', 'p95', 'p99', 'most'] : [];
+  return {
+    titles: [
+      ...fields.map(({ text }) => csvText(text)),
+      ...figures,
+      ...ofNumbers,
+      ...['first', 'last', 'example'],
+    ],
+    rows: kept.map(({ values: texts }, index): CsvRow => {
+      const { by: _, example, ...others } = values[index] as (typeof values)[number];
+      return [
+        ...texts.map((text) => (text?.startsWith('"') ? csvText(JSON.parse(text)) : text)),
+        ...(Object.values(others) as CsvRow),
+        csvText(example ?? ''),
+      ];
+    }),
+  };
+}
+
+/** True if the filters leave both failed and delivered events. */
+function comparesOutcomes({ statuses }: Pick<EventFilters, 'statuses'>): boolean {
+  return new Set(statuses).size !== 1;
+}
+
+function countOf(groups: readonly EventGroup[]): number {
+  return groups.reduce((sum, { count }) => sum + count, 0);
+}
+
+function restText(others: readonly EventGroup[], total: number): string {
+  const what = others.length === 1 ? '1 other group' : `${grouped(others.length)} other groups`;
+  const count = countOf(others);
+  return `${what}: ${eventsText(count)} (${percent(count / total)})`;
+}
+
+/**
+ * Some of the groups as a table: values, events, with `hasRates` how many of them failed, their share of all,
+ * percentiles where they are asked for, the first and the last of them, an example's id.
+ */
+export function groupTable(
+  some: readonly EventGroup[],
+  { fields, total, numbers }: Pick<EventGroups, 'fields' | 'total'> & Partial<Pick<EventGroups, 'numbers'>>,
+  zone: TimeZone,
+  hasRates = false,
+): Table {
+  const lasts = fields.map(({ steps }) => steps.at(-1) ?? 'value');
+  const isAlone = (last: string) => lasts.indexOf(last) === lasts.lastIndexOf(last);
+  const shownValues = valuesInZone(some, zone);
+  const rates: readonly ColumnHead[] = [
+    { title: 'failed', kind: 'number' },
+    { title: 'rate', kind: 'number' },
+  ];
+  const share: ColumnHead = { title: 'share', kind: 'number', spare: numbers ? 4 : 1 };
+  return {
+    heads: [
+      ...lasts.map((last, index) => ({ title: isAlone(last) ? last : (fields[index]?.text ?? last) })),
+      { title: 'events', kind: 'number' },
+      ...(hasRates ? rates : []),
+      ...(fields.length > 0 ? [share] : []),
+      ...(numbers ? PERCENTILE_HEADS : []),
+      { title: 'first', kind: 'time', spare: 3 },
+      { title: 'last', kind: 'time', spare: 2 },
+      { title: 'example', isWhole: true, spare: 1 },
+    ],
+    rows: some.map((group, row) => {
+      const { count, failed, delivered, first, last, example = NONE } = group;
+      const told = failed + delivered;
+      const rateText = told > 0 ? percent(failed / told) : NONE;
+      return [
+        ...(shownValues[row] ?? []),
+        grouped(count),
+        ...(hasRates ? [grouped(failed), rateText] : []),
+        ...(fields.length > 0 ? [percent(count / total)] : []),
+        ...(group.numbers ? percentileCells(group.numbers) : []),
+        ...[first, last].map((time) => zone.shown(toSeconds(time))),
+        example,
+      ];
+    }),
+  };
+}
+
+const PERCENTILE_HEADS: readonly ColumnHead[] = ['p50', 'p95', 'p99', 'most'].map((title) => ({
+  title,
+  kind: 'number',
+}));
+
+function percentileCells(numbers: NumberSample): string[] {
+  const figures = numbers.percentiles();
+  if (!figures) return PERCENTILE_HEADS.map(() => NONE);
+  return [figures.p50, figures.p95, figures.p99, figures.most].map(groupedDigits);
+}
+
+/**
+ * The values of some groups for people. One moment that is written with different offsets is several values:
+ * those stay.
+ */
+function valuesInZone(some: readonly EventGroup[], zone: TimeZone): readonly string[][] {
+  const texts = some.map(({ values }) => values.map(groupValue));
+  const inZone = texts.map((values) => values.map((text) => zone.shown(text)));
+  const rowsOf = new Map<string, number>();
+  for (const values of inZone) {
+    const key = values.join('\n');
+    rowsOf.set(key, (rowsOf.get(key) ?? 0) + 1);
+  }
+  return inZone.map((values, row) => (rowsOf.get(values.join('\n')) === 1 ? values : (texts[row] ?? [])));
+}
+
+/** The characters of a value in a table. */
+const LONGEST_VALUE_CHARACTERS = 1000;
+
+/**
+ * The value of a group's field for people: a string's characters, an object's scalars, nothing if it is
+ * missing.
+ */
+function groupValue(value: string | null): string {
+  // Groups without the field are not those in which it is null.
+  if (value === null || value === 'null') return value ?? NONE;
+  const bytes = Buffer.from(value);
+  return scalarsText(bytes, 0, bytes.length, LONGEST_VALUE_CHARACTERS);
+}
