@@ -44,8 +44,8 @@ export async function printApiAnswer(
     await printBody(answer.body, isError ? undefined : jq, call);
     if (!isError) return;
     if (!stdout.isTerminal && answer.body.length > 0 && answer.body.at(-1) !== 0x0a) await stdout.write('\n');
-    const next = `check the path: the service has nothing at ${url.origin}${url.pathname}`;
-    throw serviceError(answer, `${method} ${url.pathname}`, next);
+    const ifNotFound = `check the path: the service has nothing at ${url.origin}${url.pathname}`;
+    throw serviceError(answer, `${method} ${url.pathname}`, { ifNotFound });
   });
 }
 

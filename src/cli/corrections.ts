@@ -138,7 +138,7 @@ export async function usageErrorFor(
   const message = problems[0] ?? (misplaced && `${misplaced} stands before the command`);
   if (!message) return explained(first);
   return new UsageError(message, {
-    next: ['hooktrail', ...words, ...argv.slice(end)].map(shellWord).join(' '),
+    next: lineOf([...words, ...argv.slice(end)], argv),
   });
 }
 
@@ -151,7 +151,20 @@ export function withCorrectedValue(error: UsageError, argv: readonly string[]): 
   const word = argv[at] as string;
   const meant = word.slice(0, word.length - correction.typed.length) + correction.meant;
   const words = argv.toSpliced(at, 1, meant, ...(correction.followedBy ?? []));
-  return new UsageError(message, { details, next: ['hooktrail', ...words].map(shellWord).join(' ') });
+  return new UsageError(message, { details, next: lineOf(words, argv) });
+}
+
+const YES_FLAGS = ['--yes', '-y'];
+
+/**
+ * A corrected line. A guess is not done unasked: it leaves out the yes that was given to the line with the
+ * fault.
+ */
+function lineOf(words: readonly string[], argv: readonly string[]): string {
+  const end = words.includes('--') ? words.indexOf('--') : words.length;
+  const given = YES_FLAGS.filter((flag) => argv.includes(flag));
+  const asked = words.slice(0, end).filter((word) => !given.includes(word));
+  return ['hooktrail', ...asked, ...words.slice(end)].map(shellWord).join(' ');
 }
 
 /** The name of a command, and the words that people try for it. */

@@ -18,7 +18,9 @@ import { type EventFilters, typePattern } from './event-filters.ts';
 
 /** The event types on offer, and the service's time. */
 export async function askEventTypes(service: Service, clock: Clock): Promise<PageAnswer> {
-  const { baseUrl, fetchPage } = pageClient(service, clock, undefined, 'the event types cannot be listed');
+  const { baseUrl, fetchPage } = pageClient(service, clock, undefined, {
+    failure: 'the event types cannot be listed',
+  });
   return fetchPage(endpoint(baseUrl, 'event-types'));
 }
 

@@ -89,7 +89,7 @@ export async function listSubscriptions(
 ): Promise<NamedSubscription[]> {
   const answer = await service.send({ url: apiUrl(service.baseUrl, LIST_PATH), signal });
   const failure = 'the subscriptions cannot be listed';
-  if (answer.status !== 200) throw serviceError(answer, failure, NO_SUBSCRIPTIONS);
+  if (answer.status !== 200) throw serviceError(answer, failure, { ifNotFound: NO_SUBSCRIPTIONS });
   let body: unknown;
   try {
     body = JSON.parse(answer.body.toString());
@@ -97,7 +97,7 @@ export async function listSubscriptions(
     body = undefined;
   }
   const items = isObject(body) ? body['items'] : undefined;
-  if (!Array.isArray(items)) throw serviceError(answer, failure, NO_SUBSCRIPTIONS);
+  if (!Array.isArray(items)) throw serviceError(answer, failure, { ifNotFound: NO_SUBSCRIPTIONS });
   return items.flatMap((item) => subscriptionOf(item) ?? []);
 }
 

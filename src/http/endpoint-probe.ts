@@ -53,12 +53,14 @@ export async function probeEndpoint(
   allowPrivate: boolean,
   context: ProbeContext,
 ): Promise<EndpointProbe> {
+  const { signal } = context;
   const nothing = { dns: null, tls: null, http: null };
   const proxy = proxyFor(endpoint, context.environment);
   let dns: readonly string[] | null;
   try {
     dns = await addressesOf(endpoint, context);
   } catch (error) {
+    signal.throwIfAborted();
     // Behind a proxy it is the proxy that knows names.
     if (proxy === undefined) return { ...nothing, problem: failed('name', error, endpoint) };
     dns = null;
@@ -67,13 +69,12 @@ export async function probeEndpoint(
   if (dns && open?.length === 0) return { ...nothing, dns, problem: { kind: 'private', addresses: dns } };
   let socket: Socket | undefined;
   try {
-    socket = await openSocket(endpoint, proxy, open ?? []);
+    const openSocket = () => openConnection(endpoint, proxy, open ?? [], signal);
+    socket = await openSocket();
     if (endpoint.protocol !== 'https:') return { ...nothing, dns, problem: null };
-    return {
-      dns,
-      ...(await probeTls(socket, endpoint, context, () => openSocket(endpoint, proxy, open ?? []))),
-    };
+    return { dns, ...(await probeTls(socket, endpoint, context, openSocket)) };
   } catch (error) {
+    signal.throwIfAborted();
     return { ...nothing, dns, problem: failed('connection', error, endpoint) };
   } finally {
     socket?.destroy();
@@ -84,22 +85,47 @@ function failed(kind: 'name' | 'connection' | 'http' | 'tls', error: unknown, ur
   return { kind, message: connectFailure(error, url).message };
 }
 
-async function addressesOf(url: URL, { resolveHost }: ProbeContext): Promise<string[]> {
+async function addressesOf(url: URL, { resolveHost, signal }: ProbeContext): Promise<readonly string[]> {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   if (isIP(host) !== 0) return [host];
-  if (resolveHost) return [...(await resolveHost(host))];
+  return await untilAborted((resolveHost ?? lookUp)(host), signal);
+}
+
+async function lookUp(host: string): Promise<readonly string[]> {
   return (await lookup(host, { all: true })).map(({ address }) => address);
 }
 
+/** What cannot be ended is no longer waited for. Rejects with the signal's reason. */
+async function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  signal.throwIfAborted();
+  return await new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
 /** Opens a connection through the proxy, or to the first of the addresses that takes it. */
-async function openSocket(url: URL, proxy: URL | undefined, addresses: readonly string[]): Promise<Socket> {
-  if (proxy) return await createConnections(LIMITS, () => undefined).openTunnel(proxy, url);
+async function openConnection(
+  url: URL,
+  proxy: URL | undefined,
+  addresses: readonly string[],
+  signal: AbortSignal,
+): Promise<Socket> {
+  if (proxy) {
+    const connections = createConnections(LIMITS, () => undefined);
+    return await untilAborted(connections.openTunnel(proxy, url), signal).catch(async (error) => {
+      await connections.close();
+      throw error;
+    });
+  }
   const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
   let first: unknown;
   for (const host of addresses) {
     try {
-      return await opened(connectTcp({ host, port }), 'connect');
+      return await opened(connectTcp({ host, port }), 'connect', signal);
     } catch (error) {
+      signal.throwIfAborted();
       first ??= error;
     }
   }
@@ -107,7 +133,12 @@ async function openSocket(url: URL, proxy: URL | undefined, addresses: readonly 
 }
 
 /** Waits until a socket has come so far. Rejects after some time, and then destroys it. */
-async function opened<Opening extends Socket>(socket: Opening, event: string): Promise<Opening> {
+async function opened<Opening extends Socket>(
+  socket: Opening,
+  event: string,
+  signal: AbortSignal,
+): Promise<Opening> {
+  signal.throwIfAborted();
   return await new Promise((resolve, reject) => {
     const fail = (error: Error) => {
       socket.destroy();
@@ -115,17 +146,25 @@ async function opened<Opening extends Socket>(socket: Opening, event: string): P
     };
     const late = () => fail(Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' }));
     const cut = () => fail(Object.assign(new Error('it was closed'), { code: 'ECONNRESET' }));
+    const onAbort = () => fail(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
     socket.setTimeout(STEP_LIMIT_MS, late);
     socket.once('error', fail).once('close', cut);
     socket.once(event, () => {
       socket.setTimeout(0);
       socket.off('close', cut);
+      signal.removeEventListener('abort', onAbort);
       resolve(socket);
     });
   });
 }
 
-async function secured(socket: Socket, url: URL, secureContext?: SecureContext): Promise<TLSSocket> {
+async function secured(
+  socket: Socket,
+  url: URL,
+  signal: AbortSignal,
+  secureContext?: SecureContext,
+): Promise<TLSSocket> {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
   const name = isIP(host) === 0 ? { servername: host } : {};
   // What the certificate is worth is looked at below; nothing is sent unless it is verified.
@@ -133,6 +172,7 @@ async function secured(socket: Socket, url: URL, secureContext?: SecureContext):
   return await opened(
     connectTls({ ...options, ...(secureContext ? { secureContext } : {}) }),
     'secureConnect',
+    signal,
   );
 }
 
@@ -144,13 +184,14 @@ async function probeTls(
 ): Promise<Omit<EndpointProbe, 'dns'>> {
   let socket: TLSSocket;
   try {
-    socket = await secured(first, url);
+    socket = await secured(first, url, context.signal);
     const authorities = isUntrusted({ code: socket.authorizationError }) ? await systemTrust() : undefined;
     if (authorities) {
       socket.destroy();
-      socket = await secured(await openAnother(), url, authorities);
+      socket = await secured(await openAnother(), url, context.signal, authorities);
     }
   } catch (error) {
+    context.signal.throwIfAborted();
     return { tls: null, http: null, problem: failed('tls', error, url) };
   }
   try {

@@ -144,15 +144,22 @@ export const CHECK_BASE_URL = `check --base-url (HOOKTRAIL_BASE_URL); ${SAVE_BAS
 const SIGN_IN_AGAIN =
   'run `hooktrail login` to sign in again; where HOOKTRAIL_ACCESS_TOKEN is set, put a valid token there';
 
+/** Next steps that depend on what was asked for. */
+export interface ErrorSteps {
+  /** After 404, and after 200 from something else than the service. */
+  readonly ifNotFound?: string | undefined;
+  /** After 429, beside waiting: such as `or with --concurrency 1`, where the command has that flag. */
+  readonly ifTooMany?: string | undefined;
+}
+
 /**
  * The error for an unsuccessful answer, with the text of its body: the service's Error object (service
  * description, part 2), problem details (RFC 9457), OAuth errors (RFC 6749 section 5.2) or plain text.
- * `ifNotFound` is the next step after 404, and after 200 from something else than the service.
  */
 export function serviceError(
   response: HttpResponse,
   what: string,
-  ifNotFound = CHECK_BASE_URL,
+  steps: ErrorSteps = {},
 ): ServiceError | NotSignedInError {
   const { status } = response;
   const message = `${what}: the service answered ${`${status} ${STATUS_CODES[status] ?? ''}`.trimEnd()}`;
@@ -160,7 +167,7 @@ export function serviceError(
   if (status === 401) return new NotSignedInError(message, { ...parts, next: SIGN_IN_AGAIN });
   return new ServiceError(message, {
     ...parts,
-    next: status === 200 || status === 404 ? ifNotFound : nextStep(response),
+    next: nextStep(response, steps),
     retryable: TEMPORARY.has(status),
   });
 }
@@ -217,14 +224,18 @@ function limited(text: string): string {
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
 }
 
-function nextStep({ status, headers }: HttpResponse): string | undefined {
+function nextStep(
+  { status, headers }: HttpResponse,
+  { ifNotFound = CHECK_BASE_URL, ifTooMany }: ErrorSteps,
+): string | undefined {
+  if (status === 200 || status === 404) return ifNotFound;
   if (status === 403)
     return 'check that the sign-in has the scope event_api: `hooktrail status`; where HOOKTRAIL_ACCESS_TOKEN is set, that its token has it';
   if (status === 406)
     return 'check --vendor (HOOKTRAIL_VENDOR), which names the media type that is asked for; `hooktrail config set vendor NAME` saves it';
   const wait = headers['retry-after'];
   const time = wait === undefined ? 'later' : `after ${/^\d+$/.test(wait) ? `${wait} s` : wait}`;
-  if (status === 429) return `try again ${time}, or with --concurrency 1`;
+  if (status === 429) return [`try again ${time}`, ifTooMany ?? []].flat().join(', ');
   if (status >= 300 && status < 400) {
     const target = headers.location;
     const moved = target ? `; check --base-url: it redirects to ${redactSecrets(target)}` : '';

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '../context.ts';
 import { ServiceError } from '../errors.ts';
-import type { OnRetry, Service } from '../http/service.ts';
+import type { ErrorSteps, OnRetry, Service } from '../http/service.ts';
 import { CHECK_BASE_URL, describeBody, describeError, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { Items } from '../items/items.ts';
@@ -75,21 +75,26 @@ export interface PageClient {
   readonly fetchPage: FetchPage;
 }
 
+/** The error where the service answers without a collection. */
+interface AskedCollection extends ErrorSteps {
+  /** A sentence, such as `the search failed`. */
+  readonly failure: string;
+}
+
+const SEARCH: AskedCollection = { failure: 'the search failed', ifTooMany: 'or with --concurrency 1' };
 const TRIES = 3;
 /** The wait before the second try; before the third it is twice as long. */
 const RETRY_DELAY_MS = 500;
 
 /**
  * Asks for pages of a collection. A body that is not the JSON it should be (cut short by a proxy, say) is
- * asked for again, up to 3 times in all, before it becomes a `ServiceError`; `failure` says what did not work
- * where the service answers with an error, and `ifNotFound` is the next step after 404.
+ * asked for again, up to 3 times in all, before it becomes a `ServiceError`.
  */
 export function pageClient(
   service: Service,
   clock: Clock,
   onRetry?: OnRetry,
-  failure = 'the search failed',
-  ifNotFound?: string,
+  asked: AskedCollection = SEARCH,
 ): PageClient {
   let latest = Promise.resolve();
   const answerAt = async (url: URL, signal: AbortSignal | undefined): Promise<HttpResponse> => {
@@ -98,7 +103,7 @@ export function pageClient(
     // before.
     latest = latest.then(() => turn());
     await latest;
-    if (response.status !== 200) throw serviceError(response, failure, ifNotFound);
+    if (response.status !== 200) throw serviceError(response, asked.failure, asked);
     return response;
   };
   const fetchPage: FetchPage = async (url, signal) => {

@@ -10,6 +10,9 @@ export function titleOf(text: SubscriptionText, id: string): string {
   return shown === undefined ? id : `${shown} (${id})`;
 }
 
+/** Elements of a list that a question shows. */
+export const MOST_SHOWN = 12;
+
 /** A line for each difference: at most `most` of the elements of a list. */
 export function changeLines(
   changes: readonly SubscriptionChange[],

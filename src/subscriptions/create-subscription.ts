@@ -8,7 +8,8 @@ import { shownAddress } from '../names/callback-address.ts';
 import { openSubscriptionTokens } from '../secrets/subscription-tokens.ts';
 import { withService } from '../sign-in/session.ts';
 import { confirm } from '../terminal/prompt.ts';
-import { type ChangeCall, MOST_SHOWN, requireConsent } from './change-subscription.ts';
+import { type ChangeCall, requireConsent } from './change-subscription.ts';
+import { MOST_SHOWN } from './change-text.ts';
 import { typesOnOffer } from './chosen-types.ts';
 import { askForToken, keepToken, lostToken, tokenIn } from './new-token.ts';
 import { isDone, isLost, isUnclear } from './read-subscription.ts';
@@ -84,7 +85,9 @@ async function requestNew(content: Content, vendor: string, service: Service): P
   const { answer, failure } = await askForToken(request, service);
   if (answer === undefined) throw failure && isLost(failure) ? unknownOutcome(failure) : failure;
   if (isDone(answer)) return answer;
-  const refusal = serviceError(answer, 'the subscription cannot be created', NO_SUBSCRIPTIONS);
+  const refusal = serviceError(answer, 'the subscription cannot be created', {
+    ifNotFound: NO_SUBSCRIPTIONS,
+  });
   throw isUnclear(answer) ? unknownOutcome(refusal) : refusal;
 }
 

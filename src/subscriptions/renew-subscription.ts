@@ -5,10 +5,19 @@ import { subscriptionPath } from '../names/subscription-names.ts';
 import { openSubscriptionTokens } from '../secrets/subscription-tokens.ts';
 import { withService } from '../sign-in/session.ts';
 import { confirm } from '../terminal/prompt.ts';
-import { type ChangeCall, idOf, REFUSED_CONDITION, requireConsent } from './change-subscription.ts';
+import { readAgain } from './change-outcome.ts';
+import { type ChangeCall, idOf, requireConsent } from './change-subscription.ts';
 import { titleOf } from './change-text.ts';
 import { askForToken, keepToken, tokenIn } from './new-token.ts';
-import { isDone, isLost, isUnclear, matchOf, readSubscription } from './read-subscription.ts';
+import {
+  isDone,
+  isLost,
+  isUnclear,
+  matchOf,
+  type ReadSubscription,
+  readSubscription,
+} from './read-subscription.ts';
+import { isConditionRefused, ownEtagRefused } from './refused-condition.ts';
 
 /** Gets another `Api-Token` for a subscription, and saves it before anything is printed. */
 export async function renewToken(word: string, call: ChangeCall): Promise<void> {
@@ -30,7 +39,7 @@ export async function renewToken(word: string, call: ChangeCall): Promise<void> 
     await store.noteRenewal();
     const proceed = context.holdOff?.();
     try {
-      const token = await requestAnother(id, headers, store.forgetRenewal, service);
+      const token = await requestAnother(found, headers, store.forgetRenewal, service);
       const savedIn = await keepToken(token, id, tokens, call);
       reporter.success(`renewed the Api-Token of ${title}; it is saved in ${savedIn}`);
       if (flags.json) await printJson({ subscriptionId: id, savedIn }, undefined, context, reporter);
@@ -42,11 +51,12 @@ export async function renewToken(word: string, call: ChangeCall): Promise<void> 
 
 /** Sends the request, once. `onRefused` is called where the old token is valid still. */
 async function requestAnother(
-  id: string,
+  found: ReadSubscription,
   headers: Readonly<Record<string, string>>,
   onRefused: () => Promise<void>,
   service: Service,
 ): Promise<string> {
+  const { id } = found;
   const url = apiUrl(service.baseUrl, `${subscriptionPath(id)}/renew`);
   const { answer, failure } = await askForToken({ url, method: 'POST', headers }, service);
   if (answer === undefined) {
@@ -55,10 +65,13 @@ async function requestAnother(
     throw failure;
   }
   if (!isDone(answer)) {
-    const refusal = serviceError(answer, 'the Api-Token cannot be renewed', NO_RENEWAL);
+    const refusal = serviceError(answer, 'the Api-Token cannot be renewed', { ifNotFound: NO_RENEWAL });
     if (isUnclear(answer)) throw unknownOutcome(id, refusal);
     await onRefused();
-    throw REFUSED_CONDITION.has(answer.status) ? changedMeanwhile(id, answer.status, refusal) : refusal;
+    if (!isConditionRefused(answer)) throw refusal;
+    const again = await readAgain(id, service);
+    const own = ownEtagRefused(answer, found, again, 'nothing was renewed', refusal);
+    throw own ?? changedMeanwhile(id, answer.status, refusal);
   }
   const token = tokenIn(answer);
   if (token !== undefined) return token;

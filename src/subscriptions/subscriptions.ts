@@ -18,13 +18,8 @@ export async function printSubscriptions(
   createWriter: () => Promise<ItemWriter>,
 ): Promise<void> {
   await withService(call, async (service, settings) => {
-    const client = pageClient(
-      service,
-      call.context.clock,
-      undefined,
-      'the subscriptions cannot be listed',
-      NO_SUBSCRIPTIONS,
-    );
+    const asked = { failure: 'the subscriptions cannot be listed', ifNotFound: NO_SUBSCRIPTIONS };
+    const client = pageClient(service, call.context.clock, undefined, asked);
     const { page } = await client.fetchPage(apiUrl(service.baseUrl, LIST_PATH), call.context.signal);
     const listed = [...page.items.values()].flatMap((item) => subscriptionOf(item) ?? []);
     await keepSubscriptions(listed, settings, call.context);

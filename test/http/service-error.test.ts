@@ -38,12 +38,8 @@ test('a long text is cut', () => {
 });
 
 test.each([
-  [429, { 'retry-after': '90' }, 'try again after 90 s, or with --concurrency 1'],
-  [
-    429,
-    { 'retry-after': 'Sat, 21 Nov 2026 10:30:00 GMT' },
-    'try again after Sat, 21 Nov 2026 10:30:00 GMT, or with --concurrency 1',
-  ],
+  [429, { 'retry-after': '90' }, 'try again after 90 s'],
+  [429, { 'retry-after': 'Sat, 21 Nov 2026 10:30:00 GMT' }, 'try again after Sat, 21 Nov 2026 10:30:00 GMT'],
   [503, { 'retry-after': '999' }, 'try again after 999 s'],
   [
     302,
@@ -57,4 +53,12 @@ test.each([
   ],
 ])('an answer with %i and %j says what to do', (status, headers, next) => {
   expect(serviceError({ status, headers, body: Buffer.alloc(0) }, 'the search failed').next).toBe(next);
+});
+
+test('after 429 a command that has a flag for fewer requests names it', () => {
+  const answer = { status: 429, headers: {}, body: Buffer.alloc(0) };
+  const steps = { ifTooMany: 'or with --concurrency 1' };
+  expect(serviceError(answer, 'the search failed', steps).next).toBe(
+    'try again later, or with --concurrency 1',
+  );
 });

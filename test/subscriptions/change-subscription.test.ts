@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { forEachTest } from '../support/each-test.ts';
 import { ID, SECRET, startChanging, WRITTEN } from './changing-service.ts';
@@ -109,6 +110,23 @@ describe('update', () => {
       expect(at.sent('PUT')).toEqual([]);
     },
   );
+});
+
+test('the line for a misspelt type to take away asks before it is done', async () => {
+  at.kept.text = WRITTEN.replace('order.paid', 'order.shipped');
+  for (const yes of ['--yes', '-y']) {
+    const { code, stderr } = await at.run(['update', ID, yes, '--remove-type', 'order.shiped']);
+    expect([code, stderr]).toEqual([
+      2,
+      `error: --remove-type: no event type of this subscription is 'order.shiped'\nnext: hooktrail subscriptions update ${ID} --remove-type order.shipped\n`,
+    ]);
+    const misspelt = await at.run(['update', ID, yes, '--remove-typ', 'order.shipped']);
+    expect([misspelt.code, misspelt.stderr]).toEqual([
+      2,
+      `error: unknown option '--remove-typ'\nnext: hooktrail subscriptions update ${ID} --remove-type order.shipped\n`,
+    ]);
+  }
+  expect((await at.run(['disable', ID, '--force'])).stderr).toContain(`subscriptions disable ${ID} --yes\n`);
 });
 
 describe('enable and disable', () => {
@@ -238,6 +256,28 @@ describe('a change', () => {
     expect(stderr).toContain('+ invoice.sent');
     expect(at.sent('PUT')).toHaveLength(1);
     expect(at.kept.text).toContain('"isEnabled":true');
+  });
+
+  test.each([
+    ['W/"v1"', 'the ETag W/"v1" is weak, and no condition can be met by it (RFC 9110, section 13.1.1)'],
+    ['"v1"', 'the subscription has the ETag "v1" still'],
+  ])('that the service refuses under its own ETag %s is blamed on nobody else', async (etag, reason) => {
+    const now = (response: ServerResponse) => at.send(response, 200, WRITTEN, { ETag: etag });
+    at.next('GET', now);
+    at.next('GET', now);
+    at.next('PUT', (response) => at.send(response, 412, '{"errors":[{"code":"changed"}]}'));
+    const { code, stdout, stderr } = await at.run(['disable', ID, '--yes', '--quiet']);
+    expect({ code, stdout, stderr }).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: [
+        `error: the service refused the ETag that it gave for the subscription ${ID}; nothing was written`,
+        `  ${reason}`,
+        `  the subscription ${ID} cannot be changed: the service answered 412 Precondition Failed`,
+        '  code: changed',
+        'next: tell the owner of the service, or of a proxy before it: nothing can be changed until the ETag is taken\n',
+      ].join('\n'),
+    });
   });
 
   test('two at once: one is made, the other says what the first did', async () => {

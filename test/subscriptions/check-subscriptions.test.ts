@@ -230,3 +230,30 @@ test('one is named by its id or a part of its address, and the text is for peopl
   at.kept.text = '{}';
   expect((await at.run(['check', '--yes'])).stderr).toContain('no subscription has an address to check');
 });
+
+test.each([
+  ['an endpoint that says nothing', 'silent'],
+  ['a look-up without an end', 'unresolved'],
+  ['a proxy that says nothing', 'proxied'],
+])('Ctrl-C ends the check of %s at once', async (_, kind) => {
+  let noteBegun = () => {};
+  const begun = new Promise<void>((resolve) => {
+    noteBegun = resolve;
+  });
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    noteBegun();
+  });
+  await using loopback = await onLoopback(server);
+  subscribe(`https://hooks.example.com:${loopback.port}/in`);
+  const resolveHost = async (): Promise<readonly string[]> => {
+    if (kind !== 'unresolved') return ['127.0.0.1'];
+    noteBegun();
+    return await new Promise(() => undefined);
+  };
+  const env = kind === 'proxied' ? { ...at.env, HTTPS_PROXY: loopback.origin } : at.env;
+  const program = at.start(ALLOWED, { env, context: { resolveHost } });
+  await begun;
+  program.kill('SIGINT');
+  expect(await program.finished).toEqual({ code: 130, stdout: '', stderr: '' });
+});

@@ -1,10 +1,11 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import type { ServerResponse } from 'node:http';
 import path from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { thisMachine } from '../support/context.ts';
 import { forEachTest } from '../support/each-test.ts';
 import { hooktrail, keychainOf } from '../support/program.ts';
-import { ID, SECRET, startChanging } from './changing-service.ts';
+import { ID, SECRET, startChanging, WRITTEN } from './changing-service.ts';
 
 const at = forEachTest(startChanging);
 let folder: string;
@@ -178,7 +179,10 @@ describe('renew', () => {
 
   test('that is refused leaves no doubt', async () => {
     await at.run(RENEW);
-    at.next('POST', (response) => at.send(response, 412, ''));
+    at.next('POST', (response) => {
+      at.kept.version++;
+      at.send(response, 412, '');
+    });
     const { code, stderr } = await at.run(RENEW);
     expect([code, stderr]).toEqual([1, expect.stringContaining('meanwhile; nothing was renewed')]);
     at.next('POST', (response) => at.send(response, 404, ''));
@@ -188,6 +192,25 @@ describe('renew', () => {
     const silent = await at.run(RENEW);
     expect([silent.code, silent.stderr]).toEqual([1, expect.stringContaining('and did not give it')]);
   });
+
+  test.each(['W/"v1"', '"v1"'])(
+    'that is refused under its own ETag %s is blamed on nobody else',
+    async (etag) => {
+      await at.run(RENEW);
+      const now = (response: ServerResponse) => at.send(response, 200, WRITTEN, { ETag: etag });
+      at.next('GET', now);
+      at.next('GET', now);
+      at.next('POST', (response) => at.send(response, 412, ''));
+      const { code, stderr } = await at.run(RENEW);
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining(
+          `refused the ETag that it gave for the subscription ${ID}; nothing was renewed`,
+        ),
+      ]);
+      expect(await token()).toEqual({ code: 0, stdout: 'token-2\n', stderr: '' });
+    },
+  );
 
   test('two at once: one is made, the other is refused, and the saved token is the valid one', async () => {
     const both = await Promise.all([at.run(RENEW), at.run(RENEW)]);

@@ -1,0 +1,114 @@
+import { type HooktrailError, ServiceError } from '../errors.ts';
+import { type Service, serviceError } from '../http/service.ts';
+import type { HttpResponse } from '../http/transport.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { changeLines, MOST_SHOWN } from './change-text.ts';
+import { isDone, isLost, isUnclear, type ReadSubscription, readSubscription } from './read-subscription.ts';
+import { isConditionRefused, ownEtagRefused } from './refused-condition.ts';
+import {
+  changesBetween,
+  IS_ENABLED,
+  type SubscriptionChange,
+  SubscriptionText,
+} from './subscription-text.ts';
+
+/** A subscription as it was read, as it is wanted, and what differs. */
+export interface WantedChange {
+  readonly found: ReadSubscription;
+  readonly wanted: SubscriptionText;
+  readonly changes: readonly SubscriptionChange[];
+}
+
+/**
+ * Finds out whether a change was made, by the answer, or by reading again where that says too little. Throws
+ * the error that tells a person what is there now.
+ */
+export async function requireWritten(
+  answer: HttpResponse | HooktrailError,
+  change: WantedChange,
+  service: Service,
+  reporter: Reporter,
+): Promise<void> {
+  if (answer instanceof Error) {
+    if (!isLost(answer)) throw answer;
+    return await requireWrittenByReading(answer, change, service, reporter);
+  }
+  if (isDone(answer)) return warnOfSwitch(answer, change.wanted, reporter);
+  const failure = serviceError(answer, `the subscription ${change.found.id} cannot be changed`);
+  if (isUnclear(answer)) return await requireWrittenByReading(failure, change, service, reporter);
+  throw await refusalOf(answer, failure, change, service);
+}
+
+/** The error for a change that the service refused: the service's own, unless somebody else was first. */
+async function refusalOf(
+  answer: HttpResponse,
+  failure: HooktrailError,
+  { found }: WantedChange,
+  service: Service,
+): Promise<HooktrailError> {
+  const again = await readAgain(found.id, service);
+  const others = changesOfOthers(found, again);
+  if (others.length === 0) {
+    if (!isConditionRefused(answer)) return failure;
+    const own = ownEtagRefused(answer, found, again, 'nothing was written', failure);
+    if (own) return own;
+  }
+  const shown = others.length > 0 ? changeLines(others, MOST_SHOWN) : ['in a way that it does not show'];
+  return new ServiceError(
+    `somebody else changed the subscription ${found.id} meanwhile; nothing was written`,
+    {
+      details: [...shown, failure.message, ...failure.details],
+      next: 'run the command again: it begins with what is there now',
+      status: answer.status,
+      cause: failure,
+    },
+  );
+}
+
+/** Looks whether a change whose answer is lost was made. Throws `ServiceError` if that does not show it. */
+async function requireWrittenByReading(
+  failure: HooktrailError,
+  { found, wanted, changes }: WantedChange,
+  service: Service,
+  reporter: Reporter,
+): Promise<void> {
+  const again = await readAgain(found.id, service);
+  const different = again && new Set(changesBetween(again.text, wanted).map(({ member }) => member));
+  if (different && changes.every(({ member }) => !different.has(member)))
+    return reporter.warning(`the change was made, though its answer was lost: ${failure.message}`, {
+      kind: 'service',
+    });
+  const others = changesOfOthers(found, again);
+  const state = others.length > 0 ? ['it is different now:', ...changeLines(others, MOST_SHOWN)] : [];
+  throw new ServiceError(`it is not known whether the subscription ${found.id} was changed`, {
+    details: [failure.message, ...failure.details, ...state],
+    next: `look at it with \`hooktrail subscriptions get ${found.id}\` before you change it again`,
+    cause: failure,
+  });
+}
+
+/** What the service has now; undefined if it does not say. The command may be interrupted by now. */
+export async function readAgain(id: string, service: Service): Promise<ReadSubscription | undefined> {
+  const unstopped = { signal: new AbortController().signal };
+  return await readSubscription(id, service, unstopped).catch(() => undefined);
+}
+
+function changesOfOthers(found: ReadSubscription, again: ReadSubscription | undefined): SubscriptionChange[] {
+  return again ? changesBetween(found.text, again.text) : [];
+}
+
+/**
+ * A service that wrote something else than it was told has to be noticed: the subscription may be off now.
+ */
+function warnOfSwitch({ body }: HttpResponse, wanted: SubscriptionText, reporter: Reporter): void {
+  let isOn: unknown;
+  try {
+    isOn = SubscriptionText.of(body).value(IS_ENABLED);
+  } catch {
+    // Not every service shows the subscription in its answer.
+  }
+  if (typeof isOn !== 'boolean' || isOn === wanted.value(IS_ENABLED)) return;
+  reporter.warning(`the service says that the subscription is switched ${isOn ? 'on' : 'off'} now`, {
+    kind: 'service',
+  });
+}

@@ -1,0 +1,40 @@
+import { type HooktrailError, ServiceError } from '../errors.ts';
+import type { HttpResponse } from '../http/transport.ts';
+import type { ReadSubscription } from './read-subscription.ts';
+
+/** Statuses for a condition that does not hold, or is missing (RFC 9110 section 13, RFC 6585 section 3). */
+const REFUSED_CONDITION = new Set([409, 412, 428]);
+const PRECONDITION_FAILED = 412;
+
+/** True for an answer that says that the subscription is not as it was when it was read. */
+export function isConditionRefused({ status }: Pick<HttpResponse, 'status'>): boolean {
+  return REFUSED_CONDITION.has(status);
+}
+
+/**
+ * The error for a subscription that still has the `ETag` under which the service refuses to change it: nobody
+ * else is to blame. Undefined if the `ETag` is another one now, or is not known.
+ */
+export function ownEtagRefused(
+  { status }: Pick<HttpResponse, 'status'>,
+  { id, etag }: ReadSubscription,
+  again: ReadSubscription | undefined,
+  outcome: string,
+  failure: HooktrailError,
+): HooktrailError | undefined {
+  if (etag === undefined || again?.etag !== etag) return undefined;
+  // Other conflicts than that of the ETag are the service's to explain.
+  if (status !== PRECONDITION_FAILED) return failure;
+  const reason = etag.startsWith('W/')
+    ? `the ETag ${etag} is weak, and no condition can be met by it (RFC 9110, section 13.1.1)`
+    : `the subscription has the ETag ${etag} still`;
+  return new ServiceError(
+    `the service refused the ETag that it gave for the subscription ${id}; ${outcome}`,
+    {
+      details: [reason, failure.message, ...failure.details],
+      next: 'tell the owner of the service, or of a proxy before it: nothing can be changed until the ETag is taken',
+      status,
+      cause: failure,
+    },
+  );
+}
