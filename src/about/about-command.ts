@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import { concurrencyFlag } from '../filters/event-filters.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
-import { type FieldPath, parseFieldPath } from '../items/item-fields.ts';
+import { type FieldPath, parseFieldPath } from '../items/field-path.ts';
 
 interface Flags extends EventFlags {
   readonly latencyField?: FieldPath;

@@ -1,6 +1,6 @@
 import type { EventFilters } from '../filters/event-filters.ts';
 import type { Health } from '../health/health.ts';
-import { memberPath } from '../items/item-fields.ts';
+import { memberPath } from '../items/field-path.ts';
 import { createCursor } from '../items/known-cursor.ts';
 import { OUTCOMES } from '../outcomes/comparison-table.ts';
 import { latestRun } from '../outcomes/failure-runs.ts';

@@ -1,7 +1,8 @@
 import { HooktrailError, UsageError } from '../errors.ts';
+import { type FieldPath, parseFieldPath } from '../items/field-path.ts';
 import { isNumber, itemFilter, type KeepItems, parseCondition } from '../items/item-conditions.ts';
-import { type FieldPath, fieldsOf, parseFieldPath } from '../items/item-fields.ts';
 import { Items } from '../items/items.ts';
+import { fieldsOf } from '../items/near-field.ts';
 import type { FoundPage } from '../paging/page.ts';
 import { type EventGroup, EventGroups } from '../stats/event-groups.ts';
 import type { TimeZone } from '../time/time-zone.ts';

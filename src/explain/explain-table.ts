@@ -1,5 +1,5 @@
+import { fieldPath, memberPath } from '../items/field-path.ts';
 import { type Condition, conditionOn, exactValue } from '../items/item-conditions.ts';
-import { fieldPath, memberPath } from '../items/item-fields.ts';
 import {
   allRows,
   bareText,

@@ -1,8 +1,8 @@
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { EventFilters } from '../filters/event-filters.ts';
+import { memberPath } from '../items/field-path.ts';
 import { conditionOn, itemFilter } from '../items/item-conditions.ts';
-import { memberPath } from '../items/item-fields.ts';
 import { isGuid } from '../items/items.ts';
 import type { SubscriptionNames } from '../names/subscription-names.ts';
 import { ComparisonTable } from '../outcomes/comparison-table.ts';

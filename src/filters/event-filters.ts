@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { faultText, UsageError } from '../errors.ts';
+import type { FieldPath } from '../items/field-path.ts';
 import {
   type Condition,
   itemFilter,
@@ -8,7 +9,6 @@ import {
   parseCondition,
   type ReadValues,
 } from '../items/item-conditions.ts';
-import type { FieldPath } from '../items/item-fields.ts';
 import { guidsIn, type Items, isObject, notAGuid } from '../items/items.ts';
 import { nameFilter } from '../names/name-filter.ts';
 import { PAGE_SIZE, type Queries, type Query } from '../paging/event-query.ts';

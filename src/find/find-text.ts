@@ -2,7 +2,7 @@ import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { HooktrailError, NotSignedInError, ServiceError } from '../errors.ts';
 import { EventFilters } from '../filters/event-filters.ts';
-import { memberPath } from '../items/item-fields.ts';
+import { memberPath } from '../items/field-path.ts';
 import { guidsIn, type Items } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';
 import { findField, wordMatcher } from '../items/whole-words.ts';

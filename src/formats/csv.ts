@@ -1,6 +1,7 @@
 import type { Output } from '../context.ts';
+import { MISSING } from '../items/field-cursor.ts';
+import { type FieldPath, fieldPath, memberPath } from '../items/field-path.ts';
 import { emptyColumns, itemColumn, knownNames, nothingFound } from '../items/item-columns.ts';
-import { type FieldPath, fieldPath, MISSING, memberPath } from '../items/item-fields.ts';
 import type { Items, ItemWriter, ListKind } from '../items/items.ts';
 import { isObject } from '../items/items.ts';
 import { stringText, valueText } from '../items/json-scanner.ts';
@@ -156,7 +157,7 @@ function csvColumns(page: Items, fields: readonly FieldPath[] | undefined, list:
 function eventPaths(items: Items): FieldPath[] {
   const paths = [...items.values()].flatMap((item) => (isObject(item) ? pathsInEvent(item) : []));
   const distinct = new Map(paths.map((steps) => [steps.join('\n'), steps]));
-  return [...distinct.values()].map(fieldPath);
+  return [...distinct.values()].map((steps) => fieldPath(steps));
 }
 
 /** Objects inside objects have columns of their own down to this level; a deeper one is JSON in a cell. */

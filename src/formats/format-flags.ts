@@ -10,7 +10,7 @@ import {
   eventFilters,
   type FilterFlags,
 } from '../filters/event-filters.ts';
-import { type FieldPath, parseFieldPaths } from '../items/item-fields.ts';
+import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
 import type { Items, ListKind } from '../items/items.ts';
 import { loadNameField } from '../names/name-field.ts';
 import { Flag, fileName, JQ_FLAG, oneOf, orList } from '../settings/flags.ts';

@@ -1,9 +1,11 @@
 import type { Call } from '../command.ts';
 import type { Context, Output } from '../context.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
-import { type FieldPath, MISSING, noSuchField } from '../items/item-fields.ts';
+import { MISSING } from '../items/field-cursor.ts';
+import type { FieldPath } from '../items/field-path.ts';
 import { Items, type ItemWriter, type ListKind } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';
+import { noSuchField } from '../items/near-field.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { commandOver } from '../settings/shell-words.ts';
 import { loadWidths } from '../terminal/cell-width.ts';

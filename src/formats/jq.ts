@@ -1,6 +1,6 @@
 import type { Output } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
-import type { FieldPath } from '../items/item-fields.ts';
+import type { FieldPath } from '../items/field-path.ts';
 import type { ItemWriter } from '../items/items.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';

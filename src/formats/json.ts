@@ -1,5 +1,6 @@
 import type { Output } from '../context.ts';
-import { type FieldPath, MISSING } from '../items/item-fields.ts';
+import { MISSING } from '../items/field-cursor.ts';
+import type { FieldPath } from '../items/field-path.ts';
 import { Items, type ItemWriter } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';
 import { type Palette, statusPaint } from '../terminal/palette.ts';

@@ -1,6 +1,6 @@
 import type { Output } from '../context.ts';
+import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { createRowReader, errorField, membersOf, nothingFound, tableColumns } from '../items/item-columns.ts';
-import { type FieldPath, memberPath } from '../items/item-fields.ts';
 import type { Items, ItemWriter, ListKind } from '../items/items.ts';
 import { scalarsText, valueText } from '../items/json-scanner.ts';
 import { KNOWN_FIELDS } from '../items/known-fields.ts';

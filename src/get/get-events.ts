@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.ts';
 import { EMPTY_LIST, idsOfInput } from '../filters/event-ids.ts';
 import { resolveFilters } from '../filters/resolve-filters.ts';
 import type { Service } from '../http/service.ts';
-import { memberPath } from '../items/item-fields.ts';
+import { memberPath } from '../items/field-path.ts';
 import { Items, type ItemWriter } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';
 import { PAGE_SIZE } from '../paging/event-query.ts';

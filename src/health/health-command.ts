@@ -3,7 +3,7 @@ import type { Call } from '../command.ts';
 import { ExitCode } from '../errors.ts';
 import { concurrencyFlag } from '../filters/event-filters.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
-import { type FieldPath, parseFieldPaths } from '../items/item-fields.ts';
+import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
 import { Flag, oneOf } from '../settings/flags.ts';
 import type { Health } from './health.ts';
 

@@ -1,12 +1,14 @@
 import type { Call } from '../command.ts';
 import { ServiceError, UnreachableError, UsageError } from '../errors.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
+import { MISSING } from '../items/field-cursor.ts';
+import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { errorField } from '../items/item-columns.ts';
 import { exactValue } from '../items/item-conditions.ts';
-import { type FieldPath, MISSING, memberPath, noSuchField } from '../items/item-fields.ts';
 import type { Items } from '../items/items.ts';
 import { scalarsText } from '../items/json-scanner.ts';
 import { createCursor } from '../items/known-cursor.ts';
+import { noSuchField } from '../items/near-field.ts';
 import { loadNameField } from '../names/name-field.ts';
 import type { SubscriptionNames } from '../names/subscription-names.ts';
 import { createWhoReader } from '../names/who.ts';

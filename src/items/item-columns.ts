@@ -1,4 +1,5 @@
-import { type FieldPath, MISSING, memberPath } from './item-fields.ts';
+import { MISSING } from './field-cursor.ts';
+import { type FieldPath, memberPath } from './field-path.ts';
 import type { Items, ListKind } from './items.ts';
 import { isObject } from './items.ts';
 import { createCursor } from './known-cursor.ts';

@@ -5,10 +5,12 @@ import { eventsText } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, parseInstant, trimZeros } from '../time/instant.ts';
 import { parseTime, resolveTime } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
-import { type FieldPath, fieldPath, MISSING, noSuchField, parseFieldPath } from './item-fields.ts';
+import { MISSING } from './field-cursor.ts';
+import { type FieldPath, fieldPath, parseFieldPath } from './field-path.ts';
 import type { Items } from './items.ts';
 import { scalarEnd, stringEnd, stringText } from './json-scanner.ts';
 import { createCursor } from './known-cursor.ts';
+import { noSuchField } from './near-field.ts';
 
 const COMPARISONS = ['!=', '<=', '>=', '=', '<', '>', '~'] as const;
 export type Operator = (typeof COMPARISONS)[number] | 'exists' | 'missing' | 'in';
@@ -69,7 +71,7 @@ export function parseCondition(
   const membership = IN.exec(text);
   if (membership) {
     const [, name = '', list] = membership;
-    const field = parseFieldPath(name, flag);
+    const field = parseFieldPath(name, flag, text);
     const values =
       list === undefined ? readValues((membership[3] as string).trim(), flag) : listedValues(list);
     if (values === undefined)
@@ -98,7 +100,7 @@ export function parseCondition(
   // A backslash makes the white space part of a name.
   const word = typed ? undefined : wordOfOtherLanguages(name);
   if (word !== undefined) throw wrong(`'${word}' is no operator`);
-  const field = parseFieldPath(name, flag);
+  const field = parseFieldPath(name, flag, text);
   if (!typed) {
     const operator = not ? 'missing' : 'exists';
     return { text, field, operator, value: '', quoted: false, instant: undefined };

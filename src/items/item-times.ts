@@ -1,5 +1,5 @@
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
-import { memberPath } from './item-fields.ts';
+import { memberPath } from './field-path.ts';
 import type { Items } from './items.ts';
 import { createCursor } from './known-cursor.ts';
 

@@ -1,10 +1,5 @@
-import {
-  type CreateCursorOptions,
-  type Cursor,
-  createExactCursor,
-  type FieldPath,
-  MISSING,
-} from './item-fields.ts';
+import { type CreateCursorOptions, type Cursor, createExactCursor, MISSING } from './field-cursor.ts';
+import type { FieldPath } from './field-path.ts';
 import { type JsonScanner, stringText } from './json-scanner.ts';
 import { isKnownName } from './known-fields.ts';
 

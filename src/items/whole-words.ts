@@ -1,4 +1,4 @@
-import { fieldPath } from './item-fields.ts';
+import { fieldPath } from './field-path.ts';
 import { isObject } from './items.ts';
 import { scalarEnd, stringEnd, stringText, valueText } from './json-scanner.ts';
 import { eventMember, isKnownName } from './known-fields.ts';

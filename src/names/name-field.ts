@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts';
-import { type FieldPath, parseFieldPath } from '../items/item-fields.ts';
+import { type FieldPath, parseFieldPath } from '../items/field-path.ts';
 import { loadSetting, type SettingFlags } from '../settings/settings.ts';
 
 /**

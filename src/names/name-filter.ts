@@ -1,8 +1,10 @@
+import { MISSING } from '../items/field-cursor.ts';
+import { type FieldPath, memberPath } from '../items/field-path.ts';
 import type { KeepItems } from '../items/item-conditions.ts';
-import { type FieldPath, MISSING, memberPath, noSuchField } from '../items/item-fields.ts';
 import type { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { createCursor } from '../items/known-cursor.ts';
+import { noSuchField } from '../items/near-field.ts';
 import { wordMatcher } from '../items/whole-words.ts';
 import { nearest } from '../settings/nearest-word.ts';
 import { eventsText } from '../terminal/terminal-text.ts';

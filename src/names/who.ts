@@ -1,4 +1,5 @@
-import { type FieldPath, MISSING, memberPath } from '../items/item-fields.ts';
+import { MISSING } from '../items/field-cursor.ts';
+import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { createCursor } from '../items/known-cursor.ts';
 

@@ -1,5 +1,6 @@
+import { MISSING } from '../items/field-cursor.ts';
+import type { FieldPath } from '../items/field-path.ts';
 import { compareNumbers, exactValue, isNumber, normalNumber } from '../items/item-conditions.ts';
-import { type FieldPath, MISSING } from '../items/item-fields.ts';
 import type { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { createCursor } from '../items/known-cursor.ts';

@@ -78,7 +78,7 @@ async function setSetting(call: Call): Promise<void> {
     });
   parseSetting(name, text, key);
   if (name === 'fields' || name === 'nameField') {
-    const { parseFieldPath, parseFieldPaths } = await import('../items/item-fields.ts');
+    const { parseFieldPath, parseFieldPaths } = await import('../items/field-path.ts');
     if (name === 'fields') parseFieldPaths(text, key);
     else parseFieldPath(text, key);
   }

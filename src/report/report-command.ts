@@ -12,7 +12,7 @@ import {
   type FilterFlags,
 } from '../filters/event-filters.ts';
 import { loadFilters } from '../formats/format-flags.ts';
-import { type FieldPath, parseFieldPaths } from '../items/item-fields.ts';
+import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
 import { Flag, wholeNumber } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';

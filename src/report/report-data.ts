@@ -1,8 +1,8 @@
 import type { Call } from '../command.ts';
 import { type Explained, subscriptionsIn } from '../explain/explain.ts';
 import { explainTable } from '../explain/explain-table.ts';
+import type { FieldPath } from '../items/field-path.ts';
 import { itemFilter, parseCondition } from '../items/item-conditions.ts';
-import type { FieldPath } from '../items/item-fields.ts';
 import { createdOnReader } from '../items/item-times.ts';
 import { Items } from '../items/items.ts';
 import { ComparisonTable } from '../outcomes/comparison-table.ts';

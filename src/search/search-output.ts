@@ -6,7 +6,7 @@ import type { FormatOptions } from '../formats/format-flags.ts';
 import { createItemWriter } from '../formats/formats.ts';
 import { type NoteWindow, tableNote } from '../formats/table-note.ts';
 import { waitText } from '../http/service.ts';
-import { memberPath } from '../items/item-fields.ts';
+import { memberPath } from '../items/field-path.ts';
 import type { Direction } from '../items/item-times.ts';
 import { type Items, isGuid } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';

@@ -7,8 +7,9 @@ import { faultText, HooktrailError, ServiceError, UsageError } from '../errors.t
 import { encodingOf, openPipe } from '../files/whole-files.ts';
 import { type EventFilters, typePattern } from '../filters/event-filters.ts';
 import { unlistedText } from '../filters/event-types.ts';
+import { MISSING } from '../items/field-cursor.ts';
+import { memberPath } from '../items/field-path.ts';
 import { createRowReader } from '../items/item-columns.ts';
-import { MISSING, memberPath } from '../items/item-fields.ts';
 import { holdsEventsFrom } from '../items/item-times.ts';
 import { Items } from '../items/items.ts';
 import { JsonScanner, JsonSyntaxError, valueText } from '../items/json-scanner.ts';

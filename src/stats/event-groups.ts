@@ -1,8 +1,10 @@
 import { ServiceError } from '../errors.ts';
-import { type FieldPath, MISSING, memberPath, noSuchField } from '../items/item-fields.ts';
+import { MISSING } from '../items/field-cursor.ts';
+import { type FieldPath, memberPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { createCursor } from '../items/known-cursor.ts';
+import { noSuchField } from '../items/near-field.ts';
 import { NumberSample } from '../outcomes/percentiles.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 

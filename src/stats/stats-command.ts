@@ -3,7 +3,7 @@ import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { addStatsFlags, COUNTS_AT_ONCE, GROUPS_SHOWN } from '../filters/event-filters.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
-import { type FieldPath, parseFieldPath, parseFieldPaths } from '../items/item-fields.ts';
+import { type FieldPath, parseFieldPath, parseFieldPaths } from '../items/field-path.ts';
 import { Flag, wholeNumber } from '../settings/flags.ts';
 
 interface Flags extends EventFlags {

@@ -1,6 +1,6 @@
 import type { Call } from '../command.ts';
 import type { CountQueries, StatsWindow } from '../filters/stats-window.ts';
-import type { FieldPath } from '../items/item-fields.ts';
+import type { FieldPath } from '../items/field-path.ts';
 import { ComparisonTable } from '../outcomes/comparison-table.ts';
 import {
   type EventSource,

@@ -3,7 +3,7 @@ import { access, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type Context, type Environment, SECRET_VARIABLES, type StartedProgram } from '../context.ts';
 import { fewOf, ServiceError, UsageError, unrunnableText } from '../errors.ts';
-import { memberPath } from '../items/item-fields.ts';
+import { memberPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';
 import type { Reporter } from '../terminal/reporter.ts';

@@ -5,7 +5,7 @@ import type { EventFilters } from '../filters/event-filters.ts';
 import type { FormatOptions } from '../formats/format-flags.ts';
 import { createItemWriter } from '../formats/formats.ts';
 import type { Service } from '../http/service.ts';
-import { memberPath } from '../items/item-fields.ts';
+import { memberPath } from '../items/field-path.ts';
 import { Items } from '../items/items.ts';
 import { createCursor, createEventFinder } from '../items/known-cursor.ts';
 import { type FindOptions, readWithProgress } from '../sources/find-events.ts';

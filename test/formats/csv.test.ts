@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { FormatOptions } from '../../src/formats/format-flags.ts';
-import { type FieldPath, parseFieldPaths } from '../../src/items/item-fields.ts';
+import { type FieldPath, parseFieldPaths } from '../../src/items/field-path.ts';
 import { print, readCsv } from '../support/outputs.ts';
 import { jsonText } from './json-text.ts';
 

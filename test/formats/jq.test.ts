@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
 import type { FormatOptions } from '../../src/formats/format-flags.ts';
 import { createItemWriter } from '../../src/formats/formats.ts';
-import { parseFieldPaths } from '../../src/items/item-fields.ts';
+import { parseFieldPaths } from '../../src/items/field-path.ts';
 import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';
 
 const pages = [

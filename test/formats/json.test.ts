@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createItemWriter } from '../../src/formats/formats.ts';
 import { createPicker, prettyJson } from '../../src/formats/json.ts';
-import { type FieldPath, parseFieldPaths } from '../../src/items/item-fields.ts';
+import { type FieldPath, parseFieldPaths } from '../../src/items/field-path.ts';
 import { Items } from '../../src/items/items.ts';
 import { type Palette, plain } from '../../src/terminal/palette.ts';
 import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';

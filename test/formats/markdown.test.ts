@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { markdownNote, markdownTable } from '../../src/formats/markdown.ts';
-import { parseFieldPaths } from '../../src/items/item-fields.ts';
+import { parseFieldPaths } from '../../src/items/field-path.ts';
 import { print } from '../support/outputs.ts';
 
 const note = async (count: number) => ({

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import { createItemWriter } from '../../src/formats/formats.ts';
-import { parseFieldPaths } from '../../src/items/item-fields.ts';
+import { parseFieldPaths } from '../../src/items/field-path.ts';
 import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';
 import { jsonText } from './json-text.ts';
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseFieldPaths } from '../../src/items/item-fields.ts';
+import type { UsageError } from '../../src/errors.ts';
+import { DERIVATIONS, EACH, fieldPath, parseFieldPath, parseFieldPaths } from '../../src/items/field-path.ts';
 
 const steps = (text: string) => parseFieldPaths(text).map((path) => path.steps);
 
@@ -35,5 +36,126 @@ describe('--fields', () => {
         },
       ),
     );
+  });
+});
+
+/** Names that a path has to escape, among others. */
+const names = fc.oneof(
+  fc.string({ minLength: 1, unit: 'binary' }),
+  fc.constantFrom('lines[]', '[', ']', '[]', 'a:length', 'item:size', ':hour', 'dc:title', 'a.b', '\\', ' '),
+);
+
+describe('a path through lists and to what is derived', () => {
+  const walkOf = (text: string) => parseFieldPath(text, '--by').walk;
+
+  test.each([
+    ['lines[].sku', ['lines[]', 'sku'], ['lines', EACH, 'sku'], undefined],
+    ['ids[]', ['ids[]'], ['ids', EACH], undefined],
+    ['a[].b[].c', ['a[]', 'b[]', 'c'], ['a', EACH, 'b', EACH, 'c'], undefined],
+    ['rows[][]', ['rows[][]'], ['rows', EACH, EACH], undefined],
+    ['lines.[].sku', ['lines', '[]', 'sku'], ['lines', EACH, 'sku'], undefined],
+    ['lines:length', ['lines:length'], ['lines'], 'length'],
+    ['a.email:domain', ['a', 'email:domain'], ['a', 'email'], 'domain'],
+    ['emails[]:domain', ['emails[]:domain'], ['emails', EACH], 'domain'],
+    ['createdOn:hour', ['createdOn:hour'], ['createdOn'], 'hour'],
+    ['createdOn:weekday', ['createdOn:weekday'], ['createdOn'], 'weekday'],
+    ['item:size', ['item:size'], [], 'size'],
+    ['item:length', ['item:length'], ['item'], 'length'],
+    ['a:length[]', ['a:length[]'], ['a:length', EACH], undefined],
+  ])(
+    '%s has two readings: the names as they are written, and where it leads',
+    (text, steps, to, derivation) => {
+      expect(parseFieldPath(text, '--by')).toEqual({ text, steps, walk: { steps: to, derivation } });
+    },
+  );
+
+  test.each([
+    'lines\\[\\].sku',
+    'a\\:length',
+    'item\\:size',
+    'dc:title',
+    ':length',
+    'a:lengths',
+    'lines:size',
+  ])('%s is the names of members and nothing else', (text) => {
+    expect(walkOf(text)).toBeUndefined();
+  });
+
+  test("takes jq's dot in front", () => {
+    expect(parseFieldPath('.lines[].sku', '--by')).toEqual(parseFieldPath('lines[].sku', '--by'));
+  });
+
+  test('tells a list from a member of the same name in one --fields, and two of the same kind', () => {
+    expect(parseFieldPaths('a[],a\\[\\]')).toHaveLength(2);
+    expect(() => parseFieldPaths('a[],b,a[]')).toThrow('a[] is named twice');
+  });
+
+  test('the text of any path is read as the same path', () => {
+    const steps = fc.array(fc.oneof(names, fc.constant(EACH)), { minLength: 1 });
+    fc.assert(
+      fc.property(
+        names,
+        steps,
+        fc.option(fc.constantFrom(...DERIVATIONS), { nil: undefined }),
+        (first, others, derivation) => {
+          const path = fieldPath([first, ...others], derivation);
+          expect(parseFieldPath(path.text, '--by')).toEqual(path);
+        },
+      ),
+    );
+    expect(parseFieldPath(fieldPath([], 'size').text, '--by')).toEqual(fieldPath([], 'size'));
+  });
+});
+
+describe('a bracket that is not part of []', () => {
+  const failureOf = (text: string) => {
+    try {
+      parseFieldPath(text, '--by');
+    } catch (error) {
+      return error as UsageError;
+    }
+    throw new Error(`${text} is read`);
+  };
+
+  test.each([
+    ['lines[*].sku', 'lines[].sku'],
+    ['$.lines[*].sku', 'lines[].sku'],
+    ['$.lines[0].sku', 'lines.0.sku'],
+    ['lines[0][1]', 'lines.0.1'],
+    ['lines[]?.sku', 'lines[].sku'],
+    ['lines[]sku', 'lines[].sku'],
+    ['lines[ ].sku', 'lines[].sku'],
+    ["a['b'].c", 'a.b.c'],
+    ['[].a', 'a'],
+    ['.[].a', '.a'],
+  ])('%s is corrected to %s', (typed, meant) => {
+    const { message, next, correction } = failureOf(typed);
+    expect(message).toContain(`--by: invalid value '${typed}': `);
+    expect(next).toBe(`write --by '${meant}'`);
+    expect(correction).toEqual({ typed, meant });
+  });
+
+  test.each(['[', ']', '[]', '.[]', 'a[', 'a]', 'a[b]', 'a][', 'a[[]]', 'a[0', `a["${'b.c'}"]`, 'a[$(x)]'])(
+    '%s is an error that says how to write a path',
+    (typed) => {
+      const { message, next, correction } = failureOf(typed);
+      const path = typed.replace(/^\./, '');
+      expect(message).toBe(
+        `--by: invalid value '${typed}': '${path}' has a bracket other than [] behind a name`,
+      );
+      expect(next).toBe(
+        'lines[].sku is that of every element, lines.0.sku of the first; a bracket inside a name is written \\[',
+      );
+      expect(correction).toBeUndefined();
+    },
+  );
+
+  test.each([
+    '['.repeat(200_000),
+    `a${'[]'.repeat(200_000)}b`,
+    'a.'.repeat(200_000),
+    `a${'[ '.repeat(200_000)}`,
+  ])('a long text is refused in linear time', (typed) => {
+    expect(() => parseFieldPath(typed, '--by')).toThrow('--by: invalid value');
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { memberPath, parseFieldPaths } from '../../src/items/item-fields.ts';
+import { memberPath, parseFieldPaths } from '../../src/items/field-path.ts';
 import { Items, isObject } from '../../src/items/items.ts';
 import { createCursor, createEventFinder } from '../../src/items/known-cursor.ts';
 import { KNOWN_FIELDS, knownValues, withKnownFieldsAtTop } from '../../src/items/known-fields.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { parseFieldPaths } from '../../src/items/item-fields.ts';
+import { parseFieldPaths } from '../../src/items/field-path.ts';
 import { Items } from '../../src/items/items.ts';
 import { EventGroups } from '../../src/stats/event-groups.ts';
 
