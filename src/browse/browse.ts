@@ -15,7 +15,7 @@ import type { FoundPage } from '../paging/page.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { flagWords } from '../settings/shell-words.ts';
 import { withService } from '../sign-in/session.ts';
-import { findEvents } from '../sources/find-events.ts';
+import { openSearch } from '../sources/find-events.ts';
 import { storedEvents } from '../sources/stored-events.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
@@ -47,7 +47,10 @@ export async function browseEvents(
   const reading = { pageSize: PAGE_SIZE, concurrency: CONCURRENCY, clock, signal };
   await withService({ ...call, reporter: silent }, async (service, settings) => {
     const resolved = await resolveFilters(filters, service, settings, call);
-    const find: Find = (chosen) => findEvents(service, chosen, reading);
+    const find: Find = async function* (chosen) {
+      const { pages } = await openSearch(service, chosen, reading);
+      yield* pages;
+    };
     const names = new SubscriptionNames(service, context);
     const place = `${settings.profile}: ${service.baseUrl.host}`;
     return await showList(call, resolved, find, place, help, names).finally(() => names.close());

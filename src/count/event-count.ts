@@ -11,7 +11,9 @@ import { readPages } from '../paging/read-pages.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import type { SourceOptions } from '../sources/event-source.ts';
-import { byServiceClock, previewRequests, readNotice, readWithProgress } from '../sources/find-events.ts';
+import { openWithProgress, readNotice } from '../sources/find-events.ts';
+import { previewRequests } from '../sources/request-preview.ts';
+import { byServiceClock } from '../sources/service-clock.ts';
 import { type StoredOptions, storedEvents } from '../sources/stored-events.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -35,11 +37,8 @@ export async function countEvents(
     return countOf(storedEvents(from, filters, { context, onDoubt: reporter.warning, mustTell }));
   return await withService(call, async (service, settings) => {
     const chosen = await resolveFilters(filters, service, settings, call);
-    let counted: Query | undefined;
-    const onQueries = ([query]: readonly Query[]) => {
-      counted = query;
-    };
-    const count = await countAll(service, chosen, concurrency, context, reporter, onQueries);
+    const { count, queries } = await countAll(service, chosen, concurrency, context, reporter);
+    const [counted] = queries;
     if (context.stdout.isTerminal && counted)
       reporter.notice(readNotice('counted', counted, filters.zone, settings, context));
     if (count === 0) await warnOfTypes(chosen, service, context, reporter);
@@ -47,43 +46,48 @@ export async function countEvents(
   });
 }
 
-/** Returns the number of events that the filters choose, with `concurrency` requests at once. */
-export async function countAll(
+interface Counted {
+  readonly count: number;
+  /** What was counted, with the times of the filters resolved. */
+  readonly queries: readonly Query[];
+}
+
+/** Counts the events that the filters choose, with `concurrency` requests at once. */
+async function countAll(
   service: Service,
   filters: EventFilters,
   concurrency: number,
   context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>,
   reporter: Reporter,
-  onQueries?: (queries: readonly Query[]) => void,
-): Promise<number> {
+): Promise<Counted> {
   if (filters.keep) {
     reporter.notice('reading the events to count them: the service does not filter by --where and --grep');
-    return countOf(readWithProgress(service, filters, { concurrency, onQueries }, context, reporter));
+    const { queries, pages } = await openWithProgress(service, filters, { concurrency }, context, reporter);
+    return { count: await countOf(pages), queries };
   }
   const { clock, signal } = context;
   const { width, onRetry } = adaptiveConcurrency(concurrency);
   const sender = pageClient(service, clock, onRetry);
   const progress = startProgress(context, reporter, 'counting');
-  let total = 0;
+  let count = 0;
   let noticed = false;
   try {
     const { queries, client } = await byServiceClock(filters, sender, 1, clock, reporter.warning);
-    onQueries?.(queries);
     const ask = (query: Query, ending: AbortSignal) => askCount(client, query, ending);
     for await (const { job: query, result } of readAhead(queries, ask, width, signal)) {
       if (result === undefined && !noticed) {
         noticed = true;
         reporter.notice('the service gives no count: reading every match to count it');
       }
-      total +=
+      count +=
         result ??
         (await countOf(readPages(client, { query, pageSize: PAGE_SIZE, concurrency: width, signal })));
-      progress.update({ events: total });
+      progress.update({ events: count });
     }
+    return { count, queries };
   } finally {
     progress.stop();
   }
-  return total;
 }
 
 /** The number of events in some pages. */

@@ -11,7 +11,7 @@ import { createWhoReader, whoText } from '../names/who.ts';
 import { settingNames } from '../settings/setting-names.ts';
 import { chooseProfile, readConfig, type SettingFlags } from '../settings/settings.ts';
 import { type SourceOptions, withEventSource } from '../sources/event-source.ts';
-import { sortByCreation } from '../sources/find-events.ts';
+import { sortByCreation } from '../sources/creation-order.ts';
 import { type Instant, instantAt, parseInstant } from '../time/instant.ts';
 import { DAY_MS } from '../time/lengths.ts';
 import { parseTime } from '../time/time-text.ts';

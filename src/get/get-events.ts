@@ -12,7 +12,7 @@ import { adaptiveConcurrency, readAhead } from '../paging/read-ahead.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import type { SourceOptions } from '../sources/event-source.ts';
-import { byServiceClock } from '../sources/find-events.ts';
+import { byServiceClock } from '../sources/service-clock.ts';
 import { storedEvents } from '../sources/stored-events.ts';
 
 /** An event that the filters exclude counts as not found. */

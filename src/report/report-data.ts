@@ -7,7 +7,7 @@ import { createdOnReader } from '../items/item-times.ts';
 import { Items } from '../items/items.ts';
 import { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
-import { sortByCreation } from '../sources/find-events.ts';
+import { sortByCreation } from '../sources/creation-order.ts';
 import { EventGroups } from '../stats/event-groups.ts';
 import { type Stats, statsOfTable } from '../stats/statistics.ts';
 import type { Instant } from '../time/instant.ts';

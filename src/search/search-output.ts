@@ -16,14 +16,10 @@ import type { FoundPage } from '../paging/page.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { flagWords } from '../settings/shell-words.ts';
 import { withService } from '../sign-in/session.ts';
+import { inDirection } from '../sources/creation-order.ts';
 import type { SourceOptions } from '../sources/event-source.ts';
-import {
-  type FindOptions,
-  findEvents,
-  inDirection,
-  previewRequests,
-  readNotice,
-} from '../sources/find-events.ts';
+import { type FindOptions, openSearch, readNotice } from '../sources/find-events.ts';
+import { previewRequests } from '../sources/request-preview.ts';
 import type { StoredOptions } from '../sources/stored-events.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
@@ -55,9 +51,11 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
   if (from !== undefined) {
     // It reads files and decompresses, and takes as long to load as a tenth of a search.
     const { storedEvents } = await import('../sources/stored-events.ts');
-    const printed = await printFound(options, call, ({ onDoubt }) => {
+    const printed = await printFound(options, call, async ({ onDoubt }) => {
       const read = (limit?: number) => storedEvents(from, filters, { ...options, limit, context, onDoubt });
-      return direction ? inDirection(read(), direction, limit) : read(limit);
+      const pages = direction ? inDirection(read(), direction, limit) : read(limit);
+      const [asked] = filters.queries(context.clock.now());
+      return { pages, asked, window: async () => asked };
     });
     return printed.count;
   }
@@ -68,21 +66,19 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
     const names = takesNames ? new SubscriptionNames(service, context) : undefined;
     const format = { ...options.format, names };
     const reading = { direction, limit, pageSize, concurrency, clock, signal };
-    let searched: Query | undefined;
-    let askedAt: number | undefined;
-    const onQueries = ([query]: readonly Query[]) => {
-      searched = query;
+    const find: Find = async (watching) => {
+      const { queries, askedAt, pages } = await openSearch(service, chosen, { ...reading, ...watching });
+      const [asked = {}] = queries;
+      const window = async () => ({
+        after: asked.after,
+        before: asked.before ?? nextSecond(await askedAt),
+      });
+      return { pages, asked, window };
     };
-    const onServiceTime = (time: number) => {
-      askedAt = time;
-    };
-    const find: Find = (watching) =>
-      findEvents(service, chosen, { ...reading, ...watching, onQueries, onServiceTime });
-    const windowOf = () => ({ after: searched?.after, before: searched?.before ?? nextSecond(askedAt) });
-    const printing = printFound({ ...options, format, filters: chosen }, call, find, windowOf);
-    const { count, failedId } = await printing.finally(() => names?.close());
-    if (searched && context.stdout.isTerminal)
-      reporter.notice(readNotice('searched', searched, filters.zone, settings, context));
+    const printing = printFound({ ...options, format, filters: chosen }, call, find);
+    const { count, failedId, asked } = await printing.finally(() => names?.close());
+    if (context.stdout.isTerminal)
+      reporter.notice(readNotice('searched', asked, filters.zone, settings, context));
     if (count === 0) await warnOfTypes(chosen, service, context, reporter);
     if (failedId !== undefined && context.stderr.isTerminal && options.format.format === 'table')
       for (const line of failureHints(failedId, filters, call)) reporter.notice(`next: ${line}`);
@@ -95,61 +91,84 @@ function nextSecond(time: number | undefined): Instant | undefined {
   return time === undefined ? undefined : instantAt((Math.floor(time / 1000) + 1) * 1000);
 }
 
-type Find = (watching: Pick<FindOptions, 'onRetry' | 'onDoubt'>) => AsyncIterable<FoundPage>;
+/** A search whose events are to be printed. */
+interface Finding {
+  readonly pages: AsyncIterable<FoundPage>;
+  /** The first of its queries, with the times of the filters resolved. */
+  readonly asked: Query;
+  /** The time that the events are from, once they are read. */
+  readonly window: () => Promise<NoteWindow>;
+}
 
-/** Prints the events found. Returns their number, and on a terminal the id of the first failed one. */
-async function printFound(
-  options: SearchOptions,
-  call: SearchCall,
-  find: Find,
-  windowOf?: () => NoteWindow,
-): Promise<{ readonly count: number; readonly failedId: string | undefined }> {
+type Find = (watching: Pick<FindOptions, 'onRetry' | 'onDoubt'>) => Promise<Finding>;
+
+interface Printed {
+  readonly count: number;
+  /** On a terminal, the id of the first failed event. */
+  readonly failedId: string | undefined;
+  readonly asked: Query;
+}
+
+/** Prints the events found. */
+async function printFound(options: SearchOptions, call: SearchCall, find: Find): Promise<Printed> {
   const { context, reporter } = call;
   const { filters, format, isGlance, limit = Number.POSITIVE_INFINITY } = options;
   const { constantFields: constant, zone } = filters;
-  const { clock, stdout } = context;
+  const { stdout } = context;
   const progress = startProgress(context, reporter, 'searching');
   let [count, pages] = [0, 0];
   let total: number | undefined;
   let failedId: string | undefined;
-  const note = () => {
-    const window = windowOf?.() ?? filters.queries(clock.now())[0];
-    const { after, before } = window;
-    const ends = [after && `after ${zone.shown(after.text)}`, before && `before ${zone.shown(before.text)}`];
-    const created = ends.filter(Boolean).join(' and ');
-    const events = eventsText(total ?? count);
-    const facts = [
-      total !== undefined && total > count ? `${grouped(count)} of ${events}` : events,
-      created && `created ${created}`,
-      filters.words('since', 'until', 'timezone').join(' '),
-    ];
-    return tableNote(call, { facts: facts.filter((fact) => fact !== ''), from: options.from, window });
-  };
-  const writer = await createItemWriter({ ...format, constant, zone, note }, { stdout }, reporter);
   try {
-    const found = find({
+    const found = await find({
       onRetry: (attempt) => progress.update({ note: waitText(attempt) }),
       onDoubt: (doubt) => reporter.warning(doubt),
     });
-    for await (const page of found) {
-      count += page.items.count;
-      pages++;
-      total = page.total;
-      progress.update({ pages, events: count, total, note: '' });
-      if (stdout.isTerminal) failedId ??= firstFailedId(page.items);
-      await writer.write(page.items, count >= Math.min(limit, total ?? limit));
+    const note = async () =>
+      tableNote(call, { ...(await factsOf(options, found, count, total)), from: options.from });
+    const writer = await createItemWriter({ ...format, constant, zone, note }, { stdout }, reporter);
+    try {
+      for await (const page of found.pages) {
+        count += page.items.count;
+        pages++;
+        total = page.total;
+        progress.update({ pages, events: count, total, note: '' });
+        if (stdout.isTerminal) failedId ??= firstFailedId(page.items);
+        await writer.write(page.items, count >= Math.min(limit, total ?? limit));
+      }
+      progress.stop();
+      await writer.end?.();
+    } catch (error) {
+      await writer.abort?.();
+      throw error;
     }
-    progress.stop();
-    await writer.end?.();
-  } catch (error) {
-    await writer.abort?.();
-    throw error;
+    if (isGlance && count >= limit && (total === undefined || total > count))
+      reporter.notice(`the first ${count} of ${total ?? 'more'} events; --all prints all of them`);
+    return { count, failedId, asked: found.asked };
   } finally {
     progress.stop();
   }
-  if (isGlance && count >= limit && (total === undefined || total > count))
-    reporter.notice(`the first ${count} of ${total ?? 'more'} events; --all prints all of them`);
-  return { count, failedId };
+}
+
+/** The facts below a table of `count` events, of `total` that match, and the time that they are from. */
+async function factsOf(
+  { filters }: Pick<SearchOptions, 'filters'>,
+  found: Finding,
+  count: number,
+  total: number | undefined,
+) {
+  const { zone } = filters;
+  const window = await found.window();
+  const { after, before } = window;
+  const ends = [after && `after ${zone.shown(after.text)}`, before && `before ${zone.shown(before.text)}`];
+  const created = ends.filter(Boolean).join(' and ');
+  const events = eventsText(total ?? count);
+  const facts = [
+    total !== undefined && total > count ? `${grouped(count)} of ${events}` : events,
+    created && `created ${created}`,
+    filters.words('since', 'until', 'timezone').join(' '),
+  ];
+  return { facts: facts.filter((fact) => fact !== ''), window };
 }
 
 /** The id of the first failed event of a page, if its items have the fields that searches filter by. */

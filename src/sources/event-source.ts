@@ -23,7 +23,7 @@ import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { instantAt, milliseconds } from '../time/instant.ts';
-import { readWithProgress, showProgress } from './find-events.ts';
+import { openWithProgress, showProgress } from './find-events.ts';
 import { keepTold, storedEvents, UNDATED } from './stored-events.ts';
 
 type Bounds = Pick<Query, 'after' | 'before'>;
@@ -101,7 +101,7 @@ export async function withEventSource<Result>(
     };
     const stored = { context, onDoubt, comparesOutcomes: filters.statuses.length === 0 };
     const read: EventSource['read'] = (chosen, within) =>
-      showProgress(() => storedEvents(from, chosen, { ...stored, within }), context, reporter);
+      showProgress(storedEvents(from, chosen, { ...stored, within }), context, reporter);
     return await work({
       name: from === '-' ? 'standard input' : from,
       filters,
@@ -118,8 +118,10 @@ export async function withEventSource<Result>(
     await keepEventTypes(page.items, settings, context);
     const ofSubscriptions = await resolveSubscriptions(filters, service, call);
     const resolved = resolveListed(ofSubscriptions, page.items, reporter);
-    const read: EventSource['read'] = (chosen, within) =>
-      readWithProgress(service, chosen, { concurrency, within }, context, reporter);
+    const read: EventSource['read'] = async function* (chosen, within) {
+      const { pages } = await openWithProgress(service, chosen, { concurrency, within }, context, reporter);
+      yield* pages;
+    };
     const named: SubscriptionNames[] = [];
     const askNames = () => {
       const names = new SubscriptionNames(service, context);

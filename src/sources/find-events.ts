@@ -1,30 +1,19 @@
-import type { Call } from '../command.ts';
 import type { Clock, Context } from '../context.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
-import { resolveKeptTypes } from '../filters/event-types.ts';
-import { mediaType, type OnRetry, type Service, waitText } from '../http/service.ts';
-import { createdOnReader, type Direction, directionBetween } from '../items/item-times.ts';
-import { Items } from '../items/items.ts';
-import { PAGE_SIZE, type Query, searchUrl } from '../paging/event-query.ts';
+import { type OnRetry, type Service, waitText } from '../http/service.ts';
+import type { Direction } from '../items/item-times.ts';
+import { PAGE_SIZE, type Query } from '../paging/event-query.ts';
 import { mergePages } from '../paging/merge-pages.ts';
-import {
-  askCount,
-  askPage,
-  type FetchPage,
-  type FoundPage,
-  keepPages,
-  type PageAnswer,
-  type PageClient,
-  pageClient,
-} from '../paging/page.ts';
+import { type FetchPage, type FoundPage, keepPages, type PageClient, pageClient } from '../paging/page.ts';
 import { adaptiveConcurrency } from '../paging/read-ahead.ts';
 import { readPages } from '../paging/read-pages.ts';
-import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
-import { quotedWord } from '../settings/shell-words.ts';
+import type { Settings } from '../settings/settings.ts';
 import { type Progress, startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { compareInstants, type Instant, knownInstant } from '../time/instant.ts';
+import { type Instant, knownInstant } from '../time/instant.ts';
 import { localZone, type TimeZone } from '../time/time-zone.ts';
+import { readInDirection, readTail } from './creation-order.ts';
+import { byServiceClock } from './service-clock.ts';
 
 export interface FindOptions {
   /** Events per request, 1 to 500. */
@@ -43,45 +32,50 @@ export interface FindOptions {
   readonly signal: AbortSignal;
   /** Called before each wait for another try. */
   readonly onRetry?: OnRetry | undefined;
-  /** Called with the queries, once the times of the filters are resolved. */
-  readonly onQueries?: ((queries: readonly Query[]) => void) | undefined;
-  /**
-   * Called with the service's time at its first answer, in milliseconds. No later event is read by chance.
-   */
-  readonly onServiceTime?: ((time: number) => void) | undefined;
   /** Called with doubts about the completeness of the result, or about a wrong clock. */
   readonly onDoubt?: ((doubt: string) => void) | undefined;
 }
 
+/** A search that has begun. */
+export interface EventSearch {
+  /** What the service is asked for, with the times of the filters resolved. */
+  readonly queries: readonly Query[];
+  /**
+   * The service's time at its first answer, in milliseconds, once it has answered; undefined if it does not
+   * say. No later event is read by chance.
+   */
+  readonly askedAt: Promise<number | undefined>;
+  /**
+   * Every event that the filters choose, page by page, in the service's order of creation. Throws
+   * `IncompleteError` if the events read do not agree with the service's count.
+   */
+  readonly pages: AsyncGenerator<FoundPage>;
+}
+
 /**
- * Every event that the filters choose, page by page, in the service's order of creation. Throws
- * `IncompleteError` if the events read do not agree with the service's count.
+ * Begins a search. Where times are spans ago, the first request is sent at once, since the service's clock
+ * resolves them; all else is asked for as the pages are read.
  */
-export async function* findEvents(
+export async function openSearch(
   service: Service,
   filters: EventFilters,
   options: FindOptions,
-): AsyncGenerator<FoundPage> {
+): Promise<EventSearch> {
   const { pageSize, limit = Number.POSITIVE_INFINITY, clock, signal } = options;
   const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
   const asking = pageClient(service, clock, (attempt) => {
     onRetry(attempt);
     options.onRetry?.(attempt);
   });
-  const sender = options.onServiceTime ? tellingTime(asking, options.onServiceTime) : asking;
+  const { client: sender, askedAt } = rememberingTime(asking);
   // Several queries may have the same one.
-  const doubts = new Set<string>();
-  const onDoubt = (doubt: string) => {
-    if (!doubts.has(doubt)) options.onDoubt?.(doubt);
-    doubts.add(doubt);
-  };
+  const onDoubt = once(options.onDoubt);
   const { keep } = filters;
   // Filters that run here may drop any number of the service's events.
   const most = keep ? Number.POSITIVE_INFINITY : limit;
   const { queries, client } = options.within
     ? { queries: filters.queriesWithin(options.within), client: sender }
     : await byServiceClock(filters, sender, Math.min(pageSize, most), clock, onDoubt);
-  options.onQueries?.(queries);
   // Together they send no more requests at once than a single search would.
   const share = () => Math.max(1, Math.floor(concurrency() / queries.length));
   const read = (limit: number) => {
@@ -92,112 +86,37 @@ export async function* findEvents(
     return keepPages(pages, keep, limit);
   };
   const [query, another] = queries;
-  const tail =
-    keep || another || !query ? undefined : () => readTail(client, query, limit, signal, MAX_TAIL_READS);
-  yield* options.direction ? readInDirection(read, options.direction, limit, tail) : read(limit);
-  for (const doubt of keep?.doubts() ?? []) onDoubt?.(doubt);
+  const tail = keep || another || !query ? undefined : () => readTail(client, query, limit, signal);
+  const { direction } = options;
+  const pages = async function* () {
+    yield* direction ? readInDirection(read, direction, limit, tail) : read(limit);
+    for (const doubt of keep?.doubts() ?? []) onDoubt(doubt);
+  };
+  return { queries, askedAt, pages: pages() };
 }
 
-/** The same client, which tells the service's time at its first answer that has one. */
-function tellingTime(client: PageClient, onServiceTime: (time: number) => void): PageClient {
-  let isTold = false;
+/** A function that passes each doubt on once. */
+function once(onDoubt: FindOptions['onDoubt']): (doubt: string) => void {
+  const doubts = new Set<string>();
+  return (doubt) => {
+    if (!doubts.has(doubt)) onDoubt?.(doubt);
+    doubts.add(doubt);
+  };
+}
+
+/** The same client, and the service's time at its first answer. */
+function rememberingTime(client: PageClient): { client: PageClient; askedAt: EventSearch['askedAt'] } {
+  let resolve: (time: number | undefined) => void = () => {};
+  const askedAt = new Promise<number | undefined>((resolveTime) => {
+    resolve = resolveTime;
+  });
   const fetchPage: FetchPage = async (url, ending) => {
     const answer = await client.fetchPage(url, ending);
-    if (answer.serviceTime !== undefined && !isTold) {
-      isTold = true;
-      onServiceTime(answer.serviceTime);
-    }
+    // Later answers change nothing any more.
+    resolve(answer.serviceTime);
     return answer;
   };
-  return { ...client, fetchPage };
-}
-
-/**
- * Reads events in a direction, whichever the service's own is: `limit` counts from that end. Only a first
- * page that shows the other direction costs more: `tail` asks for the service's last events at once, or else
- * all of them are read.
- */
-async function* readInDirection(
-  read: (limit: number) => AsyncGenerator<FoundPage>,
-  direction: Direction,
-  limit: number,
-  tail?: () => Promise<Items | undefined>,
-): AsyncGenerator<FoundPage> {
-  const pages = read(limit);
-  const { done, value: first } = await pages.next();
-  if (done) return;
-  if (directionBetween(first.items, first.items) === direction) {
-    yield first;
-    return yield* pages;
-  }
-  await pages.return(undefined);
-  const last = Number.isFinite(limit) ? await tail?.() : undefined;
-  if (last && directionBetween(first.items, last) === direction) return yield* read(limit);
-  if (last) return yield { items: Items.of(last.texts().reverse()), total: first.total };
-  yield* inDirection(read(Number.POSITIVE_INFINITY), direction, limit, first.total);
-}
-
-/** Holds all events in memory to put them in order. */
-export async function* inDirection(
-  pages: AsyncIterable<FoundPage>,
-  direction: Direction,
-  limit: number,
-  total?: number,
-): AsyncGenerator<FoundPage> {
-  const events: { readonly text: Buffer; readonly createdOn: Instant | undefined }[] = [];
-  const createdOn = createdOnReader();
-  for await (const { items } of pages)
-    for (const [item, text] of items.texts().entries())
-      events.push({ text, createdOn: createdOn(items.bytes, items.start(item)) });
-  const due = sortByCreation(events, direction, 'newest first').slice(0, limit);
-  for (let at = 0; at < due.length; at += PAGE_SIZE)
-    yield { items: Items.of(due.slice(at, at + PAGE_SIZE).map(({ text }) => text)), total };
-}
-
-/**
- * Returns the events in a direction, those without a time last. Events of one moment stay as they were, or
- * are reversed with all others. If no time tells how they were, it is as `assumed`.
- */
-export function sortByCreation<Event extends { readonly createdOn: Instant | undefined }>(
-  given: readonly Event[],
-  direction: Direction,
-  assumed = direction,
-): Event[] {
-  const events = [...given];
-  const sign = direction === 'oldest first' ? 1 : -1;
-  const compare = (one?: Instant, other?: Instant) =>
-    one && other ? sign * compareInstants(one, other) : Number(!one) - Number(!other);
-  const dated = events.filter(({ createdOn }) => createdOn);
-  const [first, last] = [dated[0]?.createdOn, dated.at(-1)?.createdOn];
-  if ((compare(first, last) || Number(assumed !== direction)) > 0) events.reverse();
-  return events.sort((one, other) => compare(one.createdOn, other.createdOn));
-}
-
-/** The number of times that the last events are asked for, if their number changes meanwhile. */
-const MAX_TAIL_READS = 3;
-
-/**
- * The last `limit` events of a search in the service's order, if its counts and pages agree; otherwise
- * undefined.
- */
-async function readTail(
-  client: PageClient,
-  query: Query,
-  limit: number,
-  signal: AbortSignal,
-  tries: number,
-): Promise<Items | undefined> {
-  const total = await askCount(client, query, signal);
-  if (total === undefined || tries === 0) return undefined;
-  const texts: Buffer[] = [];
-  for (let start = Math.max(1, total - limit + 1); start <= total; start += PAGE_SIZE) {
-    const count = Math.min(PAGE_SIZE, total - start + 1);
-    const { page } = await askPage(client, query, { start, count }, signal);
-    if (page.count !== total || page.items.count !== count)
-      return readTail(client, query, limit, signal, tries - 1);
-    texts.push(...page.items.texts());
-  }
-  return Items.of(texts);
+  return { client: { ...client, fetchPage }, askedAt };
 }
 
 /**
@@ -224,17 +143,18 @@ export function readNotice(
 
 type Watching = Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>;
 
-/** Every event that the filters choose, with progress on a terminal and warnings. */
-export function readWithProgress(
+/** Begins a search for every event that the filters choose, with progress on a terminal and warnings. */
+export async function openWithProgress(
   service: Service,
   filters: EventFilters,
-  options: Pick<FindOptions, 'concurrency' | 'within' | 'onQueries'>,
+  options: Pick<FindOptions, 'concurrency' | 'within'>,
   context: Watching,
   reporter: Reporter,
-): AsyncGenerator<FoundPage> {
+): Promise<EventSearch> {
   const { clock, signal } = context;
-  const find = (progress: Progress) =>
-    findEvents(service, filters, {
+  const progress = startProgress(context, reporter, 'reading');
+  try {
+    const search = await openSearch(service, filters, {
       ...options,
       pageSize: PAGE_SIZE,
       clock,
@@ -242,19 +162,27 @@ export function readWithProgress(
       onRetry: (attempt) => progress.update({ note: waitText(attempt) }),
       onDoubt: (doubt) => reporter.warning(doubt),
     });
-  return showProgress(find, context, reporter);
+    return { ...search, pages: counted(search.pages, progress) };
+  } catch (error) {
+    progress.stop();
+    throw error;
+  }
 }
 
 /** Passes pages on, and shows on a terminal how many events they have. */
 export async function* showProgress(
-  read: (progress: Progress) => AsyncIterable<FoundPage>,
+  pages: AsyncIterable<FoundPage>,
   context: Watching,
   reporter: Reporter,
 ): AsyncGenerator<FoundPage> {
-  const progress = startProgress(context, reporter, 'reading');
+  yield* counted(pages, startProgress(context, reporter, 'reading'));
+}
+
+/** Passes pages on, and shows how many events they have until they end. */
+async function* counted(pages: AsyncIterable<FoundPage>, progress: Progress): AsyncGenerator<FoundPage> {
   let events = 0;
   try {
-    for await (const page of read(progress)) {
+    for await (const page of pages) {
       events += page.items.count;
       progress.update({ events, total: page.total, note: '' });
       yield page;
@@ -262,80 +190,4 @@ export async function* showProgress(
   } finally {
     progress.stop();
   }
-}
-
-/** `Date` has a resolution of one second. */
-const TOLERANCE_MS = 2000;
-
-/**
- * The searches that the filters stand for, by the service's clock. For the first request, of `count` events,
- * spans ago count from this machine's clock. If the answer's `Date` shows that clock to be wrong, they are
- * counted again from the service's clock; otherwise the answer is kept for the search that requests it.
- */
-export async function byServiceClock(
-  filters: EventFilters,
-  client: PageClient,
-  count: number,
-  clock: Pick<Clock, 'now'>,
-  onDoubt?: (doubt: string) => void,
-): Promise<{ queries: readonly Query[]; client: PageClient }> {
-  const asked = clock.now();
-  const queries = filters.queries(asked);
-  if (!filters.isRelative && !filters.seemsToBeginLater(asked)) return { queries, client };
-  const url = searchUrl(client.baseUrl, queries[0], { start: 1, count });
-  const answer = await client.fetchPage(url);
-  const { serviceTime } = answer;
-  filters.requirePastStart(serviceTime ?? asked);
-  if (
-    filters.isRelative &&
-    serviceTime !== undefined &&
-    (serviceTime < asked - TOLERANCE_MS || serviceTime > clock.now() + TOLERANCE_MS)
-  ) {
-    const ahead = Math.round((asked - serviceTime) / 1000);
-    onDoubt?.(
-      `this machine's clock is ${Math.abs(ahead)} s ${ahead > 0 ? 'ahead of' : 'behind'} the service's: times are counted from the service's`,
-    );
-    return { queries: filters.queries(serviceTime), client };
-  }
-  let kept: PageAnswer | undefined = answer;
-  const fetchPage: FetchPage = async (wanted, ...rest) => {
-    if (!kept || wanted.href !== url.href) return client.fetchPage(wanted, ...rest);
-    const page = kept;
-    kept = undefined;
-    return page;
-  };
-  return { queries, client: { ...client, fetchPage } };
-}
-
-/**
- * Prints the first request of each search, for pages of `size` items. Sends nothing, so it works without a
- * sign-in.
- */
-export async function previewRequests(
-  { flags, context, reporter }: Call<SettingFlags>,
-  typed: EventFilters,
-  size: number,
-  form: 'urls' | 'curl',
-): Promise<undefined> {
-  const filters = await resolveKeptTypes(typed, flags.profile, context);
-  const queries = filters.queries(context.clock.now());
-  filters.requirePastStart(context.clock.now(), "this machine's");
-  if (filters.keep) reporter.warning('the requests leave out --where and --grep: hooktrail applies them');
-  const curl = form === 'curl' && (await loadSettings(flags, context, ['baseUrl', 'vendor']));
-  const { baseUrl } = curl || (await loadSettings(flags, context, ['baseUrl']));
-  for (const query of queries) {
-    const url = searchUrl(baseUrl, query, { start: 1, count: size });
-    await context.stdout.write(`${curl ? curlCommand(url, curl.vendor, flags.profile) : url.href}\n`);
-  }
-}
-
-/** A `curl` command that sends the same GET; the token is fetched by the shell that runs it. */
-function curlCommand(url: URL, vendor: string, profile: string | undefined): string {
-  const token = `$(hooktrail token${profile ? ` --profile ${profile}` : ''})`;
-  return [
-    'curl --globoff --silent --show-error --fail-with-body',
-    `--header ${quotedWord(`Accept: ${mediaType(vendor)}`)}`,
-    `--header "Authorization: Bearer ${token}"`,
-    quotedWord(url.href),
-  ].join(' ');
 }

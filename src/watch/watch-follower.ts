@@ -3,7 +3,7 @@ import { createdOnReader } from '../items/item-times.ts';
 import { addQueries, PAGE_SIZE, type Query } from '../paging/event-query.ts';
 import type { FetchPage, PageClient } from '../paging/page.ts';
 import { readPages } from '../paging/read-pages.ts';
-import { sortByCreation } from '../sources/find-events.ts';
+import { sortByCreation } from '../sources/creation-order.ts';
 import { type Instant, instantAt, knownInstant, laterOf, milliseconds } from '../time/instant.ts';
 
 export interface Watch {

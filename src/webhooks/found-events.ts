@@ -8,7 +8,8 @@ import type { Service } from '../http/service.ts';
 import { memberPath } from '../items/field-path.ts';
 import { Items } from '../items/items.ts';
 import { createCursor, createEventFinder } from '../items/known-cursor.ts';
-import { type FindOptions, readWithProgress } from '../sources/find-events.ts';
+import type { Query } from '../paging/event-query.ts';
+import { openWithProgress } from '../sources/find-events.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { type EventKey, eventKey, shownId } from './delivery.ts';
@@ -91,18 +92,34 @@ export function noticeRepeated(count: number, reporter: Pick<Reporter, 'notice'>
 /** Forwarding takes longer than searching, so reading more pages ahead would gain nothing. */
 const PAGES_AHEAD = 2;
 
-/** Yields every event that matches the filters, in the service's order, with progress. */
-export async function* searchToForward(
+interface SearchToForward {
+  /** What the service is asked for, with the times of the filters resolved. */
+  readonly queries: readonly Query[];
+  /** Every event that matches the filters, in the service's order, with progress. */
+  readonly events: AsyncGenerator<FoundEvent>;
+}
+
+export async function openSearchToForward(
   filters: EventFilters,
   service: Service,
   { context, reporter }: Pick<Call, 'context' | 'reporter'>,
   handOver: HandOver,
-  onQueries?: FindOptions['onQueries'],
-): AsyncGenerator<FoundEvent> {
+): Promise<SearchToForward> {
   const eventsOf = createEventReader(handOver);
-  const options = { concurrency: PAGES_AHEAD, onQueries };
-  for await (const { items } of readWithProgress(service, filters, options, context, reporter))
-    yield* eventsOf(items);
+  const options = { concurrency: PAGES_AHEAD };
+  const { queries, pages } = await openWithProgress(service, filters, options, context, reporter);
+  const events = async function* () {
+    for await (const { items } of pages) yield* eventsOf(items);
+  };
+  return { queries, events: events() };
+}
+
+/** Yields every event that matches the filters, in the service's order, with progress. */
+export async function* searchToForward(
+  ...search: Parameters<typeof openSearchToForward>
+): AsyncGenerator<FoundEvent> {
+  const { events } = await openSearchToForward(...search);
+  yield* events;
 }
 
 /** The error for ids of which there is no event, or none that the other filters choose. */

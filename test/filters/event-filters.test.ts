@@ -5,7 +5,7 @@ import { eventFilters, type FilterFlags } from '../../src/filters/event-filters.
 import { Items } from '../../src/items/items.ts';
 import { queryString } from '../../src/paging/event-query.ts';
 import { askPage, readPage } from '../../src/paging/page.ts';
-import { byServiceClock } from '../../src/sources/find-events.ts';
+import { byServiceClock } from '../../src/sources/service-clock.ts';
 import { TimeZone } from '../../src/time/time-zone.ts';
 import { createHome } from '../support/home.ts';
 

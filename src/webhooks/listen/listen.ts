@@ -8,7 +8,7 @@ import type { LockedError } from '../../lock/lock.ts';
 import { loadSettings, type SettingFlags } from '../../settings/settings.ts';
 import { shellWord } from '../../settings/shell-words.ts';
 import { withService } from '../../sign-in/session.ts';
-import { sortByCreation } from '../../sources/find-events.ts';
+import { sortByCreation } from '../../sources/creation-order.ts';
 import { type Palette, paletteOf } from '../../terminal/palette.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { terminalSafeLine } from '../../terminal/terminal-text.ts';

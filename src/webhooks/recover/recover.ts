@@ -7,10 +7,9 @@ import { resolveToSend } from '../../filters/resolve-filters.ts';
 import type { FormatOptions } from '../../formats/format-flags.ts';
 import { type Service, waitText } from '../../http/service.ts';
 import { LockedError } from '../../lock/lock.ts';
-import type { Query } from '../../paging/event-query.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
 import { withService } from '../../sign-in/session.ts';
-import { sortByCreation } from '../../sources/find-events.ts';
+import { sortByCreation } from '../../sources/creation-order.ts';
 import { startProgress } from '../../terminal/progress.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { apiTokenOrWarning } from '../api-token.ts';
@@ -32,7 +31,7 @@ import {
   noticeHandOver,
   noticeRepeated,
   oncePerEvent,
-  searchToForward,
+  openSearchToForward,
 } from '../found-events.ts';
 import {
   defaultJournal,
@@ -142,11 +141,11 @@ async function findMissing(
   const known = new Set<EventKey>();
   let failure: Missing['failure'];
   let again = 'run the same command again';
-  const onQueries = ([query]: readonly Query[]) => {
-    if (filters.after?.time.kind !== 'instant' && query?.after) again += ` with --since ${query.after.text}`;
-  };
   try {
-    for await (const event of searchToForward(filters, service, call, handOver, onQueries)) {
+    const { queries, events } = await openSearchToForward(filters, service, call, handOver);
+    const after = queries[0]?.after;
+    if (filters.after?.time.kind !== 'instant' && after) again += ` with --since ${after.text}`;
+    for await (const event of events) {
       wanted.delete(event.eventId?.toLowerCase() ?? '');
       if (event.key && ids?.has(event.key)) known.add(event.key);
       else records.push(event);

@@ -10,7 +10,7 @@ import { type Items, isGuid } from '../../items/items.ts';
 import { loadSettings, type SettingFlags, type Settings, serviceText } from '../../settings/settings.ts';
 import { commandOver, shellWord } from '../../settings/shell-words.ts';
 import { withService } from '../../sign-in/session.ts';
-import { sortByCreation } from '../../sources/find-events.ts';
+import { sortByCreation } from '../../sources/creation-order.ts';
 import { storedEvents } from '../../sources/stored-events.ts';
 import { startProgress } from '../../terminal/progress.ts';
 import { canPrompt, confirm } from '../../terminal/prompt.ts';

@@ -1,0 +1,40 @@
+import type { Call } from '../command.ts';
+import type { EventFilters } from '../filters/event-filters.ts';
+import { resolveKeptTypes } from '../filters/event-types.ts';
+import { mediaType } from '../http/service.ts';
+import { searchUrl } from '../paging/event-query.ts';
+import { loadSettings, type SettingFlags } from '../settings/settings.ts';
+import { quotedWord } from '../settings/shell-words.ts';
+
+/**
+ * Prints the first request of each search, for pages of `size` items. Sends nothing, so it works without a
+ * sign-in.
+ */
+export async function previewRequests(
+  { flags, context, reporter }: Call<SettingFlags>,
+  typed: EventFilters,
+  size: number,
+  form: 'urls' | 'curl',
+): Promise<undefined> {
+  const filters = await resolveKeptTypes(typed, flags.profile, context);
+  const queries = filters.queries(context.clock.now());
+  filters.requirePastStart(context.clock.now(), "this machine's");
+  if (filters.keep) reporter.warning('the requests leave out --where and --grep: hooktrail applies them');
+  const curl = form === 'curl' && (await loadSettings(flags, context, ['baseUrl', 'vendor']));
+  const { baseUrl } = curl || (await loadSettings(flags, context, ['baseUrl']));
+  for (const query of queries) {
+    const url = searchUrl(baseUrl, query, { start: 1, count: size });
+    await context.stdout.write(`${curl ? curlCommand(url, curl.vendor, flags.profile) : url.href}\n`);
+  }
+}
+
+/** A `curl` command that sends the same GET; the token is fetched by the shell that runs it. */
+function curlCommand(url: URL, vendor: string, profile: string | undefined): string {
+  const token = `$(hooktrail token${profile ? ` --profile ${profile}` : ''})`;
+  return [
+    'curl --globoff --silent --show-error --fail-with-body',
+    `--header ${quotedWord(`Accept: ${mediaType(vendor)}`)}`,
+    `--header "Authorization: Bearer ${token}"`,
+    quotedWord(url.href),
+  ].join(' ');
+}
