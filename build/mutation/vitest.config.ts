@@ -9,6 +9,7 @@ export default defineConfig({
     env: { HOOKTRAIL_TEST_SEED: '20261120' },
     globalSetup: ['test/support/run-folder.ts'],
     setupFiles: ['test/support/setup.ts'],
+    provide: { shape: 'published' },
     testTimeout: 30_000,
     hookTimeout: 30_000,
     expect: { poll: { timeout: 10_000 } },

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { redactHeaders, redactSecrets, redactUrl, traced } from '../../src/http/redaction.ts';
+import type { Transport } from '../../src/http/transport.ts';
 import type { Reporter } from '../../src/terminal/reporter.ts';
 import { clock } from '../support/clock.ts';
 
@@ -46,21 +47,79 @@ test('tokens repeated in other headers and in redirects lose their values', () =
   ]);
 });
 
-test('the token of a request is replaced where the answer repeats it in a header', async () => {
+/** A reporter that keeps its lines, and a transport that answers or fails. */
+function tracing(level: 'none' | 'verbose' | 'debug', outcome: string | Error) {
   const lines: string[] = [];
-  const reporter = { verbose: true, debug: true, trace: (line: string) => void lines.push(line) } as Reporter;
-  const answer = { status: 200, headers: { 'x-echo': 'was opaque-7' }, body: Buffer.alloc(0) };
-  const transport = { send: async () => answer, close: async () => undefined };
-  await traced(transport, reporter, clock).send({
-    method: 'GET',
-    url: new URL('https://events.example.com/v1'),
-    headers: { authorization: 'Bearer opaque-7' },
-  });
+  const reporter = {
+    verbose: level !== 'none',
+    debug: level === 'debug',
+    trace: (line: string) => void lines.push(line),
+  } as Reporter;
+  const closed: string[] = [];
+  const transport: Transport = {
+    async send() {
+      if (outcome instanceof Error) throw outcome;
+      clock.advance(3);
+      return { status: 200, headers: { 'x-echo': outcome }, body: Buffer.alloc(0) };
+    },
+    close: async () => void closed.push('closed'),
+  };
+  const traces = traced(transport, reporter, clock);
+  const send = (headers?: Record<string, string>) =>
+    traces.send({
+      method: 'GET',
+      url: new URL('https://events.example.com/v1?access_token=s3cret'),
+      ...(headers && { headers }),
+    });
+  return { lines, send, traces, transport, closed };
+}
+
+const FIRST = 'GET https://events.example.com/v1?access_token=[redacted]';
+
+test('the token of a request is replaced where the answer repeats it in a header', async () => {
+  const { lines, send } = tracing('debug', 'was opaque-7');
+  await send({ authorization: 'Bearer opaque-7' });
   expect(lines).toEqual([
-    'GET https://events.example.com/v1 200 0 ms',
+    `${FIRST} 200 3 ms`,
     '> authorization: Bearer [redacted]',
     '< x-echo: was [redacted]',
   ]);
+});
+
+test('a token with the word Bearer in it is known as a whole', async () => {
+  const { lines, send } = tracing('debug', 'was aBearer b, or a, or b');
+  await send({ authorization: 'Bearer aBearer b' });
+  expect(lines.at(-1)).toBe('< x-echo: was [redacted], or a, or b');
+});
+
+test('a request without a token is traced as any other', async () => {
+  const { lines, send } = tracing('debug', 'x');
+  await send();
+  expect(lines).toEqual([`${FIRST} 200 3 ms`, '< x-echo: x']);
+});
+
+test('without --debug no header is shown', async () => {
+  const { lines, send } = tracing('verbose', 'x');
+  await send({ accept: 'a' });
+  expect(lines).toEqual([`${FIRST} 200 3 ms`]);
+});
+
+test('without --verbose nothing is traced, and the transport is used as it is', () => {
+  const { traces, transport } = tracing('none', 'x');
+  expect(traces).toBe(transport);
+});
+
+test('a failure is traced, with what was sent, and stays what it was', async () => {
+  const error = new Error('reset');
+  const { lines, send } = tracing('debug', error);
+  await expect(send({ accept: 'a' })).rejects.toBe(error);
+  expect(lines).toEqual([`${FIRST} failed: reset 0 ms`, '> accept: a']);
+});
+
+test('the transport below is closed', async () => {
+  const { traces, closed } = tracing('verbose', 'x');
+  await traces.close();
+  expect(closed).toEqual(['closed']);
 });
 
 /** Parameters whose value is a secret wherever they stand (RFC 6749, 7009, 7636, 8628). */
@@ -160,4 +219,16 @@ test('a token that is known is replaced in headers that repeat it, and in those 
   expect(
     redactHeaders({ 'x-echo': 'got opaque-token', via: ['a', 'opaque-token'] as never }, 'opaque-token'),
   ).toEqual(['x-echo: got [redacted]', 'via: a,[redacted]']);
+});
+
+test.each(['x-cookie-policy', 'authorization-hint', 'my-cookie'])('the header %s keeps its value', (name) => {
+  expect(redactHeaders({ [name]: 'abcd' })).toEqual([`${name}: abcd`]);
+});
+
+test('a header without a value is left out', () => {
+  expect(redactHeaders({ a: undefined, b: 'x' } as never)).toEqual(['b: x']);
+});
+
+test('any number of spaces announces a token', () => {
+  expect(redactSecrets('got Bearer   s3cret here')).toBe('got Bearer   [redacted] here');
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/context.ts';
-import { retryAfter, sendWithRetry } from '../../src/http/service.ts';
+import { type OnRetry, retryAfter, sendWithRetry, waitText } from '../../src/http/service.ts';
 import type { HttpResponse, Transport } from '../../src/http/transport.ts';
 import { TransportError } from '../../src/http/transport.ts';
 
@@ -8,7 +8,7 @@ const NOW = Date.parse('2026-11-21T10:00:00Z');
 const url = new URL('https://events.example.com/');
 
 /** Answers in turn: a status, a status with `Retry-After`, or a failure of the connection. */
-function scripted(...script: (number | [status: number, wait: string, date?: string] | TransportError)[]) {
+function scripted(...script: (number | [status: number, wait: string, date?: string] | Error)[]) {
   const slept: number[] = [];
   const clock: Clock = { now: () => NOW, sleep: async (milliseconds) => void slept.push(milliseconds) };
   let sent = 0;
@@ -16,7 +16,7 @@ function scripted(...script: (number | [status: number, wait: string, date?: str
     close: async () => undefined,
     async send() {
       const next = script[sent++] ?? 200;
-      if (next instanceof TransportError) throw next;
+      if (next instanceof Error) throw next;
       const [status, wait, date] = Array.isArray(next) ? next : [next];
       return {
         status,
@@ -25,7 +25,8 @@ function scripted(...script: (number | [status: number, wait: string, date?: str
       } as HttpResponse;
     },
   };
-  const answer = () => sendWithRetry(transport, { method: 'GET', url }, { clock }, () => 1);
+  const answer = (onRetry?: OnRetry, random = 1) =>
+    sendWithRetry(transport, { method: 'GET', url }, { clock, onRetry }, () => random);
   return { answer, slept, sent: () => sent };
 }
 
@@ -101,4 +102,32 @@ test.each([
   ['soon', undefined],
   ['-1', undefined],
   ['Sat, 21 Nov 2026 09:59:00 GMT', 0],
+  [' 12 ', 12_000],
+  ['12x', undefined],
+  ['  Sat, 21 Nov 2026 10:00:07 GMT', 7000],
+  ['2026-11-21T10:00:07Z', undefined],
+  ['2026 Nov 21', undefined],
 ])('Retry-After: %s', (header, milliseconds) => expect(retryAfter(header, NOW)).toBe(milliseconds));
+
+test('half of a wait is drawn, and no wait is longer than 20 s', async () => {
+  const { answer, slept } = scripted(503, 503, 503, 503);
+  await answer(undefined, 0);
+  expect(slept).toEqual([250, 500, 1000, 2000]);
+});
+
+test('each wait is announced with its reason, before it begins', async () => {
+  const announced: unknown[] = [];
+  const { answer, slept } = scripted(503, new TransportError('broken', 'reset'), 200);
+  await answer((attempt) => announced.push([attempt, slept.length]));
+  expect(announced).toEqual([
+    [{ reason: 'status 503', status: 503, delay: 500 }, 0],
+    [{ reason: 'reset', delay: 1000 }, 1],
+  ]);
+  expect(waitText({ reason: 'status 503', delay: 1001 })).toBe('status 503, trying again in 2 s');
+});
+
+test('a defect is not tried again', async () => {
+  const { answer, sent } = scripted(new RangeError('a defect'));
+  await expect(answer()).rejects.toThrow(new RangeError('a defect'));
+  expect(sent()).toBe(1);
+});

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { NotSignedInError, ServiceError } from '../../src/errors.ts';
 import { describeBody, serviceError } from '../../src/http/service.ts';
 
 const lines = (body: string, type = 'application/json') =>
@@ -21,6 +22,12 @@ test.each([
     ['code: event.invalid', 'description: Bad', 'property: eventId', 'properties:', '  a: 1', 'code: two'],
   ],
   ['{"errors":[]}', ['{"errors":[]}']],
+  ['{"code":"a","errors":[]}', ['code: a']],
+  ['{"code":"outer","errors":[{"code":"inner"}]}', ['code: outer', 'code: inner']],
+  ['{"code":"a","empty":{},"none":[],"missing":null}', ['code: a']],
+  ['null', ['null']],
+  ['7', ['7']],
+  ['{"half', ['{"half']],
   ['just text', ['just text']],
   ['["a"]', ['["a"]']],
   ['{}', ['{}']],
@@ -32,6 +39,26 @@ test('an HTML page is reported by its title', () => {
   ]);
 });
 
+test.each([
+  ['<TITLE lang="en">\n  Bad\n</TITLE>', 'an HTML page: Bad'],
+  ['<title></title>', 'an HTML page'],
+  ['<p>down</p>', 'an HTML page'],
+])('the title of %j stands for the page', (body, line) =>
+  expect(lines(body, 'text/html; charset=utf-8')).toEqual([line]),
+);
+
+test('a body without a media type is text', () => {
+  expect(describeBody({ body: Buffer.from(' <p>down</p>\n'), headers: {} })).toEqual(['<p>down</p>']);
+});
+
+test('a text of 2000 characters is whole, one more is cut, also in a member', () => {
+  const [whole, long] = ['x'.repeat(2000), 'x'.repeat(2001)];
+  expect(lines(whole, 'text/plain')).toEqual([whole]);
+  expect(lines(long, 'text/plain')).toEqual([`${whole}… (2001 characters)`]);
+  expect(lines(JSON.stringify({ message: whole }))).toEqual([`message: ${whole}`]);
+  expect(lines(JSON.stringify({ message: long }))).toEqual([`message: ${whole}…`]);
+});
+
 test('a long text is cut', () => {
   const [line] = lines('x'.repeat(5000), 'text/plain');
   expect(line).toBe(`${'x'.repeat(2000)}… (5000 characters)`);
@@ -40,7 +67,26 @@ test('a long text is cut', () => {
 test.each([
   [429, { 'retry-after': '90' }, 'try again after 90 s'],
   [429, { 'retry-after': 'Sat, 21 Nov 2026 10:30:00 GMT' }, 'try again after Sat, 21 Nov 2026 10:30:00 GMT'],
+  [429, {}, 'try again later'],
+  [500, {}, 'try again later'],
   [503, { 'retry-after': '999' }, 'try again after 999 s'],
+  [503, { 'retry-after': 'x7' }, 'try again after x7'],
+  [503, { 'retry-after': '7x' }, 'try again after 7x'],
+  [400, {}, undefined],
+  [200, {}, 'check --base-url (HOOKTRAIL_BASE_URL); `hooktrail config set base-url URL` saves another'],
+  [404, {}, 'check --base-url (HOOKTRAIL_BASE_URL); `hooktrail config set base-url URL` saves another'],
+  [
+    403,
+    {},
+    'check that the sign-in has the scope event_api: `hooktrail status`; where HOOKTRAIL_ACCESS_TOKEN is set, that its token has it',
+  ],
+  [
+    406,
+    {},
+    'check --vendor (HOOKTRAIL_VENDOR), which names the media type that is asked for; `hooktrail config set vendor NAME` saves it',
+  ],
+  [300, {}, 'redirects are not followed with the token'],
+  [299, {}, undefined],
   [
     302,
     { location: '/sign-in?access_token=secret&to=x' },
@@ -61,4 +107,41 @@ test('after 429 a command that has a flag for fewer requests names it', () => {
   expect(serviceError(answer, 'the search failed', steps).next).toBe(
     'try again later, or with --concurrency 1',
   );
+});
+
+test.each([
+  [500, 'the search failed: the service answered 500 Internal Server Error', true],
+  [404, 'the search failed: the service answered 404 Not Found', false],
+  [799, 'the search failed: the service answered 799', false],
+])('an answer with %i is said, with its body and whether it may pass', (status, message, retryable) => {
+  const body = Buffer.from('{"code":"café"}');
+  const error = serviceError({ status, headers: {}, body }, 'the search failed', {
+    ifNotFound: 'look elsewhere',
+  });
+  expect(error).toBeInstanceOf(ServiceError);
+  expect(error).toMatchObject({
+    message,
+    status,
+    retryable,
+    details: ['code: café'],
+    errorObject: { code: 'café' },
+  });
+  expect(error.next === 'look elsewhere').toBe(status === 404);
+});
+
+test('an answer with 401 is a sign-in that was refused, with its body', () => {
+  const error = serviceError({ status: 401, headers: {}, body: Buffer.from('{"code":"a"}') }, 'it failed');
+  expect(error).toBeInstanceOf(NotSignedInError);
+  expect(error).toMatchObject({
+    message: 'it failed: the service answered 401 Unauthorized',
+    status: 401,
+    details: ['code: a'],
+    errorObject: { code: 'a' },
+  });
+});
+
+test.each(['[{"code":"a"}]', 'null', '"text"', '{"half'])('the body %s is no Error object', (body) => {
+  const error = serviceError({ status: 500, headers: {}, body: Buffer.from(body) }, 'it failed');
+  expect(error.errorObject).toBeUndefined();
+  expect(error.details).toEqual([body]);
 });

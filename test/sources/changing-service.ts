@@ -32,11 +32,18 @@ export interface Step {
 
 interface Event {
   readonly eventId: string;
+  readonly eventType: string;
   readonly createdOn: string;
   /** The order of events of one second. */
   rank: number;
   status: 'SUCCESS' | 'FAILED';
+  /** The number of searches that were answered before it was there, and before it had its status. */
+  addedAfter: number;
+  statusAfter: number;
 }
+
+/** The types of events, which take turns. */
+export const TYPES = ['a.b', 'c.d'] as const;
 
 /** An event service whose events change at chosen requests, and that remembers which matched all the time. */
 export async function startChangingService() {
@@ -45,7 +52,10 @@ export async function startChangingService() {
   let steps: Step[] = [];
   let answered = 0;
   let made = 0;
-  let lateCount: number | undefined;
+  let lastPage = 0;
+  /** By search. */
+  let lateCounts = new Map<string, number>();
+  const watchers = new Set<() => void>();
   const left = { all: new Set<string>(), failed: new Set<string>() };
   let marked: Event[] = [];
   let markedFailed = new Set<string>();
@@ -57,9 +67,12 @@ export async function startChangingService() {
     const id = (++made).toString(16).padStart(12, '0');
     events.push({
       eventId: `00000000-0000-4000-8000-${id}`,
+      eventType: TYPES[made % TYPES.length] as string,
       createdOn: new Date(createdAt).toISOString(),
       rank: made,
       status: failed ? 'FAILED' : 'SUCCESS',
+      addedAfter: answered,
+      statusAfter: answered,
     });
   };
   const apply = (change: Change): '503' | 'lost' | undefined => {
@@ -84,10 +97,13 @@ export async function startChangingService() {
         const event = some[change.which % Math.max(1, some.length)];
         if (!event) return undefined;
         if (change.kind === 'reorder') event.rank = -event.rank;
-        else if (change.kind === 'fail') event.status = 'FAILED';
-        else {
+        else if (change.kind === 'fail') {
+          event.status = 'FAILED';
+          event.statusAfter = answered;
+        } else {
           left.failed.add(event.eventId);
           event.status = 'SUCCESS';
+          event.statusAfter = answered;
         }
         if (change.kind === 'delete') {
           left.all.add(event.eventId);
@@ -108,6 +124,7 @@ export async function startChangingService() {
     let fault: '503' | 'lost' | undefined;
     while (steps[0] && steps[0].after <= answered) fault = apply((steps.shift() as Step).change) ?? fault;
     answered++;
+    for (const look of watchers) look();
     if (fault === 'lost') return void request.socket.destroy();
     if (fault === '503') {
       response.writeHead(503, headers).end();
@@ -117,28 +134,33 @@ export async function startChangingService() {
     const [after, before] = [bound('gt'), bound('lt')].map((text) => (text ? Date.parse(text) : undefined));
     const [, id] = /eq\(eventId,([^)]+)\)/.exec(query) ?? [];
     const [, status] = /eq\(publishStatus,([^)]+)\)/.exec(query) ?? [];
+    const [, type] = /eq\(eventType,([^)]+)\)/.exec(query) ?? [];
     const all = events
       .filter(({ createdOn }) => after === undefined || Date.parse(createdOn) > after)
       .filter(({ createdOn }) => before === undefined || Date.parse(createdOn) < before)
       .filter((event) => (status === undefined || event.status === status) && (!id || event.eventId === id))
+      .filter(({ eventType }) => type === undefined || eventType === type)
       .sort((a, b) => Date.parse(a.createdOn) - Date.parse(b.createdOn) || a.rank - b.rank);
     if (manner.order === 'newest first') all.reverse();
     const [whole = '', start = '1', asked = '500'] = /limit\((\d+),(\d+)\)/.exec(query) ?? [];
+    // A page of the first item alone may be a question for the count.
+    if (start !== '1' || asked !== '1') lastPage = answered;
     const from = Number(start) - 1;
     const items = all
       .slice(from, from + Math.min(Number(asked), manner.mostItems))
-      .map(({ eventId, createdOn, status }) => ({
+      .map(({ eventId, eventType, createdOn, status }) => ({
         eventId,
         createdOn,
         publishStatus: status,
-        eventType: 'a.b',
+        eventType,
       }))
       .map((item, index) => (isNested(index) ? withEventInside(item) : item));
     const next = from + items.length;
     const link = (request.url ?? '').replace(encodeURI(whole), `limit(${next + 1},${asked})`);
-    const count = manner.counts === 'late' ? (lateCount ?? all.length) : all.length;
+    const search = query.replace(whole, '');
+    const count = manner.counts === 'late' ? (lateCounts.get(search) ?? all.length) : all.length;
     // One page of one item is a question for the count, of which a late one would be another's.
-    lateCount = manner.counts === 'late' && asked !== '1' ? all.length : lateCount;
+    if (asked !== '1') lateCounts.set(search, all.length);
     const body = {
       ...(manner.counts === 'absent' ? {} : { count }),
       ...(manner.hasLinks ? { next: next < all.length ? link : null } : {}),
@@ -156,11 +178,13 @@ export async function startChangingService() {
       manner = given;
       events = [];
       answered = 0;
-      lateCount = undefined;
+      lastPage = 0;
+      lateCounts = new Map();
+      watchers.clear();
       steps = planned.toSorted((a, b) => a.after - b.after);
-      // Two events share each second.
+      // Two events share a second. Those that come late are among them.
       for (let index = 0; index < count; index++)
-        add(now() - 5000 - Math.floor((count - index) / 2) * 1000, index % 3 === 0);
+        add(now() - 5000 - Math.floor((count - index) / 2) * 30_000, index % 3 === 0);
     },
     mark: () => {
       marked = [...events];
@@ -183,6 +207,18 @@ export async function startChangingService() {
           return (!failedOnly || status === 'FAILED') && created >= from && created < to;
         })
         .map(({ eventId }) => eventId),
+    /** Ids that match now, and did before the last page of events was asked for, created before that time. */
+    joined: (failedOnly: boolean, to: number) =>
+      events
+        .filter(({ status }) => !failedOnly || status === 'FAILED')
+        .filter(({ addedAfter, statusAfter }) => {
+          const since = failedOnly ? Math.max(addedAfter, statusAfter) : addedAfter;
+          return since < lastPage;
+        })
+        .filter(({ createdOn }) => Date.parse(createdOn) < to)
+        .map(({ eventId }) => eventId),
+    /** Calls it when a search arrives. */
+    onSearch: (look: () => void) => void watchers.add(look),
     /** All remaining steps happen. */
     settle: () => {
       for (const { change } of steps.splice(0)) apply(change);
