@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import type { Advice } from './advice.ts';
 
 /** The exit codes of the program, as its command-line contract lists them. */
 export const ExitCode = {
@@ -29,7 +30,7 @@ export interface ErrorParts {
   /** Lines printed indented under the message. */
   readonly details?: readonly string[];
   /** The user's next step, printed as `next: …`. */
-  readonly next?: string | undefined;
+  readonly next?: Advice | undefined;
   /**
    * A word as it was typed, and the one that was probably meant: the next step becomes the corrected line.
    */
@@ -54,7 +55,7 @@ export abstract class HooktrailError extends Error {
   readonly exitCode: ExitCode;
   readonly kind: ErrorKind;
   readonly details: readonly string[] = [];
-  readonly next: string | undefined;
+  readonly next: Advice | undefined;
   readonly correction: ErrorParts['correction'];
   readonly status: number | undefined;
   readonly retryable: boolean | undefined;
@@ -114,7 +115,7 @@ export function isDiskFull(error: NodeJS.ErrnoException): boolean {
 }
 
 /** Returns the error of a named file that cannot be used: its disk is full, or the user has to do `next`. */
-export function unusableFile(message: string, next: string, cause?: NodeJS.ErrnoException): HooktrailError {
+export function unusableFile(message: string, next: Advice, cause?: NodeJS.ErrnoException): HooktrailError {
   return cause && isDiskFull(cause)
     ? new ServiceError(message, { next: 'make room, and run the command again', cause })
     : new UsageError(message, { next, cause });

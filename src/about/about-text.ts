@@ -1,3 +1,4 @@
+import { type AdvisedCommand, hooktrailOver } from '../advice.ts';
 import { type CsvRow, csvText } from '../formats/csv.ts';
 import {
   conditionTexts,
@@ -9,7 +10,6 @@ import {
 import { boundText, lengthText, proseLines, windowText } from '../formats/summary-words.ts';
 import type { Table } from '../formats/table.ts';
 import { percentilesText } from '../outcomes/percentiles.ts';
-import { commandOver, completeCommands, shellWord } from '../settings/shell-words.ts';
 import { toSeconds } from '../stats/statistics-text.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
@@ -35,9 +35,7 @@ export async function printAbout(about: About, options: SummaryOptions, call: Su
   const { filters, from } = options;
   const facts = factsOf(about, options, takesUnicode(call.context));
   const run = from === undefined ? runFlags(call.flags, call.context.environment) : {};
-  const next = commandsOf(about, options).map((command) =>
-    completeCommands(`\`${command}\``, run).slice(1, -1),
-  );
+  const next = commandsOf(about, options).map((command) => command.textFor(run));
   const json = aboutJson(about, next);
   const title = titleOf(about);
   const table: Table = {
@@ -174,7 +172,10 @@ function sharedText({ shared, health }: About): string {
 }
 
 /** What to type next, in the order of use. */
-function commandsOf({ subscriptionIds, health, outage, after }: About, { from }: SummaryOptions): string[] {
+function commandsOf(
+  { subscriptionIds, health, outage, after }: About,
+  { from }: SummaryOptions,
+): AdvisedCommand[] {
   const [id, other] = subscriptionIds;
   if (id === undefined || other !== undefined) return [];
   const since = outage?.since ?? after;
@@ -182,17 +183,11 @@ function commandsOf({ subscriptionIds, health, outage, after }: About, { from }:
   const start = new Date(Math.floor(milliseconds(since) / SECOND_MS) * SECOND_MS - SECOND_MS)
     .toISOString()
     .replace('.000', '');
-  const words = [`--subscription ${shellWord(id)}`, `--since ${start}`];
-  if (health.failed === 0 && outage === undefined)
-    return [commandOver(from, ['hooktrail events search', ...words])];
+  const words = ['--subscription', id, '--since', start];
+  if (health.failed === 0 && outage === undefined) return [hooktrailOver(from, 'events search', ...words)];
   const handOver =
-    from === undefined
-      ? 'hooktrail webhooks recover --forward-to URL'
-      : 'hooktrail webhooks replay --failed --forward-to URL';
-  return [
-    commandOver(from, ['hooktrail events search --failed', ...words]),
-    commandOver(from, [handOver, ...words]),
-  ];
+    from === undefined ? 'webhooks recover --forward-to URL' : 'webhooks replay --failed --forward-to URL';
+  return [hooktrailOver(from, 'events search --failed', ...words), hooktrailOver(from, handOver, ...words)];
 }
 
 function csvOf(json: ReturnType<typeof aboutJson>): { titles: string[]; rows: CsvRow[] } {

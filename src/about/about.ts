@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { type Cause, explainTable } from '../explain/explain-table.ts';
@@ -229,7 +230,7 @@ function subjectOf(
     });
   if (isStored)
     throw new UsageError(`'${word}' is no id, and stored events name no address`, {
-      next: 'give the id of a subscription, or name the field that says who an event is for: `hooktrail config set name-field PATH`',
+      next: advise`give the id of a subscription, or name the field that says who an event is for: ${hooktrail('config set name-field PATH')}`,
     });
   const shown = listed.map(({ callbackUrl = '' }) => shownAddress(callbackUrl) ?? '');
   const words = shown.flatMap((address) => [
@@ -242,7 +243,7 @@ function subjectOf(
     didYouMean(
       word,
       [...new Set(words)].filter((one) => one.length > 2),
-      '`hooktrail subscriptions` lists them',
+      advise`${hooktrail('subscriptions')} lists them`,
     ),
   );
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { addFilterFlags, addFromFlag, type FilterFlags } from '../filters/event-filters.ts';
@@ -48,7 +49,7 @@ export async function run(call: Call<Flags>): Promise<void> {
   const filters = await loadFilters(flags, context);
   if (!context.stdin.isTerminal || !context.stdout.isTerminal || !redraws(context.environment)) {
     throw new UsageError('events browse needs a terminal to show its list on and to read keys from', {
-      next: 'use `hooktrail events search` with the same filters',
+      next: advise`use ${hooktrail('events search')} with the same filters`,
     });
   }
   if (flags.from === '-')

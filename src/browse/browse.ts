@@ -13,7 +13,7 @@ import { valueText } from '../items/json-scanner.ts';
 import { SubscriptionNames } from '../names/subscription-names.ts';
 import type { FoundPage } from '../paging/page.ts';
 import type { SettingFlags } from '../settings/settings.ts';
-import { flagWords } from '../settings/shell-words.ts';
+import { flagWords } from '../shell-words.ts';
 import { withService } from '../sign-in/session.ts';
 import { openSearch } from '../sources/find-events.ts';
 import { storedEvents } from '../sources/stored-events.ts';

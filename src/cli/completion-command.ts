@@ -8,7 +8,7 @@ import { faultText, UsageError } from '../errors.ts';
 import { makeFolder } from '../files/folders.ts';
 import { encodingOf, replaceFile } from '../files/whole-files.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
-import { quotedWord } from '../settings/shell-words.ts';
+import { quotedWord } from '../shell-words.ts';
 
 /** The shells that there are completions for, with the names of their scripts in the package. */
 const files = {

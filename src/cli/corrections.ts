@@ -1,13 +1,14 @@
 import type { Command, Option } from 'commander';
+import { type Advice, type AdvisedCommand, advise, hooktrail } from '../advice.ts';
 import type { CommandTree, ParseFault } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { SEVERAL_PLACES } from '../filters/event-filters.ts';
 import { isGuid } from '../items/items.ts';
-import { JQ_FLAG, orList } from '../settings/flags.ts';
+import { JQ_FLAG } from '../settings/flags.ts';
 import { nearest } from '../settings/nearest-word.ts';
-import { shellWord } from '../settings/shell-words.ts';
+import { shellWord } from '../shell-words.ts';
 import { parseTime } from '../time/time-text.ts';
-import { explanationOf, pathOf, wordsOf } from './help-text.ts';
+import { explanationOf, wordsOf } from './help-text.ts';
 
 /** Words that people try for a command: one, or two that follow each other. */
 const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
@@ -89,10 +90,10 @@ const FLAG_SYNONYMS: readonly (readonly [typed: string, ...meanings: string[]])[
 ];
 
 /** Secrets that people type as arguments, where other users and the shell's history see them. */
-const SECRET_FLAGS: readonly (readonly [typed: string, next: string])[] = [
+const SECRET_FLAGS: readonly (readonly [typed: string, next: Advice])[] = [
   [
     '--client-secret --secret',
-    '`hooktrail login` asks for it; a script sends it to --client-secret-stdin, or sets HOOKTRAIL_CLIENT_SECRET',
+    advise`${hooktrail('login')} asks for it; a script sends it to --client-secret-stdin, or sets HOOKTRAIL_CLIENT_SECRET`,
   ],
   [
     '--token --access-token --api-key',
@@ -102,14 +103,17 @@ const SECRET_FLAGS: readonly (readonly [typed: string, next: string])[] = [
     '--passphrase --password',
     'set HOOKTRAIL_PASSPHRASE, HOOKTRAIL_PASSPHRASE_FILE or HOOKTRAIL_PASSPHRASE_COMMAND',
   ],
-  ['--api-token', 'set HOOKTRAIL_API_TOKEN, or save it with `hooktrail webhooks listen --save-token`'],
+  [
+    '--api-token',
+    advise`set HOOKTRAIL_API_TOKEN, or save it with ${hooktrail('webhooks listen --save-token')}`,
+  ],
 ];
 
 /** Flags by which other programs take a command to run. */
 const EXEC_FLAG = /^--(exec|execute|run|cmd|command|on-event|then)$/;
 
 const MOST_CORRECTIONS = 50;
-const HOPELESS = { problem: 'no command is meant', next: '`hooktrail --help` lists the commands' };
+const HOPELESS = { problem: 'no command is meant', next: advise`${hooktrail('--help')} lists the commands` };
 
 /**
  * Explains why commander refuses a line, with the corrected line as the next step where there is one: one
@@ -175,16 +179,38 @@ export function namesOf(command: Command): string[] {
 /** A complaint that no other line is the answer to. */
 function explained(error: ParseFault): UsageError {
   const { command } = error;
-  const help = `\`${pathOf(command)} --help\``;
+  const help = helpOf(command);
   const value = /^error: option '(?:-\w, )?(--[\w-]+) (.*)' argument missing$/.exec(error.message);
-  if (value) return new UsageError(`${value[1]} needs a value: ${value[2]}`, { next: `${help} says which` });
+  if (value)
+    return new UsageError(`${value[1]} needs a value: ${value[2]}`, { next: advise`${help} says which` });
   const argument = /^error: missing required argument '(.*)'$/.exec(error.message)?.[1];
   if (argument === undefined)
-    return new UsageError(error.message.replace(/^error: /, ''), { next: `${help} shows what it takes` });
+    return new UsageError(error.message.replace(/^error: /, ''), {
+      next: advise`${help} shows what it takes`,
+    });
   const [example] = explanationOf(command).examples;
   return new UsageError(`${wordsOf(command)} needs <${argument}>`, {
-    next: example ? `for instance ${example.replace(/^\$ (.*?)( {2,}#.*)?$/, '`$1`')}` : help,
+    next: example ? advise`for instance ${commandOfExample(example)}` : advise`${help}`,
   });
+}
+
+function helpOf(command: Command): AdvisedCommand {
+  return hooktrail(`${wordsOf(command)} --help`.trimStart());
+}
+
+/** The command of a line such as `$ hooktrail logout  # of this profile`. */
+function commandOfExample(line: string): AdvisedCommand {
+  const [, words = ''] = /^\$ hooktrail (.*?)( {2,}#.*)?$/.exec(line) ?? [];
+  return hooktrail(words);
+}
+
+/** `a, b or c`. */
+function orCommands(commands: readonly Command[]): Advice {
+  return commands
+    .map((command) => advise`${hooktrail(wordsOf(command))}`)
+    .reduce((list, command, index) =>
+      index === commands.length - 1 ? advise`${list} or ${command}` : advise`${list}, ${command}`,
+    );
 }
 
 /**
@@ -196,7 +222,7 @@ interface Correction {
   /** A flag that may be none of a fault: it was moved behind the command. */
   readonly misplaced?: string;
   readonly words?: readonly string[];
-  readonly next?: string;
+  readonly next?: Advice;
 }
 
 function correct({ code, message, command }: ParseFault, words: readonly string[]): Correction | undefined {
@@ -236,17 +262,16 @@ function correctCommand(group: Command, words: readonly string[]): Correction {
     const others = isOfSettings && typed === word ? [] : all.filter(isCalled);
     const called = sibling ? [sibling] : others;
     const ofEvents = isVerb ? called.find((one) => one.parent?.name() === 'events') : undefined;
-    const paths = called.map((one) => `\`${pathOf(one)}\``);
     if (called.length > 1 && get && isOfId && called.some((one) => one.parent === get.parent))
       return replacedBy(get, count);
     if (ofEvents) return replacedBy(ofEvents, count);
-    if (called.length > 1) return { problem, next: `did you mean ${orList(paths)}?` };
+    if (called.length > 1) return { problem, next: advise`did you mean ${orCommands(called)}?` };
     if (called[0]) return replacedBy(called[0], typed.startsWith(`${word} `) ? 2 : count);
   }
   const visible = group.createHelp().visibleCommands(group);
   const names = visible.map((one) => one.name());
   const meant = visible[names.indexOf(nearest(word, names) ?? '')];
-  return meant ? replacedBy(meant, 1) : { problem, next: `\`${pathOf(group)} --help\` lists the commands` };
+  return meant ? replacedBy(meant, 1) : { problem, next: advise`${helpOf(group)} lists the commands` };
 }
 
 /** Replaces a flag that the command does not have, or moves one behind the command. */
@@ -270,8 +295,8 @@ function correctFlag(flag: string, command: Command, words: readonly string[]): 
   }
   const problem = `unknown option '${name}'`;
   if (name === '--from' && command.name() === 'recover' && !parseTime(inline ?? following ?? '')) {
-    const place = shellWord(inline ?? following ?? 'exported');
-    return { problem, next: `\`hooktrail webhooks replay --from ${place}\` sends events of an export` };
+    const replay = hooktrail('webhooks replay --from', inline ?? following ?? 'exported');
+    return { problem, next: advise`${replay} sends events of an export` };
   }
   const count = following === undefined ? 1 : 2;
   if (EXEC_FLAG.test(name) && takesCommand(command)) {
@@ -311,7 +336,7 @@ function correctFlag(flag: string, command: Command, words: readonly string[]): 
   const isEarly = command.commands.length > 0 && at < others.length;
   if (meant && !isEarly) return { problem, words: words.toSpliced(at, used, ...meant) };
   const child = command.commands.find((one) => one.name() === others[at]);
-  if (!isEarly || !child) return { problem, next: `\`${pathOf(command)} --help\` shows its flags` };
+  if (!isEarly || !child) return { problem, next: advise`${helpOf(command)} shows its flags` };
   const isNamed = child.commands.some((one) => one.name() === others[at + 1]);
   const moved = others.toSpliced(at + (isNamed ? 2 : 1), 0, ...(meant ?? words.slice(at, at + used)));
   return { ...(meant ? { problem } : { misplaced: name }), words: moved };
@@ -416,8 +441,8 @@ function correctOperand(command: Command, words: readonly string[]): Correction 
   return {
     problem,
     next: flags.includes('--since')
-      ? 'events are chosen by filters: see `hooktrail help filters`'
-      : `\`${pathOf(command)} --help\` shows what it takes`,
+      ? advise`events are chosen by filters: see ${hooktrail('help filters')}`
+      : advise`${helpOf(command)} shows what it takes`,
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { advise, hooktrail } from '../advice.ts';
 import type { Call, CommandModule } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { addPagerFlag } from '../formats/format-flags.ts';
@@ -57,6 +58,6 @@ function unknown(words: readonly string[], group: Command): UsageError {
   const names = group.commands.map((command) => command.name());
   if (isTopic) names.push(...topics.map(({ name }) => name));
   return new UsageError(`there is no command ${isTopic ? 'or topic ' : ''}'${words.join(' ')}'`, {
-    ...didYouMean(words.at(-1) as string, names, '`hooktrail --help` lists them'),
+    ...didYouMean(words.at(-1) as string, names, advise`${hooktrail('--help')} lists them`),
   });
 }

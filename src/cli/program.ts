@@ -1,4 +1,5 @@
 import { Command, CommanderError, type ErrorOptions, type HelpContext } from 'commander';
+import { advise, hooktrail } from '../advice.ts';
 import type {
   CommandModule,
   CommandTree,
@@ -141,7 +142,7 @@ class LazyProgram implements Program {
     if (!isError) return await printHelp(text, argv, this.#context);
     const { errorFormatOf } = await import('../settings/settings.ts');
     if ((await errorFormatOf(this.flags, this.#context)) === 'text') await this.#context.stderr.write(text);
-    const next = `choose one of those that \`hooktrail ${command.name()} --help\` lists`;
+    const next = advise`choose one of those that ${hooktrail(`${command.name()} --help`)} lists`;
     throw new UsageError('a command is missing', { next });
   }
 

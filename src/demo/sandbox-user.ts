@@ -5,7 +5,7 @@ import { faultText, UsageError } from '../errors.ts';
 import { temporaryFolder } from '../files/folders.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SandboxSettings } from '../sandbox/sandbox-options.ts';
-import { quotedWord } from '../settings/shell-words.ts';
+import { quotedWord } from '../shell-words.ts';
 import { REDIRECTS_ONLY } from '../sign-in/login/announce-sign-in.ts';
 import { inputOf } from '../streams.ts';
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { type Advice, adviceText, advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ExitCode, faultText, HooktrailError } from '../errors.ts';
@@ -18,7 +19,7 @@ import { isSecretGiven } from '../secrets/given-secret.ts';
 import { openKeychain } from '../secrets/keychain.ts';
 import { urlText } from '../settings/setting-names.ts';
 import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
-import { completeCommands, shellWord } from '../settings/shell-words.ts';
+import { shellWord } from '../shell-words.ts';
 import { audienceOf, givenMethod, givenProof, methodWords } from '../sign-in/client-authentication.ts';
 import { listenForRedirect } from '../sign-in/redirect-listener.ts';
 import { notSignedIn } from '../sign-in/session.ts';
@@ -45,7 +46,7 @@ export async function printDiagnosis(call: Call<SettingFlags>, asJson: boolean):
  * Checks everything that a sign-in and a request need, the machine first and the service last. A failed check
  * does not end the diagnosis.
  */
-async function diagnose(call: Call<SettingFlags>): Promise<Finding[]> {
+async function diagnose(call: Call<SettingFlags>): Promise<ShownFinding[]> {
   const { flags, context } = call;
   const settings = await loadSettings(flags, context).catch((error: Error) => error);
   const usable = settings instanceof Error ? undefined : settings;
@@ -59,7 +60,7 @@ async function diagnose(call: Call<SettingFlags>): Promise<Finding[]> {
   context.signal.throwIfAborted();
   const run = runFlags(flags, context.environment);
   return findings.map(({ next, ...finding }) =>
-    next ? { ...finding, next: completeCommands(next, run) } : finding,
+    next === undefined ? finding : { ...finding, next: adviceText(next, run) },
   );
 }
 
@@ -70,13 +71,16 @@ export interface Finding {
   readonly state: 'ok' | 'doubtful' | 'broken';
   readonly message: string;
   /** How to fix it. */
-  readonly next?: string | undefined;
+  readonly next?: Advice | undefined;
 }
+
+/** A finding as it is printed. */
+type ShownFinding = Omit<Finding, 'next'> & { readonly next?: string };
 
 type Outcome = Omit<Finding, 'check'>;
 const ok = (message: string): Outcome => ({ state: 'ok', message });
-const doubtful = (message: string, next: string): Outcome => ({ state: 'doubtful', message, next });
-const broken = (message: string, next: string): Outcome => ({ state: 'broken', message, next });
+const doubtful = (message: string, next: Advice): Outcome => ({ state: 'doubtful', message, next });
+const broken = (message: string, next: Advice): Outcome => ({ state: 'broken', message, next });
 
 /** Runs a check. An error is a finding of the given state. */
 async function found(
@@ -246,7 +250,9 @@ async function reach(
   context: Context,
 ): Promise<Finding[]> {
   if (!base)
-    return [{ check: peer, ...broken('no address is set', `give ${flag}, or run \`hooktrail login\``) }];
+    return [
+      { check: peer, ...broken('no address is set', advise`give ${flag}, or run ${hooktrail('login')}`) },
+    ];
   const { clock, signal } = context;
   const sent = clock.now();
   const transport = createTransport(context, LIMITS);
@@ -312,7 +318,7 @@ async function signInOutcome(call: Call<SettingFlags>, settings: Settings): Prom
  * and indented.
  */
 function diagnosisText(
-  findings: readonly Finding[],
+  findings: readonly ShownFinding[],
   palette: Palette,
   columns = Number.POSITIVE_INFINITY,
 ): string {

@@ -1,3 +1,4 @@
+import { type AdvisedCommand, hooktrailOver } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { EventFilters } from '../filters/event-filters.ts';
@@ -6,7 +7,6 @@ import { conditionOn, itemFilter } from '../items/item-conditions.ts';
 import { isGuid } from '../items/items.ts';
 import type { SubscriptionNames } from '../names/subscription-names.ts';
 import { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { commandOver, shellWord } from '../settings/shell-words.ts';
 import { type EventSource, type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
 import { keepTold } from '../sources/stored-events.ts';
 import { type Instant, instantAt, milliseconds, utcText } from '../time/instant.ts';
@@ -92,26 +92,27 @@ export function subscriptionsIn(causes: readonly Cause[]): string[] {
 }
 
 /**
- * The command, in the words of a POSIX shell, that lists the failed events: those of a cause, or all of them.
+ * The command that lists the failed events: those of a cause, or all of them.
  */
 export function searchCommand(
   cause: Cause | undefined,
   explained: Explained,
   filters: EventFilters,
   from?: string,
-): string {
+): AdvisedCommand {
   const narrowed = narrowedFilters(cause ? fieldConditions(cause) : [], filters.withStatuses());
   // Times that depend on the present are given as those that they were.
   const { isRelative, after, before } = filters;
   const since = cause?.after ?? (isRelative || (!after && from === undefined) ? explained.after : undefined);
   const until = cause?.before ?? (isRelative && before ? explained.before : undefined);
   const times = Object.entries({ since, until }).flatMap(([name, at]) => (at ? [{ name, at }] : []));
-  return commandOver(from, [
-    'hooktrail events search --failed',
+  return hooktrailOver(
+    from,
+    'events search --failed',
     ...narrowed.filters.words(...times.map(({ name }) => name)),
-    ...narrowed.rest.flatMap(({ text }) => ['--where', shellWord(text)]),
+    ...narrowed.rest.flatMap(({ text }) => ['--where', text]),
     ...times.flatMap(({ name, at }) => [`--${name}`, at.text]),
-  ]);
+  );
 }
 
 /**
@@ -119,8 +120,7 @@ export function searchCommand(
  */
 export function wideCommand({ zone, after, before, ...filters }: EventFilters, from?: string) {
   if (new EventFilters(filters).withStatuses().texts().length === 0) return undefined;
-  const words = new EventFilters({ zone, after, before }).words();
-  return commandOver(from, ['hooktrail events explain', ...words]);
+  return hooktrailOver(from, 'events explain', ...new EventFilters({ zone, after, before }).words());
 }
 
 /** The object that `events explain --json` prints, with the command that lists the events of each cause. */

@@ -1,3 +1,4 @@
+import { hooktrail } from '../advice.ts';
 import { conditionTexts, printSummary, type SummaryCall, type SummaryOptions } from '../formats/formats.ts';
 import {
   anyText,
@@ -10,7 +11,7 @@ import {
 import { oneLine, type Table, type TableLook, tableLines } from '../formats/table.ts';
 import { GAP } from '../formats/table-layout.ts';
 import { isNumber } from '../items/item-conditions.ts';
-import { completeCommands, shellWord } from '../settings/shell-words.ts';
+import { shellWord } from '../shell-words.ts';
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped, percent, shortened } from '../terminal/terminal-text.ts';
@@ -40,8 +41,7 @@ export async function printExplanation(
 ): Promise<void> {
   const { filters, from } = options;
   const run = from === undefined ? runFlags(call.flags, call.context.environment) : {};
-  const complete = (command: string) => completeCommands(`\`${command}\``, run).slice(1, -1);
-  const commandOf = (cause?: Cause) => complete(searchCommand(cause, explained, filters, from));
+  const commandOf = (cause?: Cause) => searchCommand(cause, explained, filters, from).textFor(run);
   const wide = explained.failed === explained.events ? wideCommand(filters, from) : undefined;
   const next = explained.causes.map((cause, index) => ({
     command: commandOf(cause),
@@ -51,11 +51,11 @@ export async function printExplanation(
   const text = textInList(explained.causes);
   if (text !== undefined)
     next.push({ command: `${commandOf()} --grep ${shellWord(text)}`, note: 'at any place of the list' });
-  if (wide) next.push({ command: complete(wide), note: 'beside the other events' });
+  if (wide) next.push({ command: wide.textFor(run), note: 'beside the other events' });
   const endpoint = from === undefined ? subscriptionToCheck(explained) : undefined;
   if (endpoint !== undefined)
     next.push({
-      command: complete(`hooktrail subscriptions check ${endpoint}`),
+      command: hooktrail('subscriptions check', endpoint).textFor(run),
       note: 'its endpoint, from this machine',
     });
   const title = headline(explained, options);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { addFilterFlags, addPageFlags, CONCURRENCY, type FilterFlags } from '../filters/event-filters.ts';
@@ -85,7 +86,7 @@ export async function run(call: Call<Flags>): Promise<void> {
   const given = args[0] as string;
   if (given === '-')
     throw new UsageError('<directory>: an export needs a directory, not standard output', {
-      next: '`hooktrail events search --ndjson` prints all events on standard output',
+      next: advise`${hooktrail('events search --ndjson')} prints all events on standard output`,
     });
   const fileFormat = flags.format === 'parquet' ? flags.format : undefined;
   if (fileFormat && flags.gzip)

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
+import { advise, hooktrail } from '../advice.ts';
 import { faultText, UsageError } from '../errors.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import {
@@ -14,7 +15,6 @@ import { nameFilter } from '../names/name-filter.ts';
 import { PAGE_SIZE, type Queries, type Query } from '../paging/event-query.ts';
 import { Flag, listFlag, oneOf, wholeNumber } from '../settings/flags.ts';
 import { addTimezoneFlag } from '../settings/setting-names.ts';
-import { shellWord } from '../settings/shell-words.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
 import { parseTime, resolveTime, type Time, timeAdvice } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
@@ -215,13 +215,13 @@ export class EventFilters {
   }
 
   /**
-   * Words for a POSIX shell that give the same filters and zone to another command, except the ones named.
+   * Words of a line that give the same filters and zone to another command, except the ones named.
    */
   words(...without: string[]): string[] {
     const zone = this.zone.isUtc ? {} : { timezone: this.zone.name };
     return flagsOf({ ...this.typed(), ...zone }).flatMap(([name, value]) => {
       if (without.includes(name)) return [];
-      return [`--${name}`, shellWord(name === 'type' ? value.replaceAll(',', '\\,') : value)];
+      return [`--${name}`, name === 'type' ? value.replaceAll(',', '\\,') : value];
     });
   }
 }
@@ -362,7 +362,7 @@ function listed(texts: readonly string[] = [], flag: string): string[] {
     text.split(/(?<!\\),/).map((part) => {
       const value = part.replaceAll('\\,', ',').trim();
       if (value !== '') return value;
-      const next = '`hooktrail event-types` lists them';
+      const next = advise`${hooktrail('event-types')} lists them`;
       if (flag === '--type') throw new UsageError(`${flag}: an event type is missing in '${text}'`, { next });
       throw new UsageError(`${flag}: a status is missing in '${text}'`);
     }),

@@ -1,8 +1,8 @@
+import { type Advice, advise, hooktrailOver } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { guidsIn, isObject, notAGuid } from '../items/items.ts';
 import { knownValues } from '../items/known-fields.ts';
-import { commandOver } from '../settings/shell-words.ts';
 
 /**
  * Event ids given as arguments, several with commas too; all are checked before any is used. Throws
@@ -141,8 +141,8 @@ const PART = /^([0-9a-f][0-9a-f-]{3,34}|(?=\D*\d)(?![0-9a-f-]+$)\w[\w.:-]{3,60}?
 /**
  * The next step where the text may be part of an id, or the number of an order; undefined where it is not.
  */
-export function findByPart(text: string, what: string, from?: string): string | undefined {
+export function findByPart(text: string, what: string, from?: string): Advice | undefined {
   const [, part] = PART.exec(text.trim()) ?? [];
   if (part === undefined || guidsIn(text).length > 0) return undefined;
-  return `\`${commandOver(from, ['hooktrail events search --grep', part])}\` finds ${what} by part of its id, or by another text`;
+  return advise`${hooktrailOver(from, 'events search --grep', part)} finds ${what} by part of its id, or by another text`;
 }

@@ -1,5 +1,6 @@
 import { promises as files } from 'node:fs';
 import path from 'node:path';
+import { adviceText, advise, hooktrail, hooktrailOver } from '../advice.ts';
 import type { Clock, Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { cacheFolder, makeFolder } from '../files/folders.ts';
@@ -12,7 +13,6 @@ import { endpoint } from '../paging/event-query.ts';
 import { type PageAnswer, pageClient } from '../paging/page.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
 import { loadSettings } from '../settings/settings.ts';
-import { commandOver } from '../settings/shell-words.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type EventFilters, typePattern } from './event-filters.ts';
 
@@ -57,13 +57,15 @@ export function warnOfUnlisted(
  */
 export function unlistedText(type: string, listed: readonly string[], from?: string): string {
   const there = from === undefined ? 'on offer' : `of ${from === '-' ? 'standard input' : from}`;
-  return `'${type}' is not among the event types ${there}; ${nearestType(type, listed, from).next}`;
+  const { next = '' } = nearestType(type, listed, from);
+  return `'${type}' is not among the event types ${there}; ${adviceText(next, {})}`;
 }
 
+/** The parts of an error that name the type that was meant, or where types are listed. */
 function nearestType(type: string, listed: readonly string[], from?: string) {
   const names = [...(type.includes('*') ? [] : listed), ...listed.map((name) => name.replace(/\..*/s, '.*'))];
-  const list = from === undefined ? 'hooktrail event-types' : 'hooktrail events stats --by eventType';
-  return didYouMean(type, names, `\`${commandOver(from, [list])}\` lists them`);
+  const list = hooktrailOver(from, from === undefined ? 'event-types' : 'events stats --by eventType');
+  return didYouMean(type, names, advise`${list} lists them`);
 }
 
 type Warning = Pick<Reporter, 'warning'>;
@@ -134,7 +136,7 @@ export async function resolveKeptTypes(
   const pattern = filters.eventTypes.find((type) => type.includes('*'));
   if (pattern === undefined) return filters;
   throw new UsageError(`--type: the types that '${pattern}' stands for are not known here`, {
-    next: 'run `hooktrail event-types` once: it remembers them',
+    next: advise`run ${hooktrail('event-types')} once: it remembers them`,
   });
 }
 

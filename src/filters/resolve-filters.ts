@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
@@ -43,7 +44,7 @@ export async function resolveToSend(
   if (!canPrompt(context))
     throw new UsageError(
       `--subscription: '${word}' is not a GUID, and nobody is there to confirm what it stands for`,
-      { next: '`hooktrail subscriptions` lists the subscriptions with their ids' },
+      { next: advise`${hooktrail('subscriptions')} lists the subscriptions with their ids` },
     );
   const found = await subscriptionsWith(filters.subscriptionWords, service, context);
   const declined = new UsageError('nothing was sent', { next: 'give the id: --subscription GUID' });
@@ -124,7 +125,7 @@ function subscriptionWith(word: string, listed: readonly NamedSubscription[]): N
     didYouMean(
       word,
       [...new Set(names)].filter((name) => name.length > 2),
-      '`hooktrail subscriptions` lists them',
+      advise`${hooktrail('subscriptions')} lists them`,
     ),
   );
 }

@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { HooktrailError, NotSignedInError, ServiceError } from '../errors.ts';
@@ -68,7 +69,7 @@ export async function findEverywhere(call: FindCall, options: LookOptions): Prom
   const { signedInProfiles } = await import('../sign-in/sign-in-state.ts');
   const profiles = [...(await signedInProfiles(config, context))].sort();
   if (profiles.length === 0)
-    throw new NotSignedInError('no profile is signed in', { next: 'run `hooktrail login`' });
+    throw new NotSignedInError('no profile is signed in', { next: advise`run ${hooktrail('login')}` });
   const ofProfiles = { ...context, environment: withoutAddresses(context.environment) };
   const reports: FindReport[] = [];
   const failures: { readonly profile: string; readonly error: HooktrailError }[] = [];
@@ -108,7 +109,7 @@ function failureOf(
   const names = failures.map(({ profile }) => profile).join(', ');
   return new ServiceError(`not looked in, since that failed: ${names}`, {
     details: failures.map(({ profile, error }) => `${profile}: ${error.message}`),
-    next: 'what was found elsewhere is complete; `hooktrail status --check --profile NAME` says more',
+    next: advise`what was found elsewhere is complete; ${hooktrail('status --check --profile NAME')} says more`,
   });
 }
 

@@ -1,3 +1,4 @@
+import { advise, hooktrailOver } from '../advice.ts';
 import { csvText } from '../formats/csv.ts';
 import {
   conditionTexts,
@@ -10,7 +11,6 @@ import { proseLines, windowText } from '../formats/summary-words.ts';
 import { type Table, type TableLook, tableLines } from '../formats/table.ts';
 import { NONE } from '../formats/table-layout.ts';
 import { Items } from '../items/items.ts';
-import { commandOver, shellWord } from '../settings/shell-words.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
@@ -104,14 +104,12 @@ function sayNext(
   if (!context.stdout.isTerminal || !context.stderr.isTerminal) return;
   const [first] = found;
   const profile = profiles.length > 1 ? first?.profile : runFlags(flags, context.environment).profile;
-  const place = profile && from === undefined ? ['--profile', shellWord(profile)] : [];
+  const place = profile && from === undefined ? ['--profile', profile] : [];
   const [, , , eventId] = first?.shown ?? [];
   if (eventId !== undefined)
-    reporter.notice(`next: ${commandOver(from, ['hooktrail events get', shellWord(eventId), ...place])}`);
+    reporter.notice(`next: ${hooktrailOver(from, 'events get', eventId, ...place).textFor({})}`);
   else if (!first) {
-    const words = ['hooktrail events search --grep', shellWord(text), ...filters.words(), ...place];
-    reporter.notice(
-      `next: \`${commandOver(from, words)}\` finds it inside longer words and in names of fields, too`,
-    );
+    const search = hooktrailOver(from, 'events search --grep', text, ...filters.words(), ...place);
+    reporter.notice(advise`next: ${search} finds it inside longer words and in names of fields, too`);
   }
 }

@@ -16,7 +16,7 @@ import { loadNameField } from '../names/name-field.ts';
 import { Flag, fileName, JQ_FLAG, oneOf, orList } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import { loadSetting, loadTimeZone, type SettingFlags } from '../settings/settings.ts';
-import { shellWord } from '../settings/shell-words.ts';
+import { shellWord } from '../shell-words.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import {
   FORMAT_NAMES,

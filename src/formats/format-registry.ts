@@ -1,3 +1,4 @@
+import { type Advice, advise, hooktrail } from '../advice.ts';
 /** What the command line knows of an output format. `formats.ts` has the writer of each. */
 export interface Format {
   /** Other words for it, which are also endings of files. */
@@ -37,24 +38,27 @@ export function formatOfFile(file: string): FormatName | undefined {
 }
 
 /** Endings of files whose format no command writes, with what to do instead. */
-const FOREIGN_ENDINGS: readonly { readonly endings: string; readonly next: string }[] = [
+const FOREIGN_ENDINGS: readonly { readonly endings: string; readonly next: Advice }[] = [
   { endings: 'tsv tab xls xlsx xlsm ods numbers', next: 'end its name in .csv, which spreadsheets open' },
   {
     endings: 'parquet',
-    next: '`hooktrail events export events --format parquet` writes Parquet into a directory',
+    next: advise`${hooktrail('events export events --format parquet')} writes Parquet into a directory`,
   },
   {
     endings: 'arrow feather avro orc sqlite sqlite3 db duckdb',
     next: 'end its name in .ndjson, which databases read',
   },
-  { endings: 'html htm pdf doc docx', next: '`hooktrail events report failures.html` writes a page' },
+  {
+    endings: 'html htm pdf doc docx',
+    next: advise`${hooktrail('events report failures.html')} writes a page`,
+  },
   { endings: 'xml', next: 'end its name in .json' },
 ];
 
 /** The ending of a file whose name promises a format that there is not, with what to do instead. */
 export function foreignFormatOf(
   file: string,
-): { readonly ending: string; readonly next: string } | undefined {
+): { readonly ending: string; readonly next: Advice } | undefined {
   const [, ending = ''] = /\.(\w+)$/.exec(file.toLowerCase()) ?? [];
   const foreign = FOREIGN_ENDINGS.find(({ endings }) => endings.split(' ').includes(ending));
   return foreign && { ending, next: foreign.next };

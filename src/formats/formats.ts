@@ -1,3 +1,4 @@
+import { advise, hooktrailOver } from '../advice.ts';
 import type { Call } from '../command.ts';
 import type { Context, Output } from '../context.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
@@ -7,7 +8,6 @@ import { Items, type ItemWriter, type ListKind } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';
 import { noSuchField } from '../items/near-field.ts';
 import type { SettingFlags } from '../settings/settings.ts';
-import { commandOver } from '../settings/shell-words.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -202,8 +202,8 @@ export async function printSummary(
   const look = await loadTableLook(stdout, reporter);
   await stdout.write(ended(lines({ ...look, unicode: takesUnicode(context), hasHeader })));
   if (!next || !stdout.isTerminal || !stderr.isTerminal) return;
-  const command = commandOver(from, ['hooktrail events explain', ...filters.words('status')]);
-  reporter.notice(`next: \`${command}\` ${next}`);
+  const command = hooktrailOver(from, 'events explain', ...filters.words('status'));
+  reporter.notice(advise`next: ${command} ${next}`);
 }
 
 /** The filters in words, but for those of time. */

@@ -1,6 +1,6 @@
 import { type Call, type TypedWords, typedWords } from '../command.ts';
 import { loadSettings, type SettingFlags, serviceText } from '../settings/settings.ts';
-import { shellWord } from '../settings/shell-words.ts';
+import { shellWord } from '../shell-words.ts';
 import type { Instant } from '../time/instant.ts';
 
 /** The line below a table in Markdown, for whoever reads it without the terminal. */

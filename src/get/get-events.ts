@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { ServiceError } from '../errors.ts';
 import { EMPTY_LIST, idsOfInput } from '../filters/event-ids.ts';
@@ -136,8 +137,7 @@ async function printAll(
   return missing;
 }
 
-const NOT_HERE =
-  'another profile may know it (`hooktrail profiles` lists them); the service keeps events for a limited time';
+const NOT_HERE = advise`another profile may know it (${hooktrail('profiles')} lists them); the service keeps events for a limited time`;
 
 export interface Got {
   readonly id: string;

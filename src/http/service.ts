@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { type Advice, advise, hooktrail } from '../advice.ts';
 import type { Clock, Context } from '../context.ts';
 import {
   type ErrorParts,
@@ -116,9 +117,11 @@ async function replacement(tokens: TokenSource, rejected: string, response: Http
 function failed(error: TransportError): HooktrailError {
   const { kind, message, next = 'try again later' } = error;
   if (kind === 'too-large') return new ServiceError(message, { next: CHECK_BASE_URL, cause: error });
-  const change = /^(refused|unknown-host)$/.test(kind) ? `; ${SAVE_BASE_URL}` : '';
-  const steps = { next: next + change, cause: error };
-  return new UnreachableError(`the service could not be reached: ${message}`, steps);
+  const mayHaveMoved = /^(refused|unknown-host)$/.test(kind);
+  return new UnreachableError(`the service could not be reached: ${message}`, {
+    next: mayHaveMoved ? advise`${next}; ${SAVE_BASE_URL}` : next,
+    cause: error,
+  });
 }
 
 /**
@@ -139,15 +142,14 @@ export function apiUrl(baseUrl: URL, path: string): URL {
 }
 
 const MAX_TEXT = 2000;
-const SAVE_BASE_URL = '`hooktrail config set base-url URL` saves another';
-export const CHECK_BASE_URL = `check --base-url (HOOKTRAIL_BASE_URL); ${SAVE_BASE_URL}`;
-const SIGN_IN_AGAIN =
-  'run `hooktrail login` to sign in again; where HOOKTRAIL_ACCESS_TOKEN is set, put a valid token there';
+const SAVE_BASE_URL = advise`${hooktrail('config set base-url URL')} saves another`;
+export const CHECK_BASE_URL = advise`check --base-url (HOOKTRAIL_BASE_URL); ${SAVE_BASE_URL}`;
+const SIGN_IN_AGAIN = advise`run ${hooktrail('login')} to sign in again; where HOOKTRAIL_ACCESS_TOKEN is set, put a valid token there`;
 
 /** Next steps that depend on what was asked for. */
 export interface ErrorSteps {
   /** After 404, and after 200 from something else than the service. */
-  readonly ifNotFound?: string | undefined;
+  readonly ifNotFound?: Advice | undefined;
   /** After 429, beside waiting: such as `or with --concurrency 1`, where the command has that flag. */
   readonly ifTooMany?: string | undefined;
 }
@@ -227,12 +229,12 @@ function limited(text: string): string {
 function nextStep(
   { status, headers }: HttpResponse,
   { ifNotFound = CHECK_BASE_URL, ifTooMany }: ErrorSteps,
-): string | undefined {
+): Advice | undefined {
   if (status === 200 || status === 404) return ifNotFound;
   if (status === 403)
-    return 'check that the sign-in has the scope event_api: `hooktrail status`; where HOOKTRAIL_ACCESS_TOKEN is set, that its token has it';
+    return advise`check that the sign-in has the scope event_api: ${hooktrail('status')}; where HOOKTRAIL_ACCESS_TOKEN is set, that its token has it`;
   if (status === 406)
-    return 'check --vendor (HOOKTRAIL_VENDOR), which names the media type that is asked for; `hooktrail config set vendor NAME` saves it';
+    return advise`check --vendor (HOOKTRAIL_VENDOR), which names the media type that is asked for; ${hooktrail('config set vendor NAME')} saves it`;
   const wait = headers['retry-after'];
   const time = wait === undefined ? 'later' : `after ${/^\d+$/.test(wait) ? `${wait} s` : wait}`;
   if (status === 429) return [`try again ${time}`, ifTooMany ?? []].flat().join(', ');

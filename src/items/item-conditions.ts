@@ -1,6 +1,6 @@
 import { UsageError } from '../errors.ts';
 import { nearest } from '../settings/nearest-word.ts';
-import { quotedWord } from '../settings/shell-words.ts';
+import { quotedWord } from '../shell-words.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, parseInstant, trimZeros } from '../time/instant.ts';
 import { parseTime, resolveTime } from '../time/time-text.ts';

@@ -10,7 +10,7 @@ import { isObject } from '../items/items.ts';
 import { knownValues } from '../items/known-fields.ts';
 import { shownAddress } from '../names/callback-address.ts';
 import type { SettingFlags } from '../settings/settings.ts';
-import { flagWords } from '../settings/shell-words.ts';
+import { flagWords } from '../shell-words.ts';
 import { inputOf } from '../streams.ts';
 import { plain } from '../terminal/palette.ts';
 import { type Problem, problemText } from '../terminal/reporter.ts';

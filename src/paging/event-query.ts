@@ -1,3 +1,4 @@
+import { type Advice, advise, hooktrail } from '../advice.ts';
 import { ServiceError } from '../errors.ts';
 import { isLoopback, urlText } from '../settings/setting-names.ts';
 import type { Instant } from '../time/instant.ts';
@@ -74,7 +75,7 @@ export function endpoint(baseUrl: URL, path: string, search = ''): URL {
  * before any request.
  */
 export function followed(link: string, page: URL): URL {
-  const refuse = (why: string, next?: string): never => {
+  const refuse = (why: string, next?: Advice): never => {
     throw new ServiceError(`the service's link to the next page ${why}`, {
       details: [`link: ${link}`],
       next,
@@ -85,7 +86,7 @@ export function followed(link: string, page: URL): URL {
   if (url.username !== '' || url.password !== '') return refuse('holds a user name or password');
   if (url.origin !== page.origin) {
     const base = `${url.origin}${page.pathname.replace(/\/integrator-events$/, '')}`;
-    const next = `if that is the same service, sign in there: \`hooktrail login --base-url ${base}\``;
+    const next = advise`if that is the same service, sign in there: ${hooktrail('login --base-url', base)}`;
     return refuse(
       `leads away from ${page.origin}`,
       isLoopback(url) || url.protocol === 'https:' ? next : undefined,

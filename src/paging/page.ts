@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { setImmediate as turn } from 'node:timers/promises';
+import { advise } from '../advice.ts';
 import type { Clock } from '../context.ts';
 import { ServiceError } from '../errors.ts';
 import type { ErrorSteps, OnRetry, Service } from '../http/service.ts';
@@ -152,7 +153,7 @@ function serviceTimeOf({ headers }: HttpResponse): number | undefined {
 function noCollection(response: HttpResponse): ServiceError {
   return new ServiceError('the service answered with something that is not a collection', {
     ...describeError(response),
-    next: `try again later, or ${CHECK_BASE_URL}`,
+    next: advise`try again later, or ${CHECK_BASE_URL}`,
   });
 }
 
@@ -161,7 +162,7 @@ function damaged(error: JsonSyntaxError, response: HttpResponse): ServiceError {
   const words = /^\s*[[{]/.test(response.body.toString('latin1', 0, 100)) ? [] : describeBody(response);
   return new ServiceError('the service answered with something that is not a collection in JSON', {
     details: [error.message, ...words],
-    next: `try again later, or ${CHECK_BASE_URL}`,
+    next: advise`try again later, or ${CHECK_BASE_URL}`,
     cause: error,
   });
 }

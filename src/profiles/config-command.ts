@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import { type Call, type CommandModule, examples } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { parseSetting, settingNames, settingOfKey } from '../settings/setting-names.ts';
@@ -46,7 +47,7 @@ async function getSetting(call: Call): Promise<void> {
   const value = saved[key];
   if (value === undefined) {
     throw new UsageError(`${key} is not saved in the profile '${profile}'`, {
-      next: `save it with \`hooktrail config set ${key} VALUE\``,
+      next: advise`save it with ${hooktrail('config set', key, 'VALUE')}`,
     });
   }
   const { stdout } = call.context;
@@ -74,7 +75,7 @@ async function setSetting(call: Call): Promise<void> {
   const { key } = settingNames[name];
   if (text === undefined)
     throw new UsageError(`config set needs <value>`, {
-      next: `\`hooktrail config unset ${key}\` removes it; \`hooktrail config set --help\` shows examples`,
+      next: advise`${hooktrail('config unset', key)} removes it; ${hooktrail('config set --help')} shows examples`,
     });
   parseSetting(name, text, key);
   if (name === 'fields' || name === 'nameField') {

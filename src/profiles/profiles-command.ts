@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import { type Call, type CommandModule, examples } from '../command.ts';
 import {
   changeConfig,
@@ -32,7 +33,7 @@ async function listProfiles({ flags, context, reporter }: Call<{ readonly json?:
     await printJson(profiles, undefined, context, reporter, JSON.stringify(profiles));
     return;
   }
-  if (profiles.length === 0) return reporter.notice('no profiles yet: `hooktrail login` saves one');
+  if (profiles.length === 0) return reporter.notice(advise`no profiles yet: ${hooktrail('login')} saves one`);
   const titles = ['', 'profile', 'signed in', 'event service', 'identity provider', 'client id'];
   const rows = profiles.map(({ active, name, signedIn, baseUrl, authUrl, clientId }) =>
     [active ? '*' : '', name, signedIn ? 'yes' : 'no', baseUrl, authUrl, clientId].map((cell) => cell ?? '-'),

@@ -14,7 +14,7 @@ import { SubscriptionNames } from '../names/subscription-names.ts';
 import type { Query } from '../paging/event-query.ts';
 import type { FoundPage } from '../paging/page.ts';
 import type { SettingFlags } from '../settings/settings.ts';
-import { flagWords } from '../settings/shell-words.ts';
+import { flagWords, shellText } from '../shell-words.ts';
 import { withService } from '../sign-in/session.ts';
 import { inDirection } from '../sources/creation-order.ts';
 import type { SourceOptions } from '../sources/event-source.ts';
@@ -166,7 +166,7 @@ async function factsOf(
   const facts = [
     total !== undefined && total > count ? `${grouped(count)} of ${events}` : events,
     created && `created ${created}`,
-    filters.words('since', 'until', 'timezone').join(' '),
+    shellText(filters.words('since', 'until', 'timezone')),
   ];
   return { facts: facts.filter((fact) => fact !== ''), window };
 }
@@ -190,7 +190,7 @@ function failureHints(id: string, filters: EventFilters, { flags, context }: Sea
   const profile = flags.profile ?? (context.environment['HOOKTRAIL_PROFILE'] || undefined);
   const place = flagWords({ profile }, ['profile']);
   const chosen = filters.words('id', 'status', ...(flags.timezone === undefined ? ['timezone'] : []));
-  const command = (...words: string[]) => ['hooktrail', 'events', ...words, ...place].join(' ');
+  const command = (...words: string[]) => shellText(['hooktrail', 'events', ...words, ...place]);
   return [
     `${command('get', id)}  # in full`,
     `${command('explain', ...chosen)}  # what failures have in common`,

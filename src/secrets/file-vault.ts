@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { NotSignedInError, UsageError } from '../errors.ts';
 import {
@@ -92,13 +93,13 @@ function wrongPassphrase(place: string, isTyped: boolean): UsageError {
   const check = isTyped ? 'try again with the right passphrase' : 'check HOOKTRAIL_PASSPHRASE';
   return new UsageError(`the passphrase does not open ${place}`, {
     details: ['it is not the one the file was written with, or somebody altered the file'],
-    next: `${check}; without the passphrase, \`hooktrail logout\` and \`hooktrail login\` start over`,
+    next: advise`${check}; without the passphrase, ${hooktrail('logout')} and ${hooktrail('login')} start over`,
   });
 }
 
 function damaged(how: string, place: string): NotSignedInError {
   return new NotSignedInError(`the encrypted file of secrets ${how}: ${place}`, {
-    next: 'restore it from a copy, or run `hooktrail logout` and `hooktrail login`',
+    next: advise`restore it from a copy, or run ${hooktrail('logout')} and ${hooktrail('login')}`,
   });
 }
 
@@ -113,7 +114,7 @@ function otherSeal(place: string, kind: 'passphrase' | 'key', given: string | un
         ]
       : ['a passphrase', 'a key', 'give the passphrase'];
   return new UsageError(`${place} is sealed with ${was}, and ${given ? other : 'none'} was given`, {
-    next: `${give}, or run \`hooktrail login\`, which seals the file with what is given then`,
+    next: advise`${give}, or run ${hooktrail('login')}, which seals the file with what is given then`,
   });
 }
 

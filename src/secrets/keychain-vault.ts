@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { advise, hooktrail } from '../advice.ts';
 import type { Context, Keychain } from '../context.ts';
 import { NotSignedInError } from '../errors.ts';
 import {
@@ -126,7 +127,7 @@ export function openKeychainVault(binding: Binding, context: KeychainVaultContex
 function damaged(file: string): NotSignedInError {
   return new NotSignedInError('the stored refresh token is damaged', {
     details: [`${file} is missing, was changed, or belongs to another key`],
-    next: 'run `hooktrail logout` and `hooktrail login`',
+    next: advise`run ${hooktrail('logout')} and ${hooktrail('login')}`,
   });
 }
 

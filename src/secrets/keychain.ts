@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { advise, hooktrail } from '../advice.ts';
 import type { Context, Keychain } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { BUS, type DBus, DBusError, DBusTimeout, type MethodCall, openDBus, sessionBus } from './dbus.ts';
@@ -16,7 +17,7 @@ export class KeychainError extends UsageError {
     const { message, step } = TEXTS[condition];
     super(message, {
       details: detail ? [detail] : [],
-      next: `${step}, or keep the secrets in an encrypted file: \`hooktrail login --store file\` (or HOOKTRAIL_STORE=file)`,
+      next: advise`${step}, or keep the secrets in an encrypted file: ${hooktrail('login --store file')} (or HOOKTRAIL_STORE=file)`,
     });
     this.condition = condition;
     this.holdsNothing = holdsNothing;
@@ -54,7 +55,7 @@ const TEXTS = {
   },
   unreadable: {
     message: 'the OS keychain has the item, but what it gave cannot be decrypted',
-    step: 'run the command again, or replace the item with `hooktrail logout` and `hooktrail login`',
+    step: advise`run the command again, or replace the item with ${hooktrail('logout')} and ${hooktrail('login')}`,
   },
   refused: { message: 'the OS keychain refused', step: 'allow hooktrail to use it (macOS calls it node)' },
 } as const;

@@ -1,5 +1,6 @@
 import { promises as files } from 'node:fs';
 import path from 'node:path';
+import { advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { withLock } from '../lock/lock.ts';
@@ -164,7 +165,7 @@ function unreadable(place: string, id: string, store: TokenOwner['store']): Usag
   const check = store === 'file' ? 'check HOOKTRAIL_PASSPHRASE, or ' : '';
   return new UsageError(`the saved Api-Token in ${place} cannot be read`, {
     details: ['it is damaged, or was saved with another passphrase or in another store'],
-    next: `${check}get another with \`hooktrail subscriptions renew ${id}\``,
+    next: advise`${check}get another with ${hooktrail('subscriptions renew', id)}`,
   });
 }
 

@@ -1,3 +1,4 @@
+import type { Advice } from '../advice.ts';
 import type { ErrorParts } from '../errors.ts';
 
 /**
@@ -26,7 +27,7 @@ export function nearest(text: string, candidates: readonly string[]): string | u
 export function didYouMean(
   text: string,
   candidates: readonly string[],
-  otherwise?: string,
+  otherwise?: Advice,
   synonym?: string,
 ): Pick<ErrorParts, 'next' | 'correction'> {
   const meant = synonym ?? nearest(text, candidates);

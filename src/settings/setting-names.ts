@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { advise, hooktrail } from '../advice.ts';
 import { type ErrorParts, UsageError } from '../errors.ts';
 import { zoneNamed, zoneNames } from '../time/time-zone.ts';
 import { Flag } from './flags.ts';
@@ -97,7 +98,7 @@ export function settingOfKey(key: string): SettingName {
   const keys = settingOrder.map((candidate) => settingNames[candidate].key);
   if (/secret|token|password|passphrase/i.test(key))
     throw new UsageError(`'${key}' is not saved in the settings: secrets never are`, {
-      next: '`hooktrail login` puts them where secrets live',
+      next: advise`${hooktrail('login')} puts them where secrets live`,
     });
   const synonyms = new Map(Object.entries({ columns: 'fields', tz: 'timezone', url: 'base-url' }));
   throw new UsageError(`there is no setting '${key}'`, {

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { type Advice, advise, hooktrail } from '../advice.ts';
 import type { Context, Environment } from '../context.ts';
 import { faultText, ServiceError, UsageError } from '../errors.ts';
 import { configFolder, makeFolder, refusePlanted } from '../files/folders.ts';
@@ -183,15 +184,17 @@ export function missingSettings(names: readonly SettingName[], looked?: string, 
   if (looked) details.push(looked);
   return new UsageError(`${names.length === 1 ? 'a setting is' : 'settings are'} missing`, {
     details,
-    next: `give them as flags or variables, or run ${other ? `\`hooktrail profiles use ${other}\`` : '`hooktrail login` once to save them'}`,
+    next: other
+      ? advise`give them as flags or variables, or run ${hooktrail('profiles use', other)}`
+      : advise`give them as flags or variables, or run ${hooktrail('login')} once to save them`,
   });
 }
 
-export function unknownProfile(name: string, { profiles }: SavedConfig, next?: string): UsageError {
+export function unknownProfile(name: string, { profiles }: SavedConfig, next?: Advice): UsageError {
   const names = Object.keys(profiles);
   return new UsageError(`there is no profile '${name}'`, {
     details: names.length > 0 ? [`profiles: ${names.join(', ')}`] : [],
-    ...didYouMean(name, names, next ?? `run \`hooktrail login --profile ${name}\` to make one`),
+    ...didYouMean(name, names, next ?? advise`run ${hooktrail('login --profile', name)} to make one`),
   });
 }
 

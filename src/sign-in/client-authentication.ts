@@ -1,4 +1,5 @@
 import type * as OAuth from 'oauth4webapi';
+import { type Advice, advise, hooktrail } from '../advice.ts';
 import type { Context, Environment, SecretVariable } from '../context.ts';
 import { NotSignedInError, UsageError } from '../errors.ts';
 import { givenSecret, isSecretGiven, sourcesOf } from '../secrets/given-secret.ts';
@@ -127,7 +128,7 @@ export async function storedProof(
 function missingProof(what: string, variable: string): UsageError {
   return new UsageError(`${what} is needed, and no variable gives it`, {
     details: ['the sign-in was made with it, and it is not stored'],
-    next: `set ${variable}, or sign in again with \`hooktrail login\``,
+    next: advise`set ${variable}, or sign in again with ${hooktrail('login')}`,
   });
 }
 
@@ -216,14 +217,14 @@ export const methodWords: { readonly [Method in ProofMethod]: string } = {
 };
 
 /** The next step if a client is refused that has no secret. */
-const REFUSED: { readonly [Method in Exclude<ProofMethod, 'secret'>]: string } = {
+const REFUSED: { readonly [Method in Exclude<ProofMethod, 'secret'>]: Advice } = {
   key: 'check --client-id, that the provider has the public half of the key in HOOKTRAIL_CLIENT_KEY_FILE, its id (HOOKTRAIL_CLIENT_KEY_ID), and the name of the provider (--issuer), which is the audience',
   assertion:
     "check --client-id, and that the provider trusts the workload's token for it: its issuer, subject and audience",
-  none: 'check --client-id, and that the provider has it as a public client; one with a secret signs in with `hooktrail login --client-secret-stdin`',
+  none: advise`check --client-id, and that the provider has it as a public client; one with a secret signs in with ${hooktrail('login --client-secret-stdin')}`,
 };
 
 /** Returns the next step after a refusal of the client. `secret`: the one if it is its secret. */
-export function refusedStep(method: ProofMethod, secret: string): string {
+export function refusedStep(method: ProofMethod, secret: Advice): Advice {
   return method === 'secret' ? secret : REFUSED[method];
 }

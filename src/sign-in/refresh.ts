@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import path from 'node:path';
+import { advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { type HooktrailError, NotSignedInError, ServiceError } from '../errors.ts';
 import { cacheFolder, makeFolder } from '../files/folders.ts';
@@ -33,7 +34,7 @@ export interface RefreshParts {
   readonly lasts: (access: AccessToken) => boolean;
 }
 
-const LOGIN = 'run `hooktrail login`';
+const LOGIN = advise`run ${hooktrail('login')}`;
 
 /** For another process's refresh: a little more than two token requests may take. */
 const PATIENCE_MS = 150_000;
@@ -275,7 +276,7 @@ async function storeNew(secrets: Secrets, { vault, context, reporter }: RefreshP
       return warn(`the new tokens are stored, but a loss of power could still lose them: ${message}`);
     throw new NotSignedInError(
       'the sign-in is lost: the identity provider exchanged the stored tokens for new ones, which could not be stored',
-      { details: [message], next: next ? `${next}; then ${LOGIN}` : LOGIN, cause: error },
+      { details: [message], next: next ? advise`${next}; then ${LOGIN}` : LOGIN, cause: error },
     );
   }
 }

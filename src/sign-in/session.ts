@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import type { Context, Environment } from '../context.ts';
 import { NotSignedInError, UsageError } from '../errors.ts';
@@ -189,7 +190,7 @@ export function withoutSignIn(error: unknown, { profileExists }: Settings): unkn
   if (profileExists || !holdsNothing) return error;
   return new NotSignedInError('not signed in', {
     details: message ? [message] : [],
-    next: 'run `hooktrail login`, or `hooktrail login --store file` where there is no keychain',
+    next: advise`run ${hooktrail('login')}, or ${hooktrail('login --store file')} where there is no keychain`,
   });
 }
 
@@ -200,7 +201,7 @@ export function withoutSignIn(error: unknown, { profileExists }: Settings): unkn
 export async function notSignedIn(settings: Settings, context: Context): Promise<NotSignedInError> {
   const { profile, store, given, authUrl, baseUrl, clientId } = settings;
   const message = `not signed in${profile === 'default' ? '' : ` with the profile '${profile}'`}`;
-  const next = 'run `hooktrail login`';
+  const next = advise`run ${hooktrail('login')}`;
   const { findSignIns } = await import('../secrets/stored-sign-ins.ts');
   const binding = authUrl && baseUrl && clientId && bindingOf({ ...settings, authUrl, baseUrl, clientId });
   const found = binding ? await findSignIns(store, binding, context).catch(() => undefined) : undefined;
@@ -210,6 +211,6 @@ export async function notSignedIn(settings: Settings, context: Context): Promise
   );
   return new NotSignedInError(`${message} to these addresses`, {
     details: [...details, 'the stored sign-in is for other addresses, and its tokens are not sent to these'],
-    next: `set back the address that was changed, or ${next} to sign in to these`,
+    next: advise`set back the address that was changed, or ${next} to sign in to these`,
   });
 }

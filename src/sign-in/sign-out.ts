@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { type HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { withLock } from '../lock/lock.ts';
@@ -89,7 +90,7 @@ export async function logout(flags: SignOutFlags, context: Context, reporter: Re
 export async function deleteProfile(typed: string, context: Context, reporter: Reporter): Promise<void> {
   const config = await readConfig(context);
   const name = savedProfileName(typed, config);
-  if (name === undefined) throw unknownProfile(typed, config, '`hooktrail profiles` lists them');
+  if (name === undefined) throw unknownProfile(typed, config, advise`${hooktrail('profiles')} lists them`);
   // Secrets first: a profile without secrets can be deleted again, secrets without a profile are hard to
   // find.
   const { failure, unasked } = await signOut(name, config, context, reporter);
@@ -100,7 +101,7 @@ export async function deleteProfile(typed: string, context: Context, reporter: R
   reporter.notice(`deleted profile '${name}'${unasked ? '' : ' and what was stored for it on this machine'}`);
   const [other] = Object.keys(config.profiles).filter((one) => one !== name);
   if (other && chooseProfile({}, {}, config).profile === name)
-    reporter.notice(`next: commands had used it; \`hooktrail profiles use ${other}\` chooses another`);
+    reporter.notice(advise`next: commands had used it; ${hooktrail('profiles use', other)} chooses another`);
   // The addresses are gone: a later sign-out finds the tokens, but no provider that could revoke them.
   const left = unasked
     ? `; it may still hold them: \`hooktrail logout --profile ${name}\` where it is reached deletes them, but cannot revoke them`

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { advise } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { ExitCode } from '../errors.ts';
 import { addConnectionFlags, addTimezoneFlag } from '../settings/setting-names.ts';
@@ -58,6 +59,7 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   const advice = state.grant === 'client_credentials' ? STORED_CLIENT : STORED;
   const { refusedStep } = await import('./client-authentication.ts');
   const refused = refusedStep(state.clientAuthentication ?? 'secret', advice.refused);
-  reporter.notice(`next: ${state.refused === 'client' ? refused : reason.next}`);
+  const next = state.refused === 'client' ? refused : reason.next;
+  reporter.notice(advise`next: ${next ?? ''}`);
   return ExitCode.notSignedIn;
 }

@@ -1,4 +1,5 @@
 import type * as OAuth from 'oauth4webapi';
+import { type Advice, advise, hooktrail } from '../advice.ts';
 import type { Clock, Context } from '../context.ts';
 import {
   type ErrorParts,
@@ -38,11 +39,11 @@ export interface ProviderAdvice {
   /** If there was no answer; follows "check the network, then". */
   readonly again: string;
   /** If the client or its secret is refused. */
-  readonly refused: string;
+  readonly refused: Advice;
   /** If the client may not use this grant. */
-  readonly notAllowed?: string;
+  readonly notAllowed?: Advice;
   /** If the request is refused, and no code says why. */
-  readonly badRequest?: string;
+  readonly badRequest?: Advice;
   /** Instead of both, if the request may have been carried out. */
   readonly unknown?: string;
 }
@@ -55,7 +56,7 @@ export const NEW_SIGN_IN: ProviderAdvice = {
 
 export const STORED: ProviderAdvice = {
   again: 'run the command again later: the sign-in is kept',
-  refused: 'check --client-id, and run `hooktrail login --client-secret-stdin` with the right client secret',
+  refused: advise`check --client-id, and run ${hooktrail('login --client-secret-stdin')} with the right client secret`,
   // If the request was carried out, the stored refresh token is spent.
   unknown: 'run the command again to find out whether the sign-in is kept',
 };
@@ -379,14 +380,14 @@ function refusalOf(answer: HttpResponse, what: string, advice: ProviderAdvice, f
   const error = typeof code === 'string' ? code : undefined;
   const refused = `${what} was refused by the identity provider`;
   if (error === 'invalid_grant')
-    return new RefusedGrantError(refused, { details, next: 'run `hooktrail login`' }, error);
+    return new RefusedGrantError(refused, { details, next: advise`run ${hooktrail('login')}` }, error);
   if (REFUSALS.includes(error ?? '') || status === 401) {
     const next = NOT_ALLOWED.includes(error ?? '') ? (advice.notAllowed ?? advice.refused) : advice.refused;
     return new RefusedGrantError(refused, { details, next }, error);
   }
   // The description shows no error answers, so these statuses count as a refusal whatever the body.
   if (status === 400 || status === 403) {
-    const check = advice.badRequest ?? 'check the client settings, and run `hooktrail login`';
+    const check = advice.badRequest ?? advise`check the client settings, and run ${hooktrail('login')}`;
     const next = error === 'invalid_scope' ? 'name with --scope the scopes issued to the client' : check;
     return new RefusedGrantError(`${refused} (${status})`, { details, next }, error);
   }

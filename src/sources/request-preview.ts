@@ -4,7 +4,7 @@ import { resolveKeptTypes } from '../filters/event-types.ts';
 import { mediaType } from '../http/service.ts';
 import { searchUrl } from '../paging/event-query.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
-import { quotedWord } from '../settings/shell-words.ts';
+import { quotedWord } from '../shell-words.ts';
 
 /**
  * Prints the first request of each search, for pages of `size` items. Sends nothing, so it works without a

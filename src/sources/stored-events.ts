@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { faultText, HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { encodingOf, openPipe } from '../files/whole-files.ts';
@@ -187,7 +188,7 @@ async function openPlace(
   const manifest = await readManifest(place);
   if (!manifest) {
     throw new UsageError(`--from: ${place} holds no export: there is no ${MANIFEST}`, {
-      next: 'name the directory of `hooktrail events export`, or a file of NDJSON',
+      next: advise`name the directory of ${hooktrail('events export')}, or a file of NDJSON`,
     });
   }
   if (!manifest.finishedAt)
@@ -251,7 +252,7 @@ function unreadablePlace(place: string, error: NodeJS.ErrnoException): Hooktrail
     next:
       parseTime(place) !== undefined
         ? `a time goes to --since: --since '${place}'`
-        : '--from takes the directory of `hooktrail events export`, a file of NDJSON or a JSON array, or - for standard input',
+        : advise`--from takes the directory of ${hooktrail('events export')}, a file of NDJSON or a JSON array, or - for standard input`,
     cause: error,
   });
 }
@@ -293,8 +294,7 @@ async function* pagesOfText(
 const PARQUET_NEXT =
   'name the directory of the export, or another copy of the file: --from takes Parquet that `events export` has written';
 
-const TAKE_ITEMS =
-  "take the events out of it, as `jq '.items[]' FILE` does, or `hooktrail api '/integrator-events?limit(1,500)' --jq .items`";
+const TAKE_ITEMS = advise`take the events out of it, as \`jq '.items[]' FILE\` does, or ${hooktrail("api '/integrator-events?limit(1,500)' --jq .items")}`;
 /** Files of this program that look like one event, by their format. */
 const OWN_FILES = new Map([
   ['hooktrail-export', ['the manifest of an export', 'name its directory instead']],
@@ -511,7 +511,7 @@ class ItemTextParser {
   faultAt(why: string, bytes: Buffer = Buffer.alloc(0), at = 0, cause?: unknown): ServiceError {
     const line = this.#lines + bytes.subarray(0, at).toString('latin1').split('\n').length;
     return new ServiceError(`${this.#name}, line ${line}: ${why}`, {
-      next: 'events are read as JSON objects one after the other, as --ndjson prints them and `hooktrail events export` writes them, or as arrays of objects, as --json prints them; of a CSV, `hooktrail events get - < FILE` reads the ids and asks the service',
+      next: advise`events are read as JSON objects one after the other, as --ndjson prints them and ${hooktrail('events export')} writes them, or as arrays of objects, as --json prints them; of a CSV, ${hooktrail('events get - < FILE')} reads the ids and asks the service`,
       cause,
     });
   }

@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import { type HooktrailError, ServiceError } from '../errors.ts';
 import { type Service, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
@@ -82,7 +83,7 @@ async function requireWrittenByReading(
   const state = others.length > 0 ? ['it is different now:', ...changeLines(others, MOST_SHOWN)] : [];
   throw new ServiceError(`it is not known whether the subscription ${found.id} was changed`, {
     details: [failure.message, ...failure.details, ...state],
-    next: `look at it with \`hooktrail subscriptions get ${found.id}\` before you change it again`,
+    next: advise`look at it with ${hooktrail('subscriptions get', found.id)} before you change it again`,
     cause: failure,
   });
 }

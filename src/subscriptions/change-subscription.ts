@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { type HooktrailError, ServiceError, UsageError } from '../errors.ts';
@@ -114,7 +115,7 @@ export async function idOf(word: string, service: Service, call: ChangeCall): Pr
   if (isGuid(word)) return word;
   if (call.flags.yes)
     throw new UsageError(`'${word}' is not a GUID, and with --yes nobody confirms what it stands for`, {
-      next: '`hooktrail subscriptions` lists the subscriptions with their ids',
+      next: advise`${hooktrail('subscriptions')} lists the subscriptions with their ids`,
     });
   const filters = new EventFilters({ subscriptionWords: [word] });
   const { subscriptionIds } = await resolveSubscriptions(filters, service, call);
@@ -153,6 +154,6 @@ export function requireSwitch(now: SubscriptionText, id: string): void {
   if (typeof now.value(IS_ENABLED) === 'boolean') return;
   throw new ServiceError(`the service does not say whether the subscription ${id} is switched on`, {
     details: ['written back without that it would be switched off'],
-    next: `say what it is to be first: \`hooktrail subscriptions enable ${id}\`, or disable`,
+    next: advise`say what it is to be first: ${hooktrail('subscriptions enable', id)}, or disable`,
   });
 }

@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { fewOf, ServiceError, UsageError } from '../errors.ts';
 import { EventFilters } from '../filters/event-filters.ts';
@@ -77,7 +78,7 @@ export async function checkSubscriptions(
       `${broken.length} of ${checked.length} endpoints are broken, seen from this machine`,
       {
         details: fewOf(broken.map(({ address, problem }) => `${address}: ${problemText(problem, zone)}`)),
-        next: 'mend the endpoint, and check again; `hooktrail webhooks recover` then fetches what was missed',
+        next: advise`mend the endpoint, and check again; ${hooktrail('webhooks recover')} then fetches what was missed`,
       },
     );
 }

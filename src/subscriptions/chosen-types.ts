@@ -1,3 +1,4 @@
+import { type Advice, advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { typePattern } from '../filters/event-filters.ts';
@@ -25,7 +26,7 @@ export async function typesOnOffer(
     flag,
     eventTypeNames(items),
     'on offer',
-    '`hooktrail event-types` lists them',
+    advise`${hooktrail('event-types')} lists them`,
   );
   for (const word of words.filter((one) => one.includes('*'))) {
     const { length } = matchesOf(word, types);
@@ -41,7 +42,7 @@ export function matchingTypes(
   flag: string,
   listed: readonly string[],
   where: string,
-  otherwise: string,
+  otherwise: Advice,
 ): string[] {
   const types = words.flatMap((word) => {
     const found = matchesOf(word, listed);

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -41,7 +42,7 @@ export async function run(call: Call<Flags>): Promise<void> {
   const missing = [url === undefined ? '--url' : '', type === undefined ? '--type' : ''].filter(Boolean);
   if (url === undefined || type === undefined)
     throw new UsageError(`${missing.join(' and ')}: needed for a subscription`, {
-      next: '`hooktrail event-types` lists the types on offer',
+      next: advise`${hooktrail('event-types')} lists the types on offer`,
     });
   pointOut(url, reporter);
   const { createSubscription } = await import('./create-subscription.ts');

@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import { fewOf, ServiceError, UsageError } from '../errors.ts';
 import { listSubscriptions, NO_SUBSCRIPTIONS } from '../filters/resolve-filters.ts';
 import { printJson } from '../formats/formats.ts';
@@ -103,7 +104,7 @@ async function printNew(
   if (isOff(answer))
     reporter.warning('the service made it switched off', {
       kind: 'service',
-      next: `\`hooktrail subscriptions enable ${id}\` switches it on`,
+      next: advise`${hooktrail('subscriptions enable', id)} switches it on`,
     });
   if (flags.json) await printJson({ subscriptionId: id, savedIn }, undefined, context, reporter);
   else await context.stdout.write(`${id}\n`);
@@ -114,14 +115,14 @@ const UNNAMED = 'the service did not say which subscription it made';
 function unknownOutcome(failure: Error & { readonly details?: readonly string[] }): ServiceError {
   return new ServiceError('it is not known whether the subscription was created', {
     details: [failure.message, ...(failure.details ?? [])],
-    next: 'see whether `hooktrail subscriptions list` has it; if so, `hooktrail subscriptions renew ID` gets its Api-Token, otherwise run the command again',
+    next: advise`see whether ${hooktrail('subscriptions list')} has it; if so, ${hooktrail('subscriptions renew ID')} gets its Api-Token, otherwise run the command again`,
     cause: failure,
   });
 }
 
 function withoutToken(id: string | undefined): ServiceError {
   return new ServiceError(`the service made the subscription${id ? ` ${id}` : ''} and gave no Api-Token`, {
-    next: `\`hooktrail subscriptions renew ${id ?? 'ID'}\` gets one`,
+    next: advise`${hooktrail('subscriptions renew', id ?? 'ID')} gets one`,
   });
 }
 

@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { type HooktrailError, ServiceError } from '../errors.ts';
 import type { Service, ServiceRequest } from '../http/service.ts';
@@ -87,9 +88,9 @@ export function lostToken(
 ): ServiceError {
   const isShown = context.stderr.isTerminal;
   if (isShown) reporter.say(`Api-Token: ${token}`);
-  const renew = `\`hooktrail subscriptions renew ${id ?? 'ID'}\``;
+  const next = advise`${hooktrail('subscriptions renew', id ?? 'ID')} gets another`;
   const message = isShown
     ? 'the new Api-Token could not be stored: it is shown above, this once'
     : 'the new Api-Token is lost: the service gave it, and it could not be stored';
-  return new ServiceError(message, { details, next: `${renew} gets another`, cause });
+  return new ServiceError(message, { details, next, cause });
 }

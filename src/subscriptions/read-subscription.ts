@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { NO_SUBSCRIPTIONS } from '../filters/resolve-filters.ts';
@@ -35,7 +36,7 @@ export async function readSubscription(
 
 function unknownSubscription(id: string): UsageError {
   return new UsageError(`the service knows no subscription ${id}`, {
-    next: `\`hooktrail subscriptions\` lists those that are switched on; ${NO_SUBSCRIPTIONS}`,
+    next: advise`${hooktrail('subscriptions')} lists those that are switched on; ${NO_SUBSCRIPTIONS}`,
   });
 }
 

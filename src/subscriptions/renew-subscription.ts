@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import { type HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { printJson } from '../formats/formats.ts';
 import { apiUrl, type Service, serviceError } from '../http/service.ts';
@@ -76,7 +77,7 @@ async function requestAnother(
   const token = tokenIn(answer);
   if (token !== undefined) return token;
   throw new ServiceError(`the service renewed the Api-Token of ${id} and did not give it`, {
-    next: `the old one may be invalid: \`hooktrail subscriptions renew ${id}\` asks for another`,
+    next: advise`the old one may be invalid: ${hooktrail('subscriptions renew', id)} asks for another`,
   });
 }
 
@@ -93,7 +94,7 @@ const NO_RENEWAL = 'this service may not renew tokens';
 function unknownOutcome(id: string, failure: HooktrailError): ServiceError {
   return new ServiceError(`it is not known whether the Api-Token of ${id} was renewed`, {
     details: [failure.message, ...failure.details, 'the old one may be invalid, and a new one is lost'],
-    next: `\`hooktrail subscriptions renew ${id}\` again gets another`,
+    next: advise`${hooktrail('subscriptions renew', id)} again gets another`,
     cause: failure,
   });
 }

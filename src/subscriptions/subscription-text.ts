@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { advise, hooktrail } from '../advice.ts';
 import { ServiceError } from '../errors.ts';
 import { Items, isObject } from '../items/items.ts';
 import { JsonScanner, stringText } from '../items/json-scanner.ts';
@@ -145,7 +146,7 @@ function elementsIn(bytes: Buffer, start: number): string[] {
 
 function noMember(path: readonly string[]): ServiceError {
   return new ServiceError(`the service wrote the subscription without '${path.join('.')}'`, {
-    next: '`hooktrail subscriptions get ID` shows it; `hooktrail api` writes what this command does not know',
+    next: advise`${hooktrail('subscriptions get ID')} shows it; ${hooktrail('api')} writes what this command does not know`,
   });
 }
 

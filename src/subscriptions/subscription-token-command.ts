@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { isGuid } from '../items/items.ts';
@@ -28,12 +29,12 @@ export async function run(call: Call<SettingFlags>): Promise<void> {
   const token = await saved.read();
   if (token === undefined)
     throw new UsageError(`no Api-Token is saved here for the subscription ${id}`, {
-      next: `\`hooktrail subscriptions renew ${id}\` gets another, and makes the present one invalid`,
+      next: advise`${hooktrail('subscriptions renew', id)} gets another, and makes the present one invalid`,
     });
   if (await saved.isInDoubt())
     reporter.warning('a renewal was begun, and its end is not known: this token may be invalid', {
       kind: 'service',
-      next: `\`hooktrail subscriptions renew ${id}\` gets another`,
+      next: advise`${hooktrail('subscriptions renew', id)} gets another`,
     });
   await context.stdout.write(`${token}\n`);
 }

@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
 import { type ChangeCall, changeSubscription, requireSwitch } from './change-subscription.ts';
@@ -35,7 +36,7 @@ export async function updateSubscription(word: string, update: Update, call: Cha
       );
       if (isEmptied(now, withTypes, EVENT_TYPES))
         throw new UsageError('--remove-type: no event type would be left', {
-          next: '`hooktrail subscriptions disable` stops the deliveries',
+          next: advise`${hooktrail('subscriptions disable')} stops the deliveries`,
         });
       const changed = editList(withTypes, MARKETPLACES, addMarketplace, (listed) =>
         knownMarketplaces(removeMarketplace, listed),
@@ -51,7 +52,7 @@ export async function updateSubscription(word: string, update: Update, call: Cha
   );
 }
 
-const SHOW = '`hooktrail subscriptions get ID` shows what it has';
+const SHOW = advise`${hooktrail('subscriptions get ID')} shows what it has`;
 
 function knownMarketplaces(ids: readonly string[], listed: readonly string[]): readonly string[] {
   const unknown = ids.find((id) => !listed.includes(id));
@@ -74,7 +75,7 @@ function editList(
   const elements = isAbsent ? [] : text.list(path);
   if (elements === undefined)
     throw new ServiceError(`the service wrote '${member}' as something that is not a list of names`, {
-      next: '`hooktrail api` writes what this command does not know',
+      next: advise`${hooktrail('api')} writes what this command does not know`,
     });
   const names = elements.map((element) => String(JSON.parse(element)));
   const removed = new Set(choose(names));

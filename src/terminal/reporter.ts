@@ -1,15 +1,8 @@
+import { type Advice, adviceText, type RunFlags } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { type ErrorParts, ExitCode, type HooktrailError, InterruptedError } from '../errors.ts';
-import { completeCommands } from '../settings/shell-words.ts';
 import { type ColorLevel, colorLevel, type Palette, paletteOf, redraws } from './palette.ts';
 import { fittedLines, terminalSafe, terminalSafeBlock } from './terminal-text.ts';
-
-/** The flags of a run that the commands it advises need too. */
-export interface RunFlags {
-  readonly profile?: string;
-  /** Of `login`. */
-  readonly store?: string;
-}
 
 /** The options that decide how much is printed, and in what colour. */
 export interface ReporterFlags extends RunFlags {
@@ -33,7 +26,7 @@ export interface Reporter {
   /** Prints text that the user needs to continue, whatever the options are. */
   say(text: string): void;
   /** Prints nothing under `--quiet`. */
-  notice(text: string): void;
+  notice(text: Advice): void;
   /** Prints the command line that runs next, after an empty line. */
   command(line: string): void;
   /** Prints a notice of success. */
@@ -78,7 +71,7 @@ export async function createReporter(
     if (isEchoed) stderr.write(redraws(environment) ? '\r\u001b[K' : '\n').catch(() => undefined);
   };
   if (stderr.isTerminal) signal.addEventListener('abort', onInterrupt, { once: true });
-  const complete = (text: string) => completeCommands(text, runFlags(flags, environment));
+  const run = runFlags(flags, environment);
   const verbose = flags.verbose === true || flags.debug === true;
   const reporter: Reporter = {
     quiet: flags.quiet === true,
@@ -87,13 +80,13 @@ export async function createReporter(
     stdoutColor: colorLevel(stdout, environment, flags.color),
     palette,
     say: (text) => line(fitted(text)),
-    notice: (text) => notice(fitted(complete(text))),
+    notice: (text) => notice(fitted(adviceText(text, run))),
     command: (words) => notice(`\n${palette.dim('$')} ${palette.bold(terminalSafe(words))}`),
     success: (text) => notice(palette.good(fitted(text))),
     warning: (message, { kind = 'usage', details = [], next } = {}) => {
       const exitCode = kind === 'not-found' ? ExitCode.notFound : undefined;
-      const completed = next && complete(next);
-      const warning = { level: 'warning', kind, exitCode, message, details, next: completed } as const;
+      const nextText = next && adviceText(next, run);
+      const warning = { level: 'warning', kind, exitCode, message, details, next: nextText } as const;
       void writeAboveQuestion(stderr, problemText(warning, format, palette, columns)).catch(() => undefined);
     },
     trace: (text) => {
@@ -111,9 +104,10 @@ export function runFlags({ profile, store }: RunFlags, environment: Context['env
 }
 
 /** A failure or a warning, with the names and in the order of its line of JSON. */
-export type Problem = Pick<HooktrailError, 'kind' | 'message' | 'details' | 'next'> &
+export type Problem = Pick<HooktrailError, 'kind' | 'message' | 'details'> &
   Partial<Pick<HooktrailError, 'status' | 'retryable'>> & {
     readonly level: 'error' | 'warning';
+    readonly next: string | undefined;
     readonly exitCode: ExitCode | undefined;
     readonly error?: object | undefined;
   };
@@ -131,8 +125,8 @@ export function errorText(
   columns?: number,
 ): string {
   const said = { level: 'error', kind, exitCode, message, details, status, retryable } as const;
-  const completed = next && completeCommands(next, flags);
-  return problemText({ ...said, next: completed, error: errorObject }, format, palette, columns);
+  const nextText = next && adviceText(next, flags);
+  return problemText({ ...said, next: nextText, error: errorObject }, format, palette, columns);
 }
 
 /** The lines of a failure or a warning, as text or as one line of JSON. */

@@ -1,3 +1,4 @@
+import { type Advice, advise, hooktrail } from '../advice.ts';
 import { type Instant, instantAt, parseInstant } from './instant.ts';
 import { DAY_MS } from './lengths.ts';
 import { offsetMsIn, TimeZone, UTC, zoneNamed } from './time-zone.ts';
@@ -267,7 +268,7 @@ function monthsBefore(now: number, months: number): number {
 }
 
 /** Returns the form to type instead of a text that is not a point in time. */
-export function timeAdvice(text: string): string {
+export function timeAdvice(text: string): Advice {
   const given = text.trim();
   const month = /^(\d{1,9})M( ago)?$/.exec(given)?.[1];
   if (month !== undefined) return `write ${month}mo for months, ${month}m for minutes`;
@@ -282,5 +283,5 @@ export function timeAdvice(text: string): string {
     [other, one],
   ].flatMap(([m = '', d = '']) => parseInstant(`${year}-${two(m)}-${two(d)}`)?.text ?? []);
   if (dates.length > 0) return `write ${[...new Set(dates)].map((date) => date + rest).join(' or ')}`;
-  return 'write a time as 2026-11-20 08:30, 08:00, 2h, 7d, yesterday or monday; see `hooktrail help times`';
+  return advise`write a time as 2026-11-20 08:30, 08:00, 2h, 7d, yesterday or monday; see ${hooktrail('help times')}`;
 }

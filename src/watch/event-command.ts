@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { advise, hooktrail } from '../advice.ts';
 import { type Context, type Environment, SECRET_VARIABLES, type StartedProgram } from '../context.ts';
 import { fewOf, ServiceError, UsageError, unrunnableText } from '../errors.ts';
 import { memberPath } from '../items/field-path.ts';
@@ -128,7 +129,7 @@ export class EventCommand {
     if (events.length === 0) return;
     throw new ServiceError(`the command did not handle ${eventsText(events.length)}`, {
       details: fewOf(events),
-      next: '`hooktrail events get ID --ndjson` prints an event, to hand it over again',
+      next: advise`${hooktrail('events get ID --ndjson')} prints an event, to hand it over again`,
     });
   }
 

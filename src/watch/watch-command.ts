@@ -7,7 +7,7 @@ import { addFormatFlags, type EventFlags, eventOptions } from '../formats/format
 import { tableNote } from '../formats/table-note.ts';
 import { duration, Flag, fileName, wholeNumber } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
-import { flagWords } from '../settings/shell-words.ts';
+import { flagWords, shellText } from '../shell-words.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { durationText } from '../time/lengths.ts';
 import type { EventCommandOptions } from './event-command.ts';
@@ -157,7 +157,7 @@ async function printEach(
   const write: Output['write'] = (chunk) => stdout.write(chunk, true);
   const whole = { stdout: Object.assign(Object.create(stdout), { write }) };
   await watchEvents(watch, call, ({ sample, constant, window, start }: WriterParts) => {
-    const facts = [window, watch.filters.words('since', 'timezone').join(' ')].filter(Boolean);
+    const facts = [window, shellText(watch.filters.words('since', 'timezone'))].filter(Boolean);
     const note = (count: number) =>
       tableNote(call, { facts: [eventsText(count), ...facts], window: { after: start } });
     return createItemWriter({ ...format, sample, constant, note }, whole, call.reporter);

@@ -1,6 +1,8 @@
+import { type Advice, advise, hooktrail } from '../advice.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import type { Query } from '../paging/event-query.ts';
 import { askPage, type PageClient } from '../paging/page.ts';
+import { shellText } from '../shell-words.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { durationText } from '../time/lengths.ts';
 
@@ -21,7 +23,7 @@ export function tellWhatIsWatched(
   reporter: Pick<Reporter, 'notice'>,
 ): void {
   const what = isResumed ? window : `events ${window}`;
-  const which = filters.words('since', 'timezone').join(' ') || 'all of them';
+  const which = shellText(filters.words('since', 'timezone')) || 'all of them';
   const changes = filters.statuses.length > 0 ? 'appears or changes its status' : 'appears';
   const limit = `what ${changes} more than ${durationText(overlapMs)} after its creation is not seen (--overlap)`;
   reporter.notice(`watching ${what}, every ${durationText(intervalMs)}: ${which}; ${limit}`);
@@ -46,12 +48,12 @@ export async function tellOfSilentOnes(
     ...subscriptionIds.map((id) => ({
       query: { subscriptionId: id },
       text: `no event has the subscription ${id}`,
-      next: '`hooktrail events health` lists those that have some',
+      next: advise`${hooktrail('events health')} lists those that have some`,
     })),
     ...types.map((type) => ({
       query: { eventType: type },
       text: `no event has the type '${type}'`,
-      next: '`hooktrail event-types` lists the types on offer',
+      next: advise`${hooktrail('event-types')} lists the types on offer`,
     })),
   ];
   const isSilent = await Promise.all(
@@ -66,7 +68,7 @@ export async function tellOfSilentOnes(
 interface Silent {
   readonly query: Query;
   readonly text: string;
-  readonly next: string;
+  readonly next: Advice;
 }
 
 async function hasNoEvent(query: Query, client: PageClient, signal: AbortSignal): Promise<boolean> {

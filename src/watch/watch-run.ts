@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import {
@@ -20,7 +21,7 @@ import { endpoint } from '../paging/event-query.ts';
 import { askPage, type PageClient, pageClient } from '../paging/page.ts';
 import { adaptiveConcurrency } from '../paging/read-ahead.ts';
 import type { SettingFlags } from '../settings/settings.ts';
-import { shellWord } from '../settings/shell-words.ts';
+import { shellText } from '../shell-words.ts';
 import { withService } from '../sign-in/session.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type Instant, knownInstant, milliseconds } from '../time/instant.ts';
@@ -166,7 +167,7 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
       const details = trouble === undefined ? [] : [`the service did not answer in the end: ${trouble}`];
       throw new ServiceError(`${printed} of ${limit} events ${done} within ${durationText(timeout ?? 0)}`, {
         details,
-        next: trouble && '`hooktrail doctor` finds out why',
+        next: trouble && advise`${hooktrail('doctor')} finds out why`,
       });
     } finally {
       deadline.stopped.abort();
@@ -196,8 +197,8 @@ function tellHowToResume(
   at: Instant,
   reporter: Pick<Reporter, 'notice'>,
 ): void {
-  const words = ['hooktrail', 'events', 'watch', '--since', at.text, ...filters.words('since')];
-  const line = [...words, ...resumeWords.map(shellWord)].join(' ');
+  const words = ['hooktrail', 'events', 'watch', '--since', at.text];
+  const line = shellText([...words, ...filters.words('since'), ...resumeWords]);
   reporter.notice(`to resume: ${state === undefined ? line : 'run the same command again'}`);
   if (state === undefined)
     reporter.notice('events created since then may come again; --state FILE keeps the place');

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { InterruptedError, UsageError } from '../errors.ts';
@@ -109,7 +110,7 @@ async function warnOfDoubt(
   if (!(await openSubscriptionTokens(place, context).of(subscription).isInDoubt())) return;
   reporter.warning('a renewal was begun, and its end is not known: the saved Api-Token may be invalid', {
     kind: 'service',
-    next: `\`hooktrail subscriptions renew ${subscription}\` gets another`,
+    next: advise`${hooktrail('subscriptions renew', subscription)} gets another`,
   });
 }
 
@@ -146,7 +147,7 @@ export async function requireApiToken(
     next:
       place.subscription === undefined
         ? `set ${VARIABLE}, or run the command once on a terminal with --save-token`
-        : `\`hooktrail subscriptions renew ${place.subscription}\` saves one, and makes the present one invalid; or set ${VARIABLE}`,
+        : advise`${hooktrail('subscriptions renew', place.subscription)} saves one, and makes the present one invalid; or set ${VARIABLE}`,
     cause: unusable,
   });
 }

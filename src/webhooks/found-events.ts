@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { Advice } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { fewOf, ServiceError, UsageError } from '../errors.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
@@ -190,7 +191,7 @@ export class LeftEvents {
   }
 
   /** Returns the error for these events, with their number for each reason. */
-  error(done: 'recovered' | 'replayed', next: string): ServiceError {
+  error(done: 'recovered' | 'replayed', next: Advice): ServiceError {
     const sorted = [...this.#reasons.values()].sort((one, other) => other.count - one.count);
     const details = sorted.slice(0, SHOWN_REASONS).map(({ first, count }) => `${count}: ${first}`);
     if (sorted.length > SHOWN_REASONS)

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { advise, hooktrail } from '../advice.ts';
 import type { Context, Machine } from '../context.ts';
 import { type ErrorParts, faultText, isDiskFull, ServiceError, UsageError, unusableFile } from '../errors.ts';
 import { configFolder, makeFolder, refusePlanted } from '../files/folders.ts';
@@ -404,7 +405,7 @@ function openChecked(file: string, flags: number, machine: Machine): number {
 function refuseForeign(file: string, { uid }: fs.Stats, { platform, userId }: Machine): void {
   if (platform === 'win32' || uid === userId || uid === 0) return;
   throw new UsageError(`--journal: ${file} belongs to another user (${uid})`, {
-    next: 'run the command as that user, whose listener can also recover by itself (`hooktrail webhooks listen --recover`), or choose another file',
+    next: advise`run the command as that user, whose listener can also recover by itself (${hooktrail('webhooks listen --recover')}), or choose another file`,
   });
 }
 

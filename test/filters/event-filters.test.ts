@@ -5,6 +5,7 @@ import { eventFilters, type FilterFlags } from '../../src/filters/event-filters.
 import { Items } from '../../src/items/items.ts';
 import { queryString } from '../../src/paging/event-query.ts';
 import { askPage, readPage } from '../../src/paging/page.ts';
+import { shellText } from '../../src/shell-words.ts';
 import { byServiceClock } from '../../src/sources/service-clock.ts';
 import { TimeZone } from '../../src/time/time-zone.ts';
 import { createHome } from '../support/home.ts';
@@ -36,7 +37,7 @@ describe('filters', () => {
 
   test('convert back to words of a command line', () => {
     const filters = eventFilters({ after: '2h', failed: true, type: ["it's", 'a\\,b'] }, NOW);
-    expect(filters.words('status').join(' ')).toBe(`--since 2h --type 'a\\,b' --type 'it'\\''s'`);
+    expect(shellText(filters.words('status'))).toBe(`--since 2h --type 'a\\,b' --type 'it'\\''s'`);
   });
 });
 

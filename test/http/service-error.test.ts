@@ -98,7 +98,9 @@ test.each([
     'run `hooktrail login` to sign in again; where HOOKTRAIL_ACCESS_TOKEN is set, put a valid token there',
   ],
 ])('an answer with %i and %j says what to do', (status, headers, next) => {
-  expect(serviceError({ status, headers, body: Buffer.alloc(0) }, 'the search failed').next).toBe(next);
+  expect(serviceError({ status, headers, body: Buffer.alloc(0) }, 'the search failed').next?.toString()).toBe(
+    next,
+  );
 });
 
 test('after 429 a command that has a flag for fewer requests names it', () => {

@@ -12,7 +12,12 @@ import {
   pageClient,
   readPage,
 } from '../../src/paging/page.ts';
+import { advising } from '../support/advice.ts';
 import { clock } from '../support/clock.ts';
+
+const TRY_AGAIN = advising(
+  'try again later, or check --base-url (HOOKTRAIL_BASE_URL); `hooktrail config set base-url URL` saves another',
+);
 
 const texts = (body: string | Buffer) => {
   const items = readPage(Buffer.from(body)).items;
@@ -274,7 +279,7 @@ describe('pages that are asked for', () => {
       await expect(bad.ask()).rejects.toMatchObject({
         message: 'the service answered with something that is not a collection in JSON',
         details,
-        next: 'try again later, or check --base-url (HOOKTRAIL_BASE_URL); `hooktrail config set base-url URL` saves another',
+        next: TRY_AGAIN,
       });
       expect([bad.left.length, bad.slept]).toEqual([1, [500, 1000]]);
     }
@@ -297,7 +302,7 @@ describe('pages that are asked for', () => {
       message: 'the service answered with something that is not a collection',
       details: ['code: x.y', 'message: m'],
       errorObject: { code: 'x.y', message: 'm' },
-      next: 'try again later, or check --base-url (HOOKTRAIL_BASE_URL); `hooktrail config set base-url URL` saves another',
+      next: TRY_AGAIN,
     });
     const failed = asking(answer('{}', { status: 400 }), answer('{}'));
     await expect(failed.ask()).rejects.toThrow('the search failed');

@@ -15,6 +15,7 @@ import {
 } from '../../src/secrets/encrypted-file.ts';
 import { findSignIns, forgetSignIns, openVault } from '../../src/secrets/stored-sign-ins.ts';
 import type { Binding, Vault } from '../../src/secrets/vault.ts';
+import { advising } from '../support/advice.ts';
 import { createContext, thisMachine } from '../support/context.ts';
 import { forEachTest } from '../support/each-test.ts';
 import { createHome } from '../support/home.ts';
@@ -142,7 +143,9 @@ test('on a terminal a person has three tries to type the passphrase of the encry
     exitCode: 2,
     message: `the passphrase does not open ${place}`,
     details: ['it is not the one the file was written with, or somebody altered the file'],
-    next: 'try again with the right passphrase; without the passphrase, `hooktrail logout` and `hooktrail login` start over',
+    next: advising(
+      'try again with the right passphrase; without the passphrase, `hooktrail logout` and `hooktrail login` start over',
+    ),
   });
   expect(guessing.shown.filter((text) => text !== '\n')).toEqual([
     question,
@@ -227,7 +230,9 @@ test('a file that is sealed the other way is reported, and a sign-in seals it ag
   const refused = {
     exitCode: 2,
     message: `${place} is sealed with a passphrase, and a key was given`,
-    next: 'give the passphrase, or run `hooktrail login`, which seals the file with what is given then',
+    next: advising(
+      'give the passphrase, or run `hooktrail login`, which seals the file with what is given then',
+    ),
   };
   await expect((await open(key)).read()).rejects.toMatchObject(refused);
   await expect((await open(key)).probe()).rejects.toMatchObject(refused);
@@ -243,7 +248,9 @@ test('a file that is sealed the other way is reported, and a sign-in seals it ag
   const keyless = await open();
   await expect(keyless.read()).rejects.toMatchObject({
     message: `${place} is sealed with a key of \`hooktrail keygen\`, and none was given`,
-    next: 'set HOOKTRAIL_PASSPHRASE_FILE to the file with the key, or run `hooktrail login`, which seals the file with what is given then',
+    next: advising(
+      'set HOOKTRAIL_PASSPHRASE_FILE to the file with the key, or run `hooktrail login`, which seals the file with what is given then',
+    ),
   });
 });
 
@@ -268,7 +275,9 @@ test('a wrong passphrase is reported as one', async () => {
   const refused = {
     exitCode: 2,
     message: `the passphrase does not open ${place}`,
-    next: 'check HOOKTRAIL_PASSPHRASE; without the passphrase, `hooktrail logout` and `hooktrail login` start over',
+    next: advising(
+      'check HOOKTRAIL_PASSPHRASE; without the passphrase, `hooktrail logout` and `hooktrail login` start over',
+    ),
   };
   await expect((await open('other')).read()).rejects.toMatchObject(refused);
   await expect((await open('other')).probe()).rejects.toMatchObject(refused);
@@ -295,7 +304,7 @@ test('a flipped bit anywhere is noticed', async () => {
     await writeFile(place, flipped);
     return await open(KEY)
       .read()
-      .catch(({ exitCode, message, next }) => [exitCode, message, next]);
+      .catch(({ exitCode, message, next }) => [exitCode, message, String(next)]);
   };
   const next = 'restore it from a copy, or run `hooktrail logout` and `hooktrail login`';
   const foreign = `the encrypted file of secrets was not written by this version of hooktrail: ${place}`;

@@ -23,7 +23,9 @@ async function startUnlocked() {
   await bus.startKeyring('pw');
   return bus;
 }
-const next = expect.stringContaining('`hooktrail login --store file`');
+/** Matches advice that holds these words. */
+const advisingTo = (words: string) => expect.toSatisfy((next) => String(next).includes(words), words);
+const next = advisingTo('`hooktrail login --store file`');
 
 describe.skipIf(process.platform !== 'linux')('on Linux, before the native library is called', () => {
   test('no session bus', async () => {
@@ -109,7 +111,7 @@ describe.skipIf(!hasKeyring)('with gnome-keyring, before the native library is c
     const loadKeychain = () => Promise.reject(new Error('Failed to load keytar native addon'));
     await expect(openKeychain({ ...linux(bus.env), loadKeychain })).rejects.toMatchObject({
       condition: 'no-library',
-      next: expect.stringContaining('libsecret'),
+      next: advisingTo('libsecret'),
     });
   });
 
@@ -151,7 +153,7 @@ describe.skipIf(!hasKeyring)('with gnome-keyring, before the native library is c
     await expect((await open([])).get('there')).rejects.toMatchObject({
       condition: 'unreadable',
       message: 'the OS keychain has the item, but what it gave cannot be decrypted',
-      next: expect.stringContaining('`hooktrail logout` and `hooktrail login`'),
+      next: advisingTo('`hooktrail logout` and `hooktrail login`'),
     });
     // An item that somebody deleted is not asked for again: that person is not signed in.
     loaded.length = 0;

@@ -5,6 +5,7 @@ import { findSignIns, forgetSignIns, openVault } from '../../src/secrets/stored-
 import type { Binding } from '../../src/secrets/vault.ts';
 import { openSession } from '../../src/sign-in/session.ts';
 import { createReporter } from '../../src/terminal/reporter.ts';
+import { advising } from '../support/advice.ts';
 import { createContext, memoryKeychain } from '../support/context.ts';
 import { forEachTest } from '../support/each-test.ts';
 import { createHome } from '../support/home.ts';
@@ -84,7 +85,7 @@ test('an item that is none of ours is damage, and one without anything in it hol
       details: [
         `${path.join(at.folder, 'secrets', file)} is missing, was changed, or belongs to another key`,
       ],
-      next: 'run `hooktrail logout` and `hooktrail login`',
+      next: advising('run `hooktrail logout` and `hooktrail login`'),
     });
   }
   keychain.entries.clear();
@@ -275,7 +276,7 @@ test('a damaged cache is ignored; a damaged refresh token is an error', async ()
   await expect((await open()).read()).rejects.toMatchObject({
     exitCode: 4,
     message: 'the stored refresh token is damaged',
-    next: 'run `hooktrail logout` and `hooktrail login`',
+    next: advising('run `hooktrail logout` and `hooktrail login`'),
   });
 });
 

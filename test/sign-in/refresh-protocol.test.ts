@@ -11,6 +11,7 @@ import { resolveSettings } from '../../src/settings/settings.ts';
 import { readRefusal, refreshSignIn, refreshUnderLock, refusalFile } from '../../src/sign-in/refresh.ts';
 import { BOUND } from '../../src/sign-in/session.ts';
 import { NEW_SIGN_IN } from '../../src/sign-in/token-endpoint.ts';
+import { advising } from '../support/advice.ts';
 import { clock, NOON } from '../support/clock.ts';
 import { createContext, thisMachine } from '../support/context.ts';
 import { forEachTest } from '../support/each-test.ts';
@@ -121,7 +122,7 @@ const ended = {
   exitCode: 4,
   message: 'the sign-in has ended: the identity provider does not accept the refresh token',
   details: ['error: invalid_grant'],
-  next: 'run `hooktrail login`',
+  next: advising('run `hooktrail login`'),
 };
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
@@ -408,7 +409,7 @@ test('if the new tokens cannot be stored anywhere, the error says that the sign-
     message:
       'the sign-in is lost: the identity provider exchanged the stored tokens for new ones, which could not be stored',
     details: ['secrets cannot be written to here: ENOSPC'],
-    next: 'free some space; then run `hooktrail login`',
+    next: advising('free some space; then run `hooktrail login`'),
   });
 });
 

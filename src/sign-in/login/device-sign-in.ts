@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../../advice.ts';
 import { NotSignedInError } from '../../errors.ts';
 import { terminalSafeLine } from '../../terminal/terminal-text.ts';
 import {
@@ -39,7 +40,7 @@ async function grantByDevice(
   if (endpoint === undefined)
     throw new NotSignedInError('the identity provider offers no sign-in by a code on another device', {
       details: ['its metadata names no device_authorization_endpoint of its own'],
-      next: 'run `hooktrail login --paste`: it needs no redirect to this machine either',
+      next: advise`run ${hooktrail('login --paste')}: it needs no redirect to this machine either`,
     });
   const device = await authorizeDevice(provider, proof, endpoint, settings.scope);
   const expiresAt = clock.now() + device.expires_in * 1000;

@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../../advice.ts';
 import type { Context } from '../../context.ts';
 import { withLock } from '../../lock/lock.ts';
 import { isSecretGiven } from '../../secrets/given-secret.ts';
@@ -68,7 +69,7 @@ export async function keepSignIn(
   reporter.notice(`  secrets   ${elsewhere ?? vault.place}`);
   if (storeKind === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', environment))
     reporter.notice(
-      'Commands ask for the passphrase. Where nobody can type it, seal the file with a key: `hooktrail keygen --help`.',
+      advise`Commands ask for the passphrase. Where nobody can type it, seal the file with a key: ${hooktrail('keygen --help')}.`,
     );
   // An answer without scopes grants those that were asked for (RFC 6749 section 5.1).
   const granted = access.scope?.split(' ') ?? asked;

@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../../advice.ts';
 import type { Call } from '../../command.ts';
 import { NotSignedInError } from '../../errors.ts';
 import type { Vault } from '../../secrets/vault.ts';
@@ -77,7 +78,7 @@ export async function withinTime<Result>(
   const or = device || paste ? '' : '; --paste needs no redirect to this machine';
   const late = clock.sleep(timeout, either).then(() => {
     const error = new NotSignedInError(`nobody signed in within ${timeout / 1000} s`, {
-      next: `run the same command again (--timeout waits longer${or}); if the browser showed an error, check --client-id${device ? '' : ' and --redirect-uri'}, or run \`hooktrail doctor\``,
+      next: advise`run the same command again (--timeout waits longer${or}); if the browser showed an error, check --client-id${device ? '' : ' and --redirect-uri'}, or run ${hooktrail('doctor')}`,
     });
     over.abort(error);
     throw error;

@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../../advice.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { givenSecret } from '../../secrets/given-secret.ts';
@@ -102,7 +103,7 @@ async function givenClientSecret({ flags, context, lines }: Attempt): Promise<st
   if (canPrompt(context)) return undefined;
   const line = (await lines.next())?.trim();
   if (line) return line;
-  const next = 'send the client secret there, or run `hooktrail login` on a terminal and be asked';
+  const next = advise`send the client secret there, or run ${hooktrail('login')} on a terminal and be asked`;
   throw new UsageError('--client-secret-stdin: the first line of standard input is empty', { next });
 }
 
@@ -216,6 +217,6 @@ function incomplete(names: readonly SettingName[], secretToo: boolean): UsageErr
   const details = [...missingSettings(names).details, ...(secretToo ? [secret] : [])];
   return new UsageError(details.length === 1 ? 'a setting is missing' : 'settings are missing', {
     details,
-    next: 'give them as flags or variables, or run `hooktrail login` on a terminal and be asked',
+    next: advise`give them as flags or variables, or run ${hooktrail('login')} on a terminal and be asked`,
   });
 }

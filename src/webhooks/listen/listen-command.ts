@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { advise, hooktrail } from '../../advice.ts';
 import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { guidsIn, notAGuid } from '../../items/items.ts';
@@ -146,7 +147,7 @@ function subscriptionFlag(text: string): string {
   const [guid, another] = guidsIn(text);
   if (guid !== undefined && another === undefined) return guid;
   throw new UsageError(`--subscription: ${notAGuid(text)}`, {
-    next: '`hooktrail subscriptions` lists the subscriptions with their ids',
+    next: advise`${hooktrail('subscriptions')} lists the subscriptions with their ids`,
   });
 }
 

@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { type Advice, advise, hooktrail } from '../../advice.ts';
 import { type Call, untilStopped } from '../../command.ts';
 import type { Clock, Context } from '../../context.ts';
 import { ClosedPipeError, InterruptedError, NotSignedInError, UsageError } from '../../errors.ts';
@@ -6,7 +7,6 @@ import { EventFilters } from '../../filters/event-filters.ts';
 import { isGuid } from '../../items/items.ts';
 import type { LockedError } from '../../lock/lock.ts';
 import { loadSettings, type SettingFlags } from '../../settings/settings.ts';
-import { shellWord } from '../../settings/shell-words.ts';
 import { withService } from '../../sign-in/session.ts';
 import { sortByCreation } from '../../sources/creation-order.ts';
 import { type Palette, paletteOf } from '../../terminal/palette.ts';
@@ -313,9 +313,9 @@ function createIntake(
  * Returns the command that sends an event again; undefined if the service cannot find it, since its id is no
  * GUID.
  */
-function sendAgainStep(eventId: string, forwardTo: URL | undefined): string | undefined {
+function sendAgainStep(eventId: string, forwardTo: URL | undefined): Advice | undefined {
   if (!forwardTo || !isGuid(eventId)) return undefined;
-  return `\`hooktrail webhooks replay --id ${eventId} --forward-to ${shellWord(forwardTo.href)}\` sends it again`;
+  return advise`${hooktrail('webhooks replay --id', eventId, '--forward-to', forwardTo.href)} sends it again`;
 }
 
 /** What one search for missed events came to. */
@@ -480,8 +480,8 @@ function limitWarnings(most: number, reporter: Reporter, clock: Clock) {
   const closed = new AbortController();
   /** Warnings of this second, which begins with the first. */
   let count = 0;
-  let latest: { readonly text: string; readonly next: string | undefined } | undefined;
-  const report = (text: string, next?: string) => {
+  let latest: { readonly text: string; readonly next: Advice | undefined } | undefined;
+  const report = (text: string, next?: Advice) => {
     if (count === 0) clock.sleep(INTERVAL_MS, closed.signal).then(end, () => undefined);
     count++;
     if (count <= most) reporter.warning(text, { kind: 'incomplete', next });

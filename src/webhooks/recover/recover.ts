@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { advise, hooktrail } from '../../advice.ts';
 import type { Call } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { ServiceError, UsageError } from '../../errors.ts';
@@ -100,13 +101,13 @@ function noJournal(
   subscription: string | undefined,
   context: Pick<Context, 'environment' | 'machine'>,
 ): UsageError {
-  const next = 'name the journal that `hooktrail webhooks listen` wrote; --new-journal recovers everything';
+  const next = advise`name the journal that ${hooktrail('webhooks listen')} wrote; --new-journal recovers everything`;
   if (journal !== undefined) return new UsageError(`--journal: there is no journal ${journal}`, { next });
   const ofProfile = defaultJournal(profile, context);
   if (subscription !== undefined)
     return new UsageError(`--journal is missing, and the subscription ${subscription} has no journal yet`, {
       details: existsSync(ofProfile) ? [`the profile '${profile}' has the journal ${ofProfile}`] : [],
-      next: `${next}; \`hooktrail webhooks listen --subscription ${subscription}\` keeps one of its own`,
+      next: advise`${next}; ${hooktrail('webhooks listen --subscription', subscription)} keeps one of its own`,
     });
   return new UsageError(`--journal is missing, and the profile '${profile}' has no journal yet`, { next });
 }
@@ -216,7 +217,7 @@ async function recoverMissing(
   if (left.events.length > 0) throw left.error('recovered', next);
 }
 
-const REPLAY = "`hooktrail webhooks replay` also sends events without an 'eventId'";
+const REPLAY = advise`${hooktrail('webhooks replay')} also sends events without an 'eventId'`;
 const WITHOUT_ID = "without an 'eventId' there is no way to know whether the handler has it";
 
 /**
@@ -394,7 +395,8 @@ function otherHandlerError({ forwardTo: other }: ListenerReply, journal: string,
 function heldError({ holder, next }: LockedError, journal: string): ServiceError {
   const name = holder === undefined ? '' : ` (${holder})`;
   const has = `another hooktrail process${name} has the journal ${journal}`;
-  const there =
-    'in another container, or of another user, it recovers with `hooktrail webhooks listen --recover`';
-  return new ServiceError(`${has}, and does not answer this one`, { next: `${next}; ${there}` });
+  const there = advise`in another container, or of another user, it recovers with ${hooktrail('webhooks listen --recover')}`;
+  return new ServiceError(`${has}, and does not answer this one`, {
+    next: next === undefined ? there : advise`${next}; ${there}`,
+  });
 }

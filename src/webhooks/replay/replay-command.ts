@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { advise, hooktrail } from '../../advice.ts';
 import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { addFilterFlags, addFromFlag, type EventFilters } from '../../filters/event-filters.ts';
@@ -72,7 +73,7 @@ export async function run(call: Call<Flags>): Promise<void> {
       `webhooks replay takes only -, but was given '${word}'`,
       isGuid(word)
         ? { correction: { typed: word, meant: '--id', followedBy: [word] } }
-        : { next: 'events are chosen by filters: see `hooktrail help filters`' },
+        : { next: advise`events are chosen by filters: see ${hooktrail('help filters')}` },
     );
   const forwardTo = handlerOf(flags);
   const { filters, format } = await eventOptions(call);

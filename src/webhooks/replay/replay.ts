@@ -1,3 +1,4 @@
+import { type Advice, advise, hooktrail, hooktrailOver } from '../../advice.ts';
 import type { Call } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
@@ -8,7 +9,6 @@ import type { FormatOptions } from '../../formats/format-flags.ts';
 import { eventsById, type Got, type Ids, storedById } from '../../get/get-events.ts';
 import { type Items, isGuid } from '../../items/items.ts';
 import { loadSettings, type SettingFlags, type Settings, serviceText } from '../../settings/settings.ts';
-import { commandOver, shellWord } from '../../settings/shell-words.ts';
 import { withService } from '../../sign-in/session.ts';
 import { sortByCreation } from '../../sources/creation-order.ts';
 import { storedEvents } from '../../sources/stored-events.ts';
@@ -173,8 +173,9 @@ async function replay(
     await print([...due]).catch(() => undefined);
     await handler.close();
     const unsent = due.size - left.events.length;
-    const rest = unsent > 0 ? `; ${unsent} not answered or not sent\nnext: ${nextReplay(due, flags)}` : '';
-    reporter.notice(`${chosen.length - due.size} replayed; ${left.events.length} refused${rest}`);
+    const rest =
+      unsent > 0 ? advise`; ${unsent} not answered or not sent\nnext: ${nextReplay(due, flags)}` : '';
+    reporter.notice(advise`${chosen.length - due.size} replayed; ${left.events.length} refused${rest}`);
   }
   if (due.size > 0) throw left.error('replayed', nextReplay(due, flags));
 }
@@ -182,17 +183,17 @@ async function replay(
 const MOST_IDS = 5;
 
 /** The command that sends again what the handler did not take. */
-function nextReplay(due: ReadonlySet<FoundEvent>, { forwardTo, rate, source, handOver }: Sending): string {
+function nextReplay(due: ReadonlySet<FoundEvent>, { forwardTo, rate, source, handOver }: Sending): Advice {
   const ids = [...due].flatMap(({ eventId }) => (eventId !== undefined && isGuid(eventId) ? [eventId] : []));
   const from = typeof source === 'object' ? source.from : undefined;
-  const pace = rate === undefined ? '' : ` --rate ${rate}`;
-  const what = handOver === 'event' ? '' : ` --hand-over ${handOver}`;
-  const to = `--forward-to ${shellWord(forwardTo.href)}${what}${pace}`;
-  const command = (...words: string[]) => commandOver(from, ['hooktrail webhooks replay', ...words, to]);
+  const what = handOver === 'event' ? [] : ['--hand-over', handOver];
+  const pace = rate === undefined ? [] : ['--rate', String(rate)];
+  const to = ['--forward-to', forwardTo.href, ...what, ...pace];
   if (ids.length > 0 && ids.length <= MOST_IDS)
-    return `\`${command('--id', ids.join(','))}\` sends ${ids.length === 1 ? 'it' : 'them'} again`;
-  if (from === '-') return `list them with --ndjson, and pipe that to \`${command().replace('… | ', '')}\``;
-  return `pipe what is listed to \`${command('-')}\`, which sends them again`;
+    return advise`${hooktrailOver(from, 'webhooks replay --id', ids.join(','), ...to)} sends ${ids.length === 1 ? 'it' : 'them'} again`;
+  if (from === '-')
+    return advise`list them with --ndjson, and pipe that to ${hooktrail('webhooks replay', ...to, '--from', '-')}`;
+  return advise`pipe what is listed to ${hooktrailOver(from, 'webhooks replay -', ...to)}, which sends them again`;
 }
 
 /** Waits for the next event's turn, so that at most `rate` events start per second. */

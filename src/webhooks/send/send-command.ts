@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { advise, hooktrail } from '../../advice.ts';
 import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import type { SettingFlags } from '../../settings/settings.ts';
@@ -37,7 +38,7 @@ export async function run(call: Call<Flags>): Promise<void> {
   }
   if (!flags.type && flags.body === undefined) {
     throw new UsageError('--type is missing: the event type of the new event', {
-      next: '`hooktrail event-types` lists them; or give a whole event with --body',
+      next: advise`${hooktrail('event-types')} lists them; or give a whole event with --body`,
     });
   }
   const { sendAsProfile } = await import('./send.ts');

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import xterm from '@xterm/headless';
 import { inject } from 'vitest';
-import { quotedWord } from '../../../src/settings/shell-words.ts';
+import { quotedWord } from '../../../src/shell-words.ts';
 import { clock } from '../clock.ts';
 import { PrintedText } from '../running.ts';
 import { available } from './requirement.ts';
