@@ -40,6 +40,31 @@ export interface Context {
    * function cancels that.
    */
   readonly atExit?: (work: () => void) => () => void;
+  readonly memory: RunMemory;
+}
+
+/** What one part of a run has to know of another. Each run begins with an empty one. */
+export interface RunMemory {
+  /** The question that waits for its answer: messages are written above it. */
+  question?: OpenQuestion | undefined;
+  /** The line of progress on the terminal: it would erase a question. */
+  progressLine?: { hide(): void; showLater(): void };
+  /** Prints a warning as the flags ask for it; absent until they are read. */
+  warn?: (text: string) => void;
+  /** Each secret that was given: its file is read, and its command runs, once. */
+  readonly secrets: Map<SecretVariable, Promise<string | undefined>>;
+  /** The passphrase that was typed: a command that opens several files asks once. */
+  passphrase?: Promise<string> | undefined;
+}
+
+export interface OpenQuestion {
+  /** Erases it, or ends its line. */
+  readonly clear: string;
+  readonly show: () => void;
+}
+
+export function emptyMemory(): RunMemory {
+  return { secrets: new Map() };
 }
 
 /** The secrets that the environment may provide. */

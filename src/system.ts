@@ -4,6 +4,7 @@ import { hostname, userInfo } from 'node:os';
 import {
   type Clock,
   type Context,
+  emptyMemory,
   type Keychain,
   type Machine,
   type Output,
@@ -81,6 +82,7 @@ export function createSystem(): System {
       ...(process.platform === 'win32' ? {} : { suspend }),
       loadKeychain,
       signal: abort.signal,
+      memory: emptyMemory(),
       holdOff,
       atExit: (work) => {
         atExit.add(work);

@@ -57,7 +57,7 @@ async function countAll(
   service: Service,
   filters: EventFilters,
   concurrency: number,
-  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>,
+  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal' | 'memory'>,
   reporter: Reporter,
 ): Promise<Counted> {
   if (filters.keep) {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { Context, Environment } from '../context.ts';
+import { type Context, type Environment, emptyMemory } from '../context.ts';
 import { faultText, UsageError } from '../errors.ts';
 import { temporaryFolder } from '../files/folders.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
@@ -53,6 +53,7 @@ export async function createSandboxUser(context: Context, sandbox: Sandbox): Pro
       stdin: noInput,
       environment: { ...terminal, ...variables, ...NO_BROWSER },
       machine: { ...context.machine, userHome: folder.path, isContainer: false },
+      memory: emptyMemory(),
     },
     remove: folder.remove,
   };

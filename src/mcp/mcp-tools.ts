@@ -3,7 +3,7 @@ import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { Call, Invoke } from '../command.ts';
-import type { Context, Output } from '../context.ts';
+import { type Context, emptyMemory, type Output } from '../context.ts';
 import { ExitCode } from '../errors.ts';
 import { refuseFileOfValues } from '../items/item-conditions.ts';
 import { isObject } from '../items/items.ts';
@@ -258,7 +258,10 @@ interface CommandResult {
 async function callLine(argv: readonly string[], invoke: Invoke, context: Context): Promise<CommandResult> {
   const [stdout, stderr] = [keptOutput(), keptOutput()];
   const stdin = inputOf(() => Readable.from([]));
-  const code = await invoke(argv, { ...context, stdin, stdout: stdout.output, stderr: stderr.output });
+  // Warnings and questions are those of this line; a secret that is known is not asked for again.
+  const memory = { ...emptyMemory(), secrets: context.memory.secrets };
+  const streams = { stdin, stdout: stdout.output, stderr: stderr.output };
+  const code = await invoke(argv, { ...context, ...streams, memory });
   const printed = stdout.text();
   const problems = problemsIn(stderr.text());
   // Some of the ids were not found, or nobody is signed in.

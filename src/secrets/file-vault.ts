@@ -17,7 +17,10 @@ import {
 import { givenSecret, isSecretGiven } from './given-secret.ts';
 import { type Binding, parseSecrets, type Secrets, type StoredSecrets, type Vault } from './vault.ts';
 
-type FileVaultContext = Pick<Context, 'environment' | 'machine' | 'clock' | 'stdin' | 'stderr' | 'signal'>;
+type FileVaultContext = Pick<
+  Context,
+  'environment' | 'machine' | 'clock' | 'stdin' | 'stderr' | 'signal' | 'memory'
+>;
 
 /** All secrets of a binding in one file, encrypted with a passphrase or key that is stored nowhere. */
 export function openFileVault(binding: Binding, context: FileVaultContext): Vault {
@@ -60,7 +63,7 @@ export function openFileVault(binding: Binding, context: FileVaultContext): Vaul
       }
       if (!isTyped || tries === TRIES) throw wrongPassphrase(place, isTyped);
       await context.stderr.write('  that passphrase does not open the file\n');
-      answers.delete(context.stdin);
+      context.memory.passphrase = undefined;
     }
   };
   const read = async (): Promise<Secrets | undefined> => {
@@ -122,11 +125,6 @@ function otherSeal(place: string, kind: 'passphrase' | 'key', given: string | un
 const TRIES = 3;
 
 /**
- * The answers by input stream, so that a command that opens several files, or one file twice, asks only once.
- */
-const answers = new WeakMap<Context['stdin'], Promise<string>>();
-
-/**
  * Returns the passphrase or key of the encrypted file: `HOOKTRAIL_PASSPHRASE` in one of its forms, or the
  * answer to a hidden prompt, asked twice for a new file. White space around it is ignored, and Unicode is
  * normalized (NFKC). Throws `UsageError` if there is neither.
@@ -134,9 +132,8 @@ const answers = new WeakMap<Context['stdin'], Promise<string>>();
 export async function askPassphrase(context: FileVaultContext, isNew: boolean): Promise<string> {
   const given = (await givenSecret('HOOKTRAIL_PASSPHRASE', context))?.trim();
   if (given) return given.normalize('NFKC');
-  const answer = answers.get(context.stdin) ?? promptPassphrase(context, isNew);
-  answers.set(context.stdin, answer);
-  return await answer;
+  context.memory.passphrase ??= promptPassphrase(context, isNew);
+  return await context.memory.passphrase;
 }
 
 async function promptPassphrase(context: FileVaultContext, isNew: boolean): Promise<string> {

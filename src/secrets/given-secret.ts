@@ -4,10 +4,9 @@ import { type Context, SECRET_VARIABLES, type SecretVariable } from '../context.
 import { faultText, UsageError } from '../errors.ts';
 import { replaceableBy } from '../files/folders.ts';
 import { encodingOf, openWithoutWaiting } from '../files/whole-files.ts';
-import { reporters } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
-type SecretContext = Pick<Context, 'environment' | 'machine' | 'clock' | 'stderr' | 'signal'>;
+type SecretContext = Pick<Context, 'environment' | 'machine' | 'clock' | 'stderr' | 'signal' | 'memory'>;
 
 /** The time that a command, or the writer of a pipe, may take to give a secret. */
 const SOURCE_LIMIT_MS = 60_000;
@@ -26,12 +25,6 @@ const WHOLE: SecretVariable = 'HOOKTRAIL_CLIENT_KEY';
 const FRESH: SecretVariable = 'HOOKTRAIL_CLIENT_ASSERTION';
 const WITHOUT_VARIABLE: readonly SecretVariable[] = [WHOLE, FRESH];
 
-/**
- * Kept by environment, so that a run that needs a secret twice reads its file, or runs its command, once,
- * unless that fails.
- */
-const found = new WeakMap<Context['environment'], Map<SecretVariable, Promise<string | undefined>>>();
-
 /** Returns whether the environment names a source of the secret. Reads and runs nothing. */
 export function isSecretGiven(name: SecretVariable, environment: Context['environment']): boolean {
   return sourcesOf(name, environment).length > 0;
@@ -40,13 +33,14 @@ export function isSecretGiven(name: SecretVariable, environment: Context['enviro
 /**
  * Returns a secret from its variable, from the first line of the file that `<NAME>_FILE` names, or from the
  * first line that the command in `<NAME>_COMMAND` prints; undefined if none of them is set. A key is the
- * whole text, and a workload's token is read anew each time, since it is renewed by others. Throws
+ * whole text, and a workload's token is read anew each time, since it is renewed by others. Others are read
+ * once in a run, unless that fails. Throws
  * `UsageError` if two are set, or if a file or command does not provide a secret.
  */
 export async function givenSecret(name: SecretVariable, context: SecretContext): Promise<string | undefined> {
+  if (!isSecretGiven(name, context.environment)) return undefined;
   if (name === FRESH) return await readSecret(name, context);
-  const known = found.get(context.environment) ?? new Map<SecretVariable, Promise<string | undefined>>();
-  found.set(context.environment, known);
+  const known = context.memory.secrets;
   const secret = known.get(name) ?? readSecret(name, context);
   known.set(name, secret);
   try {
@@ -113,7 +107,7 @@ async function secretInFile(
  * Refuses a file that others can write or replace, and warns of one that they can read. Windows has no such
  * modes, and devices such as /dev/null belong to the system.
  */
-function checkAccess(variable: string, file: string, stats: Stats, { machine, stderr }: SecretContext): void {
+function checkAccess(variable: string, file: string, stats: Stats, { machine, memory }: SecretContext): void {
   if (machine.platform === 'win32' || stats.isCharacterDevice()) return;
   const shown = terminalSafeLine(file);
   if (stats.uid !== 0 && stats.uid !== machine.userId) {
@@ -134,7 +128,7 @@ function checkAccess(variable: string, file: string, stats: Stats, { machine, st
   }
   // A secret mounted below /run (Docker, systemd) is protected by its folder.
   if ((stats.mode & 0o044) !== 0 && !/^\/(var\/)?run\//.test(realpathSync(file)))
-    reporters.get(stderr)?.warning(`${variable}: others can read ${shown}`);
+    memory.warn?.(`${variable}: others can read ${shown}`);
 }
 
 /**

@@ -208,7 +208,7 @@ export function windowOf(
 function countQueries(
   service: Service,
   concurrency: number,
-  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>,
+  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal' | 'memory'>,
   reporter: Reporter,
 ): CountQueries {
   return async (queries) => {

@@ -141,7 +141,7 @@ export function readNotice(
   return `${verb} ${events}${baseUrl.host} (profile '${profile}')`;
 }
 
-type Watching = Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal'>;
+type Watching = Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal' | 'memory'>;
 
 /** Begins a search for every event that the filters choose, with progress on a terminal and warnings. */
 export async function openWithProgress(

@@ -2,7 +2,7 @@ import type { Ora } from 'ora';
 import type { Context } from '../context.ts';
 import { cutToWidth, loadWidths } from './cell-width.ts';
 import { plain, redraws } from './palette.ts';
-import { openQuestions, type Reporter } from './reporter.ts';
+import type { Reporter } from './reporter.ts';
 import { grouped, terminalSafeLine } from './terminal-text.ts';
 
 export interface Progress {
@@ -17,9 +17,6 @@ const PATIENCE_MS = 300;
 /** The interval between progress lines on a terminal where lines are not redrawn. */
 const LINE_INTERVAL_MS = 10_000;
 
-/** The line of each standard error: it would erase a question. */
-export const progressLines = new WeakMap<Context['stderr'], { hide(): void; showLater(): void }>();
-
 /**
  * Shows a line about a long read on standard error if that is a terminal, but not under `--quiet`, and not
  * while standard output is a pipe: what reads it, such as `head` or `less`, may write to the same terminal at
@@ -27,12 +24,12 @@ export const progressLines = new WeakMap<Context['stderr'], { hide(): void; show
  * draws it again below.
  */
 export function startProgress(
-  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock'>,
+  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'memory'>,
   reporter: Pick<Reporter, 'quiet' | 'palette'>,
   label: string,
   patience = PATIENCE_MS,
 ): Progress {
-  const { stdout, stderr, environment, clock } = context;
+  const { stdout, stderr, environment, clock, memory } = context;
   if (!stderr.isTerminal || stdout.isPipe || reporter.quiet) return { update: () => {}, stop: () => {} };
   const startedAt = clock.now();
   let state: ProgressState = {};
@@ -55,7 +52,7 @@ export function startProgress(
   const show = async () => {
     const { default: ora } = await import('ora');
     await loadWidths();
-    if (isStopped || spinner || openQuestions.has(stderr)) return;
+    if (isStopped || spinner || memory.question) return;
     spinner = ora({
       text: text(),
       stream: stderr.stream(),
@@ -76,7 +73,7 @@ export function startProgress(
     timer = setTimeout(() => void show().catch(() => undefined), patience).unref();
   };
   showLater();
-  progressLines.set(stderr, { hide, showLater });
+  memory.progressLine = { hide, showLater };
   const stop = () => {
     isStopped = true;
     hide();

@@ -3,12 +3,10 @@ import { Writable } from 'node:stream';
 import type { Context } from '../context.ts';
 import { type HooktrailError, InterruptedError } from '../errors.ts';
 import { redraws } from './palette.ts';
-import { progressLines } from './progress.ts';
-import { openQuestions } from './reporter.ts';
 import { fittedLines, terminalSafeLine } from './terminal-text.ts';
 
 /** The parts of the context that a question needs. */
-export type PromptContext = Pick<Context, 'stdin' | 'stderr' | 'signal' | 'environment'>;
+export type PromptContext = Pick<Context, 'stdin' | 'stderr' | 'signal' | 'environment' | 'memory'>;
 
 /** Returns what is wrong with an answer, or undefined if it is right. */
 export type Check = (answer: string) => string | undefined | Promise<string | undefined>;
@@ -51,7 +49,7 @@ async function ask(
   check?: Check,
   isOptional = false,
 ) {
-  const { stdin, stderr, environment } = context;
+  const { stdin, stderr, environment, memory } = context;
   const { createInterface } = await import('node:readline/promises');
   // Node's line editor sets raw mode, in which nothing is echoed. Without it the terminal edits lines itself.
   const isEdited = isSecret || redraws(environment);
@@ -62,32 +60,32 @@ async function ask(
     historySize: 0,
   });
   // After Ctrl-Z and `fg` Node leaves the input paused: no key would arrive, not even Ctrl-C.
-  lines.on('SIGCONT', () => openQuestions.get(stderr)?.show());
+  lines.on('SIGCONT', () => memory.question?.show());
   // Of several lines that are pasted at once, Node gives the question the first.
   const pasted: string[] = [];
   lines.on('line', (line) => pasted.push(line));
   try {
     for (;;) {
       const question = `${message}: `;
-      openQuestions.set(stderr, {
+      memory.question = {
         clear: isEdited ? '\r\x1b[K' : '\n',
         show: () => {
           // Other output has replaced the rows where the editor believes its question to be.
           Object.assign(lines, { prevRows: 0 }).prompt(true);
           if (isSecret) stderr.write(question).catch(() => undefined);
         },
-      });
-      progressLines.get(stderr)?.hide();
+      };
+      memory.progressLine?.hide();
       const answer = (pasted.shift() ?? (await answerTo(question, lines, context, isSecret))).trim();
-      openQuestions.delete(stderr);
+      memory.question = undefined;
       const isMissing = answer === '' && !isOptional;
       const problem = isMissing ? 'an answer is needed (Ctrl-C stops)' : await check?.(answer);
       if (problem === undefined) return answer;
       await stderr.write(`${fittedLines(`  ${terminalSafeLine(problem)}`, stderr.columns)}\n`);
     }
   } finally {
-    openQuestions.delete(stderr);
-    progressLines.get(stderr)?.showLater();
+    memory.question = undefined;
+    memory.progressLine?.showLater();
     lines.close();
   }
 }

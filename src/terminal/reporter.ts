@@ -37,37 +37,28 @@ export interface Reporter {
   trace(text: string): void;
 }
 
-/**
- * The question that waits for its answer, by the stream on which it stands: messages are written above it.
- */
-export const openQuestions = new WeakMap<
-  Context['stderr'],
-  { readonly clear: string; readonly show: () => void }
->();
-
-async function writeAboveQuestion(stderr: Context['stderr'], text: string): Promise<void> {
-  const question = openQuestions.get(stderr);
+async function writeAboveQuestion(
+  { stderr, memory: { question } }: Pick<Context, 'stderr' | 'memory'>,
+  text: string,
+): Promise<void> {
   await stderr.write(`${question?.clear ?? ''}${text}`);
   question?.show();
 }
-
-/** The reporter of each run by its standard error, for a warning of code that gets no reporter. */
-export const reporters = new WeakMap<Context['stderr'], Reporter>();
 
 export async function createReporter(
   context: Context,
   flags: ReporterFlags,
   format: ErrorFormat = 'text',
 ): Promise<Reporter> {
-  const { stdout, stderr, environment, signal } = context;
+  const { stdout, stderr, environment, signal, memory } = context;
   const palette = await paletteOf(colorLevel(stderr, environment, flags.color));
   const columns = stderr.isTerminal ? stderr.columns : undefined;
-  const line = (text: string) => void writeAboveQuestion(stderr, `${text}\n`).catch(() => undefined);
+  const line = (text: string) => void writeAboveQuestion(context, `${text}\n`).catch(() => undefined);
   const notice = flags.quiet ? () => {} : line;
   const fitted = (text: string) => fittedLines(terminalSafe(text), columns);
   // The terminal has echoed Ctrl-C as `^C`, where the next line would go on.
   const onInterrupt = () => {
-    const isEchoed = signal.reason instanceof InterruptedError && !openQuestions.has(stderr);
+    const isEchoed = signal.reason instanceof InterruptedError && memory.question === undefined;
     if (isEchoed) stderr.write(redraws(environment) ? '\r\u001b[K' : '\n').catch(() => undefined);
   };
   if (stderr.isTerminal) signal.addEventListener('abort', onInterrupt, { once: true });
@@ -87,13 +78,13 @@ export async function createReporter(
       const exitCode = kind === 'not-found' ? ExitCode.notFound : undefined;
       const nextText = next && adviceText(next, run);
       const warning = { level: 'warning', kind, exitCode, message, details, next: nextText } as const;
-      void writeAboveQuestion(stderr, problemText(warning, format, palette, columns)).catch(() => undefined);
+      void writeAboveQuestion(context, problemText(warning, format, palette, columns)).catch(() => undefined);
     },
     trace: (text) => {
       if (verbose) line(palette.dim(terminalSafe(text)));
     },
   };
-  reporters.set(stderr, reporter);
+  memory.warn = (text) => reporter.warning(text);
   return reporter;
 }
 

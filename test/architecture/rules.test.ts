@@ -132,6 +132,8 @@ function brokenRules({ path: file, text }: Source): string[] {
     broken.push('process.exit cuts pipes short');
   else if (isSource && file !== system && /\bprocess\.|['"]node:process['"]/.test(code))
     broken.push('only the system knows process');
+  if (isSource && /^(export )?const \w+ = new WeakMap\b/m.test(code))
+    broken.push('what a run remembers stands in its context');
   if (isSource && file !== system && /\bDate\.now\(\)|new Date\(\)/.test(code))
     broken.push('only the system knows the clock');
   if (file.endsWith('.test.ts') && !file.startsWith('test/architecture/')) broken.push(...brokenByTest(code));
@@ -235,6 +237,11 @@ test.each([
     'only src/cli/command-tree.ts imports a command',
   ],
   ['src/paging/x.ts', 'process.exitCode = 1;', 'only the system knows process'],
+  [
+    'src/paging/x.ts',
+    'const doors = new WeakMap<object, string>();',
+    'what a run remembers stands in its context',
+  ],
   [
     'src/paging/x.ts',
     "const next = 'run `hooktrail login`';",

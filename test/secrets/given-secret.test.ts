@@ -5,7 +5,6 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SECRET_VARIABLES } from '../../src/context.ts';
 import { givenSecret } from '../../src/secrets/given-secret.ts';
-import { type Reporter, reporters } from '../../src/terminal/reporter.ts';
 import { clock } from '../support/clock.ts';
 import { createContext } from '../support/context.ts';
 import { forEachTest } from '../support/each-test.ts';
@@ -22,7 +21,7 @@ function give(environment: Record<string, string>, signal = new AbortController(
     write: async (text: string | Uint8Array) => void said.push(String(text)),
   };
   const context = { ...plain, stderr };
-  reporters.set(stderr, { warning: (text) => void said.push(`warning: ${text}\n`) } as Reporter);
+  context.memory.warn = (text) => void said.push(`warning: ${text}\n`);
   return { said, secret: givenSecret('HOOKTRAIL_PASSPHRASE', context) };
 }
 

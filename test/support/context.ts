@@ -1,6 +1,6 @@
 import os from 'node:os';
 import { PassThrough } from 'node:stream';
-import type { Context, Keychain, Machine, Output } from '../../src/context.ts';
+import { type Context, emptyMemory, type Keychain, type Machine, type Output } from '../../src/context.ts';
 import { clock } from './clock.ts';
 import { memoryStream } from './running.ts';
 
@@ -101,6 +101,7 @@ export function createContext(parts: Partial<Context> = {}): Context {
     },
     loadKeychain: async () => memoryKeychain(),
     signal: new AbortController().signal,
+    memory: emptyMemory(),
     ...parts,
   };
 }

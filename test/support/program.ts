@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { isForCompletion, main } from '../../src/cli/main.ts';
-import type { Context } from '../../src/context.ts';
+import { type Context, emptyMemory } from '../../src/context.ts';
 import { type HooktrailError, InterruptedError } from '../../src/errors.ts';
 import { inputOf, outputOf } from '../../src/streams.ts';
 import { visit } from './browser.ts';
@@ -104,6 +104,7 @@ export function startHooktrail(
   const kindOf = (stream: keyof typeof tty) => (isTerminal(stream) ? 'terminal' : 'pipe');
   const works = new Set<() => void>();
   const whole: Context = {
+    memory: emptyMemory(),
     stdin: inputOf(() => input),
     stdout: outputOf(-1, kindOf('stdout'), () => stdout.stream, onFailure),
     stderr: outputOf(

@@ -1,13 +1,24 @@
 import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test, vi } from 'vitest';
+import { emptyMemory, type RunMemory } from '../../src/context.ts';
 import { startProgress } from '../../src/terminal/progress.ts';
 import { type PromptContext, promptSecret } from '../../src/terminal/prompt.ts';
 import { clock } from '../support/clock.ts';
 import { type FakeOutput, fakeOutput, fakeReporter } from '../support/outputs.ts';
 
-const start = (stderr: FakeOutput, environment = {}, quiet = false, stdout = fakeOutput(80)) =>
-  startProgress({ stdout, stderr, environment, clock }, { ...fakeReporter(), quiet }, 'searching', 50);
+/** What progress and questions on one terminal know of each other. */
+const memories = new WeakMap<FakeOutput, RunMemory>();
+function memoryOf(stderr: FakeOutput): RunMemory {
+  const memory = memories.get(stderr) ?? emptyMemory();
+  memories.set(stderr, memory);
+  return memory;
+}
+
+function start(stderr: FakeOutput, environment = {}, quiet = false, stdout = fakeOutput(80)) {
+  const context = { stdout, stderr, environment, clock, memory: memoryOf(stderr) };
+  return startProgress(context, { ...fakeReporter(), quiet }, 'searching', 50);
+}
 /** Waits until progress that started now would be visible. */
 async function untilShown() {
   const stderr = fakeOutput(80);
@@ -21,7 +32,8 @@ function askOn(stderr: FakeOutput) {
   const keys = new PassThrough();
   const stdin = { isTerminal: true, stream: () => keys } as unknown as PromptContext['stdin'];
   const { signal } = new AbortController();
-  return { keys, answer: promptSecret('Passphrase', { stdin, stderr, signal, environment: {} }) };
+  const context = { stdin, stderr, signal, environment: {}, memory: memoryOf(stderr) };
+  return { keys, answer: promptSecret('Passphrase', context) };
 }
 
 describe('progress', () => {
