@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { proxyFor } from '../../src/http/proxy.ts';
 import type { TransportError } from '../../src/http/transport.ts';
 import { createTransport } from '../../src/http/undici-client.ts';
+import { requireCondition } from '../support/conditions.ts';
 import { freePort } from '../support/ports.ts';
 import { onLoopback, startProxy } from '../support/server.ts';
 
@@ -25,7 +26,8 @@ async function answerOf(url: URL, environment: Record<string, string>) {
 const HTTPS = new URL('https://events.invalid/path');
 const UNRESOLVED = 'the name events.invalid could not be resolved (ENOTFOUND)';
 
-test('HTTPS_PROXY is used for a tunnel, HTTP_PROXY for nothing', async () => {
+test('HTTPS_PROXY is used for a tunnel, HTTP_PROXY for nothing', async (context) => {
+  await requireCondition(context, 'a resolver, which knows that a name does not exist');
   await using proxy = await startProxy();
   expect(await ask(HTTPS, { HTTPS_PROXY: proxy.origin })).toBe(
     `the proxy ${new URL(proxy.origin).host} did not connect to events.invalid (502)`,
@@ -117,7 +119,8 @@ test('a proxy that requires a user is an error, and gets the user in its URL', a
   expect(given).toEqual([undefined, basic('me:p@ss'), basic('me:100%')]);
 });
 
-test('a proxy that cannot be reached is named, not the service behind it', async () => {
+test('a proxy that cannot be reached is named, not the service behind it', async (context) => {
+  await requireCondition(context, 'a resolver, which knows that a name does not exist');
   const port = await freePort();
   for (const scheme of ['http', 'https'])
     expect(await answerOf(HTTPS, { HTTPS_PROXY: `${scheme}://127.0.0.1:${port}` })).toEqual({

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { RequestLimits } from '../../src/context.ts';
 import { PAGE_LIMITS, TOKEN_LIMITS, type Transport, TransportError } from '../../src/http/transport.ts';
 import { createTransport } from '../../src/http/undici-client.ts';
+import { requireCondition } from '../support/conditions.ts';
 import { freePort } from '../support/ports.ts';
 import { onLoopback } from '../support/server.ts';
 
@@ -131,7 +132,8 @@ describe('a request that fails says why', () => {
     expect(await failure(url)).toEqual(['refused', 'HOST does not accept connections (ECONNREFUSED)']);
   });
 
-  test('when the host name does not exist', async () => {
+  test('when the host name does not exist', async (context) => {
+    await requireCondition(context, 'a resolver, which knows that a name does not exist');
     const text = 'the name nowhere.invalid could not be resolved (ENOTFOUND)';
     expect(await failure(new URL('http://nowhere.invalid'))).toEqual([
       'unknown-host',

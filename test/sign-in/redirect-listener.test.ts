@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server } from 'node:net';
-import os from 'node:os';
 import { expect, test } from 'vitest';
 import { listenForRedirect, type PageName, receiveRedirect } from '../../src/sign-in/redirect-listener.ts';
 import { changed } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
+import { addressBesidesLoopback, hasIpv6, requireCondition } from '../support/conditions.ts';
 import { freePort } from '../support/ports.ts';
 import { ask } from '../support/server.ts';
 
@@ -233,10 +233,6 @@ test('a browser that left has two seconds to load the outcome; if none came, not
   await concluded;
 });
 
-const hasIpv6 = Object.values(os.networkInterfaces())
-  .flat()
-  .some((address) => address?.address === '::1');
-
 async function occupy(port: number, host: string): Promise<Server> {
   const server = createServer().listen({ port, host, ipv6Only: true });
   await once(server, 'listening');
@@ -250,22 +246,25 @@ function through(address: string, redirect: URL): [URL, { headers: { host: strin
   return [url, { headers: { host: redirect.host } }];
 }
 
-test.each([
+test.for([
   ['localhost', '127.0.0.1', ['127.0.0.1', '::1']],
   ['localhost', '[::1]', ['127.0.0.1', '::1']],
   ['mine.localhost', '[::1]', ['127.0.0.1', '::1']],
   ['[::1]', '[::1]', ['::1']],
   ['127.0.0.2', '127.0.0.2', ['127.0.0.2']],
-])('a redirect URI on %s is answered on %s, and port 0 becomes a free port', async (host, address, all) => {
-  if (address === '[::1]' && !hasIpv6) return;
-  await using at = await listening(`http://${host}:0/callback`);
-  const { port } = at.redirect;
-  expect(at.port.redirectUri.text).toBe(`http://${host}:${port}/callback`);
-  const bound = at.port.servers.map((server) => (server.address() as AddressInfo).address);
-  expect(bound).toEqual(hasIpv6 ? all : ['127.0.0.1']);
-  const [url, { headers }] = through(address, at.redirect);
-  expect((await ask(url, { headers: { host: headers.host.toUpperCase() } })).status).toBe(200);
-});
+] as const)(
+  'a redirect URI on %s is answered on %s, and port 0 becomes a free port',
+  async ([host, address, all], context) => {
+    if (address === '[::1]') await requireCondition(context, 'IPv6');
+    await using at = await listening(`http://${host}:0/callback`);
+    const { port } = at.redirect;
+    expect(at.port.redirectUri.text).toBe(`http://${host}:${port}/callback`);
+    const bound = at.port.servers.map((server) => (server.address() as AddressInfo).address);
+    expect(bound).toEqual(all.filter((one) => hasIpv6 || one !== '::1'));
+    const [url, { headers }] = through(address, at.redirect);
+    expect((await ask(url, { headers: { host: headers.host.toUpperCase() } })).status).toBe(200);
+  },
+);
 
 test.each(['https://127.0.0.1:0/callback', 'http://app.example/callback'])(
   'the redirect URI %s does not lead back here',
@@ -303,8 +302,8 @@ test.each(['127.0.0.1', '127.0.0.1:80'])('for a redirect URI on port 80 the Host
   port.close();
 });
 
-test('a program on the other address family of localhost counts as a taken port', async ({ skip }) => {
-  skip(!hasIpv6, 'this machine has no IPv6');
+test('a program on the other address family of localhost counts as a taken port', async (context) => {
+  await requireCondition(context, 'IPv6');
   const port = await freePort();
   const neighbour = await occupy(port, '::1');
   await expect(listenForRedirect(uri(`http://localhost:${port}/callback`))).rejects.toMatchObject({
@@ -317,11 +316,9 @@ test('a program on the other address family of localhost counts as a taken port'
   (await occupy(port, '127.0.0.1')).close();
 });
 
-test('the listener is not reached from outside loopback', async ({ skip }) => {
-  const outside = Object.values(os.networkInterfaces())
-    .flat()
-    .find((address) => address && !address.internal && address.family === 'IPv4')?.address;
-  skip(!outside, 'this machine has no address but loopback');
+test('the listener is not reached from outside loopback', async (context) => {
+  await requireCondition(context, 'an address besides loopback');
+  const outside = addressBesidesLoopback();
   await using at = await listening();
   await expect(ask(...through(outside as string, at.redirect))).rejects.toThrow('ECONNREFUSED');
 });

@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
+import { requireCondition } from '../../support/conditions.ts';
 import { forEachTest } from '../../support/each-test.ts';
 import { startHandler } from '../../support/handler.ts';
 import { createHome } from '../../support/home.ts';
@@ -410,7 +411,8 @@ test('without --journal there is one per profile, beside the settings', async ()
   expect((await program.finished).code).toBe(143);
 });
 
-test('an IPv6 address may be in brackets, as in a URL', async () => {
+test('an IPv6 address may be in brackets, as in a URL', async (context) => {
+  await requireCondition(context, 'IPv6');
   await using listening = await startListening('--host', '[::1]');
   expect(listening.program.stderr).toContain(`listening on http://[::1]:${listening.port}/`);
 });
