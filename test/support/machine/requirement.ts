@@ -85,15 +85,16 @@ export const hasDuckdb = process.env['CI'] !== undefined || existsSync(duckdbPac
 
 /**
  * Prints one line for each group of tests that this machine skips. If `CI` is set, a missing tool is a
- * failure.
+ * failure, and so is a missing condition.
  */
 export default function setup(): void {
   const missing = (Object.keys(programs) as (keyof typeof programs)[]).filter((name) => !available(name));
-  if (process.env['CI'] && missing.length > 0) throw new Error(`not on this machine: ${missing.join(', ')}`);
+  const unmet = (Object.keys(conditions) as (keyof typeof conditions)[]).filter((name) => !conditions[name]);
+  const needs = [...missing, ...unmet];
+  if (process.env['CI'] && needs.length > 0) throw new Error(`not on this machine: ${needs.join(', ')}`);
   for (const name of missing)
     console.log(`left out: tests with ${name} (looked for ${programs[name].join(', ')})`);
-  for (const [name, isMet] of Object.entries(conditions))
-    if (!isMet) console.log(`left out: tests that need ${name}`);
+  for (const name of unmet) console.log(`left out: tests that need ${name}`);
   if (available('Wine') && !hasWindows)
     console.log('left out: tests on Windows, whose Node .ci/run downloads');
   if (!hasDuckdb) console.log('left out: tests with DuckDB (npm --prefix build/duckdb ci)');
