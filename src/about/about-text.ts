@@ -1,4 +1,4 @@
-import { type AdvisedCommand, hooktrailOver } from '../advice.ts';
+import { type AdvisedCommand, hooktrail, hooktrailOver } from '../advice.ts';
 import { type CsvRow, csvText } from '../formats/csv.ts';
 import {
   conditionTexts,
@@ -172,10 +172,8 @@ function sharedText({ shared, health }: About): string {
 }
 
 /** What to type next, in the order of use. */
-function commandsOf(
-  { subscriptionIds, health, outage, after }: About,
-  { from }: SummaryOptions,
-): AdvisedCommand[] {
+function commandsOf(about: About, { from }: SummaryOptions): AdvisedCommand[] {
+  const { subscriptionIds, health, outage, after } = about;
   const [id, other] = subscriptionIds;
   if (id === undefined || other !== undefined) return [];
   const since = outage?.since ?? after;
@@ -187,7 +185,18 @@ function commandsOf(
   if (health.failed === 0 && outage === undefined) return [hooktrailOver(from, 'events search', ...words)];
   const handOver =
     from === undefined ? 'webhooks recover --forward-to URL' : 'webhooks replay --failed --forward-to URL';
-  return [hooktrailOver(from, 'events search --failed', ...words), hooktrailOver(from, handOver, ...words)];
+  return [
+    hooktrailOver(from, 'events search --failed', ...words),
+    ...(from === undefined && isEndpointToCheck(about) ? [hooktrail('subscriptions check', id)] : []),
+    hooktrailOver(from, handOver, ...words),
+  ];
+}
+
+/** True if the failures are those of an endpoint that is known: they go on, or no other subscription has any. */
+function isEndpointToCheck({ address, endpoint, health, shared }: About): boolean {
+  const isKnown = address !== null && endpoint !== 'gone';
+  const isOfEndpoint = health.state === 'failing' || shared.withFailures <= 1;
+  return isKnown && health.failed > 0 && isOfEndpoint;
 }
 
 function csvOf(json: ReturnType<typeof aboutJson>): { titles: string[]; rows: CsvRow[] } {

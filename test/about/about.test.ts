@@ -181,6 +181,33 @@ describe('events about', () => {
     });
   });
 
+  test('offers the check of an endpoint whose failures are its own', async () => {
+    await using at = await startSearching({ events: 0 });
+    const add = (time: string, publishStatus: 'SUCCESS' | 'FAILED', subscriptionId: string) =>
+      at.sandbox.control.addEvent({ subscriptionId, publishStatus, createdOn: timeOf(time) });
+    const next = async (id: string) =>
+      JSON.parse((await at.run(['events', 'about', id, '--json'])).stdout).next;
+    const check = (id: string) => inShape({ flat: [], published: [`hooktrail subscriptions check ${id}`] });
+    const others = (id: string, since: string) => {
+      const words = `--subscription ${id} --since 2026-11-20T${since}Z`;
+      return {
+        search: `hooktrail events search --failed ${words}`,
+        recover: `hooktrail webhooks recover --forward-to URL ${words}`,
+      };
+    };
+    add('20T07:00', 'SUCCESS', OWN);
+    add('20T08:00', 'FAILED', OWN);
+    add('20T09:00', 'SUCCESS', OWN);
+    add('20T10:00', 'SUCCESS', OWN);
+    const own = others(OWN, '07:59:59');
+    expect(await next(OWN)).toEqual([own.search, ...check(OWN), own.recover]);
+    for (const time of ['20T09:00', '20T09:30', '20T10:00']) add(time, 'FAILED', OTHER);
+    const other = others(OTHER, '08:59:59');
+    expect(await next(OTHER)).toEqual([other.search, ...check(OTHER), other.recover]);
+    // It is well again, and failed when another one did.
+    expect(await next(OWN)).toEqual([own.search, own.recover]);
+  });
+
   test('says nothing of an outage where nothing failed in 30 days', async () => {
     await using at = await startSearching({ events: 0 });
     at.sandbox.control.addEvent({
