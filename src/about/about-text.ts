@@ -192,7 +192,9 @@ function commandsOf(about: About, { from }: SummaryOptions): AdvisedCommand[] {
   ];
 }
 
-/** True if the failures are those of an endpoint that is known: they go on, or no other subscription has any. */
+/**
+ * True if the failures are those of an endpoint that is known: they go on, or no other subscription has any.
+ */
 function isEndpointToCheck({ address, endpoint, health, shared }: About): boolean {
   const isKnown = address !== null && endpoint !== 'gone';
   const isOfEndpoint = health.state === 'failing' || shared.withFailures <= 1;

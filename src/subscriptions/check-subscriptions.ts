@@ -1,4 +1,4 @@
-import { advise, hooktrail } from '../advice.ts';
+import { type AdvisedCommand, advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { fewOf, ServiceError, UsageError } from '../errors.ts';
 import { EventFilters } from '../filters/event-filters.ts';
@@ -78,9 +78,15 @@ export async function checkSubscriptions(
       `${broken.length} of ${checked.length} endpoints are broken, seen from this machine`,
       {
         details: fewOf(broken.map(({ address, problem }) => `${address}: ${problemText(problem, zone)}`)),
-        next: advise`mend the endpoint, and check again; ${hooktrail('webhooks recover')} then fetches what was missed`,
+        next: advise`mend the endpoint, and check again; ${recoverCommand(broken)} then hands over what was missed`,
       },
     );
+}
+
+function recoverCommand(broken: readonly Checked[]): AdvisedCommand {
+  const [one, another] = broken;
+  const subscription = one && !another ? ['--subscription', one.subscriptionId] : [];
+  return hooktrail('webhooks recover', ...subscription, '--since', 'TIME', '--forward-to', 'URL');
 }
 
 async function targetsOf(word: string | undefined, service: Service, call: CheckCall): Promise<Target[]> {

@@ -43,6 +43,9 @@ export async function renewToken(word: string, call: ChangeCall): Promise<void> 
       const token = await requestAnother(found, headers, store.forgetRenewal, service);
       const savedIn = await keepToken(token, id, tokens, call);
       reporter.success(`renewed the Api-Token of ${title}; it is saved in ${savedIn}`);
+      reporter.notice(
+        advise`next: ${hooktrail('subscriptions token', id)} prints it, for each handler of your own; a listener with --subscription has it`,
+      );
       if (flags.json) await printJson({ subscriptionId: id, savedIn }, undefined, context, reporter);
     } finally {
       proceed?.();

@@ -152,14 +152,19 @@ export async function requireApiToken(
   });
 }
 
-/** Returns the token for a handler, where it is optional: a warning says if there is none. */
+/**
+ * Returns the token for a handler, where it is optional: that of the subscription, or else that of the
+ * profile. A warning says if there is none.
+ */
 export async function apiTokenOrWarning(
   place: TokenPlace,
   context: Context,
   reporter: Pick<Reporter, 'warning'>,
 ): Promise<string | undefined> {
+  const { subscription, ...ofProfile } = place;
   try {
-    const token = await findApiToken(place, context);
+    const own = subscription === undefined ? undefined : await findApiToken(place, context);
+    const token = own ?? (await findApiToken(ofProfile, context));
     if (token === undefined) reporter.warning('without HOOKTRAIL_API_TOKEN the handler gets no Api-Token');
     return token;
   } catch (error) {

@@ -75,6 +75,15 @@ function isNewer(one: FoundEvent, other: FoundEvent): boolean {
   return compareInstants(one.createdOn, other.createdOn) > 0;
 }
 
+/**
+ * The id of the one subscription that the filters choose; undefined if they choose none by its id, or
+ * several.
+ */
+export function onlySubscription({ subscriptionIds, subscriptionWords }: EventFilters): string | undefined {
+  const [only, another] = subscriptionIds;
+  return another === undefined && subscriptionWords.length === 0 ? only : undefined;
+}
+
 /** Says what a handler will get, where that is not what is listed. */
 export function noticeHandOver(events: readonly FoundEvent[], reporter: Pick<Reporter, 'notice'>): void {
   if (events.some(({ body, record }) => body.length !== record.length))

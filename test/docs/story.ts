@@ -1,29 +1,40 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { browserCommand } from '../support/browser.ts';
-import { type HandlerServer, startHandler } from '../support/handler.ts';
+import { startHandler } from '../support/handler.ts';
 import { binFolder, createHome } from '../support/home.ts';
 import { freePort } from '../support/ports.ts';
 import { PrintedText } from '../support/running.ts';
 
-/** The commands that the story begins with. */
-const SET_UP = /^```sh runs\n([\s\S]*?)^```$/m;
-/** This block does not run with the other examples, because its commands run in parallel. */
-const STORY = /^```console story\n([\s\S]*?)^```$/m;
+/** The commands that a story begins with. */
+const SET_UPS = /^```sh runs\n([\s\S]*?)^```$/gm;
+/** These blocks do not run with the other examples, because their commands run in parallel. */
+const STORIES = /^```console story\n([\s\S]*?)^```$/gm;
 
 export interface Lived {
   /** The page, with the output that the commands had this time. */
   readonly page: string;
-  /** How often the handler accepted each event. */
-  readonly taken: ReadonlyMap<string, number>;
+  /** How often the handler accepted each event, for each story. */
+  readonly taken: readonly ReadonlyMap<string, number>[];
 }
 
-/** Runs the example of webhooks.md: every command as written there, in one shell. */
-export async function liveStory(page: string, program: string): Promise<Lived> {
-  const [, setUp = ''] = page.match(SET_UP) ?? [];
-  const [, story = ''] = page.match(STORY) ?? [];
+/** Runs the stories of webhooks.md: every command of each as written there, in a shell of its own. */
+export async function liveStories(page: string, program: string): Promise<Lived> {
+  const setUps = [...page.matchAll(SET_UPS)].map(([, lines = '']) => lines);
+  const lived = await Promise.all(
+    [...page.matchAll(STORIES)].map(([, story = ''], index) => live(setUps[index] ?? '', story, program)),
+  );
+  const texts = lived.map(({ text }) => text);
+  return {
+    page: page.replace(STORIES, () => `\`\`\`console story\n${texts.shift()}\n\`\`\``),
+    taken: lived.map(({ taken }) => taken),
+  };
+}
+
+async function live(setUp: string, story: string, program: string) {
   await using handler = await startHandler();
-  await using shell = await openShell(handler, program);
+  const hasHandler = setUp.includes(`.listen(${HANDLER_PORT}`);
+  await using shell = await openShell(hasHandler ? await freePort() : handler.port, program);
   for (const line of setUp.trim().split('\n')) await shell.print(line);
   let text = '';
   for (const paragraph of story.trim().split('\n\n')) {
@@ -32,20 +43,42 @@ export async function liveStory(page: string, program: string): Promise<Lived> {
     }
     text += '\n';
   }
-  const fresh = `\`\`\`console story\n${text.trimEnd()}\n\`\`\``;
-  return { page: page.replace(STORY, () => fresh), taken: new Map(handler.taken) };
+  return { text: text.trimEnd(), taken: new Map(handler.taken) };
 }
 
+/** Lines that not every run has, or whose text is another one each time. */
+const VOLATILE = [
+  /^\d+ of these (was|were) delivered .*\n/gm,
+  /^not compared, different in nearly every event: .*\n/gm,
+  // Deliveries while a token is renewed.
+  /^warning: refused with 401: .*\n/gm,
+];
+const TIME = /\d{4}-\d{2}-\d{2}[ T][\d:]+Z/g;
+const GUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
+
 /**
- * Removes what differs from run to run: the numbers of events, except 0, and the remark on events that were
- * delivered after all.
+ * Removes what differs from run to run: ids, times, the numbers of events, except 0, and what is said of
+ * deliveries that failed at first. What one command and a listener print at the same time may come in either
+ * order.
  */
 export function withoutCounts(page: string): string {
-  return page.replace(STORY, (block) =>
-    block
-      .replace(/^\d+ of these (was|were) delivered .*\n/gm, '')
-      .replace(/^(?!\$ ).*$/gm, (line) => line.replace(/\b[1-9]\d*(\.\d+)?\b/g, 'N')),
-  );
+  return page.replace(STORIES, (block) => {
+    const lasting = VOLATILE.reduce((text, line) => text.replace(line, ''), block);
+    const commands = lasting.split(/^(?=\$ )/m).map((text) => {
+      const [command = '', ...lines] = text.trimEnd().split('\n');
+      return [command, ...lines.map(withoutNumbers).sort()].join('\n');
+    });
+    return commands.join('\n\n');
+  });
+}
+
+function withoutNumbers(line: string): string {
+  return line
+    .replace(GUID, 'ID')
+    .replace(TIME, 'TIME')
+    .replace(/, first failure .*/, '')
+    .replace(/\b[1-9]\d*(\.\d+)?\b/g, 'N')
+    .replace(/ {2,}/g, '  ');
 }
 
 interface Shell extends AsyncDisposable {
@@ -54,19 +87,26 @@ interface Shell extends AsyncDisposable {
 }
 
 const DONE = 'that was the command';
-/** The listener's port on the page; a test takes one that is free. */
-const PORT = '8980';
+/** The ports on the page; a test takes others, that are free. */
+const LISTENER_PORT = '8980';
+const HANDLER_PORT = '3000';
+/** The folder of a sandbox's configuration, which has another name each time. */
+const SANDBOX_FOLDER = /\/\S*\/hooktrail-sandbox-\w{6}(?=\/)/g;
 
-async function openShell(handler: HandlerServer, program: string): Promise<Shell> {
+async function openShell(handlerPort: number, program: string): Promise<Shell> {
   const home = await createHome();
   const [port, redirectPort] = [await freePort(), await freePort()];
   const own = (command: string) =>
     command
-      .replaceAll(PORT, `${port}`)
-      .replaceAll('http://127.0.0.1:3000/hooks', `http://127.0.0.1:${handler.port}/hooks`)
+      .replaceAll(LISTENER_PORT, `${port}`)
+      .replaceAll(HANDLER_PORT, `${handlerPort}`)
       .replace('hooktrail login', 'hooktrail login --redirect-uri "$OWN_REDIRECT_URI"');
   const shown = (text: string) =>
-    text.replaceAll(`127.0.0.1:${port}`, `127.0.0.1:${PORT}`).replaceAll(home.folder, '/home/ada');
+    text
+      .replaceAll(`127.0.0.1:${port}`, `127.0.0.1:${LISTENER_PORT}`)
+      .replaceAll(`127.0.0.1:${handlerPort}`, `127.0.0.1:${HANDLER_PORT}`)
+      .replaceAll(SANDBOX_FOLDER, '/tmp/hooktrail-sandbox-eG7pQz')
+      .replaceAll(home.folder, '/home/ada');
   const env = {
     ...home.env,
     PATH: `${await binFolder(home.folder, program)}:${home.env['PATH']}`,

@@ -5,7 +5,7 @@ import { withFreshOutput, withoutVolatile } from './examples.ts';
 import { readPages, root } from './pages.ts';
 import { drawTerminal, fingerprint, folder, photograph, terminals, writeReport } from './pictures.ts';
 import { openStage } from './stage.ts';
-import { liveStory, withoutCounts } from './story.ts';
+import { liveStories, withoutCounts } from './story.ts';
 
 /** `npm run docs` updates the output of the commands on every page, and the pictures. */
 const program = path.join(root, 'bin/hooktrail.js');
@@ -17,7 +17,7 @@ for (const { file, text } of await readPages()) {
     if (withoutVolatile(printed) !== withoutVolatile(text)) fresh = printed;
   }
   if (/^```console story$/m.test(text)) {
-    const { page } = await liveStory(fresh, program);
+    const { page } = await liveStories(fresh, program);
     if (withoutCounts(page) !== withoutCounts(fresh)) fresh = page;
   }
   if (fresh !== text) await writeFile(path.join(root, file), fresh);

@@ -212,11 +212,18 @@ test('one is named by its id or a part of its address, and the text is for peopl
   const endpoint = await startEndpoint('expired');
   subscribe(`https://localhost:${endpoint.port}/in`);
   for (const word of [ID, 'localhost']) {
-    const { code, stdout } = await at.run(
+    const { code, stdout, stderr } = await at.run(
       ['check', word, '--yes', '--allow-private'],
       resolver(['127.0.0.1']),
     );
-    expect(code).toBe(1);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: [
+        'error: 1 of 1 endpoints are broken, seen from this machine',
+        `  localhost:${endpoint.port}/in: its certificate ended 2021-01-01 00:00:00Z`,
+        `next: mend the endpoint, and check again; \`hooktrail webhooks recover --subscription ${ID} --since TIME --forward-to URL\` then hands over what was missed\n`,
+      ].join('\n'),
+    });
     expect(stdout).toBe(
       [
         `localhost:${endpoint.port}/in (${ID}): broken: its certificate ended 2021-01-01 00:00:00Z`,

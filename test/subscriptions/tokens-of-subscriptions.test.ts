@@ -31,7 +31,15 @@ describe('create', () => {
         eventTypes: ['order.created', 'order.paid', 'order.shipped'],
       },
     });
-    expect(stderr).toContain('later are not subscribed');
+    const saved = path.join(folder, `default~${ID}.api-token`);
+    expect(stderr.split('\n')).toEqual([
+      '--type order.*: 3 types; those that are offered later are not subscribed',
+      'a new subscription of hooks.example.com/in/… to',
+      ...['order.created', 'order.paid', 'order.shipped'].map((type) => `  ${type}`),
+      `created a subscription of hooks.example.com/in/…; its Api-Token is saved in ${saved}`,
+      `next: \`hooktrail webhooks listen --subscription ${ID}\` expects it; \`hooktrail subscriptions token ${ID}\` prints it, for a handler of your own`,
+      '',
+    ]);
     expect(stderr).not.toMatch(new RegExp(`token-1|${SECRET}`));
     expect(await token()).toEqual({ code: 0, stdout: 'token-1\n', stderr: '' });
     const files = await Promise.all(
@@ -135,8 +143,12 @@ describe('create', () => {
 
 describe('renew', () => {
   test('sends If-Match and saves the new token; another profile does not have it', async () => {
-    const { code, stdout } = await at.run(RENEW);
+    const { code, stdout, stderr } = await at.run(RENEW);
     expect([code, stdout]).toEqual([0, '']);
+    expect(stderr).toBe(
+      `renewed the Api-Token of hooks.example.com/in/… (${ID}); it is saved in ${path.join(folder, `default~${ID}.api-token`)}\n` +
+        `next: \`hooktrail subscriptions token ${ID}\` prints it, for each handler of your own; a listener with --subscription has it\n`,
+    );
     expect(at.sent('POST')[0]?.headers['if-match']).toBe('"v1"');
     expect((await token()).stdout).toBe('token-2\n');
     await at.run([...RENEW, '--json']);

@@ -32,6 +32,7 @@ import {
   noticeHandOver,
   noticeRepeated,
   oncePerEvent,
+  onlySubscription,
   openSearchToForward,
 } from '../found-events.ts';
 import {
@@ -75,23 +76,15 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFl
     const ids = records?.ids;
     const filters = await resolveToSend(flags.filters, service, settings, call);
     // A listener has its own token: the warning is for events that go straight to the handler.
+    const place = { ...settings, subscription: onlySubscription(filters) };
     const unsaid: string[] = [];
     const later = { warning: (text: string) => unsaid.push(text) };
     const warn = () => unsaid.splice(0).map((text) => reporter.warning(text));
-    const apiToken = flags.forwardTo && (await apiTokenOrWarning(settings, context, later));
+    const apiToken = flags.forwardTo && (await apiTokenOrWarning(place, context, later));
     const found = await findMissing(ids, { ...flags, filters }, service, call);
     if (flags.forwardTo === undefined) await listMissing(found, flags.format, call);
     else await recoverMissing(found, { ...flags, journal, forwardTo: flags.forwardTo, warn }, apiToken, call);
   });
-}
-
-/**
- * The id of the one subscription that the filters choose; undefined if they choose none by its id, or
- * several.
- */
-function onlySubscription({ subscriptionIds, subscriptionWords }: EventFilters): string | undefined {
-  const [only, another] = subscriptionIds;
-  return another === undefined && subscriptionWords.length === 0 ? only : undefined;
 }
 
 /** Without a journal every event would be forwarded again, so the user has to confirm that. */

@@ -27,6 +27,7 @@ import {
   noticeHandOver,
   noticeRepeated,
   oncePerEvent,
+  onlySubscription,
   searchToForward,
 } from '../found-events.ts';
 
@@ -66,7 +67,7 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
   const { filters, source, format, forwardTo } = flags;
   const { context, reporter } = call;
   const eventsOf = createEventReader(flags.handOver);
-  const forward = async (records: readonly FoundEvent[], place: Settings) => {
+  const forward = async (records: readonly FoundEvent[], place: Settings, chosenBy = filters) => {
     const found = new Set(records.map(({ eventId }) => eventId?.toLowerCase()));
     const missing = filters.eventIds.filter((id) => !found.has(id.toLowerCase()));
     if (missing.length > 0) throw notFound(missing, filters, 'replayed');
@@ -81,7 +82,8 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
       reporter.notice(`${events.length} to replay${to}${from && `, from ${from}`}`);
       return noticeHandOver(events, reporter);
     }
-    const apiToken = await apiTokenOrWarning(place, context, reporter);
+    const owner = { ...place, subscription: onlySubscription(chosenBy) };
+    const apiToken = await apiTokenOrWarning(owner, context, reporter);
     await replay(events, { ...flags, forwardTo }, apiToken, call);
   };
   if (typeof source === 'object') {
@@ -97,10 +99,11 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
     const resolved = await resolveToSend(filters, service, settings, call);
     const byId = (ids: Ids) =>
       eventsById(ids, service, { filters: resolved, concurrency: PAGES_AT_ONCE }, call);
-    if (source === 'ids') return await forward(await eventsOfInput(byId, eventsOf, flags, call), settings);
+    if (source === 'ids')
+      return await forward(await eventsOfInput(byId, eventsOf, flags, call), settings, resolved);
     const chosen: FoundEvent[] = [];
     for await (const event of searchToForward(resolved, service, call, flags.handOver)) chosen.push(event);
-    await forward(chosen, settings);
+    await forward(chosen, settings, resolved);
   });
 }
 
