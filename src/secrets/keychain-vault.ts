@@ -10,7 +10,8 @@ import {
   seal,
   unseal,
 } from './encrypted-file.ts';
-import { KeychainError, openKeychain, probeKeychain } from './keychain.ts';
+import { openKeychain, probeKeychain } from './keychain.ts';
+import { KeychainError } from './keychain-error.ts';
 import { type Binding, parseSecrets, type StoredSecrets, type Vault } from './vault.ts';
 
 type KeychainVaultContext = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;

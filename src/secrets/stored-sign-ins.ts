@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts';
 import { bindingHash, listSecretFiles, probeSecretFolder, type StoredEntry } from './encrypted-file.ts';
 import { openFileVault } from './file-vault.ts';
-import { KeychainError, openKeychain } from './keychain.ts';
+import { openKeychain } from './keychain.ts';
+import { KeychainError } from './keychain-error.ts';
 import { openKeychainVault } from './keychain-vault.ts';
 import type { Binding, Vault } from './vault.ts';
 

@@ -21,7 +21,8 @@ import {
   writeSecretFile,
 } from './encrypted-file.ts';
 import { askPassphrase } from './file-vault.ts';
-import { KeychainError, openKeychain } from './keychain.ts';
+import { openKeychain } from './keychain.ts';
+import { KeychainError } from './keychain-error.ts';
 import { noteSaved, savedNoteOf } from './saved-token-note.ts';
 import { checkStore, requireNoneHeld } from './stored-sign-ins.ts';
 

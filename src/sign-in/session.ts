@@ -6,7 +6,7 @@ import { traced } from '../http/redaction.ts';
 import { createService, type Service, type TokenSource } from '../http/service.ts';
 import { createTransport } from '../http/undici-client.ts';
 import { givenSecret, isHeaderSafe, isSecretGiven } from '../secrets/given-secret.ts';
-import type { KeychainError } from '../secrets/keychain.ts';
+import type { KeychainError } from '../secrets/keychain-error.ts';
 import type { AccessToken, Binding, Vault } from '../secrets/vault.ts';
 import { type SettingName, settingNames } from '../settings/setting-names.ts';
 import {

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { type HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { withLock } from '../lock/lock.ts';
 import { isSecretGiven } from '../secrets/given-secret.ts';
-import { KeychainError } from '../secrets/keychain.ts';
+import { KeychainError } from '../secrets/keychain-error.ts';
 import { forgetSignIns, openVault } from '../secrets/stored-sign-ins.ts';
 import { forgetSubscriptionTokens } from '../secrets/subscription-tokens.ts';
 import type { Secrets } from '../secrets/vault.ts';

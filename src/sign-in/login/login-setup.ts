@@ -2,7 +2,7 @@ import { advise, hooktrail } from '../../advice.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { givenSecret } from '../../secrets/given-secret.ts';
-import { KeychainError } from '../../secrets/keychain.ts';
+import { KeychainError } from '../../secrets/keychain-error.ts';
 import { checkStore, findSignIns, openVault } from '../../secrets/stored-sign-ins.ts';
 import type { Vault } from '../../secrets/vault.ts';
 import {

@@ -2,7 +2,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import type { Environment, Machine } from '../../../src/context.ts';
-import { checkSecretService, type KeychainCondition } from '../../../src/secrets/keychain.ts';
+import type { KeychainCondition } from '../../../src/secrets/keychain-error.ts';
+import { checkSecretService } from '../../../src/secrets/secret-service.ts';
 import { type ForegroundTool, startTool } from './foreground-tool.ts';
 import { available } from './requirement.ts';
 
