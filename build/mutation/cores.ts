@@ -51,8 +51,10 @@ export const CORES: Readonly<Record<string, Core>> = {
     floor: 97,
   },
   causes: {
-    mutate: ['src/explain/find-causes.ts'],
-    tests: ['test/explain/find-causes.test.ts', 'test/explain/explain.test.ts'],
+    mutate: [
+      'src/explain/{candidates,cause-search,chance,feature,field-conditions,row-tests,sample,simplest-cause,spans}.ts',
+    ],
+    tests: ['test/explain/{candidates,cause-search,chance,explain,row-tests}.test.ts'],
     without: 'a planted cause|chance is no cause|more values than one or two|nearly every event has another',
     floor: 93,
   },

@@ -1,7 +1,7 @@
 import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { type Cause, explainTable } from '../explain/explain-table.ts';
+import { type Cause, explainTable } from '../explain/causes.ts';
 import { EventFilters } from '../filters/event-filters.ts';
 import { type Health, HealthTable, healthMembers, lastOf, NO_EVENTS } from '../health/health.ts';
 import { findSilences, type Silence } from '../health/silence.ts';

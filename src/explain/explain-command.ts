@@ -4,7 +4,7 @@ import { UsageError } from '../errors.ts';
 import { concurrencyFlag } from '../filters/event-filters.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
 import { oneOf } from '../settings/flags.ts';
-import type { Baseline } from './explain.ts';
+import type { Baseline } from './baseline.ts';
 
 interface Flags extends EventFlags {
   readonly baseline?: Baseline;

@@ -17,17 +17,14 @@ import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped, percent, shortened } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import {
-  type Baseline,
-  type BaselineCounts,
-  type Explained,
-  explanationJson,
-  searchCommand,
-  subscriptionsIn,
-  wideCommand,
-} from './explain.ts';
-import { type Cause, type CauseCondition, type Effect, MOST_CAUSES } from './explain-table.ts';
-import { type Count, isCause } from './find-causes.ts';
+import type { Baseline, BaselineCounts } from './baseline.ts';
+import { searchCommand, wideCommand } from './cause-commands.ts';
+import type { CauseCondition } from './cause-conditions.ts';
+import { type Cause, MOST_CAUSES } from './causes.ts';
+import { type Count, isCause } from './chance.ts';
+import type { Effect } from './effects.ts';
+import { type Explained, subscriptionsIn } from './explain.ts';
+import { explanationJson } from './explanation-json.ts';
 
 export interface ExplanationOptions extends SummaryOptions {
   readonly baseline: Baseline | undefined;
@@ -161,7 +158,7 @@ export function explanationFacts(explained: Explained): string[] {
   );
   const effects = onlyInFailures.filter(({ text }) => !named.has(text));
   const isAll = failed === events;
-  const nothing = isAll ? NO_CONTRAST : effects.length === 0 ? NOTHING : NOTHING_ELSE;
+  const nothing = isAll ? NO_CONTRAST : nothingStandsOut(effects);
   const isExact = (effect: Effect) => (isAll ? effect.failed === failed : effect.delivered === 0);
   const listed = (who: string, some: readonly Effect[]) =>
     some.length > 0 ? [`${who} have: ${someOf(some.map(effectText))}`] : [];
@@ -187,6 +184,10 @@ const NOTHING_ELSE =
   'nothing stands out but what seems to come of failing: one of these may be the cause if it was known before the delivery';
 const NOTHING =
   'nothing stands out: no value, field, limit or time is so much more frequent among the failed events that chance would not explain it';
+
+function nothingStandsOut(effects: readonly Effect[]): string {
+  return effects.length === 0 ? NOTHING : NOTHING_ELSE;
+}
 
 /** The causes as a table for tickets and reports. */
 export function causesTable(explained: Explained, zone: TimeZone): Table {
@@ -239,12 +240,7 @@ function explanationLines(
 function headline(explained: Explained, options: ExplanationOptions): string {
   const { events, failed, baseline } = explained;
   const time = windowText(explained, options);
-  const now =
-    events === 0
-      ? nothingText(explained, time)
-      : failed === 0
-        ? `none of ${eventsText(events)} failed ${time}`
-        : `${grouped(failed)} of ${eventsText(events)} failed (${percent(failed / events)}) ${time}`;
+  const now = events === 0 ? nothingText(explained, time) : `${failedOf(events, failed)} ${time}`;
   if (!baseline) return now;
   const names = {
     previous: 'as long before',
@@ -255,6 +251,11 @@ function headline(explained: Explained, options: ExplanationOptions): string {
   const then =
     baseline.events === 0 ? 'no events' : `${share} (${percent(baseline.failed / baseline.events)})`;
   return `${now}; ${names[options.baseline as Baseline]}: ${then}`;
+}
+
+function failedOf(events: number, failed: number): string {
+  if (failed === 0) return `none of ${eventsText(events)} failed`;
+  return `${grouped(failed)} of ${eventsText(events)} failed (${percent(failed / events)})`;
 }
 
 /** The causes as lines: figures beside or below the first condition, then the others and the notes. */
@@ -357,12 +358,12 @@ function effectText(effect: Effect): string {
     return conditionWords({ ...effect, op: '=', value: only.value });
   const texts = values
     .slice(0, 3)
-    .map(({ value, failed }) => `${shortened(anyText(value), LONGEST_VALUE)} ${grouped(failed)}`);
+    .map(({ value, failed }) => `${shortened(anyText(value), LONGEST_VALUE_CHARACTERS)} ${grouped(failed)}`);
   return oneLine(`${field} (${texts.join(', ')}${values.length > 3 ? ', …' : ''})`);
 }
 
 /** The characters of a value that a line has room for. */
-const LONGEST_VALUE = 60;
+const LONGEST_VALUE_CHARACTERS = 60;
 
 /** Values, conditions and fields that are named in one line before the rest is counted. */
 const MOST_NAMED = 6;

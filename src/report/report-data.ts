@@ -1,6 +1,6 @@
 import type { Call } from '../command.ts';
+import { explainTable } from '../explain/causes.ts';
 import { type Explained, subscriptionsIn } from '../explain/explain.ts';
-import { explainTable } from '../explain/explain-table.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { itemFilter, parseCondition } from '../items/item-conditions.ts';
 import { createdOnReader } from '../items/item-times.ts';

@@ -14,7 +14,7 @@ import { type CountQueries, type StatsWindow, statsWindow } from '../filters/sta
 import type { Service } from '../http/service.ts';
 import type { Items } from '../items/items.ts';
 import { SubscriptionNames } from '../names/subscription-names.ts';
-import type { TimeColumn } from '../outcomes/comparison-table.ts';
+import type { TimeColumn } from '../outcomes/time-column.ts';
 import { type Query, queryString } from '../paging/event-query.ts';
 import { askCount, type FoundPage, pageClient } from '../paging/page.ts';
 import { adaptiveConcurrency, readAhead } from '../paging/read-ahead.ts';
@@ -57,6 +57,8 @@ export interface EventSource {
   readonly typesOnOffer?: readonly string[];
   /** Begins to ask for the service's subscriptions; absent for stored events. */
   readonly askNames?: () => SubscriptionNames;
+  /** True for a file, an export or standard input, which may hold less than the service. */
+  readonly isStored: boolean;
   /** True for standard input. */
   readonly isReadOnce: boolean;
   /**
@@ -109,6 +111,7 @@ export async function withEventSource<Result>(
       read,
       readOutcomes: (chosen, within) => readByOutcome(read, true, untold, chosen, within),
       warnOfUnknown,
+      isStored: true,
       isReadOnce: from === '-',
       doubt: () => {},
     });
@@ -137,6 +140,7 @@ export async function withEventSource<Result>(
       warnOfUnknown,
       count: countQueries(service, concurrency, context, reporter),
       typesOnOffer: eventTypeNames(page.items),
+      isStored: false,
       isReadOnce: false,
       askNames,
       doubt: () => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-import { type Cause, type CauseCondition, explainTable } from '../../src/explain/explain-table.ts';
+import type { CauseCondition } from '../../src/explain/cause-conditions.ts';
+import { type Cause, explainTable } from '../../src/explain/causes.ts';
 import { Items } from '../../src/items/items.ts';
 import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
 import { type History, historyOf, KINDS, type Kind, type Scenario } from '../explain/planted-causes.ts';

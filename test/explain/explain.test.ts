@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { explainTable } from '../../src/explain/explain-table.ts';
+import { explainTable } from '../../src/explain/causes.ts';
 import { itemFilter, parseCondition } from '../../src/items/item-conditions.ts';
 import { Items } from '../../src/items/items.ts';
 import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';

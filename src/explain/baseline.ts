@@ -1,0 +1,111 @@
+import { UsageError } from '../errors.ts';
+import { EventFilters } from '../filters/event-filters.ts';
+import { memberPath } from '../items/field-path.ts';
+import { conditionOn, itemFilter } from '../items/item-conditions.ts';
+import type { Items } from '../items/items.ts';
+import type { EventSource } from '../sources/event-source.ts';
+import { keepTold } from '../sources/stored-events.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { type Instant, instantAt, milliseconds } from '../time/instant.ts';
+import { DAY_MS } from '../time/lengths.ts';
+import type { TimeZone } from '../time/time-zone.ts';
+import { fieldConditionsOf } from './cause-conditions.ts';
+import type { Cause } from './causes.ts';
+import type { Count } from './chance.ts';
+
+/** The time to compare with: the same length before it, or the same time a day or a week earlier. */
+export type Baseline = 'previous' | '1d' | '7d';
+
+export interface BaselineCounts extends Count {
+  readonly after: Instant;
+  readonly before: Instant;
+  /** For each cause: the events for which its conditions but the time held then. */
+  readonly ofCauses: readonly Count[];
+}
+
+interface Window {
+  readonly after: Instant;
+  readonly before: Instant;
+}
+
+/** Throws `UsageError` for events that are read once: they cannot be read for the baseline again. */
+export function checkBaseline(source: EventSource): void {
+  if (!source.isReadOnce) return;
+  throw new UsageError('--baseline: standard input is read once, and the baseline has other events', {
+    next: 'write the events to a file and name that with --from',
+  });
+}
+
+/**
+ * Counts the events of an earlier time, also for each cause of those that were explained. Warns where the
+ * source may lack some of them, and where they count in both times. Throws `UsageError` if there is no such
+ * time.
+ */
+export async function countBaseline(
+  source: EventSource,
+  baseline: Baseline,
+  { after, before, causes }: Window & { readonly causes: readonly Cause[] },
+  reporter: Reporter,
+): Promise<BaselineCounts> {
+  const { zone } = source.filters;
+  const then = shifted({ after, before }, baseline, zone);
+  if (source.isStored && !(await hasEventsBefore(source, then.after)))
+    reporter.warning(
+      `--baseline: ${source.name} has no event from before ${zone.shown(then.after.text)}, and may lack some to compare with`,
+    );
+  if (milliseconds(then.before) > milliseconds(after))
+    reporter.warning(
+      `--baseline ${baseline}: the time explained is longer than that, and its events up to ${zone.shown(then.before.text)} count in both`,
+    );
+  return await countWithin(source, then, causes);
+}
+
+function shifted({ after, before }: Window, baseline: Baseline, zone: TimeZone): Window {
+  const from = milliseconds(after);
+  const to = milliseconds(before);
+  const days = baseline === '1d' ? 1 : 7;
+  // Days are those of the zone's clock, which may be put forward or back between them.
+  const earlier = (time: number) => zone.timesAt(time + zone.offsetAt(time) - days * DAY_MS)[0] as number;
+  const start = instantAt(baseline === 'previous' ? 2 * from - to : earlier(from));
+  const end = baseline === 'previous' ? after : instantAt(earlier(to));
+  if (!start || !end) throw new UsageError(`--baseline: there is no time as long before ${after.text}`);
+  return { after: start, before: end };
+}
+
+/** True if the events begin before that time, so that those after it are likely to be there. */
+async function hasEventsBefore(source: EventSource, before: Instant): Promise<boolean> {
+  for await (const { items } of source.read(new EventFilters(), { before })) if (items.count > 0) return true;
+  return false;
+}
+
+async function countWithin(
+  source: EventSource,
+  within: Window,
+  causes: readonly Cause[],
+): Promise<BaselineCounts> {
+  const isFailed = itemFilter([conditionOn(memberPath('publishStatus'), '=', '"FAILED"')], []);
+  const failedOf = (items: Items, haveFailed: boolean | undefined) => {
+    if (haveFailed === undefined) return isFailed(items).count;
+    return haveFailed ? items.count : 0;
+  };
+  // The first one counts all events.
+  const counts = [[], ...causes.map(fieldConditionsOf)].map((conditions) => ({
+    keep: itemFilter(
+      conditions.map(({ condition }) => condition),
+      [],
+    ),
+    events: 0,
+    failed: 0,
+  }));
+  for await (const { items, haveFailed } of source.readOutcomes(source.filters, within)) {
+    const told = haveFailed === undefined ? keepTold(items) : items;
+    for (const count of counts) {
+      const kept = count.keep(told);
+      count.events += kept.count;
+      count.failed += failedOf(kept, haveFailed);
+    }
+  }
+  const { events, failed } = counts[0] as Count;
+  const ofCauses = counts.slice(1).map(({ events, failed }) => ({ events, failed }));
+  return { ...within, events, failed, ofCauses };
+}

@@ -1,0 +1,53 @@
+import { type AdvisedCommand, hooktrailOver } from '../advice.ts';
+import { EventFilters } from '../filters/event-filters.ts';
+import { isGuid } from '../items/items.ts';
+import { type CauseCondition, fieldConditionsOf } from './cause-conditions.ts';
+import type { Cause } from './causes.ts';
+import type { Explained } from './explain.ts';
+
+/** The command that lists the failed events: those of a cause, or all of them. */
+export function searchCommand(
+  cause: Cause | undefined,
+  explained: Explained,
+  filters: EventFilters,
+  from?: string,
+): AdvisedCommand {
+  const narrowed = narrowedFilters(cause ? fieldConditionsOf(cause) : [], filters.withStatuses());
+  // Times that depend on the present are given as those that they were.
+  const { isRelative, after, before } = filters;
+  const since = cause?.after ?? (isRelative || (!after && from === undefined) ? explained.after : undefined);
+  const until = cause?.before ?? (isRelative && before ? explained.before : undefined);
+  const times = Object.entries({ since, until }).flatMap(([name, at]) => (at ? [{ name, at }] : []));
+  return hooktrailOver(
+    from,
+    'events search --failed',
+    ...narrowed.filters.words(...times.map(({ name }) => name)),
+    ...narrowed.rest.flatMap(({ text }) => ['--where', text]),
+    ...times.flatMap(({ name, at }) => [`--${name}`, at.text]),
+  );
+}
+
+/**
+ * The command that compares with all other events of the time; undefined if the filters chose all of them.
+ */
+export function wideCommand({ zone, after, before, ...filters }: EventFilters, from?: string) {
+  if (new EventFilters(filters).withStatuses().texts().length === 0) return undefined;
+  return hooktrailOver(from, 'events explain', ...new EventFilters({ zone, after, before }).words());
+}
+
+/** The filters with the conditions that the service filters by itself, and the other conditions. */
+function narrowedFilters(conditions: readonly CauseCondition[], filters: EventFilters) {
+  const rest: CauseCondition[] = [];
+  let narrowed = filters;
+  for (const condition of conditions) {
+    const { field, op, value } = condition;
+    const text = op === '=' && typeof value === 'string' ? value : '';
+    // A type of a filter may be a pattern, and its subscription is a GUID.
+    if (field === 'eventType' && text !== '' && !/[*,\\]/.test(text))
+      narrowed = narrowed.withTypes([text], [text]);
+    else if (field === 'subscriptionId' && isGuid(text))
+      narrowed = new EventFilters({ ...narrowed, subscriptionIds: [text] });
+    else rest.push(condition);
+  }
+  return { filters: narrowed, rest };
+}

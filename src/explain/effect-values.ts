@@ -1,0 +1,88 @@
+import { exactValue } from '../items/item-conditions.ts';
+import type { ComparisonTable } from '../outcomes/comparison-table.ts';
+import { bareText, FIRST_CODE, type Field, isInside, NO_VALUE } from '../outcomes/field-column.ts';
+import { isOfReason } from './outcome-words.ts';
+import type { FieldTest } from './row-tests.ts';
+
+/** A value of an effect, with the number of failures that have it. */
+export interface EffectValue {
+  readonly value: unknown;
+  readonly failed: number;
+}
+
+/** Named values of an effect. */
+const MOST_VALUES = 5;
+/** Different texts of objects that are counted. */
+const MOST_TEXTS = 100_000;
+/** Fewer texts are not taken for one that differs in ids and times. */
+const LEAST_ALIKE = 3;
+
+/**
+ * The values of the field, or of members: all of an object, of a list those that tell why the first failed.
+ * The most frequent first.
+ */
+export function valuesOf(table: ComparisonTable, { feature, op, code }: FieldTest): readonly EffectValue[] {
+  const { field } = feature;
+  // The first element of a list has told what the others repeat.
+  if (op !== '!=' || /^[1-9]\d*$/.test(field.steps.at(-1) as string)) return [];
+  const own = ownValues(table, field, field.texts[code]);
+  const counts = own.size > 0 ? own : memberTexts(table, field);
+  return joinAlike(counts)
+    .sort((a, b) => b.failed - a.failed)
+    .slice(0, MOST_VALUES);
+}
+
+function ownValues(table: ComparisonTable, field: Field, other: string | undefined): Map<unknown, number> {
+  const { codes, texts } = field.prose ?? field;
+  const counts = new Map<unknown, number>();
+  for (const [code, count] of table.countCodes({ codes, texts }).failed.entries())
+    if (code >= FIRST_CODE && count > 0 && texts[code] !== other)
+      counts.set(exactValue(texts[code] as string), count);
+  return counts;
+}
+
+/** The texts that members have together in the failures; none if there are too many. */
+function memberTexts(table: ComparisonTable, field: Field): Map<unknown, number> {
+  const members = tellingMembers(table, field).map((member) => {
+    const { codes, texts } = member.prose ?? member;
+    return { codes, texts: texts.map(bareText) };
+  });
+  const counts = new Map<unknown, number>();
+  for (let row = 0; row < table.rows; row++) {
+    if (table.failures[row] === 0 || field.codes[row] === NO_VALUE) continue;
+    const found = members.filter(({ codes }) => (codes[row] as number) >= FIRST_CODE);
+    const text = found.map(({ codes, texts }) => texts[codes[row] as number]).join(' ');
+    if (text !== '') counts.set(text, (counts.get(text) ?? 0) + 1);
+    if (counts.size > MOST_TEXTS) return new Map();
+  }
+  return counts;
+}
+
+function tellingMembers({ fields }: ComparisonTable, { elements: [first], members }: Field) {
+  return first ? fields.filter((field) => isInside(field, first) && isOfReason(field.steps)) : members;
+}
+
+/**
+ * Values with their counts. Texts that differ in words with digits alone are one if most differ: these words
+ * are ids or times.
+ */
+function joinAlike(counts: ReadonlyMap<unknown, number>): EffectValue[] {
+  const groups = new Map<unknown, EffectValue[]>();
+  for (const [value, failed] of counts) {
+    const key = typeof value === 'string' ? value.replace(/[\w.:-]*\d[\w.:-]*/g, '…') : value;
+    const group = groups.get(key) ?? [];
+    group.push({ value, failed });
+    groups.set(key, group);
+  }
+  return [...groups.values()].flatMap((group) => {
+    const failed = group.reduce((sum, one) => sum + one.failed, 0);
+    if (group.length < LEAST_ALIKE || 2 * group.length <= failed) return group;
+    return [{ value: commonText(group.map(({ value }) => value as string)), failed }];
+  });
+}
+
+/** What texts of as many words have in common, with `…` for the words in which they differ. */
+function commonText(texts: readonly string[]): string {
+  const [first = [], ...others] = texts.map((text) => text.split(/([\w.:-]+)/));
+  return first.map((word, at) => (others.every((other) => other[at] === word) ? word : '…')).join('');
+}

@@ -1,0 +1,56 @@
+import { type Instant, utcText } from '../time/instant.ts';
+import type { BaselineCounts } from './baseline.ts';
+import type { CauseCondition } from './cause-conditions.ts';
+import type { Cause } from './causes.ts';
+import type { Effect } from './effects.ts';
+import type { Explained } from './explain.ts';
+
+/** The object that `events explain --json` prints, with the command that lists the events of each cause. */
+export function explanationJson(
+  { baseline, names, ...rest }: Explained,
+  commandOf: (cause: Cause) => string,
+) {
+  const named = ({ field, op, value }: CauseCondition) => {
+    const id = field === 'subscriptionId' && typeof value === 'string' ? value : undefined;
+    return { field, op, value, name: (id === undefined ? undefined : names?.nameOf(id)) ?? null };
+  };
+  const textOf = (instant: Instant | undefined) => instant?.text ?? null;
+  return {
+    ...countsJson(rest),
+    subscriptions: rest.subscriptions,
+    baseline: baseline ? countsJson(baseline) : null,
+    causes: rest.causes.map((cause, index) => ({
+      ...withoutBounds(cause),
+      conditions: cause.conditions.map(named),
+      command: commandOf(cause),
+      baseline: baseline?.ofCauses[index] ?? null,
+      same: cause.same.map(conditionJson),
+      firstFailed: textOf(cause.firstFailed),
+      lastFailed: textOf(cause.lastFailed),
+      lastSuccess: textOf(cause.lastSuccess),
+      failingSince: textOf(cause.failingSince),
+    })),
+    unexplained: rest.unexplained,
+    onlyInFailures: rest.onlyInFailures.map((effect: Effect) => ({
+      ...conditionJson(effect),
+      failed: effect.failed,
+      ...(effect.delivered > 0 ? { delivered: effect.delivered } : {}),
+      ...(effect.values.length > 0 ? { values: effect.values } : {}),
+    })),
+    notCompared: rest.notCompared,
+    notLookedAt: rest.notLookedAt,
+  };
+}
+
+function countsJson({ after, before, events, failed }: Omit<BaselineCounts, 'ofCauses'>) {
+  return { after: utcText(after), before: utcText(before), events, failed };
+}
+
+/** The bounds of its span are told by its command. */
+function withoutBounds({ after: _after, before: _before, ...cause }: Cause) {
+  return cause;
+}
+
+function conditionJson({ field, op, value }: CauseCondition) {
+  return { field, op, value };
+}

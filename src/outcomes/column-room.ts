@@ -1,0 +1,102 @@
+import { isKnownName } from '../items/known-fields.ts';
+import { type Field, NO_VALUE } from './field-column.ts';
+
+/** Fields in all: those that the fewest failures have make room for others. */
+const MOST_FIELDS = 4000;
+/** Columns take at most about this much. */
+const MOST_BYTES = 135 * 1024 * 1024;
+/** The part of the fields that makes room at once. */
+const PART_LEFT_OUT = 0.25;
+/** An object from which more members were left out has names that hardly repeat: it gets no new ones. */
+const MOST_LEFT_OUT = 1000;
+
+/** The rows that are read so far. */
+export interface RowsSoFar {
+  /** Rows that are complete: the next one may be half read. */
+  readonly rows: number;
+  /** 1 for a row that failed; as long as columns are. */
+  readonly failures: Uint8Array;
+}
+
+/** The columns of a table, within a budget of bytes. */
+export class ColumnRoom {
+  readonly fields: Field[] = [];
+  readonly #root: Field;
+  readonly #soFar: RowsSoFar;
+  /** False while no field can make room for another. */
+  #canLeaveOut = true;
+
+  constructor(root: Field, soFar: RowsSoFar) {
+    this.#root = root;
+    this.#soFar = soFar;
+  }
+
+  /** Makes room for columns of more rows. */
+  prepare(capacity: number): void {
+    this.#canLeaveOut = true;
+    while (this.isFull(capacity) && this.#canLeaveOut) this.#leaveOutRarest();
+  }
+
+  /** True if a new member of an object gets a column. */
+  isOpenFor(owner: Field, name: string): boolean {
+    if (this.#isAlwaysCompared(owner, name)) return true;
+    const isOpen = () => owner.leftOut.size <= MOST_LEFT_OUT && !owner.leftOut.has(name);
+    if (!isOpen()) return false;
+    if (!this.isFull(this.#soFar.failures.length)) return true;
+    return this.#canLeaveOut && this.#leaveOutRarest() && isOpen();
+  }
+
+  /** True if one more field has no place when columns have this many rows. */
+  isFull(capacity: number): boolean {
+    const growth = capacity / this.#soFar.failures.length;
+    const bytes = this.fields.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    return this.fields.length >= MOST_FIELDS || bytes * growth + capacity > MOST_BYTES;
+  }
+
+  /** Known fields and other members of the items themselves are. */
+  #isAlwaysCompared(owner: Field, name: string): boolean {
+    return owner === this.#root || (owner.steps.length === 1 && isKnownName(name));
+  }
+
+  /**
+   * Leaves out fields that the fewest failures have, and of these the ones that the fewest events have.
+   * False if there are none but those of the item that is read.
+   */
+  #leaveOutRarest(): boolean {
+    const rarest = this.#byFailures().slice(0, Math.ceil(PART_LEFT_OUT * this.fields.length));
+    const gone = new Set(rarest.map(({ field }) => field));
+    for (const owner of new Set(rarest.map(({ owner }) => owner))) {
+      const left = owner.members.filter((member) => gone.has(member));
+      for (const member of left) owner.leftOut.add(member.steps.at(-1) as string);
+      owner.isOverfull = true;
+      owner.members.splice(0, owner.members.length, ...owner.members.filter((member) => !gone.has(member)));
+      owner.places.clear();
+    }
+    this.fields.splice(0, this.fields.length, ...this.fields.filter((field) => !gone.has(field)));
+    this.#canLeaveOut = rarest.length > 0;
+    return this.#canLeaveOut;
+  }
+
+  /** Fields that may be left out, with the objects that they are members of. */
+  #byFailures(): { readonly field: Field; readonly owner: Field }[] {
+    const ownerOf = new Map<Field, Field>();
+    for (const owner of [this.#root, ...this.fields])
+      for (const member of owner.members) ownerOf.set(member, owner);
+    return (
+      [...ownerOf]
+        .filter(([field, owner]) => !this.#isAlwaysCompared(owner, field.steps.at(-1) as string))
+        .filter(([{ members, elements }]) => members.length === 0 && elements.length === 0)
+        // Between two items there is no such row yet.
+        .filter(([{ codes }]) => (codes[this.#soFar.rows] ?? NO_VALUE) === NO_VALUE)
+        .map(([field, owner]) => ({ field, owner, failures: this.#failuresWith(field) }))
+        .sort((a, b) => a.failures - b.failures || a.field.present - b.field.present)
+    );
+  }
+
+  #failuresWith({ codes }: Field): number {
+    const { rows, failures } = this.#soFar;
+    let count = 0;
+    for (let row = 0; row < rows; row++) if (codes[row] !== NO_VALUE) count += failures[row] as number;
+    return count;
+  }
+}

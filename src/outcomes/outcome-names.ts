@@ -1,0 +1,5 @@
+/** The outcomes that a `publishStatus` tells: true for failed (service description, part 3). */
+export const OUTCOMES: ReadonlyMap<string, boolean> = new Map([
+  ['FAILED', true],
+  ['SUCCESS', false],
+]);

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest';
+import { countRows, differenceOf, isCause, lnChance, without } from '../../src/explain/chance.ts';
+
+/**
+ * The probability by whole numbers: ways to draw at least as many failed events, of all ways to draw so many.
+ */
+function lnExactChance(failed: number, events: number, allFailed: number, all: number): number {
+  const choose = (of: number, some: number): bigint => {
+    let ways = 1n;
+    for (let index = 0; index < some; index++) ways = (ways * BigInt(of - index)) / BigInt(index + 1);
+    return some < 0 || some > of ? 0n : ways;
+  };
+  let ways = 0n;
+  for (let count = failed; count <= Math.min(events, allFailed); count++)
+    ways += choose(allFailed, count) * choose(all - allFailed, events - count);
+  return Math.log(Number((ways * 10n ** 60n) / choose(all, events))) - 60 * Math.LN10;
+}
+
+describe('the probability of a cause by chance', () => {
+  const chance = (failed: number, events: number, allFailed: number, all: number) =>
+    lnChance({ events, failed }, { events: all, failed: allFailed });
+
+  test("is that of Fisher's exact test, for every table of up to 9 events", () => {
+    for (let all = 0; all <= 9; all++)
+      for (let allFailed = 0; allFailed <= all; allFailed++)
+        for (let events = 0; events <= all; events++)
+          for (
+            let failed = Math.max(0, events + allFailed - all);
+            failed <= Math.min(events, allFailed);
+            failed++
+          )
+            expect([failed, events, allFailed, all, chance(failed, events, allFailed, all)]).toEqual([
+              failed,
+              events,
+              allFailed,
+              all,
+              expect.closeTo(lnExactChance(failed, events, allFailed, all), 9),
+            ]);
+  });
+
+  test.each([
+    [3, 5, 20, 60],
+    [12, 20, 24, 100],
+    [30, 30, 40, 100],
+    [25, 80, 40, 200],
+    [1, 150, 1, 200],
+  ])('is also that of many: %i of %i failed, %i of %i in all', (failed, events, allFailed, all) =>
+    expect(chance(failed, events, allFailed, all)).toBeCloseTo(
+      lnExactChance(failed, events, allFailed, all),
+      9,
+    ),
+  );
+
+  test('and a difference of ten points make a cause', () => {
+    const cause = (failed: number, events: number, allFailed: number, all: number) =>
+      isCause({ events, failed }, { events: all, failed: allFailed });
+    expect([cause(5, 5, 6, 20), cause(2, 2, 6, 20), cause(100, 1000, 100, 2000)]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    // A little less than ten points, and more than a chance of one in a hundred.
+    expect([cause(99, 1000, 99, 2000), cause(3, 6, 3, 9)]).toEqual([false, false]);
+    expect(differenceOf({ events: 4, failed: 3 }, { events: 12, failed: 5 })).toBe(0.5);
+    expect(differenceOf({ events: 4, failed: 2 }, { events: 8, failed: 3 }, 3)).toBe(1 / 4 - 1 / 10);
+    expect(differenceOf({ events: 8, failed: 2 }, { events: 8, failed: 2 })).toBe(0.25);
+    expect(without({ events: 12, failed: 5 }, { events: 4, failed: 3 })).toEqual({ events: 8, failed: 2 });
+    expect(countRows(Int32Array.of(0, 2, 3), Uint8Array.of(1, 1, 0, 1))).toEqual({ events: 3, failed: 2 });
+  });
+});

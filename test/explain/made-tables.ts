@@ -1,0 +1,39 @@
+import { limitOf, type RowTest, SpanTest } from '../../src/explain/row-tests.ts';
+import { Items } from '../../src/items/items.ts';
+import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
+
+/**
+ * Events one a minute, of which `members` tells the fields; without `times`, they are in the order of their
+ * places.
+ */
+export const tableOf = (
+  count: number,
+  failed: (index: number) => boolean,
+  members: (index: number) => object,
+  minute: (index: number) => number | undefined = (index) => index,
+) => {
+  const table = new ComparisonTable();
+  const events = Array.from({ length: count }, (_, index) => {
+    const at = minute(index);
+    return JSON.stringify({
+      ...(at === undefined ? {} : { createdOn: new Date(1.79e12 + at * 60_000).toISOString() }),
+      publishStatus: failed(index) ? 'FAILED' : 'SUCCESS',
+      ...members(index),
+    });
+  });
+  table.add(Items.of(events.map((text) => Buffer.from(text))));
+  table.finish();
+  return table;
+};
+
+/** A test as text. */
+export const textOf = (test: RowTest): string => {
+  if (test instanceof SpanTest) return `rows ${test.from ?? ''}..${test.to ?? ''}`;
+  const path = test.feature.field.steps.join('.');
+  if (test.code === 0) return `${path} ${test.op === '=' ? 'missing' : 'exists'}`;
+  const { op, json } =
+    test.op === '=' || test.op === '!='
+      ? { op: test.op, json: test.feature.textOf(test.code) }
+      : limitOf(test);
+  return `${path} ${op} ${json}`;
+};
