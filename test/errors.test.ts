@@ -64,7 +64,7 @@ describe('every error', () => {
     'new-token.ts message': 'subscriptions/tokens-of-subscriptions.test.ts',
     'journal.ts message': 'webhooks/listen/listen.disk.machine.test.ts',
     'recover.ts has': 'webhooks/recover/recover.together.process.test.ts',
-    'export-manifest.ts gone ? `the directory ${directory} is gone` : `writing to ${directory} failed: ${faultText(error':
+    'export-directory.ts gone ? `the directory ${directory} is gone` : `writing to ${directory} failed: ${faultText(error':
       'export/export.process.test.ts',
     'report-page.ts `${file} could not be written: ${(error as Error).message}`':
       'formats/output-faults.machine.test.ts',

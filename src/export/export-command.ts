@@ -8,7 +8,7 @@ import { PAGE_SIZE } from '../paging/event-query.ts';
 import { oneOf } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
-import type { FileFormat, Partition } from '../sources/export-manifest.ts';
+import type { FileFormat, Partition } from '../sources/export-part.ts';
 
 interface Flags extends FilterFlags, SettingFlags {
   readonly pageSize?: number;
@@ -98,7 +98,7 @@ export async function run(call: Call<Flags>): Promise<void> {
     reporter.notice(
       `${given} is a directory of files; for one file: hooktrail events search … --output-file ${given.replace(/\.gz$/i, '')}`,
     );
-  const { exportEvents } = await import('./export-run.ts');
+  const { exportEvents } = await import('./export-events.ts');
   const { gzip = false, partition, update = false, pageSize = PAGE_SIZE, concurrency = CONCURRENCY } = flags;
   await exportEvents({ given, filters, gzip, partition, fileFormat, update, pageSize, concurrency }, call);
 }

@@ -1,19 +1,9 @@
-import type { Clock } from '../context.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import { addQueries, type Query } from '../paging/event-query.ts';
-import { askCount, askPage, type PageClient } from '../paging/page.ts';
-import { readAhead } from '../paging/read-ahead.ts';
-import {
-  eventsIn,
-  type Identity,
-  isFiltered,
-  type Manifest,
-  type Part,
-  partName,
-  partQuery,
-  versionOf,
-} from '../sources/export-manifest.ts';
-import { dayOf, folderOfDay, startOfDay } from '../sources/partitions.ts';
+import { askCount, askPage } from '../paging/page.ts';
+import { type Identity, type Manifest, versionOf } from '../sources/export-manifest.ts';
+import { createNamer, type Part, type Partition, settled } from '../sources/export-part.ts';
+import { dayOf, folderOfDay } from '../sources/partitions.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import {
   compareInstants,
@@ -25,19 +15,18 @@ import {
   nextFullSecond,
 } from '../time/instant.ts';
 import { version } from '../version.ts';
+import type { ExportClient } from './export-client.ts';
+import { type Mark, markDays, markTime } from './time-marks.ts';
 
-/** Asks the service for the pages and counts of an export. */
-export interface ExportClient extends PageClient {
-  readonly pageSize: number;
-  readonly concurrency: () => number;
-  readonly clock: Clock;
-  readonly signal: AbortSignal;
-}
-
-/** Pages per part: a crash loses at most this much work. */
+/**
+ * Events per part, about: pages are asked for by offset, which costs most services more the further it is,
+ * and a crash loses at most the parts that are being read.
+ */
+const EVENTS_PER_PART = 50_000;
+/** Below that many events per part, an export has about this many parts. */
+const PARTS_PER_EXPORT = 200;
+/** A part has about as many pages at least. */
 const PAGES_PER_PART = 10;
-/** If there were more parts than this, the parts are made larger. */
-const MAX_PARTS = 500;
 /** An update starts this many seconds before the export's previous end: events may appear late, or change. */
 const OVERLAP_SECONDS = 3600;
 
@@ -49,9 +38,10 @@ export async function beginExport(
 ): Promise<Manifest> {
   const startedAt = new Date(client.clock.now()).toISOString();
   const { queries, pin } = await pinnedQueries(filters, client);
+  const nameNext = createNamer([], identity);
   const parts: Part[] = [];
   for (const [index, query] of queries.entries())
-    parts.push(...(await planParts(index, { ...query, before: pin }, parts, identity, client)));
+    parts.push(...(await planParts(index, { ...query, before: pin }, identity.partition, nameNext, client)));
   return {
     format: 'hooktrail-export',
     version: versionOf(identity),
@@ -83,11 +73,12 @@ export async function planUpdate(
   // The service's clock may have been ahead of this machine's when the export ended.
   const ends = [milliseconds(earlier.pin), Date.parse(earlier.finishedAt as string), milliseconds(pin)];
   const from = knownInstant(Math.min(...ends) - OVERLAP_SECONDS * 1000);
-  let parts = earlier.parts.map((part): Part => ({ ...part, settled: true }));
+  const nameNext = createNamer(earlier.parts, earlier);
+  let parts = earlier.parts.map(settled);
   for (const [index, query] of queries.entries()) {
     const isNew = index >= earlier.queries.length;
     const window = isNew ? query : { ...query, after: laterOf(after, from) };
-    const added = await planParts(index, window, parts, earlier, client);
+    const added = await planParts(index, window, earlier.partition, nameNext, client);
     // Within a query, newer parts come before older ones.
     const first = isNew ? parts.length : parts.findIndex((part) => part.query === index);
     parts = parts.toSpliced(first, 0, ...added);
@@ -140,180 +131,58 @@ export async function warnOfLaterDated(
 /**
  * The parts of a search that is limited to its window, newest first, each with a name that no other part has.
  * The service compares with "greater than" only, and the resolution of its clock is unknown, so each part
- * reaches a second into the next older one. An event in both belongs to the newer. With partitions parts also
- * meet at the midnights between days that have events: a part is one day's.
+ * reaches a second into the next older one. An event in both is taken by one of them. With partitions parts
+ * also meet at the midnights between days that have events: a part is one day's.
  */
 async function planParts(
   index: number,
   query: Query,
-  others: readonly Part[],
-  form: Pick<Identity, 'gzip' | 'partition' | 'fileFormat'>,
+  partition: Partition | undefined,
+  nameNext: (folder: string) => string,
   client: ExportClient,
 ): Promise<Part[]> {
-  const { pageSize, signal } = client;
-  const { partition } = form;
   const end = query.before as Instant;
-  const total = await askCount(client, query, signal);
-  const target = Math.max(PAGES_PER_PART * pageSize, Math.ceil((total ?? 0) / MAX_PARTS));
+  const total = await askCount(client, query, client.signal);
   // An end with a fraction of a second is rounded up.
   const newest: Mark = { seconds: end.seconds + (end.fraction === '' ? 0 : 1), events: total ?? 0 };
   const oldest: Mark = { seconds: query.after?.seconds ?? 0, events: 0 };
   const days = partition ? await markDays([newest, oldest], query, client) : [newest, oldest];
-  const marks = [newest];
-  for (const [at, from] of days.slice(1).entries())
-    marks.push(...(await markTime([days[at] as Mark, from], query, target, client)).slice(1));
-  const parts: Part[] = [];
-  for (const [at, from] of marks.slice(1).entries()) {
-    const to = marks[at] as Mark;
+  const marks = await markSpans(days, query, eventsPerPart(total ?? 0, client.pageSize), client);
+  return spansBetween(marks).map(({ to, from }): Part => {
     const overlapping = () => laterOf(query.after, knownInstant((from.seconds - 1) * 1000));
-    parts.push({
-      file: partName([...others, ...parts], form, partition ? folderOfDay(dayOf(to.seconds - 1)) : ''),
+    const after = from === oldest ? query.after : overlapping();
+    const expected = total === undefined ? null : to.events - from.events;
+    return {
+      file: nameNext(partition ? folderOfDay(dayOf(to.seconds - 1)) : ''),
       query: index,
-      after: (from === oldest ? query.after : overlapping()) ?? null,
+      after: after ?? null,
       before: to === newest ? end : knownInstant(to.seconds * 1000),
-      events: total === undefined ? null : to.events - from.events,
-      counted: null,
-      ofAnyStatus: null,
-      bytes: null,
-      sha256: null,
-    });
-  }
-  return parts;
+      content: { state: 'planned', expected, isRepair: false },
+    };
+  });
 }
 
-/**
- * A second at which parts may meet, and the number of a search's events before it: none at a boundary is
- * lost.
- */
-interface Mark {
-  readonly seconds: number;
-  events: number;
+function eventsPerPart(total: number, pageSize: number): number {
+  const least = PAGES_PER_PART * pageSize;
+  return Math.min(Math.max(least, Math.ceil(total / PARTS_PER_EXPORT)), EVENTS_PER_PART);
 }
 
-/** The number of marks that are counted at once between two others. */
-const MAX_MARKS = 16;
-
-/**
- * Marks time, newest first, so that about `target` events lie between two marks; within a second there may be
- * more.
- */
-async function markTime(bounds: readonly Mark[], query: Query, target: number, client: ExportClient) {
-  const isLarge = (to: Mark, from: Mark) => to.events - from.events > 1.5 * target;
-  const between = (to: Mark, from: Mark) => {
-    const seconds = to.seconds - from.seconds;
-    if (!isLarge(to, from)) return [];
-    const parts = Math.min(Math.ceil((to.events - from.events) / target), MAX_MARKS, seconds);
-    return Array.from({ length: parts - 1 }, (_, at) => to.seconds - Math.ceil((seconds * (at + 1)) / parts));
-  };
-  const marks = await addMarks(bounds, between, query, client);
-  return withoutNeedless(marks, (to, from) => !isLarge(to, from));
-}
-
-/**
- * Marks the midnights in UTC between which events lie, newest first. Days without events are left together.
- */
-async function markDays(bounds: readonly Mark[], query: Query, client: ExportClient) {
-  const isEmpty = (to: Mark, from: Mark) => to.events === from.events;
-  const between = (to: Mark, from: Mark) => {
-    // The days that begin between the marks.
-    const first = dayOf(from.seconds) + 1;
-    const days = dayOf(to.seconds - 1) - first + 1;
-    if (isEmpty(to, from) || days < 1) return [];
-    const asked = Math.min(days, MAX_MARKS);
-    return Array.from({ length: asked }, (_, at) =>
-      startOfDay(first + Math.floor(((at + 0.5) * days) / asked)),
-    );
-  };
-  return withoutNeedless(await addMarks(bounds, between, query, client), isEmpty);
-}
-
-/** Counts at the seconds that `between` names for two marks, until it names none any more. */
-async function addMarks(
-  bounds: readonly Mark[],
-  between: (to: Mark, from: Mark) => readonly number[],
+/** Marks each span between two marks by itself, so that these stay where they are. */
+async function markSpans(
+  marks: readonly Mark[],
   query: Query,
+  target: number,
   client: ExportClient,
 ): Promise<Mark[]> {
-  const { concurrency, signal } = client;
-  const count = (seconds: number, ending: AbortSignal) =>
-    askCount(client, { ...query, before: knownInstant(seconds * 1000) }, ending);
-  const marks = [...bounds];
-  for (;;) {
-    const times = marks.slice(1).flatMap((from, at) => between(marks[at] as Mark, from));
-    if (times.length === 0) return marks;
-    for await (const { job: seconds, result = 0 } of readAhead(times, count, concurrency, signal))
-      marks.push({ seconds, events: result });
-    marks.sort((a, b) => b.seconds - a.seconds);
-    // Events may appear or disappear during the count, but the numbers must still fall.
-    for (const [at, from] of marks.slice(1).entries())
-      from.events = Math.min(from.events, (marks[at] as Mark).events);
+  const all = marks.slice(0, 1);
+  for (const { to, from } of spansBetween(marks)) {
+    const [, ...older] = await markTime([to, from], query, target, client);
+    all.push(...older);
   }
+  return all;
 }
 
-/** Leaves out marks whose neighbours may be neighbours themselves. */
-function withoutNeedless(counted: readonly Mark[], mayMeet: (to: Mark, from: Mark) => boolean): Mark[] {
-  let marks = [...counted];
-  for (let at = 1; at < marks.length - 1; )
-    if (!mayMeet(marks[at - 1] as Mark, marks[at + 1] as Mark)) at++;
-    else marks = marks.toSpliced(at, 1);
-  return marks;
-}
-
-/**
- * Compares the export with what the service counts now: the total, NaN if the service gives no count or the
- * files hold only some events, and the parts whose number of events has changed since they were read. If
- * events can leave the filter (when a status changes), each part is counted by itself, since losses in one
- * could hide gains in another.
- */
-export async function recount(
-  manifest: Manifest,
-  client: ExportClient,
-): Promise<{ total: number; changed: readonly number[] }> {
-  const { parts, queries } = manifest;
-  const isPartial = isFiltered(manifest) || parts.some(({ settled }) => settled);
-  let total = isPartial ? Number.NaN : 0;
-  if (!isPartial) {
-    for (const query of queries) total += (await askCount(client, query, client.signal)) ?? Number.NaN;
-    const mayMove = parts.some(({ ofAnyStatus }) => ofAnyStatus !== null);
-    if (Number.isNaN(total) || (total === eventsIn(manifest) && !mayMove)) return { total, changed: [] };
-  }
-  const indexes = [...parts.keys()].filter((index) => !parts[index]?.settled);
-  const counts = await countParts(manifest, indexes, client);
-  const ofAnyStatus = await countAnyStatus(manifest, indexes, client);
-  const differs = (now: number | undefined, then: number | null | undefined) =>
-    now !== undefined && now !== then;
-  const changed = indexes.filter(
-    (index) =>
-      differs(counts.get(index), parts[index]?.counted) ||
-      differs(ofAnyStatus.get(index), parts[index]?.ofAnyStatus),
-  );
-  return { total, changed };
-}
-
-/**
- * For queries with a status, counts the parts' events of any status: this reveals an event that came late,
- * even if another one has left the part meanwhile.
- */
-export async function countAnyStatus(
-  manifest: Manifest,
-  indexes: readonly number[],
-  client: ExportClient,
-): Promise<ReadonlyMap<number, number>> {
-  const { parts, queries } = manifest;
-  const ofOneStatus = indexes.filter((index) => queries[parts[index]?.query ?? -1]?.publishStatus);
-  return countParts(manifest, ofOneStatus, client, { publishStatus: undefined });
-}
-
-async function countParts(
-  manifest: Manifest,
-  indexes: readonly number[],
-  client: ExportClient,
-  change: Partial<Query> = {},
-): Promise<ReadonlyMap<number, number>> {
-  const counts = new Map<number, number>();
-  const count = (index: number, ending: AbortSignal) =>
-    askCount(client, { ...partQuery(manifest, manifest.parts[index] as Part), ...change }, ending);
-  for await (const { job, result } of readAhead(indexes, count, client.concurrency, client.signal))
-    if (result !== undefined) counts.set(job, result);
-  return counts;
+/** The spans of time between marks, which are newest first. */
+function spansBetween(marks: readonly Mark[]): readonly { readonly to: Mark; readonly from: Mark }[] {
+  return marks.slice(1).map((from, at) => ({ to: marks[at] as Mark, from }));
 }

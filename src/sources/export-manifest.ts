@@ -1,75 +1,26 @@
-import { realpathSync } from 'node:fs';
-import { access, constants, readdir, readFile, realpath, rm, rmdir, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Machine } from '../context.ts';
-import { faultText, fewOf, HooktrailError, isDiskFull, ServiceError, UsageError } from '../errors.ts';
-import { checkWritable, makeFolder } from '../files/folders.ts';
+import { faultText, ServiceError, UsageError } from '../errors.ts';
 import { replaceFile } from '../files/whole-files.ts';
 import { isTypedFilters, SHOWN_NAMES, type TypedFilters } from '../filters/event-filters.ts';
-import { isObject } from '../items/items.ts';
 import type { Query } from '../paging/event-query.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { parseTime } from '../time/time-text.ts';
-import { isPartitionFolder } from './partitions.ts';
-
-/** A file of a part, as it was written. */
-export interface PartitionFile {
-  /** Its path below the export's directory, with `/` between names. */
-  readonly file: string;
-  readonly events: number;
-  readonly bytes: number;
-  readonly sha256: string;
-}
-
-/** A slice of time of one query, and the file that holds its events once it was read. */
-export interface Part {
-  /** Its path below the export's directory; with partitions it lies in the folder of the slice's day. */
-  readonly file: string;
-  /** Index of its query. */
-  readonly query: number;
-  /** `gt(createdOn,…)` and `lt(createdOn,…)` of the slice; slices of one query overlap by a second. */
-  readonly after: Instant | null;
-  readonly before: Instant;
-  /**
-   * Events in its files or, before they are written, the number expected. Null if the service gives no count.
-   */
-  readonly events: number | null;
-  /**
-   * The events that were read between `after` and `before`. Null if the service gives no count to compare
-   * them with.
-   */
-  readonly counted: number | null;
-  /** The service's count without the query's status, if it has one, made before the part was read. */
-  readonly ofAnyStatus: number | null;
-  readonly bytes: number | null;
-  /**
-   * SHA-256 of the finished file; null until then. With partitions there is no file if it would hold no
-   * event.
-   */
-  readonly sha256: string | null;
-  /**
-   * With partitions: files of the same name in other folders, of events that have another day than the slice
-   * or none.
-   */
-  readonly strays?: readonly PartitionFile[] | undefined;
-  /**
-   * True if the part was finished before an update. It is not compared with the service any more, which may
-   * have deleted its events.
-   */
-  readonly settled?: boolean;
-  /** The part as it was before it was damaged, while the service no longer returns as many events. */
-  readonly lost?: Lost | undefined;
-}
-
-export interface Lost {
-  readonly events: number;
-  readonly bytes: number;
-  readonly sha256: string;
-  readonly strays?: readonly PartitionFile[] | undefined;
-}
+import {
+  isInstant,
+  isNumberOrNull,
+  isSoundPart,
+  isText,
+  lossOf,
+  type Part,
+  type PartForm,
+  restoredPart,
+  type SavedPart,
+  savedPart,
+} from './export-part.ts';
 
 /** Times are instants in memory, and their texts in the file. */
-export interface Manifest {
+export interface Manifest extends PartForm {
   readonly format: 'hooktrail-export';
   /** 2 if there are folders, 3 if the files are Parquet, which earlier versions of this program lack. */
   readonly version: 1 | 2 | 3;
@@ -78,11 +29,6 @@ export interface Manifest {
   readonly service: string;
   /** The filters as they were typed. */
   readonly filters: TypedFilters;
-  readonly gzip: boolean;
-  /** Set if the parts lie in a folder for each day in UTC. */
-  readonly partition?: Partition | undefined;
-  /** The format of the parts, if it is not NDJSON. */
-  readonly fileFormat?: FileFormat | undefined;
   /** Events created before this belong to the export: the service's time when it began, or `--until`. */
   readonly pin: Instant;
   /** The searches, each limited to the export's window. */
@@ -96,11 +42,10 @@ export interface Manifest {
   readonly parts: readonly Part[];
 }
 
-export type Partition = 'day';
-export type FileFormat = 'parquet';
+/** A manifest as it is in the file, but for its times. */
+type SavedManifest = Omit<Manifest, 'parts'> & { readonly parts: readonly SavedPart[] };
 
 export const MANIFEST = 'manifest.json';
-const PART_NAME = /^part-\d{6,}\.(?:ndjson(?:\.gz)?|parquet)$/;
 const NEWEST_VERSION = 3;
 
 /**
@@ -120,22 +65,22 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
     if (saved?.format !== 'hooktrail-export') throw foreign(file, 'is not the manifest of an export');
     if (saved.version > NEWEST_VERSION) throw foreign(file, 'was written by a newer version of hooktrail');
     const [queries, parts] = [saved.queries.map(restoreTimes), saved.parts.map(restoreTimes)];
-    const manifest: Manifest = { ...restoreTimes<Manifest>(saved), queries, parts };
-    if (isSound(manifest)) return manifest;
+    const manifest: SavedManifest = { ...restoreTimes<SavedManifest>(saved), queries, parts };
+    if (isSound(manifest)) return { ...manifest, parts: manifest.parts.map(restoredPart) };
   } catch (error) {
     if (error instanceof UsageError) throw error;
   }
   throw foreign(file, 'is damaged');
 }
 
+/** Writes the manifest with one part a line: exports of years have ten thousands of them. */
 export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
-  const text = JSON.stringify(manifest, (_, value) => (isInstant(value) ? value.text : value), 2);
-  await replaceFile(path.join(directory, MANIFEST), `${text}\n`);
-}
-
-/** The events in the finished parts. */
-export function eventsIn({ parts }: Pick<Manifest, 'parts'>): number {
-  return parts.reduce((sum, { sha256, events }) => sum + (sha256 ? (events ?? 0) : 0), 0);
+  const { parts, ...head } = manifest;
+  const withTexts = (_: string, value: unknown) => (isInstant(value) ? value.text : value);
+  const headText = JSON.stringify(head, withTexts, 2).replace(/\n}$/, '');
+  const lines = parts.map((part) => `    ${JSON.stringify(savedPart(part), withTexts)}`);
+  const partsText = lines.length === 0 ? '[]' : `[\n${lines.join(',\n')}\n  ]`;
+  await replaceFile(path.join(directory, MANIFEST), `${headText},\n  "parts": ${partsText}\n}\n`);
 }
 
 /**
@@ -143,13 +88,13 @@ export function eventsIn({ parts }: Pick<Manifest, 'parts'>): number {
  * service has deleted some of them meanwhile.
  */
 export function checkNothingLost(directory: string, { parts }: Manifest): void {
-  const lacking = parts.filter((part): part is Part & { lost: Lost } => part.lost !== undefined);
+  const lacking = parts.flatMap((part) => lossOf(part) ?? []);
   if (lacking.length === 0) return;
-  const events = lacking.reduce((sum, { lost, events }) => sum + lost.events - (events ?? 0), 0);
+  const events = lacking.reduce((sum, { held, heldBefore }) => sum + heldBefore - held, 0);
   throw new ServiceError(
     `${directory} lacks ${events === 1 ? 'an event' : `${events} events`} that it held before: the service does not return them any more`,
     {
-      details: lacking.map(({ file, events, lost }) => `${file} has ${events} of ${lost.events} events`),
+      details: lacking.map(({ file, held, heldBefore }) => `${file} has ${held} of ${heldBefore} events`),
       next: 'put an undamaged copy of each such file in its place and run the same command again; the damaged ones are beside them as damaged-part-…',
     },
   );
@@ -158,34 +103,6 @@ export function checkNothingLost(directory: string, { parts }: Manifest): void {
 /** True if the files hold only some of the events that the service counts. */
 export function isFiltered({ filters }: Manifest): boolean {
   return filters['where'] !== undefined || filters['grep'] !== undefined;
-}
-
-/** The files of a finished part, in the order in which their events are read. */
-export function filesOf({ file, events, bytes, sha256, strays = [] }: Part): readonly PartitionFile[] {
-  const inStrays = strays.reduce((sum, stray) => sum + stray.events, 0);
-  const own = { file, events: (events ?? 0) - inStrays, bytes: bytes ?? 0, sha256: sha256 ?? '' };
-  // A folder that would only hold a file without events is not made.
-  const isAbsent = own.bytes === 0 && own.events === 0 && folderOf(file) !== '';
-  return isAbsent ? strays : [own, ...strays];
-}
-
-/** The folder that a part's file lies in; an empty text for the export's own. */
-export function folderOf(file: string): string {
-  return file.includes('/') ? path.posix.dirname(file) : '';
-}
-
-/** A name that comes after those of all parts, in a folder or in the export's own. */
-export function partName(parts: readonly Part[], form: PartForm, folder = ''): string {
-  let last = 0;
-  for (const { file } of parts) last = Math.max(last, Number(/part-(\d+)/.exec(file)?.[1]));
-  return path.posix.join(folder, `part-${String(last + 1).padStart(6, '0')}${endingOf(form)}`);
-}
-
-type PartForm = Pick<Manifest, 'gzip' | 'fileFormat'>;
-
-function endingOf({ gzip, fileFormat }: PartForm): string {
-  if (fileFormat === 'parquet') return '.parquet';
-  return gzip ? '.ndjson.gz' : '.ndjson';
 }
 
 /** The version of the manifest of an export in this form. */
@@ -212,15 +129,12 @@ function restoreTimes<Of>(saved: Readonly<Record<string, unknown>>): Of {
   return Object.fromEntries(members);
 }
 
-function isInstant(value: unknown): value is Instant {
-  return isObject(value) && 'fraction' in value;
-}
-
 /** False if a member is not what it should be, so that a damaged manifest is not misread. */
-function isSound(manifest: Manifest): boolean {
+function isSound(manifest: SavedManifest): boolean {
   const { version, hooktrail, service, filters, gzip, pin, startedAt, queries, parts } = manifest;
   const { overlapFrom = null, finishedAt, events } = manifest;
-  const isFinishedWhole = parts.every(({ sha256 }) => sha256) && events === eventsIn(manifest);
+  const eventsInParts = parts.reduce((sum, part) => sum + (part.events ?? 0), 0);
+  const isFinishedWhole = parts.every(({ sha256 }) => sha256) && events === eventsInParts;
   return (
     hasKnownForm(manifest) &&
     version === versionOf(manifest) &&
@@ -232,74 +146,20 @@ function isSound(manifest: Manifest): boolean {
     (finishedAt === null || (isText(finishedAt) && isFinishedWhole)) &&
     isNumberOrNull(events) &&
     queries.every(isQuery) &&
-    parts.every((part) => isPart(part, manifest) && part.query < queries.length)
+    parts.every((part) => isSoundPart(part, manifest) && part.query < queries.length)
   );
 }
 
 /** False for a form that no version has written. */
-function hasKnownForm({ partition, fileFormat, gzip }: Manifest): boolean {
+function hasKnownForm({ partition, fileFormat, gzip }: PartForm): boolean {
   const isPartition = partition === undefined || partition === 'day';
   const isFormat = fileFormat === undefined || (fileFormat === 'parquet' && !gzip);
   return isPartition && isFormat;
 }
 
-function isText(value: unknown): value is string {
-  return typeof value === 'string';
-}
-
-function isNumber(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
-}
-
-function isNumberOrNull(value: unknown): boolean {
-  return value === null || isNumber(value);
-}
-
 function isQuery({ after, before, ...others }: Query): boolean {
   const isInTime = (after === undefined || isInstant(after)) && isInstant(before);
   return isInTime && Object.values(others).every(isText);
-}
-
-function isPart(part: Part, form: NameForm): boolean {
-  const { query, after, before, events, counted, ofAnyStatus, bytes, sha256, settled, lost } = part;
-  return (
-    isFileName(part.file, form) &&
-    isNumber(query) &&
-    (after === null || isInstant(after)) &&
-    isInstant(before) &&
-    (sha256 === null || isText(sha256)) &&
-    (settled === undefined || typeof settled === 'boolean') &&
-    [events, counted, ofAnyStatus, bytes].every(isNumberOrNull) &&
-    areStrays(part, form) &&
-    (lost === undefined || isLost(lost, form))
-  );
-}
-
-function isLost(lost: Lost, form: NameForm): boolean {
-  const { events, bytes, sha256 } = lost;
-  return isNumber(events) && isNumber(bytes) && isText(sha256) && areStrays(lost, form);
-}
-
-/** A name that led out of the directory would let a manifest have other files overwritten. */
-function isFileName(file: unknown, { partition, fileFormat }: NameForm): boolean {
-  if (!isText(file)) return false;
-  if (file.endsWith('.parquet') !== (fileFormat === 'parquet')) return false;
-  const names = file.split('/');
-  if (partition === undefined) return names.length === 1 && PART_NAME.test(file);
-  const [folder = '', name = ''] = names;
-  return names.length === 2 && isPartitionFolder(folder) && PART_NAME.test(name);
-}
-
-/** What the names of an export's files depend on. */
-type NameForm = Pick<Manifest, 'partition' | 'fileFormat'>;
-
-/** True for files that can be strays of a part, which holds all of their events. */
-function areStrays({ strays, events }: Pick<Part, 'strays' | 'events'>, form: NameForm) {
-  if (strays === undefined) return true;
-  if (form.partition === undefined || !Array.isArray(strays)) return false;
-  const isFile = ({ file, events, bytes, sha256 }: PartitionFile) =>
-    isFileName(file, form) && isNumber(events) && isNumber(bytes) && isText(sha256);
-  return strays.every(isFile) && strays.reduce((sum, stray) => sum + stray.events, 0) <= (events ?? 0);
 }
 
 function foreign(file: string, why: string): UsageError {
@@ -346,89 +206,4 @@ function isSameTime(a: TypedFilters[string] | undefined, b: TypedFilters[string]
 
 function textOf(value: TypedFilters[string] | undefined): string {
   return value === undefined ? 'not given' : [value].flat().join(', ');
-}
-
-/**
- * Creates the directory if it is missing and returns its real path, which is the same whatever path leads
- * there. Throws `UsageError` if it cannot hold an export.
- */
-export async function openDirectory(directory: string, machine: Pick<Machine, 'platform'>): Promise<string> {
-  try {
-    makeFolder(path.resolve(directory), 0o777);
-  } catch (error) {
-    throw new UsageError(
-      ['EEXIST', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')
-        ? `${directory} is a file, or inside one: an export needs a directory`
-        : `the directory ${directory} cannot be made: ${faultText(error)}`,
-      { next: 'choose another directory', cause: error },
-    );
-  }
-  // The system call fails on some mapped drives of Windows; Node's own implementation does not.
-  const real = await realpath(directory).catch(() => realpathSync(directory));
-  try {
-    await access(real, constants.R_OK);
-    await checkWritable(path.join(real, MANIFEST), machine);
-  } catch (error) {
-    throw new UsageError(`the directory ${directory} cannot be written: ${faultText(error)}`, {
-      next: 'choose another directory, or change its permissions',
-      cause: error,
-    });
-  }
-  return real;
-}
-
-/** Throws `UsageError` if a directory without a manifest holds any file that is not part of an export. */
-export async function checkUnused(directory: string): Promise<void> {
-  const foreign = (await readdir(directory))
-    .filter((name) => !isLeftOver(name) && name !== LOCK_FOLDER)
-    .sort();
-  if (foreign.length === 0) return;
-  throw new UsageError(`${directory} is not empty and holds no export`, {
-    details: fewOf(foreign),
-    next: 'choose an empty directory, or one that does not exist yet',
-  });
-}
-
-/** Removes half-written files that a crash left, and parts that the manifest does not list. */
-export async function removeLeftOvers(directory: string, { parts, partition }: Manifest): Promise<void> {
-  const listed = new Set(parts.flatMap((part) => [part.file, ...filesOf(part).map(({ file }) => file)]));
-  const clean = async (folder: string) => {
-    for (const name of await readdir(path.join(directory, folder))) {
-      const file = path.posix.join(folder, name);
-      if (isLeftOver(name) || (PART_NAME.test(name) && !listed.has(file)))
-        await rm(path.join(directory, file), { force: true });
-    }
-  };
-  await clean('');
-  if (!partition) return;
-  for (const entry of await readdir(directory, { withFileTypes: true })) {
-    if (!entry.isDirectory() || !isPartitionFolder(entry.name)) continue;
-    await clean(entry.name);
-    // It stays where it holds anything else.
-    await rmdir(path.join(directory, entry.name)).catch(() => undefined);
-  }
-}
-
-/** Where processes that export into a directory lock each other out, also those in other containers. */
-export const LOCK_FOLDER = '.lock';
-
-function isLeftOver(name: string): boolean {
-  if (!name.endsWith('.tmp')) return false;
-  return name.startsWith(`${MANIFEST}.`) || PART_NAME.test(name.slice(0, -4));
-}
-
-/** Turns an error of the file system into one with a next step. Returns any other error unchanged. */
-export async function diskFault(error: unknown, directory: string): Promise<unknown> {
-  if (error instanceof HooktrailError || !(error instanceof Error)) return error;
-  const full = isDiskFull(error);
-  // Network errors are typed errors at this point.
-  if (!full && !('syscall' in error)) return error;
-  const gone = !(await stat(directory).catch(() => undefined));
-  return new ServiceError(
-    gone ? `the directory ${directory} is gone` : `writing to ${directory} failed: ${faultText(error)}`,
-    {
-      next: `${full ? 'free some space and ' : ''}run the same command again: it continues where this one stopped`,
-      cause: error,
-    },
-  );
 }

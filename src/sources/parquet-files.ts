@@ -113,10 +113,12 @@ class ParquetEncoder implements PartEncoder {
 
 export const parquet: PartFormat = {
   createEncoder: () => new ParquetEncoder(),
-  read: async function* (content) {
-    const { buffer, byteOffset, byteLength } = content;
-    const slice = (start: number, end = byteLength) =>
-      buffer.slice(byteOffset + start, byteOffset + end) as ArrayBuffer;
+  read: async function* (file) {
+    const byteLength = file.bytes;
+    const slice = async (start: number, end = byteLength) => {
+      const { buffer, byteLength: length } = await file.slice(start, end);
+      return (length === buffer.byteLength ? buffer : buffer.slice(0, length)) as ArrayBuffer;
+    };
     for await (const texts of readItemTexts({ byteLength, slice })) yield Items.of(texts);
   },
 };

@@ -5,7 +5,16 @@ export interface PartFormat {
   /** Begins a file. */
   createEncoder(): PartEncoder;
   /** The events in a whole file that was written so. */
-  read(content: Buffer): AsyncIterable<Items>;
+  read(file: StoredFile): AsyncIterable<Items>;
+}
+
+/** A file that is open for reading. */
+export interface StoredFile {
+  readonly bytes: number;
+  /** Its bytes from the beginning. */
+  pieces(): AsyncIterable<Buffer>;
+  /** Its bytes between two offsets, in memory of their own. */
+  slice(start: number, end: number): Promise<Buffer>;
 }
 
 /** Turns the events of one file into its bytes. */

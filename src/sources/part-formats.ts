@@ -1,4 +1,4 @@
-import { pipeline, Readable } from 'node:stream';
+import { pipeline } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGunzip, gzip } from 'node:zlib';
 import { Items } from '../items/items.ts';
@@ -14,7 +14,7 @@ export async function formatOf(file: string): Promise<PartFormat> {
 /** NDJSON. */
 const lines: PartFormat = {
   createEncoder: () => new LinesEncoder(async (text) => text),
-  read: (content) => linesOf(Readable.from([content])),
+  read: (file) => linesOf(file.pieces()),
 };
 
 const compress = promisify(gzip);
@@ -22,7 +22,7 @@ const compress = promisify(gzip);
 /** NDJSON in gzip, which may have any number of members (RFC 1952 section 2.2). */
 const compressedLines: PartFormat = {
   createEncoder: () => new LinesEncoder(compress),
-  read: (content) => linesOf(gunzipped(Readable.from([content]))),
+  read: (file) => linesOf(gunzipped(file.pieces())),
 };
 
 class LinesEncoder implements PartEncoder {

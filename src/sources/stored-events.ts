@@ -21,9 +21,10 @@ import { DOUBTFUL_EVENT, type FoundPage, hashed, identified, keepPages } from '.
 import { eventsText } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { parseTime } from '../time/time-text.ts';
-import { MANIFEST, type Part, readManifest } from './export-manifest.ts';
-import { keysReadAgain, readPart } from './export-parts.ts';
+import { MANIFEST, readManifest } from './export-manifest.ts';
+import { heldBy, isSettled, lossOf, type Part } from './export-part.ts';
 import { gunzipped, PIECE_BYTES } from './part-formats.ts';
+import { keysReadAgain, readPart } from './part-reader.ts';
 
 export interface StoredOptions {
   readonly limit?: number | undefined;
@@ -198,9 +199,14 @@ async function openPlace(
   const statuses = [manifest.filters['status'] ?? []].flat();
   if (comparesOutcomes && statuses.length === 1)
     onDoubt?.(`the export in ${place} was made with --status ${statuses[0]}: other events are missing`);
-  for (const { file, events, lost } of manifest.parts)
-    if (lost) onDoubt?.(`${path.join(place, file)} was damaged: it has ${events} of ${lost.events} events`);
-  const unchecked = new Set(manifest.parts.filter(({ sha256 }) => sha256 !== null));
+  for (const part of manifest.parts) {
+    const loss = lossOf(part);
+    if (loss)
+      onDoubt?.(
+        `${path.join(place, loss.file)} was damaged: it has ${loss.held} of ${loss.heldBefore} events`,
+      );
+  }
+  const unchecked = new Set(manifest.parts.filter(heldBy));
   const again = await keysReadAgain(place, manifest);
   const lists = manifest.queries.map((_, query) => {
     const parts = [...unchecked].filter((part) => part.query === query);
@@ -353,7 +359,7 @@ async function* pagesOfParts(
   for (const part of parts) {
     for await (const items of readPart(directory, part)) {
       signal.throwIfAborted();
-      yield { items: again && part.settled ? identified(items).without(again) : items, total: undefined };
+      yield { items: again && isSettled(part) ? identified(items).without(again) : items, total: undefined };
     }
     onChecked(part);
   }

@@ -60,7 +60,7 @@ describe('after a crash', () => {
   );
 
   test('events that arrive meanwhile stay out: a time such as 7d was resolved once', async () => {
-    await using exporting = await startExporting({ events: 2000 });
+    await using exporting = await startExporting({ events: 5000 });
     await killedAfter(exporting, 2, '--since', '7d');
     const { pin, queries } = await exporting.manifest();
     clock.set(Date.parse(pin as string) + 1);

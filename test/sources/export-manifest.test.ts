@@ -5,14 +5,13 @@ import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
 import {
   checkNothingLost,
-  filesOf,
   type Manifest,
-  type Part,
   partQuery,
   readManifest,
   writeManifest,
 } from '../../src/sources/export-manifest.ts';
-import { readPart } from '../../src/sources/export-parts.ts';
+import { filesOf, lossOf, type Part, type Written } from '../../src/sources/export-part.ts';
+import { readPart } from '../../src/sources/part-reader.ts';
 import { NO_DAY_FOLDER } from '../../src/sources/partitions.ts';
 import { type Instant, parseInstant } from '../../src/time/instant.ts';
 
@@ -37,13 +36,11 @@ const MANIFEST: Manifest = {
       query: 0,
       after: null,
       before: time('2026-11-20T12:00:01Z'),
-      events: 3,
-      counted: null,
-      ofAnyStatus: null,
-      bytes: null,
-      sha256: null,
-      settled: true,
-      lost: { events: 4, bytes: 100, sha256: 'a' },
+      content: {
+        state: 'lost',
+        original: { held: { events: 4, bytes: 100, sha256: 'a' }, counted: null, ofAnyStatus: null },
+        now: { state: 'planned', expected: 3, isRepair: true },
+      },
     },
   ],
 };
@@ -57,7 +54,21 @@ const PARTITIONED: Manifest = {
     {
       ...(MANIFEST.parts[0] as Part),
       file: 'date=2026-11-20/part-000001.ndjson',
-      strays: [{ file: `${NO_DAY_FOLDER}/part-000001.ndjson`, events: 1, bytes: 40, sha256: 'b' }],
+      content: {
+        state: 'lost',
+        original: { held: { events: 4, bytes: 100, sha256: 'a' }, counted: 3, ofAnyStatus: 5 },
+        now: {
+          state: 'settled',
+          held: {
+            events: 3,
+            bytes: 80,
+            sha256: 'c',
+            strays: [{ file: `${NO_DAY_FOLDER}/part-000001.ndjson`, events: 1, bytes: 40, sha256: 'b' }],
+          },
+          counted: 3,
+          ofAnyStatus: 5,
+        },
+      },
     },
   ],
 };
@@ -152,7 +163,7 @@ describe('the manifest of an export', () => {
             partQuery(read, part);
             for (const one of filesOf(part)) expect(one.file).toMatch(/^(date=[-\w]+\/)?part-\d+\.ndjson$/);
           }
-          if (read.parts[0]?.lost !== undefined)
+          if (read.parts[0] && lossOf(read.parts[0]))
             expect(() => checkNothingLost(directory, read)).toThrow(/lacks .* that it held before/);
         }
       }
@@ -193,7 +204,10 @@ describe('the manifest of an export', () => {
     [PARTITIONED, 'date=2026-11-20/part-000001.ndjson\n'],
   ])('with a part of another form is damaged: it could lead anywhere (%#: %s)', async (manifest, name) => {
     const directory = await folder();
-    const [part] = manifest.parts as readonly [Part];
+    const file = path.join(directory, 'manifest.json');
+    await writeManifest(directory, manifest);
+    const saved = JSON.parse(await readFile(file, 'utf8'));
+    const [part] = saved.parts;
     const stray = { events: 1, bytes: 1, sha256: 'a' };
     const forms = [
       { ...part, file: name },
@@ -201,10 +215,8 @@ describe('the manifest of an export', () => {
       { ...part, lost: { ...stray, strays: [{ ...stray, file: name }] } },
     ];
     for (const one of forms) {
-      await writeManifest(directory, { ...manifest, parts: [one] });
-      await expect(readManifest(directory)).rejects.toThrow(
-        `${path.join(directory, 'manifest.json')} is damaged`,
-      );
+      await writeFile(file, JSON.stringify({ ...saved, parts: [one] }));
+      await expect(readManifest(directory)).rejects.toThrow(`${file} is damaged`);
     }
   });
 
@@ -244,7 +256,12 @@ describe('the manifest of an export', () => {
 
 test('a part that an update has replaced since the manifest was read is not damaged', async () => {
   const directory = await folder();
-  const part = { ...MANIFEST.parts[0], sha256: 'a'.repeat(64) } as Part;
+  const slice = MANIFEST.parts[0] as Part;
+  const written = (sha256: string): Written => ({
+    ...{ state: 'written', counted: 3, ofAnyStatus: null },
+    held: { events: 3, bytes: 100, sha256 },
+  });
+  const part = { ...slice, content: written('a'.repeat(64)) };
   await writeManifest(directory, { ...MANIFEST, parts: [part] });
   await expect(readPart(directory, part).next()).rejects.toThrow(
     `${path.join(directory, part.file)} is missing`,
@@ -254,8 +271,8 @@ test('a part that an update has replaced since the manifest was read is not dama
     `${directory} was updated while it was read`,
   );
   // A part whose number of events changed meanwhile is read again, into a file of the same name.
-  for (const sha256 of [null, 'b'.repeat(64)]) {
-    await writeManifest(directory, { ...MANIFEST, parts: [{ ...part, sha256 }] });
+  for (const content of [slice.content, written('b'.repeat(64))]) {
+    await writeManifest(directory, { ...MANIFEST, parts: [{ ...slice, content }] });
     await writeFile(path.join(directory, part.file), 'other\n');
     await expect(readPart(directory, part).next()).rejects.toThrow(
       `${directory} was updated while it was read`,

@@ -1,0 +1,10 @@
+import type { Clock } from '../context.ts';
+import type { PageClient } from '../paging/page.ts';
+
+/** Asks the service for the pages and counts of an export. */
+export interface ExportClient extends PageClient {
+  readonly pageSize: number;
+  readonly concurrency: () => number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}

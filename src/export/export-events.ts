@@ -1,0 +1,126 @@
+import path from 'node:path';
+import type { Call } from '../command.ts';
+import { ServiceError } from '../errors.ts';
+import { refusePlanted } from '../files/folders.ts';
+import type { EventFilters } from '../filters/event-filters.ts';
+import { warnOfTypes } from '../filters/event-types.ts';
+import { resolveFilters } from '../filters/resolve-filters.ts';
+import { waitText } from '../http/service.ts';
+import { LockedError, takeLock, whileHeld } from '../lock/lock.ts';
+import { pageClient } from '../paging/page.ts';
+import { adaptiveConcurrency } from '../paging/read-ahead.ts';
+import { UNCOUNTED } from '../paging/read-pages.ts';
+import { loadSettings, type SettingFlags } from '../settings/settings.ts';
+import { withService } from '../sign-in/session.ts';
+import {
+  checkUnused,
+  diskFault,
+  LOCK_FOLDER,
+  openDirectory,
+  removeLeftOvers,
+} from '../sources/export-directory.ts';
+import { checkNothingLost, checkSame, type Manifest, readManifest } from '../sources/export-manifest.ts';
+import { type FileFormat, filesOf, heldBy, isUncounted, type Partition } from '../sources/export-part.ts';
+import { verifyExport } from '../sources/verify-export.ts';
+import { startProgress } from '../terminal/progress.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { ExportRun } from './export-run.ts';
+
+export interface ExportOptions {
+  /** As it was typed. */
+  readonly given: string;
+  readonly filters: EventFilters;
+  readonly gzip: boolean;
+  readonly partition?: Partition | undefined;
+  readonly fileFormat?: FileFormat | undefined;
+  /** True if new events are to be added to a finished export. */
+  readonly update: boolean;
+  readonly pageSize: number;
+  readonly concurrency: number;
+}
+
+/** Makes, continues, verifies or updates the export in a directory, which one process at a time may do. */
+export async function exportEvents(options: ExportOptions, call: Call<SettingFlags>): Promise<void> {
+  const { given } = options;
+  const { context, flags } = call;
+  const { baseUrl } = await loadSettings(flags, context, ['baseUrl']);
+  refusePlanted(given, 'the export', context.machine);
+  const directory = await openDirectory(given, context.machine);
+  // Nothing is put into a directory that is no export.
+  if (!(await readManifest(directory))) await checkUnused(directory);
+  const only = { patience: 0, subject: `the export ${given}`, beside: path.join(directory, LOCK_FOLDER) };
+  const lock = await takeLock(`export ${directory}`, context, only).catch((error) => {
+    if (!(error instanceof LockedError)) throw error;
+    throw new ServiceError(`another export into ${given} is under way`, {
+      details: error.holder ? [`process ${error.holder}`] : [],
+      next: 'wait for it, or choose another directory',
+      cause: error,
+    });
+  });
+  try {
+    await exportInto(directory, baseUrl, options, { ...call, context: whileHeld(context, lock) });
+  } catch (error) {
+    if (context.signal.aborted) call.reporter.notice('to resume: run the same command again');
+    throw await diskFault(error, directory);
+  } finally {
+    await lock.release();
+  }
+}
+
+async function exportInto(
+  directory: string,
+  baseUrl: URL,
+  options: ExportOptions,
+  call: Call<SettingFlags>,
+): Promise<void> {
+  const { given, filters, gzip, partition, fileFormat, update, pageSize } = options;
+  const { context, reporter } = call;
+  const { clock, signal } = context;
+  const identity = { service: baseUrl.href, filters: filters.typed(), gzip, partition, fileFormat };
+  let manifest = await readManifest(directory);
+  if (!manifest) await checkUnused(directory);
+  else {
+    checkSame(given, manifest, identity);
+    manifest = await verifyExport(directory, manifest, reporter, signal);
+    await removeLeftOvers(directory, manifest);
+    if (manifest.finishedAt && !update) {
+      checkNothingLost(given, manifest);
+      warnOfUncounted(manifest, reporter);
+      reporter.notice(`verified: ${summaryOf(given, manifest)}; nothing was downloaded`);
+      return;
+    }
+    const done = manifest.parts.filter(heldBy).length;
+    if (!manifest.finishedAt)
+      reporter.notice(`continuing: ${done} of ${manifest.parts.length} files are there already`);
+  }
+  const finished = await withService(call, async (service, settings) => {
+    const resolved = await resolveFilters(filters, service, settings, call);
+    const progress = startProgress(context, reporter, 'exporting');
+    const { width: concurrency, onRetry } = adaptiveConcurrency(options.concurrency);
+    const pages = pageClient(service, clock, (attempt) => {
+      onRetry(attempt);
+      progress.update({ note: waitText(attempt) });
+    });
+    const client = { ...pages, pageSize, concurrency, clock, signal };
+    try {
+      const run = new ExportRun({ directory, filters: resolved, client, progress, reporter });
+      const exported = await run.run(manifest, identity, update);
+      if (exported.events === 0) await warnOfTypes(resolved, service, context, reporter);
+      return exported;
+    } finally {
+      progress.stop();
+    }
+  });
+  reporter.notice(`exported: ${summaryOf(given, finished)}`);
+  warnOfUncounted(finished, reporter);
+  checkNothingLost(given, finished);
+}
+
+function warnOfUncounted({ parts }: Manifest, reporter: Pick<Reporter, 'warning'>): void {
+  if (parts.some(isUncounted)) reporter.warning(UNCOUNTED);
+}
+
+function summaryOf(directory: string, { events, parts, pin }: Manifest): string {
+  const files = parts.flatMap(filesOf).length;
+  return `${events} events in ${files} ${files === 1 ? 'file' : 'files'} in ${directory}, all that match before ${pin.text}`;
+}

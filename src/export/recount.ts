@@ -1,0 +1,70 @@
+import type { Query } from '../paging/event-query.ts';
+import { askCount } from '../paging/page.ts';
+import { readAhead } from '../paging/read-ahead.ts';
+import { isFiltered, type Manifest, partQuery } from '../sources/export-manifest.ts';
+import { contentOf, eventsIn, isSettled, type Part, type PartRead } from '../sources/export-part.ts';
+import type { ExportClient } from './export-client.ts';
+
+/**
+ * Compares the export with what the service counts now: the total, NaN if the service gives no count or the
+ * files hold only some events, and the parts whose number of events has changed since they were read. If
+ * events can leave the filter (when a status changes), each part is counted by itself, since losses in one
+ * could hide gains in another.
+ */
+export async function recount(
+  manifest: Manifest,
+  client: ExportClient,
+): Promise<{ total: number; changed: readonly number[] }> {
+  const { parts, queries } = manifest;
+  const isPartial = isFiltered(manifest) || parts.some(isSettled);
+  let total = isPartial ? Number.NaN : 0;
+  if (!isPartial) {
+    for (const query of queries) total += (await askCount(client, query, client.signal)) ?? Number.NaN;
+    const mayMove = parts.some((part) => readingOf(part)?.ofAnyStatus != null);
+    if (Number.isNaN(total) || (total === eventsIn(parts) && !mayMove)) return { total, changed: [] };
+  }
+  const indexes = [...parts.keys()].filter((index) => !isSettled(parts[index] as Part));
+  const counts = await countParts(manifest, indexes, client);
+  const ofAnyStatus = await countAnyStatus(manifest, indexes, client);
+  const differs = (now: number | undefined, then: number | null | undefined) =>
+    now !== undefined && now !== then;
+  const changed = indexes.filter((index) => {
+    const read = readingOf(parts[index] as Part);
+    return differs(counts.get(index), read?.counted) || differs(ofAnyStatus.get(index), read?.ofAnyStatus);
+  });
+  return { total, changed };
+}
+
+/** The outcome of reading a part; undefined if it is still to be read. */
+function readingOf(part: Part): PartRead | undefined {
+  const content = contentOf(part);
+  return content.state === 'planned' ? undefined : content;
+}
+
+/**
+ * For queries with a status, counts the parts' events of any status: this reveals an event that came late,
+ * even if another one has left the part meanwhile.
+ */
+export async function countAnyStatus(
+  manifest: Manifest,
+  indexes: readonly number[],
+  client: ExportClient,
+): Promise<ReadonlyMap<number, number>> {
+  const { parts, queries } = manifest;
+  const ofOneStatus = indexes.filter((index) => queries[parts[index]?.query ?? -1]?.publishStatus);
+  return countParts(manifest, ofOneStatus, client, { publishStatus: undefined });
+}
+
+async function countParts(
+  manifest: Manifest,
+  indexes: readonly number[],
+  client: ExportClient,
+  change: Partial<Query> = {},
+): Promise<ReadonlyMap<number, number>> {
+  const counts = new Map<number, number>();
+  const count = (index: number, ending: AbortSignal) =>
+    askCount(client, { ...partQuery(manifest, manifest.parts[index] as Part), ...change }, ending);
+  for await (const { job, result } of readAhead(indexes, count, client.concurrency, client.signal))
+    if (result !== undefined) counts.set(job, result);
+  return counts;
+}

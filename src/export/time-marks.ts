@@ -1,0 +1,91 @@
+import type { Query } from '../paging/event-query.ts';
+import { askCount } from '../paging/page.ts';
+import { readAhead } from '../paging/read-ahead.ts';
+import { dayOf, startOfDay } from '../sources/partitions.ts';
+import { knownInstant } from '../time/instant.ts';
+import type { ExportClient } from './export-client.ts';
+
+/**
+ * A second at which parts may meet, and the number of a search's events before it: none at a boundary is
+ * lost.
+ */
+export interface Mark {
+  readonly seconds: number;
+  events: number;
+}
+
+/** The number of marks that are counted at once between two others. */
+const MAX_MARKS = 16;
+
+/**
+ * Marks time, newest first, so that about `target` events lie between two marks; within a second there may be
+ * more.
+ */
+export async function markTime(
+  bounds: readonly Mark[],
+  query: Query,
+  target: number,
+  client: ExportClient,
+): Promise<Mark[]> {
+  const isLarge = (to: Mark, from: Mark) => to.events - from.events > 1.5 * target;
+  const between = (to: Mark, from: Mark) => {
+    const seconds = to.seconds - from.seconds;
+    if (!isLarge(to, from)) return [];
+    const parts = Math.min(Math.ceil((to.events - from.events) / target), MAX_MARKS, seconds);
+    return Array.from({ length: parts - 1 }, (_, at) => to.seconds - Math.ceil((seconds * (at + 1)) / parts));
+  };
+  const marks = await addMarks(bounds, between, query, client);
+  return withoutNeedless(marks, (to, from) => !isLarge(to, from));
+}
+
+/**
+ * Marks the midnights in UTC between which events lie, newest first. Days without events are left together.
+ */
+export async function markDays(bounds: readonly Mark[], query: Query, client: ExportClient): Promise<Mark[]> {
+  const isEmpty = (to: Mark, from: Mark) => to.events === from.events;
+  const between = (to: Mark, from: Mark) => {
+    // The days that begin between the marks.
+    const first = dayOf(from.seconds) + 1;
+    const days = dayOf(to.seconds - 1) - first + 1;
+    if (isEmpty(to, from) || days < 1) return [];
+    const asked = Math.min(days, MAX_MARKS);
+    return Array.from({ length: asked }, (_, at) =>
+      startOfDay(first + Math.floor(((at + 0.5) * days) / asked)),
+    );
+  };
+  return withoutNeedless(await addMarks(bounds, between, query, client), isEmpty);
+}
+
+/** Counts at the seconds that `between` names for two marks, until it names none any more. */
+async function addMarks(
+  bounds: readonly Mark[],
+  between: (to: Mark, from: Mark) => readonly number[],
+  query: Query,
+  client: ExportClient,
+): Promise<Mark[]> {
+  const { concurrency, signal } = client;
+  const count = (seconds: number, ending: AbortSignal) =>
+    askCount(client, { ...query, before: knownInstant(seconds * 1000) }, ending);
+  const marks = [...bounds];
+  for (;;) {
+    const times = marks.slice(1).flatMap((from, at) => between(marks[at] as Mark, from));
+    if (times.length === 0) return marks;
+    for await (const { job: seconds, result = 0 } of readAhead(times, count, concurrency, signal))
+      marks.push({ seconds, events: result });
+    marks.sort((a, b) => b.seconds - a.seconds);
+    // Events may appear or disappear during the count, but the numbers must still fall.
+    for (const [at, from] of marks.slice(1).entries())
+      from.events = Math.min(from.events, (marks[at] as Mark).events);
+  }
+}
+
+/** Leaves out marks whose neighbours may be neighbours themselves. */
+function withoutNeedless(marks: readonly Mark[], mayMeet: (to: Mark, from: Mark) => boolean): Mark[] {
+  const needed: Mark[] = [];
+  for (const [at, mark] of marks.entries()) {
+    const [before, after] = [needed.at(-1), marks[at + 1]];
+    const isNeedless = before !== undefined && after !== undefined && mayMeet(before, after);
+    if (!isNeedless) needed.push(mark);
+  }
+  return needed;
+}

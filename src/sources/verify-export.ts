@@ -1,0 +1,127 @@
+import { readdir, rename } from 'node:fs/promises';
+import path from 'node:path';
+import { syncFolder } from '../files/whole-files.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { type Manifest, writeManifest } from './export-manifest.ts';
+import {
+  damagedPart,
+  eventsIn,
+  filesOf,
+  folderOf,
+  heldBy,
+  isSettled,
+  type Part,
+  settled,
+} from './export-part.ts';
+import { DamagedPartError, readPart } from './part-reader.ts';
+
+async function damageOf(directory: string, part: Part): Promise<DamagedPartError | undefined> {
+  try {
+    for await (const _ of readPart(directory, part));
+    return undefined;
+  } catch (error) {
+    if (error instanceof DamagedPartError) return error;
+    throw error;
+  }
+}
+
+/**
+ * Checks every file that the manifest lists. What is damaged or missing has to be read again: a damaged file
+ * is kept under another name, and the export counts as unfinished. No file is touched if one cannot be read:
+ * `ServiceError`.
+ */
+export async function verifyExport(
+  directory: string,
+  manifest: Manifest,
+  reporter: Pick<Reporter, 'warning'>,
+  signal: AbortSignal,
+): Promise<Manifest> {
+  const parts: Part[] = [];
+  let damaged = 0;
+  const found = await findDamages(directory, manifest, signal);
+  for (const { part, damage } of found) {
+    if (damage) damaged++;
+    parts.push(damage ? await putAside(directory, part, damage, reporter) : part);
+  }
+  if (parts.every((part, index) => part === manifest.parts[index])) return manifest;
+  const { finishedAt } = manifest;
+  const isRepair = finishedAt !== null && damaged > 0;
+  const verified: Manifest = {
+    ...manifest,
+    // The service may have deleted events of the intact parts since: a repair does not compare them with it
+    // again.
+    parts: isRepair ? parts.map(settled) : parts,
+    finishedAt: isRepair ? null : finishedAt,
+    events: finishedAt && !isRepair ? eventsIn(parts) : null,
+  };
+  await writeManifest(directory, verified);
+  return verified;
+}
+
+interface Found {
+  /** As it is there: what was lost of it may have been put back. */
+  readonly part: Part;
+  readonly damage: DamagedPartError | undefined;
+}
+
+async function findDamages(directory: string, { parts }: Manifest, signal: AbortSignal): Promise<Found[]> {
+  const found: Found[] = [];
+  for (const part of parts) {
+    signal.throwIfAborted();
+    const held = heldBy(part);
+    const damage = held && (await damageOf(directory, part));
+    const whole = undamaged(part);
+    // An undamaged copy that the user put back in its place.
+    const isWhole = whole !== undefined && !(await damageOf(directory, whole));
+    found.push(isWhole ? { part: whole, damage: undefined } : { part, damage });
+  }
+  return found;
+}
+
+/** A part as it was before it was damaged; undefined if it was not. */
+function undamaged(part: Part): Part | undefined {
+  const { content } = part;
+  if (content.state !== 'lost') return undefined;
+  const { now, original } = content;
+  const read = now.state === 'planned' ? original : { ...now, held: original.held };
+  return { ...part, content: { ...read, state: isSettled(part) ? 'settled' : 'written' } };
+}
+
+/** Keeps the files of a damaged part under other names. Returns the part as one to be read again. */
+async function putAside(
+  directory: string,
+  part: Part,
+  { file, damage }: DamagedPartError,
+  reporter: Pick<Reporter, 'warning'>,
+): Promise<Part> {
+  const aside = await setAside(directory, file);
+  // All files of the part are written again: the service may return less than an intact one holds.
+  for (const other of filesOf(part)) if (other.file !== file) await setAside(directory, other.file);
+  const kept = aside ? `it is kept as ${aside}, and its events` : 'its events';
+  reporter.warning(`${file} ${damage}; ${kept} will be downloaded again`);
+  return damagedPart(part);
+}
+
+/** Gives a damaged file another name, and returns it; undefined if there is no such file. */
+async function setAside(directory: string, file: string): Promise<string | undefined> {
+  const folder = path.join(directory, folderOf(file));
+  if (!(await namesIn(folder)).includes(path.posix.basename(file))) return undefined;
+  // The name matches neither part-* nor *.ndjson, and the place is no partition: other programs read those.
+  const names = await namesIn(directory);
+  const base = `damaged-${path.posix.basename(file)}`;
+  let number = 1;
+  while (names.includes(`${base}.${number}`)) number++;
+  const aside = `${base}.${number}`;
+  await rename(path.join(directory, file), path.join(directory, aside));
+  await syncFolder(directory);
+  if (folder !== directory) await syncFolder(folder);
+  return aside;
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    // A partition that was removed by hand.
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+}
