@@ -3,18 +3,12 @@ import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { concurrencyFlag } from '../filters/event-filters.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
-import { oneOf } from '../settings/flags.ts';
 import type { Baseline } from './baseline.ts';
+import { baselineFlag } from './baseline-flag.ts';
 
 interface Flags extends EventFlags {
   readonly baseline?: Baseline;
 }
-
-const BASELINE_SYNONYMS: Readonly<Record<string, Baseline>> = {
-  ...{ yesterday: '1d', day: '1d', '24h': '1d' },
-  ...{ 'last week': '7d', 'last-week': '7d', lastweek: '7d', week: '7d', '1w': '7d', '168h': '7d' },
-  ...{ before: 'previous', last: 'previous' },
-};
 
 const FORMATS = ['table', 'json', 'markdown'] as const;
 
@@ -36,13 +30,7 @@ Examples:
   $ hooktrail events explain --json --jq '.causes[0].conditions'`;
 
 export function declare(command: Command): void {
-  command
-    .option(
-      '--baseline <time>',
-      'compare with the same length before (previous), a day (1d) or a week earlier (7d)',
-      oneOf<Baseline>('--baseline', ['previous', '1d', '7d'], BASELINE_SYNONYMS),
-    )
-    .addOption(concurrencyFlag());
+  command.addOption(baselineFlag()).addOption(concurrencyFlag());
   addSummaryFlags(command, FORMATS, { json: 'the causes and their counts as one JSON object' });
 }
 

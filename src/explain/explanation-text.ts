@@ -87,29 +87,35 @@ interface Note {
 }
 
 /** A cause for people. */
-interface CauseRow {
+export interface CauseRow {
   readonly conditions: readonly string[];
-  /** The same events by other conditions, since when, and whether the baseline has the cause too. */
+  /** The subscriptions that it names, as people know them. */
+  readonly names: readonly string[];
+  /** Other conditions that are true of the same events. */
+  readonly same: readonly string[];
+  /** Since when, how many subscriptions have it, and whether the baseline has the cause too. */
   readonly notes: readonly Note[];
   /** One for each of `FIGURE_TITLES`. */
   readonly figures: readonly string[];
 }
 
 const CAUSE_TITLE = 'what failed events have';
-const FIGURE_TITLES = ['of failures', 'of delivered', 'fail with it', 'without it'];
+export const FIGURE_TITLES = ['of failures', 'of delivered', 'fail with it', 'without it'];
 
 /** The causes as rows of a table. */
-function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
+export function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
   const { failed, events, baseline } = explained;
   const delivered = events - failed;
   return explained.causes.map((cause, index) => {
-    const same = someOf([...namesIn(cause, explained), ...conditionLines(cause.same, zone)]);
+    const names = namesIn(cause, explained);
+    const same = conditionLines(cause.same, zone);
     const { failedWithout, eventsWithout } = cause;
     const rate = eventsWithout === 0 ? '' : ` (${percent(failedWithout / eventsWithout)})`;
     return {
       conditions: conditionLines(cause.conditions, zone),
+      names,
+      same,
       notes: [
-        ...(same === '' ? [] : [{ text: `the same events: ${same}`, isDim: true }]),
         timesNote(cause, zone),
         ...sharedNote(cause, explained),
         ...(baseline ? [thenNote(baseline, index)] : []),
@@ -127,6 +133,11 @@ function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
 /** The subscription of the first cause that is one; undefined where the service does not know its address. */
 function subscriptionToCheck({ causes, names }: Pick<Explained, 'causes' | 'names'>): string | undefined {
   return subscriptionsIn(causes).find((id) => names?.nameOf(id) !== undefined);
+}
+
+/** Other conditions of the same events, and what people call these. */
+function sameText(others: readonly string[]): string[] {
+  return others.length === 0 ? [] : [`the same events: ${someOf(others)}`];
 }
 
 /** How many subscriptions have the cause: theirs, or ours. */
@@ -196,10 +207,10 @@ export function causesTable(explained: Explained, zone: TimeZone): Table {
       title,
       kind: FIGURE_TITLES.includes(title) ? 'number' : 'text',
     })),
-    rows: causeRows(explained, zone).map(({ conditions, notes, figures }) => [
+    rows: causeRows(explained, zone).map(({ conditions, names, same, notes, figures }) => [
       conditions.join(' and '),
       ...figures,
-      notes.map(({ text }) => text).join('; '),
+      [...sameText([...names, ...same]), ...notes.map(({ text }) => text)].join('; '),
     ]),
   };
 }
@@ -241,16 +252,20 @@ function headline(explained: Explained, options: ExplanationOptions): string {
   const { events, failed, baseline } = explained;
   const time = windowText(explained, options);
   const now = events === 0 ? nothingText(explained, time) : `${failedOf(events, failed)} ${time}`;
-  if (!baseline) return now;
+  if (!baseline || !options.baseline) return now;
+  return `${now}; ${baselineText(baseline, options.baseline, isOpen(options))}`;
+}
+
+/** `a week earlier: 3 of 240 (1.3 %)`; `isNow`: the time explained ends now. */
+export function baselineText({ events, failed }: Count, baseline: Baseline, isNow: boolean): string {
   const names = {
     previous: 'as long before',
-    '1d': isOpen(options) ? 'the same hours yesterday' : 'a day earlier',
+    '1d': isNow ? 'the same hours yesterday' : 'a day earlier',
     '7d': 'a week earlier',
   };
-  const share = `${grouped(baseline.failed)} of ${grouped(baseline.events)}`;
   const then =
-    baseline.events === 0 ? 'no events' : `${share} (${percent(baseline.failed / baseline.events)})`;
-  return `${now}; ${names[options.baseline as Baseline]}: ${then}`;
+    events === 0 ? 'no events' : `${grouped(failed)} of ${grouped(events)} (${percent(failed / events)})`;
+  return `${names[baseline]}: ${then}`;
 }
 
 function failedOf(events: number, failed: number): string {
@@ -277,11 +292,12 @@ function causeLines(rows: readonly CauseRow[], look: TableLook): string[] {
   };
   const [titles = '', ...figures] = tableLines(table, { ...look, hasHeader: true });
   const cut = (text: string) => (room === undefined ? text : cutToWidth(text, Math.max(room, 80)));
-  const lines = rows.flatMap(({ conditions: [first = '', ...others], notes }, index) => [
+  const lines = rows.flatMap(({ conditions: [first = '', ...others], names, same, notes }, index) => [
     ...(index > 0 ? [''] : []),
     ...(isWide ? [] : [cut(first)]),
     figures[index] as string,
     ...others.map((text) => cut(`  and ${text}`)),
+    ...sameText([...names, ...same]).flatMap((text) => noteLines({ text, isDim: true }, look)),
     ...notes.flatMap((note) => noteLines(note, look)),
   ]);
   const head = isWide ? [titles] : [palette.bold(CAUSE_TITLE), titles];
@@ -369,7 +385,7 @@ const LONGEST_VALUE_CHARACTERS = 60;
 const MOST_NAMED = 6;
 
 /** The first of some texts, and the number of the others. */
-function someOf(texts: readonly string[]): string {
+export function someOf(texts: readonly string[]): string {
   const rest = texts.length - MOST_NAMED;
   return [...texts.slice(0, MOST_NAMED), ...(rest > 0 ? [`${rest} more`] : [])].join(', ');
 }

@@ -21,7 +21,7 @@ export function boundText({ text }: Instant, zone: TimeZone): string {
 }
 
 /** True if the time asked about ends now. */
-export function isOpen({ from, filters }: SummaryOptions): boolean {
+export function isOpen({ from, filters }: Pick<SummaryOptions, 'from' | 'filters'>): boolean {
   return from === undefined && !filters.before;
 }
 

@@ -100,7 +100,6 @@ export async function checkHealth(
     for (const doubt of table.doubts()) call.reporter.warning(doubt);
     const { after, before } = windowOf(source, table.times.bounds, call.context.clock);
     const found = table.rows();
-    const idOf = ({ values: [id] }: Unnamed) => (typeof id === 'string' ? id : undefined);
     await names?.learn(found.flatMap((row) => idOf(row) ?? []));
     const quiet = names ? quietSubscriptions(names, found, source.filters) : [];
     const unsilenced = [...found, ...quiet];
@@ -111,11 +110,30 @@ export async function checkHealth(
       call.reporter.warning(`whether a subscription is silent is not known: ${error.message}`);
       return new Map<string, Silence>();
     });
-    const rows = unsilenced
-      .map((row) => withName(withSilence(row, silences.get(row.key)), idOf(row), names))
-      .sort(byUrgency);
+    const rows = namedRows(
+      unsilenced.map((row) => withSilence(row, silences.get(row.key))),
+      isBySubscription,
+      names,
+    );
     return { after, before, by, rows, untold: source.warnOfUnknown(table.untold, table.times) };
   });
+}
+
+/**
+ * Rows with what people call them, the most urgent first. `areSubscriptions`: their one value is the id of a
+ * subscription.
+ */
+export function namedRows(
+  rows: readonly Unnamed[],
+  areSubscriptions: boolean,
+  names: SubscriptionNames | undefined,
+): Health[] {
+  return rows.map((row) => withName(row, areSubscriptions ? idOf(row) : undefined, names)).sort(byUrgency);
+}
+
+/** The id of the subscription that a row is about; undefined if its value is no text. */
+function idOf({ values: [id] }: Unnamed): string | undefined {
+  return typeof id === 'string' ? id : undefined;
 }
 
 interface Unnamed extends Omit<Health, 'label'> {

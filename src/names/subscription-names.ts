@@ -20,7 +20,7 @@ export interface NamedSubscription {
   readonly state: SubscriptionState;
 }
 
-/** Milliseconds from the first request on, after which names are not waited for. */
+/** Milliseconds for which a reader waits for names; what is not known by then is not to be known. */
 const PATIENCE_MS = 1_500;
 /** Subscriptions that are not in the list and are asked for one by one. */
 const MOST_ASKED = 20;
@@ -33,7 +33,6 @@ export class SubscriptionNames {
   readonly #service: Service;
   readonly #signal: AbortSignal;
   readonly #closed = new AbortController();
-  readonly #timer: NodeJS.Timeout;
   readonly #byId = new Map<string, NamedSubscription>();
   readonly #asked = new Set<string>();
   /** True if the service lists its subscriptions, in time. */
@@ -43,12 +42,17 @@ export class SubscriptionNames {
   constructor(service: Service, { signal }: { readonly signal: AbortSignal }) {
     this.#service = service;
     this.#signal = AbortSignal.any([signal, this.#closed.signal]);
-    this.#timer = setTimeout(() => this.close(), PATIENCE_MS).unref();
     this.#listed = this.#askList().catch(() => false);
   }
 
   /** Waits until the subscriptions with these ids are known, or are not to be known. Never rejects. */
   async learn(ids: Iterable<string>): Promise<void> {
+    // What is read meanwhile may take minutes: only waiting counts.
+    const timer = setTimeout(() => this.close(), PATIENCE_MS).unref();
+    await this.#learn(ids).finally(() => clearTimeout(timer));
+  }
+
+  async #learn(ids: Iterable<string>): Promise<void> {
     if (!(await this.#listed)) return;
     const unknown = [...new Set([...ids].map((id) => id.toLowerCase()))].filter(
       (id) => !this.#byId.has(id) && !this.#asked.has(id),
@@ -60,7 +64,6 @@ export class SubscriptionNames {
 
   /** Ends every request: no answer is of use any more. */
   close(): void {
-    clearTimeout(this.#timer);
     this.#closed.abort();
   }
 

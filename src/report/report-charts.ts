@@ -6,11 +6,15 @@ import { shortened, terminalSafe, unicodeEscape } from '../terminal/terminal-tex
 
 /** A table with its bars, which are left out on a narrow page. Their figures stand beside them. */
 export function tableHtml({ heads, rows }: Table): Html {
+  // What has a column of words beside its figures is a card on a narrow page.
+  const hasStates = heads.filter(({ kind }) => kind === 'text').length > 1;
+  const nameOf = (index: number) =>
+    hasStates && index > 0 ? html` data-name="${heads[index]?.title ?? ''}"` : html``;
   const cellOf = (cell: TableCell, index: number) =>
     typeof cell === 'string'
-      ? html`<td class="${heads[index]?.kind ?? 'text'}"><bdi>${shortened(cell, LONGEST_CELL_CHARACTERS)}</bdi></td>`
+      ? html`<td class="${heads[index]?.kind ?? 'text'}"${nameOf(index)}><bdi>${shortened(cell, LONGEST_CELL_CHARACTERS)}</bdi></td>`
       : html`<td class="bar wide"><svg aria-hidden="true" height="8">${[bar(0, 0, cell.share, 8, 'failed')]}</svg></td>`;
-  return html`<div class="scroll"><table class="figures">
+  return html`<div class="scroll"><table class="figures${hasStates ? ' cards' : ''}">
 <thead><tr>${heads.map(({ title, kind = 'text' }) => html`<th scope="col" class="${kind}${kind === 'bar' ? ' wide' : ''}">${title}</th>`)}</tr></thead>
 <tbody>${rows.map((row) => html`<tr>${row.map(cellOf)}</tr>\n`)}</tbody></table></div>`;
 }
@@ -34,9 +38,12 @@ export function timeChart({ buckets, window }: Stats): Html {
     const isWide = index > 0 && (index % (2 * every) !== 0 || index + 2 * every > length);
     return [text(index / length, bottom + 18, 'muted', clock.label(bucket), isWide)];
   });
-  const shapes = panels.flatMap((panel, index) => panelShapes(panel, index * (PANEL_PIXELS + TITLE_PIXELS)));
-  // It fills the width of the page: widths are shares of it. `label` describes it to screen readers.
-  return html`<div class="chart"><svg role="img" aria-label="${label}" focusable="false" height="${bottom + AXIS_PIXELS}">${[...shapes, ...times]}</svg></div>`;
+  const places = panels.map((panel, index) => ({ ...panel, top: index * (PANEL_PIXELS + TITLE_PIXELS) }));
+  const height = bottom + AXIS_PIXELS;
+  // The scale has columns of its own beside the bars. These fill the width that is left: widths are shares of
+  // it. `label` describes them to screen readers.
+  return html`<div class="chart"><svg class="scale" aria-hidden="true" height="${height}">${places.flatMap(scaleLabels)}</svg>
+<svg role="img" aria-label="${label}" focusable="false" height="${height}">${[...places.flatMap(panelShapes), ...times]}</svg></div>`;
 }
 
 interface Panel {
@@ -49,20 +56,41 @@ const PANEL_PIXELS = 138;
 const TITLE_PIXELS = 30;
 const AXIS_PIXELS = 26;
 
-function panelShapes({ name, role, values }: Panel, top: number): Html[] {
+/** A panel, with the top of it in pixels. */
+interface PlacedPanel extends Panel {
+  readonly top: number;
+}
+
+/** The scale of a panel: its marks, where its zero is, and how high a value stands above that. */
+function scaleIn({ values, top }: PlacedPanel) {
   const scale = scaleOf(Math.max(...values));
-  const base = top + TITLE_PIXELS + PANEL_PIXELS - 12;
-  const heightOf = (value: number) => (value / scale.end) * (PANEL_PIXELS - 12);
+  const base = top + TITLE_PIXELS + PANEL_PIXELS - PANEL_MARGIN_PIXELS;
+  const heightOf = (value: number) => (value / scale.end) * (PANEL_PIXELS - PANEL_MARGIN_PIXELS);
+  return { marks: scale.marks, base, heightOf };
+}
+
+const PANEL_MARGIN_PIXELS = 12;
+/** From the line of a mark down to the foot of its digits, so that they stand in its middle. */
+const DIGITS_PIXELS = 4;
+
+function scaleLabels(panel: PlacedPanel): Html[] {
+  const { marks, base, heightOf } = scaleIn(panel);
+  return marks.map(
+    (mark) =>
+      html`<text x="100%" y="${rounded(base - heightOf(mark) + DIGITS_PIXELS)}" text-anchor="end" fill="${colorOf('muted')}">${compactNumber.format(mark)}</text>`,
+  );
+}
+
+function panelShapes(panel: PlacedPanel): Html[] {
+  const { name, role, values, top } = panel;
+  const { marks, base, heightOf } = scaleIn(panel);
   const bars = values.flatMap((value, index) => {
     if (value <= 0) return [];
     const height = Math.max(LEAST, heightOf(value));
     return [bar((index + 0.075) / values.length, base - height, 0.85 / values.length, height, role)];
   });
-  const lines = scale.marks.flatMap((mark) => [
-    bar(0, base - heightOf(mark), 1, 1, 'rule'),
-    ...(mark > 0 ? [text(0, base - heightOf(mark) - 3, 'muted', compactNumber.format(mark))] : []),
-  ]);
-  return [text(0, top + 12, 'ink', name), ...bars, ...lines];
+  const lines = marks.map((mark) => bar(0, base - heightOf(mark), 1, 1, 'rule'));
+  return [text(0, top + 12, 'ink', name), ...lines, ...bars];
 }
 
 const compactNumber = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });

@@ -4,6 +4,8 @@ import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import type { Baseline } from '../explain/baseline.ts';
+import { baselineFlag } from '../explain/baseline-flag.ts';
 import {
   addFilterFlags,
   addFromFlag,
@@ -24,21 +26,27 @@ interface Flags extends FilterFlags, SettingFlags {
   readonly concurrency?: number;
   readonly limit?: number;
   readonly by?: readonly FieldPath[];
+  readonly title?: string;
+  readonly baseline?: Baseline;
   readonly open?: true;
 }
 
 const LIMIT = 200;
 
-export const commonFlags = '--since --until --type --subscription --where --by --open --from';
+export const commonFlags =
+  '--since --until --type --subscription --where --by --baseline --title --open --from';
 
 export const help = `
 Covers the time from --since to --until, by default the last 24 hours by the
-service's clock. The page is one file that loads nothing: attach it to a ticket,
-open it anywhere. An existing file is replaced.
+service's clock: what failures have in common, when, who is affected and still
+failing, and the latest events. The page is one file that loads nothing: attach
+it to a ticket, open it anywhere. An existing file is replaced. With --buckets,
+days begin at midnight of the zone that times are shown in.
 
 Examples:
   $ hooktrail events report failures.html --open
   $ hooktrail events report week.html --since 7d --buckets 7
+  $ hooktrail events report 4711.html --title "Ticket 4711" --baseline 7d
   $ hooktrail events report signed.html --type document.signed --limit 1000`;
 
 export function declare(command: Command): void {
@@ -56,13 +64,16 @@ export function declare(command: Command): void {
     .option('--by <a,b.c>', 'add a section of the failures grouped by these fields', (text) =>
       parseFieldPaths(text, '--by'),
     )
+    .addOption(baselineFlag())
+    .option('--title <text>', 'the heading of the page, such as the number of the ticket', titleText)
     .option('--open', 'show the page in the browser');
   addConnectionFlags(command);
 }
 
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context, reporter } = call;
-  const { from, by, limit = LIMIT, buckets, concurrency = COUNTS_AT_ONCE, open: isOpened = false } = flags;
+  const { from, by, limit = LIMIT, buckets, concurrency = COUNTS_AT_ONCE, title, baseline } = flags;
+  const isOpened = flags.open === true;
   const file = args[0] as string;
   const filters = await loadFilters(flags, context);
   if (filters.statuses.length === 1 && filters.statuses[0] === 'SUCCESS')
@@ -77,8 +88,9 @@ export async function run(call: Call<Flags>): Promise<void> {
   ]);
   const profile = from === undefined ? runFlags(flags, context.environment).profile : undefined;
   const write = async ({ stdout }: Context) => {
-    const gathered = await gatherReport(call, { filters, from, by, limit, buckets, concurrency });
-    await stdout.write(reportPage(gathered, { filters, from, profile, generatedAt: context.clock.now() }));
+    const gathered = await gatherReport(call, { filters, from, by, limit, buckets, concurrency, baseline });
+    const generatedAt = context.clock.now();
+    await stdout.write(reportPage(gathered, { filters, from, profile, generatedAt, title, baseline }));
     return gathered;
   };
   const { explained, failures } = await writingTo(file, context, write, 'the report');
@@ -87,6 +99,13 @@ export async function run(call: Call<Flags>): Promise<void> {
   const which = failed > failures.count ? `, ${grouped(failures.count)} of them shown` : '';
   reporter.notice(`wrote ${file}: ${grouped(failed)} ${failed === 1 ? 'failure' : 'failures'}${which}`);
   if (isOpened) await show(pathToFileURL(path.resolve(file)), call);
+}
+
+/** The text of a heading. Throws `UsageError` if it is empty. */
+function titleText(text: string): string {
+  const title = text.trim();
+  if (title === '') throw new UsageError('--title: the text is empty');
+  return title;
 }
 
 /**

@@ -1,13 +1,23 @@
 import type { Call } from '../command.ts';
+import { type Baseline, checkBaseline, countBaseline } from '../explain/baseline.ts';
 import { explainTable } from '../explain/causes.ts';
 import { type Explained, subscriptionsIn } from '../explain/explain.ts';
-import type { FieldPath } from '../items/field-path.ts';
+import { type Health, HealthTable, namedRows } from '../health/health.ts';
+import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { itemFilter, parseCondition } from '../items/item-conditions.ts';
 import { createdOnReader } from '../items/item-times.ts';
 import { Items } from '../items/items.ts';
+import { loadNameField } from '../names/name-field.ts';
 import { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { sortByCreation } from '../sources/creation-order.ts';
-import { type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
+import type { SettingFlags } from '../settings/settings.ts';
+import {
+  type EventSource,
+  type PageOfOutcomes,
+  type SourceOptions,
+  windowOf,
+  withEventSource,
+} from '../sources/event-source.ts';
 import { EventGroups } from '../stats/event-groups.ts';
 import { type Stats, statsOfTable } from '../stats/statistics.ts';
 import type { Instant } from '../time/instant.ts';
@@ -16,12 +26,25 @@ import type { Instant } from '../time/instant.ts';
 export interface ReportData {
   readonly explained: Explained;
   readonly stats: Stats;
-  /** Those with failures, worst first; empty if the events name no subscription. */
-  readonly subscriptions: ReturnType<ComparisonTable['outcomesOf']>;
+  /** Who the events are for, by the field that names them; undefined where no event has it. */
+  readonly customers: Affected | undefined;
+  /** Undefined where the events name no subscription. */
+  readonly subscriptions: Affected | undefined;
   /** The latest failures, newest first. */
   readonly failures: Items;
+  /** The field that names who a failure is for, where events have it. */
+  readonly nameField: FieldPath | undefined;
   /** All failures, grouped by the requested fields. */
   readonly groups: EventGroups | undefined;
+}
+
+/** Those that events are for, by one field. */
+export interface Affected {
+  readonly field: FieldPath;
+  /** How many there are, with failures or without. */
+  readonly all: number;
+  /** Those with failures: first those that still fail, then the worst. */
+  readonly rows: readonly Health[];
 }
 
 export interface ReportOptions extends SourceOptions {
@@ -30,48 +53,103 @@ export interface ReportOptions extends SourceOptions {
   /** Failures to show. */
   readonly limit: number;
   readonly buckets: number | undefined;
+  readonly baseline: Baseline | undefined;
 }
+
+const SUBSCRIPTION = memberPath('subscriptionId');
 
 /** Reads the events of the window once, and finds in them what a report shows. */
 export async function gatherReport(
-  call: Pick<Call, 'flags' | 'context' | 'reporter'>,
-  { by, limit, buckets, ...options }: ReportOptions,
+  call: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,
+  { by, limit, buckets, baseline, ...options }: ReportOptions,
 ): Promise<ReportData> {
+  const nameField = await loadNameField(call.flags, call.context);
   // The status says what the table shows anyway; with both, the charts can tell how much went well.
   const filters = options.filters.withStatuses();
   return await withEventSource(call, { ...options, filters }, async (source) => {
+    if (baseline) checkBaseline(source);
     const names = source.askNames?.();
-    const table = new ComparisonTable();
-    const groups = by && new EventGroups(by);
-    const latest = new LatestItems(limit);
-    const isFailed = itemFilter([parseCondition('publishStatus = FAILED', '--status', 0)], []);
-    for await (const { items, haveFailed } of source.readOutcomes(source.filters, source.window)) {
-      table.add(items, haveFailed);
-      const failed = haveFailed === undefined ? isFailed(items) : items.first(haveFailed ? items.count : 0);
-      groups?.add(failed);
-      latest.add(failed);
-    }
+    const reading = new ReportReading(by, nameField, limit);
+    for await (const page of source.readOutcomes(source.filters, source.window)) reading.add(page);
+    const { table } = reading;
     if (table.rows === 0) source.doubt();
     const window = windowOf(source, table.times.bounds, call.context.clock);
-    const stats = statsOfTable(table, window, buckets);
-    const subscriptions = table
-      .outcomesOf('subscriptionId')
-      .filter(({ value, failed }) => value && failed > 0)
-      .sort((a, b) => b.failed - a.failed);
+    const stats = statsOfTable(table, window, buckets, true);
     const explanation = explainTable(table);
-    await names?.learn([
-      ...subscriptionsIn(explanation.causes),
-      ...subscriptions.flatMap(({ value }) => value ?? []),
-    ]);
-    const facts = {
-      names,
-      name: source.name,
-      baseline: undefined,
-      untold: source.warnOfUnknown(table.untold, table.times),
+    const { causes } = explanation;
+    const untold = source.warnOfUnknown(table.untold, table.times);
+    await names?.learn([...subscriptionsIn(causes), ...reading.failingSubscriptions()]);
+    const then =
+      baseline && (await countBaseline(source, baseline, { ...window, causes }, call.reporter));
+    return {
+      explained: { ...explanation, ...window, names, name: source.name, baseline: then, untold },
+      stats,
+      ...reading.found(names),
     };
-    const explained = { ...explanation, ...window, ...facts };
-    return { explained, stats, subscriptions, failures: latest.items(), groups };
   });
+}
+
+/** Gathers from each page what a report shows of it. */
+class ReportReading {
+  readonly table = new ComparisonTable();
+  readonly #bySubscription: HealthTable;
+  readonly #byName: HealthTable | undefined;
+  readonly #nameField: FieldPath | undefined;
+  readonly #groups: EventGroups | undefined;
+  readonly #latest: LatestItems;
+  readonly #isFailed = itemFilter([parseCondition('publishStatus = FAILED', '--status', 0)], []);
+
+  constructor(by: readonly FieldPath[] | undefined, nameField: FieldPath | undefined, limit: number) {
+    this.#bySubscription = new HealthTable([SUBSCRIPTION], nameField);
+    this.#byName = nameField && new HealthTable([nameField]);
+    this.#nameField = nameField;
+    this.#groups = by && new EventGroups(by);
+    this.#latest = new LatestItems(limit);
+  }
+
+  add({ items, haveFailed }: PageOfOutcomes): void {
+    this.table.add(items, haveFailed);
+    this.#bySubscription.add(items, haveFailed);
+    this.#byName?.add(items, haveFailed);
+    const failed = this.#failedOf(items, haveFailed);
+    this.#groups?.add(failed);
+    this.#latest.add(failed);
+  }
+
+  failingSubscriptions(): string[] {
+    const failing = this.#bySubscription.rows().filter(({ failed }) => failed > 0);
+    return failing.flatMap(({ values: [id] }) => (typeof id === 'string' ? [id] : []));
+  }
+
+  found(names: ReturnType<NonNullable<EventSource['askNames']>> | undefined) {
+    const customers =
+      this.#byName && this.#nameField && affectedOf(this.#byName, this.#nameField, false, undefined);
+    return {
+      customers,
+      subscriptions: affectedOf(this.#bySubscription, SUBSCRIPTION, true, names),
+      failures: this.#latest.items(),
+      nameField: customers && this.#nameField,
+      groups: this.#groups,
+    };
+  }
+
+  #failedOf(items: Items, haveFailed: boolean | undefined): Items {
+    if (haveFailed === undefined) return this.#isFailed(items);
+    return items.first(haveFailed ? items.count : 0);
+  }
+}
+
+/** Undefined where no event has a value in the field. */
+function affectedOf(
+  table: HealthTable,
+  field: FieldPath,
+  areSubscriptions: boolean,
+  names: Parameters<typeof namedRows>[2],
+): Affected | undefined {
+  const rows = table.rows().filter(({ values: [value] }) => value !== null);
+  if (rows.length === 0) return undefined;
+  const failed = rows.filter((row) => row.failed > 0);
+  return { field, all: rows.length, rows: namedRows(failed, areSubscriptions, names) };
 }
 
 /** The items that were created last. */

@@ -1,12 +1,22 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { Baseline } from '../explain/baseline.ts';
 import type { Explained } from '../explain/explain.ts';
-import { causesTable, explanationFacts } from '../explain/explanation-text.ts';
+import {
+  baselineText,
+  type CauseRow,
+  causeRows,
+  explanationFacts,
+  FIGURE_TITLES,
+  someOf,
+} from '../explain/explanation-text.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
+import type { SubscriptionLabels } from '../formats/format-flags.ts';
 import { conditionTexts } from '../formats/formats.ts';
 import { prettyJson } from '../formats/json.ts';
-import { boundText } from '../formats/summary-words.ts';
+import { anyText, boundText, isOpen } from '../formats/summary-words.ts';
 import type { Table } from '../formats/table.ts';
+import type { Health } from '../health/health.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { createRowReader, errorField, membersOf, tableColumns } from '../items/item-columns.ts';
 import type { Items } from '../items/items.ts';
@@ -21,12 +31,15 @@ import { knownInstant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { version } from '../version.ts';
 import { type Html, html, tableHtml, timeChart } from './report-charts.ts';
-import type { ReportData } from './report-data.ts';
+import type { Affected, ReportData } from './report-data.ts';
 
 export interface ReportFacts {
   readonly filters: EventFilters;
   /** The place of stored events; undefined for the service. */
   readonly from: string | undefined;
+  /** The heading in place of what the page says itself. */
+  readonly title: string | undefined;
+  readonly baseline: Baseline | undefined;
   /** The profile, if one was named. */
   readonly profile: string | undefined;
   /** Milliseconds since the epoch. */
@@ -50,7 +63,8 @@ export function reportPage(data: ReportData, facts: ReportFacts): string {
   const { events, failed, name, untold } = data.explained;
   const none = untold > 0 ? 'No known' : 'No';
   const deliveries = html`${failed === 0 ? none : grouped(failed)} failed ${failed === 1 ? 'delivery' : 'deliveries'}`;
-  const title = html`${events + untold === 0 ? 'No events' : deliveries}, ${name}`;
+  const own = html`${events + untold === 0 ? 'No events' : deliveries}, ${name}`;
+  const title = facts.title === undefined ? own : html`${facts.title}`;
   const policy = `default-src 'none'; style-src ${hashOf(/<style>([\s\S]*)<\/style>/)}; script-src ${hashOf(SCRIPT)}; img-src data:; base-uri 'none'; form-action 'none'`;
   const parts: Readonly<Record<string, string>> = {
     policy,
@@ -67,32 +81,38 @@ function hashOf(part: RegExp): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }
 
-function contents(data: ReportData, { filters, from, profile, generatedAt }: ReportFacts, title: Html): Html {
-  const { explained, stats, subscriptions, failures, groups } = data;
-  const { failed, name, after, before } = explained;
+function contents(data: ReportData, facts: ReportFacts, title: Html): Html {
+  const { explained, stats, customers, subscriptions, groups } = data;
+  const { filters } = facts;
   const { zone } = filters;
-  const others = conditionTexts(filters);
   const failing = stats.types.filter((type) => type.failed);
   const byType = failing.map((type) => [type.eventType ?? UNLISTED, type] as const);
-  const bySubscription = subscriptions.map(({ value, total, failed }) => {
-    const label = explained.names?.labelOf(value as string);
-    const text = label === undefined ? (value as string) : `${label} (${value})`;
-    return [text, { total, failed, success: total - failed }] as const;
-  });
   return html`<h1>${title}</h1>
 <p class="lead">${lead(stats, explained)}${explained.untold > 0 ? html` ${untoldText(explained.untold)}.` : ''}</p>
-<dl>
+${affectedLead(data, facts)}
+${explained.baseline && facts.baseline ? html`<p>Compared: ${baselineText(explained.baseline, facts.baseline, isOpen(facts))}.</p>` : ''}
+${factsList(explained, facts)}
+${explained.failed > 0 ? causesSection(explained, zone) : ''}
+${stats.total > 0 ? overTime(stats) : ''}
+${customers ? affectedSection('By customer', customers, stats, zone) : ''}
+${byType.length > 0 ? section('By type', talliesTable('type', byType, stats)) : ''}
+${subscriptions ? affectedSection('By subscription', subscriptions, stats, zone) : ''}
+${groups && groups.total > 0 ? section(`By ${groups.fields.map(({ text }) => text).join(', ')}`, groupTable(groups.largest(), groups, zone)) : ''}
+${data.failures.count > 0 ? latest(data, zone) : ''}`;
+}
+
+function factsList(
+  { name, after, before }: Explained,
+  { filters, from, profile, generatedAt }: ReportFacts,
+): Html {
+  const { zone } = filters;
+  const others = conditionTexts(filters);
+  return html`<dl>
 <dt>${from === undefined ? 'Service' : 'Source'}</dt><dd>${profile === undefined ? name : `${name}, profile ${profile}`}</dd>
 <dt>Period</dt><dd>${boundText(after, zone)} to ${boundText(before, zone)} (${zone.name})</dd>
 <dt>Filters</dt><dd>${others.length > 0 ? shortened(others.join(' '), 1000) : 'none'}</dd>
 <dt>Generated</dt><dd>${boundText(knownInstant(generatedAt), zone)} by hooktrail ${version}</dd>
-</dl>
-${failed > 0 ? causesSection(explained, zone) : ''}
-${stats.total > 0 ? overTime(stats) : ''}
-${byType.length > 0 ? section('By type', talliesTable('type', byType, stats)) : ''}
-${subscriptions.length > 0 ? section('By subscription', talliesTable('subscription', bySubscription, stats)) : ''}
-${groups && groups.total > 0 ? section(`By ${groups.fields.map(({ text }) => text).join(', ')}`, groupTable(groups.largest(), groups, zone)) : ''}
-${failures.count > 0 ? latest(failuresTable(failures, zone), failures.count, failed) : ''}`;
+</dl>`;
 }
 
 function lead(stats: Stats, explained: Explained): Html {
@@ -102,14 +122,44 @@ function lead(stats: Stats, explained: Explained): Html {
   return html`<strong>${grouped(stats.failed)} of ${grouped(stats.total)} ${stats.total === 1 ? 'event' : 'events'} failed</strong> (${percent(stats.failed / stats.total)}).`;
 }
 
+/** How many are affected, and how many of them still fail: customers where events name them. */
+function affectedLead({ customers, subscriptions, stats }: ReportData, facts: ReportFacts): Html {
+  const some = customers ?? subscriptions;
+  if (!some || !stats.failed) return html``;
+  const noun = customers ? 'customer' : 'subscription';
+  const failing = some.rows.filter(({ state }) => state === 'failing').length;
+  const when = isOpen(facts) ? 'still failing' : 'failing at the end of this period';
+  const still = failing === 0 ? html`none ${when}` : html`<strong>${grouped(failing)} ${when}</strong>`;
+  return html`<p class="lead">${grouped(some.rows.length)} of ${grouped(some.all)} ${some.all === 1 ? noun : `${noun}s`} affected, ${still}.</p>`;
+}
+
 /** The causes come first. */
 function causesSection(explained: Explained, zone: TimeZone): Html {
+  const rows = causeRows(explained, zone);
   return html`<section>
 <h2>What failed events have in common</h2>
-${explained.causes.length > 0 ? tableHtml(causesTable(explained, zone)) : ''}
+${rows.length > 0 ? causesTable(rows) : ''}
 ${explanationFacts(explained).map((fact) => html`<p>${fact}</p>`)}
 </section>`;
 }
+
+/** A row for each cause, which is a card on a narrow page: what it is, when it was, and its figures. */
+function causesTable(rows: readonly CauseRow[]): Html {
+  const cut = (text: string) => shortened(text, LONGEST_CONDITION_CHARACTERS);
+  return html`<table class="figures cards causes">
+<thead><tr><th scope="col" class="text">cause</th>${FIGURE_TITLES.map((title) => html`<th scope="col" class="number">${title}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    ({ conditions, names, same, notes, figures }) => html`<tr><td class="text">
+${names.length > 0 ? html`<div class="cause"><bdi>${cut(names.join(', '))}</bdi></div>` : ''}
+<div class="${names.length > 0 ? 'muted' : 'cause'}"><bdi>${cut(conditions.join(' and '))}</bdi></div>
+${notes.map(({ text, bad = '' }) => html`<div><span class="bad">${bad}</span>${text.slice(bad.length)}</div>`)}
+${same.length > 0 ? html`<div class="same">the same events: <bdi>${cut(someOf(same))}</bdi></div>` : ''}
+</td>${figures.map((figure, index) => html`<td class="number" data-name="${FIGURE_TITLES[index] as string}">${figure}</td>`)}</tr>
+`,
+  )}</tbody></table>`;
+}
+
+const LONGEST_CONDITION_CHARACTERS = 1000;
 
 function overTime(stats: Stats): Html {
   return html`<section>
@@ -117,6 +167,34 @@ function overTime(stats: Stats): Html {
 ${timeChart(stats)}
 <details><summary>Numbers</summary>${tableHtml(timeTable(stats))}</details>
 </section>`;
+}
+
+/** Those that are affected, with whether they still fail. */
+function affectedSection(title: string, { field, rows }: Affected, stats: Stats, zone: TimeZone): Html {
+  if (rows.length === 0) return html``;
+  const column = title === 'By customer' ? field.text : 'subscription';
+  const tallies = rows.map((row) => {
+    const { failed, events: total } = row;
+    return [whoText(row), { failed, total, success: total - failed }] as const;
+  });
+  const { heads, rows: cells } = talliesTable(column, tallies, stats);
+  return section(title, {
+    heads: heads.toSpliced(-1, 0, { title: 'now', kind: 'text' }),
+    rows: cells.map((row, index) => row.toSpliced(-1, 0, stateText(rows[index] as Health, zone))),
+  });
+}
+
+/** What people call it, with the id of a subscription. */
+function whoText({ values: [value], label }: Health): string {
+  const text = anyText(value);
+  return label === null ? text : `${label} (${text})`;
+}
+
+function stateText({ state, failingSince, edge, lastFailed }: Health, zone: TimeZone): string {
+  if (state === 'failing' && failingSince)
+    return `failing since ${boundText(failingSince, zone)}${edge ? ' or earlier' : ''}`;
+  if (state === 'failing') return 'failing';
+  return lastFailed ? `last failure ${boundText(lastFailed, zone)}` : '-';
 }
 
 /** A table of which the first rows matter most. */
@@ -131,7 +209,10 @@ ${more > 0 ? html`<details><summary>${number} more that are less affected</summa
 </section>`;
 }
 
-function latest(table: Html, shown: number, failed: number): Html {
+function latest({ failures, explained, nameField }: ReportData, zone: TimeZone): Html {
+  const { failed, names } = explained;
+  const shown = failures.count;
+  const table = failuresTable(failures, zone, { names, nameField });
   const isPart = failed > shown;
   return html`<section>
 <h2>Latest failures</h2>
@@ -148,15 +229,31 @@ const CELL = 120;
 /** Longer JSON is cut: a browser could not open the page. */
 const JSON_LENGTH_CHARACTERS = 50_000;
 
-/** Returns a table of failures, each with why it failed, where the event tells, and its JSON below. */
-export function failuresTable(failures: Items, zone: TimeZone): Html {
-  const columns = columnsOf(failures);
+/** Who failures are for. */
+interface Naming {
+  readonly names?: SubscriptionLabels | undefined;
+  readonly nameField?: FieldPath | undefined;
+}
+
+/**
+ * Returns a table of failures, each with who it was for and why it failed, where the event tells, and its
+ * JSON below. Known subscriptions have their address in place of the id, which the JSON has.
+ */
+export function failuresTable(
+  failures: Items,
+  zone: TimeZone,
+  { names: labels, nameField }: Naming = {},
+): Html {
+  const columns = columnsOf(failures, nameField);
   const names = columns.map(({ name }) => name);
   const read = createRowReader(
     columns.map(({ path }) => path),
     (bytes, start, end) => zone.shown(scalarsText(bytes, start, end, CELL)),
     '',
   );
+  const ofSubscription = names.indexOf('subscriptionId');
+  const shown = (cell: string, column: number) =>
+    column === ofSubscription ? (labels?.labelOf(cell) ?? cell) : cell;
   const isSorted = names[0] === 'createdOn' && failures.count > 1;
   return html`<div class="scroll" role="region" aria-label="Latest failures" tabindex="0"><table class="events">
 <thead><tr><td></td>${names.map((name, index) =>
@@ -166,7 +263,7 @@ export function failuresTable(failures: Items, zone: TimeZone): Html {
   )}</tr></thead>
 ${read(failures).map(
   (cells, index) => html`<tbody>
-<tr class="data"><td data-name="JSON"><details><summary aria-label="JSON" title="JSON"></summary></details></td>${cells.map((cell, column) => html`<td class="${WHOLE.test(cell) ? 'whole' : ''}" data-name="${shortened(names[column] as string, 40)}"><bdi>${shortened(cell, CELL)}</bdi></td>`)}</tr>
+<tr class="data"><td data-name="JSON"><details><summary aria-label="JSON" title="JSON"></summary></details></td>${cells.map(shown).map((cell, column) => html`<td class="${WHOLE.test(cell) ? 'whole' : ''}" data-name="${shortened(names[column] as string, 40)}"><bdi>${shortened(cell, CELL)}</bdi></td>`)}</tr>
 <tr class="json"><td colspan="${names.length + 1}"><pre>${cut(prettyJson(failures.bytes, failures.start(index), failures.end(index), plain))}</pre></td></tr>
 </tbody>
 `,
@@ -181,11 +278,20 @@ function cut(json: string): string {
   return `${shortened(json, JSON_LENGTH_CHARACTERS)}\n\n(cut: ${json.length - JSON_LENGTH_CHARACTERS} more characters; \`hooktrail events get\` shows all)`;
 }
 
+interface FailureColumn {
+  readonly name: string;
+  readonly path: FieldPath;
+}
+
 /** Every row is a failure, so that the status is left out. The last column says why the delivery failed. */
-function columnsOf(failures: Items): { readonly name: string; readonly path: FieldPath }[] {
+function columnsOf(failures: Items, nameField: FieldPath | undefined): FailureColumn[] {
   const known = tableColumns(membersOf([failures]), 'events');
   const telling = known.filter(({ text }) => text !== 'publishStatus');
   const columns = (telling.length > 0 ? telling : known).map((path) => ({ name: path.text, path }));
+  const isShown = columns.some(({ name }) => name === nameField?.text);
+  const who = nameField && !isShown ? [{ name: nameField.steps.at(-1) as string, path: nameField }] : [];
+  const at = columns.findIndex(({ name }) => name === 'subscriptionId');
+  const named = columns.toSpliced(at === -1 ? columns.length : at, 0, ...who);
   const error = errorField([failures]);
-  return error ? [...columns, { name: 'error', path: error }] : columns;
+  return error ? [...named, { name: 'error', path: error }] : named;
 }

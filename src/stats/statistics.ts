@@ -157,15 +157,26 @@ const PARTS = 32;
 /**
  * The ends of the buckets; the last one is the window's own. They lie on the clock, so that buckets begin at
  * full hours or days. With `count`, the buckets are equal within a few per cent, and begin at times as round
- * as that allows. An event belongs to the first bucket whose end is later than its creation.
+ * as that allows; with `hasWholeDays`, those of about a day or more begin at the midnights of the zone, so that
+ * the window cuts the first and the last, and there may be one more. An event belongs to the first bucket whose end is later than its creation.
  */
 export function bucketEnds(
   { after, before, zone }: Pick<StatsWindow, 'after' | 'before' | 'zone'>,
   count?: number,
+  hasWholeDays = false,
 ): Instant[] {
   const [start, end] = [milliseconds(after), milliseconds(before)];
-  const inner = count === undefined ? onTheClock(start, end, zone) : equalParts(start, end, count, zone);
+  const step = stepOf(end - start, count, hasWholeDays);
+  const inner =
+    step === undefined ? equalParts(start, end, count ?? PARTS, zone) : onTheClock(start, end, zone, step);
   return [...inner.map((time) => knownInstant(time)), before];
+}
+
+/** The length of buckets that lie on the clock; undefined for equal parts of the window. */
+function stepOf(length: number, count: number | undefined, hasWholeDays: boolean): number | undefined {
+  if (count === undefined) return ROUND.find((round) => length / round < PARTS - 1);
+  const days = Math.round(length / count / DAY_MS);
+  return hasWholeDays && days > 0 ? days * DAY_MS : undefined;
 }
 
 /**
@@ -173,13 +184,11 @@ export function bucketEnds(
  * it does; an hour that clocks skip begins at the next one. A longer bucket, such as a day, begins the first
  * time only.
  */
-function onTheClock(start: number, end: number, zone: TimeZone): number[] {
-  const step = ROUND.find((length) => (end - start) / length < PARTS - 1);
-  if (step === undefined) return equalParts(start, end, PARTS, zone);
+function onTheClock(start: number, end: number, zone: TimeZone, step: number): number[] {
   const [first, last] = [start + zone.offsetAt(start), end + zone.offsetAt(end)];
   // Clocks that are put back within the window show times outside of these.
   const slack = Math.abs(zone.offsetAt(start) - zone.offsetAt(end));
-  const phase = step >= 7 * DAY_MS ? MONDAY_MS : 0;
+  const phase = step % (7 * DAY_MS) === 0 ? MONDAY_MS : 0;
   const times = new Set<number>();
   let wall = Math.floor((first - slack - phase) / step) * step + phase;
   for (; wall <= last + slack + step; wall += step) {
@@ -203,10 +212,15 @@ function equalParts(start: number, end: number, count: number, zone: TimeZone): 
 
 /**
  * The statistics of events that are in a table, for filters that the service cannot count by; `count` is of
- * buckets.
+ * buckets, and `hasWholeDays` as for `bucketEnds`.
  */
-export function statsOfTable(table: ComparisonTable, window: StatsWindow, count: number | undefined): Stats {
-  const ends = bucketEnds(window, count);
+export function statsOfTable(
+  table: ComparisonTable,
+  window: StatsWindow,
+  count: number | undefined,
+  hasWholeDays = false,
+): Stats {
+  const ends = bucketEnds(window, count, hasWholeDays);
   const parts = ends.map(() => ({ all: 0, failed: 0 }));
   const { times, failures, rows, failed } = table;
   for (let row = 0; row < rows; row++) {

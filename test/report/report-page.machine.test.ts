@@ -139,6 +139,40 @@ describe.skipIf(!hasChromium)('the page in Chromium', () => {
     await page.close();
   });
 
+  test('has the figures of the scale beside the bars, and none under them', async () => {
+    for (const width of [400, 1200]) {
+      const { page } = await open({ viewport: { width, height: 800 } });
+      const ends = await page.evaluate<{ scale: number; bars: number }>(`({
+        scale: Math.max(...[...document.querySelectorAll('.scale text')].map((text) => text.getBoundingClientRect().right)),
+        bars: Math.min(...[...document.querySelectorAll('.chart [role=img] rect')].map((bar) => bar.getBoundingClientRect().left)),
+      })`);
+      expect(ends.scale).toBeGreaterThan(20);
+      expect(ends.scale).toBeLessThan(ends.bars);
+      await page.close();
+    }
+  });
+
+  test('has causes as cards on a phone, each figure with its name, and no higher than its lines', async () => {
+    const { page } = await open({ viewport: { width: 400, height: 800 } });
+    const looks = await page.evaluate<{ width: number; empty: number; names: string[] }>(
+      `(() => {
+        const card = document.querySelector('.causes tbody tr');
+        const cells = [...card.cells];
+        const lines = cells.flatMap((cell) => [...cell.children].length > 0 ? [...cell.children] : [cell]);
+        const heights = lines.reduce((sum, line) => sum + line.getBoundingClientRect().height, 0);
+        return {
+          width: card.getBoundingClientRect().width,
+          empty: card.getBoundingClientRect().height - heights,
+          names: cells.slice(1).map((cell) => getComputedStyle(cell, '::before').content),
+        };
+      })()`,
+    );
+    expect(looks.width).toBeLessThanOrEqual(400);
+    expect(looks.empty).toBeLessThan(40);
+    expect(looks.names).toEqual(['"of failures"', '"of delivered"', '"fail with it"', '"without it"']);
+    await page.close();
+  });
+
   test.each([
     ['phone', 390],
     ['desktop', 1280],

@@ -37,7 +37,9 @@ describe('a report', () => {
     const page = await reporting.page();
     const section = page.slice(page.indexOf('<h2>By subscription'), page.indexOf('<h2>Latest'));
     const numbers = [
-      ...section.matchAll(/<td class="text"><bdi>([^<]*)<\/bdi><\/td><td class="number"><bdi>([\d,]+)</g),
+      ...section.matchAll(
+        /<td class="text"><bdi>([^<]*)<\/bdi><\/td><td class="number" data-name="failed"><bdi>([\d,]+)</g,
+      ),
     ].map(([, name, number]) => [name, Number(number?.replaceAll(',', ''))] as const);
     const { failed } = await stats(reporting.env, '--since', '30d');
     expect(numbers.reduce((sum, [, number]) => sum + number, 0)).toBe(failed);
