@@ -9,8 +9,8 @@ import { createdOnReader } from '../items/item-times.ts';
 import { Items } from '../items/items.ts';
 import { loadNameField } from '../names/name-field.ts';
 import { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { sortByCreation } from '../sources/creation-order.ts';
 import type { SettingFlags } from '../settings/settings.ts';
+import { sortByCreation } from '../sources/creation-order.ts';
 import {
   type EventSource,
   type PageOfOutcomes,
@@ -79,8 +79,7 @@ export async function gatherReport(
     const { causes } = explanation;
     const untold = source.warnOfUnknown(table.untold, table.times);
     await names?.learn([...subscriptionsIn(causes), ...reading.failingSubscriptions()]);
-    const then =
-      baseline && (await countBaseline(source, baseline, { ...window, causes }, call.reporter));
+    const then = baseline && (await countBaseline(source, baseline, { ...window, causes }, call.reporter));
     return {
       explained: { ...explanation, ...window, names, name: source.name, baseline: then, untold },
       stats,

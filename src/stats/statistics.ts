@@ -157,8 +157,9 @@ const PARTS = 32;
 /**
  * The ends of the buckets; the last one is the window's own. They lie on the clock, so that buckets begin at
  * full hours or days. With `count`, the buckets are equal within a few per cent, and begin at times as round
- * as that allows; with `hasWholeDays`, those of about a day or more begin at the midnights of the zone, so that
- * the window cuts the first and the last, and there may be one more. An event belongs to the first bucket whose end is later than its creation.
+ * as that allows. With `hasWholeDays`, those of about a day or more begin at the midnights of the zone: the
+ * window cuts the first and the last, and there may be one more. An event belongs to the first bucket whose
+ * end is later than its creation.
  */
 export function bucketEnds(
   { after, before, zone }: Pick<StatsWindow, 'after' | 'before' | 'zone'>,
