@@ -4,7 +4,7 @@ import { memberPath } from '../items/field-path.ts';
 import { conditionOn, itemFilter } from '../items/item-conditions.ts';
 import type { Items } from '../items/items.ts';
 import type { EventSource } from '../sources/event-source.ts';
-import { keepTold } from '../sources/stored-events.ts';
+import { keepTold } from '../sources/stored-matches.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type Instant, instantAt, milliseconds } from '../time/instant.ts';
 import { DAY_MS } from '../time/lengths.ts';

@@ -25,14 +25,31 @@ export interface StatsWindow {
 
 /**
  * The window that the filters ask for, at the service's time `now` (milliseconds): by default the 24 hours up
- * to the next full second, since its clock has no fraction. Throws `UsageError`.
+ * to the next full second, since its clock has no fraction. Throws `UsageError`, also for one that begins
+ * later than `now`.
  */
 export function statsWindow(filters: EventFilters, now: number): StatsWindow {
-  const { after: given, before = instantAt(now + 1000) } = filters.queries(now)[0];
-  const after = given ?? (before && instantAt(before.seconds * 1000 - DAY_MS));
-  if (!before || !after) throw new UsageError('--until: too early for a day before it');
+  const window = storedWindow(filters, now);
   filters.requirePastStart(now);
+  return window;
+}
+
+/**
+ * The same for stored events, which may have been created by a clock that is ahead of this machine's: a
+ * window that begins later than `now` ends a day after that by default. Throws `UsageError`.
+ */
+export function storedWindow(filters: EventFilters, now: number): StatsWindow {
+  const [{ after: start, before: end }] = filters.queries(now);
+  const before =
+    end ?? (start && filters.seemsToBeginLater(now) ? shifted(start, DAY_MS) : instantAt(now + 1000));
+  const after = start ?? (before && shifted(before, -DAY_MS));
+  if (!before || !after) throw new UsageError('--until: too early for a day before it');
   const queries = filters.withStatuses().withoutTimes().queries(now);
   const [status, other] = filters.statuses;
   return { after, before, zone: filters.zone, queries, status: other ? undefined : status };
+}
+
+/** The full second that is some milliseconds away; undefined for a year that no text has. */
+function shifted({ seconds }: Instant, milliseconds: number): Instant | undefined {
+  return instantAt(seconds * 1000 + milliseconds);
 }

@@ -10,7 +10,7 @@ import {
   warnOfUnlisted,
 } from '../filters/event-types.ts';
 import { resolveSubscriptions } from '../filters/resolve-filters.ts';
-import { type CountQueries, type StatsWindow, statsWindow } from '../filters/stats-window.ts';
+import { type CountQueries, type StatsWindow, statsWindow, storedWindow } from '../filters/stats-window.ts';
 import type { Service } from '../http/service.ts';
 import type { Items } from '../items/items.ts';
 import { SubscriptionNames } from '../names/subscription-names.ts';
@@ -24,7 +24,9 @@ import type { Reporter } from '../terminal/reporter.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { instantAt, milliseconds } from '../time/instant.ts';
 import { openWithProgress, showProgress } from './find-events.ts';
-import { keepTold, storedEvents, UNDATED } from './stored-events.ts';
+import { UNDATED } from './stored-doubts.ts';
+import { storedEvents } from './stored-events.ts';
+import { keepTold } from './stored-matches.ts';
 
 type Bounds = Pick<Query, 'after' | 'before'>;
 
@@ -85,7 +87,6 @@ export async function withEventSource<Result>(
   work: (source: EventSource) => Promise<Result>,
 ): Promise<Result> {
   const { context, reporter } = call;
-  const window = statsWindow(filters.withSubscriptions(filters.subscriptionIds), context.clock.now());
   const untold = { count: 0 };
   const warnOfUnknown: EventSource['warnOfUnknown'] = (among, times) => {
     if (times.unknown > 0)
@@ -94,7 +95,10 @@ export async function withEventSource<Result>(
     if (count > 0) reporter.warning(untoldText(count));
     return count;
   };
+  const now = context.clock.now();
+  const byIds = filters.withSubscriptions(filters.subscriptionIds);
   if (from !== undefined) {
+    const window = storedWindow(byIds, now);
     const doubts = new Set<string>();
     // Some commands read the events twice.
     const onDoubt = (doubt: string) => {
@@ -107,7 +111,7 @@ export async function withEventSource<Result>(
     return await work({
       name: from === '-' ? 'standard input' : from,
       filters,
-      window: filters.after ? window : undefined,
+      window: filters.after && !filters.seemsToBeginLater(now) ? window : undefined,
       read,
       readOutcomes: (chosen, within) => readByOutcome(read, true, untold, chosen, within),
       warnOfUnknown,
@@ -116,6 +120,8 @@ export async function withEventSource<Result>(
       doubt: () => {},
     });
   }
+  // A window that cannot be is an error before any request.
+  statsWindow(byIds, now);
   return await withService(call, async (service, settings) => {
     const { page, serviceTime } = await askEventTypes(service, context.clock);
     await keepEventTypes(page.items, settings, context);
@@ -198,9 +204,9 @@ export function windowOf(
   clock: Context['clock'],
 ): StatsWindow {
   if (window) return window;
-  if (!first || !last) return statsWindow(filters, clock.now());
+  if (!first || !last) return storedWindow(filters, clock.now());
   return {
-    ...statsWindow(filters.withoutTimes(), clock.now()),
+    ...storedWindow(filters.withoutTimes(), clock.now()),
     after: instantAt(milliseconds(first) - 1) ?? first,
     before: instantAt((last.seconds + 1) * 1000) ?? last,
   };

@@ -52,6 +52,27 @@ describe('--from, without a sign-in', () => {
     }
   });
 
+  test('takes a start after the time of this machine: another one wrote the events', async () => {
+    const event = (id: string, publishStatus: string) =>
+      `{"eventId":"${id}","createdOn":"2026-11-21T10:00:0${id}Z","publishStatus":"${publishStatus}","subscriptionId":"s"}\n`;
+    const stdin = event('1', 'FAILED') + event('2', 'SUCCESS');
+    const counts = {
+      search: '"1"',
+      count: '2',
+      explain: '"failed":1',
+      health: '"failed":1',
+      stats: '"failed":1',
+    };
+    for (const [command, count] of Object.entries(counts)) {
+      const { code, stdout, stderr } = await offline(
+        [command, '--from', '-', '--since', '2026-11-21', '--json'],
+        stdin,
+      );
+      expect({ command, code, stderr }).toEqual({ command, code: 0, stderr: '' });
+      expect(stdout.replace(/\s/g, '')).toContain(count);
+    }
+  });
+
   test('finds a status however the text of its JSON is written', async () => {
     const item = (id: string, member: string) =>
       `{"eventId":"${id}","createdOn":"2026-11-20T10:00:00Z",${member}}\n`;

@@ -1,0 +1,142 @@
+import { isUtf8 } from 'node:buffer';
+import { advise, hooktrail } from '../advice.ts';
+import { ServiceError } from '../errors.ts';
+import { encodingOf } from '../files/whole-files.ts';
+import { Items } from '../items/items.ts';
+import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
+
+/** The maximum length of an object: what waits for its end is held in memory. */
+const LONGEST_BYTES = 32 << 20;
+export const BYTE_ORDER_MARK = Buffer.from('\ufeff');
+const NEWLINE = 0x0a;
+
+/**
+ * The objects of NDJSON, or of JSON arrays one after the other, as items; either may have any number of
+ * lines. Takes time linear in the text's length however it is cut into pieces. Throws `ServiceError` that
+ * begins with `name` and says the line.
+ */
+export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string): AsyncGenerator<Items> {
+  const parser = new ItemTextParser(name);
+  let held: Buffer[] = [];
+  let length = 0;
+  // An object that is not whole yet is looked at again when twice as much has come. Where a line ends it may
+  // be whole before, and the next piece hours away: such looks may take up to four times as long as one at
+  // the whole text.
+  let [wanted, left] = [0, 0];
+  for await (const piece of pieces) {
+    held.push(piece);
+    length += piece.length;
+    left += 4 * piece.length;
+    if (length < wanted && (piece.at(-1) !== NEWLINE || left < length)) continue;
+    left -= length;
+    const { items, rest } = parser.parse(Buffer.concat(held, length));
+    if (rest.length > LONGEST_BYTES) throw parser.faultAt('it is longer than 32 MiB, which no event is');
+    // The items belong to their reader from now on: the rest needs memory of its own.
+    held = [Buffer.from(rest)];
+    wanted = items.count > 0 ? 0 : 2 * rest.length;
+    length = rest.length;
+    if (items.count > 0) yield items;
+  }
+  const { items, rest } = parser.parse(Buffer.concat(held));
+  if (items.count > 0) yield items;
+  parser.checkEnd(rest);
+}
+
+/** The characters that may come next, outside of an object. */
+const NEXT = { start: '[{', object: '{', array: '{]', value: ',]', comma: '{', end: '[' } as const;
+/** What the text is in after such a character, other than one that begins an object. */
+const STATE_AFTER = { '[': 'array', ',': 'comma', ']': 'end' } as const;
+
+class ItemTextParser {
+  readonly #name: string;
+  #state: keyof typeof NEXT = 'start';
+  /** Lines before the bytes at hand. */
+  #lines = 0;
+
+  constructor(name: string) {
+    this.#name = name;
+  }
+
+  /** Takes the objects that are whole. */
+  parse(bytes: Buffer): { items: Items; rest: Buffer } {
+    const spans: number[] = [];
+    const scanner = new JsonScanner(bytes);
+    const used = this.#parseObjects(scanner, spans);
+    const read = bytes.subarray(0, used);
+    if (!isUtf8(read)) {
+      const end = spans.findIndex((_, index) => index % 2 === 1 && !isUtf8(bytes.subarray(0, spans[index])));
+      throw this.faultAt('it is not UTF-8', bytes, spans[end - 1]);
+    }
+    for (let at = read.indexOf(NEWLINE); at !== -1; at = read.indexOf(NEWLINE, at + 1)) this.#lines++;
+    const found = new Items(read, spans);
+    const items = scanner.spaced && found.count > 0 ? found.compacted() : found;
+    return { items, rest: bytes.subarray(used) };
+  }
+
+  /** Throws if the text ends too early. */
+  checkEnd(rest: Buffer): void {
+    if (rest.length > 0) throw this.faultAt('it is cut off');
+    if (['array', 'value', 'comma'].includes(this.#state)) throw this.faultAt('the array is not closed');
+  }
+
+  /** The error for what begins at a place of the bytes at hand. */
+  faultAt(why: string, bytes: Buffer = Buffer.alloc(0), at = 0, cause?: unknown): ServiceError {
+    const line = this.#lines + bytes.subarray(0, at).toString('latin1').split('\n').length;
+    return new ServiceError(`${this.#name}, line ${line}: ${why}`, {
+      next: advise`events are read as JSON objects one after the other, as --ndjson prints them and ${hooktrail('events export')} writes them, or as arrays of objects, as --json prints them; of a CSV, ${hooktrail('events get - < FILE')} reads the ids and asks the service`,
+      cause,
+    });
+  }
+
+  /** The offset of the first object that is not all there, or of the end. */
+  #parseObjects(scanner: JsonScanner, spans: number[]): number {
+    const { bytes } = scanner;
+    const isMarked = this.#state === 'start' && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK);
+    for (let at = skipSpace(bytes, isMarked ? 3 : 0); ; at = skipSpace(bytes, at)) {
+      if (at === bytes.length) return at;
+      const next = String.fromCharCode(bytes[at] as number);
+      if (!NEXT[this.#state].includes(next)) throw this.#unexpected(bytes, at);
+      if (next !== '{') {
+        at++;
+        this.#state = STATE_AFTER[next as keyof typeof STATE_AFTER];
+        continue;
+      }
+      const end = this.#objectEnd(scanner, at);
+      if (end === undefined) return at;
+      spans.push(at, end);
+      at = end;
+      this.#state = this.#isInArray ? 'value' : 'object';
+    }
+  }
+
+  get #isInArray(): boolean {
+    return this.#state !== 'start' && this.#state !== 'object';
+  }
+
+  /** The end of an object; undefined if it is not all there. */
+  #objectEnd(scanner: JsonScanner, at: number): number | undefined {
+    try {
+      return scanner.value(at);
+    } catch (error) {
+      if (!(error instanceof JsonSyntaxError)) throw error;
+      if (error.offset >= scanner.bytes.length) return undefined;
+      // After a line that is cut off, the fault is in the next one.
+      throw this.faultAt('it is not JSON', scanner.bytes, at, error);
+    }
+  }
+
+  #unexpected(bytes: Buffer, at: number): ServiceError {
+    if (encodingOf(bytes) === 'utf16le')
+      return this.faultAt('it is UTF-16, which Windows PowerShell makes of it with >; use --output-file');
+    if (this.#state === 'start' && bytes.includes(0)) return this.faultAt('it is not text; unpack it first');
+    if (this.#state === 'end') return this.faultAt('something follows the array', bytes, at);
+    if (this.#state === 'value') return this.faultAt("',' or ']' expected", bytes, at);
+    return this.faultAt('it is not a JSON object', bytes, at);
+  }
+}
+
+function skipSpace(bytes: Buffer, from: number): number {
+  let at = from;
+  while (bytes[at] === NEWLINE || bytes[at] === 0x20 || bytes[at] === 0x09 || bytes[at] === 0x0d) at++;
+  return at;
+}

@@ -1,0 +1,153 @@
+import { typePattern } from '../filters/event-filters.ts';
+import { unlistedText } from '../filters/event-types.ts';
+import { MISSING } from '../items/field-cursor.ts';
+import { memberPath } from '../items/field-path.ts';
+import { createRowReader } from '../items/item-columns.ts';
+import { holdsEventsFrom } from '../items/item-times.ts';
+import type { Items } from '../items/items.ts';
+import { valueText } from '../items/json-scanner.ts';
+import { createKnownCursor } from '../items/known-cursor.ts';
+import { DOUBTFUL_EVENT, hashed } from '../paging/page.ts';
+import { eventsText } from '../terminal/terminal-text.ts';
+import type { Instant } from '../time/instant.ts';
+import type { TimeZone } from '../time/time-zone.ts';
+import { createMatcher, keepTold } from './stored-matches.ts';
+
+/** Looks at events as they are read, and says at the end why their result may not be what it seems. */
+export interface Doubter {
+  see(items: Items): void;
+  doubts(): readonly string[];
+}
+
+export const OUTCOMES_UNKNOWN = '--from: no publishStatus is SUCCESS or FAILED: what failed is not known';
+export const UNDATED = 'createdOn is missing or not a time';
+
+/** Doubts a choice by status where events were read and none of them tells its outcome. */
+export function doubtOutcomes(): Doubter {
+  let hasEvents = false;
+  let isAnyTold = false;
+  return {
+    see: (items) => {
+      hasEvents ||= items.count > 0;
+      isAnyTold ||= keepTold(items).count > 0;
+    },
+    doubts: () => (hasEvents && !isAnyTold ? [OUTCOMES_UNKNOWN] : []),
+  };
+}
+
+/** Counts events whose status is one of these, but for its case: no filter by status takes them. */
+export function doubtCaseOfStatus(statuses: readonly string[]): Doubter {
+  const otherCases = statuses.flatMap(otherCasesOf);
+  const match = createMatcher(
+    otherCases.map((publishStatus) => ({ publishStatus })),
+    [],
+  );
+  let count = 0;
+  // A search that begins with a letter is faster than one that begins with a quote, of which there are many.
+  const mayHave = ({ bytes }: Items) => otherCases.some((status) => bytes.includes(`${status}"`));
+  return {
+    see: (items) => {
+      if (mayHave(items)) count += match(items).kept.count;
+    },
+    doubts: () =>
+      count === 0
+        ? []
+        : [
+            `--status: ${eventsText(count)} left out: their publishStatus is ${otherCases.join(' or ')}, which the service does not have; --where 'publishStatus ~ ${otherCases[0]}' finds those too`,
+          ],
+  };
+}
+
+/** A status as other programs may have written it. */
+function otherCasesOf(status: string): readonly string[] {
+  const lower = status.toLowerCase();
+  return [lower, status.slice(0, 1) + lower.slice(1)];
+}
+
+/** Doubts a window of which all events are too old: finding nothing there is no all-clear. */
+export function doubtAge(after: Instant, zone: TimeZone): Doubter {
+  let hasEvents = false;
+  let reachesWindow = false;
+  return {
+    see: (items) => {
+      hasEvents ||= items.count > 0;
+      reachesWindow ||= holdsEventsFrom(items, after);
+    },
+    doubts: () =>
+      hasEvents && !reachesWindow ? [`--from: no event is from after ${zone.shown(after.text)}`] : [],
+  };
+}
+
+/** Counts the events that it sees as left out of a window of time. */
+export function doubtTimes(): Doubter {
+  let count = 0;
+  return {
+    see: (items) => {
+      count += items.count;
+    },
+    doubts: () =>
+      count === 0 ? [] : [`${eventsText(count)} left out: ${UNDATED}, which --since and --until need`],
+  };
+}
+
+/** Names each of these types, or patterns of types, that no event has, with the types that there are. */
+export function doubtTypes(types: readonly string[], place: string): Doubter {
+  const unseen = new Set(types);
+  const seen = new Set<string>();
+  const readTypes = createRowReader([memberPath('eventType')], valueText, '');
+  const note = (type: string) => {
+    if (seen.has(type)) return;
+    seen.add(type);
+    for (const one of unseen) if (typePattern(one).test(type)) unseen.delete(one);
+  };
+  return {
+    see: (items) => {
+      if (unseen.size === 0) return;
+      for (const [type = ''] of readTypes(items)) note(type);
+    },
+    doubts: () => [...unseen].map((type) => unlistedText(type, [...seen], place)),
+  };
+}
+
+/** Records whose keys are kept to find repeated ones: this many take about 50 MiB. */
+const MOST_RECORDS = 1_000_000;
+
+/**
+ * Counts records that an earlier one had the `eventId` and subscription of. Says too if in any of the items
+ * several members could be the event.
+ */
+export function doubtRecords(): Doubter {
+  const seen = new Set<number>();
+  const cursor = createKnownCursor(['eventId', 'subscriptionId'].map(memberPath));
+  const { starts, ends } = cursor;
+  let repeated = 0;
+  let hasDoubtful = false;
+  const keyOf = (bytes: Buffer): number => {
+    const [id = 0, subscription = MISSING] = starts;
+    const [idEnd = 0, subscriptionEnd] = ends;
+    return subscription === MISSING
+      ? hashed(bytes, id, idEnd)
+      : hashed(bytes, id, idEnd, subscription, subscriptionEnd);
+  };
+  const seeRecord = (bytes: Buffer, at: number) => {
+    cursor.read(bytes, at);
+    hasDoubtful ||= cursor.holders > 1;
+    if (!cursor.text(0)) return;
+    const key = keyOf(bytes);
+    if (seen.has(key)) repeated++;
+    else if (seen.size < MOST_RECORDS) seen.add(key);
+  };
+  return {
+    see: (items) => {
+      for (let item = 0; item < items.count; item++) seeRecord(items.bytes, items.start(item));
+    },
+    doubts: () => [
+      ...(repeated > 0
+        ? [
+            `--from: ${eventsText(repeated)} have the eventId and subscription of an earlier one, and count again`,
+          ]
+        : []),
+      ...(hasDoubtful ? [`--from: ${DOUBTFUL_EVENT}`] : []),
+    ],
+  };
+}

@@ -1,0 +1,143 @@
+import { typePattern } from '../filters/event-filters.ts';
+import { memberPath } from '../items/field-path.ts';
+import type { Items } from '../items/items.ts';
+import { createCursor } from '../items/known-cursor.ts';
+import type { KnownField } from '../items/known-fields.ts';
+import type { Query } from '../paging/event-query.ts';
+import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
+
+/** A search of stored events, which may have any text as their status. */
+export type StoredQuery = Omit<Query, 'publishStatus'> & { readonly publishStatus?: string | undefined };
+
+/** The events of a page that searches choose. */
+export interface Matching<Some extends Items = Items> {
+  readonly kept: Some;
+  /** Those that match but for the time, since they have none that can be read. */
+  readonly undated: Some | undefined;
+}
+
+/** The fields of which a search asks for one value. */
+const KEY_FIELDS = ['subscriptionId', 'eventId', 'publishStatus'] as const;
+type KeyField = (typeof KEY_FIELDS)[number];
+
+/** Reads the text of a field of the item at hand; undefined if it has none. */
+type ReadText = (field: KnownField) => string | undefined;
+
+/**
+ * Returns a function that chooses the items which match any of the searches, as the event service matches
+ * them (service description, part 4). All searches have the same bounds. Types are taken in any case and with
+ * `*` for any text: here no service lists what they stand for.
+ */
+export function createMatcher(
+  queries: readonly StoredQuery[],
+  types: readonly string[],
+): <Some extends Items>(items: Some) => Matching<Some> {
+  const [{ after, before } = {} as StoredQuery] = queries;
+  const keyFields = KEY_FIELDS.filter((field) => queries.some((query) => query[field] !== undefined));
+  const fields: readonly KnownField[] = [
+    ...keyFields,
+    ...(types.length > 0 ? (['eventType'] as const) : []),
+    ...(after || before ? (['createdOn'] as const) : []),
+  ];
+  if (fields.length === 0) return (items) => ({ kept: items, undated: undefined });
+
+  const cursor = createCursor(fields.map(memberPath));
+  const paths = new Map(fields.map((field, path) => [field, path]));
+  const read: ReadText = (field) => cursor.text(paths.get(field) as number);
+  const hasKey = keyTest(read, keyFields, queries);
+  const isOfType = typeTest(read, types);
+  const placeInTime = timeTest(read, after, before);
+  const candidatesIn = statusPrefilter(queries);
+  /** Tells how an item matches; undefined if it does not. */
+  const matchOf = (bytes: Buffer, at: number) => {
+    cursor.read(bytes, at);
+    return hasKey() && isOfType() ? placeInTime() : undefined;
+  };
+
+  return (items) => {
+    const kept: number[] = [];
+    const undated: number[] = [];
+    const isCandidate = candidatesIn(items);
+    for (let item = 0; item < items.count; item++) {
+      if (!isCandidate(item)) continue;
+      const match = matchOf(items.bytes, items.start(item));
+      if (match === 'inside') kept.push(item);
+      else if (match === 'undated') undated.push(item);
+    }
+    return {
+      kept: kept.length === items.count ? items : items.pick(kept),
+      undated: undated.length > 0 ? items.pick(undated) : undefined,
+    };
+  };
+}
+
+/** Tells whether the item at hand has the values of any of the searches. */
+function keyTest(read: ReadText, fields: readonly KeyField[], queries: readonly StoredQuery[]) {
+  const keyOf = (textOf: (field: KeyField) => string | undefined) =>
+    fields.map((field) => comparedText(field, textOf(field) ?? '')).join('\n');
+  const accepted = new Set(queries.map((query) => keyOf((field) => query[field])));
+  return () => accepted.has(keyOf(read));
+}
+
+/** Tells whether the item at hand is of any of these types, if there are some. */
+function typeTest(read: ReadText, types: readonly string[]): () => boolean {
+  if (types.length === 0) return () => true;
+  const patterns = types.map(typePattern);
+  return () => {
+    const type = read('eventType');
+    return type !== undefined && patterns.some((pattern) => pattern.test(type));
+  };
+}
+
+/** Tells how the item at hand stands to a window of time; undefined if it is outside. */
+function timeTest(read: ReadText, after: Instant | undefined, before: Instant | undefined) {
+  if (after === undefined && before === undefined) return () => 'inside' as const;
+  const isWithin = (createdOn: Instant) =>
+    (after === undefined || compareInstants(createdOn, after) > 0) &&
+    (before === undefined || compareInstants(createdOn, before) < 0);
+  return () => {
+    const createdOn = parseInstant(read('createdOn') ?? '');
+    if (createdOn === undefined) return 'undated' as const;
+    return isWithin(createdOn) ? ('inside' as const) : undefined;
+  };
+}
+
+/** The case of a GUID does not matter. */
+function comparedText(field: KeyField, text: string): string {
+  return field === 'publishStatus' ? text : text.toLowerCase();
+}
+
+const toldMatcher = createMatcher([{ publishStatus: 'FAILED' }, { publishStatus: 'SUCCESS' }], []);
+
+/** Keeps the items that tell their outcome (service description, part 3). */
+export function keepTold<Some extends Items>(items: Some): Some {
+  return toldMatcher(items).kept;
+}
+
+/** Letters have no other escape in JSON (RFC 8259 section 7). */
+const ESCAPE_OF_LETTERS = String.raw`\u`;
+
+/**
+ * For a filter by one status, tells which items may match by their bytes: they contain the value, or an
+ * escape that may stand for a letter of it. The fields of other items need not be read.
+ */
+function statusPrefilter(queries: readonly StoredQuery[]): (items: Items) => (item: number) => boolean {
+  const status = queries[0]?.publishStatus;
+  const isOneStatus = queries.every(({ publishStatus }) => publishStatus === status);
+  if (status === undefined || !isOneStatus) return () => () => true;
+  return (items) => {
+    const hasStatus = itemsWith(status, items);
+    const hasEscape = itemsWith(ESCAPE_OF_LETTERS, items);
+    return (item) => hasStatus(item) || hasEscape(item);
+  };
+}
+
+/** Returns whether an item contains a text. Items have to be asked about in their order. */
+function itemsWith(text: string, items: Items): (item: number) => boolean {
+  let next = items.bytes.indexOf(text);
+  return (item) => {
+    const start = items.start(item);
+    if (next !== -1 && next < start) next = items.bytes.indexOf(text, start);
+    return next !== -1 && next < items.end(item);
+  };
+}

@@ -1,0 +1,249 @@
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { advise, hooktrail } from '../advice.ts';
+import type { Context } from '../context.ts';
+import { faultText, HooktrailError, ServiceError, UsageError } from '../errors.ts';
+import { openPipe } from '../files/whole-files.ts';
+import { MISSING } from '../items/field-cursor.ts';
+import { memberPath } from '../items/field-path.ts';
+import type { Items } from '../items/items.ts';
+import { createCursor } from '../items/known-cursor.ts';
+import { type FoundPage, identified } from '../paging/page.ts';
+import { parseTime } from '../time/time-text.ts';
+import { MANIFEST, readManifest } from './export-manifest.ts';
+import { heldBy, isSettled, lossOf, type Part } from './export-part.ts';
+import { BYTE_ORDER_MARK, itemsOfText } from './item-text.ts';
+import { gunzipped, PIECE_BYTES } from './part-formats.ts';
+import { keysReadAgain, readPart } from './part-reader.ts';
+
+/** Where stored events are read from. */
+export interface Place {
+  /** One list of pages for each search that the place holds the events of. */
+  readonly lists: readonly AsyncGenerator<FoundPage>[];
+  /** Holds against the manifest what was not read. Throws as the lists do. */
+  readonly checkRest?: () => Promise<void>;
+}
+
+export interface PlaceOptions {
+  readonly context: Pick<Context, 'stdin' | 'clock' | 'signal'>;
+  readonly onDoubt?: ((doubt: string) => void) | undefined;
+  /** True if failed events are compared with delivered ones: a place with one status is doubted. */
+  readonly comparesOutcomes: boolean;
+}
+
+/**
+ * Opens an export, a file, or standard input (`-`). Throws `UsageError` if there is no such place, and
+ * `ServiceError` if it cannot be read.
+ */
+export async function openPlace(place: string, options: PlaceOptions): Promise<Place> {
+  const { stdin, signal } = options.context;
+  if (place === '-') return placeOfText('standard input', stdin.stream(), options);
+  const unreadable = (error: NodeJS.ErrnoException) => {
+    throw unreadablePlace(place, error);
+  };
+  if ((await stat(place).catch(unreadable)).isDirectory()) return await openExport(place, options);
+  const pipe = await openPipe(place, signal).catch(unreadable);
+  if (pipe) return placeOfText(place, pipe, options);
+  // Opened here, since a stream reports a missing file only later.
+  const handle = await open(place).catch(unreadable);
+  const stream = (await isParquet(handle))
+    ? Readable.from(linesInParquet(handle))
+    : handle.createReadStream({ start: 0, highWaterMark: PIECE_BYTES });
+  return placeOfText(place, stream, options);
+}
+
+function placeOfText(name: string, stream: Readable, options: PlaceOptions): Place {
+  const { context, comparesOutcomes, onDoubt } = options;
+  return { lists: [pagesOfText(name, stream, context.signal, comparesOutcomes ? onDoubt : undefined)] };
+}
+
+async function openExport(
+  place: string,
+  { context, onDoubt, comparesOutcomes }: PlaceOptions,
+): Promise<Place> {
+  const { signal } = context;
+  const manifest = await readManifest(place);
+  if (!manifest) {
+    throw new UsageError(`--from: ${place} holds no export: there is no ${MANIFEST}`, {
+      next: advise`name the directory of ${hooktrail('events export')}, or a file of NDJSON`,
+    });
+  }
+  if (!manifest.finishedAt)
+    onDoubt?.(
+      `the export in ${place} is not finished: events are missing; the same \`hooktrail events export\` adds them`,
+    );
+  const statuses = [manifest.filters['status'] ?? []].flat();
+  if (comparesOutcomes && statuses.length === 1)
+    onDoubt?.(`the export in ${place} was made with --status ${statuses[0]}: other events are missing`);
+  for (const part of manifest.parts) {
+    const loss = lossOf(part);
+    if (loss)
+      onDoubt?.(
+        `${path.join(place, loss.file)} was damaged: it has ${loss.held} of ${loss.heldBefore} events`,
+      );
+  }
+  const unchecked = new Set(manifest.parts.filter(heldBy));
+  const again = await keysReadAgain(place, manifest);
+  const lists = manifest.queries.map((_, query) => {
+    const parts = [...unchecked].filter((part) => part.query === query);
+    return pagesOfParts(place, parts, again, signal, (part) => unchecked.delete(part));
+  });
+  const checkRest = async () => {
+    for (const part of unchecked) {
+      signal.throwIfAborted();
+      for await (const _ of readPart(place, part));
+    }
+  };
+  return { lists, checkRest };
+}
+
+/** The first bytes of a file of Parquet. */
+const PARQUET = 'PAR1';
+
+async function isParquet(handle: FileHandle): Promise<boolean> {
+  const start = Buffer.alloc(PARQUET.length);
+  // A folder cannot be read, which the reader of the text reports.
+  await handle.read(start, 0, start.length, 0).catch(() => undefined);
+  return start.toString('latin1') === PARQUET;
+}
+
+/** The events of a file of Parquet as NDJSON; closes the file. */
+async function* linesInParquet(handle: FileHandle): AsyncGenerator<Buffer> {
+  // The library is loaded where it is used.
+  const { readItemTexts } = await import('./parquet-files.ts');
+  try {
+    const { size: byteLength } = await handle.stat();
+    const slice = async (start: number, end = byteLength) => {
+      const piece = Buffer.alloc(end - start);
+      await handle.read(piece, 0, piece.length, start);
+      return piece.buffer as ArrayBuffer;
+    };
+    for await (const texts of readItemTexts({ byteLength, slice }))
+      yield Buffer.concat(texts.flatMap((text) => [text, LINE_END]));
+  } finally {
+    await handle.close();
+  }
+}
+
+const LINE_END = Buffer.from('\n');
+
+function unreadablePlace(place: string, error: NodeJS.ErrnoException): HooktrailError {
+  if (error.code !== 'ENOENT')
+    return new ServiceError(`--from: ${place} cannot be read: ${faultText(error)}`, { cause: error });
+  return new UsageError(`--from: there is no file or directory '${place}'`, {
+    next:
+      parseTime(place) !== undefined
+        ? `a time goes to --since: --since '${place}'`
+        : advise`--from takes the directory of ${hooktrail('events export')}, a file of NDJSON or a JSON array, or - for standard input`,
+    cause: error,
+  });
+}
+
+/**
+ * The objects in a stream of JSON text, which may be compressed. `onDoubt` hears that none of them was
+ * delivered.
+ */
+async function* pagesOfText(
+  name: string,
+  stream: Readable,
+  signal: AbortSignal,
+  onDoubt?: (doubt: string) => void,
+): AsyncGenerator<FoundPage> {
+  let isFirst = true;
+  let hasFailed = false;
+  let hasDelivered = false;
+  try {
+    for await (const items of itemsOfText(decompressed(stream), name)) {
+      signal.throwIfAborted();
+      if (isFirst) refuseOthers(items, name);
+      isFirst = false;
+      hasFailed ||= items.bytes.includes('"FAILED"');
+      hasDelivered ||= items.bytes.includes('"SUCCESS"');
+      yield { items, total: undefined };
+    }
+    if (hasFailed && !hasDelivered)
+      onDoubt?.(`all events of ${name} have failed: delivered ones may be missing from it`);
+  } catch (error) {
+    if (error instanceof HooktrailError || signal.aborted) throw error;
+    throw unreadableText(name, error);
+  } finally {
+    stream.destroy();
+  }
+}
+
+function unreadableText(name: string, error: unknown): ServiceError {
+  if (error instanceof Error && error.name === 'ParquetError')
+    return new ServiceError(`${name} ${error.message}`, { next: PARQUET_NEXT, cause: error });
+  const isDamaged = /^Z_/.test(String((error as NodeJS.ErrnoException).code));
+  const next = isDamaged ? 'the compressed data is cut or damaged: make or copy it again' : undefined;
+  return new ServiceError(`${name} cannot be read: ${faultText(error)}`, { next, cause: error });
+}
+
+const PARQUET_NEXT =
+  'name the directory of the export, or another copy of the file: --from takes Parquet that `events export` has written';
+
+const TAKE_ITEMS = advise`take the events out of it, as \`jq '.items[]' FILE\` does, or ${hooktrail("api '/integrator-events?limit(1,500)' --jq .items")}`;
+/** Files of this program that look like one event, by their format. */
+const OWN_FILES = new Map([
+  ['hooktrail-export', ['the manifest of an export', 'name its directory instead']],
+  ['hooktrail-watch', ['the state of a watch', 'name what the watch has printed with --ndjson instead']],
+]);
+
+/**
+ * Throws `ServiceError` for an answer of the event service (service description, part 2), or another file of
+ * this program.
+ */
+function refuseOthers(items: Items, name: string): void {
+  const names = ['format', 'items', 'eventId', 'href', 'count', 'limit', 'next'];
+  const cursor = createCursor(names.map(memberPath));
+  cursor.read(items.bytes, items.start(0));
+  const [, list = MISSING, eventId, ...ofPage] = cursor.starts;
+  const isBare = list - items.start(0) === '{"items":'.length && cursor.ends[1] === items.end(0) - 1;
+  const isPage = items.bytes[list] === 0x5b && (isBare || ofPage.some((at) => at !== MISSING));
+  const page = ["a page of the service's answer", TAKE_ITEMS];
+  const [other, next] = isPage ? page : (OWN_FILES.get(cursor.text(0) ?? '') ?? []);
+  if (other && eventId === MISSING) throw new ServiceError(`${name} holds ${other}, not events`, { next });
+}
+
+/**
+ * The pieces of a stream, decompressed if they are gzip (RFC 1952 section 2.3.1). A byte order mark is in the
+ * first one.
+ */
+async function* decompressed(stream: Readable): AsyncGenerator<Buffer> {
+  let start: Buffer = Buffer.alloc(0);
+  for await (const piece of stream.iterator({ destroyOnReturn: false })) {
+    start = Buffer.concat([start, piece]);
+    if (start.length >= BYTE_ORDER_MARK.length) break;
+  }
+  // No JSON begins so.
+  if (start.toString('latin1', 0, 3) === PARQUET.slice(0, 3))
+    throw new UsageError('--from: Parquet is read from its end, and cannot come through a pipe', {
+      next: 'name the file, or the directory of the export',
+    });
+  const all = (async function* () {
+    yield start;
+    yield* stream;
+  })();
+  yield* start[0] === 0x1f && start[1] === 0x8b ? gunzipped(all) : all;
+}
+
+/**
+ * The events of parts that are as the manifest says. Those with the keys of `again` come from the parts of an
+ * update alone.
+ */
+async function* pagesOfParts(
+  directory: string,
+  parts: readonly Part[],
+  again: ReadonlySet<number> | undefined,
+  signal: AbortSignal,
+  onChecked: (part: Part) => void,
+): AsyncGenerator<FoundPage> {
+  for (const part of parts) {
+    for await (const items of readPart(directory, part)) {
+      signal.throwIfAborted();
+      yield { items: again && isSettled(part) ? identified(items).without(again) : items, total: undefined };
+    }
+    onChecked(part);
+  }
+}
