@@ -37,7 +37,7 @@ export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string):
     length = rest.length;
     if (items.count > 0) yield items;
   }
-  const { items, rest } = parser.parse(Buffer.concat(held));
+  const { items, rest } = parser.parse(Buffer.concat(held), true);
   if (items.count > 0) yield items;
   parser.checkEnd(rest);
 }
@@ -57,11 +57,11 @@ class ItemTextParser {
     this.#name = name;
   }
 
-  /** Takes the objects that are whole. */
-  parse(bytes: Buffer): { items: Items; rest: Buffer } {
+  /** Takes the objects that are whole. `isEnd`: no more bytes come. */
+  parse(bytes: Buffer, isEnd = false): { items: Items; rest: Buffer } {
     const spans: number[] = [];
     const scanner = new JsonScanner(bytes);
-    const used = this.#parseObjects(scanner, spans);
+    const used = this.#parseObjects(scanner, spans, isEnd);
     const read = bytes.subarray(0, used);
     if (!isUtf8(read)) {
       const end = spans.findIndex((_, index) => index % 2 === 1 && !isUtf8(bytes.subarray(0, spans[index])));
@@ -89,24 +89,32 @@ class ItemTextParser {
   }
 
   /** The offset of the first object that is not all there, or of the end. */
-  #parseObjects(scanner: JsonScanner, spans: number[]): number {
+  #parseObjects(scanner: JsonScanner, spans: number[], isEnd: boolean): number {
     const { bytes } = scanner;
+    const cutOffFrom = isEnd ? Number.POSITIVE_INFINITY : lastLineStart(bytes);
     const isMarked = this.#state === 'start' && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK);
     for (let at = skipSpace(bytes, isMarked ? 3 : 0); ; at = skipSpace(bytes, at)) {
       if (at === bytes.length) return at;
-      const next = String.fromCharCode(bytes[at] as number);
-      if (!NEXT[this.#state].includes(next)) throw this.#unexpected(bytes, at);
+      const next = this.#nextCharacter(bytes, at);
       if (next !== '{') {
         at++;
-        this.#state = STATE_AFTER[next as keyof typeof STATE_AFTER];
+        this.#state = STATE_AFTER[next];
         continue;
       }
-      const end = this.#objectEnd(scanner, at);
+      const isCutOff = at >= cutOffFrom && !this.#isInArray;
+      const end = isCutOff ? undefined : this.#objectEnd(scanner, at);
       if (end === undefined) return at;
       spans.push(at, end);
       at = end;
       this.#state = this.#isInArray ? 'value' : 'object';
     }
+  }
+
+  /** Throws for a character that may not come next. */
+  #nextCharacter(bytes: Buffer, at: number): '{' | keyof typeof STATE_AFTER {
+    const next = String.fromCharCode(bytes[at] as number);
+    if (!NEXT[this.#state].includes(next)) throw this.#unexpected(bytes, at);
+    return next as '{' | keyof typeof STATE_AFTER;
   }
 
   get #isInArray(): boolean {
@@ -133,6 +141,15 @@ class ItemTextParser {
     if (this.#state === 'value') return this.faultAt("',' or ']' expected", bytes, at);
     return this.faultAt('it is not a JSON object', bytes, at);
   }
+}
+
+/**
+ * The start of the last line, which is cut off where objects are lines: to find that out by scanning it makes
+ * all scanning slower. Infinity if the text is one line, which may hold any number of objects.
+ */
+function lastLineStart(bytes: Buffer): number {
+  const lineEnd = bytes.lastIndexOf(NEWLINE);
+  return lineEnd === -1 ? Number.POSITIVE_INFINITY : lineEnd + 1;
 }
 
 function skipSpace(bytes: Buffer, from: number): number {
