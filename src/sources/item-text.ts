@@ -92,8 +92,7 @@ class ItemTextParser {
   #parseObjects(scanner: JsonScanner, spans: number[], isEnd: boolean): number {
     const { bytes } = scanner;
     const cutOffFrom = isEnd ? Number.POSITIVE_INFINITY : lastLineStart(bytes);
-    const isMarked = this.#state === 'start' && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK);
-    for (let at = skipSpace(bytes, isMarked ? 3 : 0); ; at = skipSpace(bytes, at)) {
+    for (let at = skipSpace(bytes, this.#markEnd(bytes)); ; at = skipSpace(bytes, at)) {
       if (at === bytes.length) return at;
       const next = this.#nextCharacter(bytes, at);
       if (next !== '{') {
@@ -101,13 +100,18 @@ class ItemTextParser {
         this.#state = STATE_AFTER[next];
         continue;
       }
-      const isCutOff = at >= cutOffFrom && !this.#isInArray;
-      const end = isCutOff ? undefined : this.#objectEnd(scanner, at);
+      const end = this.#isInArray || at < cutOffFrom ? this.#objectEnd(scanner, at) : undefined;
       if (end === undefined) return at;
       spans.push(at, end);
       at = end;
       this.#state = this.#isInArray ? 'value' : 'object';
     }
+  }
+
+  /** The offset after the byte order mark, if one begins the text. */
+  #markEnd(bytes: Buffer): number {
+    const isMarked = this.#state === 'start' && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK);
+    return isMarked ? BYTE_ORDER_MARK.length : 0;
   }
 
   /** Throws for a character that may not come next. */
