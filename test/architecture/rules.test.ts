@@ -82,7 +82,7 @@ const HAS_FIXED_TEXTS: readonly string[] = [
   'src/sign-in/logout-command.ts',
   'src/sign-in/redirect-listener.ts',
   'src/sign-in/sign-out.ts',
-  'src/sources/stored-events.ts',
+  'src/sources/stored-place.ts',
 ];
 
 /** Returns one line for each rule that a file breaks, and one for each circle of imports. */
