@@ -1,4 +1,4 @@
-import type { Command, CommanderError } from 'commander';
+import type { Command, CommanderError, Option } from 'commander';
 import type { Context } from './context.ts';
 import type { ExitCode } from './errors.ts';
 import type { Reporter, ReporterFlags } from './terminal/reporter.ts';
@@ -31,8 +31,17 @@ export interface CommandTree {
   readonly faultOf: (argv: readonly string[]) => Promise<ParseFault | undefined>;
 }
 
-/** Commander's complaint about a line, with the command that it is about. */
-export type ParseFault = CommanderError & { readonly command: Command };
+/** Commander's complaint about a line, with what it is about. */
+export type ParseFault = CommanderError & FaultSubject & { readonly command: Command };
+
+export interface FaultSubject {
+  /** One that the command does not have, as it was typed. */
+  readonly flag?: string;
+  /** One that lacks its value. */
+  readonly option?: Option;
+  /** The name of one that is missing. */
+  readonly argument?: string;
+}
 
 export type Invoke = (argv: readonly string[], context: Context) => Promise<ExitCode>;
 
@@ -55,6 +64,11 @@ export interface CommandModule {
 /** A command of the tree. Its module is there when it has been declared; of a group, only its help. */
 export interface TreeCommand extends Command {
   readonly module?: Pick<CommandModule, 'help' | 'commonFlags'>;
+}
+
+/** A command that refuses a flag as commander does where the flag is none of its own. */
+export interface StrictCommand extends Command {
+  unknownOption(flag: string): never;
 }
 
 /** The help of a command that needs no more than examples. */

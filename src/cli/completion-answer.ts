@@ -14,9 +14,9 @@ import {
   optionKinds,
   type ValueKind,
 } from './command-description.ts';
-import { namesOf } from './corrections.ts';
 import { factsOf, flagText, wordsOf } from './help-text.ts';
 import { buildProgram, type Program } from './program.ts';
+import { namesOf } from './synonyms.ts';
 import { topics } from './topics.ts';
 
 /**

@@ -1,12 +1,14 @@
-import { Command, CommanderError, type ErrorOptions, type HelpContext } from 'commander';
+import { Command, CommanderError, type ErrorOptions, type HelpContext, type Option } from 'commander';
 import { advise, hooktrail } from '../advice.ts';
 import type {
   CommandModule,
   CommandTree,
+  FaultSubject,
   GlobalFlags,
   Invoke,
   ParseFault,
   Run,
+  StrictCommand,
   TreeCommand,
 } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -171,7 +173,7 @@ class LazyProgram implements Program {
   }
 }
 
-class LazyCommand extends Command implements TreeCommand {
+class LazyCommand extends Command implements TreeCommand, StrictCommand {
   module?: Pick<CommandModule, 'help' | 'commonFlags'>;
 
   override createCommand(name?: string): LazyCommand {
@@ -184,6 +186,25 @@ class LazyCommand extends Command implements TreeCommand {
     } catch (error) {
       throw Object.assign(error as CommanderError, { command: this });
     }
+  }
+
+  // commander calls the next three, which its types lack. Its own say in a sentence what they are about.
+
+  unknownOption(flag: string): never {
+    this.#refuse(`unknown option '${flag}'`, { flag });
+  }
+
+  optionMissingArgument(option: Option): never {
+    this.#refuse(`option '${option.flags}' argument missing`, { option });
+  }
+
+  missingArgument(name: string): never {
+    this.#refuse(`missing required argument '${name}'`, { argument: name });
+  }
+
+  #refuse(message: string, subject: FaultSubject): never {
+    const fault = new CommanderError(ExitCode.usage, 'hooktrail.refused', message);
+    throw Object.assign(fault, subject, { command: this });
   }
 
   /** Commander calls it where help was asked for, or a group's command is missing. */

@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import type { Call } from '../command.ts';
+import type { Call, StrictCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import {
@@ -101,7 +101,7 @@ export function jqFlag(command: Command, over: string): Option {
   const text = `run a jq program over ${over}; strings come out raw`;
   return command.createOption('-q, --jq <program>', text).argParser((program) => {
     if (!JQ_FLAG.test(program)) return program;
-    return command.error(`error: unknown option '${program}'`, { code: 'commander.unknownOption' });
+    return (command as StrictCommand).unknownOption(program);
   });
 }
 

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
 import type { SavedConfig } from '../../src/settings/settings.ts';
 import { resolveSettings } from '../../src/settings/settings.ts';
+import { advising } from '../support/advice.ts';
 
 const config: SavedConfig = {
   version: 1,
@@ -53,7 +54,7 @@ test('all settings that are needed and missing are named at once, in one order',
       '--auth-url or HOOKTRAIL_AUTH_URL: identity provider',
       '--vendor or HOOKTRAIL_VENDOR: vendor of the media type',
     ],
-    next: 'give them as flags or variables, or run `hooktrail login` once to save them',
+    next: advising('give them as flags or variables, or run `hooktrail login` once to save them'),
   });
 });
 

@@ -1,0 +1,121 @@
+import type { Command } from 'commander';
+import { type Advice, advise, hooktrail } from '../advice.ts';
+import { isGuid } from '../items/items.ts';
+import { nearest } from '../settings/nearest-word.ts';
+import { type Correction, firstCorrection, helpOf, type Rule } from './correction-rules.ts';
+import { wordsOf } from './help-text.ts';
+import { namesOf } from './synonyms.ts';
+
+/** A word where the name of a command belongs. */
+interface UnknownCommand {
+  readonly word: string;
+  readonly group: Command;
+  readonly words: readonly string[];
+  /** The index of the word among the words. */
+  readonly at: number;
+  /** `get events` and `describe event ID` say the verb before the noun. */
+  readonly isVerb: boolean;
+  /** The words that name the command: a verb and its noun are two. */
+  readonly count: number;
+  readonly problem: string;
+}
+
+/**
+ * Replaces a word by the command that it means, together with the one that follows it if both are its name.
+ */
+export function correctCommand(group: Command, words: readonly string[]): Correction {
+  const [word = ''] = group.args;
+  const at = words.indexOf(word, words.indexOf(group.name()) + 1);
+  const isVerb = !group.parent && /^events?$/.test(words[at + 1] ?? '');
+  const problem = `unknown command '${word}'`;
+  const fault = { word, group, words, at, isVerb, count: isVerb ? 2 : 1, problem };
+  return (
+    firstCorrection(COMMAND_RULES, fault) ?? { problem, next: advise`${helpOf(group)} lists the commands` }
+  );
+}
+
+export const COMMAND_RULES: readonly Rule<UnknownCommand>[] = [
+  {
+    example: 'events 7c9e6679-7425-40de-944b-e07fc1f90ae7',
+    correct: (fault) => {
+      const get = isOfSettings(fault.group) ? undefined : getEvent(fault.group);
+      return get && isGuid(fault.word) ? replacedBy(get, 0, fault) : undefined;
+    },
+  },
+  { example: 'whoami', correct: bySynonym },
+  { example: 'evnets count', correct: bySpelling },
+];
+
+/** A word about profiles or settings means no command about events. */
+function isOfSettings(group: Command): boolean {
+  return /^(profiles|config)$/.test(group.name());
+}
+
+/** Every command, also of other groups. */
+function everyCommand(group: Command): readonly Command[] {
+  return (group.parent ?? group).commands.flatMap((one) => [one, ...one.commands]);
+}
+
+function getEvent(group: Command): Command | undefined {
+  return everyCommand(group).find((one) => wordsOf(one) === 'events get');
+}
+
+/** The line with the command in place of so many words. */
+function replacedBy(command: Command, count: number, fault: UnknownCommand): Correction {
+  const { group, words, at, problem } = fault;
+  // `resend ID` without its flag would be corrected once more.
+  const isReplayed = wordsOf(command) === 'webhooks replay' && isGuid(words[at + count] ?? '');
+  const path = [...wordsOf(command).split(' '), ...(isReplayed ? ['--id'] : [])];
+  const replaced = words.toSpliced(at, count, ...path);
+  return { problem, words: group.parent ? replaced.toSpliced(words.indexOf(group.name()), 1) : replaced };
+}
+
+function bySynonym(fault: UnknownCommand): Correction | undefined {
+  const { word, group, words, at } = fault;
+  for (const typed of [`${word} ${words[at + 1]}`, `${group.name()} ${word}`, word]) {
+    const called = commandsCalled(typed, fault);
+    const correction = called.length > 0 ? oneOfCalled(called, typed, fault) : undefined;
+    if (correction) return correction;
+  }
+  return undefined;
+}
+
+/** The commands that the words may mean: one of the group, or any others. */
+function commandsCalled(typed: string, { word, group }: UnknownCommand): readonly Command[] {
+  const isCalled = (one: Command) => namesOf(one).includes(typed);
+  const sibling = group.commands.find(isCalled);
+  if (sibling) return [sibling];
+  return isOfSettings(group) && typed === word ? [] : everyCommand(group).filter(isCalled);
+}
+
+function oneOfCalled(called: readonly Command[], typed: string, fault: UnknownCommand): Correction {
+  const { word, words, at, count, isVerb, problem } = fault;
+  const [first, another] = called as [Command, ...Command[]];
+  const ofEvents = isVerb ? called.find((one) => one.parent?.name() === 'events') : undefined;
+  const get = isOfSettings(fault.group) ? undefined : getEvent(fault.group);
+  const isOfId = isGuid(words[at + count] ?? '');
+  if (another && get && isOfId && called.some((one) => one.parent === get.parent))
+    return replacedBy(get, count, fault);
+  if (ofEvents) return replacedBy(ofEvents, count, fault);
+  if (another) return { problem, next: advise`did you mean ${orCommands(called)}?` };
+  return replacedBy(first, typed.startsWith(`${word} `) ? 2 : count, fault);
+}
+
+/** `a, b or c`. */
+function orCommands(commands: readonly Command[]): Advice {
+  return commands
+    .map((command) => advise`${hooktrail(wordsOf(command))}`)
+    .reduce((list, command, index) =>
+      index === commands.length - 1 ? advise`${list} or ${command}` : advise`${list}, ${command}`,
+    );
+}
+
+function bySpelling(fault: UnknownCommand): Correction | undefined {
+  const visible = fault.group.createHelp().visibleCommands(fault.group);
+  const name = nearest(
+    fault.word,
+    visible.map((one) => one.name()),
+  );
+  const meant = visible.find((one) => one.name() === name);
+  return meant && replacedBy(meant, 1, fault);
+}

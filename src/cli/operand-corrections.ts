@@ -1,0 +1,131 @@
+import type { Command } from 'commander';
+import { type Advice, advise, hooktrail } from '../advice.ts';
+import { SEVERAL_PLACES } from '../filters/event-filters.ts';
+import { isGuid } from '../items/items.ts';
+import { parseTime } from '../time/time-text.ts';
+import {
+  type Correction,
+  firstCorrection,
+  hasOption,
+  helpOf,
+  type Rule,
+  takenText,
+  takesCommand,
+} from './correction-rules.ts';
+import { wordsOf } from './help-text.ts';
+
+/** A word too many. */
+interface ExcessWord {
+  readonly word: string;
+  readonly command: Command;
+  readonly words: readonly string[];
+  /** The index of the word among the words, or -1. */
+  readonly at: number;
+  /** How many words the command takes. */
+  readonly taken: number;
+  readonly problem: string;
+}
+
+/** A word of a command that takes fewer becomes the flag that it is the value of. */
+export function correctOperand(command: Command, words: readonly string[]): Correction {
+  const taken = command.registeredArguments.filter(({ variadic }) => !variadic).length;
+  const word = command.args[taken] as string;
+  const problem = `${wordsOf(command)} takes ${takenText(command)}, but was given '${word}'`;
+  const fault = { word, command, words, at: words.lastIndexOf(word), taken, problem };
+  return firstCorrection(OPERAND_RULES, fault) ?? { problem, next: whatItTakes(command) };
+}
+
+export const OPERAND_RULES: readonly Rule<ExcessWord>[] = [
+  { example: 'events search 7c9e6679-7425-40de-944b-e07fc1f90ae7', correct: asEventsToShow },
+  { example: 'events search --since 2026-11-20 08:30', correct: asTimeInWords },
+  {
+    example: 'events search --from a.ndjson b.ndjson',
+    correct: ({ word, words, problem }) => {
+      const isFile = /\.(nd)?jsonl?(\.gz)?$|^[^:]+\//.test(word);
+      return isFile && words.includes('--from') ? { problem, next: SEVERAL_PLACES } : undefined;
+    },
+  },
+  { example: 'events search order.created', correct: asValueOfFlag },
+  {
+    example: 'events watch ./handle.sh x',
+    correct: ({ word, command, words, at, problem }) =>
+      takesCommand(command) && at !== -1 && command.args.length > 1
+        ? { problem, words: words.toSpliced(words.indexOf(word), 0, '--') }
+        : undefined,
+  },
+];
+
+function whatItTakes(command: Command): Advice {
+  return hasOption(command, '--since')
+    ? advise`events are chosen by filters: see ${hooktrail('help filters')}`
+    : advise`${helpOf(command)} shows what it takes`;
+}
+
+/** A search or a summary of nothing but ids is meant to show those events. */
+function asEventsToShow({ command, words, problem }: ExcessWord): Correction | undefined {
+  const { args } = command;
+  const isShown = /^events (search|explain|stats)$/.test(wordsOf(command));
+  const isOnlyIds = args.every(isGuid) && words.length === args.length + 2;
+  return isShown && isOnlyIds ? { problem, words: words.with(1, 'get') } : undefined;
+}
+
+/** A time without its quotes: `--since 2026-11-20 08:30`, `--since=2 hours ago`. */
+function asTimeInWords({ words, at, problem }: ExcessWord): Correction | undefined {
+  const [, flag = '', start] = /^(--\w+=)?(.*)$/s.exec(words[at - 1] ?? '') ?? [];
+  for (let end = words.length; at > 0 && end > at; end--) {
+    const time = [start, ...words.slice(at, end)].join(' ');
+    if (parseTime(time)) return { problem, words: words.toSpliced(at - 1, end - at + 1, `${flag}${time}`) };
+  }
+  return undefined;
+}
+
+function asValueOfFlag({ word, command, words, at, taken, problem }: ExcessWord): Correction | undefined {
+  const isText = command.args.length === taken + 1 && /^[^=]{3,}$/.test(word);
+  const texts = isText ? ['--grep', '--match'] : [];
+  const meanings = [...flagForWord(word, words), ...texts.map((flag) => [flag, word])];
+  const meant = meanings.find(([flag = '']) => flag === '--help' || hasOption(command, flag));
+  return meant && at !== -1 ? { problem, words: words.toSpliced(at, 1, ...meant) } : undefined;
+}
+
+/** The flags that a word may be the value of; the first that the command has is meant. */
+export function flagForWord(word: string, words: readonly string[]): string[][] {
+  for (const meaning of MEANINGS) {
+    const flags = meaning(word, words);
+    if (flags) return flags;
+  }
+  return typeOrFields(word, words);
+}
+
+/** What words of one form mean; undefined for words of another form. */
+type Meaning = (word: string, words: readonly string[]) => string[][] | undefined;
+
+const MEANINGS: readonly Meaning[] = [
+  (word) => (/^(failed|help)$/i.test(word) ? [[`--${word.toLowerCase()}`]] : undefined),
+  (word) => (/^success$/i.test(word) ? [['--status', 'SUCCESS']] : undefined),
+  (word, words) => {
+    // A summary of one event says nothing.
+    const isSummed = words.some((one) => /^(explain|health|stats|report)$/.test(one));
+    return isGuid(word) ? [[isSummed ? '--subscription' : '--id', word]] : undefined;
+  },
+  (word) =>
+    /^https?:/.test(word)
+      ? ['--forward-to', '--auth-url', '--base-url'].map((flag) => [flag, word])
+      : undefined,
+  (word, words) => (/^log(in|out)$/.test(words[0] ?? '') ? [['--profile', word]] : undefined),
+  (word) => (/\.(csv|md|txt)$/.test(word) ? [['--output-file', word]] : undefined),
+  (word, words) => {
+    const isWritten = /^--(nd)?json$/.test(words[words.lastIndexOf(word) - 1] ?? '');
+    const isFile = /\.(nd)?jsonl?(\.gz)?$/.test(word);
+    return isFile ? [[isWritten ? '--output-file' : '--from', word]] : undefined;
+  },
+  (word, words) => {
+    const hasBegin = / --(since|after)\b/.test(words.join(' '));
+    return parseTime(word) ? [[hasBegin ? '--until' : '--since', word]] : undefined;
+  },
+];
+
+function typeOrFields(word: string, words: readonly string[]): string[][] {
+  const isList = words.includes('--json') && /^[\w.-]+(,[\w.-]+)*$/.test(word);
+  const isType = /^[\w-]+\.[\w.*-]+$/.test(word);
+  return [...(isList ? [['--fields', word]] : []), ...(isType ? [['--type', word]] : [])];
+}
