@@ -68,6 +68,17 @@ export async function startPeer(...args: string[]): Promise<Peer> {
   return await start([path.join(import.meta.dirname, 'peer.mjs'), ...args]);
 }
 
+/** Starts `made-service.mjs`. */
+export async function startMadeService(...args: string[]): Promise<Service> {
+  const peer = await start([path.join(import.meta.dirname, 'made-service.mjs'), ...args]);
+  const env = {
+    HOOKTRAIL_BASE_URL: `http://127.0.0.1:${peer.line}`,
+    HOOKTRAIL_VENDOR: 'bench',
+    HOOKTRAIL_ACCESS_TOKEN: 'a-token',
+  };
+  return { ...peer, env };
+}
+
 /** A folder on a disk, not in memory, so that syncs take their real time. */
 export async function createFolder() {
   const parent = process.env['HOOKTRAIL_BENCH_FOLDER'] ?? os.tmpdir();

@@ -1,4 +1,5 @@
 import { benchExplain } from './explain.ts';
+import { benchExport } from './export.ts';
 import { benchRefresh } from './refresh.ts';
 import { benchLatency, benchMemory, benchOffline, benchSearch } from './search.ts';
 import { benchSilence } from './silence.ts';
@@ -13,6 +14,7 @@ const benches: Readonly<Record<string, (flags: readonly string[]) => Promise<voi
   latency: benchLatency,
   memory: benchMemory,
   offline: benchOffline,
+  export: benchExport,
   startup: benchStartUp,
   refresh: benchRefresh,
   explain: benchExplain,
