@@ -5,7 +5,7 @@ import { identified } from '../paging/page.ts';
 import { readPages } from '../paging/read-pages.ts';
 import { inSlots } from '../paging/request-slots.ts';
 import { removeLeftOvers } from '../sources/export-directory.ts';
-import { type Identity, type Manifest, partQuery, writeManifest } from '../sources/export-manifest.ts';
+import { createManifestWriter, type Identity, type Manifest, partQuery } from '../sources/export-manifest.ts';
 import {
   contentOf,
   createNamer,
@@ -50,6 +50,7 @@ export class ExportRun {
   readonly #keep: KeepItems | undefined;
   readonly #startedAt: number;
   readonly #ending = new AbortController();
+  readonly #writeManifest: (manifest: Manifest) => Promise<void>;
   #manifest!: Manifest;
   /** The manifest is written once at a time. */
   #saved: Promise<void> = Promise.resolve();
@@ -64,6 +65,7 @@ export class ExportRun {
     this.#job = job;
     this.#client = { ...job.client, signal: AbortSignal.any([job.client.signal, this.#ending.signal]) };
     this.#keep = job.filters.keep;
+    this.#writeManifest = createManifestWriter(job.directory);
     this.#startedAt = job.client.clock.now();
   }
 
@@ -100,7 +102,7 @@ export class ExportRun {
   async #save(change: Partial<Manifest>): Promise<void> {
     this.#manifest = { ...this.#manifest, ...change };
     this.#expected = expectedEvents(this.#manifest.parts);
-    const saved = this.#saved.then(() => writeManifest(this.#job.directory, this.#manifest));
+    const saved = this.#saved.then(() => this.#writeManifest(this.#manifest));
     this.#saved = saved.catch(() => undefined);
     await saved;
   }

@@ -73,14 +73,31 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
   throw foreign(file, 'is damaged');
 }
 
-/** Writes the manifest with one part a line: exports of years have ten thousands of them. */
 export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
-  const { parts, ...head } = manifest;
-  const withTexts = (_: string, value: unknown) => (isInstant(value) ? value.text : value);
-  const headText = JSON.stringify(head, withTexts, 2).replace(/\n}$/, '');
-  const lines = parts.map((part) => `    ${JSON.stringify(savedPart(part), withTexts)}`);
-  const partsText = lines.length === 0 ? '[]' : `[\n${lines.join(',\n')}\n  ]`;
-  await replaceFile(path.join(directory, MANIFEST), `${headText},\n  "parts": ${partsText}\n}\n`);
+  await createManifestWriter(directory)(manifest);
+}
+
+/**
+ * Returns a function that writes the manifest, one part a line. Exports of years have ten thousands of parts,
+ * and are written with each of them: it keeps the lines of parts that have not changed.
+ */
+export function createManifestWriter(directory: string): (manifest: Manifest) => Promise<void> {
+  const lines = new WeakMap<Part, string>();
+  const lineOf = (part: Part) => {
+    const known = lines.get(part);
+    const line = known ?? `    ${JSON.stringify(savedPart(part), timesAsTexts)}`;
+    if (known === undefined) lines.set(part, line);
+    return line;
+  };
+  return async ({ parts, ...head }) => {
+    const headText = JSON.stringify(head, timesAsTexts, 2).replace(/\n}$/, '');
+    const partsText = parts.length === 0 ? '[]' : `[\n${parts.map(lineOf).join(',\n')}\n  ]`;
+    await replaceFile(path.join(directory, MANIFEST), `${headText},\n  "parts": ${partsText}\n}\n`);
+  };
+}
+
+function timesAsTexts(_: string, value: unknown): unknown {
+  return isInstant(value) ? value.text : value;
 }
 
 /**
