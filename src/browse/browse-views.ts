@@ -1,7 +1,8 @@
 import wrapAnsi from 'wrap-ansi';
 import type { SubscriptionLabels } from '../formats/format-flags.ts';
+import { itemTable } from '../formats/item-table.ts';
 import { prettyJson } from '../formats/json.ts';
-import { itemTable, oneLine, type TableLook, tableLines } from '../formats/table.ts';
+import { oneLine, type TableLook, tableLines } from '../formats/table.ts';
 import { fitColumns } from '../formats/table-layout.ts';
 import type { Items } from '../items/items.ts';
 import { groupTable } from '../stats/groups-text.ts';

@@ -1,5 +1,6 @@
 import { advise, hooktrailOver } from '../advice.ts';
 import { csvText } from '../formats/csv.ts';
+import { EVENT_ID_HEAD, STATUS_HEAD, TIME_HEAD, TYPE_HEAD, whoHead } from '../formats/event-heads.ts';
 import {
   conditionTexts,
   createItemWriter,
@@ -8,7 +9,7 @@ import {
   type SummaryOptions,
 } from '../formats/formats.ts';
 import { proseLines, windowText } from '../formats/summary-words.ts';
-import { type Table, type TableLook, tableLines } from '../formats/table.ts';
+import { type Table, type TableLook, tableWithNote } from '../formats/table.ts';
 import { NONE } from '../formats/table-layout.ts';
 import { Items } from '../items/items.ts';
 import { runFlags } from '../terminal/reporter.ts';
@@ -41,7 +42,7 @@ export async function printFoundTexts(
       window: report.window,
       lines: (look: TableLook) => {
         const prose = proseLines(said, look).map(look.palette.bold);
-        return found.length === 0 ? prose : [...tableLines(table, look), '', ...prose];
+        return found.length === 0 ? prose : [...tableWithNote(table, look), '', ...prose];
       },
     },
     options,
@@ -65,6 +66,9 @@ async function printItems(
   await writer.end?.();
 }
 
+/** Room for `eventData.body.name`. */
+const LEAST_PATH_COLUMNS = 20;
+
 function foundTable({ found, profiles }: FindReport, zone: TimeZone): Table {
   const isOfSeveral = profiles.length > 1;
   const cellsOf = ({ shown, who, field, profile }: EventWithText) => {
@@ -75,12 +79,12 @@ function foundTable({ found, profiles }: FindReport, zone: TimeZone): Table {
   return {
     heads: [
       ...(isOfSeveral ? [{ title: 'profile', kind: 'text' as const, least: 6 }] : []),
-      { title: 'createdOn', kind: 'time' },
-      { title: 'publishStatus', kind: 'status' },
-      { title: 'eventType', kind: 'text' },
-      { title: 'for', kind: 'text', least: 12 },
-      { title: 'found in', kind: 'text', least: 12 },
-      { title: 'eventId', spare: 2 },
+      { ...TIME_HEAD, kind: 'time' },
+      STATUS_HEAD,
+      TYPE_HEAD,
+      whoHead('for'),
+      { title: 'found in', kind: 'text', least: LEAST_PATH_COLUMNS },
+      EVENT_ID_HEAD,
     ],
     rows: found.map(cellsOf),
   };

@@ -46,6 +46,10 @@ export interface FormatOptions {
    * small.
    */
   readonly sample?: Items | undefined;
+  /** True if items come for as long as the user wants: what is said of the columns is said first. */
+  readonly isLive?: boolean;
+  /** True if the items were asked for by their ids, which a table then always has. */
+  readonly isById?: boolean;
   /** Fields that have the same value in every item because of the filters. */
   readonly constant?: ReadonlySet<string>;
   /** The zone in which a table shows times; the other formats keep the service's text. */

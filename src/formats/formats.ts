@@ -13,10 +13,11 @@ import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type CsvRow, createCsvWriter, csvMark, csvTable } from './csv.ts';
 import type { FormatOptions } from './format-flags.ts';
+import { createTableWriter } from './item-table.ts';
 import { createJqWriter } from './jq.ts';
 import { createJsonWriter, createPrettyWriter } from './json.ts';
 import { createMarkdownWriter, markdownNote, markdownTable } from './markdown.ts';
-import { createTableWriter, ended, loadTableLook, type Table, type TableLook } from './table.ts';
+import { ended, loadTableLook, type Table, type TableLook } from './table.ts';
 import { type NoteWindow, tableNote } from './table-note.ts';
 
 /** Creates the writer of a format, which loads the libraries of that format only. */

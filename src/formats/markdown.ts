@@ -2,8 +2,9 @@ import type { Output } from '../context.ts';
 import type { Items, ItemWriter } from '../items/items.ts';
 import { plain } from '../terminal/palette.ts';
 import type { FormatOptions } from './format-flags.ts';
+import { itemTable } from './item-table.ts';
 import { prettyJson } from './json.ts';
-import { itemTable, oneLine, type Table } from './table.ts';
+import { oneLine, type Table } from './table.ts';
 import { type ColumnHead, type KindedColumn, kindedColumns, type TableCell } from './table-layout.ts';
 import type { TableNote } from './table-note.ts';
 

@@ -19,8 +19,9 @@ interface BarCell {
  * the texts.
  */
 export interface ColumnHead {
-  /** The same at all widths. */
   readonly title: string;
+  /** Stands in its place where there is little room. */
+  readonly shortTitle?: string;
   readonly kind?: ColumnKind;
   /**
    * A column with a higher number is left out earlier. 0, the default, is left out only if nothing else makes
@@ -31,9 +32,13 @@ export interface ColumnHead {
   readonly isConstant?: boolean;
   /** The least width to which a text or a bar is cut before a column is left out. */
   readonly least?: number;
+  /** True if its values tell rows apart: they are only cut as far as they stay different. */
+  readonly isTelling?: boolean;
   /** The greatest width of a bar. */
   readonly most?: number;
-  /** True if it is neither cut nor left out from 80 columns on: the id of an event. */
+  /**
+   * True if it is never cut from 80 columns on, and without `spare` not left out: the id of an event.
+   */
   readonly isWhole?: boolean;
 }
 
@@ -74,22 +79,25 @@ function kindOf({ title, kind }: ColumnHead, texts: readonly string[]): ColumnKi
 
 /**
  * The forms of a time from wide to narrow: date and time unchanged except for the `T`; without the fraction;
- * without the year; without the date.
+ * without the year; without the seconds too; without the date.
  */
 function timeForms(text: string): readonly string[] {
   const match = TIME.exec(text);
   if (!match) return [text];
-  const [, year, day, time, fraction = '', zone = ''] = match;
+  const [, year, day, time = '', fraction = '', zone = ''] = match;
   return [
     `${year}-${day} ${time}${fraction}${zone}`,
     `${year}-${day} ${time}${zone}`,
     `${day} ${time}${zone}`,
+    `${day} ${time.slice(0, -3)}${zone}`,
     `${time}${zone}`,
   ];
 }
 const WITHOUT_FRACTION = 1;
 const WITHOUT_YEAR = 2;
-const WITHOUT_DATE = 3;
+const WITHOUT_SECONDS = 3;
+const WITHOUT_DATE = 4;
+const TIME_FORMS = [0, WITHOUT_FRACTION, WITHOUT_YEAR, WITHOUT_SECONDS, WITHOUT_DATE];
 
 /** The widest form of a time that fits, or the text itself. */
 export function timeWithin(text: string, width: number): string {
@@ -118,6 +126,10 @@ export function wholeColumns(heads: readonly ColumnHead[], rows: Rows): Column[]
 const PLAIN_BAR = 30;
 /** Text is cut to this width before another column is left out. */
 const READABLE = 10;
+/** A text that was narrowed gets this much back before dates and titles are whole again. */
+const FAIR_TEXT_COLUMNS = 36;
+/** Texts that differ only behind this width are cut nevertheless. */
+const MOST_TELLING_COLUMNS = 36;
 /** The width of SUCCESS, which later rows may have. */
 const SHORTEST_STATUS_COLUMNS = 7;
 /** A bar shows nothing below this width. */
@@ -132,10 +144,12 @@ const ROOM_FOR_IDS = 78;
 
 /**
  * Divides `room` among the columns. If there is not enough, each of these is done, in this order, until there
- * is: bars and spare texts become narrower, fractions of seconds go, spare columns go, then the date if all
- * rows share it (as the title), then constant columns, the last spare column, the year; texts are cut; ids
- * are cut; titles are cut; columns go from the right. What turns out to fit after all comes back, the last
- * concession first.
+ * is: bars become narrower, fractions of seconds go, titles become short, then the date if all rows share it
+ * (as the title) or the year; ids become short but for those of events, texts with a least width narrow, and
+ * where there are several times their seconds go. Then columns go: spare ones; what tells rows apart is cut
+ * as far as it still does; then constant columns go, and the last spare one. What turns out to fit after all
+ * comes back, the last concession first. If there still is not enough, texts are cut, then ids of events and
+ * titles, and columns go from the right.
  *
  * `isComplete`: no rows follow, so that what all of these share may be left out.
  */
@@ -146,57 +160,12 @@ export function fitColumns(
   isComplete = false,
 ): Column[] {
   const drafts = heads.map((head, index) => draftOf(head, index, textsOf(rows, index), isComplete));
-  const fromRight = drafts.slice(1).reverse();
-  const shown = () => drafts.filter(({ isShown }) => isShown);
-  const left = () => shown().reduce((rest, draft) => rest - widthOf(draft) - GAP, room + GAP);
-
-  const bars = drafts.filter(({ kind }) => kind === 'bar');
-  const times = drafts.filter(({ kind }) => kind === 'time');
-  // Its title can be the day; two titles of one day would not tell the columns apart.
-  const onlyTime = times.length === 1 ? times[0] : undefined;
-  const spares = fromRight.filter(({ spare }) => spare > 0).sort((a, b) => b.spare - a.spare);
-  const concessions: readonly Concession[] = [
-    [bars, { isNarrow: true }],
-    [times, { form: WITHOUT_FRACTION }],
-    [spares.filter(({ kind }) => kind === 'text'), { isNarrow: true }],
-    [spares.filter(({ spare }) => spare > 1), { isShown: false }],
-    [onlyTime?.sharedDate ? [onlyTime] : [], { form: WITHOUT_DATE, title: onlyTime?.sharedDate ?? '' }],
-    [fromRight.filter(({ isConstant }) => isConstant), { isShown: false }],
-    [spares.filter(({ spare }) => spare === 1), { isShown: false }],
-    [times.filter(({ sharesYear }) => sharesYear), { form: WITHOUT_YEAR }],
-  ];
-  const made: [draft: Draft, before: Draft][] = [];
-  for (const [some, change] of concessions)
-    for (const draft of some) {
-      if (left() >= 0) break;
-      made.push([draft, { ...draft }]);
-      concede(draft, change);
-    }
-  for (const [draft, before] of made.reverse()) {
-    const conceded = { ...draft };
-    Object.assign(draft, before);
-    if (left() < 0) Object.assign(draft, conceded);
-  }
-  cutTexts(shown(), -left());
-
-  const keepsIds = room >= ROOM_FOR_IDS;
-  const ids = [...fromRight, ...drafts.slice(0, 1)].filter(({ kind }) => kind === 'id');
-  const last: readonly Concession[] = [
-    [bars, { isShown: false }],
-    [ids.filter(({ isWhole }) => !isWhole), { form: 1 }],
-    [ids.filter(({ isWhole }) => isWhole && !keepsIds), { form: 1 }],
-    [fromRight, { isTitleCut: true }],
-    [fromRight.filter(({ isWhole }) => !(keepsIds && isWhole)), { isShown: false }],
-    [drafts.slice(0, 1), { cut: Math.max(1, room) }],
-  ];
-  for (const [some, change] of last)
-    for (const draft of some.filter(({ isShown }) => isShown)) {
-      if (left() >= 0) break;
-      concede(draft, change);
-      cutTexts(shown(), -left());
-    }
-  for (const draft of [...shown().filter(({ kind }) => kind === 'text'), ...shown()]) grow(draft, left());
-  return shown().map((draft) => {
+  const made = concedeUntilFits(drafts, room);
+  for (const concession of made.reverse()) takeBack(concession, drafts, room);
+  cutTexts(drafts, room);
+  giveUpColumns(drafts, room);
+  growIntoRest(drafts, room);
+  return shownOf(drafts).map((draft) => {
     const { index, title, kind } = draft;
     return { index, title, kind, width: widthOf(draft) };
   });
@@ -207,10 +176,14 @@ function draftOf(head: ColumnHead, index: number, texts: readonly string[], isCo
   const kind = kindOf(head, texts);
   const times = kind === 'time' ? texts.filter((text) => text !== NONE) : [];
   const days = times.map((text) => text.slice(0, 10));
-  const { title, spare = 0, isConstant = false, isWhole = false } = head;
+  const { title, shortTitle = title, spare = 0, isConstant = false } = head;
+  const { isWhole = false, isTelling = false } = head;
+  const least = head.least ?? (kind === 'bar' ? SHORTEST_BAR_COLUMNS : READABLE);
   return {
-    ...{ index, title, kind, spare, isWhole },
-    least: head.least ?? (kind === 'bar' ? SHORTEST_BAR_COLUMNS : READABLE),
+    ...{ index, title, longTitle: title, shortTitle, kind, spare, isWhole, isTelling },
+    least: isTelling ? Math.max(least, tellingWidth(texts)) : least,
+    // Others are only cut when nothing else helps.
+    isNarrowedEarly: kind === 'text' && (spare > 0 || head.least !== undefined),
     isConstant: isConstant || (isComplete && kind === 'status' && areShared(texts)),
     sharedDate: isComplete && areShared(days) ? days[0] : undefined,
     // Those to come may be of another year.
@@ -226,37 +199,183 @@ function draftOf(head: ColumnHead, index: number, texts: readonly string[], isCo
 }
 
 type Draft = ReturnType<typeof draftOf>;
-/** Columns, and how each of them is changed to make room. */
-type Concession = readonly [readonly Draft[], change: Partial<Draft>];
+/** Columns that are changed one after the other, or some of them together, to make room; and the change. */
+type Concession = readonly [readonly (Draft | readonly Draft[])[], change: (draft: Draft) => Partial<Draft>];
 
-function concede(draft: Draft, change: Partial<Draft>): void {
-  Object.assign(draft, change, { form: Math.max(draft.form, change.form ?? 0) });
+function shownOf(drafts: readonly Draft[]): Draft[] {
+  return drafts.filter(({ isShown }) => isShown);
 }
 
-function widthOf({ title, kind, forms, form, least, cut, isNarrow, isTitleCut }: Draft): number {
-  const shortTitle = kind === 'status' ? SHORTEST_STATUS_COLUMNS : 0;
-  const whole = Math.max(forms[form] as number, isTitleCut ? shortTitle : cellWidth(title));
+/** The columns of the terminal that are left; negative if there are too few. */
+function roomLeft(drafts: readonly Draft[], room: number): number {
+  return shownOf(drafts).reduce((rest, draft) => rest - widthOf(draft) - GAP, room + GAP);
+}
+
+/** All but the first, which stays, from the right. */
+function fromRight(drafts: readonly Draft[]): Draft[] {
+  return drafts.slice(1).reverse();
+}
+
+/** What makes room at the least cost for the reader. */
+function concessionsOf(drafts: readonly Draft[]): readonly Concession[] {
+  const bars = drafts.filter(({ kind }) => kind === 'bar');
+  const times = drafts.filter(({ kind }) => kind === 'time');
+  // Its title can be the day; two titles of one day would not tell the columns apart.
+  const onlyTime = times.length === 1 ? times[0] : undefined;
+  const ids = drafts.filter(({ kind, isWhole }) => kind === 'id' && !isWhole);
+  const others = fromRight(drafts);
+  const spares = others.filter(({ spare }) => spare > 0).sort((a, b) => b.spare - a.spare);
+  const without = (form: number) => (draft: Draft) => ({ form: Math.max(draft.form, form) });
+  const hidden = () => ({ isShown: false });
+  return [
+    [bars, () => ({ isNarrow: true })],
+    [[times], without(WITHOUT_FRACTION)],
+    [drafts.filter(hasShortTitle), ({ shortTitle }) => ({ title: shortTitle })],
+    [
+      onlyTime?.sharedDate === undefined ? [] : [onlyTime],
+      ({ sharedDate = '' }) => ({ form: WITHOUT_DATE, title: sharedDate }),
+    ],
+    [times.every(({ sharesYear }) => sharesYear) ? [times] : [], without(WITHOUT_YEAR)],
+    [ids, () => ({ form: 1 })],
+    [
+      others.concat(drafts.slice(0, 1)).filter(({ isNarrowedEarly }) => isNarrowedEarly),
+      () => ({ isNarrow: true }),
+    ],
+    [times.length > 1 ? [times] : [], without(WITHOUT_SECONDS)],
+    [spares.filter(({ spare }) => spare > 1), hidden],
+    [drafts.filter(({ isTelling, kind }) => isTelling && kind === 'text'), () => ({ isNarrow: true })],
+    [others.filter(({ isConstant }) => isConstant), hidden],
+    [spares.filter(({ spare }) => spare === 1), hidden],
+  ];
+}
+
+const hasShortTitle = ({ title, shortTitle }: Draft) => shortTitle !== title;
+
+interface MadeConcession {
+  readonly drafts: readonly Draft[];
+  /** The columns as they were. */
+  readonly before: readonly Draft[];
+}
+
+/** Makes concessions until the columns fit, or none is left. Returns those made. */
+function concedeUntilFits(drafts: readonly Draft[], room: number): MadeConcession[] {
+  const made: MadeConcession[] = [];
+  for (const [some, change] of concessionsOf(drafts))
+    for (const group of some.map((one) => [one].flat())) {
+      if (roomLeft(drafts, room) >= 0) return made;
+      made.push({ drafts: group, before: copiesOf(group) });
+      for (const draft of group) Object.assign(draft, change(draft));
+    }
+  return made;
+}
+
+/** Undoes a concession if there is room. A narrow text becomes as wide as it can, up to a fair width. */
+function takeBack({ drafts: group, before }: MadeConcession, drafts: readonly Draft[], room: number): void {
+  const conceded = copiesOf(group);
+  assignAll(group, before);
+  if (roomLeft(drafts, room) >= 0) return;
+  assignAll(group, conceded);
+  const [draft] = group;
+  const isNarrowedText = draft?.kind === 'text' && draft.isNarrow && before[0]?.isNarrow === false;
+  if (!isNarrowedText) return;
+  const widened = widthOf(draft) + Math.max(0, roomLeft(drafts, room));
+  Object.assign(draft, { isNarrow: false, cut: Math.max(draft.least, Math.min(FAIR_TEXT_COLUMNS, widened)) });
+}
+
+function copiesOf(drafts: readonly Draft[]): Draft[] {
+  return drafts.map((draft) => ({ ...draft }));
+}
+
+function assignAll(drafts: readonly Draft[], states: readonly Draft[]): void {
+  for (const [index, draft] of drafts.entries()) Object.assign(draft, states[index]);
+}
+
+/** The last resorts: bars and titles go, ids of events are cut on a narrow terminal, columns go. */
+function giveUpColumns(drafts: readonly Draft[], room: number): void {
+  const keepsIds = room >= ROOM_FOR_IDS;
+  const bars = drafts.filter(({ kind }) => kind === 'bar');
+  const others = fromRight(drafts);
+  const first = drafts.slice(0, 1);
+  const eventIds = [...others, ...first].filter(({ kind, isWhole }) => kind === 'id' && isWhole);
+  const lastResorts: readonly (readonly [readonly Draft[], (draft: Draft) => Partial<Draft>])[] = [
+    [bars, () => ({ isShown: false })],
+    [keepsIds ? [] : eventIds, () => ({ form: 1 })],
+    [others, () => ({ isTitleCut: true })],
+    // Half of a name is more than none.
+    [others.filter(({ isTelling }) => isTelling), () => ({ least: READABLE, isNarrow: false })],
+    [others.filter(({ isWhole }) => !(keepsIds && isWhole)), () => ({ isShown: false })],
+    [first, () => ({ cut: Math.max(1, room) })],
+  ];
+  for (const [some, change] of lastResorts)
+    for (const draft of shownOf(some)) {
+      if (roomLeft(drafts, room) >= 0) return;
+      Object.assign(draft, change(draft));
+      cutTexts(drafts, room);
+    }
+}
+
+function widthOf(draft: Draft): number {
+  const { title, longTitle, kind, forms, form, least, cut, isNarrow, isTitleCut } = draft;
+  const isStatusUnderShortTitle = kind === 'status' && (isTitleCut || title !== longTitle);
+  const leastTitle = isStatusUnderShortTitle ? SHORTEST_STATUS_COLUMNS : 0;
+  const whole = Math.max(forms[form] as number, leastTitle, isTitleCut ? 0 : cellWidth(title));
   return Math.min(whole, cut, isNarrow ? least : Number.POSITIVE_INFINITY);
 }
 
-/** Restores what was cut, if this many more columns of the terminal allow it. */
-function grow(draft: Draft, more: number): void {
-  const room = widthOf(draft) + more;
-  Object.assign(draft, { cut: room, isNarrow: false });
-  if (cellWidth(draft.title) <= room) draft.isTitleCut = false;
-  while (draft.form > 0 && (draft.forms[draft.form - 1] as number) <= room) draft.form--;
+/** Restores what was cut as far as there is room: texts first. */
+function growIntoRest(drafts: readonly Draft[], room: number): void {
+  const shown = shownOf(drafts);
+  const isOneTime = shown.filter(({ kind }) => kind === 'time').length === 1;
+  // Times side by side have one form.
+  const growing = shown.filter(({ kind }) => kind !== 'time' || isOneTime);
+  for (const draft of [...growing.filter(({ kind }) => kind === 'text'), ...growing])
+    grow(draft, widthOf(draft) + roomLeft(drafts, room));
 }
 
-/** Cuts this much off texts, always off the widest, but keeps them readable. */
-function cutTexts(drafts: readonly Draft[], excess: number): void {
-  const texts = drafts.filter(({ kind }) => kind === 'text');
-  for (let rest = excess; rest > 0; rest--) {
+function grow(draft: Draft, room: number): void {
+  Object.assign(draft, { cut: room, isNarrow: false });
+  draft.form = TIME_FORMS.find((form) => form === draft.form || isWider(draft, form, room)) ?? draft.form;
+  // A day is no title above times with their date.
+  const isDay = draft.title === draft.sharedDate && draft.form === WITHOUT_DATE;
+  if (!isDay && cellWidth(draft.longTitle) <= room) draft.title = draft.longTitle;
+  if (cellWidth(draft.title) <= room) draft.isTitleCut = false;
+}
+
+/** True if a form is wider than the present one and fits. Seconds stay where they are shown. */
+function isWider({ form: present, forms }: Draft, form: number, room: number): boolean {
+  return form < present && form !== WITHOUT_SECONDS && (forms[form] ?? 0) <= room;
+}
+
+/** Cuts texts until the columns fit, always the widest, but keeps them readable. */
+function cutTexts(drafts: readonly Draft[], room: number): void {
+  const texts = shownOf(drafts).filter(({ kind }) => kind === 'text');
+  for (let excess = -roomLeft(drafts, room); excess > 0; excess--) {
     const [widestText] = texts
       .filter((draft) => widthOf(draft) > draft.least)
       .sort((a, b) => widthOf(b) - widthOf(a));
     if (!widestText) return;
     widestText.cut = widthOf(widestText) - 1;
   }
+}
+
+/**
+ * The least width to which texts that differ are cut and still differ: what two of them have in common at
+ * their start, one more character, and the ellipsis.
+ */
+function tellingWidth(texts: readonly string[]): number {
+  const sorted = [...new Set(texts)].sort();
+  const widths = sorted.slice(1).map((text, index) => {
+    const shared = sharedLength(text, sorted[index] as string);
+    return cellWidth(text.slice(0, shared + 1)) + 1;
+  });
+  return Math.min(MOST_TELLING_COLUMNS, Math.max(0, ...widths));
+}
+
+/** The number of UTF-16 units that two texts have in common at their start. */
+function sharedLength(one: string, other: string): number {
+  let length = 0;
+  while (length < one.length && one[length] === other[length]) length++;
+  return length;
 }
 
 /** True if several rows have the same text, so that it distinguishes none of them. */
@@ -270,7 +389,7 @@ function formWidths(kind: ColumnKind, texts: readonly string[], { most }: Column
   if (kind === 'id') return [whole, SHORT_ID];
   if (kind !== 'time') return [whole];
   const forms = texts.map(timeForms);
-  return [0, 1, 2, 3].map((form) => widest(forms.map((each) => each[form] ?? (each[0] as string))));
+  return TIME_FORMS.map((form) => widest(forms.map((each) => each[form] ?? (each[0] as string))));
 }
 
 function textsOf(rows: Rows, index: number): string[] {

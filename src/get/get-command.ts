@@ -54,10 +54,12 @@ async function optionsOf(call: Call<EventFlags>) {
       format: isPretty ? ('pretty' as const) : format.format,
       note: (count: number) => tableNote(call, { facts: [eventsText(count)], from: flags.from }),
       hasBlocks: !flags.fields,
+      isById: true,
     },
     ids,
     mayBeEmpty: given[0] === '-',
     isForPeople: isTable,
+    takesNames: isTable && !isPretty && !format.fields,
     batch: isTable || format.format === 'csv' || format.format === 'markdown' ? BATCH : 1,
   };
 }
@@ -69,6 +71,8 @@ export async function run(call: Call<EventFlags>): Promise<ExitCode> {
     reporter.notice('reading event ids from the terminal, one per line');
   const { getEvents } = await import('./get-events.ts');
   const { createItemWriter } = await import('../formats/formats.ts');
-  const missing = await getEvents(options, call, () => createItemWriter(options.format, context, reporter));
+  const missing = await getEvents(options, call, (names) =>
+    createItemWriter({ ...options.format, names }, context, reporter),
+  );
   return missing > 0 ? ExitCode.notFound : ExitCode.done;
 }

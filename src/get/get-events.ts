@@ -7,6 +7,7 @@ import type { Service } from '../http/service.ts';
 import { memberPath } from '../items/field-path.ts';
 import { Items, type ItemWriter } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';
+import { SubscriptionNames } from '../names/subscription-names.ts';
 import { PAGE_SIZE } from '../paging/event-query.ts';
 import { askPage, pageClient } from '../paging/page.ts';
 import { adaptiveConcurrency, readAhead } from '../paging/read-ahead.ts';
@@ -28,6 +29,8 @@ export interface GetOptions extends SourceOptions {
   readonly batch: number;
   /** True if the format is complete without any item: nothing is printed if nothing is found. */
   readonly isForPeople: boolean;
+  /** True if subscriptions are shown by their addresses. */
+  readonly takesNames: boolean;
 }
 
 /**
@@ -37,7 +40,7 @@ export interface GetOptions extends SourceOptions {
 export async function getEvents(
   options: GetOptions,
   call: Call<SettingFlags>,
-  createWriter: () => Promise<ItemWriter>,
+  createWriter: (names?: SubscriptionNames) => Promise<ItemWriter>,
 ): Promise<number> {
   const { ids, mayBeEmpty, from } = options;
   const onEmpty = () => call.reporter.notice(EMPTY_LIST);
@@ -46,8 +49,10 @@ export async function getEvents(
     return await printAll(storedById(source, from, options, call), await createWriter(), options, call);
   return await withService(call, async (service, settings) => {
     const filters = await resolveFilters(options.filters, service, settings, call);
+    const names = options.takesNames ? new SubscriptionNames(service, call.context) : undefined;
     const all = eventsById(source, service, { ...options, filters }, call);
-    return await printAll(all, await createWriter(), options, call);
+    const printing = createWriter(names).then((writer) => printAll(all, writer, options, call));
+    return await printing.finally(() => names?.close());
   });
 }
 

@@ -1,5 +1,6 @@
 import type { EventFilters } from '../filters/event-filters.ts';
 import { csvText } from '../formats/csv.ts';
+import { ERROR_HEAD, SECOND_ID, whoHead } from '../formats/event-heads.ts';
 import {
   conditionTexts,
   printSummary,
@@ -8,7 +9,7 @@ import {
   type SummaryOptions,
 } from '../formats/formats.ts';
 import { anyText, lengthText, nothingText, proseLines, windowText } from '../formats/summary-words.ts';
-import { type Table, type TableLook, tableLines } from '../formats/table.ts';
+import { type Table, type TableLook, tableWithNote } from '../formats/table.ts';
 import { NONE } from '../formats/table-layout.ts';
 import { toSeconds } from '../stats/statistics-text.ts';
 import { takesUnicode } from '../terminal/palette.ts';
@@ -49,12 +50,15 @@ export async function printHealth(
       const said = proseLines(counts, look);
       if (rows.length === 0) return said;
       const dim = notes.flatMap((note) => proseLines(note, look)).map(look.palette.dim);
-      return [...tableLines(table, look), '', ...said.map(look.palette.bold), ...dim];
+      return [...tableWithNote(table, look), '', ...said.map(look.palette.bold), ...dim];
     },
     next: failing + recovered > 0 && 'says why they fail',
   };
   await printSummary(summary, options, call);
 }
+
+/** The order in which columns are left out, the highest first: times tell the most. */
+const RANKS = { empty: 5, lastTen: 4, error: 3, lastFailure: 2, lastSuccess: 1 } as const;
 
 function healthTable(report: HealthReport, { zone }: EventFilters, unicode: boolean): Table {
   const { rows, by } = report;
@@ -72,20 +76,19 @@ function healthTable(report: HealthReport, { zone }: EventFilters, unicode: bool
     unicode ? recent.replaceAll('F', '✗').replaceAll('S', '·') : recent.replaceAll('S', '.');
   return {
     heads: [
-      ...(isNamed ? [{ title: 'address', kind: 'text' as const, least: 16 }] : []),
+      ...(isNamed ? [whoHead('address')] : []),
       ...by.map(({ steps, text }) => ({
-        title: by.length > 1 ? text : (steps.at(-1) as string),
-        isWhole: true,
-        spare: isNamed ? 5 : 0,
+        ...whoHead(by.length > 1 ? text : (steps.at(-1) as string)),
+        ...(isNamed ? SECOND_ID : {}),
       })),
       { title: 'state', kind: 'status' },
       { title: 'failed', kind: 'number' },
       ...(isSilent ? [{ title: 'silent for', kind: 'text' as const }] : []),
-      { title: 'failing since', kind: 'time', spare: isFailing ? 0 : 4 },
-      { title: 'last failure', kind: 'time', spare: 3 },
-      ...(hasErrors ? [{ title: 'error', kind: 'text' as const, spare: 1, least: 15 }] : []),
-      { title: 'last success', kind: 'time', spare: 3 },
-      { title: 'last ten', kind: 'text', spare: 2, least: 10 },
+      { title: 'failing since', kind: 'time', spare: isFailing ? 0 : RANKS.empty },
+      { title: 'last failure', kind: 'time', spare: RANKS.lastFailure },
+      ...(hasErrors ? [{ ...ERROR_HEAD, spare: RANKS.error }] : []),
+      { title: 'last success', kind: 'time', spare: RANKS.lastSuccess },
+      { title: 'last ten', kind: 'text', spare: RANKS.lastTen, least: 10 },
     ],
     rows: rows.map((row) => [
       ...(isNamed ? [row.label ?? NONE] : []),

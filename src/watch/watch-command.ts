@@ -156,11 +156,11 @@ async function printEach(
   // The next run prints a batch that has no room, and appends to the same file.
   const write: Output['write'] = (chunk) => stdout.write(chunk, true);
   const whole = { stdout: Object.assign(Object.create(stdout), { write }) };
-  await watchEvents(watch, call, ({ sample, constant, window, start }: WriterParts) => {
+  await watchEvents(watch, call, ({ sample, names, constant, window, start }: WriterParts) => {
     const facts = [window, shellText(watch.filters.words('since', 'timezone'))].filter(Boolean);
     const note = (count: number) =>
       tableNote(call, { facts: [eventsText(count), ...facts], window: { after: start } });
-    return createItemWriter({ ...format, sample, constant, note }, whole, call.reporter);
+    return createItemWriter({ ...format, sample, names, constant, note, isLive: true }, whole, call.reporter);
   });
 }
 

@@ -17,6 +17,7 @@ import { resolveFilters } from '../filters/resolve-filters.ts';
 import type { OnRetry, Service } from '../http/service.ts';
 import { Items, type ItemWriter } from '../items/items.ts';
 import { LockedError, takeLock, whileHeld } from '../lock/lock.ts';
+import { SubscriptionNames } from '../names/subscription-names.ts';
 import { endpoint } from '../paging/event-query.ts';
 import { askPage, type PageClient, pageClient } from '../paging/page.ts';
 import { adaptiveConcurrency } from '../paging/read-ahead.ts';
@@ -58,6 +59,8 @@ type WatchCall = Call<SettingFlags>;
 export interface WriterParts {
   /** Earlier events, where the columns of a table are laid out by them. */
   readonly sample: Items | undefined;
+  /** The service's subscriptions, where a table is printed. */
+  readonly names: SubscriptionNames | undefined;
   /** Fields with one value because of the filters. */
   readonly constant: ReadonlySet<string>;
   /** Says since when. */
@@ -114,6 +117,7 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
       trouble = reason;
     };
     const run = { clock: context.clock, signal: deadline.signal, deadline, onRetry };
+    const names = isSampled ? new SubscriptionNames(service, context) : undefined;
     let printed = 0;
     try {
       const { client, follower, sample, isPast } = await startFollowing(
@@ -135,6 +139,7 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
         : `created after ${filters.zone.shown(follower.resumeAt.text)}`;
       const writer = await createWriter({
         sample: isSampled ? sample : undefined,
+        names,
         constant: filters.constantFields,
         window,
         start: state ? undefined : follower.state.start,
@@ -170,6 +175,7 @@ async function follow(options: WatchOptions, call: WatchCall, createWriter: Crea
         next: trouble && advise`${hooktrail('doctor')} finds out why`,
       });
     } finally {
+      names?.close();
       deadline.stopped.abort();
     }
   });

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { eventLines, screenLines } from '../../src/browse/browse-views.ts';
 import { Browsing, EventList, narrowingOf } from '../../src/browse/browsing.ts';
 import type { Key } from '../../src/browse/full-screen.ts';
-import { loadDraw } from '../../src/formats/table.ts';
+import { loadDraw } from '../../src/formats/table-drawing.ts';
 import type { ReadPage } from '../../src/paging/page.ts';
 import { readPage } from '../../src/paging/page.ts';
 import { cellWidth, loadWidths } from '../../src/terminal/cell-width.ts';

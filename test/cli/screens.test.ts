@@ -49,7 +49,7 @@ async function screenOf(
 const ID = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/;
 
 describe.each([80, 100, 160])('a terminal of %i columns', (columns) => {
-  test('shows each event on one line, with its whole id, and below them what was searched', async () => {
+  test('shows each event on one line, its id whole or not at all, and below them what is left out and was searched', async () => {
     await using searching = await startSearching({ events: 900 });
     for (const args of [['--failed'], ['--status', 'failed,success'], []]) {
       const { lines, wrapped } = await screenOf(
@@ -58,9 +58,13 @@ describe.each([80, 100, 160])('a terminal of %i columns', (columns) => {
         columns,
       );
       expect(wrapped.filter((line) => ID.test(line))).toEqual([]);
-      expect(lines[0]).toMatch(/^createdOn .*eventId/);
-      expect(lines.slice(1, 21).filter((line) => !ID.test(line))).toEqual([]);
-      expect(lines[21]).toMatch(/^searched /);
+      expect(lines[0]).toMatch(/^(createdOn|\d{4}(-\d\d){2}) .*status +eventType .*subscriptionId/i);
+      expect(lines.slice(1, 21).filter((line) => !/\d\d:\d\d:\d\d.*Z +(FAILED|SUCCESS) /.test(line))).toEqual(
+        [],
+      );
+      const hasIds = lines[0]?.includes('eventId') === true;
+      expect(lines.slice(1, 21).filter((line) => hasIds && !ID.test(line))).toEqual([]);
+      expect(lines[21]).toMatch(hasIds ? /^searched / : /^columns left out: eventId/);
     }
   });
 
@@ -79,7 +83,9 @@ describe.each([80, 100, 160])('a terminal of %i columns', (columns) => {
     const titles = async (width: number) =>
       (await screenOf(searching, ['events', 'search', '-n', '5'], width)).lines[0]?.split(/ +/) ?? [];
     const wide = await titles(300);
-    expect((await titles(columns)).filter((title) => !wide.includes(title))).toEqual([]);
+    const isOneOf = (title: string) =>
+      wide.some((one) => one.toLowerCase().endsWith(title.replace(/…$/, '').toLowerCase()));
+    expect((await titles(columns)).filter((title) => !isOneOf(title))).toEqual([]);
   });
 
   test.each([

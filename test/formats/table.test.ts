@@ -154,39 +154,106 @@ describe('a table on a terminal', () => {
       '2026-11-01 06:58:12.345Z  FAILED         invoice.payment_failed  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b  1af00000-1111-4222-8333-444455556666',
     ],
     [
+      120,
+      'createdOn                 publishStatus  eventType               eventId                               subscriptionId',
+      '2026-11-01 06:58:12.345Z  FAILED         invoice.payment_failed  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b  1af00000-1111…',
+    ],
+    [
       100,
-      'createdOn             publishStatus  eventType               eventId',
-      '2026-11-01 06:58:12Z  FAILED         invoice.payment_failed  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
+      'createdOn             publishStatus  eventType               subscriptionId',
+      '2026-11-01 06:58:12Z  FAILED         invoice.payment_failed  1af00000-1111-4222-8333-444455556666',
     ],
     [
       80,
-      'createdOn        publishStatus  eventType   eventId',
-      '11-01 06:58:12Z  FAILED         invoice.p…  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
+      'createdOn                 publishStatus  eventType               subscriptionId',
+      '2026-11-01 06:58:12.345Z  FAILED         invoice.payment_failed  1af00000-1111…',
     ],
     [
       60,
-      'createdOn        publishStatus  eventType          eventId',
-      '11-01 06:58:12Z  FAILED         invoice.payment_…  1a0a6b7c…',
+      'createdOn        status   eventType           subscriptionId',
+      '11-01 06:58:12Z  FAILED   invoice.payment_f…  1af00000-1111…',
     ],
-    [40, 'createdOn        publis…  eventType', '11-01 06:58:12Z  FAILED   invoice.payme…'],
+    [40, 'createdOn        status   eventType', '11-01 06:58:12Z  FAILED   invoice.payme…'],
     [20, 'createdOn', '2026-11-01 06:58:12Z'],
   ])('fits %i columns', async (width, titles, row) => {
     expect((await lines([events], { width })).slice(0, 2)).toEqual([titles, row]);
   });
 
-  test('from 80 columns on an id is whole: the date or the status that all rows share goes before the type is cut', async () => {
-    const both = (items: string[]) => lines([items], { width: 80, isLast: true });
+  test('the day that all rows share is the title above their times before a text is cut', async () => {
+    const both = (items: string[]) =>
+      lines([items.map((item) => item.replace('payment_failed', 'payment_failed_for_the_second_time'))], {
+        width: 80,
+        isLast: true,
+      });
     expect(await both(events)).toEqual([
-      '2026-11-01  publishStatus  eventType        eventId',
-      '06:58:12Z   FAILED         invoice.paymen…  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
-      '06:58:12Z   SUCCESS        user.created     2b0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
+      '2026-11-01  status   eventType                                   subscriptionId',
+      '06:58:12Z   FAILED   invoice.payment_failed_for_the_second_time  1af00000-1111…',
+      '06:58:12Z   SUCCESS  user.created                                2bf00000-1111…',
     ]);
     const [failed = ''] = events;
     expect(await both([failed, failed.replace('2026-11-01', '2026-11-02')])).toEqual([
-      'createdOn        eventType               eventId',
-      '11-01 06:58:12Z  invoice.payment_failed  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
-      '11-02 06:58:12Z  invoice.payment_failed  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b',
+      'createdOn        status   eventType                               subscriptionId',
+      '11-01 06:58:12Z  FAILED   invoice.payment_failed_for_the_second…  1af00000-1111…',
+      '11-02 06:58:12Z  FAILED   invoice.payment_failed_for_the_second…  1af00000-1111…',
     ]);
+  });
+
+  test('who the events are for is cut only as far as it tells them apart', async () => {
+    const names = {
+      learn: async () => {},
+      labelOf: (id: string) => `hooks.harbour.example/${id.startsWith('1') ? 'invoices' : 'shipments'}/eu`,
+    };
+    expect(await lines([events], { width: 80, names })).toEqual([
+      'createdOn        status   eventType               subscriptionId',
+      '11-01 06:58:12Z  FAILED   invoice.payment_failed  hooks.harbour.example/invoice…',
+      '11-01 06:58:12Z  SUCCESS  user.created            hooks.harbour.example/shipmen…',
+    ]);
+    expect(await lines([events], { width: 62, names })).toEqual([
+      'createdOn        status   eventType   subscriptionId',
+      '11-01 06:58:12Z  FAILED   invoice.p…  hooks.harbour.example/i…',
+      '11-01 06:58:12Z  SUCCESS  user.crea…  hooks.harbour.example/s…',
+    ]);
+    expect((await lines([events], { width: 50, names }))[1]).toBe(
+      '11-01 06:58:12Z  FAILED   invoice.p…  hooks.harbo…',
+    );
+  });
+
+  test('beside a name the id of the subscription is the first to go, and the id of the event the second', async () => {
+    const nameField = { text: 'customer', steps: ['customer'] };
+    const named = events.map((item, index) => item.replace('{', `{"customer":"Harbour Freight ${index}",`));
+    const titles = async (width: number) => (await lines([named], { width, nameField }))[0]?.split(/ {2,}/);
+    const rest = ['createdOn', 'publishStatus', 'eventType'];
+    expect(await titles(200)).toEqual([...rest, 'eventId', 'customer', 'subscriptionId']);
+    expect(await titles(120)).toEqual([...rest, 'eventId', 'customer']);
+    expect(await titles(80)).toEqual([...rest, 'customer']);
+  });
+
+  test('says which columns are left out, at the end or, where rows keep coming, at the start', async () => {
+    const said = async (setting: object) => (await print([events], { width: 80, ...setting })).said;
+    const wider = 'a wider terminal shows more, --fields chooses';
+    expect(await said({})).toEqual([`notice: columns left out: eventId; ${wider}`]);
+    expect(await said({ width: 30 })).toEqual([
+      `notice: columns left out: eventType, eventId, subscriptionId; ${wider}`,
+    ]);
+    for (const quiet of [{ width: 160 }, { width: undefined }]) expect(await said(quiet)).toEqual([]);
+    const reporter = fakeReporter();
+    const options = { format: 'table', list: 'events', isLive: true } as const;
+    const writer = await createItemWriter(options, { stdout: fakeOutput(80) }, reporter);
+    await writer.write(pageOf(events));
+    expect(reporter.said).toEqual([`notice: columns left out: eventId; ${wider}`]);
+    await writer.end?.();
+    expect(reporter.said).toHaveLength(1);
+  });
+
+  test('a status that all rows share is shown, or said where there is no room for it', async () => {
+    const failed = events.map((item) => item.replace('SUCCESS', 'FAILED'));
+    const constant = new Set(['publishStatus']);
+    const { text, said } = await print([failed], { width: 45, constant });
+    expect(text.split('\n')[0]).toBe('createdOn        eventType     subscriptionId');
+    expect(said[0]).toContain('columns left out: publishStatus (FAILED in every row), eventId; ');
+    expect((await lines([failed], { width: 60, constant }))[1]).toContain('  FAILED   ');
+    // Rows to come may have another.
+    expect((await print([failed], { width: 20 })).said[0]).toContain('columns left out: publishStatus, ');
   });
 
   test('cuts an id below 80 columns only, under the same title', async () => {
@@ -217,21 +284,14 @@ describe('a table on a terminal', () => {
       .slice(1)
       .map((text) => text.replace('order.created', 'recipient.authenticated'));
     const constant = new Set(['publishStatus']);
-    expect((await lines([ofLongestType], { width: 100, constant }))[1]).toBe(
-      '2026-11-01 06:58:12Z  recipient.authenticated  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b  503 Service Un…',
+    expect((await lines([ofLongestType], { width: 80, constant }))[1]).toBe(
+      '2026-11-01 06:58:12Z  FAILED   recipient.authenticated  503 Service Unavailable',
     );
-    expect((await lines([items], { width: 90 }))[0]).not.toContain('error');
+    expect((await lines([ofLongestType], { width: 70, constant }))[1]).toBe(
+      '11-01 06:58:12Z  FAILED   recipient.authenticated  503 Service Unavai…',
+    );
+    expect((await lines([items], { width: 50 }))[0]).not.toContain('error');
     expect((await lines([items.slice(0, 1)], { width: 200 }))[0]).not.toContain('error');
-  });
-
-  test('leaves out columns that the filters make constant if there is little room', async () => {
-    const constant = new Set(['publishStatus']);
-    expect((await lines([events.slice(0, 1)], { width: 80, constant }))[0]).toBe(
-      'createdOn        eventType               eventId',
-    );
-    expect((await lines([events.slice(0, 1)], { width: 120, constant }))[0]).toBe(
-      'createdOn                 publishStatus  eventType               eventId',
-    );
   });
 
   test('colours titles and statuses, on every page alike', async () => {
@@ -354,9 +414,9 @@ test('a resized terminal gets columns of its width, and the titles again', async
   stdout.columns = 45;
   await writer.write(pageOf(events.slice(1)));
   expect(stdout.text.split('\n').map((line) => line.slice(0, 45))).toEqual([
-    'createdOn        publishStatus  eventType   eventId'.slice(0, 45),
-    '11-01 06:58:12Z  FAILED         invoice.p…  1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b'.slice(0, 45),
-    'createdOn        publis…  eventType',
+    'createdOn                 publishStatus  even',
+    '2026-11-01 06:58:12.345Z  FAILED         invo',
+    'createdOn        status   eventType',
     '11-01 06:58:12Z  SUCCESS  user.created',
     '',
   ]);

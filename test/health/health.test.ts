@@ -110,7 +110,7 @@ describe('events health', () => {
     ]);
   });
 
-  test('says since when on a narrow terminal while any is failing, and else the last ten', async () => {
+  test('says since when and the last success on a narrow terminal, and what it leaves out', async () => {
     const wide = 'c'.repeat(30);
     const copies = ndjsonOf(
       Array.from({ length: 100 }, (_, copy) =>
@@ -123,7 +123,9 @@ describe('events health', () => {
       const { stdout } = await hooktrail(command, { env: home.env, terminal: 80 });
       return stdout.replaceAll(/\u001b\[[\d;]*m/g, '').split('\n');
     };
-    expect((await lines())[1]).toMatch(/failing +600 of 1,500 +(2026-)?11-02 00:10:00Z/);
+    const failing = await lines();
+    expect(failing[1]).toMatch(/failing +600 of 1,500 +11-02 00:10Z +11-02 00:09Z +✗{10}$/);
+    expect(failing.slice(5, 6)).toEqual(['columns left out: last failure; a wider terminal shows them']);
     const [title, row] = await lines('--until', '2026-11-02T00:10:00Z');
     expect(title).toMatch(/last ten$/);
     expect(row).toMatch(/recovered .*··········$/);

@@ -35,7 +35,7 @@ async function search(searching: Searching, args: readonly string[], more: objec
   return { ...(await running.finished), pager: pager.seen };
 }
 const rows = (text: string) =>
-  text.split('\n').filter((line) => /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/.test(line)).length;
+  text.split('\n').filter((line) => /^[\d :-]+\d\d:\d\d:\d\d.*Z /.test(line)).length;
 
 describe('a search on a terminal', () => {
   test('prints 30 rows, and says how many there are', async () => {
@@ -76,7 +76,7 @@ describe('a search on a terminal', () => {
     await using searching = await startSearching({ events: 20 });
     const args = ['events', 'search', '--page-size', '10', '--concurrency', '1'];
     const env = { ...searching.env, NO_COLOR: '1' };
-    const running = startHooktrail(args, { env, terminal: 100 });
+    const running = startHooktrail(args, { env, terminal: 160 });
     // The second page is sent once the progress was visible.
     const seen = async () =>
       await expect.poll(() => running.screen, { timeout: 20_000 }).toContain('searching: ');
@@ -99,7 +99,7 @@ describe('a search on a terminal', () => {
     const { openPager, seen } = fakePager();
     const running = startHooktrail(['events', 'search', '--failed', '-n', '1'], {
       env: { ...searching.env, NO_COLOR: '1', PAGER: 'less' },
-      terminal: 100,
+      terminal: 160,
       context: { openPager },
     });
     await running.finished;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadDraw } from '../../src/formats/table.ts';
+import { loadDraw } from '../../src/formats/table-drawing.ts';
 import type { Stats } from '../../src/stats/statistics.ts';
 import { statsLines } from '../../src/stats/statistics-text.ts';
 import { cellWidth, loadWidths } from '../../src/terminal/cell-width.ts';

@@ -1,0 +1,30 @@
+import type { ColumnHead } from './table-layout.ts';
+
+/*
+ * How the columns of events give way on a narrow terminal, in every table that shows events or sums them up.
+ * What tells rows apart stays: time, status, type, who the event is for, and what went wrong where there is
+ * room. An id goes first, since nothing needs it that people read.
+ */
+
+/** The rank of columns of which a higher one is left out earlier. */
+export const SPARE = { id: 5, other: 4, error: 1 } as const;
+const SPARE_SECOND_ID = 6;
+
+/** Enough to tell one error from another, and what 100 columns leave beside the longest common types. */
+const LEAST_ERROR_COLUMNS = 15;
+/** Enough for the name of a host. */
+const LEAST_WHO_COLUMNS = 16;
+
+export const TIME_HEAD: ColumnHead = { title: 'createdOn' };
+export const STATUS_HEAD: ColumnHead = { title: 'publishStatus', shortTitle: 'status' };
+export const TYPE_HEAD: ColumnHead = { title: 'eventType', isTelling: true };
+export const EVENT_ID_HEAD: ColumnHead = { title: 'eventId', spare: SPARE.id, isWhole: true };
+export const ERROR_HEAD: ColumnHead = { title: 'error', spare: SPARE.error, least: LEAST_ERROR_COLUMNS };
+
+/** An id beside the name that people read. */
+export const SECOND_ID: Omit<ColumnHead, 'title'> = { spare: SPARE_SECOND_ID, isWhole: true };
+
+/** The column that names who events are for: a name, an address or the id of a subscription. */
+export function whoHead(title: string): ColumnHead {
+  return { title, least: LEAST_WHO_COLUMNS, isTelling: true };
+}

@@ -1,0 +1,232 @@
+import type { Output } from '../context.ts';
+import { type FieldPath, memberPath } from '../items/field-path.ts';
+import { createRowReader, errorField, membersOf, nothingFound, tableColumns } from '../items/item-columns.ts';
+import type { Items, ItemWriter, ListKind } from '../items/items.ts';
+import { scalarsText, valueText } from '../items/json-scanner.ts';
+import { KNOWN_FIELDS } from '../items/known-fields.ts';
+import { loadWidthsFor } from '../terminal/cell-width.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { UTC } from '../time/time-zone.ts';
+import {
+  ERROR_HEAD,
+  EVENT_ID_HEAD,
+  SECOND_ID,
+  SPARE,
+  STATUS_HEAD,
+  TIME_HEAD,
+  TYPE_HEAD,
+  whoHead,
+} from './event-heads.ts';
+import type { FormatOptions, SubscriptionLabels } from './format-flags.ts';
+import { ended, layOut, leftOutNote, loadTableLook, oneLine, type TableLook } from './table.ts';
+import { type Column, type ColumnHead, NONE } from './table-layout.ts';
+
+/** A cell on a terminal is cut after this many UTF-16 units, which is more than a line has. */
+const LONGEST_CELL_CHARACTERS = 4000;
+
+/** The facts that decide the columns of a table of items. */
+type ItemTableOptions = Pick<
+  FormatOptions,
+  'list' | 'fields' | 'constant' | 'zone' | 'onLate' | 'names' | 'nameField' | 'isById'
+>;
+
+/**
+ * The columns of a table of items such as these, and a function that reads rows of cells: a text as it is, of
+ * an object its scalars, times in the zone.
+ */
+export function itemTable(pages: readonly Items[], options: ItemTableOptions, isTerminal: boolean) {
+  const { list, constant, zone = UTC, onLate, nameField, isById } = options;
+  const fields = options.fields ?? withNameField(defaultFields(pages, list), pages, nameField);
+  const heads = fields.map((field, index): ColumnHead => {
+    const title = oneLine(titleOf(field, fields));
+    if (options.fields) return { title, isWhole: isEventId(field) };
+    const isConstant = !isEventId(field) && constant?.has(field.text) === true;
+    const head =
+      isEventId(field) && isById ? { isWhole: true } : defaultHead(field, index, fields, nameField);
+    return { ...head, title, isConstant };
+  });
+  const longest = isTerminal ? LONGEST_CELL_CHARACTERS : Number.POSITIVE_INFINITY;
+  const cellOf = (bytes: Buffer, start: number, end: number) => {
+    const text = scalarsText(bytes, start, end, longest);
+    return zone.shown(oneLine(text.length > longest ? `${text.slice(0, longest)}…` : text));
+  };
+  const shown = new Set(fields.map(({ text }) => text));
+  const readCells = createRowReader(fields, cellOf, NONE);
+  const subscription = options.fields ? -1 : fields.findIndex(({ text }) => text === 'subscriptionId');
+  const readRows = (page: Items) => {
+    const rows = readCells(page);
+    const { names } = options;
+    if (!names || subscription < 0) return rows;
+    for (const row of rows) row[subscription] = namedCell(row[subscription] as string, names, isTerminal);
+    return rows;
+  };
+  const read = (page: Items) => {
+    const late = onLate ? defaultFields([page], list, shown) : [];
+    for (const { steps } of late) onLate?.(JSON.stringify(steps.join('.')));
+    return readRows(page);
+  };
+  return { heads, read };
+}
+
+/** A subscription as people know it: on a terminal in place of its id, elsewhere behind it. */
+function namedCell(id: string, names: SubscriptionLabels, isTerminal: boolean): string {
+  const label = names.labelOf(id);
+  if (label === undefined) return id;
+  return oneLine(isTerminal ? label : `${id} ${label}`);
+}
+
+/** The columns of a table of such pages, but for those that are `shown` already. */
+function defaultFields(pages: readonly Items[], list: ListKind, shown = new Set<string>()): FieldPath[] {
+  if (pages.length === 0) return [];
+  const isKnown = KNOWN_FIELDS.every((name) => shown.has(name));
+  const fields = isKnown ? [] : tableColumns(membersOf(pages), list);
+  const error = list === 'events' && !shown.has(ERROR) ? errorField(pages) : undefined;
+  const isShown = fields.some(({ steps }) => error?.steps.length === 1 && steps[0] === error.steps[0]);
+  const all = error && !isShown ? [...fields, { ...error, text: ERROR }] : fields;
+  return all.filter(({ text }) => !shown.has(text));
+}
+
+/**
+ * The same with the field that names who an event is for, where the events have it: in front of the
+ * subscription.
+ */
+function withNameField(
+  fields: readonly FieldPath[],
+  pages: readonly Items[],
+  nameField: FieldPath | undefined,
+): readonly FieldPath[] {
+  if (!nameField || fields.some(({ text }) => text === nameField.text)) return fields;
+  const read = createRowReader([nameField], valueText, '');
+  if (!pages.some((page) => read(page).some(([name]) => name !== ''))) return fields;
+  const at = fields.findIndex(({ text }) => text === 'subscriptionId');
+  return fields.toSpliced(at < 0 ? fields.length : at, 0, nameField);
+}
+
+const ERROR = 'error';
+
+/** The last part of a path, where no other column ends in it. */
+function titleOf({ text, steps }: FieldPath, fields: readonly FieldPath[]): string {
+  const last = steps.at(-1);
+  const isAlone = fields.filter((field) => field.steps.at(-1) === last).length === 1;
+  return last === undefined || text === ERROR || !isAlone || /^\d+$/.test(last) ? text : last;
+}
+
+const isEventId = ({ steps }: FieldPath) => steps.length === 1 && steps[0] === 'eventId';
+
+const KNOWN_HEADS: Readonly<Record<string, ColumnHead>> = {
+  createdOn: TIME_HEAD,
+  publishStatus: STATUS_HEAD,
+  eventType: TYPE_HEAD,
+  eventId: EVENT_ID_HEAD,
+  subscriptionId: whoHead('subscriptionId'),
+  [ERROR]: ERROR_HEAD,
+};
+
+/**
+ * How a default column gives way where there is little room. Of unknown columns the first one stays, and
+ * beside a name the id of the subscription is one that nothing needs.
+ */
+function defaultHead(
+  { text }: FieldPath,
+  index: number,
+  fields: readonly FieldPath[],
+  nameField: FieldPath | undefined,
+): ColumnHead {
+  if (text === nameField?.text) return whoHead(text);
+  const isNamed = nameField !== undefined && fields.some((field) => field.text === nameField.text);
+  if (isNamed && text === 'subscriptionId') return { title: text, ...SECOND_ID };
+  return KNOWN_HEADS[text] ?? { title: text, spare: index > 0 ? SPARE.other : 0 };
+}
+
+/** The ids of the subscriptions of some events. */
+export function subscriptionIdsOf(page: Items): string[] {
+  const read = createRowReader([memberPath('subscriptionId')], valueText, '');
+  return read(page).flatMap(([id = '']) => (id === '' ? [] : [id]));
+}
+
+/**
+ * A table whose columns and widths the first page decides and all later pages keep, so that it streams. On a
+ * terminal every row fits its width, also after the terminal was resized; elsewhere a later, wider value
+ * pushes its own row's rest and is never cut.
+ */
+export async function createTableWriter(
+  options: FormatOptions,
+  stdout: Output,
+  reporter: Reporter,
+): Promise<ItemWriter> {
+  const look = await loadTableLook(stdout, reporter);
+  const table = new StreamedTable(options, stdout, look, reporter);
+  return { write: (page, isLast = false) => table.write(page, isLast), end: async () => table.end() };
+}
+
+type Row = readonly string[];
+
+class StreamedTable {
+  readonly #options: FormatOptions;
+  readonly #stdout: Output;
+  readonly #look: TableLook;
+  readonly #reporter: Reporter;
+  #table: ReturnType<typeof itemTable> | undefined;
+  /** The rows that the widths are decided by. */
+  #measured: readonly Row[] = [];
+  #columns: readonly Column[] = [];
+  /** The width of the terminal that the columns fit; undefined in a pipe. */
+  #room: number | undefined;
+  #leftOut: string | undefined;
+
+  constructor(options: FormatOptions, stdout: Output, look: TableLook, reporter: Reporter) {
+    this.#options = options;
+    this.#stdout = stdout;
+    this.#look = look;
+    this.#reporter = reporter;
+  }
+
+  async write(page: Items, isLast: boolean): Promise<void> {
+    if (page.count === 0) return;
+    const { hasHeader = true, isLive } = this.#options;
+    const { isTerminal } = this.#stdout;
+    const isFirst = this.#table === undefined;
+    const rows = isFirst ? await this.#begin(page) : (this.#table?.read(page) ?? []);
+    const isFitted = isFirst || (isTerminal && this.#stdout.columns !== this.#room);
+    if (isFitted) await this.#fit(isFirst && isLast);
+    if (isFitted && isLive) this.#sayLeftOut();
+    await loadWidthsFor(rows.flat());
+    await this.#stdout.write(ended(this.#look.draw(this.#columns, rows, isFitted && hasHeader)));
+  }
+
+  end(): void {
+    const { list, isLive } = this.#options;
+    if (!this.#table) this.#reporter.notice(nothingFound(list));
+    else if (!isLive) this.#sayLeftOut();
+  }
+
+  /** Chooses the columns by the first page, and returns its rows. */
+  async #begin(page: Items): Promise<readonly Row[]> {
+    const { fields, names, sample } = this.#options;
+    if (!fields) await names?.learn(subscriptionIdsOf(page));
+    this.#table = itemTable(sample ? [page, sample] : [page], this.#options, this.#stdout.isTerminal);
+    const rows = this.#table.read(page);
+    this.#measured = sample ? [...rows, ...this.#table.read(sample)] : rows;
+    return rows;
+  }
+
+  async #fit(isComplete: boolean): Promise<void> {
+    const { hasHeader = true } = this.#options;
+    const table = { heads: this.#table?.heads ?? [], rows: this.#measured };
+    await loadWidthsFor([...table.heads.map(({ title }) => title), ...table.rows.flat()]);
+    this.#room = this.#look.room && this.#stdout.columns;
+    const columns = layOut(table, { room: this.#room, hasHeader }, isComplete);
+    this.#columns = this.#room === undefined ? columns.map(asItCame) : columns;
+    this.#leftOut = leftOutNote(table, columns, isComplete);
+  }
+
+  #sayLeftOut(): void {
+    if (this.#leftOut !== undefined)
+      this.#reporter.notice(`${this.#leftOut}; a wider terminal shows more, --fields chooses`);
+  }
+}
+
+/** In a pipe times stay as they came. */
+function asItCame(column: Column): Column {
+  return column.kind === 'time' ? { ...column, kind: 'text' } : column;
+}

@@ -1,0 +1,96 @@
+import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
+import { type Palette, statusPaint } from '../terminal/palette.ts';
+import { type Column, GAP, type TableCell, timeWithin } from './table-layout.ts';
+
+type Rows = readonly (readonly TableCell[])[];
+
+/** Draws rows as lines, without line ends, each cell aligned in its column; no line ends in spaces. */
+export type Draw = (columns: readonly Column[], rows: Rows, hasTitles?: boolean) => string[];
+
+interface DrawnCell {
+  readonly text: string;
+  readonly paint?: ((text: string) => string) | undefined;
+}
+
+type DrawnRow = readonly DrawnCell[];
+
+/** A table with more rows than a screen has is padded: 100,000 would take cli-table3 a minute. */
+const SCREEN_ROWS = 100;
+
+/**
+ * Matches text that cli-table3 0.6 measures as `cellWidth` does and can cut anywhere: in other scripts it
+ * counts some combining marks as columns, and it cuts within a character. Its time grows with the square of a
+ * text's length.
+ */
+const MEASURED_ALIKE = /^[\x20-\x7e…\u2580-\u259f]{0,200}$/;
+
+const BORDERS = [
+  ...['top', 'top-mid', 'top-left', 'top-right', 'bottom', 'bottom-mid', 'bottom-left', 'bottom-right'],
+  ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'],
+];
+
+/**
+ * Loads what draws a table on a terminal: cli-table3, where a screen has room for the rows and it measures
+ * all of their texts as `cellWidth` does, which decided the widths.
+ */
+export async function loadDraw(palette: Palette): Promise<Draw> {
+  const { default: CliTable } = await import('cli-table3');
+  const noBorders = Object.fromEntries(BORDERS.map((name) => [name, '']));
+  const drawByLibrary = (columns: readonly Column[], rows: readonly DrawnRow[]) => {
+    const table = new CliTable({
+      chars: { ...noBorders, middle: ' '.repeat(GAP) },
+      colWidths: columns.map(({ width }) => width),
+      colAligns: columns.map(({ kind }) => (kind === 'number' ? 'right' : 'left')),
+      style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
+    });
+    table.push(...rows.map((row) => row.map(({ text, paint }) => (paint ? paint(text) : text))));
+    return table.toString().split('\n');
+  };
+  return drawer(palette, (columns, rows) => {
+    const isForScreen = rows.length > 0 && rows.length <= SCREEN_ROWS;
+    const isMeasuredAlike =
+      isForScreen && rows.every((row) => row.every(({ text }) => MEASURED_ALIKE.test(text)));
+    if (isMeasuredAlike) return drawByLibrary(columns, rows);
+    return rows.map((row) => paddedLine(columns, row, cutToWidth));
+  });
+}
+
+/** Draws a table for a pipe: a text that is wider than its column pushes the rest of its row to the right. */
+export function plainDraw(palette: Palette): Draw {
+  return drawer(palette, (columns, rows) => rows.map((row) => paddedLine(columns, row, (text) => text)));
+}
+
+type DrawCells = (columns: readonly Column[], rows: readonly DrawnRow[]) => string[];
+
+function drawer(palette: Palette, drawCells: DrawCells): Draw {
+  return (columns, rows, hasTitles = true) => {
+    const titles = columns.map(({ title }) => ({ text: title, paint: palette.bold }));
+    const cells = rows.map((row) => drawnCells(row, columns, palette));
+    return drawCells(columns, hasTitles ? [titles, ...cells] : cells).map((line) => line.trimEnd());
+  };
+}
+
+/** The cells of a row that are shown: statuses in their colour, times in the form that fits. */
+function drawnCells(row: readonly TableCell[], columns: readonly Column[], palette: Palette): DrawnRow {
+  return columns.map(({ index, kind, width }) => {
+    const cell = row[index] ?? '';
+    if (typeof cell !== 'string') return { text: cell.draw(width), paint: cell.paint };
+    if (kind === 'time') return { text: timeWithin(cell, width) };
+    return { text: cell, paint: kind === 'status' ? statusPaint(cell, palette) : undefined };
+  });
+}
+
+function paddedLine(
+  columns: readonly Column[],
+  row: DrawnRow,
+  fit: (text: string, width: number) => string,
+): string {
+  const cells = row.map(({ text, paint }, index) => {
+    const { width, kind } = columns[index] as Column;
+    const fitted = fit(text, width);
+    const padding = ' '.repeat(Math.max(0, width - cellWidth(fitted)));
+    const shown = paint ? paint(fitted) : fitted;
+    return kind === 'number' ? padding + shown : shown + padding;
+  });
+  return cells.join(' '.repeat(GAP));
+}
