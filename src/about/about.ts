@@ -26,6 +26,7 @@ import {
 } from '../sources/event-source.ts';
 import { type Instant, instantAt, milliseconds, utcText } from '../time/instant.ts';
 import { DAY_MS } from '../time/lengths.ts';
+import { UTC } from '../time/time-zone.ts';
 import { findOutage, type Outage } from './last-outage.ts';
 
 export interface AboutOptions extends SourceOptions {
@@ -135,7 +136,7 @@ function endpointOf(
 
 /** Reads the events of a window once: those of one subscription or name, and beside them all others. */
 class AboutReading {
-  readonly all = new HealthTable([SUBSCRIPTION]);
+  readonly all = new HealthTable([SUBSCRIPTION], UTC);
   /** The subscriptions of its events. */
   readonly ids = new Set<string>();
   readonly #own;
@@ -153,8 +154,8 @@ class AboutReading {
   ) {
     const field = subject.by === 'name' && nameField ? nameField : SUBSCRIPTION;
     this.#keep = nameFilter(field, [subject.id ?? word]);
-    this.#own = new HealthTable([], nameField);
-    this.#latency = latencyField && new NumberColumn(latencyField);
+    this.#own = new HealthTable([], UTC, nameField);
+    this.#latency = latencyField && new NumberColumn(latencyField, UTC);
     if (subject.id !== undefined) this.ids.add(subject.id);
   }
 
@@ -278,7 +279,7 @@ async function countEarlier(
     const sum = (some: readonly number[]) => some.reduce((total, one) => total + one, 0);
     return { ...within, events: sum(counts), failed: sum(counts.slice(half)) };
   }
-  const table = new HealthTable([]);
+  const table = new HealthTable([], UTC);
   for await (const { items, haveFailed } of source.readOutcomes(chosen, within)) table.add(items, haveFailed);
   const [{ events, failed } = NO_EVENTS] = table.rows();
   return { ...within, events, failed };

@@ -56,7 +56,7 @@ const SAMPLE = 200;
  */
 export class Browsing {
   readonly #parts: BrowsingParts;
-  readonly #stack: Rows[] = [new Rows([])];
+  readonly #stack: Rows[];
   cover: Cover | undefined;
   failedOnly: boolean;
   list: EventList;
@@ -97,6 +97,7 @@ export class Browsing {
     this.failedOnly = parts.failedOnly;
     this.list = parts.open(parts.failedOnly);
     [this.zone] = parts.zones;
+    this.#stack = [new Rows([], this.zone)];
     this.screen = parts.screen;
   }
 
@@ -250,6 +251,8 @@ export class Browsing {
   #changeZone(): void {
     const { zones } = this.#parts;
     this.zone = zones[(zones.indexOf(this.zone) + 1) % zones.length] ?? this.zone;
+    // Groups may be those of an hour or a weekday.
+    if (this.rows.by) this.#rebuild();
     this.message = `times in ${this.zone.name}`;
   }
 
@@ -271,7 +274,13 @@ export class Browsing {
 
   #showList(list: EventList, failedOnly: boolean): void {
     [this.list, this.failedOnly] = [list, failedOnly];
-    const again = this.#stack.map(({ narrowings, filter, by }) => new Rows(narrowings, filter, by));
+    this.#rebuild();
+  }
+
+  #rebuild(): void {
+    const again = this.#stack.map(
+      ({ narrowings, filter, by }) => new Rows(narrowings, this.zone, filter, by),
+    );
     this.#stack.splice(0, again.length, ...again);
   }
 
@@ -292,7 +301,7 @@ export class Browsing {
   /** A filter has rows of its own, unless they are there already. */
   #askFilter(): void {
     const { filter, narrowings } = this.rows;
-    if (filter === '') this.#stack.push(new Rows(narrowings));
+    if (filter === '') this.#stack.push(new Rows(narrowings, this.zone));
     this.#show('filter', filter);
   }
 
@@ -310,7 +319,7 @@ export class Browsing {
     else cover.text += characterOf(key) ?? '';
     if (cover.text === before) return;
     cover.place = 0;
-    if (isFilter) this.#stack.splice(-1, 1, new Rows(this.rows.narrowings, cover.text));
+    if (isFilter) this.#stack.splice(-1, 1, new Rows(this.rows.narrowings, this.zone, cover.text));
   }
 
   /** Uses what was typed. What is invalid throws `UsageError` and stays, so that the user can correct it. */
@@ -328,13 +337,13 @@ export class Browsing {
     const { narrowings, filter, by } = this.rows;
     // Grouped by another field, the groups take the place of those before.
     if (by) this.#stack.pop();
-    this.#stack.push(new Rows(narrowings, filter, parseFieldPath(field, 'g')));
+    this.#stack.push(new Rows(narrowings, this.zone, filter, parseFieldPath(field, 'g')));
   }
 
   /** Shows those events that also meet a condition. */
   #narrow(condition: string): void {
     const narrowing = this.#parts.narrowing(condition, this.zone);
-    const rows = new Rows([...this.rows.narrowings, narrowing], this.rows.filter);
+    const rows = new Rows([...this.rows.narrowings, narrowing], this.zone, this.rows.filter);
     this.#stack.push(rows);
     rows.update(this.list);
     const [doubt] = rows.count === 0 ? narrowing.keep.doubts() : [];
@@ -395,12 +404,12 @@ export class Rows {
   readonly #counted: EventGroups;
   #looked = 0;
 
-  constructor(narrowings: readonly Narrowing[], filter = '', by?: FieldPath) {
+  constructor(narrowings: readonly Narrowing[], zone: TimeZone, filter = '', by?: FieldPath) {
     this.narrowings = narrowings;
     this.filter = filter;
     this.by = by;
     this.shown = [...narrowings, ...filter.split(/\s+/).filter(Boolean).map(textNarrowing)];
-    this.#counted = new EventGroups(by ? [by] : []);
+    this.#counted = new EventGroups(by ? [by] : [], zone);
   }
 
   get count(): number {
@@ -460,9 +469,13 @@ export function narrowingOf(typed: string, now: number, zone: TimeZone): Narrowi
     // With an offset the report reads the same time, and so does a person who changes the zone.
     const time = instant?.text.replace(/^[\d-]+$/, '$&T00:00Z') ?? '';
     const exact = isTime ? text.slice(0, -value.length) + zone.shown(time) : text;
-    return { flag: 'where', text: exact, keep: itemFilter([condition], [], 'w') };
+    return { flag: 'where', text: exact, keep: itemFilter([condition], [], zone, 'w') };
   }
   return textNarrowing(isQuoted ? text.slice(1, -1) : text);
 }
 
-const textNarrowing = (text: string): Narrowing => ({ flag: 'grep', text, keep: itemFilter([], [text]) });
+const textNarrowing = (text: string): Narrowing => ({
+  flag: 'grep',
+  text,
+  keep: itemFilter([], [text]),
+});

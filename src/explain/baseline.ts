@@ -93,6 +93,7 @@ async function countWithin(
     keep: itemFilter(
       conditions.map(({ condition }) => condition),
       [],
+      source.filters.zone,
     ),
     events: 0,
     failed: 0,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { advise, hooktrail } from '../advice.ts';
 import { faultText, UsageError } from '../errors.ts';
-import type { FieldPath } from '../items/field-path.ts';
+import { type FieldPath, isOfZone } from '../items/field-path.ts';
 import {
   type Condition,
   itemFilter,
@@ -81,7 +81,7 @@ export class EventFilters {
     const { conditions, grepTexts, nameWords, nameField } = this;
     const named = nameField && nameWords.length > 0 ? nameFilter(nameField, nameWords) : undefined;
     if (conditions.length + grepTexts.length === 0) return named;
-    return both(named, itemFilter(conditions, grepTexts));
+    return both(named, itemFilter(conditions, grepTexts, this.zone));
   }
 
   /** The fields of events that these filters allow one value. */
@@ -200,9 +200,11 @@ export class EventFilters {
 
   get #dependsOnZone(): boolean {
     if (this.zone.isUtc) return false;
-    const isOfZone = (given: GivenTime | undefined) =>
+    const isTimeOfZone = (given: GivenTime | undefined) =>
       given !== undefined && given.time.kind !== 'instant' && given.time.kind !== 'ago';
-    return [this.after, this.before].some(isOfZone) || this.conditions.some(({ instant }) => instant);
+    const dependsOnZone = ({ field, instant, alternatives = [] }: Condition): boolean =>
+      instant !== undefined || isOfZone(field) || alternatives.some(dependsOnZone);
+    return [this.after, this.before].some(isTimeOfZone) || this.conditions.some(dependsOnZone);
   }
 
   #timeText({ text, time }: GivenTime): string {
@@ -296,7 +298,7 @@ export function addFilterFlags(command: Command): Command {
   add('--failed', 'the same as --status FAILED');
   addList('--type <name>', 'of this event type, in any case; order.* for all on offer that match');
   const where =
-    "with a field that matches: 'eventData.body.pages > 20'; also = != < <= > ~ (contains), 'FIELD in (a, b)', in @FILE, FIELD (present) and '!FIELD'";
+    "with a field that matches: 'eventData.body.pages > 20', 'lines[].sku = A-7' (any element); also != < <= >= ~ (contains), 'FIELD in (a, b)', in @FILE, FIELD (present) and '!FIELD'";
   addOption(listFlag('--where <condition>', where));
   const grep = 'with this text in a value or a name, ignoring case (repeatable: any of them)';
   addOption(listFlag('--grep <text>', grep));

@@ -1,14 +1,15 @@
 import type { Output } from '../context.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import { type FieldPath, fieldPath, memberPath } from '../items/field-path.ts';
+import { FieldReader, type UseValue } from '../items/field-reader.ts';
 import { emptyColumns, itemColumn, knownNames, nothingFound } from '../items/item-columns.ts';
 import type { Items, ItemWriter, ListKind } from '../items/items.ts';
 import { isObject } from '../items/items.ts';
 import { stringText, valueText } from '../items/json-scanner.ts';
-import { createCursor } from '../items/known-cursor.ts';
 import { pathsInEvent, withKnownFieldsAtTop } from '../items/known-fields.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';
+import { type TimeZone, UTC } from '../time/time-zone.ts';
 import type { FormatOptions } from './format-flags.ts';
 
 /**
@@ -21,31 +22,34 @@ export function createCsvWriter(
   stdout: Pick<Output, 'isTerminal' | 'write'>,
   reporter: Reporter,
 ): ItemWriter {
-  const { fields, list, csvRaw: isRaw = false, hasHeader = true, onLate } = options;
+  const { fields, zone = UTC, list, csvRaw: isRaw = false, hasHeader = true, onLate } = options;
   const safe = (text: string) => (stdout.isTerminal ? terminalSafe(text) : text);
   const header = (columns: readonly FieldPath[]) =>
     csvMark(options) + (hasHeader ? csvTable([columns.map(({ text }) => csvText(text, isRaw))], stdout) : '');
   let recordOf: ((bytes: Buffer, at: number) => string) | undefined;
   const open = (page: Items) => {
-    const columns = csvColumns(page, fields, list);
+    const columns = fields ? pickedColumns(page, fields, zone) : allColumns(page, list);
     // Members that known columns show are no late ones.
     const shown = fields ? [] : eventPaths(page);
     const noteLate = (bytes: Buffer, start: number, end: number) =>
       onLate?.(bytes.toString('utf8', start, end));
-    const cursor = createCursor([...columns, ...shown], noteLate);
+    const reader = new FieldReader([...columns, ...shown], zone, noteLate);
     const hasItemColumn = columns.some(({ steps }) => steps.length === 0);
+    /** The cells of the record up to `last`, and the column that is read. */
+    let text = '';
+    let last = 0;
+    let column = 0;
+    const addCell: UseValue = (value, start, end) => {
+      if (start === MISSING || (columns[column]?.isOuter && value[start] === OBJECT)) return;
+      text += ','.repeat(column - last) + csvQuoted(safe(csvCell(value, start, end, isRaw)));
+      last = column;
+    };
     recordOf = (bytes, at) => {
-      cursor.read(bytes, at);
+      reader.read(bytes, at);
       if (!hasItemColumn && bytes[at] !== 0x7b) onLate?.('an item that is no object');
-      let text = '';
-      let last = 0;
-      for (let column = 0; column < columns.length; column++) {
-        const start = cursor.starts[column] as number;
-        if (start === MISSING || (columns[column]?.isOuter && bytes[start] === 0x7b)) continue;
-        const cell = safe(csvCell(bytes, start, cursor.ends[column] as number, isRaw));
-        text += ','.repeat(column - last) + csvQuoted(cell);
-        last = column;
-      }
+      text = '';
+      last = 0;
+      for (column = 0; column < columns.length; column++) reader.whole(column, addCell);
       return csvRecord(text + ','.repeat(Math.max(0, columns.length - 1 - last)), columns.length);
     };
     return header(columns);
@@ -132,16 +136,23 @@ interface CsvColumn extends FieldPath {
   readonly isOuter: boolean;
 }
 
-/**
- * The columns for items such as these: known fields before the others, and an object's members in its place.
- */
-function csvColumns(page: Items, fields: readonly FieldPath[] | undefined, list: ListKind): CsvColumn[] {
+/** The columns of some fields: of one that is an object, those of its members. */
+function pickedColumns(page: Items, fields: readonly FieldPath[], zone: TimeZone): CsvColumn[] {
+  const reader = new FieldReader(fields, zone);
+  const values: unknown[][] = fields.map(() => []);
+  for (let item = 0; item < page.count; item++) {
+    reader.read(page.bytes, page.start(item));
+    for (const [field, some] of values.entries())
+      reader.whole(field, (bytes, start, end) => {
+        if (start !== MISSING) some.push(JSON.parse(bytes.toString('utf8', start, end)));
+      });
+  }
+  return fields.flatMap((field, index) => columnsOf(values[index] ?? [], field));
+}
+
+/** The columns for items such as these: known fields before others, an object's members in its place. */
+function allColumns(page: Items, list: ListKind): CsvColumn[] {
   const items = [...page.values()];
-  if (fields)
-    return fields.flatMap((field) => {
-      const inside = (values: readonly unknown[], step: string) => membersByName(values).get(step) ?? [];
-      return columnsOf(field.steps.reduce(inside, items), field);
-    });
   const shown =
     list === 'events' ? items.map((item) => (isObject(item) ? withKnownFieldsAtTop(item) : item)) : items;
   const columns = columnsOf(shown, itemColumn(list));
@@ -160,6 +171,7 @@ function eventPaths(items: Items): FieldPath[] {
   return [...distinct.values()].map((steps) => fieldPath(steps));
 }
 
+const OBJECT = 0x7b;
 /** Objects inside objects have columns of their own down to this level; a deeper one is JSON in a cell. */
 const DEEPEST = 20;
 

@@ -52,7 +52,7 @@ export interface FormatOptions {
   readonly isById?: boolean;
   /** Fields that have the same value in every item because of the filters. */
   readonly constant?: ReadonlySet<string>;
-  /** The zone in which a table shows times; the other formats keep the service's text. */
+  /** The zone of hours and weekdays, in which a table shows times; the other formats keep the service's text. */
   readonly zone?: TimeZone;
   readonly list: ListKind;
   /** Names of subscriptions for default columns of tables. */
@@ -116,7 +116,7 @@ export function addFormatFlags(command: Command): Command {
     .option('--csv', 'RFC 4180 with a header line, safe to open in a spreadsheet')
     .option(
       '--fields <a,b.c>',
-      'only these fields, in this order; a.b is b inside a, \\. is a dot in a name, a missing field is null',
+      'only these fields, in this order; a.b is b inside a, a[].b the list of all b in the list a, \\. a dot in a name, a missing field null',
     )
     .addOption(jqFlag(command, 'the JSON array, or with --ndjson over each item'))
     .option('--csv-bom', CSV_BOM)
@@ -141,7 +141,8 @@ export async function checkFormat(_: Command, command: Command): Promise<void> {
  */
 function templateMeant(output: string): string[] | undefined {
   const [, columns] = /^custom-columns=(.*)/.exec(output) ?? [];
-  if (columns !== undefined) return ['table', '--fields', columns.replaceAll(/(^|,)[^,:]*:\.?/g, '$1')];
+  if (columns !== undefined)
+    return ['table', '--fields', columns.replaceAll(/(^|,)[^,:]*:\.?/g, '$1').replaceAll('[*]', '[]')];
   const [, path] = /^jsonpath=\{?\$?(?:\.items)?([^{} ]*)\}?$/.exec(output) ?? [];
   if (path === undefined) return undefined;
   return ['json', '--jq', `.${path.startsWith('[') ? '' : '[]'}${path.replaceAll('[*]', '[]')}`];

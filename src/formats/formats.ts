@@ -2,15 +2,15 @@ import { advise, hooktrailOver } from '../advice.ts';
 import type { Call } from '../command.ts';
 import type { Context, Output } from '../context.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
-import { MISSING } from '../items/field-cursor.ts';
 import type { FieldPath } from '../items/field-path.ts';
+import { FieldReader } from '../items/field-reader.ts';
 import { Items, type ItemWriter, type ListKind } from '../items/items.ts';
-import { createCursor } from '../items/known-cursor.ts';
 import { noSuchField } from '../items/near-field.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { UTC } from '../time/time-zone.ts';
 import { type CsvRow, createCsvWriter, csvMark, csvTable } from './csv.ts';
 import type { FormatOptions } from './format-flags.ts';
 import { createTableWriter } from './item-table.ts';
@@ -62,19 +62,19 @@ type CreateWriter = (
 /** The writer of each format; `pretty` is one item for a person. */
 const writers: Readonly<Record<FormatOptions['format'], CreateWriter>> = {
   table: createTableWriter,
-  json: async ({ fields }, stdout, { stdoutColor }) =>
-    createJsonWriter('json', fields, stdout, await paletteOf(stdoutColor)),
-  ndjson: async ({ fields }, stdout, { stdoutColor }) =>
-    createJsonWriter('ndjson', fields, stdout, await paletteOf(stdoutColor)),
+  json: async (options, stdout, { stdoutColor }) =>
+    createJsonWriter('json', options, stdout, await paletteOf(stdoutColor)),
+  ndjson: async (options, stdout, { stdoutColor }) =>
+    createJsonWriter('ndjson', options, stdout, await paletteOf(stdoutColor)),
   csv: createCsvWriter,
   markdown: createMarkdownWriter,
   pretty: async (_, stdout, { stdoutColor }) => createPrettyWriter(stdout, await paletteOf(stdoutColor)),
 };
 
 async function writerOf(options: FormatOptions, stdout: Output, reporter: Reporter): Promise<ItemWriter> {
-  const { fields, jq, format } = options;
+  const { fields, zone = UTC, jq, format } = options;
   if (jq === undefined) return await writers[format](options, stdout, reporter);
-  return await createJqWriter({ program: jq, fields, perItem: format === 'ndjson' }, stdout, reporter);
+  return await createJqWriter({ program: jq, fields, zone, perItem: format === 'ndjson' }, stdout, reporter);
 }
 
 /**
@@ -86,7 +86,8 @@ function withFieldWarnings(
   list: ListKind,
   reporter: Pick<Reporter, 'warning'>,
 ): ItemWriter {
-  const cursor = createCursor(fields);
+  // Whether a field is there is the same in every zone.
+  const reader = new FieldReader(fields, UTC);
   const unseen = new Set(fields.keys());
   let sample: Items | undefined;
   return {
@@ -94,8 +95,8 @@ function withFieldWarnings(
     write: async (items, isLast) => {
       if (items.count > 0) sample ??= items;
       for (let item = 0; item < items.count && unseen.size > 0; item++) {
-        cursor.read(items.bytes, items.start(item));
-        for (const path of unseen) if (cursor.starts[path] !== MISSING) unseen.delete(path);
+        reader.read(items.bytes, items.start(item));
+        for (const path of unseen) if (reader.has(path)) unseen.delete(path);
       }
       await writer.write(items, isLast);
     },
@@ -131,7 +132,11 @@ export async function printItem(
   piped: string | Buffer,
 ): Promise<void> {
   if (jq !== undefined) {
-    const writer = await createJqWriter({ program: jq, fields: undefined, perItem: true }, stdout, reporter);
+    const writer = await createJqWriter(
+      { program: jq, fields: undefined, zone: UTC, perItem: true },
+      stdout,
+      reporter,
+    );
     await writer.write(items);
   } else if (stdout.isTerminal) {
     await createPrettyWriter(stdout, await paletteOf(reporter.stdoutColor)).write(items);

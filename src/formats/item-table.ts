@@ -51,7 +51,7 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
     return zone.shown(oneLine(text.length > longest ? `${text.slice(0, longest)}…` : text));
   };
   const shown = new Set(fields.map(({ text }) => text));
-  const readCells = createRowReader(fields, cellOf, NONE);
+  const readCells = createRowReader(fields, cellOf, NONE, zone);
   const subscription = options.fields ? -1 : fields.findIndex(({ text }) => text === 'subscriptionId');
   const readRows = (page: Items) => {
     const rows = readCells(page);

@@ -4,12 +4,15 @@ import type { FieldPath } from '../items/field-path.ts';
 import type { ItemWriter } from '../items/items.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 import { createPicker } from './json.ts';
 
 interface JqOptions {
   readonly program: string;
   /** Fields that are picked before the program runs. */
   readonly fields: readonly FieldPath[] | undefined;
+  /** The zone of hours and weekdays among the fields. */
+  readonly zone: TimeZone;
   /**
    * Runs the program on each item as its page arrives, so that memory stays flat, instead of once on an array
    * of all items.
@@ -31,13 +34,13 @@ const NOT_COMPILED = 3;
  * compile.
  */
 export async function createJqWriter(
-  { program, fields, perItem }: JqOptions,
+  { program, fields, zone, perItem }: JqOptions,
   stdout: Output,
   reporter: Reporter,
 ): Promise<ItemWriter> {
   const jq = await checkProgram(program);
   const flags = [...(stdout.isTerminal ? [] : ['--compact-output']), '--'];
-  const pick = fields && createPicker(fields);
+  const pick = fields && createPicker(fields, zone);
   const run = async (input: () => string) => {
     const { stdout: text, stderr, exitCode } = evaluate(() => jq.raw(input(), program, flags));
     if (text !== '') {

@@ -1,10 +1,12 @@
 import type { Output } from '../context.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import type { FieldPath } from '../items/field-path.ts';
+import { FieldReader, type UseValue } from '../items/field-reader.ts';
 import { Items, type ItemWriter } from '../items/items.ts';
-import { createCursor } from '../items/known-cursor.ts';
 import { type Palette, statusPaint } from '../terminal/palette.ts';
 import { terminalSafe, terminalSafeLine } from '../terminal/terminal-text.ts';
+import { type TimeZone, UTC } from '../time/time-zone.ts';
+import type { FormatOptions } from './format-flags.ts';
 
 /**
  * Prints items as JSON: each item is the service's own bytes, or an object of the `fields` picked from them.
@@ -13,11 +15,11 @@ import { terminalSafe, terminalSafeLine } from '../terminal/terminal-text.ts';
  */
 export function createJsonWriter(
   format: 'json' | 'ndjson',
-  fields: readonly FieldPath[] | undefined,
+  { fields, zone = UTC }: Pick<FormatOptions, 'fields' | 'zone'>,
   stdout: Output,
   palette: Palette,
 ): ItemWriter {
-  const pick = fields ? createPicker(fields) : (page: Items) => page;
+  const pick = fields ? createPicker(fields, zone) : (page: Items) => page;
   const print = (bytes: Buffer) => stdout.write(stdout.isTerminal ? terminalSafe(bytes.toString()) : bytes);
   if (format === 'ndjson') return { write: (page) => print(pick(page).toLines()) };
   let opened = false;
@@ -44,10 +46,10 @@ function indented(items: Items, palette: Palette): string {
 
 /**
  * Makes objects of the given fields only, in their order and named as typed. Each value is the item's own
- * text; a missing one is `null`, so that every object has every member.
+ * text, a list where a path goes through one; a missing one is `null`, so that every object has every member.
  */
-export function createPicker(fields: readonly FieldPath[]): (page: Items) => Items {
-  const cursor = createCursor(fields);
+export function createPicker(fields: readonly FieldPath[], zone: TimeZone): (page: Items) => Items {
+  const reader = new FieldReader(fields, zone);
   // Each character of these texts is a byte of UTF-8, as those of the values are.
   const leads = fields.map(({ text }, index) =>
     Buffer.from(`${index === 0 ? '{' : ','}${JSON.stringify(text)}:`).toString('latin1'),
@@ -56,12 +58,15 @@ export function createPicker(fields: readonly FieldPath[]): (page: Items) => Ite
     const { bytes, count } = items;
     const spans: number[] = [];
     let text = '';
+    const addValue: UseValue = (value, start, end) => {
+      text += start === MISSING ? 'null' : value.toString('latin1', start, end);
+    };
     for (let item = 0; item < count; item++) {
-      cursor.read(bytes, items.start(item));
+      reader.read(bytes, items.start(item));
       spans.push(text.length);
       for (const [field, lead] of leads.entries()) {
-        const start = cursor.starts[field] as number;
-        text += lead + (start === MISSING ? 'null' : bytes.toString('latin1', start, cursor.ends[field]));
+        text += lead;
+        reader.whole(field, addValue);
       }
       spans.push(text.length + 1);
       text += '},';

@@ -3,6 +3,7 @@ import { ServiceError, UnreachableError, UsageError } from '../errors.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
+import { FieldReader } from '../items/field-reader.ts';
 import { errorField } from '../items/item-columns.ts';
 import { exactValue } from '../items/item-conditions.ts';
 import type { Items } from '../items/items.ts';
@@ -13,6 +14,7 @@ import { loadNameField } from '../names/name-field.ts';
 import type { SubscriptionNames } from '../names/subscription-names.ts';
 import { createWhoReader } from '../names/who.ts';
 import { latestRun } from '../outcomes/failure-runs.ts';
+import { groupsOfEvent } from '../outcomes/grouped-values.ts';
 import { OUTCOMES } from '../outcomes/outcome-names.ts';
 import { provenRate } from '../outcomes/proven-rate.ts';
 import { HISTORY_MS } from '../outcomes/rhythm.ts';
@@ -21,6 +23,7 @@ import type { SettingFlags } from '../settings/settings.ts';
 import { type EventSource, type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
 import { HOUR_MS } from '../time/lengths.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 import { findSilences, type Silence, silenceOf } from './silence.ts';
 
 /**
@@ -93,7 +96,7 @@ export async function checkHealth(
   return await withEventSource(call, options, async (source) => {
     const isBySubscription = by.length === 1 && by[0]?.steps.join('.') === 'subscriptionId';
     const names = isBySubscription ? source.askNames?.() : undefined;
-    const table = new HealthTable(by, isBySubscription ? nameField : undefined);
+    const table = new HealthTable(by, source.filters.zone, isBySubscription ? nameField : undefined);
     for await (const { items, haveFailed } of source.readOutcomes(source.filters, source.window))
       table.add(items, haveFailed);
     if (table.events === 0) source.doubt();
@@ -154,7 +157,7 @@ export class HealthTable {
   /** The events whose outcome is not known. */
   untold = 0;
   readonly #by: readonly FieldPath[];
-  readonly #cursor;
+  readonly #reader;
   readonly #groups = new Map<string, Group>();
   readonly #failures: boolean[] = [];
   /** The reasons of failures, as codes, since most are one of few. */
@@ -166,9 +169,10 @@ export class HealthTable {
   #sample: Items | undefined;
   #readError: ReturnType<typeof createCursor> | undefined;
 
-  constructor(by: readonly FieldPath[], nameField?: FieldPath) {
+  /** Hours and weekdays are those of `zone`. */
+  constructor(by: readonly FieldPath[], zone: TimeZone, nameField?: FieldPath) {
     this.#by = by;
-    this.#cursor = createCursor([...by, memberPath('publishStatus'), memberPath('createdOn')]);
+    this.#reader = new FieldReader([...by, memberPath('publishStatus'), memberPath('createdOn')], zone);
     this.#whoOf = nameField && createWhoReader(nameField);
     this.#isFound = by.map(() => false);
   }
@@ -189,25 +193,22 @@ export class HealthTable {
     const status = this.#by.length;
     for (let item = 0; item < count; item++) {
       const at = items.start(item);
-      this.#cursor.read(bytes, at);
-      const hasFailed = haveFailed ?? OUTCOMES.get(this.#cursor.text(status) ?? '');
+      this.#reader.read(bytes, at);
+      const hasFailed = haveFailed ?? OUTCOMES.get(this.#reader.text(status) ?? '');
       if (hasFailed === undefined) {
         this.untold++;
         continue;
       }
-      const group = this.#groupOf(bytes);
-      const row = this.times.push(this.#cursor.text(status + 1) ?? '');
-      group.rows.push(row);
+      const row = this.times.push(this.#reader.text(status + 1) ?? '');
       this.#failures.push(hasFailed);
       const name = this.#whoOf?.(bytes, at).name;
-      if (name !== undefined && group.names.size < MOST_NAMES) group.names.add(name);
+      for (const group of this.#groupsOfEvent()) {
+        group.rows.push(row);
+        if (name !== undefined && group.names.size < MOST_NAMES) group.names.add(name);
+      }
       if (hasFailed) this.#noteError(row, items, item);
     }
-    if (this.#groups.size <= MOST_VALUES) return;
-    const fields = this.#by.map(({ text }) => text).join();
-    throw new ServiceError(`--by ${fields}: more than ${MOST_VALUES} values`, {
-      next: 'name a field with fewer different values, or narrow the search',
-    });
+    if (this.#groups.size > MOST_VALUES) throw this.#tooMany();
   }
 
   /** A warning for each field that no event has, and one if the newest events are not known. */
@@ -230,22 +231,28 @@ export class HealthTable {
     return new Map([...this.#groups].map(([key, group]) => [key, ofGroup(group)]));
   }
 
-  #groupOf(bytes: Buffer): Group {
-    const { starts, ends } = this.#cursor;
-    const texts = this.#by.map((_, field) => {
-      const start = starts[field] as number;
-      if (start === MISSING) return 'null';
-      this.#isFound[field] = true;
-      return bytes.toString('utf8', start, ends[field]);
-    });
+  /** The groups that the event is in. */
+  #groupsOfEvent(): Group[] {
+    for (const field of this.#by.keys()) this.#isFound[field] ||= this.#reader.has(field);
+    const groups = groupsOfEvent(this.#reader, this.#by.length, MOST_VALUES);
+    if (!groups) throw this.#tooMany();
     // No JSON text of the service has a line feed: white space between tokens is left out.
-    const key = texts.join('\n');
-    let group = this.#groups.get(key);
-    if (!group) {
-      group = { rows: [], names: new Set() };
-      this.#groups.set(key, group);
-    }
+    return groups.map((texts) => this.#groupOf(texts.join('\n')));
+  }
+
+  #groupOf(key: string): Group {
+    const known = this.#groups.get(key);
+    if (known) return known;
+    const group = { rows: [], names: new Set<string>() };
+    this.#groups.set(key, group);
     return group;
+  }
+
+  #tooMany(): ServiceError {
+    const fields = this.#by.map(({ text }) => text).join();
+    return new ServiceError(`--by ${fields}: more than ${MOST_VALUES} values`, {
+      next: 'name a field with fewer different values, or narrow the search',
+    });
   }
 
   #noteError(row: number, items: Items, item: number): void {
@@ -410,7 +417,7 @@ async function storedSilences(
 ): Promise<ReadonlyMap<string, Silence>> {
   let history = table;
   if (source.window && !source.isReadOnce) {
-    history = new HealthTable(by);
+    history = new HealthTable(by, source.filters.zone);
     const after = knownInstant(milliseconds(before) - HISTORY_MS);
     for await (const page of source.readOutcomes(source.filters, { after, before }))
       history.add(page.items, page.haveFailed);

@@ -1,5 +1,10 @@
 import type { FieldPath } from './field-path.ts';
+import { jsonInText } from './json-in-text.ts';
 import { startsWith, stringEnd, stringText, valueEnd } from './json-scanner.ts';
+
+const QUOTE = 0x22;
+const OBJECT = 0x7b;
+const ARRAY = 0x5b;
 
 /** The start of a field that the item does not have. */
 export const MISSING = -1;
@@ -72,6 +77,11 @@ export interface CreateCursorOptions {
   /** Where the offsets go, for cursors that share them; at least one place for each path. */
   readonly starts?: Int32Array;
   readonly ends?: Int32Array;
+  /**
+   * If given, paths go on inside texts that are JSON; of a path whose value is there, its place holds the
+   * bytes that the offsets are about, and otherwise undefined. A text inside such a text is left as it is.
+   */
+  readonly texts?: (Buffer | undefined)[] | undefined;
 }
 
 /**
@@ -86,22 +96,38 @@ export function createExactCursor(
     onObject,
     starts = new Int32Array(paths.length),
     ends = new Int32Array(paths.length),
+    texts,
   }: CreateCursorOptions = {},
 ): Cursor {
   const root = new Step();
   for (const [path, { steps }] of paths.entries())
     steps.reduce((step, name) => step.to(name), root).found.push(path);
 
+  /** The text that is gone through; undefined on the page itself. */
+  let text: Buffer | undefined;
+
   const visit = (bytes: Buffer, at: number, step: Step): number => {
     const first = bytes[at];
     let end: number;
-    if (step.next.length === 0 || (first !== 0x7b && first !== 0x5b)) end = valueEnd(bytes, at);
-    else end = first === 0x7b ? visitObject(bytes, at, step) : visitArray(bytes, at, step);
+    if (step.next.length === 0) end = valueEnd(bytes, at);
+    else if (first === OBJECT) end = visitObject(bytes, at, step);
+    else if (first === ARRAY) end = visitArray(bytes, at, step);
+    else {
+      end = valueEnd(bytes, at);
+      if (first === QUOTE && texts && text === undefined) visitText(bytes, at, end, step);
+    }
     for (const path of step.found) {
       starts[path] = at;
       ends[path] = end;
+      if (texts) texts[path] = text;
     }
     return end;
+  };
+  const visitText = (bytes: Buffer, at: number, end: number, step: Step): void => {
+    text = jsonInText(bytes, at, end);
+    if (text?.[0] === OBJECT) visitObject(text, 0, step);
+    else if (text) visitArray(text, 0, step);
+    text = undefined;
   };
   const visitObject = (bytes: Buffer, at: number, step: Step): number => {
     if (bytes[at + 1] === 0x7d) return at + 2;
@@ -117,7 +143,12 @@ export function createExactCursor(
         next = step.named(bytes, nameStart, nameEnd);
       }
       const first = bytes[nameEnd + 1];
-      if (onOther && first !== 0x6e && !(next && (next.found.length > 0 || first === 0x7b)))
+      if (
+        onOther &&
+        text === undefined &&
+        first !== 0x6e &&
+        !(next && (next.found.length > 0 || first === 0x7b))
+      )
         onOther(bytes, nameStart, nameEnd);
       const known = onObject && first === 0x7b && step === root ? onObject(nameEnd + 1) : undefined;
       if (next) {

@@ -59,6 +59,11 @@ export function parseFieldPath(typed: string, flag: string, all = typed): FieldP
   return pathOf(letters, flag, all);
 }
 
+/** True if the field's values depend on a time zone. */
+export function isOfZone({ walk }: FieldPath): boolean {
+  return walk?.derivation === 'hour' || walk?.derivation === 'weekday';
+}
+
 /** The path of a member of the item, whatever characters its name has. */
 export function memberPath(name: string): FieldPath {
   return { text: name, steps: [name] };
@@ -79,6 +84,11 @@ export function fieldPath(steps: readonly PathStep[], derivation?: Derivation): 
   if (behind !== '') names.push((names.pop() ?? '') + behind);
   const isPlain = derivation === undefined && !steps.includes(EACH);
   return { text, steps: names, ...(isPlain ? {} : { walk: { steps, derivation } }) };
+}
+
+/** The text that `fieldPath` gives a path, however it was typed. */
+export function pathText({ steps, walk }: Pick<FieldPath, 'steps' | 'walk'>): string {
+  return (walk ? fieldPath(walk.steps, walk.derivation) : fieldPath(steps)).text;
 }
 
 function stepText(step: PathStep, index: number): string {
@@ -127,7 +137,6 @@ function pathOf(typed: readonly Letter[], flag: string, all: string): FieldPath 
   if (letters.at(-1) === '\\') throw wrong(all, `'${text}' ends in a lone backslash`, flag);
   const parts = parted(letters, '.');
   if (parts.some((part) => part.length === 0)) throw wrong(all, `a part of '${text}' is empty`, flag);
-  if (parts.length > MOST_STEPS) throw wrong(all, `a path has at most ${MOST_STEPS} parts`, flag);
   const names = parts.map(nameOf);
   if (text === 'item:size') return { text, steps: names, walk: { steps: [], derivation: 'size' } };
   const { field: last, derivation } = withoutDerivation(parts.pop() as Letter[]);
@@ -137,6 +146,7 @@ function pathOf(typed: readonly Letter[], flag: string, all: string): FieldPath 
     return [...(name.length > 0 ? [nameOf(name)] : []), ...Array<typeof EACH>(lists).fill(EACH)];
   });
   if (steps[0] === EACH) throw wrongBrackets(text, flag, all);
+  if (steps.length > MOST_STEPS) throw wrong(all, `a path has at most ${MOST_STEPS} steps`, flag);
   const isPlain = derivation === undefined && !steps.includes(EACH);
   return { text, steps: names, ...(isPlain ? {} : { walk: { steps, derivation } }) };
 }

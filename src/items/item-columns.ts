@@ -1,8 +1,9 @@
+import { UTC } from '../time/time-zone.ts';
 import { MISSING } from './field-cursor.ts';
 import { type FieldPath, memberPath } from './field-path.ts';
+import { FieldReader, type UseValue } from './field-reader.ts';
 import type { Items, ListKind } from './items.ts';
 import { isObject } from './items.ts';
-import { createCursor } from './known-cursor.ts';
 import { KNOWN_FIELDS, knownValues } from './known-fields.ts';
 
 /** The members of items, known fields among them wherever they are; columns are chosen from these. */
@@ -108,32 +109,38 @@ function isEmpty(value: unknown): boolean {
   return value === null || value === false || value === '';
 }
 
+const OBJECT = 0x7b;
+
 /**
  * Reads rows of cells from pages; `cellOf` makes them of the JSON value between two offsets, a missing one
- * becomes `missing`.
+ * becomes `missing`. Hours and weekdays are those of `zone`.
  */
 export function createRowReader(
   columns: readonly FieldPath[],
   cellOf: (bytes: Buffer, start: number, end: number) => string,
   missing: string,
+  zone = UTC,
 ): (page: Items) => string[][] {
-  const cursor = createCursor(columns);
+  const reader = new FieldReader(columns, zone);
   // If there are columns of members too, the item itself is shown only if it is not an object.
   const itself = columns.findIndex(({ steps }) => steps.length === 0);
   const isMixed = itself >= 0 && columns.length > 1;
+  let cell = missing;
+  const useCell: UseValue = (bytes, start, end) => {
+    cell = start === MISSING ? missing : cellOf(bytes, start, end);
+  };
+  const cellAt = (column: number) => {
+    reader.whole(column, useCell);
+    return cell;
+  };
   return (items) => {
     const { bytes, count } = items;
     const rows: string[][] = [];
     for (let item = 0; item < count; item++) {
       const at = items.start(item);
-      cursor.read(bytes, at);
-      if (isMixed && bytes[at] === 0x7b) cursor.starts[itself] = MISSING;
-      rows.push(
-        columns.map((_, column) => {
-          const start = cursor.starts[column] as number;
-          return start === MISSING ? missing : cellOf(bytes, start, cursor.ends[column] as number);
-        }),
-      );
+      reader.read(bytes, at);
+      const isShown = (column: number) => column !== itself || !isMixed || bytes[at] !== OBJECT;
+      rows.push(columns.map((_, column) => (isShown(column) ? cellAt(column) : missing)));
     }
     return rows;
   };

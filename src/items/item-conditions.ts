@@ -5,11 +5,12 @@ import { eventsText } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, parseInstant, trimZeros } from '../time/instant.ts';
 import { parseTime, resolveTime } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
+import { weekdayMeant } from './derived-values.ts';
 import { MISSING } from './field-cursor.ts';
-import { type FieldPath, fieldPath, parseFieldPath } from './field-path.ts';
+import { type FieldPath, parseFieldPath, pathText } from './field-path.ts';
+import { FieldReader } from './field-reader.ts';
 import type { Items } from './items.ts';
 import { scalarEnd, stringEnd, stringText } from './json-scanner.ts';
-import { createCursor } from './known-cursor.ts';
 import { noSuchField } from './near-field.ts';
 
 const COMPARISONS = ['!=', '<=', '>=', '=', '<', '>', '~'] as const;
@@ -118,9 +119,11 @@ export function parseCondition(
   const isOrder = /[<>]/.test(operator);
   const isTime = field.steps.length === 1 && field.steps[0] === 'createdOn' && operator !== '~';
   // `= 20261120` means the number alone: a text with that date is another value.
-  const mayBeTime = !quoted && (isOrder || isTime || !isNumber(value));
+  const mayBeTime = !quoted && !isDerived(field) && (isOrder || isTime || !isNumber(value));
   const time = mayBeTime ? parseTime(value, zone) : undefined;
   const instant = time && resolveTime(time, now);
+  if (isOrder && field.walk?.derivation === 'weekday')
+    throw wrong('weekdays have no order', `name them: ${flag} '${pathText(field)} in (Saturday, Sunday)'`);
   if (isOrder && !quoted && !instant && !isNumber(value))
     throw wrong(
       `${value === '' ? 'nothing' : `'${value}'`} is neither a number nor a time, so that nothing is ${operator.startsWith('<') ? 'less' : 'greater'}`,
@@ -132,6 +135,11 @@ export function parseCondition(
       `write a time as for --since, as in ${flag} 'createdOn < 2026-11-20 08:30'`,
     );
   return { text, field, operator, value, quoted, instant };
+}
+
+/** True for what is derived of a field: numbers and texts, none of them a time. */
+function isDerived({ walk }: FieldPath): boolean {
+  return walk?.derivation !== undefined;
 }
 
 /** `FIELD in (a, b)` and `FIELD in @FILE`; a backslash makes the white space part of a name. */
@@ -148,7 +156,8 @@ function equality(field: FieldPath, value: string, flag: string, now: number, zo
   const quotation = quotedText(value);
   const quoted = typeof quotation === 'string';
   const plain = quoted ? quotation : value;
-  const time = quoted || isNumber(plain) ? undefined : parseTime(plain, zone);
+  const mayBeTime = !quoted && !isDerived(field) && !isNumber(plain);
+  const time = mayBeTime ? parseTime(plain, zone) : undefined;
   const instant = time && resolveTime(time, now);
   return { text: `${flag} ${value}`, field, operator: '=', value: plain, quoted, instant };
 }
@@ -218,7 +227,7 @@ function joinsConditions(value: string): boolean {
  * string in an item, or, with `isText` false, the JSON text of a number or a literal.
  */
 export function conditionText(field: FieldPath, operator: Operator, value = '', isText = true): string {
-  const name = fieldPath(field.steps).text;
+  const name = pathText(field);
   if (operator === 'exists') return name;
   if (operator === 'missing') return `!${name}`;
   // A text that could be taken for anything else is quoted.
@@ -229,7 +238,7 @@ export function conditionText(field: FieldPath, operator: Operator, value = '', 
       !/\s(and|or)\s/i.test(value) &&
       !isNumber(value) &&
       !/^(null|true|false)$/.test(value) &&
-      !parseTime(value));
+      (isDerived(field) || !parseTime(value)));
   return `${name} ${operator} ${isPlain ? value : JSON.stringify(value)}`;
 }
 
@@ -254,13 +263,15 @@ export interface KeepItems {
   doubts(): string[];
 }
 
+/** Hours and weekdays that conditions are about are those of `zone`. */
 export function itemFilter(
   conditions: readonly Condition[],
   texts: readonly string[],
+  zone = UTC,
   flag = '--where',
 ): KeepItems {
-  const cursor = createCursor(conditions.map(({ field }) => field));
-  const { starts, ends } = cursor;
+  const fields = conditions.map(({ field }) => field);
+  const reader = new FieldReader(fields, zone);
   const trials = conditions.map((condition) => new Trial(condition));
   let sample: Items | undefined;
   const finders = texts.map(finderOf);
@@ -270,11 +281,10 @@ export function itemFilter(
     const kept: number[] = [];
     for (let item = 0; item < count; item++) {
       const start = items.start(item);
-      if (trials.length > 0) cursor.read(bytes, start);
+      if (trials.length > 0) reader.read(bytes, start);
       let holds = true;
-      for (const [path, trial] of trials.entries())
-        if (holds || trial.isUnsure)
-          holds = trial.holds(bytes, starts[path] as number, ends[path] as number) && holds;
+      for (const [field, trial] of trials.entries())
+        if (holds || trial.isUnsure) holds = trial.holds(reader, field) && holds;
       // Of several texts any one is enough.
       if (holds && (finders.length === 0 || finders.some((find) => find(bytes, start, items.end(item)))))
         kept.push(item);
@@ -286,18 +296,21 @@ export function itemFilter(
   });
 }
 
-const HOLDS: Readonly<
-  Record<Exclude<Operator, 'exists' | 'missing' | '~' | 'in'>, (order: number) => boolean>
-> = {
+const HOLDS: Readonly<Record<'=' | '<' | '<=' | '>' | '>=', (order: number) => boolean>> = {
   '=': (order) => order === 0,
-  '!=': (order) => order !== 0,
   '<': (order) => order < 0,
   '<=': (order) => order <= 0,
   '>': (order) => order > 0,
   '>=': (order) => order >= 0,
 };
 
-/** Tries a condition on values, and notes what shows that its field and its value are well chosen. */
+/** The operators that hold where no value fulfils another, each with that other. */
+const OPPOSITES: Readonly<Record<string, Operator>> = { '!=': '=', missing: 'exists' };
+
+/**
+ * Tries a condition on the values of events, and notes what shows that its field and its value are well
+ * chosen.
+ */
 class Trial {
   readonly #condition: Condition;
   readonly #compare: Comparison;
@@ -312,34 +325,50 @@ class Trial {
   readonly #others = new Set<string>();
   #seen = 0;
   readonly #isAny: (bytes: Buffer, start: number, end: number) => boolean;
+  /** What any value has to fulfil, or with an opposite none. */
+  readonly #operator: Operator;
+  readonly #isOpposite: boolean;
+  /** Of the event that is tried. */
+  #isFulfilled = false;
 
   constructor(condition: Condition) {
     this.#condition = condition;
     this.#compare = comparisonWith(condition);
     this.#isAny = membershipOf(condition.alternatives ?? []);
     this.#lower = condition.value.toLowerCase();
+    this.#operator = OPPOSITES[condition.operator] ?? condition.operator;
+    this.#isOpposite = this.#operator !== condition.operator;
   }
+
+  /** True if the condition holds for the event that was read: any of the values of its field is enough. */
+  holds(reader: FieldReader, field: number): boolean {
+    if (this.isUnsure) this.#seen++;
+    this.#isFulfilled = false;
+    reader.each(field, this.#try);
+    return this.#isFulfilled !== this.#isOpposite;
+  }
+
+  readonly #try = (bytes: Buffer, start: number, end: number): void => {
+    if (start !== MISSING) this.#isPresent = true;
+    if (this.#isFulfilled && !this.isUnsure) return;
+    if (this.#fulfils(bytes, start, end)) this.#isFulfilled = true;
+  };
 
   /**
    * A missing field counts as null, which is neither smaller nor larger than anything and contains no text.
    */
-  holds(bytes: Buffer, start: number, end: number): boolean {
-    const { operator } = this.#condition;
-    if (this.isUnsure) this.#seen++;
-    const isNull = start === MISSING || bytes[start] === 0x6e;
-    if (start !== MISSING) this.#isPresent = true;
-    if (operator === 'exists' || operator === 'missing' || operator === '~') {
+  #fulfils(bytes: Buffer, start: number, end: number): boolean {
+    const operator = this.#operator;
+    if (operator === 'exists' || operator === '~' || operator === 'in') {
       if (this.#isPresent) this.isUnsure = false;
-      if (operator !== '~') return isNull === (operator === 'missing');
+      if (operator === 'in') return this.#isAny(bytes, start, end);
+      const isNull = start === MISSING || bytes[start] === 0x6e;
+      if (operator === 'exists') return !isNull;
       return !isNull && textOf(bytes, start, end).toLowerCase().includes(this.#lower);
-    }
-    if (operator === 'in') {
-      if (this.#isPresent) this.isUnsure = false;
-      return this.#isAny(bytes, start, end);
     }
     const order = this.#compare(bytes, start, end);
     if (this.isUnsure && start !== MISSING) this.#note(order, bytes, start, end);
-    return HOLDS[operator](order ?? Number.NaN);
+    return HOLDS[operator as keyof typeof HOLDS](order ?? Number.NaN);
   }
 
   #note(order: number | undefined, bytes: Buffer, start: number, end: number): void {
@@ -395,13 +424,25 @@ function membershipOf(
   equalities: readonly Condition[],
 ): (bytes: Buffer, start: number, end: number) => boolean {
   const texts = new Set(equalities.map(({ value }) => value));
-  const isPlain = ({ value, quoted, instant }: Condition) =>
-    instant === undefined && (quoted || !(isNumber(value) || /^(true|false|null)$/.test(value)));
-  const others = equalities.filter((equality) => !isPlain(equality)).map(comparisonWith);
+  const others = equalities.filter((equality) => !isPlainText(equality)).map(comparisonWith);
   return (bytes, start, end) => {
     if (start !== MISSING && bytes[start] === 0x22 && texts.has(stringText(bytes, start, end))) return true;
     return others.some((compare) => compare(bytes, start, end) === 0);
   };
+}
+
+/** True if a condition's value is equal to the same text and to nothing else. */
+function isPlainText(condition: Condition): boolean {
+  const { value, quoted, instant } = condition;
+  if (instant !== undefined || derivedValue(condition) !== undefined) return false;
+  return quoted || !(isNumber(value) || /^(true|false|null)$/.test(value));
+}
+
+/** The value that people mean by another of a derived field: `mon` by Monday, `08` by the hour 8. */
+function derivedValue({ field, value }: Condition): string | undefined {
+  const derivation = field.walk?.derivation;
+  if (derivation === 'weekday') return weekdayMeant(value);
+  return derivation === 'hour' ? /^0(\d)$/.exec(value)?.[1] : undefined;
 }
 
 /**
@@ -410,14 +451,17 @@ function membershipOf(
  */
 type Comparison = (bytes: Buffer, start: number, end: number) => number | undefined;
 
-function comparisonWith({ value, quoted, instant }: Condition): Comparison {
+function comparisonWith(condition: Condition): Comparison {
+  const { value, quoted, instant } = condition;
   const number = !quoted && isNumber(value);
   const isLiteral = /^(true|false|null)$/.test(value);
+  const derived = derivedValue(condition);
   return (bytes, start, end) => {
     if (start === MISSING || bytes[start] === 0x6e) return value === 'null' && !quoted ? 0 : Number.NaN;
     const isText = bytes[start] === 0x22;
     const text = textOf(bytes, start, end);
     if (text === value && (isText || !quoted)) return 0;
+    if (text === derived) return 0;
     if (number && isNumber(text)) return compareNumbers(text, value);
     if (!isText) return !quoted && isLiteral && /^(true|false)$/.test(text) ? Number.NaN : undefined;
     const at = instant && parseInstant(text);

@@ -25,12 +25,16 @@ export interface KnownCursor extends Cursor {
   readonly holderEnd: number;
 }
 
+/** As for `createExactCursor`. */
+type KnownCursorOptions = Pick<CreateCursorOptions, 'onOther' | 'texts'>;
+
 /**
  * A cursor for these paths, in which the short name of a known field stands for the field wherever the item
- * has it. Paths of several steps are taken as they are. `onOther`: as for `createExactCursor`.
+ * has it. Paths of several steps are taken as they are, and none goes through a list or into a text: what
+ * people write is read by `FieldReader`.
  */
-export function createCursor(paths: readonly FieldPath[], onOther?: CreateCursorOptions['onOther']): Cursor {
-  return paths.some(isKnownPath) ? createKnownCursor(paths, onOther) : createExactCursor(paths, { onOther });
+export function createCursor(paths: readonly FieldPath[], options: KnownCursorOptions = {}): Cursor {
+  return paths.some(isKnownPath) ? createKnownCursor(paths, options) : createExactCursor(paths, options);
 }
 
 /**
@@ -41,7 +45,7 @@ export function createCursor(paths: readonly FieldPath[], onOther?: CreateCursor
  */
 export function createKnownCursor(
   paths: readonly FieldPath[],
-  onOther?: CreateCursorOptions['onOther'],
+  { onOther, texts }: KnownCursorOptions = {},
 ): KnownCursor {
   const known = [...paths.entries()].flatMap(([index, path]) => (isKnownPath(path) ? [{ index, path }] : []));
   const ownId = paths.findIndex(({ steps }) => steps.length === 1 && steps[0] === 'eventId');
@@ -69,8 +73,8 @@ export function createKnownCursor(
     }
     return end;
   };
-  const flat = createExactCursor(paths, { onOther, starts, ends });
-  const nested = createExactCursor(allPaths, { onOther, onObject: readMember, starts, ends });
+  const flat = createExactCursor(paths, { onOther, texts, starts, ends });
+  const nested = createExactCursor(allPaths, { onOther, texts, onObject: readMember, starts, ends });
   const isAbsent = (index: number) => {
     const start = starts[index] as number;
     return start === MISSING || page[start] === NULL;
@@ -116,6 +120,7 @@ export function createKnownCursor(
         if (!isAbsent(index) || heldStarts[field] === MISSING) continue;
         starts[index] = heldStarts[field] as number;
         ends[index] = heldEnds[field] as number;
+        if (texts) texts[index] = undefined;
       }
       return end;
     },

@@ -1,51 +1,133 @@
 import { nearest } from '../settings/nearest-word.ts';
-import { type FieldPath, fieldPath } from './field-path.ts';
+import {
+  DERIVATIONS,
+  type Derivation,
+  EACH,
+  type FieldPath,
+  fieldPath,
+  type PathStep,
+} from './field-path.ts';
 import { type Items, isObject, type ListKind } from './items.ts';
 import { withKnownFieldsAtTop } from './known-fields.ts';
 
+const LISTED: Readonly<Record<ListKind, string>> = {
+  events: 'event',
+  'event-types': 'event type',
+  subscriptions: 'subscription',
+};
+
+/** What a value has to be, so that something can be derived of it. */
+const SOURCES: Readonly<Record<Derivation, string>> = {
+  size: 'a size',
+  length: 'a text or a list',
+  domain: 'an e-mail address or a URL',
+  hour: 'a time',
+  weekday: 'a time',
+};
+
 /** The message that no item has a field, with the one of some items that was probably meant. */
 export function noSuchField(field: FieldPath, items: Items, list: ListKind = 'events'): string {
-  const near = nearestField(field, items);
-  const what = { events: 'event', 'event-types': 'event type', subscriptions: 'subscription' }[list];
-  const place = near && /\.0(\.|$)/.test(near) ? ' (only the first of each list)' : '';
-  return `no ${what} has the field '${field.text}'${near ? `; did you mean ${near}?${place}` : ''}`;
+  const fields = fieldsOf(items);
+  const { walk, text } = field;
+  const base = walk?.derivation && fieldPath(walk.steps).text;
+  const none = `no ${LISTED[list]} has`;
+  if (walk?.derivation && base !== undefined && fields.includes(base))
+    return `${none} ${SOURCES[walk.derivation]} in ${base}`;
+  const missing = `${none} the field '${text}'`;
+  const derivations = walk ? undefined : derivationsInstead(text, fields);
+  if (derivations) return `${missing}; ${derivations}`;
+  const near = nearestField(base ?? text, fields);
+  if (near === undefined) return missing;
+  return `${missing}; did you mean ${near}${walk?.derivation ? `:${walk.derivation}` : ''}?`;
+}
+
+/** Of `createdOn:minute` and the like: what there is to derive instead. */
+function derivationsInstead(text: string, fields: readonly string[]): string | undefined {
+  const colon = text.lastIndexOf(':');
+  const [base, word] = [text.slice(0, colon), text.slice(colon + 1)];
+  if (colon < 1) return undefined;
+  if (base === 'item') return 'of an item there is item:size';
+  if (!fields.includes(base)) return undefined;
+  const near = nearest(word, DERIVATIONS);
+  const all = DERIVATIONS.map((one) => `:${one}`);
+  const known = `of a field there are ${all.slice(0, -1).join(', ')} and ${all.at(-1)}`;
+  return near === undefined ? known : `${known}; did you mean ${base}:${near}?`;
+}
+
+function nearestField(text: string, fields: readonly string[]): string | undefined {
+  const bare = bareName(text);
+  const same = fields.find((field) => bareName(field) === bare);
+  if (same !== undefined) return same;
+  const fieldOf = new Map<string, string>();
+  // `statuss` is near the last word of `publishStatus`.
+  const namings = [(field: string) => [field], (field: string) => [lastName(field)], wordsOfName];
+  for (const namesOf of namings)
+    for (const field of fields)
+      for (const name of namesOf(field))
+        if (!fieldOf.has(name) && !isPosition(name)) fieldOf.set(name, field);
+  const names = [...fieldOf.keys()];
+  const near = nearest(text, names) ?? nearest(lastName(text), names);
+  return near === undefined ? undefined : fieldOf.get(near);
+}
+
+/** A path without what stands for elements in this and other languages: `[]`, `.*`, `.0`. */
+function bareName(text: string): string {
+  return text.replace(/\[\]|\.(?:\*|\d+)(?=\.|$)/g, '').toLowerCase();
+}
+
+function lastName(path: string): string {
+  return path.slice(path.lastIndexOf('.') + 1).replace(/(?:\[\])+$/, '');
+}
+
+function wordsOfName(path: string): string[] {
+  return lastName(path)
+    .split(/(?=[A-Z])|[_-]/)
+    .filter((word) => word.length > 3);
 }
 
 /** A place in a list is no name that somebody could have misspelt. */
-const isPosition = (name: string) => /^\d+$/.test(name);
-
-function nearestField({ text }: FieldPath, items: Items): string | undefined {
-  const lastOf = (path: string) => path.slice(path.lastIndexOf('.') + 1);
-  const fields = new Map<string, string>();
-  // `statuss` is near the last word of `publishStatus`.
-  const wordsOf = (name: string) => name.split(/(?=[A-Z])|[_-]/).filter((word) => word.length > 3);
-  for (const namesOf of [(field: string) => [field], lastOf, (field: string) => wordsOf(lastOf(field))])
-    for (const field of fieldsOf(items))
-      for (const name of [namesOf(field)].flat())
-        if (!fields.has(name) && !isPosition(name)) fields.set(name, field);
-  const names = [...fields.keys()];
-  const near = nearest(text, names) ?? nearest(lastOf(text), names);
-  return near && fields.get(near);
+function isPosition(name: string): boolean {
+  return /^\d+$/.test(name);
 }
 
 /** Items whose fields are looked through for a suggestion. */
 const SAMPLE_ITEMS = 500;
+/** Elements of a list that are looked through. */
+const SAMPLE_ELEMENTS = 20;
 /** Objects and lists inside each other that are looked into for it. */
 const SAMPLE_DEPTH = 8;
 
-/** The paths of the fields that some items have, each once. */
+/**
+ * The paths of the fields that some items have, each once: those in elements of lists by `[]`, and those in
+ * texts that are JSON.
+ */
 export function fieldsOf(items: Items): string[] {
   const found = new Set<string>();
-  const walk = (value: unknown, steps: readonly string[]): void => {
-    if (value === null || typeof value !== 'object' || steps.length === SAMPLE_DEPTH) return;
-    for (const [name, member] of Object.entries(value)) {
-      const path = [...steps, name];
-      found.add(fieldPath(path).text);
-      walk(member, path);
-      if (Array.isArray(value)) return;
-    }
-  };
   for (const value of items.first(SAMPLE_ITEMS).values())
-    walk(isObject(value) ? withKnownFieldsAtTop(value) : value, []);
+    addFields(isObject(value) ? withKnownFieldsAtTop(value) : value, [], found);
   return [...found];
+}
+
+function addFields(value: unknown, steps: readonly PathStep[], found: Set<string>, isInText = false): void {
+  if (steps.length === SAMPLE_DEPTH) return;
+  const addInside = (inner: unknown, step: PathStep) => {
+    const path: PathStep[] = [...steps, step];
+    found.add(fieldPath(path).text);
+    addFields(inner, path, found, isInText);
+  };
+  if (typeof value === 'string' && steps.length > 0 && !isInText)
+    addFields(parsedText(value), steps, found, true);
+  else if (Array.isArray(value))
+    for (const element of value.slice(0, SAMPLE_ELEMENTS)) addInside(element, EACH);
+  else if (isObject(value)) for (const [name, member] of Object.entries(value)) addInside(member, name);
+}
+
+/** The object or list that a text holds as JSON. */
+function parsedText(text: string): unknown {
+  if (!/^\s*[{[]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

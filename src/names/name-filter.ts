@@ -1,13 +1,14 @@
 import { MISSING } from '../items/field-cursor.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
+import { FieldReader } from '../items/field-reader.ts';
 import type { KeepItems } from '../items/item-conditions.ts';
 import type { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
-import { createCursor } from '../items/known-cursor.ts';
 import { noSuchField } from '../items/near-field.ts';
 import { wordMatcher } from '../items/whole-words.ts';
 import { nearest } from '../settings/nearest-word.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
+import { UTC } from '../time/time-zone.ts';
 
 /** Names that are kept to find a near one among them. */
 const MOST_NAMES = 1000;
@@ -17,7 +18,7 @@ const MOST_NAMES = 1000;
  * id of their subscription. Its doubt names the nearest where none is.
  */
 export function nameFilter(nameField: FieldPath, words: readonly string[]): KeepItems {
-  const cursor = createCursor([nameField, memberPath('subscriptionId')]);
+  const reader = new FieldReader([nameField, memberPath('subscriptionId')], UTC);
   const matchers = words.map(wordMatcher);
   const ids = new Set(words.map((word) => word.toLowerCase()));
   const names = new Set<string>();
@@ -25,23 +26,27 @@ export function nameFilter(nameField: FieldPath, words: readonly string[]): Keep
   let seen = 0;
   let isFound = false;
   let isPresent = false;
-  const holds = (name: string | undefined, id: string | undefined) => {
-    if (name !== undefined) {
-      isPresent = true;
-      if (names.size < MOST_NAMES) names.add(name);
-      if (matchers.some((matches) => matches(name))) return true;
-    }
-    return id !== undefined && ids.has(id.toLowerCase());
+  const isMeant = (name: string) => {
+    isPresent = true;
+    if (names.size < MOST_NAMES) names.add(name);
+    return matchers.some((matches) => matches(name));
+  };
+  /** True if the event that was read has one of the names, or one of the ids. */
+  const holds = () => {
+    let isNamed = false;
+    reader.each(0, (bytes, start, end) => {
+      if (start !== MISSING && isMeant(valueText(bytes, start, end))) isNamed = true;
+    });
+    const id = reader.text(1);
+    return isNamed || (id !== undefined && ids.has(id.toLowerCase()));
   };
   const keep = <Some extends Items>(items: Some): Some => {
     const { bytes, count } = items;
     if (count > 0) sample ??= items;
     const kept: number[] = [];
     for (let item = 0; item < count; item++) {
-      cursor.read(bytes, items.start(item));
-      const start = cursor.starts[0] as number;
-      const name = start === MISSING ? undefined : valueText(bytes, start, cursor.ends[0] as number);
-      if (holds(name, cursor.text(1))) kept.push(item);
+      reader.read(bytes, items.start(item));
+      if (holds()) kept.push(item);
     }
     seen += count;
     if (kept.length > 0) isFound = true;

@@ -1,7 +1,8 @@
 import { MISSING } from '../items/field-cursor.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
+import { FieldReader } from '../items/field-reader.ts';
 import { valueText } from '../items/json-scanner.ts';
-import { createCursor } from '../items/known-cursor.ts';
+import { UTC } from '../time/time-zone.ts';
 
 /** Who an event is for, as far as the event tells. */
 export interface Who {
@@ -12,13 +13,20 @@ export interface Who {
 
 /** Returns a function that reads who the item at an offset is for. */
 export function createWhoReader(nameField: FieldPath | undefined): (bytes: Buffer, at: number) => Who {
-  const cursor = createCursor([memberPath('subscriptionId'), ...(nameField ? [nameField] : [])]);
+  const reader = new FieldReader([memberPath('subscriptionId'), ...(nameField ? [nameField] : [])], UTC);
   return (bytes, at) => {
-    cursor.read(bytes, at);
-    const start = nameField ? (cursor.starts[1] as number) : MISSING;
-    const name = start === MISSING ? '' : valueText(bytes, start, cursor.ends[1] as number);
-    return { name: name === '' ? undefined : name, subscriptionId: cursor.text(0) };
+    reader.read(bytes, at);
+    return { name: nameField && firstText(reader, 1), subscriptionId: reader.text(0) };
   };
+}
+
+/** The first value of a field that is not empty. */
+function firstText(reader: FieldReader, field: number): string | undefined {
+  let found = '';
+  reader.each(field, (bytes, start, end) => {
+    if (found === '' && start !== MISSING) found = valueText(bytes, start, end);
+  });
+  return found === '' ? undefined : found;
 }
 
 /** What people call them: the name in the event, or else the subscription's address, or its id. */

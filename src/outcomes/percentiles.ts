@@ -1,10 +1,11 @@
 import { MISSING } from '../items/field-cursor.ts';
 import type { FieldPath } from '../items/field-path.ts';
+import { FieldReader } from '../items/field-reader.ts';
 import { compareNumbers, exactValue, isNumber, normalNumber } from '../items/item-conditions.ts';
 import type { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
-import { createCursor } from '../items/known-cursor.ts';
 import { groupedDigits } from '../terminal/terminal-text.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 
 /**
  * Of some numbers, as texts with all their digits: half are at most `p50`, and so on; `most` is the largest.
@@ -117,19 +118,20 @@ function firstIndexOf(sorted: Float64Array, value: number, isBehind = false): nu
 export class NumberColumn {
   readonly field: FieldPath;
   readonly sample = new NumberSample();
-  readonly #cursor;
+  readonly #reader;
 
-  constructor(field: FieldPath) {
+  /** An hour is that of `zone`. */
+  constructor(field: FieldPath, zone: TimeZone) {
     this.field = field;
-    this.#cursor = createCursor([field]);
+    this.#reader = new FieldReader([field], zone);
   }
 
   add(items: Items): void {
     for (let item = 0; item < items.count; item++) {
-      this.#cursor.read(items.bytes, items.start(item));
-      const start = this.#cursor.starts[0] as number;
-      if (start === MISSING) continue;
-      this.sample.add(valueText(items.bytes, start, this.#cursor.ends[0] as number));
+      this.#reader.read(items.bytes, items.start(item));
+      this.#reader.each(0, (bytes, start, end) => {
+        if (start !== MISSING) this.sample.add(valueText(bytes, start, end));
+      });
     }
   }
 }

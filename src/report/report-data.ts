@@ -21,6 +21,7 @@ import {
 import { EventGroups } from '../stats/event-groups.ts';
 import { type Stats, statsOfTable } from '../stats/statistics.ts';
 import type { Instant } from '../time/instant.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 
 /** Everything that a report shows. */
 export interface ReportData {
@@ -69,7 +70,7 @@ export async function gatherReport(
   return await withEventSource(call, { ...options, filters }, async (source) => {
     if (baseline) checkBaseline(source);
     const names = source.askNames?.();
-    const reading = new ReportReading(by, nameField, limit);
+    const reading = new ReportReading(by, nameField, limit, filters.zone);
     for await (const page of source.readOutcomes(source.filters, source.window)) reading.add(page);
     const { table } = reading;
     if (table.rows === 0) source.doubt();
@@ -98,11 +99,16 @@ class ReportReading {
   readonly #latest: LatestItems;
   readonly #isFailed = itemFilter([parseCondition('publishStatus = FAILED', '--status', 0)], []);
 
-  constructor(by: readonly FieldPath[] | undefined, nameField: FieldPath | undefined, limit: number) {
-    this.#bySubscription = new HealthTable([SUBSCRIPTION], nameField);
-    this.#byName = nameField && new HealthTable([nameField]);
+  constructor(
+    by: readonly FieldPath[] | undefined,
+    nameField: FieldPath | undefined,
+    limit: number,
+    zone: TimeZone,
+  ) {
+    this.#bySubscription = new HealthTable([SUBSCRIPTION], zone, nameField);
+    this.#byName = nameField && new HealthTable([nameField], zone);
     this.#nameField = nameField;
-    this.#groups = by && new EventGroups(by);
+    this.#groups = by && new EventGroups(by, zone);
     this.#latest = new LatestItems(limit);
   }
 

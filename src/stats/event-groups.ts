@@ -1,12 +1,14 @@
 import { ServiceError } from '../errors.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
+import { FieldReader } from '../items/field-reader.ts';
 import type { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
-import { createCursor } from '../items/known-cursor.ts';
 import { noSuchField } from '../items/near-field.ts';
+import { groupsOfEvent } from '../outcomes/grouped-values.ts';
 import { NumberSample } from '../outcomes/percentiles.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 
 /** Events that have the same values in the fields asked for. */
 export interface EventGroup {
@@ -31,33 +33,42 @@ const MOST_GROUPS = 100_000;
 
 const KNOWN = ['eventId', 'createdOn', 'publishStatus'] as const;
 
+/** What an event adds to each of its groups. */
+interface Facts {
+  readonly outcome: string | undefined;
+  readonly createdOn: Instant | undefined;
+  /** Its numbers as JSON writes them; empty without a field of numbers. */
+  readonly numbers: readonly string[];
+}
+
 /**
- * Groups events by the values of some fields; without fields they are one group. It uses memory per group,
- * not per event, but for the numbers of `numberField`.
+ * Groups events by the values of some fields; without fields they are one group. An event that has several
+ * values, in the elements of a list, is in the group of each. It uses memory per group, not per event, but for
+ * the numbers of `numberField`.
  */
 export class EventGroups {
   readonly fields: readonly FieldPath[];
   readonly numberField: FieldPath | undefined;
   /** The numbers of all events; undefined without a field of numbers. */
   readonly numbers: NumberSample | undefined;
+  /** The events that have no number. */
+  withoutNumber = 0;
   readonly #groups = new Map<string, EventGroup>();
-  readonly #cursor;
-  /** Events in all groups. */
+  readonly #reader;
+  /** The events, each of which may be in several groups. */
   total = 0;
   readonly #found: boolean[];
   #hasNumberField = false;
   #sample: Items | undefined;
 
-  constructor(fields: readonly FieldPath[], numberField?: FieldPath) {
+  /** Hours and weekdays are those of `zone`. */
+  constructor(fields: readonly FieldPath[], zone: TimeZone, numberField?: FieldPath) {
     this.fields = fields;
     this.numberField = numberField;
     this.numbers = numberField && new NumberSample();
     this.#found = fields.map(() => false);
-    this.#cursor = createCursor([
-      ...fields,
-      ...KNOWN.map((name) => memberPath(name)),
-      ...(numberField ? [numberField] : []),
-    ]);
+    const known = KNOWN.map((name) => memberPath(name));
+    this.#reader = new FieldReader([...fields, ...known, ...(numberField ? [numberField] : [])], zone);
   }
 
   /**
@@ -65,18 +76,17 @@ export class EventGroups {
    * `ServiceError` if there are too many groups.
    */
   add(items: Items, haveFailed?: boolean): void {
-    const { bytes, count } = items;
+    const { count } = items;
     if (count > 0) this.#sample ??= items;
     for (let item = 0; item < count; item++) {
-      this.#cursor.read(bytes, items.start(item));
-      const group = this.#groupOf(bytes);
-      group.count++;
+      this.#reader.read(items.bytes, items.start(item));
+      const facts = {
+        outcome: this.#outcome(haveFailed),
+        createdOn: parseInstant(this.#known('createdOn') ?? ''),
+        numbers: this.numbers ? this.#numbersOf() : [],
+      };
       this.total++;
-      const outcome = this.#outcome(haveFailed);
-      if (outcome === 'FAILED') group.failed++;
-      if (outcome === 'SUCCESS') group.delivered++;
-      noteTime(group, parseInstant(this.#known('createdOn') ?? ''));
-      if (this.numbers) this.#noteNumber(bytes, group);
+      for (const group of this.#groupsOfEvent()) addTo(group, facts);
     }
   }
 
@@ -101,36 +111,50 @@ export class EventGroups {
     return [...this.#groups.values()].sort((a, b) => b.count - a.count || (text(a) < text(b) ? -1 : 1));
   }
 
-  /** The group of the item that the cursor has read. */
-  #groupOf(bytes: Buffer): EventGroup {
-    const values = this.fields.map((_, field) => this.#value(bytes, field));
-    const key = values.join('\n');
+  /** The groups that the event is in. */
+  #groupsOfEvent(): EventGroup[] {
+    for (const field of this.fields.keys()) this.#found[field] ||= this.#reader.has(field);
+    const groups = groupsOfEvent(this.#reader, this.fields.length, MOST_GROUPS);
+    if (!groups) throw this.#tooMany();
+    return groups.map((texts) => this.#groupOf(texts));
+  }
+
+  #groupOf(texts: readonly string[]): EventGroup {
+    // No JSON text has a line feed: white space between tokens is left out.
+    const key = texts.join('\n');
     const known = this.#groups.get(key);
     if (known) return known;
-    if (this.#groups.size === MOST_GROUPS) {
-      const names = this.fields.map(({ text }) => text).join(',');
-      throw new ServiceError(`--by ${names}: more than ${MOST_GROUPS} groups`, {
-        next: 'group by fields with fewer different values, or narrow the search',
-      });
-    }
+    if (this.#groups.size === MOST_GROUPS) throw this.#tooMany();
+    const values = texts.map((text) => (text === 'null' ? null : text));
     const numbers = this.numbers && new NumberSample();
-    const group = { ...NO_EVENTS, values, example: this.#example(bytes), numbers };
+    const group = { ...NO_EVENTS, values, example: this.#example(), numbers };
     this.#groups.set(key, group);
     return group;
   }
 
-  #noteNumber(bytes: Buffer, group: EventGroup): void {
-    const field = this.fields.length + KNOWN.length;
-    const start = this.#cursor.starts[field] as number;
-    if (start === MISSING) return;
-    this.#hasNumberField = true;
-    const text = valueText(bytes, start, this.#cursor.ends[field] as number);
-    if (this.numbers?.add(text)) group.numbers?.add(text);
+  #tooMany(): ServiceError {
+    const names = this.fields.map(({ text }) => text).join(',');
+    return new ServiceError(`--by ${names}: more than ${MOST_GROUPS} groups`, {
+      next: 'group by fields with fewer different values, or narrow the search',
+    });
   }
 
-  /** The text of a known field of the item that the cursor has read. */
+  /** The numbers of the event, which count among those of all events. */
+  #numbersOf(): string[] {
+    const numbers: string[] = [];
+    this.#reader.each(this.fields.length + KNOWN.length, (bytes, start, end) => {
+      if (start === MISSING) return;
+      this.#hasNumberField = true;
+      const text = valueText(bytes, start, end);
+      if (this.numbers?.add(text)) numbers.push(text);
+    });
+    if (numbers.length === 0) this.withoutNumber++;
+    return numbers;
+  }
+
+  /** The text of a known field of the event. */
   #known(name: (typeof KNOWN)[number]): string | undefined {
-    return this.#cursor.text(this.fields.length + KNOWN.indexOf(name));
+    return this.#reader.text(this.fields.length + KNOWN.indexOf(name));
   }
 
   #outcome(haveFailed: boolean | undefined): string | undefined {
@@ -138,19 +162,21 @@ export class EventGroups {
     return haveFailed ? 'FAILED' : 'SUCCESS';
   }
 
-  #value(bytes: Buffer, field: number): string | null {
-    const start = this.#cursor.starts[field] as number;
-    if (start === MISSING) return null;
-    this.#found[field] = true;
-    const text = bytes.toString('utf8', start, this.#cursor.ends[field]);
-    return text === 'null' ? null : text;
+  #example(): string | undefined {
+    let id: string | undefined;
+    this.#reader.each(this.fields.length, (bytes, start, end) => {
+      if (start !== MISSING) id = valueText(bytes, start, end) || undefined;
+    });
+    return id;
   }
+}
 
-  #example(bytes: Buffer): string | undefined {
-    const start = this.#cursor.starts[this.fields.length] as number;
-    if (start === MISSING) return undefined;
-    return valueText(bytes, start, this.#cursor.ends[this.fields.length] as number) || undefined;
-  }
+function addTo(group: EventGroup, { outcome, createdOn, numbers }: Facts): void {
+  group.count++;
+  if (outcome === 'FAILED') group.failed++;
+  if (outcome === 'SUCCESS') group.delivered++;
+  noteTime(group, createdOn);
+  for (const number of numbers) group.numbers?.add(number);
 }
 
 /** Widens the time of a group to an event's. */

@@ -41,7 +41,9 @@ export async function printGroups(
   const largest = groups.largest();
   const most = limit ?? (isComplete ? largest.length : GROUPS_SHOWN);
   const [kept, others] = [largest.slice(0, most), largest.slice(most)];
-  const rest = others.length > 0 ? [restText(others, total)] : [];
+  const isOverlapping = countOf(largest) > total;
+  const rest = others.length > 0 ? [isOverlapping ? groupsLeftOut(others) : restText(others, total)] : [];
+  const notes = isOverlapping ? ['events with several values are counted in several groups'] : [];
   const numbers = numbersText(groups);
   const table = groupTable(kept, groups, options.filters.zone, comparesOutcomes(options.filters));
   const values = kept.map((group) => groupJson(group, groups, options.filters));
@@ -55,10 +57,10 @@ export async function printGroups(
     ndjson: values,
     csv: groupsCsv(kept, values, groups),
     table,
-    facts: [eventsText(total), ...rest, ...numbers, ...span, ...conditionTexts(options.filters)],
+    facts: [eventsText(total), ...rest, ...notes, ...numbers, ...span, ...conditionTexts(options.filters)],
     window,
     lines: (look) => {
-      const said = [...numbers, ...span].flatMap((text) => proseLines(text, look));
+      const said = [...notes, ...numbers, ...span].flatMap((text) => proseLines(text, look));
       if (total === 0) return ['no events match', ...said.map(look.palette.dim)];
       return [...tableLines(table, look), ...rest, ...said.map(look.palette.dim)];
     },
@@ -68,21 +70,23 @@ export async function printGroups(
 }
 
 /** Of all events: their percentiles if they are grouped, and how many have no number. */
-function numbersText({ fields, numbers, numberField, total }: EventGroups): string[] {
+function numbersText({ fields, numbers, numberField, withoutNumber, total }: EventGroups): string[] {
   if (!numbers || !numberField || total === 0) return [];
   const percentiles = numbers.percentiles();
   const all =
     percentiles && fields.length > 0 ? [`${numberField.text} of all: ${percentilesText(percentiles)}`] : [];
-  const without = total - numbers.count;
-  if (without === 0) return all;
-  return [...all, `${grouped(without)} of ${eventsText(total)} without a number in ${numberField.text}`];
+  if (withoutNumber === 0) return all;
+  return [
+    ...all,
+    `${grouped(withoutNumber)} of ${eventsText(total)} without a number in ${numberField.text}`,
+  ];
 }
 
 /** The member of the JSON that tells of the numbers of all events. */
-function percentilesOfAll({ numbers, numberField, total }: EventGroups) {
+function percentilesOfAll({ numbers, numberField, withoutNumber }: EventGroups) {
   if (!numbers || !numberField) return {};
   return {
-    percentiles: { field: numberField.text, without: total - numbers.count, ...numbersJson(numbers) },
+    percentiles: { field: numberField.text, without: withoutNumber, ...numbersJson(numbers) },
   };
 }
 
@@ -151,9 +155,12 @@ function countOf(groups: readonly EventGroup[]): number {
 }
 
 function restText(others: readonly EventGroup[], total: number): string {
-  const what = others.length === 1 ? '1 other group' : `${grouped(others.length)} other groups`;
   const count = countOf(others);
-  return `${what}: ${eventsText(count)} (${percent(count / total)})`;
+  return `${groupsLeftOut(others)}: ${eventsText(count)} (${percent(count / total)})`;
+}
+
+function groupsLeftOut({ length }: readonly EventGroup[]): string {
+  return length === 1 ? '1 other group' : `${grouped(length)} other groups`;
 }
 
 /**

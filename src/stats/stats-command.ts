@@ -38,8 +38,10 @@ Examples:
 
 export function declare(command: Command): void {
   addStatsFlags(command)
-    .option('--by <a,b.c>', 'group the events by these fields instead, the largest groups first', (text) =>
-      parseFieldPaths(text, '--by'),
+    .option(
+      '--by <a,b.c>',
+      'group the events by these fields instead, the largest groups first; a[] is every element of a list',
+      (text) => parseFieldPaths(text, '--by'),
     )
     .option(
       '--percentiles <path>',

@@ -84,7 +84,7 @@ export async function askGroups(
   { by, percentiles, ...options }: GroupOptions,
 ): Promise<{ readonly groups: EventGroups; readonly window: StatsWindow | undefined }> {
   return await withEventSource(call, options, async (source) => {
-    const groups = new EventGroups(by, percentiles);
+    const groups = new EventGroups(by, source.filters.zone, percentiles);
     for await (const { items, haveFailed } of readForGroups(source)) groups.add(items, haveFailed);
     if (groups.total === 0) source.doubt();
     source.warnOfUnknown(0, { unknown: 0 });

@@ -5,6 +5,7 @@ import { createPicker, prettyJson } from '../../src/formats/json.ts';
 import { type FieldPath, parseFieldPaths } from '../../src/items/field-path.ts';
 import { Items } from '../../src/items/items.ts';
 import { type Palette, plain } from '../../src/terminal/palette.ts';
+import { UTC } from '../../src/time/time-zone.ts';
 import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';
 import { jsonNames, jsonText } from './json-text.ts';
 
@@ -154,7 +155,7 @@ describe('pretty JSON', () => {
 
 const texts = (items: Items) => items.texts().map(String);
 const pick = (fields: string, ...items: string[]) =>
-  texts(createPicker(parseFieldPaths(fields))(pageOf(items)));
+  texts(createPicker(parseFieldPaths(fields), UTC)(pageOf(items)));
 
 describe('picking fields', () => {
   test('keeps the exact text of a value, in the order of the fields', () => {
@@ -198,7 +199,7 @@ describe('picking fields', () => {
     const paths = fc.uniqueArray(path, { minLength: 1, maxLength: 6, selector: ({ text }) => text });
     fc.assert(
       fc.property(fc.array(jsonText, { minLength: 1, maxLength: 4 }), paths, (items, fields) => {
-        const picked = texts(createPicker(fields)(pageOf(items)));
+        const picked = texts(createPicker(fields, UTC)(pageOf(items)));
         const expected = items.map((item) => fields.map(({ steps }) => reference(JSON.parse(item), steps)));
         const names = fields.map(({ text }) => text);
         expect(picked.map((text) => Object.keys(JSON.parse(text)))).toEqual(items.map(() => names));

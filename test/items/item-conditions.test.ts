@@ -403,7 +403,7 @@ describe('a condition that may be wrong', () => {
     [
       'lines.sku = A-7',
       ['{"lines":[{"sku":"A-1"},{"sku":"A-7"}]}'],
-      "--where: no event has the field 'lines.sku'; did you mean lines.0.sku? (only the first of each list)",
+      "--where: no event has the field 'lines.sku'; did you mean lines[].sku?",
     ],
     ['xyz', ['{"status":"FAILED"}'], "--where: no event has the field 'xyz'"],
     ['!xyz', ['{"status":"FAILED"}'], "--where: no event has the field 'xyz'"],

@@ -2,9 +2,10 @@ import { expect, test } from 'vitest';
 import { parseFieldPaths } from '../../src/items/field-path.ts';
 import { Items } from '../../src/items/items.ts';
 import { EventGroups } from '../../src/stats/event-groups.ts';
+import { UTC } from '../../src/time/time-zone.ts';
 
 test('more groups than memory should hold end with an error that names the fields', () => {
-  const groups = new EventGroups(parseFieldPaths('id,kind', '--by'));
+  const groups = new EventGroups(parseFieldPaths('id,kind', '--by'), UTC);
   const page = (from: number, count: number) =>
     Items.of(Array.from({ length: count }, (_, index) => Buffer.from(`{"id":${from + index},"kind":"a"}`)));
   for (let from = 0; from < 100_000; from += 10_000) groups.add(page(from, 10_000));
@@ -15,7 +16,7 @@ test('more groups than memory should hold end with an error that names the field
 });
 
 test('values with the same text are one group; a missing field is null, as for --where', () => {
-  const groups = new EventGroups(parseFieldPaths('a', '--by'));
+  const groups = new EventGroups(parseFieldPaths('a', '--by'), UTC);
   groups.add(
     Items.of(['{"a":"1"}', '{"a":1}', '{}', '{"a":null}', '{"a":1}'].map((text) => Buffer.from(text))),
   );
@@ -27,7 +28,7 @@ test('values with the same text are one group; a missing field is null, as for -
 });
 
 test('the outcome of an event is what it says, or what is known of all of them', () => {
-  const groups = new EventGroups(parseFieldPaths('eventType', '--by'));
+  const groups = new EventGroups(parseFieldPaths('eventType', '--by'), UTC);
   const told = ['FAILED', 'SUCCESS', 'SUCCESS', 'Pending', null].map((publishStatus) => ({
     publishStatus,
     eventData: { eventId: 'e', eventType: 'a' },

@@ -1,0 +1,104 @@
+import { milliseconds, parseInstant } from '../time/instant.ts';
+import { DAY_MS, HOUR_MS } from '../time/lengths.ts';
+import type { TimeZone } from '../time/time-zone.ts';
+import type { Derivation } from './field-path.ts';
+import { stringEnd, stringText, valueEnd } from './json-scanner.ts';
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OBJECT = 0x7b;
+const ARRAY = 0x5b;
+
+/**
+ * Derives a value from the JSON value between two offsets; undefined from one that has nothing of the kind.
+ */
+export type Derive = (bytes: Buffer, start: number, end: number) => string | number | undefined;
+
+/** Returns what derives a value. Hours and weekdays are those of the zone's clock. */
+export function derive(derivation: Derivation, zone: TimeZone): Derive {
+  if (derivation === 'size') return (_, start, end) => end - start;
+  if (derivation === 'length') return lengthOf;
+  if (derivation === 'domain') return ofText(domainOf);
+  return ofText(derivation === 'hour' ? (text) => hourOf(text, zone) : (text) => weekdayOf(text, zone));
+}
+
+function ofText(deriveFrom: (text: string) => string | number | undefined): Derive {
+  return (bytes, start, end) =>
+    bytes[start] === QUOTE ? deriveFrom(stringText(bytes, start, end)) : undefined;
+}
+
+/** The characters (code points) of a text, or the elements of a list or members of an object. */
+function lengthOf(bytes: Buffer, start: number, end: number): number | undefined {
+  const first = bytes[start];
+  if (first === QUOTE) return charactersOf(stringText(bytes, start, end));
+  if (first !== ARRAY && first !== OBJECT) return undefined;
+  if (end - start === 2) return 0;
+  let count = 0;
+  let index = start;
+  do {
+    const at = first === OBJECT ? stringEnd(bytes, index + 1) + 1 : index + 1;
+    index = valueEnd(bytes, at);
+    count++;
+  } while (bytes[index] === COMMA);
+  return count;
+}
+
+function charactersOf(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+/** `ann@mail.harbour.example`, also as `Ann <ann@mail.harbour.example>` or with `mailto:` before it. */
+const MAIL_ADDRESS = /^(?:[^<>@]*<)?(?:mailto:)?[^\s<>@]+@([^\s<>@/?]+)(?:\?[^\s<>@]*)?>?$/i;
+/** The host of an address with a scheme, without user information and port (RFC 3986). */
+const WEB_ADDRESS = /^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#]*@)?(\[[^\]/?#]*\]|[^\s:/?#@]+)/i;
+
+/** The domain of an e-mail address, or the host of a URL, in small letters. */
+function domainOf(text: string): string | undefined {
+  const [, domain] = WEB_ADDRESS.exec(text) ?? MAIL_ADDRESS.exec(text) ?? [];
+  return domain?.toLowerCase();
+}
+
+/** The milliseconds that a zone's clock shows at the time that a text is, as if they were UTC. */
+function wallTime(text: string, zone: TimeZone): number | undefined {
+  const instant = parseInstant(text);
+  if (!instant) return undefined;
+  const time = milliseconds(instant);
+  return time + zone.offsetAt(time);
+}
+
+function hourOf(text: string, zone: TimeZone): number | undefined {
+  const wall = wallTime(text, zone);
+  return wall === undefined ? undefined : Math.floor((wall - startOfDay(wall)) / HOUR_MS);
+}
+
+function startOfDay(wall: number): number {
+  return Math.floor(wall / DAY_MS) * DAY_MS;
+}
+
+export const WEEKDAYS = [
+  'Sunday',
+  'Monday',
+  'Tuesday',
+  'Wednesday',
+  'Thursday',
+  'Friday',
+  'Saturday',
+] as const;
+
+function weekdayOf(text: string, zone: TimeZone): string | undefined {
+  const wall = wallTime(text, zone);
+  return wall === undefined ? undefined : WEEKDAYS[new Date(wall).getUTCDay()];
+}
+
+/**
+ * The weekday that people mean by a text: its name or the first letters of it, in any case, or its number, in
+ * which Monday is 1 and Sunday is 0 or 7 (ISO 8601, cron); undefined for any other text.
+ */
+export function weekdayMeant(text: string): string | undefined {
+  if (/^[0-7]$/.test(text)) return WEEKDAYS[Number(text) % 7];
+  if (text.length < 2) return undefined;
+  const found = WEEKDAYS.filter((name) => name.toLowerCase().startsWith(text.toLowerCase()));
+  return found.length === 1 ? found[0] : undefined;
+}

@@ -1,0 +1,262 @@
+import type { TimeZone } from '../time/time-zone.ts';
+import { type Derive, derive } from './derived-values.ts';
+import { type CreateCursorOptions, type Cursor, createExactCursor, MISSING } from './field-cursor.ts';
+import { EACH, type FieldPath, type Walk } from './field-path.ts';
+import { jsonInText } from './json-in-text.ts';
+import { stringEnd, stringText, valueEnd } from './json-scanner.ts';
+import { createCursor } from './known-cursor.ts';
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OBJECT = 0x7b;
+const ARRAY = 0x5b;
+const NO_BYTES = Buffer.alloc(0);
+const NULL_TEXT = Buffer.from('null');
+
+/**
+ * Takes a JSON value without white space between tokens, between two offsets; `MISSING` as the first of them
+ * for a value that is not there. Whoever keeps a value copies it.
+ */
+export type UseValue = (bytes: Buffer, start: number, end: number) => void;
+
+/**
+ * Reads the fields that people name in one item after another, wherever their paths lead: to members, to known
+ * fields by their short names, through every element of lists, on inside a text that is JSON (but not inside
+ * another text in it), and to what is derived of a value. A member that has a path's literal name wins.
+ */
+export class FieldReader {
+  readonly #ways: readonly (Way | undefined)[];
+  readonly #cursor: Cursor;
+  /** Bytes of values that lie in a text of the item. */
+  readonly #texts: (Buffer | undefined)[];
+  #page: Buffer = NO_BYTES;
+  #itemStart = 0;
+  #itemEnd = 0;
+
+  /** Hours and weekdays are those of `zone`. `onOther`: as for `createExactCursor`. */
+  constructor(paths: readonly FieldPath[], zone: TimeZone, onOther?: CreateCursorOptions['onOther']) {
+    const all = [...paths];
+    this.#ways = paths.map(({ walk }) => walk && wayOf(walk, zone, all));
+    this.#texts = all.map(() => undefined);
+    this.#cursor = createCursor(all, { onOther, texts: this.#texts });
+  }
+
+  /** Reads the item at `at`, which has no white space between tokens. Returns the offset after it. */
+  read(bytes: Buffer, at: number): number {
+    this.#page = bytes;
+    this.#itemStart = at;
+    this.#itemEnd = this.#cursor.read(bytes, at);
+    return this.#itemEnd;
+  }
+
+  /**
+   * Calls `use` at least once, for each value of a field in the last item read. Of a path through lists these
+   * are the values in all elements, with `MISSING` for an element from which the path leads nowhere. `MISSING`
+   * alone comes of a list without elements, and where there is no value at all.
+   */
+  each(field: number, use: UseValue): void {
+    const way = this.#wayTo(field);
+    if (!way) {
+      this.#useFound(field, use);
+      return;
+    }
+    let isUsed = false;
+    this.#go(way, (bytes, start, end) => {
+      isUsed = true;
+      use(bytes, start, end);
+    });
+    if (!isUsed) use(NO_BYTES, MISSING, MISSING);
+  }
+
+  /** Calls `use` once: with the one value, or with a list of the values of a path through lists. */
+  whole(field: number, use: UseValue): void {
+    const way = this.#wayTo(field);
+    if (!way || way.lists.length === 0) {
+      this.each(field, use);
+      return;
+    }
+    const texts: Buffer[] = [];
+    const isList = this.#go(way, (bytes, start, end) => {
+      texts.push(start === MISSING ? NULL_TEXT : bytes.subarray(start, end));
+    });
+    const list = isList ? listOf(texts) : NO_BYTES;
+    use(list, isList ? 0 : MISSING, list.length);
+  }
+
+  /** The characters of the field of a plain path that is a text in the last item read; undefined for all else. */
+  text(field: number): string | undefined {
+    return this.#texts[field] ? undefined : this.#cursor.text(field);
+  }
+
+  /** True if the field has a value in the last item read, be it null. */
+  has(field: number): boolean {
+    let isFound = false;
+    this.each(field, (_, start) => {
+      isFound ||= start !== MISSING;
+    });
+    return isFound;
+  }
+
+  /** The way that the path leads in the last item read, if no member has its literal name. */
+  #wayTo(field: number): Way | undefined {
+    return this.#cursor.starts[field] === MISSING ? this.#ways[field] : undefined;
+  }
+
+  #useFound(place: number, use: UseValue): void {
+    const { starts, ends } = this.#cursor;
+    use(this.#texts[place] ?? this.#page, starts[place] as number, ends[place] as number);
+  }
+
+  /** Calls `use` for each value that a way leads to. Returns true if it goes through a list that is there. */
+  #go({ first, lists, derive }: Way, use: UseValue): boolean {
+    const useDerived = derive ? deriving(derive, use) : use;
+    if (first === ITEM) {
+      useDerived(this.#page, this.#itemStart, this.#itemEnd);
+      return false;
+    }
+    if (lists.length === 0) {
+      this.#useFound(first, useDerived);
+      return false;
+    }
+    const text = this.#texts[first];
+    const start = this.#cursor.starts[first] as number;
+    const end = this.#cursor.ends[first] as number;
+    const list = { bytes: text ?? this.#page, start, end, isInText: text !== undefined };
+    return eachElement(list, lists, 0, useDerived);
+  }
+}
+
+/** The place of the item itself. */
+const ITEM = -1;
+
+/** Where a walk leads, in steps that a cursor takes at once. */
+interface Way {
+  /** The place of the steps before the first `[]` among the paths of the reader's cursor, or `ITEM`. */
+  readonly first: number;
+  /** For each `[]`, the steps behind it. */
+  readonly lists: readonly ElementCursor[];
+  readonly derive: Derive | undefined;
+}
+
+/** Adds the first steps to the paths of the cursor. */
+function wayOf({ steps, derivation }: Walk, zone: TimeZone, paths: FieldPath[]): Way {
+  const [first = [], ...others] = partedAtLists(steps);
+  const place = first.length === 0 ? ITEM : paths.push({ text: '', steps: first }) - 1;
+  return {
+    first: place,
+    lists: others.map((inElement) => new ElementCursor(inElement)),
+    derive: derivation && derive(derivation, zone),
+  };
+}
+
+function partedAtLists(steps: Walk['steps']): string[][] {
+  const parts: string[][] = [[]];
+  for (const step of steps)
+    if (step === EACH) parts.push([]);
+    else parts.at(-1)?.push(step);
+  return parts;
+}
+
+function deriving(derive: Derive, use: UseValue): UseValue {
+  return (bytes, start, end) => {
+    const value = start === MISSING ? undefined : derive(bytes, start, end);
+    const text = value === undefined ? NO_BYTES : Buffer.from(JSON.stringify(value));
+    use(text, value === undefined ? MISSING : 0, text.length);
+  };
+}
+
+/** A value of an item, and whether it lies in a text of the item. */
+interface FoundValue {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+  readonly isInText: boolean;
+}
+
+/** Finds what the steps behind a `[]` lead to in the elements of a list. */
+class ElementCursor {
+  readonly #texts: (Buffer | undefined)[] = [];
+  readonly #onPage: Cursor;
+  readonly #inText: Cursor;
+
+  constructor(steps: readonly string[]) {
+    const path = { text: '', steps };
+    this.#onPage = createExactCursor([path], { texts: this.#texts });
+    this.#inText = createExactCursor([path]);
+  }
+
+  /** Reads the element at an offset, which ends at `behind`. */
+  find({ bytes, isInText }: FoundValue, at: number): FoundValue & { readonly behind: number } {
+    const cursor = isInText ? this.#inText : this.#onPage;
+    const behind = cursor.read(bytes, at);
+    const text = isInText ? undefined : this.#texts[0];
+    const [start = MISSING] = cursor.starts;
+    const [end = MISSING] = cursor.ends;
+    return { bytes: text ?? bytes, start, end, isInText: isInText || text !== undefined, behind };
+  }
+}
+
+/**
+ * Calls `use` for each value behind the first of the `[]` and those that follow it. Returns true if the value
+ * is a list or a map, or a text that is one.
+ */
+function eachElement(
+  value: FoundValue,
+  lists: readonly ElementCursor[],
+  depth: number,
+  use: UseValue,
+): boolean {
+  const { bytes, start, end, isInText } = value;
+  if (start === MISSING) return false;
+  const first = bytes[start];
+  if (first === QUOTE && !isInText) {
+    const text = jsonInText(bytes, start, end);
+    return text !== undefined && eachElement(wholeText(text), lists, depth, use);
+  }
+  if (first !== ARRAY && first !== OBJECT) return false;
+  const isEmpty = end - start === 2;
+  if (isEmpty) return true;
+  const isLast = depth === lists.length - 1;
+  const goOn = (at: number): number => {
+    const found = (lists[depth] as ElementCursor).find(value, at);
+    if (isLast) use(found.bytes, found.start, found.end);
+    else eachElement(found, lists, depth + 1, use);
+    return found.behind;
+  };
+  if (first === ARRAY) eachOfList(bytes, start, goOn);
+  else for (const at of valuesOfMap(bytes, start)) goOn(at);
+  return true;
+}
+
+function wholeText(bytes: Buffer): FoundValue {
+  return { bytes, start: 0, end: bytes.length, isInText: true };
+}
+
+/** Calls `use` with the offset of each element; it returns that behind the element. */
+function eachOfList(bytes: Buffer, start: number, use: (at: number) => number): void {
+  let index = start;
+  do index = use(index + 1);
+  while (bytes[index] === COMMA);
+}
+
+/** The offsets of the values of a map: of each name the last one counts, as in `JSON.parse`. */
+function valuesOfMap(bytes: Buffer, start: number): Iterable<number> {
+  const offsets = new Map<string, number>();
+  let index = start;
+  do {
+    const nameStart = index + 1;
+    const nameEnd = stringEnd(bytes, nameStart);
+    offsets.set(stringText(bytes, nameStart, nameEnd), nameEnd + 1);
+    index = valueEnd(bytes, nameEnd + 1);
+  } while (bytes[index] === COMMA);
+  return offsets.values();
+}
+
+function listOf(texts: readonly Buffer[]): Buffer {
+  const parts = texts.flatMap((text, index) => (index === 0 ? [text] : [COMMA_TEXT, text]));
+  return Buffer.concat([OPENING, ...parts, CLOSING]);
+}
+
+const COMMA_TEXT = Buffer.from(',');
+const OPENING = Buffer.from('[');
+const CLOSING = Buffer.from(']');

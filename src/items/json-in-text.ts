@@ -1,0 +1,36 @@
+import { Items } from './items.ts';
+import { JsonScanner, JsonSyntaxError, stringText } from './json-scanner.ts';
+
+const SPACE = 0x20;
+const BACKSLASH = 0x5c;
+const OBJECT = 0x7b;
+const ARRAY = 0x5b;
+
+/**
+ * The object or list that a text of an item holds as JSON (RFC 8259), without white space between tokens;
+ * undefined if the text is anything else. The offsets are those of the text, quotes included.
+ */
+export function jsonInText(bytes: Buffer, start: number, end: number): Buffer | undefined {
+  if (!mayHoldJson(bytes[start + 1] as number)) return undefined;
+  const text = Buffer.from(stringText(bytes, start, end));
+  const scanner = new JsonScanner(text);
+  const first = scanner.space(0);
+  if (text[first] !== OBJECT && text[first] !== ARRAY) return undefined;
+  const last = endOfValue(scanner, first);
+  if (last === undefined || scanner.space(last) !== text.length) return undefined;
+  return scanner.spaced ? new Items(text, [first, last]).compacted().bytes : text;
+}
+
+/** By its first byte. Escapes, such as that of a line feed, are read before it is known. */
+function mayHoldJson(first: number): boolean {
+  return first === OBJECT || first === ARRAY || first === SPACE || first === BACKSLASH;
+}
+
+function endOfValue(scanner: JsonScanner, at: number): number | undefined {
+  try {
+    return scanner.value(at);
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return undefined;
+    throw error;
+  }
+}
