@@ -52,7 +52,9 @@ export interface FormatOptions {
   readonly isById?: boolean;
   /** Fields that have the same value in every item because of the filters. */
   readonly constant?: ReadonlySet<string>;
-  /** The zone of hours and weekdays, in which a table shows times; the other formats keep the service's text. */
+  /**
+   * The zone of hours and weekdays, in which a table shows times; the other formats keep the service's text.
+   */
   readonly zone?: TimeZone;
   readonly list: ListKind;
   /** Names of subscriptions for default columns of tables. */

@@ -6,7 +6,12 @@ import { Items, type ItemWriter } from '../items/items.ts';
 import { type Palette, statusPaint } from '../terminal/palette.ts';
 import { terminalSafe, terminalSafeLine } from '../terminal/terminal-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
-import type { FormatOptions } from './format-flags.ts';
+
+interface PickedFields {
+  readonly fields?: readonly FieldPath[] | undefined;
+  /** The zone of hours and weekdays among them. */
+  readonly zone?: TimeZone;
+}
 
 /**
  * Prints items as JSON: each item is the service's own bytes, or an object of the `fields` picked from them.
@@ -15,7 +20,7 @@ import type { FormatOptions } from './format-flags.ts';
  */
 export function createJsonWriter(
   format: 'json' | 'ndjson',
-  { fields, zone = UTC }: Pick<FormatOptions, 'fields' | 'zone'>,
+  { fields, zone = UTC }: PickedFields,
   stdout: Output,
   palette: Palette,
 ): ItemWriter {

@@ -20,9 +20,10 @@ const NULL_TEXT = Buffer.from('null');
 export type UseValue = (bytes: Buffer, start: number, end: number) => void;
 
 /**
- * Reads the fields that people name in one item after another, wherever their paths lead: to members, to known
- * fields by their short names, through every element of lists, on inside a text that is JSON (but not inside
- * another text in it), and to what is derived of a value. A member that has a path's literal name wins.
+ * Reads the fields that people name in one item after another, wherever their paths lead: to members, to
+ * known fields by their short names, through every element of lists, on inside a text that is JSON (but not
+ * inside another text in it), and to what is derived of a value. A member that has a path's literal name
+ * wins.
  */
 export class FieldReader {
   readonly #ways: readonly (Way | undefined)[];
@@ -51,8 +52,8 @@ export class FieldReader {
 
   /**
    * Calls `use` at least once, for each value of a field in the last item read. Of a path through lists these
-   * are the values in all elements, with `MISSING` for an element from which the path leads nowhere. `MISSING`
-   * alone comes of a list without elements, and where there is no value at all.
+   * are the values in all elements, with `MISSING` for an element from which the path leads nowhere.
+   * `MISSING` alone comes of a list without elements, and where there is no value at all.
    */
   each(field: number, use: UseValue): void {
     const way = this.#wayTo(field);
@@ -83,7 +84,9 @@ export class FieldReader {
     use(list, isList ? 0 : MISSING, list.length);
   }
 
-  /** The characters of the field of a plain path that is a text in the last item read; undefined for all else. */
+  /**
+   * The characters of the field of a plain path that is a text in the last item read; undefined for all else.
+   */
   text(field: number): string | undefined {
     return this.#texts[field] ? undefined : this.#cursor.text(field);
   }

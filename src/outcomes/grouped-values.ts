@@ -2,9 +2,9 @@ import { MISSING } from '../items/field-cursor.ts';
 import type { FieldReader } from '../items/field-reader.ts';
 
 /**
- * The groups that the event which was read is in by its first `fields` fields: for each group the JSON text of
- * a value of each field, `null` for a field that is missing. An event with several values is in the group of
- * each; of two fields with several, in that of each combination. Undefined for more groups than `most`.
+ * The groups that the event which was read is in by its first `fields` fields: for each group the JSON text
+ * of a value of each field, `null` for a field that is missing. An event with several values is in the group
+ * of each; of two fields with several, in that of each combination. Undefined for more groups than `most`.
  */
 export function groupsOfEvent(reader: FieldReader, fields: number, most: number): string[][] | undefined {
   const values: string[][] = [];

@@ -43,8 +43,8 @@ interface Facts {
 
 /**
  * Groups events by the values of some fields; without fields they are one group. An event that has several
- * values, in the elements of a list, is in the group of each. It uses memory per group, not per event, but for
- * the numbers of `numberField`.
+ * values, in the elements of a list, is in the group of each. It uses memory per group, not per event, but
+ * for the numbers of `numberField`.
  */
 export class EventGroups {
   readonly fields: readonly FieldPath[];
