@@ -16,32 +16,68 @@ import { ID, startChanging } from './changing-service.ts';
 
 const at = forEachTest(startChanging);
 const RENEW = ['subscriptions', 'renew', ID, '--yes'];
+const CREATE = [
+  'subscriptions',
+  'create',
+  '--url',
+  'https://hooks.example.com/in',
+  '--type',
+  'order.*',
+  '--yes',
+];
+
+const CASES = [
+  ['one error', DISK_ERRORS],
+  ['a full disk', FULL],
+  ['a signal', SIGNALS],
+] as const;
+
+async function emptyHome(): Promise<void> {
+  for (const name of await readdir(at.home.folder))
+    await rm(path.join(at.home.folder, name), { recursive: true });
+}
+
+/**
+ * Runs a command with a fault at each file operation. Afterwards the saved token has to be the one that the
+ * service has, unless its loss was said or the command was killed.
+ */
+async function sweep(
+  what: string,
+  args: readonly string[],
+  codes: Parameters<typeof expectNoHarm>[2],
+  anew: () => Promise<void>,
+): Promise<void> {
+  await anew();
+  const isOurs = (file: string) => file.startsWith(at.home.folder) && !file.includes('/compiled/');
+  const command = await traceCommand(at.env, args, isOurs);
+  expect(command.operations.length).toBeGreaterThan(10);
+  await expectNoHarm(what, command, codes, async (start) => {
+    await anew();
+    const before = at.sent('POST').length;
+    const result = await start().finished;
+    const after = await spawnHooktrail(['subscriptions', 'token', ID], { env: at.env });
+    const isUnasked = at.sent('POST').length === before;
+    const isValid = after.stdout === `${at.kept.token}\n`;
+    const isDoubted = /may be invalid/.test(after.stderr) || after.code !== 0;
+    const isLost = /is lost/.test(result.stderr);
+    const isKilled = result.code === null || Number(result.code) >= 128;
+    const isSaid = isKilled || isTold(result);
+    const isHeld = isValid || isLost || isUnasked || (isKilled && isDoubted);
+    return isSaid && isHeld ? undefined : { result, after, token: at.kept.token };
+  });
+}
 
 describeFaults('a fault at any file operation of renew', () => {
-  test.each([
-    ['one error', DISK_ERRORS],
-    ['a full disk', FULL],
-    ['a signal', SIGNALS],
-  ])('%s: the saved token is the valid one, or the loss is said', async (kind, codes) => {
-    const anew = async () => {
-      for (const name of await readdir(at.home.folder))
-        await rm(path.join(at.home.folder, name), { recursive: true });
+  test.each(CASES)('%s: the saved token is the valid one, or the loss is said', async (kind, codes) => {
+    await sweep(`renew, ${kind}`, RENEW, codes, async () => {
+      await emptyHome();
       await spawnHooktrail(RENEW, { env: at.env });
-    };
-    await anew();
-    const isOurs = (file: string) => file.startsWith(at.home.folder) && !file.includes('/compiled/');
-    const command = await traceCommand(at.env, RENEW, isOurs);
-    expect(command.operations.length).toBeGreaterThan(10);
-    await expectNoHarm(`renew, ${kind}`, command, codes, async (start) => {
-      await anew();
-      const result = await start().finished;
-      const after = await spawnHooktrail(['subscriptions', 'token', ID], { env: at.env });
-      const isValid = after.stdout === `${at.kept.token}\n`;
-      const isDoubted = /may be invalid/.test(after.stderr) || after.code !== 0;
-      const isLost = /is lost/.test(result.stderr);
-      const isKilled = result.code === null || Number(result.code) >= 128;
-      const held = isValid || isLost || (isKilled && isDoubted);
-      return (isKilled || isTold(result)) && held ? undefined : { result, after, token: at.kept.token };
     });
+  });
+});
+
+describeFaults('a fault at any file operation of create', () => {
+  test.each(CASES)('%s: the new token is saved, or its loss is said', async (kind, codes) => {
+    await sweep(`create, ${kind}`, CREATE, codes, emptyHome);
   });
 });
