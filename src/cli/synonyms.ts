@@ -44,7 +44,7 @@ export const FLAG_SYNONYMS: readonly (readonly [typed: string, ...meanings: stri
   ['--format --output-format --out', '--output'],
   ['--out-file --output-to --save', '--output-file'],
   ['--event-id --event --ids', '--id', '--fields eventId --no-header'],
-  ['--event-type --types --topic --event-name', '--type'],
+  ['--event-type --types --topic --event-name', '--type', '--add-type'],
   ['--subscription-id --sub', '--subscription'],
   ['--publish-status --delivery-status --state', '--status'],
   ['--start --start-time --begin --last --period --newer-than --from-time --from-date', '--since'],
@@ -66,6 +66,9 @@ export const FLAG_SYNONYMS: readonly (readonly [typed: string, ...meanings: stri
   ['--oldest --oldest-first --asc', '--reverse'],
   ['--callback-url --callback --webhook --webhook-url', '--url'],
   ['--endpoint', '--url', '--base-url'],
+  // Of what changes a list: taking away is never guessed.
+  ['--type', '--add-type'],
+  ['--marketplace', '--add-marketplace'],
   ['--server --host --api-url --service', '--base-url'],
   ['--group-by --group', '--by'],
   ['--handler --target --forward --destination', '--forward-to'],

@@ -80,7 +80,21 @@ async function subscriptionsWith(
   context: Pick<Context, 'signal'>,
 ): Promise<NamedSubscription[]> {
   const listed = await listSubscriptions(service, context);
-  return words.map((word) => subscriptionWith(word, listed));
+  return words.map((word) => subscriptionWith(word, listed, '--subscription: '));
+}
+
+/**
+ * The subscription that a word of the command line stands for, by a part of its address, which is said.
+ * Throws `UsageError` if it stands for none, or for several.
+ */
+export async function namedSubscription(
+  word: string,
+  service: Service,
+  { context, reporter }: Resolving,
+): Promise<NamedSubscription> {
+  const found = subscriptionWith(word, await listSubscriptions(service, context));
+  reporter.notice(`${word}: ${describe(found)}`);
+  return found;
 }
 
 /** The subscriptions that the service lists. Throws `ServiceError` if it does not. */
@@ -106,13 +120,20 @@ export async function listSubscriptions(
 export const NO_SUBSCRIPTIONS =
   'this service may not have the requests of subscriptions: events are found by the id of theirs, --subscription GUID';
 
-/** The one subscription with a word in its address. Throws `UsageError` if there are several, or none. */
-function subscriptionWith(word: string, listed: readonly NamedSubscription[]): NamedSubscription {
+/**
+ * The one subscription with a word in its address. Throws `UsageError`, which begins with `where`, if there
+ * are several, or none.
+ */
+export function subscriptionWith(
+  word: string,
+  listed: readonly NamedSubscription[],
+  where = '',
+): NamedSubscription {
   const found = withWord(listed, word);
   const [one, another] = found;
   if (one && !another) return one;
   if (one)
-    throw new UsageError(`--subscription: '${word}' is in the addresses of ${found.length} subscriptions`, {
+    throw new UsageError(`${where}'${word}' is in the addresses of ${found.length} subscriptions`, {
       details: found.map(describe),
       next: 'give more of the address, or the id of one',
     });
@@ -121,7 +142,7 @@ function subscriptionWith(word: string, listed: readonly NamedSubscription[]): N
     return [shown, shown.split('/')[0] as string, ...shown.split(/[./]/)];
   });
   throw new UsageError(
-    `--subscription: '${word}' is neither a GUID nor in the address of a subscription that is switched on`,
+    `${where}'${word}' is neither a GUID nor in the address of a subscription that is switched on`,
     didYouMean(
       word,
       [...new Set(names)].filter((name) => name.length > 2),

@@ -39,7 +39,8 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
   const fields = options.fields ?? withNameField(defaultFields(pages, list), pages, nameField);
   const heads = fields.map((field, index): ColumnHead => {
     const title = oneLine(titleOf(field, fields));
-    if (options.fields) return { title, isWhole: isEventId(field) };
+    if (options.fields)
+      return { title, isWhole: isEventId(field) || (list === 'subscriptions' && isSubscriptionId(field)) };
     const isConstant = !isEventId(field) && constant?.has(field.text) === true;
     const head =
       isEventId(field) && isById ? { isWhole: true } : defaultHead(field, index, fields, nameField);
@@ -111,6 +112,7 @@ function titleOf({ text, steps }: FieldPath, fields: readonly FieldPath[]): stri
   return last === undefined || text === ERROR || !isAlone || /^\d+$/.test(last) ? text : last;
 }
 
+const isSubscriptionId = ({ steps }: FieldPath) => steps.length === 1 && steps[0] === 'subscriptionId';
 const isEventId = ({ steps }: FieldPath) => steps.length === 1 && steps[0] === 'eventId';
 
 const KNOWN_HEADS: Readonly<Record<string, ColumnHead>> = {

@@ -2,8 +2,7 @@ import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { type HooktrailError, ServiceError, UsageError } from '../errors.ts';
-import { EventFilters } from '../filters/event-filters.ts';
-import { resolveSubscriptions } from '../filters/resolve-filters.ts';
+import { namedSubscription } from '../filters/resolve-filters.ts';
 import { printItem } from '../formats/formats.ts';
 import { apiUrl, mediaType, type Service } from '../http/service.ts';
 import { Items, isGuid } from '../items/items.ts';
@@ -117,9 +116,7 @@ export async function idOf(word: string, service: Service, call: ChangeCall): Pr
     throw new UsageError(`'${word}' is not a GUID, and with --yes nobody confirms what it stands for`, {
       next: advise`${hooktrail('subscriptions')} lists the subscriptions with their ids`,
     });
-  const filters = new EventFilters({ subscriptionWords: [word] });
-  const { subscriptionIds } = await resolveSubscriptions(filters, service, call);
-  return subscriptionIds[0] as string;
+  return (await namedSubscription(word, service, call)).id;
 }
 
 /** Prints what was changed as one JSON object, in which values stand as the service writes them. */

@@ -1,8 +1,7 @@
 import { type AdvisedCommand, advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { fewOf, ServiceError, UsageError } from '../errors.ts';
-import { EventFilters } from '../filters/event-filters.ts';
-import { listSubscriptions, resolveSubscriptions } from '../filters/resolve-filters.ts';
+import { listSubscriptions, subscriptionWith } from '../filters/resolve-filters.ts';
 import { printJson } from '../formats/formats.ts';
 import { secondText } from '../formats/summary-words.ts';
 import { type EndpointProbe, type EndpointProblem, probeEndpoint } from '../http/endpoint-probe.ts';
@@ -99,9 +98,7 @@ async function targetsOf(word: string | undefined, service: Service, call: Check
   if (word === undefined) return listed.flatMap(targetOf);
   const found = withWord(listed, word);
   // The error for a word that is in no address names those that are near.
-  if (found.length === 0)
-    await resolveSubscriptions(new EventFilters({ subscriptionWords: [word] }), service, call);
-  return found.flatMap(targetOf);
+  return (found.length > 0 ? found : [subscriptionWith(word, listed)]).flatMap(targetOf);
 }
 
 function targetOf({ id, callbackUrl }: Pick<NamedSubscription, 'id' | 'callbackUrl'>): Target[] {

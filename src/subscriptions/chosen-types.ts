@@ -47,7 +47,10 @@ export function matchingTypes(
   const types = words.flatMap((word) => {
     const found = matchesOf(word, listed);
     if (found.length > 0) return found;
-    throw new UsageError(`${flag}: no event type ${where} is '${word}'`, didYouMean(word, listed, otherwise));
+    throw new UsageError(
+      `${flag}: no event type ${where} is '${word}'`,
+      didYouMean(word, candidatesFor(word, listed), otherwise),
+    );
   });
   return [...new Set(types)];
 }
@@ -55,4 +58,16 @@ export function matchingTypes(
 function matchesOf(word: string, listed: readonly string[]): readonly string[] {
   if (listed.includes(word)) return [word];
   return listed.filter((type) => typePattern(word).test(type));
+}
+
+/** What may be meant by a word: types, or of a pattern those that stand for all types with one beginning. */
+function candidatesFor(word: string, listed: readonly string[]): readonly string[] {
+  if (!word.includes('*')) return listed;
+  return [...new Set(listed.flatMap(beginningsOf))].map((beginning) => `${beginning}*`);
+}
+
+/** `order.` of `order.created`; `Dispatch` of `DispatchCreated`. */
+function beginningsOf(type: string): string[] {
+  const ends = [...type.matchAll(/[._/:-](?=.)|[a-z0-9](?=[A-Z])/g)];
+  return ends.map(({ index }) => type.slice(0, index + 1));
 }

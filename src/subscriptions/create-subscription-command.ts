@@ -42,7 +42,10 @@ export async function run(call: Call<Flags>): Promise<void> {
   const missing = [url === undefined ? '--url' : '', type === undefined ? '--type' : ''].filter(Boolean);
   if (url === undefined || type === undefined)
     throw new UsageError(`${missing.join(' and ')}: needed for a subscription`, {
-      next: advise`${hooktrail('event-types')} lists the types on offer`,
+      next:
+        type === undefined
+          ? advise`${hooktrail('event-types')} lists the types on offer`
+          : 'give the address of your webhook, as in --url https://hooks.example.com/in',
     });
   pointOut(url, reporter);
   const { createSubscription } = await import('./create-subscription.ts');

@@ -101,9 +101,8 @@ async function printNew(
 ): Promise<void> {
   const shown = shownAddress(callbackUrl);
   reporter.success(`created a subscription of ${shown}; its Api-Token is saved in ${savedIn}`);
-  reporter.notice(
-    advise`next: ${hooktrail('webhooks listen --subscription', id)} expects it; ${hooktrail('subscriptions token', id)} prints it, for a handler of your own`,
-  );
+  reporter.notice(advise`next: ${hooktrail('webhooks listen --subscription', id)} expects it`);
+  reporter.notice(advise`next: ${hooktrail('subscriptions token', id)} prints it, for a handler of your own`);
   if (isOff(answer))
     reporter.warning('the service made it switched off', {
       kind: 'service',

@@ -1,6 +1,5 @@
 import type { Call } from '../command.ts';
-import { EventFilters } from '../filters/event-filters.ts';
-import { NO_SUBSCRIPTIONS, resolveSubscriptions } from '../filters/resolve-filters.ts';
+import { NO_SUBSCRIPTIONS, namedSubscription } from '../filters/resolve-filters.ts';
 import { apiUrl } from '../http/service.ts';
 import { Items, type ItemWriter, isGuid, isObject } from '../items/items.ts';
 import { shownAddress } from '../names/callback-address.ts';
@@ -47,10 +46,7 @@ export async function printSubscription(
   createWriter: () => Promise<ItemWriter>,
 ): Promise<void> {
   await withService(call, async (service) => {
-    const named = new EventFilters(
-      isGuid(word) ? { subscriptionIds: [word] } : { subscriptionWords: [word] },
-    );
-    const [id = ''] = (await resolveSubscriptions(named, service, call)).subscriptionIds;
+    const id = isGuid(word) ? word : (await namedSubscription(word, service, call)).id;
     const { text } = await readSubscription(id, service, call.context);
     const writer = await createWriter();
     await writer.write(text.compact(), true);

@@ -75,6 +75,9 @@ describe('update', () => {
   test.each([
     [['--add-type', 'order.creted'], "no event type on offer is 'order.creted'", 'order.created'],
     [['--add-type', 'shop.*'], "no event type on offer is 'shop.*'", 'event-types'],
+    [['--add-type', 'ordr.*'], "no event type on offer is 'ordr.*'", `update ${ID} --add-type 'order.*'\n`],
+    [['--type', 'order.paid'], "unknown option '--type'", `update ${ID} --add-type order.paid\n`],
+    [['--marketplace', '7'], "unknown option '--marketplace'", `update ${ID} --add-marketplace 7\n`],
     [
       ['--remove-type', 'order.shiped'],
       "no event type of this subscription is 'order.shiped'",
@@ -222,6 +225,24 @@ describe('a change', () => {
         "'hooks.example' is not a GUID, and with --yes nobody confirms what it stands for",
       ),
     ]);
+  });
+
+  test('of a word that is in no address, or in several, is an error about that word', async () => {
+    const none = await at.run(['disable', 'hoks.example.com', '--dry-run']);
+    expect(none).toEqual({
+      code: 2,
+      stdout: '',
+      stderr:
+        "error: 'hoks.example.com' is neither a GUID nor in the address of a subscription that is switched on\n" +
+        'next: hooktrail subscriptions disable hooks.example.com --dry-run\n',
+    });
+    const found = await at.run(['disable', 'hooks.example', '--dry-run']);
+    expect(found.stderr).toBe(
+      `hooks.example: hooks.example.com/in/… (${ID})\nwould change hooks.example.com/in/… (${ID})\n`,
+    );
+    const got = await at.run(['get', 'hooks.example']);
+    expect(got.stderr).toBe(`hooks.example: hooks.example.com/in/… (${ID})\n`);
+    expect((await at.run(['check', 'nowhere', '--yes'])).stderr).toMatch(/^error: 'nowhere' is neither/);
   });
 
   test('--dry-run prints the difference, and writes nothing', async () => {

@@ -99,6 +99,13 @@ test('subscriptions lists them, with addresses that hide what may be a secret', 
   }
 });
 
+test('subscriptions has whole ids on a terminal of 80 columns: the other commands take them', async () => {
+  const { stdout } = await hooktrail(['subscriptions'], { env: at.env, terminal: 80 });
+  const lines = stdout.replaceAll(/\u001b\[[\d;]*m/g, '').split('\n');
+  expect(lines.filter((line) => line.includes(ON))).toHaveLength(1);
+  expect(lines.every((line) => line.length <= 80)).toBe(true);
+});
+
 test('subscriptions list prints JSON exactly as the service wrote it', async () => {
   expect((await at.run(['subscriptions', 'list', '--ndjson'])).stdout).toBe(`${LISTED.join('\n')}\n`);
   expect((await at.run(['subscriptions', '--json'])).stdout).toBe(`[\n${LISTED.join(',\n')}\n]\n`);

@@ -37,7 +37,8 @@ describe('create', () => {
       'a new subscription of hooks.example.com/in/… to',
       ...['order.created', 'order.paid', 'order.shipped'].map((type) => `  ${type}`),
       `created a subscription of hooks.example.com/in/…; its Api-Token is saved in ${saved}`,
-      `next: \`hooktrail webhooks listen --subscription ${ID}\` expects it; \`hooktrail subscriptions token ${ID}\` prints it, for a handler of your own`,
+      `next: \`hooktrail webhooks listen --subscription ${ID}\` expects it`,
+      `next: \`hooktrail subscriptions token ${ID}\` prints it, for a handler of your own`,
       '',
     ]);
     expect(stderr).not.toMatch(new RegExp(`token-1|${SECRET}`));
@@ -70,7 +71,10 @@ describe('create', () => {
 
   test.each([
     [['create', '--yes'], '--url and --type: needed for a subscription'],
-    [['create', '--type', 'order.paid', '--yes'], '--url: needed for a subscription'],
+    [
+      ['create', '--type', 'order.paid', '--yes'],
+      '--url: needed for a subscription\nnext: give the address of your webhook',
+    ],
     [CREATE, 'nobody is there to confirm'],
   ])('%j is a mistake in the line', async (args, problem) => {
     const { code, stderr } = await at.run(args);
