@@ -113,7 +113,8 @@ export async function listSubscriptions(
   }
   const items = isObject(body) ? body['items'] : undefined;
   if (!Array.isArray(items)) throw serviceError(answer, failure, { ifNotFound: NO_SUBSCRIPTIONS });
-  return items.flatMap((item) => subscriptionOf(item) ?? []);
+  const listed = items.flatMap((item) => subscriptionOf(item) ?? []);
+  return [...new Map(listed.map((one) => [`${one.id} ${one.callbackUrl}`, one])).values()];
 }
 
 /** The next step where a service has no such requests. */

@@ -33,7 +33,7 @@ export interface TlsProbe {
 }
 
 export type EndpointProblem =
-  | { readonly kind: 'name' | 'connection' | 'http' | 'tls'; readonly message: string }
+  | { readonly kind: 'address' | 'name' | 'connection' | 'http' | 'tls'; readonly message: string }
   | { readonly kind: 'private'; readonly addresses: readonly string[] }
   | { readonly kind: 'ended' | 'not-yet'; readonly at: string }
   | { readonly kind: 'host' | 'untrusted' };

@@ -9,6 +9,8 @@ import { isConditionRefused, ownEtagRefused } from './refused-condition.ts';
 import {
   changesBetween,
   IS_ENABLED,
+  idIn,
+  isSubscriptionText,
   type SubscriptionChange,
   SubscriptionText,
 } from './subscription-text.ts';
@@ -34,7 +36,10 @@ export async function requireWritten(
     if (!isLost(answer)) throw answer;
     return await requireWrittenByReading(answer, change, service, reporter);
   }
-  if (isDone(answer)) return warnOfSwitch(answer, change.wanted, reporter);
+  if (isDone(answer)) {
+    if (!isAbout(answer, change.found.id)) return await requireShown(change, service);
+    return warnOfSwitch(answer, change.wanted, reporter);
+  }
   const failure = serviceError(answer, `the subscription ${change.found.id} cannot be changed`);
   if (isUnclear(answer)) return await requireWrittenByReading(failure, change, service, reporter);
   throw await refusalOf(answer, failure, change, service);
@@ -69,22 +74,52 @@ async function refusalOf(
 /** Looks whether a change whose answer is lost was made. Throws `ServiceError` if that does not show it. */
 async function requireWrittenByReading(
   failure: HooktrailError,
-  { found, wanted, changes }: WantedChange,
+  change: WantedChange,
   service: Service,
   reporter: Reporter,
 ): Promise<void> {
-  const again = await readAgain(found.id, service);
-  const different = again && new Set(changesBetween(again.text, wanted).map(({ member }) => member));
-  if (different && changes.every(({ member }) => !different.has(member)))
-    return reporter.warning(`the change was made, though its answer was lost: ${failure.message}`, {
-      kind: 'service',
-    });
+  const again = await readAgain(change.found.id, service);
+  if (!isMade(change, again)) throw notKnown(change, again, [failure.message, ...failure.details], failure);
+  reporter.warning(`the change was made, though its answer was lost: ${failure.message}`, {
+    kind: 'service',
+  });
+}
+
+/**
+ * True for an answer that shows this subscription, or nothing: that of a portal or a proxy shows something
+ * else.
+ */
+function isAbout({ body }: HttpResponse, id: string): boolean {
+  if (body.length === 0) return true;
+  if (!isSubscriptionText(body)) return false;
+  return (idIn(body) ?? id).toLowerCase() === id.toLowerCase();
+}
+
+/** Throws `ServiceError` unless the service shows the change, after an answer that says nothing of it. */
+async function requireShown(change: WantedChange, service: Service): Promise<void> {
+  const again = await readAgain(change.found.id, service);
+  if (!isMade(change, again)) throw notKnown(change, again, ['the answer shows something else than it']);
+}
+
+/** True if the service has the wanted value of each member that was to change. */
+function isMade({ wanted, changes }: WantedChange, again: ReadSubscription | undefined): boolean {
+  if (again === undefined) return false;
+  const different = new Set(changesBetween(again.text, wanted).map(({ member }) => member));
+  return changes.every(({ member }) => !different.has(member));
+}
+
+function notKnown(
+  { found }: WantedChange,
+  again: ReadSubscription | undefined,
+  details: readonly string[],
+  cause?: HooktrailError,
+): ServiceError {
   const others = changesOfOthers(found, again);
   const state = others.length > 0 ? ['it is different now:', ...changeLines(others, MOST_SHOWN)] : [];
-  throw new ServiceError(`it is not known whether the subscription ${found.id} was changed`, {
-    details: [failure.message, ...failure.details, ...state],
+  return new ServiceError(`it is not known whether the subscription ${found.id} was changed`, {
+    details: [...details, ...state],
     next: advise`look at it with ${hooktrail('subscriptions get', found.id)} before you change it again`,
-    cause: failure,
+    cause,
   });
 }
 

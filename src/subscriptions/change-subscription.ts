@@ -116,7 +116,9 @@ export async function idOf(word: string, service: Service, call: ChangeCall): Pr
     throw new UsageError(`'${word}' is not a GUID, and with --yes nobody confirms what it stands for`, {
       next: advise`${hooktrail('subscriptions')} lists the subscriptions with their ids`,
     });
-  return (await namedSubscription(word, service, call)).id;
+  const { id } = await namedSubscription(word, service, call);
+  if (isGuid(id)) return id;
+  throw new ServiceError(`the service names the subscription by something that is no GUID: ${id}`);
 }
 
 /** Prints what was changed as one JSON object, in which values stand as the service writes them. */

@@ -27,13 +27,14 @@ type CheckCall = Call<CheckFlags & SettingFlags>;
 
 interface Target {
   readonly id: string;
-  readonly endpoint: URL;
+  /** Undefined for text that is no address of HTTP. */
+  readonly endpoint: URL | undefined;
 }
 
 interface Checked extends EndpointProbe {
   readonly subscriptionId: string;
-  /** As it may be shown. */
-  readonly address: string;
+  /** As it may be shown; null for text that is no address of HTTP. */
+  readonly address: string | null;
   /** `unverified`: it takes connections, without TLS. */
   readonly verdict: 'ok' | 'broken' | 'unverified';
 }
@@ -61,7 +62,7 @@ export async function checkSubscriptions(
       service.baseUrl.hostname,
     ],
   );
-  if (targets.length === 0) return reporter.notice('no subscription has an address to check');
+  if (targets.length === 0) reporter.notice('no subscription has an address to check');
   await askToConnect(targets, own, call);
   const checked: Checked[] = [];
   for (let at = 0; at < targets.length; at += PROBES_AT_ONCE) {
@@ -70,13 +71,16 @@ export async function checkSubscriptions(
     checked.push(...(await Promise.all(group.map((target) => check(target, call)))));
   }
   if (flags.json) await printJson(checked.map(jsonOf), undefined, context, reporter);
-  else await context.stdout.write(checked.map((one) => `${linesOf(one, zone).join('\n')}\n`).join(''));
+  else if (checked.length > 0)
+    await context.stdout.write(checked.map((one) => `${linesOf(one, zone).join('\n')}\n`).join(''));
   const broken = checked.filter(({ verdict }) => verdict === 'broken');
   if (broken.length > 0)
     throw new ServiceError(
       `${broken.length} of ${checked.length} endpoints are broken, seen from this machine`,
       {
-        details: fewOf(broken.map(({ address, problem }) => `${address}: ${problemText(problem, zone)}`)),
+        details: fewOf(
+          broken.map(({ address, problem }) => `${address ?? 'no address'}: ${problemText(problem, zone)}`),
+        ),
         next: advise`mend the endpoint, and check again; ${recoverCommand(broken)} then hands over what was missed`,
       },
     );
@@ -102,20 +106,31 @@ async function targetsOf(word: string | undefined, service: Service, call: Check
 }
 
 function targetOf({ id, callbackUrl }: Pick<NamedSubscription, 'id' | 'callbackUrl'>): Target[] {
-  if (callbackUrl === undefined || shownAddress(callbackUrl) === undefined) return [];
-  return [{ id, endpoint: new URL(callbackUrl) }];
+  if (callbackUrl === undefined) return [];
+  const isAddress = shownAddress(callbackUrl) !== undefined;
+  return [{ id, endpoint: isAddress ? new URL(callbackUrl) : undefined }];
 }
 
 async function askToConnect(targets: readonly Target[], own: string, call: CheckCall): Promise<void> {
   if (call.flags.yes) return;
-  const hosts = [...new Set(targets.map(({ endpoint }) => endpoint.host))];
+  const hosts = [...new Set(targets.flatMap(({ endpoint }) => endpoint?.host ?? []))];
   const foreign = hosts.filter((host) => new URL(`https://${host}`).hostname !== own);
   if (foreign.length === 0) return;
   const declined = new UsageError('nothing was connected to');
   await confirm(`Connect from this machine to ${fewOf(foreign, 8).join(', ')}?`, call.context, declined);
 }
 
+const NO_ADDRESS = {
+  address: null,
+  dns: null,
+  tls: null,
+  http: null,
+  problem: { kind: 'address', message: 'its callback address is no URL of HTTP' },
+  verdict: 'broken',
+} as const;
+
 async function check({ id, endpoint }: Target, { flags, context }: CheckCall): Promise<Checked> {
+  if (endpoint === undefined) return { ...NO_ADDRESS, subscriptionId: id };
   const probe = await probeEndpoint(endpoint, flags.allowPrivate === true, context);
   const address = shownAddress(endpoint.href) ?? endpoint.host;
   if (probe.problem) return { ...probe, subscriptionId: id, address, verdict: 'broken' };
@@ -131,7 +146,7 @@ function linesOf(
   zone: TimeZone,
 ): string[] {
   const said = problem ? `${verdict}: ${problemText(problem, zone)}` : VERDICTS[verdict];
-  const lines = [`${address} (${subscriptionId}): ${said}`];
+  const lines = [`${address ?? 'no address'} (${subscriptionId}): ${said}`];
   if (dns) lines.push(`  name          ${dns.join(', ')}`);
   if (tls) {
     const trust = problem?.kind === 'untrusted' ? ', which this machine does not trust' : '';

@@ -54,8 +54,9 @@ export async function createSubscription(
     try {
       const answer = await requestNew(content, settings.vendor, service);
       const token = tokenIn(answer);
-      const id = await idOfNew(answer, callbackUrl, service);
-      if (token === undefined) throw withoutToken(id);
+      const told = idInAnswer(answer);
+      if (token === undefined) throw told ? withoutToken(told) : unknownOutcome(NO_SUBSCRIPTION);
+      const id = told ?? (await idInList(callbackUrl, service));
       if (id === undefined) throw lostToken(token, id, [UNNAMED], call);
       const savedIn = await keepToken(token, id, tokens, call);
       await printNew(id, savedIn, answer, content, call);
@@ -122,28 +123,31 @@ function unknownOutcome(failure: Error & { readonly details?: readonly string[] 
   });
 }
 
-function withoutToken(id: string | undefined): ServiceError {
-  return new ServiceError(`the service made the subscription${id ? ` ${id}` : ''} and gave no Api-Token`, {
-    next: advise`${hooktrail('subscriptions renew', id ?? 'ID')} gets one`,
+/** Such an answer may come from a portal or a proxy. */
+const NO_SUBSCRIPTION = new Error('the answer shows no subscription and has no Api-Token');
+
+function withoutToken(id: string): ServiceError {
+  return new ServiceError(`the service made the subscription ${id} and gave no Api-Token that can be used`, {
+    next: advise`${hooktrail('subscriptions renew', id)} gets one`,
   });
 }
 
-/** The id of the new subscription: from the answer, or that of the one with its address in the list. */
-async function idOfNew(
-  { body, headers }: HttpResponse,
-  callbackUrl: string,
-  service: Service,
-): Promise<string | undefined> {
-  const [located] = guidsIn(headers.location ?? '').slice(-1);
-  const told = idIn(body);
+/** The id of the new subscription in the answer. */
+function idInAnswer({ body, headers }: HttpResponse): string | undefined {
   // A token is kept under a GUID alone: other text may hold anything.
-  const named = told !== undefined && isGuid(told) ? told : located;
-  if (named !== undefined) return named;
+  const told = idIn(body)?.replace(/^\{(.*)\}$/, '$1');
+  if (told !== undefined && isGuid(told)) return told;
+  const [located] = guidsIn(headers.location ?? '').slice(-1);
+  return located;
+}
+
+/** The id of the one subscription in the list that has the address. */
+async function idInList(callbackUrl: string, service: Service): Promise<string | undefined> {
   const unstopped = { signal: new AbortController().signal };
   const listed = await listSubscriptions(service, unstopped).catch(() => []);
   const [one, another] = listed.filter((listing) => listing.callbackUrl === callbackUrl);
-  const listedId = another === undefined ? one?.id : undefined;
-  return listedId !== undefined && isGuid(listedId) ? listedId : undefined;
+  const id = another === undefined ? one?.id : undefined;
+  return id !== undefined && isGuid(id) ? id : undefined;
 }
 
 function isOff({ body }: HttpResponse): boolean {

@@ -26,13 +26,16 @@ const COLUMNS = [
   memberPath('subscriptionId'),
 ];
 
+/** Not every service has all of them. */
+const USUAL = { fields: COLUMNS, areFieldsSaved: true };
+
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
   const format = formatOptions(flags, 'subscriptions');
   const isExact = format.format === 'json' || format.format === 'ndjson';
   const note = (count: number) =>
     tableNote(call, { facts: [`${count} ${count === 1 ? 'subscription' : 'subscriptions'}`] });
-  const options = isExact ? format : { ...format, note, fields: format.fields ?? COLUMNS };
+  const options = isExact ? format : { ...format, note, ...(format.fields ? {} : USUAL) };
   const { printSubscriptions } = await import('./subscriptions.ts');
   const { createItemWriter } = await import('../formats/formats.ts');
   await printSubscriptions(!isExact, call, () => createItemWriter(options, context, reporter));

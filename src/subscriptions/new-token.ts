@@ -36,10 +36,18 @@ export async function askForToken(request: ServiceRequest, service: Service): Pr
   }
 }
 
-/** The token in an answer; undefined if there is none. */
+/**
+ * The token in an answer; undefined if there is none, or several. A proxy may write the header twice: then
+ * both stand in it with a comma between them.
+ */
 export function tokenIn({ headers }: HttpResponse): string | undefined {
-  const token = String(headers['api-token'] ?? '').trim();
-  return token !== '' && isHeaderSafe(token) ? token : undefined;
+  const tokens = new Set(
+    String(headers['api-token'] ?? '')
+      .split(/, /)
+      .map((text) => text.trim()),
+  );
+  const [token = '', another] = tokens;
+  return another === undefined && isHeaderSafe(token) ? token : undefined;
 }
 
 /**

@@ -40,10 +40,17 @@ function unknownSubscription(id: string): UsageError {
   });
 }
 
+/**
+ * One entity tag (RFC 9110 section 8.8.3), also without its quotes. `*` or several would be fulfilled by
+ * changes of others.
+ */
+const ENTITY_TAG = /^((W\/)?"[^"]*"|[^\s",*]+)$/;
+
 /** The condition under which a change is made. Throws `ServiceError` if the service gave no `ETag`. */
 export function matchOf({ id, etag }: ReadSubscription): { readonly 'if-match': string } {
-  if (etag !== undefined && etag !== '') return { 'if-match': etag };
-  throw new ServiceError(`the service gave no ETag for the subscription ${id}`, {
+  if (etag !== undefined && ENTITY_TAG.test(etag)) return { 'if-match': etag };
+  const what = etag ? `an ETag that is none, ${etag},` : 'no ETag';
+  throw new ServiceError(`the service gave ${what} for the subscription ${id}`, {
     next: 'without one a change could undo that of somebody else: this service may not have changes of subscriptions',
   });
 }

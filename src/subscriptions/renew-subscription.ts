@@ -19,6 +19,7 @@ import {
   readSubscription,
 } from './read-subscription.ts';
 import { isConditionRefused, ownEtagRefused } from './refused-condition.ts';
+import { isSubscriptionText } from './subscription-text.ts';
 
 /** Gets another `Api-Token` for a subscription, and saves it before anything is printed. */
 export async function renewToken(word: string, call: ChangeCall): Promise<void> {
@@ -79,7 +80,9 @@ async function requestAnother(
   }
   const token = tokenIn(answer);
   if (token !== undefined) return token;
-  throw new ServiceError(`the service renewed the Api-Token of ${id} and did not give it`, {
+  if (answer.body.length > 0 && !isSubscriptionText(answer.body))
+    throw unknownOutcome(id, new ServiceError('the answer shows no subscription and has no Api-Token'));
+  throw new ServiceError(`the service renewed the Api-Token of ${id} and gave none that can be used`, {
     next: advise`the old one may be invalid: ${hooktrail('subscriptions renew', id)} asks for another`,
   });
 }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { advise, hooktrail } from '../advice.ts';
 import { ServiceError } from '../errors.ts';
-import { Items, isObject } from '../items/items.ts';
+import { Items } from '../items/items.ts';
 import { JsonScanner, stringText } from '../items/json-scanner.ts';
 
 /** A member of an object: the offsets of its value in the text. */
@@ -207,13 +207,25 @@ function without(elements: readonly string[], others: readonly string[]): string
   return [...new Set(elements)].filter((element) => !known.has(element));
 }
 
-/** The member of an answer that names the subscription; undefined if it is no text. */
+/**
+ * The member of an answer that names the subscription; undefined if it is no text, or if there are two of
+ * them.
+ */
 export function idIn(body: Buffer): string | undefined {
   try {
-    const value: unknown = JSON.parse(body.toString());
-    const id = isObject(value) ? value['subscriptionId'] : undefined;
+    const id = SubscriptionText.of(body).value(['subscriptionId']);
     return typeof id === 'string' && id !== '' ? id : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** True for the text of an object: what a portal or a proxy answers is something else. */
+export function isSubscriptionText(body: Buffer): boolean {
+  try {
+    SubscriptionText.of(body);
+    return true;
+  } catch {
+    return false;
   }
 }

@@ -319,6 +319,44 @@ describe('a change', () => {
     expect(at.sent('PUT')).toEqual([]);
   });
 
+  test.each(['*', '"v1", "v2"', '"v1'])(
+    'under the ETag %s is not made: it could undo that of another',
+    async (etag) => {
+      at.next('GET', (response) => at.send(response, 200, WRITTEN, { ETag: etag }));
+      const { code, stderr } = await at.run(['disable', ID, '--yes']);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`gave an ETag that is none, ${etag}, for`)]);
+      expect(at.sent('PUT')).toEqual([]);
+    },
+  );
+
+  const PORTAL = '<html><title>Sign in to the network</title></html>';
+  const ANOTHER = WRITTEN.replace(ID, GONE);
+  test.each([
+    ['a portal', PORTAL, false],
+    ['a portal, which passed it on', PORTAL, true],
+    ['another subscription', ANOTHER, false],
+    ['another subscription, though made', ANOTHER, true],
+  ])('whose answer is that of %s is looked at again', async (_, body, isMade) => {
+    at.next('PUT', (response) => {
+      if (isMade) at.write(WRITTEN.replace('true', 'false'));
+      at.send(response, 200, body);
+    });
+    const { code, stderr } = await at.run(['disable', ID, '--yes', '--quiet']);
+    const unknown = [
+      `error: it is not known whether the subscription ${ID} was changed`,
+      '  the answer shows something else than it',
+      `next: look at it with \`hooktrail subscriptions get ${ID}\` before you change it again\n`,
+    ];
+    expect([code, stderr]).toEqual(isMade ? [0, ''] : [1, unknown.join('\n')]);
+    expect(at.sent('PUT')).toHaveLength(1);
+  });
+
+  test('of a subscription whose id is none is not made by its address', async () => {
+    at.kept.text = WRITTEN.replace(ID, '../../x~y');
+    const { code, stderr } = await at.run(['disable', 'hooks.example', '--dry-run']);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('something that is no GUID: ../../x~y\n')]);
+  });
+
   test('of an answer about another subscription is not made', async () => {
     at.kept.text = WRITTEN.replace(ID, GONE);
     const { code, stderr } = await at.run(['disable', ID, '--yes']);

@@ -235,7 +235,34 @@ test('one is named by its id or a part of its address, and the text is for peopl
   const none = await at.run(['check', 'nowhere.example', '--yes']);
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining("'nowhere.example' is neither")]);
   at.kept.text = '{}';
-  expect((await at.run(['check', '--yes'])).stderr).toContain('no subscription has an address to check');
+  expect(await at.run(['check', '--yes', '--json'])).toEqual({
+    code: 0,
+    stdout: '[]\n',
+    stderr: 'no subscription has an address to check\n',
+  });
+});
+
+test.each(['not a url', 'javascript:alert(1)', 'https://[::1', ''])(
+  'the address %j is broken',
+  async (url) => {
+    subscribe(url);
+    const { code, checked, stderr } = await checkOne();
+    expect(checked).toEqual({
+      ...{ subscriptionId: ID, address: null, dns: null, tls: null, http: null, verdict: 'broken' },
+      problem: { kind: 'address', message: 'its callback address is no URL of HTTP' },
+    });
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining('\n  no address: its callback address is no URL of HTTP\n'),
+    ]);
+  },
+);
+
+test('a subscription that is listed twice is checked once', async () => {
+  const one = `{"subscriptionId":"${ID}","callbackUrl":"https://hooks.example.com/in","isEnabled":true}`;
+  at.next('GET', (response) => at.send(response, 200, `{"count":2,"items":[${one},${one}]}`));
+  const { stderr } = await at.run(['check', '--yes'], resolver(['10.0.0.1']));
+  expect(stderr).toMatch(/^error: 1 of 1 endpoints are broken/);
 });
 
 test.each([

@@ -106,6 +106,14 @@ test('subscriptions has whole ids on a terminal of 80 columns: the other command
   expect(lines.every((line) => line.length <= 80)).toBe(true);
 });
 
+test('a service whose subscriptions lack a usual column is no reason for a warning', async () => {
+  const one = `{"subscriptionId":"${ON}","callbackUrl":"https://hooks.example.com/in","isEnabled":true}`;
+  at.answers.set('/subscriptions/mine', json(200, `{"count":1,"items":[${one}]}`));
+  const { code, stdout, stderr } = await at.run(['subscriptions']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout).toContain(ON);
+});
+
 test('subscriptions list prints JSON exactly as the service wrote it', async () => {
   expect((await at.run(['subscriptions', 'list', '--ndjson'])).stdout).toBe(`${LISTED.join('\n')}\n`);
   expect((await at.run(['subscriptions', '--json'])).stdout).toBe(`[\n${LISTED.join(',\n')}\n]\n`);

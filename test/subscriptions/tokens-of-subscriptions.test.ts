@@ -121,13 +121,41 @@ describe('create', () => {
   });
 
   test.each([
-    ['the answer has no token', {}, 'and gave no Api-Token'],
-    ['the token is none', { 'Api-Token': 'a b' }, 'and gave no Api-Token'],
+    ['the answer has no token', {}, 'and gave no Api-Token that can be used'],
+    ['the token is none', { 'Api-Token': 'a b' }, 'and gave no Api-Token that can be used'],
+    ['the answer has two tokens', { 'Api-Token': ['one', 'two'] }, 'and gave no Api-Token that can be used'],
   ])('where %s says so', async (_, headers, problem) => {
     at.next('POST', (response) => at.send(response, 201, `{"subscriptionId":"${ID}"}`, headers));
     const { code, stderr } = await at.run([...CREATE, '--yes']);
     expect([code, stderr]).toEqual([1, expect.stringContaining(problem)]);
     expect(stderr).toContain(`hooktrail subscriptions renew ${ID}`);
+  });
+
+  test('takes a token that a proxy wrote twice, and an id in braces', async () => {
+    const headers = { 'Api-Token': ['twice', 'twice'] };
+    at.next('POST', (response) => at.send(response, 201, `{"subscriptionId":"{${ID}}"}`, headers));
+    expect((await at.run([...CREATE, '--yes'])).stdout).toBe(`${ID}\n`);
+    expect((await token()).stdout).toBe('twice\n');
+  });
+
+  test('with two ids in the answer takes neither', async () => {
+    const other = ID.replaceAll('1', '2');
+    const body = `{"subscriptionId":"${ID}","subscriptionId":"${other}"}`;
+    const headers = { 'Api-Token': 'located', Location: `/subscriptions/id/${ID}` };
+    at.next('POST', (response) => at.send(response, 201, body, headers));
+    expect((await at.run([...CREATE, '--yes'])).stdout).toBe(`${ID}\n`);
+  });
+
+  test.each([
+    ['create', CREATE, 'it is not known whether the subscription was created'],
+    ['renew', ['renew', ID], `it is not known whether the Api-Token of ${ID} was renewed`],
+  ])('%s answered by a portal is not claimed to be done', async (_, args, problem) => {
+    at.next('POST', (response) => at.send(response, 200, '<html><title>Sign in</title></html>'));
+    const { code, stderr } = await at.run([...args, '--yes', '--quiet']);
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringContaining(`${problem}\n  the answer shows no subscription and has no Api-Token\n`),
+    ]);
   });
 
   test('that the service makes switched off is a warning', async () => {
@@ -206,7 +234,10 @@ describe('renew', () => {
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('may not renew tokens')]);
     at.next('POST', (response) => at.send(response, 200, '{}'));
     const silent = await at.run(RENEW);
-    expect([silent.code, silent.stderr]).toEqual([1, expect.stringContaining('and did not give it')]);
+    expect([silent.code, silent.stderr]).toEqual([
+      1,
+      expect.stringContaining('and gave none that can be used'),
+    ]);
   });
 
   test.each(['W/"v1"', '"v1"'])(
