@@ -108,41 +108,43 @@ function factsOf(about: About, { filters: { zone } }: SummaryOptions, unicode: b
   const counts = `${grouped(failed)} of ${grouped(events)} failed${rate}, ${grouped(events - failed)} delivered`;
   const then =
     earlier && `; ${grouped(earlier.failed)} of ${grouped(earlier.events)} in the same time before`;
+  const lastFailed = health.lastFailed ?? outage?.lastFailed;
+  // What decides stands within the first screen; causes may take many lines.
   const facts: (Fact | undefined)[] = [
     { label: 'state', text: stateText(about, zone), isBad: health.state === 'failing' },
     { label: 'events', text: `${counts}${then ?? ''}` },
-    health.lastSuccess && { label: 'last success', text: time(health.lastSuccess) },
-    (outage ?? health.lastFailed) && {
-      label: 'last failure',
-      text: time(health.lastFailed ?? (outage as NonNullable<typeof outage>).lastFailed),
-    },
-    health.lastError === undefined ? undefined : { label: 'reason', text: health.lastError },
+    silence && { label: 'silent', text: silentText(about, silence), isBad: true },
     outage && { label: 'outage', text: outageText(about, outage, zone) },
-    silence && {
-      label: 'silent',
-      text: `for ${lengthText(milliseconds(about.before) - milliseconds(silence.since))}, usually one every ${lengthText(1000 * silence.usualGapSeconds)} at these hours`,
-      isBad: true,
-    },
-    ...causes.slice(0, MOST_CAUSES).map((cause) => ({
-      label: 'cause here',
-      text: `${cause.conditions.map(({ text }) => text).join(' and ')}: ${grouped(cause.failed)} of ${grouped(cause.events)} failed`,
-    })),
+    lastFailed && { label: 'last failure', text: time(lastFailed) },
+    health.lastError === undefined ? undefined : { label: 'reason', text: health.lastError },
+    health.lastSuccess && { label: 'last success', text: time(health.lastSuccess) },
     failed > 0 ? { label: 'shared', text: sharedText(about) } : undefined,
     latency && {
       label: 'latency',
       text: `${percentilesText(latency.percentiles)} (${latency.field}, ${eventsText(latency.percentiles.count)})`,
     },
     health.recent === '' ? undefined : { label: 'last ten', text: marks(health.recent, unicode) },
+    ...causes.slice(0, MOST_CAUSES).map((cause) => ({
+      label: 'cause here',
+      text: `${cause.conditions.map(({ text }) => text).join(' and ')}: ${grouped(cause.failed)} of ${grouped(cause.events)} failed`,
+    })),
   ];
   return facts.filter((fact) => fact !== undefined);
+}
+
+/** `for 15 h 20 min, usually one every 40 min at these hours`. */
+function silentText({ before }: About, { since, usualGapSeconds }: NonNullable<About['silence']>): string {
+  const length = lengthText(milliseconds(before) - milliseconds(since));
+  return `for ${length}, usually one every ${lengthText(1000 * usualGapSeconds)} at these hours`;
 }
 
 function marks(recent: string, unicode: boolean): string {
   return unicode ? recent.replaceAll('F', '✗').replaceAll('S', '·') : recent.replaceAll('S', '.');
 }
 
-function stateText({ health, outage }: About, zone: TimeZone): string {
+function stateText({ health, outage, silence }: About, zone: TimeZone): string {
   const { state, failingSince, edge, events } = health;
+  if (silence && state !== 'failing') return 'silent for unusually long';
   if (events === 0) return 'no events in this time';
   if (state !== 'failing') return state === 'recovered' ? 'well again after failures' : 'well';
   const since = outage?.since ?? failingSince;
@@ -213,9 +215,11 @@ function csvOf(json: ReturnType<typeof aboutJson>): { titles: string[]; rows: Cs
     'shared.subscriptions': shared.subscriptions,
     'shared.withFailures': shared.withFailures,
     'shared.failing': shared.failing,
+    'latency.count': latency?.count ?? null,
     'latency.p50': latency?.p50 ?? null,
     'latency.p95': latency?.p95 ?? null,
     'latency.p99': latency?.p99 ?? null,
+    'latency.most': latency?.most ?? null,
   };
   const cellOf = (cell: unknown) => {
     if (cell === null) return null;

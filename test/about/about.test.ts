@@ -97,10 +97,10 @@ describe('events about', () => {
       '',
       'state          well again after failures',
       'events         2 of 4 failed (50.0 %), 2 delivered; 2 of 3 in the same time before',
-      'last success   2026-11-20 11:00:00Z',
+      'outage         from 2026-11-19 09:00Z to 2026-11-20 10:00Z, 1 d 1 h',
       'last failure   2026-11-20 08:00:00Z',
       'reason         503 down',
-      'outage         from 2026-11-19 09:00Z to 2026-11-20 10:00Z, 1 d 1 h',
+      'last success   2026-11-20 11:00:00Z',
       "shared         no other of 2 subscriptions failed: it is this one's endpoint",
       'latency        p50 70, p95 90, p99 90, most 90 (ms, 4 events)',
       'last ten       ··✗✗',
@@ -206,6 +206,65 @@ describe('events about', () => {
     expect(await next(OTHER)).toEqual([other.search, ...check(OTHER), other.recover]);
     // It is well again, and failed when another one did.
     expect(await next(OWN)).toEqual([own.search, own.recover]);
+  });
+
+  test('is no well subscription that has been silent against its rhythm', async () => {
+    const HOUR_MS = 3_600_000;
+    const end = Date.parse('2026-11-20T12:00:00Z');
+    const hourly = Array.from({ length: 24 * 28 }, (_, hour) => ({
+      ...event('20T08:00', 'SUCCESS'),
+      createdOn: new Date(end - (hour + 15) * HOUR_MS).toISOString(),
+    }));
+    const quiet = path.join(home.folder, 'quiet.ndjson');
+    await writeFile(quiet, ndjsonOf(hourly));
+    const args = [
+      'events',
+      'about',
+      OWN,
+      '--from',
+      quiet,
+      '--since',
+      '2026-11-19',
+      '--until',
+      '2026-11-20T12:00',
+    ];
+    const { stdout } = await hooktrail(args, { env: home.env });
+    expect(stdout.split('\n').slice(3, 6)).toEqual([
+      'state          silent for unusually long',
+      'events         0 of 21 failed (0 %), 21 delivered; 0 of 35 in the same time before',
+      'silent         for 15 h, usually one every 1 h at these hours',
+    ]);
+  });
+
+  test('has its causes and commands behind what decides, which the first 24 lines hold', async () => {
+    const causes = Array.from({ length: 120 }, (_, index) => ({
+      ...event('20T08:00', index % 4 === 0 ? 'FAILED' : 'SUCCESS', {
+        channel: index % 4 === 0 ? 'an adapter with a name that takes most of a line' : 'web',
+        delivery: { lastError: '503 down' },
+      }),
+      createdOn: new Date(Date.parse('2026-11-20T06:00:00Z') + index * 60_000).toISOString(),
+    }));
+    const many = path.join(home.folder, 'many.ndjson');
+    await writeFile(many, ndjsonOf(causes));
+    const args = ['events', 'about', OWN, '--from', many, '--since', '2026-11-20', '--latency-field', 'ms'];
+    const { stdout } = await hooktrail(args, { env: home.env, terminal: 80 });
+    const screen = stdout
+      .replaceAll(/\u001b\[[\d;]*m/g, '')
+      .split('\n')
+      .slice(0, 24);
+    const labels = screen.flatMap((line) => /^[a-z]+(?: [a-z]+)?(?= {2})/.exec(line)?.[0] ?? []);
+    const first = [
+      'state',
+      'events',
+      'last failure',
+      'reason',
+      'last success',
+      'shared',
+      'latency',
+      'last ten',
+    ];
+    expect(labels.filter((label) => label !== 'outage' && label !== 'cause here')).toEqual(first);
+    expect(stdout).toContain('cause here');
   });
 
   test('says nothing of an outage where nothing failed in 30 days', async () => {
