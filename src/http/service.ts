@@ -267,25 +267,44 @@ export async function sendWithRetry(
   random = Math.random,
 ): Promise<HttpResponse> {
   for (let attempt = 1; ; attempt++) {
-    let delay = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)) * (0.5 + random() / 2);
-    let why: { reason: string; status?: number };
-    try {
-      const response = await transport.send(request);
-      const { status, headers } = response;
-      if (!TEMPORARY.has(status) || attempt === TRIES) return response;
-      const { date, 'retry-after': header } = headers;
-      // A date is by the service's clock, which may differ from ours.
-      const asked = retryAfter(header, Date.parse(date ?? '') || clock.now());
-      // `Retry-After` is longer than we are willing to wait: the answer itself is more useful.
-      if (asked !== undefined && asked > LONGEST_RETRY_AFTER_MS) return response;
-      delay = Math.max(asked ?? 0, delay);
-      why = { reason: `status ${status}`, status };
-    } catch (error) {
-      if (!(error instanceof TransportError) || !error.passing || attempt === TRIES) throw error;
-      why = { reason: error.message };
-    }
+    const usualMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)) * (0.5 + random() / 2);
+    const outcome = await sendOnce(transport, request, clock, attempt === TRIES);
+    if ('body' in outcome) return outcome;
+    const { askedMs, ...why } = outcome;
+    const delay = Math.max(askedMs, usualMs);
     onRetry?.({ ...why, delay });
     await clock.sleep(delay, request.signal);
+  }
+}
+
+/** An attempt that may be repeated. */
+interface FailedAttempt {
+  readonly reason: string;
+  readonly status?: number;
+  /** What `Retry-After` asks for; 0 without it. */
+  readonly askedMs: number;
+}
+
+/** Returns the answer if it is final, and throws a failure that is. `isLast`: all are. */
+async function sendOnce(
+  transport: Transport,
+  request: HttpRequest,
+  clock: Clock,
+  isLast: boolean,
+): Promise<HttpResponse | FailedAttempt> {
+  try {
+    const response = await transport.send(request);
+    const { status, headers } = response;
+    if (isLast || !TEMPORARY.has(status)) return response;
+    const { date, 'retry-after': header } = headers;
+    // A date is by the service's clock, which may differ from ours.
+    const askedMs = retryAfter(header, Date.parse(date ?? '') || clock.now()) ?? 0;
+    // `Retry-After` is longer than we are willing to wait: the answer itself is more useful.
+    if (askedMs > LONGEST_RETRY_AFTER_MS) return response;
+    return { reason: `status ${status}`, status, askedMs };
+  } catch (error) {
+    if (isLast || !(error instanceof TransportError) || !error.passing) throw error;
+    return { reason: error.message, askedMs: 0 };
   }
 }
 

@@ -304,31 +304,40 @@ function listed(
 ): CallToolResult {
   const lines = stdout.split('\n').filter((line) => line !== '');
   const total = matching ?? lines.length;
-  const items: unknown[] = [];
-  let [bytes, unfit] = [0, 0];
-  for (const line of lines) {
-    // Each item is in the text, and once more in the structured form.
-    const size = 2 * Buffer.byteLength(line);
-    const item = size <= MOST_BYTES ? exactJson(line) : undefined;
-    if (item === undefined || hasLevels(item, MOST_LEVELS + 1)) unfit++;
-    else {
-      bytes += size;
-      if (bytes <= MOST_BYTES) items.push(item);
-    }
-  }
+  const { items, unfit } = fittingItems(lines);
+  const whyUnfit =
+    unfit > 0
+      ? [`${unfit} left out, larger than 50 KB or nested deeper than ${MOST_LEVELS} levels: give fields`]
+      : [];
   for (;;) {
     const returned = items.length;
-    const reasons = [
-      ...(returned < total ? [`${returned} of ${total} are here: ${advice(items)}`] : []),
-      ...(unfit > 0
-        ? [`${unfit} left out, larger than 50 KB or nested deeper than ${MOST_LEVELS} levels: give fields`]
-        : []),
-    ];
+    const isShort = returned < total;
+    const whyShort = isShort ? [`${returned} of ${total} are here: ${advice(items)}`] : [];
+    const reasons = [...whyShort, ...whyUnfit];
     const cut = reasons.length > 0 ? reasons.join('; ') : null;
     const text = answer({ notice: UNTRUSTED, items, returned, matching, cut, warnings });
     if (returned === 0 || fits(text)) return text;
     items.pop();
   }
+}
+
+/** The first items that fit into a result together, and the number of those that fit into none. */
+function fittingItems(lines: readonly string[]): { readonly items: unknown[]; readonly unfit: number } {
+  const items: unknown[] = [];
+  let bytes = 0;
+  let unfit = 0;
+  for (const line of lines) {
+    // Each item is in the text, and once more in the structured form.
+    const lineBytes = 2 * Buffer.byteLength(line);
+    const item = lineBytes <= MOST_BYTES ? exactJson(line) : undefined;
+    if (item === undefined || hasLevels(item, MOST_LEVELS + 1)) {
+      unfit++;
+      continue;
+    }
+    bytes += lineBytes;
+    if (bytes <= MOST_BYTES) items.push(item);
+  }
+  return { items, unfit };
 }
 
 /** How to get at the events after some, which are the newest first. */

@@ -240,6 +240,31 @@ interface Dated {
   readonly written: number;
 }
 
+/** Opens the content of a file; undefined if it counts as empty. */
+type OpenSealed<Content> = (
+  sealed: Buffer,
+  place: string,
+) => Promise<Content | undefined> | Content | undefined;
+
+async function readLatest<Content extends Dated>(
+  places: readonly string[],
+  open: OpenSealed<Content>,
+): Promise<Content | undefined> {
+  let latest: Content | undefined;
+  let failure: unknown;
+  for (const place of places) {
+    try {
+      const sealed = await readSecretFile(place);
+      const content = sealed && (await open(sealed, place));
+      if (content && content.written > (latest?.written ?? -1)) latest = content;
+    } catch (error) {
+      failure ??= error;
+    }
+  }
+  if (latest === undefined && failure !== undefined) throw failure;
+  return latest;
+}
+
 /** The same for any file of secrets. */
 export function openCopies<Content extends Dated>(file: string, context: Place) {
   const rescued = path.join(rescueFolder(context), path.basename(file));
@@ -250,23 +275,8 @@ export function openCopies<Content extends Dated>(file: string, context: Place) 
      * Returns the later of the copies that `open` opens; undefined if there is none. Throws the first failure
      * if no copy could be read and opened.
      */
-    async read(
-      open: (sealed: Buffer, place: string) => Promise<Content | undefined> | Content | undefined,
-    ): Promise<Content | undefined> {
-      let latest: Content | undefined;
-      let failure: unknown;
-      for (const place of isOwnRescueFolder(context) ? [file, rescued] : [file]) {
-        try {
-          const sealed = await readSecretFile(place);
-          const secrets = sealed && (await open(sealed, place));
-          if (secrets && secrets.written > (latest?.written ?? -1)) latest = secrets;
-        } catch (error) {
-          failure ??= error;
-        }
-      }
-      if (latest === undefined && failure !== undefined) throw failure;
-      return latest;
-    },
+    read: (open: OpenSealed<Content>) =>
+      readLatest(isOwnRescueFolder(context) ? [file, rescued] : [file], open),
     async write(sealed: Buffer): Promise<void> {
       await writeSecretFile(file, sealed, machine);
       // A copy that cannot be deleted does no harm: it is older than the file just written.

@@ -41,30 +41,18 @@ export function openFileVault(binding: Binding, context: FileVaultContext): Vaul
     const content: StoredSecrets = { ...secrets, written: lastWritten };
     return encryptFile(await keyToSeal(), JSON.stringify(content), bound);
   };
+  /** Undefined if what was given does not open the file. */
+  const decrypted = async (given: string, file: Buffer) => {
+    const key = await fileKey(given, file, sealKey);
+    const text = decryptFile(key, file, bound);
+    if (text !== undefined) sealKey = key;
+    return text;
+  };
   const open = async (file: Buffer, place: string) => {
     const damage = damageOf(file);
     if (damage) throw damaged(damage, place);
-    const kind = sealKindIn(file);
-    const isTyped = !isSecretGiven('HOOKTRAIL_PASSPHRASE', context.environment);
-    for (let tries = 1; ; tries++) {
-      // No person types a key.
-      const given = kind === 'key' && isTyped ? undefined : await askPassphrase(context, false);
-      if (given === undefined || sealKindOf(given) !== kind) {
-        if (isAnew) return undefined;
-        throw otherSeal(copies.file, kind, given);
-      }
-      const key = await fileKey(given, file, sealKey);
-      const text = decryptFile(key, file, bound);
-      if (text !== undefined) {
-        sealKey = key;
-        const secrets = parseSecrets(text);
-        if (secrets) return secrets;
-        throw damaged('is damaged', place);
-      }
-      if (!isTyped || tries === TRIES) throw wrongPassphrase(place, isTyped);
-      await context.stderr.write('  that passphrase does not open the file\n');
-      context.memory.passphrase = undefined;
-    }
+    const text = await openedText(file, { place, vaultFile: copies.file, isAnew, decrypted }, context);
+    return text === undefined ? undefined : secretsIn(text, place);
   };
   const read = async (): Promise<Secrets | undefined> => {
     const stored = await copies.read(open);
@@ -90,6 +78,50 @@ export function openFileVault(binding: Binding, context: FileVaultContext): Vaul
     },
     rescue: async (secrets) => await copies.rescue(await seal(secrets)),
   };
+}
+
+/** A sealed file that is to be opened. */
+interface Opening {
+  /** Of this copy. */
+  readonly place: string;
+  /** The file that a copy elsewhere stands in for. */
+  readonly vaultFile: string;
+  /** True if a file that is sealed the other way counts as empty. */
+  readonly isAnew: boolean;
+  /** Undefined if what was given does not open the file. */
+  readonly decrypted: (given: string, file: Buffer) => Promise<string | undefined>;
+}
+
+/** Asks for what opens the file: a person has some tries. Returns undefined if the file counts as empty. */
+async function openedText(
+  file: Buffer,
+  { place, vaultFile, isAnew, decrypted }: Opening,
+  context: FileVaultContext,
+): Promise<string | undefined> {
+  const kind = sealKindIn(file);
+  const isTyped = !isSecretGiven('HOOKTRAIL_PASSPHRASE', context.environment);
+  for (let tries = 1; ; tries++) {
+    const given = await sealGiven(kind, isTyped, context);
+    const fits = given !== undefined && sealKindOf(given) === kind;
+    if (!fits && isAnew) return undefined;
+    if (!fits) throw otherSeal(vaultFile, kind, given);
+    const text = await decrypted(given, file);
+    if (text !== undefined) return text;
+    if (!isTyped || tries === TRIES) throw wrongPassphrase(place, isTyped);
+    await context.stderr.write('  that passphrase does not open the file\n');
+    context.memory.passphrase = undefined;
+  }
+}
+
+/** No person types a key. */
+async function sealGiven(kind: 'passphrase' | 'key', isTyped: boolean, context: FileVaultContext) {
+  return kind === 'key' && isTyped ? undefined : await askPassphrase(context, false);
+}
+
+function secretsIn(text: string, place: string): StoredSecrets {
+  const secrets = parseSecrets(text);
+  if (secrets === undefined) throw damaged('is damaged', place);
+  return secrets;
 }
 
 function wrongPassphrase(place: string, isTyped: boolean): UsageError {

@@ -148,24 +148,35 @@ async function readStart(
   let hasWriter = !isPipe;
   const isDone = () => !isWhole && bytes.subarray(0, length).includes('\n');
   while (length < bytes.length && !isDone()) {
-    try {
-      const read = readSync(fd, bytes, length, bytes.length - length, null);
+    const read = readMore(fd, bytes.subarray(length));
+    if (read === 'empty') hasWriter = true;
+    else {
       length += read;
       if (read > 0) continue;
       // The end of a file, or the last writer of a pipe has closed it. Otherwise nobody has opened its other
       // end yet.
       if (hasWriter || length > 0) break;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
-      hasWriter = true;
     }
-    const waited = clock.now() - began;
-    if (!hasWriter && waited >= WRITER_LIMIT_MS) throw new Error('it is a pipe that nobody writes to');
-    if (waited >= SOURCE_LIMIT_MS)
-      throw new Error(`it is a pipe that gave no line within ${SOURCE_LIMIT_MS / 1000} s`);
+    requirePatience(clock.now() - began, hasWriter);
     await clock.sleep(PIPE_POLL_MS, signal);
   }
   return bytes.subarray(0, length);
+}
+
+/** Returns the number of bytes that were read; `empty` if the writers of a pipe have written nothing yet. */
+function readMore(fd: number, room: Buffer): number | 'empty' {
+  try {
+    return readSync(fd, room, 0, room.length, null);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+    return 'empty';
+  }
+}
+
+function requirePatience(waitedMs: number, hasWriter: boolean): void {
+  if (!hasWriter && waitedMs >= WRITER_LIMIT_MS) throw new Error('it is a pipe that nobody writes to');
+  if (waitedMs >= SOURCE_LIMIT_MS)
+    throw new Error(`it is a pipe that gave no line within ${SOURCE_LIMIT_MS / 1000} s`);
 }
 
 async function secretOfCommand(

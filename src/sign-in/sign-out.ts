@@ -44,38 +44,16 @@ export async function logout(flags: SignOutFlags, context: Context, reporter: Re
   // No other setting matters here, and an invalid one must not prevent signing out.
   const { profile, profileExists } = chooseProfile(flags, context.environment, config);
   const saved = Object.keys(config.profiles);
-  if (flags.all && !flags.yes && saved.length > 0 && canPrompt(context)) {
-    const declined = new UsageError('nothing was changed', {
-      next: 'sign out of one profile with --profile NAME',
-    });
-    await confirm(`Sign out of every profile (${saved.join(', ')})?`, context, declined);
-  }
-  let isNothing = true;
-  let unknown: string | undefined;
+  if (flags.all && !flags.yes) await confirmAll(saved, context);
+  const outcomes: SignedOut[] = [];
   for (const name of flags.all ? saved : [profile]) {
-    const { removed, said, failure, unasked } = await signOut(name, config, context, reporter);
-    if (removed > 0 || unasked) isNothing = false;
-    if (removed > 0 && said === undefined) {
-      unknown ??= `the profile '${name}'`;
-      continue;
-    }
-    if (removed > 0) reporter.notice(`signed out of the profile '${name}' on this machine${said}`);
-    const left = unasked ? '; it may still hold them: sign out again where it is reached' : '';
-    if (failure) reporter.warning(failure + left, { kind: 'sign-in' });
+    const outcome = await signOut(name, config, context, reporter);
+    outcomes.push(signedOutOf(name, outcome, reporter));
   }
-  if (flags.all) {
-    const tokens = await forgetSubscriptionTokens(undefined, context);
-    if (tokens > 0) {
-      isNothing = false;
-      reporter.notice(
-        `deleted the saved Api-Tokens of ${tokens} ${tokens === 1 ? 'subscription' : 'subscriptions'}`,
-      );
-    }
-    const { removed } = await forgetSignIns(undefined, context);
-    if (removed > 0) unknown ??= 'profiles that are no longer saved';
-  }
+  if (flags.all) outcomes.push(await forgetRest(context, reporter));
+  const unknown = outcomes.find((outcome) => outcome.unknown !== undefined)?.unknown;
   const where = flags.profile && !profileExists ? ': there is no' : ' for the';
-  if (isNothing && unknown === undefined)
+  if (outcomes.every(({ isNothing }) => isNothing))
     reporter.notice(`nothing was stored${flags.all ? '' : `${where} profile '${profile}'`}`);
   if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment))
     reporter.warning('HOOKTRAIL_ACCESS_TOKEN is still set, and commands still use it');
@@ -84,6 +62,47 @@ export async function logout(flags: SignOutFlags, context: Context, reporter: Re
       `the secrets of ${unknown} are deleted, but the tokens could not be revoked: no saved settings name their identity provider`,
       { next: 'revoke the tokens at the identity provider, or wait until they expire' },
     );
+}
+
+async function confirmAll(profiles: readonly string[], context: Context): Promise<void> {
+  if (profiles.length === 0 || !canPrompt(context)) return;
+  const declined = new UsageError('nothing was changed', {
+    next: 'sign out of one profile with --profile NAME',
+  });
+  await confirm(`Sign out of every profile (${profiles.join(', ')})?`, context, declined);
+}
+
+/** What became of some secrets. */
+interface SignedOut {
+  /** True if nothing was there, so far as is known. */
+  readonly isNothing: boolean;
+  /** Whose tokens were deleted although nobody knows which identity provider could revoke them. */
+  readonly unknown?: string;
+}
+
+/** Says what became of the sign-in of a profile. */
+function signedOutOf(
+  name: string,
+  { removed, said, failure, unasked }: Awaited<ReturnType<typeof signOut>>,
+  reporter: Reporter,
+): SignedOut {
+  if (removed > 0 && said === undefined) return { isNothing: false, unknown: `the profile '${name}'` };
+  if (removed > 0) reporter.notice(`signed out of the profile '${name}' on this machine${said}`);
+  const left = unasked ? '; it may still hold them: sign out again where it is reached' : '';
+  if (failure) reporter.warning(failure + left, { kind: 'sign-in' });
+  return { isNothing: removed === 0 && !unasked };
+}
+
+/** Deletes what belongs to no saved profile, and all Api-Tokens. */
+async function forgetRest(context: Context, reporter: Reporter): Promise<SignedOut> {
+  const tokens = await forgetSubscriptionTokens(undefined, context);
+  if (tokens > 0)
+    reporter.notice(
+      `deleted the saved Api-Tokens of ${tokens} ${tokens === 1 ? 'subscription' : 'subscriptions'}`,
+    );
+  const { removed } = await forgetSignIns(undefined, context);
+  if (removed > 0) return { isNothing: false, unknown: 'profiles that are no longer saved' };
+  return { isNothing: tokens === 0 };
 }
 
 /** Signs out of a profile and deletes what is saved under its name. */

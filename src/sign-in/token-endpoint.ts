@@ -365,37 +365,50 @@ const SECRET_PARAMETERS = [
 /** The error for an answer that grants nothing; secrets of the request that it repeats are redacted. */
 function refusalOf(answer: HttpResponse, what: string, advice: ProviderAdvice, form: string): HooktrailError {
   const { status } = answer;
-  if (status >= 300 && status < 400) {
-    return new ServiceError(`${what} failed: the identity provider answered with a redirect (${status})`, {
-      details: [
-        'redirects of the token endpoint are not followed: they would carry the client secret elsewhere',
-      ],
-      next: CHECK_ADDRESS,
-    });
-  }
+  if (status >= 300 && status < 400) return redirected(what, status);
   const sent = new URLSearchParams(form);
   const secrets = SECRET_PARAMETERS.flatMap((name) => sent.get(name) ?? []);
   const details = describeBody(answer).map((line) => redactSecrets(line, secrets));
   const { error: code } = parseObject(answer.body) ?? {};
   const error = typeof code === 'string' ? code : undefined;
   const refused = `${what} was refused by the identity provider`;
-  if (error === 'invalid_grant')
-    return new RefusedGrantError(refused, { details, next: advise`run ${hooktrail('login')}` }, error);
-  if (REFUSALS.includes(error ?? '') || status === 401) {
-    const next = NOT_ALLOWED.includes(error ?? '') ? (advice.notAllowed ?? advice.refused) : advice.refused;
-    return new RefusedGrantError(refused, { details, next }, error);
-  }
+  const isOfClient = REFUSALS.includes(error ?? '') || status === 401;
+  if (error === 'invalid_grant' || isOfClient)
+    return new RefusedGrantError(refused, { details, next: stepAfter(error, advice) }, error);
   // The description shows no error answers, so these statuses count as a refusal whatever the body.
-  if (status === 400 || status === 403) {
-    const check = advice.badRequest ?? advise`check the client settings, and run ${hooktrail('login')}`;
-    const next = error === 'invalid_scope' ? 'name with --scope the scopes issued to the client' : check;
-    return new RefusedGrantError(`${refused} (${status})`, { details, next }, error);
-  }
+  if (status === 400 || status === 403)
+    return new RefusedGrantError(
+      `${refused} (${status})`,
+      { details, next: stepAfterBadRequest(error, advice) },
+      error,
+    );
   const retryable = isPassingStatus(status);
-  const passing = (status >= 500 && status !== 503 && advice.unknown) || advice.again;
+  const mayBeDone = status >= 500 && status !== 503;
+  const passing = (mayBeDone && advice.unknown) || advice.again;
   const next = retryable ? passing : `${CHECK_ADDRESS} and the client settings`;
   const message = `${what} failed: the identity provider answered ${status}`;
   return new ServiceError(message, { status, retryable, details, next });
+}
+
+function redirected(what: string, status: number): ServiceError {
+  return new ServiceError(`${what} failed: the identity provider answered with a redirect (${status})`, {
+    details: [
+      'redirects of the token endpoint are not followed: they would carry the client secret elsewhere',
+    ],
+    next: CHECK_ADDRESS,
+  });
+}
+
+/** The next step after a refusal of the sign-in or of the client. */
+function stepAfter(error: string | undefined, { notAllowed, refused }: ProviderAdvice): Advice {
+  if (error === 'invalid_grant') return advise`run ${hooktrail('login')}`;
+  return NOT_ALLOWED.includes(error ?? '') ? (notAllowed ?? refused) : refused;
+}
+
+/** The next step after a refusal that does not say what is refused. */
+function stepAfterBadRequest(error: string | undefined, { badRequest }: ProviderAdvice): Advice {
+  if (error === 'invalid_scope') return 'name with --scope the scopes issued to the client';
+  return badRequest ?? advise`check the client settings, and run ${hooktrail('login')}`;
 }
 
 /** True if the same request may be answered otherwise later. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { NotSignedInError, ServiceError, UnreachableError } from '../../src/errors.ts';
 import { apiUrl, createService, type TokenSource } from '../../src/http/service.ts';
 import { type HttpRequest, type Transport, TransportError } from '../../src/http/transport.ts';
+import { advising } from '../support/advice.ts';
 
 const BASE_URL = new URL('https://events.example.com/v1');
 
@@ -192,7 +193,10 @@ describe('a failure of the connection', () => {
     const { service } = startService(...Array<Answer>(5).fill(cause));
     const error = await service.send({ url: EVENTS }).catch((thrown) => thrown);
     expect(error).toBeInstanceOf(UnreachableError);
-    expect([error.message, error.next]).toEqual(['the service could not be reached: why', next]);
+    expect(error).toMatchObject({
+      message: 'the service could not be reached: why',
+      next: advising(next),
+    });
     expect(error.cause).toBe(cause);
   });
 
@@ -203,7 +207,7 @@ describe('a failure of the connection', () => {
       .catch((thrown) => thrown);
     expect(error).toBeInstanceOf(ServiceError);
     const next = `check --base-url (HOOKTRAIL_BASE_URL)${save}`;
-    expect([error.message, error.next]).toEqual(['over 32 MiB', next]);
+    expect(error).toMatchObject({ message: 'over 32 MiB', next: advising(next) });
     expect(error.cause).toBe(cause);
   });
 

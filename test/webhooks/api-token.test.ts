@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import type { Context } from '../../src/context.ts';
+import { emptyMemory } from '../../src/context.ts';
 import { forgetSignIns } from '../../src/secrets/stored-sign-ins.ts';
 import { findApiToken, requireApiToken, saveApiToken } from '../../src/webhooks/api-token.ts';
 import { createContext, type MemoryKeychain, memoryKeychain } from '../support/context.ts';
@@ -67,7 +68,8 @@ test.each(['keychain', 'file'] as const)(
 test('another passphrase does not open the file', async () => {
   const place = { profile: 'default', store: 'file' } as const;
   await saveApiToken('secret', place, context);
-  const other = { ...context, environment: { ...context.environment, HOOKTRAIL_PASSPHRASE: 'another' } };
+  const environment = { ...context.environment, HOOKTRAIL_PASSPHRASE: 'another' };
+  const other = { ...context, environment, memory: emptyMemory() };
   await expect(findApiToken(place, other)).rejects.toMatchObject({
     exitCode: 2,
     message: expect.stringContaining('cannot be read: it is damaged, or was saved with another passphrase'),

@@ -49,34 +49,58 @@ export function parseQuery(query: string): EventQuery {
   const filter: EventFilter = {};
   const filterKeys: string[] = [];
   const seen = new Set<string>();
-  let start = 1;
-  let size = MAXIMUM_LIMIT;
+  let limit = { start: 1, size: MAXIMUM_LIMIT };
   for (const key of query === '' ? [] : query.split('&')) {
-    const [, operator, argument = '', raw = ''] = KEY.exec(key) ?? [];
-    if (!operator) {
-      const form = "operator(argument,value) without '=', with other characters percent-encoded";
-      throw badParameter('malformed_parameter', key, `'${key}' is not of the form ${form}`);
-    }
-    const operation = operator === 'limit' ? operator : `${operator}(${argument}`;
+    const parts = partsOf(key);
+    const { operator, operation } = parts;
     if (seen.has(operation)) throw badParameter('duplicate_parameter', key, `'${key}' repeats a parameter`);
     seen.add(operation);
-    if (operator === 'limit') {
-      start = positive(argument, key);
-      size = positive(raw, key);
-      if (size > MAXIMUM_LIMIT)
-        throw badParameter('limit_exceeded', 'limit', `'${key}' asks for more than ${MAXIMUM_LIMIT} results`);
-      continue;
+    if (operator === 'limit') limit = limitIn(parts);
+    else {
+      Object.assign(filter, filterIn(parts));
+      filterKeys.push(key);
     }
-    const [member, read, problem] = filters.get(operation) ?? [];
-    if (!member || !read)
-      throw badParameter('unknown_parameter', key, `'${key}' is not a parameter of this operation`);
-    const text = decode(raw, key);
-    const value = read(text);
-    if (value === undefined) throw badParameter('invalid_value', argument, `'${text}' ${problem}`);
-    Object.assign(filter, { [member]: value });
-    filterKeys.push(key);
   }
-  return { filter, start, size, filterKeys };
+  return { filter, ...limit, filterKeys };
+}
+
+/** One key of a query, by its grammar. */
+interface KeyParts {
+  readonly key: string;
+  readonly operator: string;
+  readonly argument: string;
+  /** The value, percent-encoded. */
+  readonly raw: string;
+  /** The operator with its argument, which may stand in a query once: `gt(createdOn`, `limit`. */
+  readonly operation: string;
+}
+
+function partsOf(key: string): KeyParts {
+  const [, operator, argument = '', raw = ''] = KEY.exec(key) ?? [];
+  if (!operator) {
+    const form = "operator(argument,value) without '=', with other characters percent-encoded";
+    throw badParameter('malformed_parameter', key, `'${key}' is not of the form ${form}`);
+  }
+  const operation = operator === 'limit' ? operator : `${operator}(${argument}`;
+  return { key, operator, argument, raw, operation };
+}
+
+function limitIn({ key, argument, raw }: KeyParts): { start: number; size: number } {
+  const start = positive(argument, key);
+  const size = positive(raw, key);
+  if (size > MAXIMUM_LIMIT)
+    throw badParameter('limit_exceeded', 'limit', `'${key}' asks for more than ${MAXIMUM_LIMIT} results`);
+  return { start, size };
+}
+
+function filterIn({ key, argument, raw, operation }: KeyParts): EventFilter {
+  const [member, read, problem] = filters.get(operation) ?? [];
+  if (!member || !read)
+    throw badParameter('unknown_parameter', key, `'${key}' is not a parameter of this operation`);
+  const text = decode(raw, key);
+  const value = read(text);
+  if (value === undefined) throw badParameter('invalid_value', argument, `'${text}' ${problem}`);
+  return { [member]: value };
 }
 
 function positive(text: string, key: string): number {
