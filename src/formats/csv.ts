@@ -22,7 +22,7 @@ export function createCsvWriter(
   stdout: Pick<Output, 'isTerminal' | 'write'>,
   reporter: Reporter,
 ): ItemWriter {
-  const { fields, zone = UTC, list, csvRaw: isRaw = false, hasHeader = true, onLate } = options;
+  const { fields, zone = UTC, csvZone, list, csvRaw: isRaw = false, hasHeader = true, onLate } = options;
   const safe = (text: string) => (stdout.isTerminal ? terminalSafe(text) : text);
   const header = (columns: readonly FieldPath[]) =>
     csvMark(options) + (hasHeader ? csvTable([columns.map(({ text }) => csvText(text, isRaw))], stdout) : '');
@@ -41,7 +41,7 @@ export function createCsvWriter(
     let column = 0;
     const addCell: UseValue = (value, start, end) => {
       if (start === MISSING || (columns[column]?.isOuter && value[start] === OBJECT)) return;
-      text += ','.repeat(column - last) + csvQuoted(safe(csvCell(value, start, end, isRaw)));
+      text += ','.repeat(column - last) + csvQuoted(safe(csvCell(value, start, end, isRaw, csvZone)));
       last = column;
     };
     recordOf = (bytes, at) => {
@@ -101,20 +101,31 @@ export function csvText(text: string, raw = false): string {
 
 /**
  * The cell of a JSON value: guarded text, numbers as the service wrote them, lists as JSON, empty for null.
+ * Times are in the zone, if there is one.
  */
-function csvCell(bytes: Buffer, start: number, end: number, raw: boolean): string {
-  if (bytes[start] === 0x22) return csvText(stringText(bytes, start, end), raw);
+function csvCell(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  raw: boolean,
+  zone: TimeZone | undefined,
+): string {
+  if (bytes[start] === 0x22) {
+    const text = stringText(bytes, start, end);
+    return csvText(zone ? zone.shown(text) : text, raw);
+  }
   const text = valueText(bytes, start, end);
   const isNumber = bytes[start] !== 0x5b && bytes[start] !== 0x7b;
   return isNumber ? text : csvText(text, raw);
 }
 
-/** Cells of a line, those that hold texts of others guarded by `csvText`. */
-export type CsvRow = readonly (string | number | null)[];
+/** Text of others is guarded by `csvText`. */
+export type CsvCell = string | number | null;
+export type CsvRow = readonly CsvCell[];
 
 /** Rows as CSV (RFC 4180), every line ended by CR LF. A terminal does not act on their texts. */
 export function csvTable(rows: readonly CsvRow[], { isTerminal }: Pick<Output, 'isTerminal'>): string {
-  const cellOf = (cell: string | number | null) => {
+  const cellOf = (cell: CsvCell) => {
     const text = String(cell ?? '');
     return csvQuoted(isTerminal ? terminalSafe(text) : text);
   };
@@ -147,7 +158,11 @@ function pickedColumns(page: Items, fields: readonly FieldPath[], zone: TimeZone
         if (start !== MISSING) some.push(JSON.parse(bytes.toString('utf8', start, end)));
       });
   }
-  return fields.flatMap((field, index) => columnsOf(values[index] ?? [], field));
+  return fields.flatMap((field, index) => {
+    const some = values[index] ?? [];
+    // Where some are scalars the column is the one that was asked for, and an object is JSON in its cell.
+    return some.some(isPlain) ? [{ ...field, isOuter: false }] : columnsOf(some, field);
+  });
 }
 
 /** The columns for items such as these: known fields before others, an object's members in its place. */
@@ -184,8 +199,12 @@ function columnsOf(values: readonly unknown[], path: FieldPath): CsvColumn[] {
     return columnsOf(some, steps.length === 0 ? memberPath(name) : inner);
   });
   const isOuter = inside.length > 0;
-  const isPlain = values.some((value) => value !== null && !isObject(value));
-  return isPlain || !isOuter ? [{ ...path, isOuter }, ...inside] : inside;
+  return values.some(isPlain) || !isOuter ? [{ ...path, isOuter }, ...inside] : inside;
+}
+
+/** True for a value that is neither null nor an object. */
+function isPlain(value: unknown): boolean {
+  return value !== null && !isObject(value);
 }
 
 /** The values of each member of the objects among some values. */

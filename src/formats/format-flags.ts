@@ -52,10 +52,10 @@ export interface FormatOptions {
   readonly isById?: boolean;
   /** Fields that have the same value in every item because of the filters. */
   readonly constant?: ReadonlySet<string>;
-  /**
-   * The zone of hours and weekdays, in which a table shows times; the other formats keep the service's text.
-   */
+  /** The zone of hours and weekdays, in which a table shows times. */
   readonly zone?: TimeZone;
+  /** The zone of times in CSV, if the command line names one; otherwise they are the service's text. */
+  readonly csvZone?: TimeZone | undefined;
   readonly list: ListKind;
   /** Names of subscriptions for default columns of tables. */
   readonly names?: SubscriptionLabels | undefined;
@@ -328,6 +328,7 @@ export async function summaryOptions(
   const format: FormatOptions = {
     ...formatOptions(flags, 'events', formats),
     zone: filters.zone,
+    csvZone: flags.timezone === undefined ? undefined : filters.zone,
     nameField,
   };
   return { filters, format, from: flags.from, concurrency: flags.concurrency ?? CONCURRENCY };

@@ -10,8 +10,8 @@ import type { SettingFlags } from '../settings/settings.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { UTC } from '../time/time-zone.ts';
-import { type CsvRow, createCsvWriter, csvMark, csvTable } from './csv.ts';
+import { type TimeZone, UTC } from '../time/time-zone.ts';
+import { type CsvCell, type CsvRow, createCsvWriter, csvMark, csvTable } from './csv.ts';
 import type { FormatOptions } from './format-flags.ts';
 import { createTableWriter } from './item-table.ts';
 import { createJqWriter } from './jq.ts';
@@ -186,7 +186,7 @@ export async function printSummary(
 ): Promise<void> {
   const { context, reporter } = call;
   const { stdout, stderr } = context;
-  const { format, jq, hasHeader = true } = options;
+  const { format, jq, csvZone, hasHeader = true } = options;
   if (format === 'json') return await printJson(json, jq, context, reporter);
   if (format === 'ndjson' && ndjson) {
     const writer = await writerOf(options, stdout, reporter);
@@ -194,7 +194,8 @@ export async function printSummary(
     return await writer.end?.();
   }
   if (format === 'csv' && csv) {
-    const text = csvTable(hasHeader ? [csv.titles, ...csv.rows] : csv.rows, stdout);
+    const rows = csv.rows.map((row) => row.map((cell) => inZone(cell, csvZone)));
+    const text = csvTable(hasHeader ? [csv.titles, ...rows] : rows, stdout);
     return await stdout.write(csvMark(options) + text);
   }
   await loadWidths();
@@ -210,6 +211,10 @@ export async function printSummary(
   if (!next || !stdout.isTerminal || !stderr.isTerminal) return;
   const command = hooktrailOver(from, 'events explain', ...filters.words('status'));
   reporter.notice(advise`next: ${command} ${next}`);
+}
+
+function inZone(cell: CsvCell, zone: TimeZone | undefined): CsvCell {
+  return zone && typeof cell === 'string' ? zone.shown(cell) : cell;
 }
 
 /** The filters in words, but for those of time. */

@@ -83,6 +83,13 @@ describe('--csv', () => {
     expect((await csv([], { hasHeader: false })).text).toBe('');
   });
 
+  test('a field of --fields that is an object in some items only is one column', async () => {
+    const items = ['{"x":1}', '{"x":{"b":2}}', '{"x":null}'];
+    const fields = parseFieldPaths('x');
+    expect((await csv([items], { fields })).text).toBe('x\r\n1\r\n"{""b"":2}"\r\n""\r\n');
+    expect((await csv([items.slice(1)], { fields })).text).toBe('x.b\r\n2\r\n""\r\n');
+  });
+
   test('shows only --fields', async () => {
     const fields = parseFieldPaths('y.z.1,x,none');
     expect((await csv([['{"x":9007199254740993,"y":{"z":[1,"a \\"b\\", c"]}}']], { fields })).text).toBe(

@@ -60,12 +60,42 @@ describe('--timezone', () => {
       ...['--fields', 'createdOn', '--csv', ...BERLIN],
       ...['--since', '10-31 02:30:00+02:00', '--until', '2027-10-31 02:30:00.1234568+01:00'],
     );
-    expect(found.stdout).toBe('createdOn\r\n2027-10-31T01:30:00.1234567Z\r\n');
+    expect(found.stdout).toBe('createdOn\r\n2027-10-31T02:30:00.1234567+01:00\r\n');
   });
 
-  test.each(['--json', '--ndjson', '--csv'])('%s keeps the text of the service', async (format) => {
+  test.each(['--json', '--ndjson'])('%s keeps the text of the service', async (format) => {
     const { stdout } = await at.search(format, ...BERLIN);
     expect(stdout).toBe((await at.search(format)).stdout);
+  });
+
+  test('CSV has its times, and those of the service where only the environment names a zone', async () => {
+    const rows = (stdout: string) => stdout.split('\r\n').slice(1, -1);
+    const search = ['events', 'search', '--csv', '--fields', 'createdOn'];
+    expect(rows((await at.run([...search, ...BERLIN])).stdout).slice(0, 2)).toEqual([
+      `2027-10-31T12:00:00${zeros}+01:00`,
+      '2027-10-31T02:30:00.1234567+01:00',
+    ]);
+    const env = { HOOKTRAIL_TIMEZONE: 'Europe/Berlin' };
+    expect((await at.run(search, { env: { ...at.env, ...env } })).stdout).toBe((await at.run(search)).stdout);
+    const health = await at.run(['events', 'health', '--since', '2d', '--csv', ...BERLIN]);
+    expect(health.stdout).toContain('2027-10-31T12:00:00');
+    expect(health.stdout).toContain('+01:00');
+    expect(health.stdout).not.toMatch(/\dZ/);
+    const found = await at.run(['events', 'find', 'document.signed', '--csv', ...BERLIN]);
+    expect(rows(found.stdout).map((row) => row.split(',')[1]?.slice(-6))).toEqual([
+      ...['+01:00', '+01:00', '+02:00', '+02:00', '+02:00'],
+    ]);
+    const groups = await at.run([
+      'events',
+      'stats',
+      '--since',
+      '2d',
+      '--by',
+      'eventType',
+      '--csv',
+      ...BERLIN,
+    ]);
+    expect(groups.stdout).toMatch(/,2027-10-30T23:59:59\S*\+02:00,2027-10-31T12:00:00\S*\+01:00,/);
   });
 
   test('today is the day of the zone', async () => {
