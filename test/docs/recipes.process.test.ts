@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, inject, test } from 'vitest';
@@ -7,6 +7,7 @@ import { browserCommand } from '../support/browser.ts';
 import { clock } from '../support/clock.ts';
 import { binFolder, createHome, type Home } from '../support/home.ts';
 import type { Fault } from '../support/sandbox.ts';
+import { accessTokenOf } from '../support/sandbox-client.ts';
 import { startSigningIn } from '../support/signing-in.ts';
 import { blocksOf, readPages } from './pages.ts';
 
@@ -104,3 +105,78 @@ test('the script for cron mails each failure once, is silent without any, and sh
   expect(half.mail.match(/FAILED/g)).toHaveLength(500);
   expect(half.printed).toMatch(/^error: .*403 Forbidden\n/);
 });
+
+/** The samples of Prometheus' text format: `name{labels} value`, with nothing but comments between them. */
+function samplesOf(text: string): { name: string; labels: Record<string, string>; value: number }[] {
+  expect(text).toMatch(/\n$/);
+  const lines = text.trimEnd().split('\n');
+  return lines.flatMap((line) => {
+    if (/^# (HELP|TYPE) [a-z_]+ \S/.test(line)) return [];
+    const [, name, labels, value] =
+      /^([a-z_]+)\{((?:[a-z]+="(?:[^"\\\n]|\\["\\n])*",?)+)\} (\d+)$/.exec(line) ?? [];
+    if (name === undefined || labels === undefined) throw new Error(`no sample: ${line}`);
+    const pairs = [...labels.matchAll(/([a-z]+)="((?:[^"\\]|\\.)*)"/g)];
+    return [
+      { name, labels: Object.fromEntries(pairs.map(([, key, text]) => [key, text])), value: Number(value) },
+    ];
+  });
+}
+
+test('the script for Prometheus writes each subscription, and leaves the file as it is when the check fails', {
+  timeout: 60_000,
+}, async () => {
+  await using at = await startSigningIn({ events: 0 });
+  const { sandbox, home } = at;
+  const ids = { failing: 'a"b\\c', well: '22284310-c2cd-4a3e-a9e8-1d7b8995da7f' };
+  const add = (subscriptionId: string, publishStatus: 'FAILED' | 'SUCCESS', minutes: number) => {
+    const createdOn = new Date(clock.now() - minutes * 60_000).toISOString();
+    const json = JSON.stringify({ eventId: `${made++}`, subscriptionId, publishStatus, createdOn });
+    sandbox.control.addEvent({ subscriptionId, publishStatus, createdOn, json });
+  };
+  let made = 0;
+  for (const minutes of [30, 20, 10]) add(ids.failing, minutes > 20 ? 'SUCCESS' : 'FAILED', minutes);
+  for (const minutes of [9, 8]) add(ids.well, 'SUCCESS', minutes);
+  const script = path.join(home.folder, 'hooktrail-metrics');
+  const bin = await binFolder(home.folder, inject('program'));
+  const source = blockWith('scripting.md', 'sh', '#!/bin/sh\n# hooktrail-metrics').replace(
+    '/usr/local/bin:',
+    `${bin}:`,
+  );
+  // The reader is signed in by a key; the test has a token.
+  await writeFile(script, source.replace(/^export HOOKTRAIL_PASSPHRASE_FILE.*\n/m, ''), { mode: 0o755 });
+  const env = {
+    ...(await bareEnvironment(home)),
+    HOOKTRAIL_BASE_URL: sandbox.settings.baseUrl,
+    HOOKTRAIL_VENDOR: sandbox.settings.vendor,
+    HOOKTRAIL_ACCESS_TOKEN: await accessTokenOf(sandbox),
+  };
+  const folder = path.join(home.folder, 'textfile');
+  await mkdir(folder);
+  const run = () => promisify(execFile)('sh', [script, folder], { env, cwd: home.folder });
+  expect(await run()).toEqual({ stdout: '', stderr: '' });
+  const written = await readFile(path.join(folder, 'hooktrail.prom'), 'utf8');
+  const samples = samplesOf(written).filter(({ labels }) =>
+    Object.values(ids)
+      .map(escapedLabel)
+      .includes(labels['subscription'] ?? ''),
+  );
+  expect(samples.map(({ name, labels, value }) => [name, labels['subscription'], value])).toEqual([
+    ['hooktrail_failing', 'a\\"b\\\\c', 1],
+    ['hooktrail_failing', ids.well, 0],
+    ['hooktrail_silent', 'a\\"b\\\\c', 0],
+    ['hooktrail_silent', ids.well, 0],
+    ['hooktrail_events', 'a\\"b\\\\c', 3],
+    ['hooktrail_events', ids.well, 2],
+    ['hooktrail_failed_events', 'a\\"b\\\\c', 2],
+    ['hooktrail_failed_events', ids.well, 0],
+  ]);
+  sandbox.control.fault('events', { kind: 'status', status: 403, body: '{"code":"event.forbidden"}' });
+  await expect(run()).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('403 Forbidden') });
+  expect(await readFile(path.join(folder, 'hooktrail.prom'), 'utf8')).toBe(written);
+  expect(await readdir(folder)).toEqual(['hooktrail.prom']);
+});
+
+/** A label's text as Prometheus writes it. */
+function escapedLabel(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('"', '\\"');
+}
