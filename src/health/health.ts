@@ -192,23 +192,24 @@ export class HealthTable {
     const { bytes, count } = items;
     const status = this.#by.length;
     for (let item = 0; item < count; item++) {
-      const at = items.start(item);
-      this.#reader.read(bytes, at);
-      const hasFailed = haveFailed ?? OUTCOMES.get(this.#reader.text(status) ?? '');
-      if (hasFailed === undefined) {
-        this.untold++;
-        continue;
-      }
-      const row = this.times.push(this.#reader.text(status + 1) ?? '');
-      this.#failures.push(hasFailed);
-      const name = this.#whoOf?.(bytes, at).name;
-      for (const group of this.#groupsOfEvent()) {
-        group.rows.push(row);
-        if (name !== undefined && group.names.size < MOST_NAMES) group.names.add(name);
-      }
-      if (hasFailed) this.#noteError(row, items, item);
+      this.#reader.read(bytes, items.start(item));
+      const outcome = haveFailed ?? OUTCOMES.get(this.#reader.text(status) ?? '');
+      if (outcome === undefined) this.untold++;
+      else this.#addEvent(items, item, outcome);
     }
     if (this.#groups.size > MOST_VALUES) throw this.#tooMany();
+  }
+
+  /** Adds the event that the reader has read, in all of its groups. */
+  #addEvent(items: Items, item: number, hasFailed: boolean): void {
+    const row = this.times.push(this.#reader.text(this.#by.length + 1) ?? '');
+    this.#failures.push(hasFailed);
+    const name = this.#whoOf?.(items.bytes, items.start(item)).name;
+    for (const group of this.#groupsOfEvent()) {
+      group.rows.push(row);
+      if (name !== undefined && group.names.size < MOST_NAMES) group.names.add(name);
+    }
+    if (hasFailed) this.#noteError(row, items, item);
   }
 
   /** A warning for each field that no event has, and one if the newest events are not known. */
