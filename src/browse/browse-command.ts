@@ -4,6 +4,7 @@ import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { addFilterFlags, addFromFlag, type FilterFlags } from '../filters/event-filters.ts';
 import { loadFilters } from '../formats/format-flags.ts';
+import { loadNameField } from '../names/name-field.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { redraws } from '../terminal/palette.ts';
@@ -46,7 +47,7 @@ export function declare(command: Command): void {
 
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, context } = call;
-  const filters = await loadFilters(flags, context);
+  const filters = await loadFilters(flags, context, await loadNameField(flags, context));
   if (!context.stdin.isTerminal || !context.stdout.isTerminal || !redraws(context.environment)) {
     throw new UsageError('events browse needs a terminal to show its list on and to read keys from', {
       next: advise`use ${hooktrail('events search')} with the same filters`,

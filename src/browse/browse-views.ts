@@ -4,6 +4,7 @@ import { itemTable } from '../formats/item-table.ts';
 import { prettyJson } from '../formats/json.ts';
 import { oneLine, type TableLook, tableLines } from '../formats/table.ts';
 import { fitColumns } from '../formats/table-layout.ts';
+import type { FieldPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
 import { groupTable } from '../stats/groups-text.ts';
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
@@ -17,6 +18,8 @@ export interface Look extends Pick<TableLook, 'draw' | 'palette'> {
   readonly constant: ReadonlySet<string>;
   /** The service's subscriptions; undefined for stored events. */
   readonly names?: SubscriptionLabels | undefined;
+  /** The field that names who an event is for: a column, where events have it. */
+  readonly nameField?: FieldPath | undefined;
   readonly unicode: boolean;
   /** The place that the events come from. */
   readonly place: string;
@@ -60,6 +63,7 @@ function eventsLines(browsing: Browsing, look: Look): string[] {
     zone,
     screen.columns - 2,
     look.names,
+    look.nameField,
   );
   const rows = items.slice(top, top + listRows);
   const lines = look.draw(columns, rows.map(cellsOf));
@@ -77,10 +81,11 @@ const layOut = rememberLatest(
     zone: TimeZone,
     room: number,
     names: SubscriptionLabels | undefined,
+    nameField: FieldPath | undefined,
   ) => {
     const same = failedOnly ? new Set([...constant, 'publishStatus']) : constant;
     const first = items.slice(0, measured);
-    const table = itemTable(first, { list: 'events', constant: same, zone, names }, true);
+    const table = itemTable(first, { list: 'events', constant: same, zone, names, nameField }, true);
     const cellsOf = (item: Items) => table.read(item)[0] as string[];
     return { columns: fitColumns(table.heads, first.map(cellsOf), room), cellsOf };
   },

@@ -11,6 +11,7 @@ import { memberPath } from '../items/field-path.ts';
 import { createRowReader } from '../items/item-columns.ts';
 import type { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
+import { loadNameField } from '../names/name-field.ts';
 import { SubscriptionNames } from '../names/subscription-names.ts';
 import type { FoundPage } from '../paging/page.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -84,6 +85,7 @@ async function showList(
     place,
     help,
     names,
+    nameField: await loadNameField(call.flags, context),
   };
   const folders: Folder[] = [];
   const reports: Promise<string>[] = [];

@@ -15,6 +15,7 @@ import {
 } from '../filters/event-filters.ts';
 import { loadFilters } from '../formats/format-flags.ts';
 import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
+import { loadNameField } from '../names/name-field.ts';
 import { Flag, wholeNumber } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -75,7 +76,7 @@ export async function run(call: Call<Flags>): Promise<void> {
   const { from, by, limit = LIMIT, buckets, concurrency = COUNTS_AT_ONCE, title, baseline } = flags;
   const isOpened = flags.open === true;
   const file = args[0] as string;
-  const filters = await loadFilters(flags, context);
+  const filters = await loadFilters(flags, context, await loadNameField(flags, context));
   if (filters.statuses.length === 1 && filters.statuses[0] === 'SUCCESS')
     throw new UsageError(
       '--status: a report is about failed deliveries, so with only SUCCESS there is nothing to report',

@@ -5,6 +5,7 @@ import { eventLines, screenLines } from '../../src/browse/browse-views.ts';
 import { Browsing, EventList, narrowingOf } from '../../src/browse/browsing.ts';
 import type { Key } from '../../src/browse/full-screen.ts';
 import { loadDraw } from '../../src/formats/table-drawing.ts';
+import { parseFieldPath } from '../../src/items/field-path.ts';
 import type { ReadPage } from '../../src/paging/page.ts';
 import { readPage } from '../../src/paging/page.ts';
 import { cellWidth, loadWidths } from '../../src/terminal/cell-width.ts';
@@ -79,6 +80,16 @@ async function browsing(
   return { state, press, lines, read, size, current, places };
 }
 const many = Array.from({ length: 95 }, (_, number) => event(number));
+
+test('the list shows who an event is for, where a field names that', async () => {
+  const items = [event(1, ',"subscriptionId":"s","customer":{"name":"Harbour Freight"}'), event(2)];
+  const { state } = await browsing(items, { columns: 100 });
+  const nameField = parseFieldPath('customer.name', 'name-field');
+  const lines = screenLines(state, { ...look, nameField }).map(stripVTControlCharacters);
+  expect(lines[1]?.trim().split(/ {2,}/)).toEqual(['publishStatus', 'eventId', 'name', 'subscriptionId']);
+  expect(lines[2]).toMatch(/id-1 +Harbour Freight +s$/);
+  expect(lines[3]).toMatch(/id-2 +- +-$/);
+});
 
 test('the list shows times in the zone, and again in another', async () => {
   const items = [event(1, ',"createdOn":"2026-11-20T12:00:00.1234567Z"')];

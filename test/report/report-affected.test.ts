@@ -97,6 +97,14 @@ describe('who is affected', () => {
     ]);
   });
 
+  test('is chosen by words of its name among stored events', async () => {
+    const { html, code } = await pageOf(['--subscription', 'hill'], named);
+    expect({ code, isHill: html.includes('<strong>1 of 4 events failed</strong>') }).toEqual({
+      code: 0,
+      isHill: true,
+    });
+  });
+
   test('none is failing after two deliveries', async () => {
     const { html } = await pageOf(['--where', 'subscriptionId = b']);
     expect(html).toContain('<p class="lead">1 of 1 subscription affected, none failing at the end');
