@@ -194,6 +194,11 @@ export async function conditionOf(holder: Holder, here: Here, isShared = false):
   // They are also equal on a system without namespaces. Namespaces that could not be read prove nothing.
   if (holder.processes !== processes || (here.platform === 'linux' && processes === undefined))
     return 'unknown';
+  return await conditionOfProcess(holder, here);
+}
+
+/** The same for a process of this machine and this process namespace. */
+async function conditionOfProcess(holder: Holder, here: Here): Promise<HolderCondition> {
   const found = here.platform === 'linux' ? await inspect(holder.pid) : 'absent';
   if (found === 'absent') return here.hasProcess(holder.pid) === false ? 'dead' : 'unknown';
   if (found === 'unreadable' || holder.started === undefined) return 'unknown';

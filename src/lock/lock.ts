@@ -217,42 +217,80 @@ async function waitAndClaim<T>(
   { clock, machine, signal, lockRhythm = RHYTHM }: LockContext,
   { patience = 60_000, meanwhile, subject }: LockOptions<T> & { readonly subject: string },
 ): Promise<Claim | { readonly result: T }> {
-  let seen: LockState | undefined;
-  let condition: HolderCondition = 'unknown';
-  let askedAt = Number.NEGATIVE_INFINITY;
-  // Measured with this process's own clock: no two clocks are ever compared.
-  let silence = 0;
-  let hasBeaten: boolean | undefined;
-  let waited = 0;
-  let lookedAt = clock.now();
+  const watch = new HolderWatch(clock.now());
   for (;;) {
     const latest = await readLock(folder);
-    const passed = Math.min(Math.max(clock.now() - lookedAt, 0), LONGEST_LOOK_MS);
-    lookedAt = clock.now();
-    waited += passed;
-    const isSame = seen?.number === latest.number && !latest.released;
-    if (seen && !isSame) {
-      const result = await meanwhile?.();
-      if (result !== undefined) return { result };
-    }
-    const isSilent = isSame && seen?.text === latest.text;
-    silence = isSilent ? silence + passed : 0;
-    hasBeaten = isSame && (hasBeaten || !isSilent);
-    if (!isSame) askedAt = Number.NEGATIVE_INFINITY;
-    seen = latest.released ? undefined : latest;
-    if (waited - askedAt >= CONDITION_INTERVAL_MS) {
-      askedAt = waited;
-      condition = seen?.holder ? await conditionOf(seen.holder, machine, isShared) : 'unknown';
-    }
-    if (!seen || condition === 'dead' || (condition === 'unknown' && silence >= lockRhythm.silence)) {
+    const hasChanged = watch.hasChanged(latest, clock.now());
+    const result = hasChanged ? await meanwhile?.() : undefined;
+    if (result !== undefined) return { result };
+    await watch.see(latest, (holder) => conditionOf(holder, machine, isShared));
+    if (watch.isGone(lockRhythm.silence)) {
       const claim = await claimLock(folder, latest.number, self);
       if (claim) return claim;
       continue;
     }
-    if (waited >= patience && (condition !== 'unknown' || hasBeaten))
-      throw outOfPatience(seen.holder, condition, machine, patience, subject);
+    if (watch.waitedMs >= patience && watch.isCertain)
+      throw outOfPatience(watch.holder, watch.condition, machine, patience, subject);
     // Jitter keeps many waiters from asking at the same moments.
     await clock.sleep(15 + Math.random() * 35, signal);
+  }
+}
+
+/** What a waiter sees of the holder, by its own clock: no two clocks are ever compared. */
+class HolderWatch {
+  condition: HolderCondition = 'unknown';
+  waitedMs = 0;
+  #seen: LockState | undefined;
+  #lookedAt: number;
+  /** Between the last two looks. */
+  #passedMs = 0;
+  #silenceMs = 0;
+  #hasBeaten = false;
+  /** How long it had waited when it asked for the condition. */
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(now: number) {
+    this.#lookedAt = now;
+  }
+
+  /** Begins a look. Returns true if another holder has had the lock since the last one, or it is free now. */
+  hasChanged(latest: LockState, now: number): boolean {
+    this.#passedMs = Math.min(Math.max(now - this.#lookedAt, 0), LONGEST_LOOK_MS);
+    this.#lookedAt = now;
+    this.waitedMs += this.#passedMs;
+    return this.#seen !== undefined && !this.#isSame(latest);
+  }
+
+  #isSame(latest: LockState): boolean {
+    return this.#seen?.number === latest.number && !latest.released;
+  }
+
+  /** Notes the lock as it is, and from time to time asks for the holder's condition. */
+  async see(latest: LockState, ask: (holder: Holder) => Promise<HolderCondition>): Promise<void> {
+    const isSame = this.#isSame(latest);
+    const isSilent = isSame && this.#seen?.text === latest.text;
+    this.#silenceMs = isSilent ? this.#silenceMs + this.#passedMs : 0;
+    this.#hasBeaten = isSame && (this.#hasBeaten || !isSilent);
+    if (!isSame) this.#askedAtMs = Number.NEGATIVE_INFINITY;
+    this.#seen = latest.released ? undefined : latest;
+    if (this.waitedMs - this.#askedAtMs < CONDITION_INTERVAL_MS) return;
+    this.#askedAtMs = this.waitedMs;
+    this.condition = this.holder ? await ask(this.holder) : 'unknown';
+  }
+
+  get holder(): Holder | undefined {
+    return this.#seen?.holder;
+  }
+
+  /** True if nobody has the lock any more. A holder that nobody can inspect is gone after so much silence. */
+  isGone(silenceMs: number): boolean {
+    if (this.#seen === undefined || this.condition === 'dead') return true;
+    return this.condition === 'unknown' && this.#silenceMs >= silenceMs;
+  }
+
+  /** True if the holder is certainly alive: it was inspected, or has given a sign of life. */
+  get isCertain(): boolean {
+    return this.condition !== 'unknown' || this.#hasBeaten;
   }
 }
 

@@ -44,41 +44,79 @@ export interface SignInState {
 
 /** Reads the stored sign-in without any request. Throws if the store is unusable. */
 export async function readSignInState(settings: Settings, context: Context): Promise<SignInState> {
-  const { profile, authUrl, baseUrl, clientId, vendor, scope, store } = settings;
+  const { profile, authUrl, baseUrl, clientId, vendor, scope } = settings;
   const fromEnvironment = isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment);
   const given = fromEnvironment ? await givenToken(context) : undefined;
-  // Without all of them nothing can have been stored.
-  const isBound = !fromEnvironment && authUrl && baseUrl && clientId;
-  const binding = isBound ? bindingOf({ ...settings, authUrl, baseUrl, clientId }) : undefined;
-  const vault = binding && openVault(store, binding, context);
-  // A store that is not there holds nothing.
-  const stored = await vault?.read().catch((error) => {
-    if (withoutSignIn(error, settings) === error) throw error;
-  });
-  const { access, refreshToken, grant = refreshToken && 'refresh_token' } = stored ?? {};
-  const renewable = grant !== undefined;
-  const refusal = binding && stored && readRefusal(binding, context, stored);
-  const lasts = access !== undefined && (access.expiresAt ?? Number.POSITIVE_INFINITY) > context.clock.now();
-  const isStored = lasts || (renewable && refusal === undefined);
-  const stores = isStored ? 'stored' : null;
+  const stored = fromEnvironment ? undefined : await readStored(settings, context);
+  const isUsable = stored?.isUsable === true;
+  const source = isUsable ? 'stored' : null;
   return {
     profile,
-    signedIn: fromEnvironment || isStored,
-    subject: subjectOf(given ?? access?.token),
-    source: fromEnvironment ? 'environment' : stores,
+    signedIn: fromEnvironment || isUsable,
+    subject: subjectOf(given ?? stored?.token),
+    source: fromEnvironment ? 'environment' : source,
     authUrl: authUrl ? urlText(authUrl) : null,
     baseUrl: baseUrl ? urlText(baseUrl) : null,
     clientId: clientId ?? null,
     vendor: vendor ?? null,
-    scope: fromEnvironment ? null : (access?.scope ?? scope),
-    expiresAt: isoTime(access?.expiresAt),
-    renewable,
-    clientAuthentication: stored ? storedMethod(stored, context.environment) : null,
-    grant: grant || null,
-    refusedAt: isoTime(refusal?.at),
-    refused: refusal?.of ?? null,
-    store: vault?.kind ?? null,
-    place: vault && (access || renewable) ? vault.place : null,
+    scope: fromEnvironment ? null : (stored?.scope ?? scope),
+    ...(stored?.state ?? NOTHING_STORED),
+  };
+}
+
+/** What the store says of a sign-in. */
+type StoredState = Pick<
+  SignInState,
+  'expiresAt' | 'renewable' | 'clientAuthentication' | 'grant' | 'refusedAt' | 'refused' | 'store' | 'place'
+>;
+
+const NOTHING_STORED: StoredState = {
+  expiresAt: null,
+  renewable: false,
+  clientAuthentication: null,
+  grant: null,
+  refusedAt: null,
+  refused: null,
+  store: null,
+  place: null,
+};
+
+interface StoredSignIn {
+  /** True if there is an access token, or another can be had. */
+  readonly isUsable: boolean;
+  readonly token: string | undefined;
+  readonly scope: string | undefined;
+  readonly state: StoredState;
+}
+
+/** Returns what is stored of the sign-in; undefined without the settings that a store belongs to. */
+async function readStored(settings: Settings, context: Context): Promise<StoredSignIn | undefined> {
+  const { authUrl, baseUrl, clientId } = settings;
+  if (!authUrl || !baseUrl || !clientId) return undefined;
+  const binding = bindingOf({ ...settings, authUrl, baseUrl, clientId });
+  const vault = openVault(settings.store, binding, context);
+  // A store that is not there holds nothing.
+  const stored = await vault.read().catch((error) => {
+    if (withoutSignIn(error, settings) === error) throw error;
+  });
+  const { access, refreshToken, grant = refreshToken && 'refresh_token' } = stored ?? {};
+  const renewable = grant !== undefined;
+  const refusal = stored && readRefusal(binding, context, stored);
+  const lasts = access !== undefined && (access.expiresAt ?? Number.POSITIVE_INFINITY) > context.clock.now();
+  return {
+    isUsable: lasts || (renewable && refusal === undefined),
+    token: access?.token,
+    scope: access?.scope,
+    state: {
+      expiresAt: isoTime(access?.expiresAt),
+      renewable,
+      clientAuthentication: stored ? storedMethod(stored, context.environment) : null,
+      grant: grant || null,
+      refusedAt: isoTime(refusal?.at),
+      refused: refusal?.of ?? null,
+      store: vault.kind,
+      place: access || renewable ? vault.place : null,
+    },
   };
 }
 

@@ -129,9 +129,7 @@ export class Follower {
   ): AsyncGenerator<readonly WatchedItem[], void> {
     const { overlap, before } = this.#watch;
     const from = milliseconds(after);
-    // No poll finds these any more.
-    for (const [key, createdBefore] of this.#printed)
-      if (createdBefore <= from - overlap) this.#printed.delete(key);
+    this.#forget(from - overlap);
     const found: WatchedItem[] = [];
     let polled: Polled;
     try {
@@ -144,11 +142,7 @@ export class Follower {
     const latest = end ?? now + DATE_GRAIN_MS;
     if (polled.complete) {
       yield this.#unseen(found, latest);
-      // An event created after `before` is for the run that continues from here.
-      const read = before ? Math.min(end ?? now, milliseconds(before)) : (end ?? now);
-      this.#readTo = Math.max(this.#readTo, read);
-      // A clock of the service that is ahead for one answer would hide the events created until it is right.
-      this.#watermark = Math.max(this.#watermark, Math.min(read, this.#parts.now()));
+      this.#reach(end ?? now);
       return;
     }
     const length = Math.min(latest, before ? milliseconds(before) : latest) - from;
@@ -157,6 +151,21 @@ export class Follower {
     yield* this.#follow(after, middle, most);
     // `gt` leaves out its own instant.
     yield* this.#follow(knownInstant(middle - 1), end, most);
+  }
+
+  /** Forgets the keys of events created before the time (milliseconds): no poll finds them any more. */
+  #forget(before: number): void {
+    for (const [key, createdBefore] of this.#printed) if (createdBefore <= before) this.#printed.delete(key);
+  }
+
+  /** All events created before the time (the service's clock, milliseconds) were printed. */
+  #reach(time: number): void {
+    const { before } = this.#watch;
+    // An event created after `before` is for the run that continues from here.
+    const read = before ? Math.min(time, milliseconds(before)) : time;
+    this.#readTo = Math.max(this.#readTo, read);
+    // A clock of the service that is ahead for one answer would hide the events created until it is right.
+    this.#watermark = Math.max(this.#watermark, Math.min(read, this.#parts.now()));
   }
 
   /** Reads all events of a span of time, unless there are more than `most`. */

@@ -104,80 +104,121 @@ export async function watchEvents(
 
 /** `place` is the path of the state without links, where there is one. */
 async function follow(options: WatchOptions, call: WatchCall, createWriter: CreateWriter, place = '') {
-  const { interval, overlap, limit, timeout, isSampled, state: given, batch, done } = options;
-  const { context, reporter } = call;
+  const { timeout, state: given } = options;
+  const { context } = call;
   await withService(call, async (service, settings) => {
     const filters = await resolveFilters(options.filters, service, settings, call);
     const resolved = { ...options, filters };
     const file = given === undefined ? undefined : new WatchStateFile(given, place, service.baseUrl, filters);
-    const state = file?.read(reporter);
     const deadline = startDeadline(timeout, context);
-    let trouble: string | undefined;
-    const onRetry: OnRetry = ({ reason }) => {
-      trouble = reason;
-    };
-    const run = { clock: context.clock, signal: deadline.signal, deadline, onRetry };
-    const names = isSampled ? new SubscriptionNames(service, context) : undefined;
-    let printed = 0;
+    const names = options.isSampled ? new SubscriptionNames(service, context) : undefined;
+    const progress: Progress = { printed: 0, trouble: undefined };
     try {
-      const { client, follower, sample, isPast } = await startFollowing(
-        service,
-        resolved,
-        state,
-        run,
-        reporter,
-      );
-      const isResumed = state !== undefined;
-      await tellOfSilentOnes({ filters, isResumed }, client, deadline.signal, reporter);
-      const save = async () => {
-        trouble = undefined;
-        await file?.save(follower.state);
-      };
-      await save();
-      const window = state
-        ? 'from where it stopped'
-        : `created after ${filters.zone.shown(follower.resumeAt.text)}`;
-      const writer = await createWriter({
-        sample: isSampled ? sample : undefined,
-        names,
-        constant: filters.constantFields,
-        window,
-        start: state ? undefined : follower.state.start,
-        signal: deadline.signal,
-      });
-      tellWhatIsWatched({ filters, intervalMs: interval, overlapMs: overlap, isResumed, window }, reporter);
-      const print = async (items: readonly WatchedItem[]) => {
-        for (let at = 0; at < items.length && printed < limit; at += batch) {
-          const due = items.slice(at, Math.min(at + batch, at + limit - printed));
-          await writer.write(Items.of(due.map(({ text }) => text)));
-          // The place must not be on the disk before what it passes over.
-          if (file) await context.stdout.sync?.();
-          printed += due.length;
-          follower.remember(due);
-          await save();
-        }
-        return printed < limit;
-      };
-      try {
-        await pollUntilEnd(follower, interval, { print, save, isPast }, run, reporter);
-      } catch (error) {
-        await writer[printed > 0 && context.signal.reason instanceof InterruptedError ? 'end' : 'abort']?.();
-        if (!deadline.over.signal.aborted && !(context.signal.reason instanceof ClosedPipeError))
-          tellHowToResume(resolved, follower.resumeAt, reporter);
-        throw error;
-      }
-      await writer.end?.();
+      await followUntilEnd(resolved, call, createWriter, { service, file, names, deadline, progress });
     } catch (error) {
-      if (!deadline.over.signal.aborted || context.signal.aborted) throw error;
-      const details = trouble === undefined ? [] : [`the service did not answer in the end: ${trouble}`];
-      throw new ServiceError(`${printed} of ${limit} events ${done} within ${durationText(timeout ?? 0)}`, {
-        details,
-        next: trouble && advise`${hooktrail('doctor')} finds out why`,
-      });
+      const isOver = deadline.over.signal.aborted && !context.signal.aborted;
+      throw isOver ? timeIsOver(options, progress) : error;
     } finally {
-      names?.close();
       deadline.stopped.abort();
+      names?.close();
     }
+  });
+}
+
+/** How far a watch has come. */
+interface Progress {
+  printed: number;
+  /** Why the service does not answer, since the last poll that it answered. */
+  trouble: string | undefined;
+}
+
+interface Following {
+  readonly service: Service;
+  readonly file: WatchStateFile | undefined;
+  readonly names: SubscriptionNames | undefined;
+  readonly deadline: ReturnType<typeof startDeadline>;
+  readonly progress: Progress;
+}
+
+async function followUntilEnd(
+  options: WatchOptions,
+  { context, reporter }: WatchCall,
+  createWriter: CreateWriter,
+  { service, file, names, deadline, progress }: Following,
+): Promise<void> {
+  const { filters, interval, overlap, isSampled } = options;
+  const state = file?.read(reporter);
+  const onRetry: OnRetry = ({ reason }) => {
+    progress.trouble = reason;
+  };
+  const run = { clock: context.clock, signal: deadline.signal, deadline, onRetry };
+  const { client, follower, sample, isPast } = await startFollowing(service, options, state, run, reporter);
+  const isResumed = state !== undefined;
+  await tellOfSilentOnes({ filters, isResumed }, client, deadline.signal, reporter);
+  const save = async () => {
+    progress.trouble = undefined;
+    await file?.save(follower.state);
+  };
+  await save();
+  const window = state
+    ? 'from where it stopped'
+    : `created after ${filters.zone.shown(follower.resumeAt.text)}`;
+  const writer = await createWriter({
+    sample: isSampled ? sample : undefined,
+    names,
+    constant: filters.constantFields,
+    window,
+    start: state ? undefined : follower.state.start,
+    signal: deadline.signal,
+  });
+  tellWhatIsWatched({ filters, intervalMs: interval, overlapMs: overlap, isResumed, window }, reporter);
+  // The place must not be on the disk before what it passes over.
+  const sync = async () => {
+    if (file) await context.stdout.sync?.();
+  };
+  const print = batchPrinter(options, writer, progress, async (due) => {
+    await sync();
+    progress.printed += due.length;
+    follower.remember(due);
+    await save();
+  });
+  try {
+    await pollUntilEnd(follower, interval, { print, save, isPast }, run, reporter);
+  } catch (error) {
+    const isInterrupted = context.signal.reason instanceof InterruptedError;
+    await writer[progress.printed > 0 && isInterrupted ? 'end' : 'abort']?.();
+    if (!deadline.over.signal.aborted && !(context.signal.reason instanceof ClosedPipeError))
+      tellHowToResume(options, follower.resumeAt, reporter);
+    throw error;
+  }
+  await writer.end?.();
+}
+
+/** Returns what prints events in batches, up to the limit: false if no more are wanted. */
+function batchPrinter(
+  { limit, batch }: Pick<WatchOptions, 'limit' | 'batch'>,
+  writer: ItemWriter,
+  progress: Progress,
+  onPrinted: (due: readonly WatchedItem[]) => Promise<void>,
+): Polling['print'] {
+  return async (items) => {
+    for (let at = 0; at < items.length && progress.printed < limit; at += batch) {
+      const due = items.slice(at, Math.min(at + batch, at + limit - progress.printed));
+      await writer.write(Items.of(due.map(({ text }) => text)));
+      await onPrinted(due);
+    }
+    return progress.printed < limit;
+  };
+}
+
+function timeIsOver(
+  { limit, timeout = 0, done }: WatchOptions,
+  { printed, trouble }: Progress,
+): ServiceError {
+  const details = trouble === undefined ? [] : [`the service did not answer in the end: ${trouble}`];
+  return new ServiceError(`${printed} of ${limit} events ${done} within ${durationText(timeout)}`, {
+    details,
+    next: trouble && advise`${hooktrail('doctor')} finds out why`,
   });
 }
 
@@ -292,34 +333,50 @@ async function pollUntilEnd(
   let isTroubled = false;
   while (!follower.ended) {
     const isLast = clock.now() >= deadline.endsAt;
-    const polls = follower.poll();
-    let outage: HooktrailError | undefined;
-    try {
-      for (;;) {
-        // Failures of printing are no outages.
-        const next = await polls.next().catch(outageOf);
-        if (next instanceof Error) outage = next;
-        if (next instanceof Error || next.done) break;
-        if (!(await print(next.value))) return;
-      }
-    } finally {
-      await polls.return(undefined);
-    }
-    if (outage) {
+    const outcome = await pollOnce(follower, print);
+    if (outcome === 'enough') return;
+    const isOut = outcome instanceof Error;
+    if (isOut) {
       signal.throwIfAborted();
-      if (isPast) throw outage;
-      const { message, kind } = outage;
-      if (!isTroubled)
-        reporter.warning(`${message}; trying again every ${durationText(intervalMs)}`, { kind });
-    } else {
-      await save();
-      if (isTroubled) reporter.notice('the service answers again; everything since was caught up');
-    }
-    isTroubled = outage !== undefined;
+      if (isPast) throw outcome;
+    } else await save();
+    if (isOut !== isTroubled) tellOfOutage(isOut ? outcome : undefined, intervalMs, reporter);
+    isTroubled = isOut;
     if (follower.ended) return;
     if (isLast) deadline.over.abort();
     signal.throwIfAborted();
     await wait(Math.min(intervalMs, deadline.endsAt - clock.now()), { clock, signal }, reporter);
+  }
+}
+
+/**
+ * Prints what is new. Returns `enough` if no more is wanted, and an outage, after which the next poll may
+ * succeed.
+ */
+async function pollOnce(
+  follower: Follower,
+  print: Polling['print'],
+): Promise<'enough' | 'done' | HooktrailError> {
+  const polls = follower.poll();
+  try {
+    for (;;) {
+      // Failures of printing are no outages.
+      const next = await polls.next().catch(outageOf);
+      if (next instanceof Error) return next;
+      if (next.done) return 'done';
+      if (!(await print(next.value))) return 'enough';
+    }
+  } finally {
+    await polls.return(undefined);
+  }
+}
+
+/** Says that an outage has begun, or that it is over. */
+function tellOfOutage(outage: HooktrailError | undefined, intervalMs: number, reporter: Reporter): void {
+  if (outage === undefined) reporter.notice('the service answers again; everything since was caught up');
+  else {
+    const { message, kind } = outage;
+    reporter.warning(`${message}; trying again every ${durationText(intervalMs)}`, { kind });
   }
 }
 
