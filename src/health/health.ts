@@ -14,7 +14,7 @@ import { loadNameField } from '../names/name-field.ts';
 import type { SubscriptionNames } from '../names/subscription-names.ts';
 import { createWhoReader } from '../names/who.ts';
 import { latestRun } from '../outcomes/failure-runs.ts';
-import { groupsOfEvent } from '../outcomes/grouped-values.ts';
+import { GroupedValues } from '../outcomes/grouped-values.ts';
 import { OUTCOMES } from '../outcomes/outcome-names.ts';
 import { provenRate } from '../outcomes/proven-rate.ts';
 import { HISTORY_MS } from '../outcomes/rhythm.ts';
@@ -158,6 +158,7 @@ export class HealthTable {
   untold = 0;
   readonly #by: readonly FieldPath[];
   readonly #reader;
+  readonly #values;
   readonly #groups = new Map<string, Group>();
   readonly #failures: boolean[] = [];
   /** The reasons of failures, as codes, since most are one of few. */
@@ -173,6 +174,7 @@ export class HealthTable {
   constructor(by: readonly FieldPath[], zone: TimeZone, nameField?: FieldPath) {
     this.#by = by;
     this.#reader = new FieldReader([...by, memberPath('publishStatus'), memberPath('createdOn')], zone);
+    this.#values = new GroupedValues(this.#reader, by.length);
     this.#whoOf = nameField && createWhoReader(nameField);
     this.#isFound = by.map(() => false);
   }
@@ -235,7 +237,7 @@ export class HealthTable {
   /** The groups that the event is in. */
   #groupsOfEvent(): Group[] {
     for (const field of this.#by.keys()) this.#isFound[field] ||= this.#reader.has(field);
-    const groups = groupsOfEvent(this.#reader, this.#by.length, MOST_VALUES);
+    const groups = this.#values.ofEvent(MOST_VALUES);
     if (!groups) throw this.#tooMany();
     // No JSON text of the service has a line feed: white space between tokens is left out.
     return groups.map((texts) => this.#groupOf(texts.join('\n')));

@@ -5,7 +5,7 @@ import { FieldReader } from '../items/field-reader.ts';
 import type { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { noSuchField } from '../items/near-field.ts';
-import { groupsOfEvent } from '../outcomes/grouped-values.ts';
+import { GroupedValues } from '../outcomes/grouped-values.ts';
 import { NumberSample } from '../outcomes/percentiles.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
@@ -55,6 +55,7 @@ export class EventGroups {
   withoutNumber = 0;
   readonly #groups = new Map<string, EventGroup>();
   readonly #reader;
+  readonly #values;
   /** The events, each of which may be in several groups. */
   total = 0;
   readonly #found: boolean[];
@@ -69,6 +70,7 @@ export class EventGroups {
     this.#found = fields.map(() => false);
     const known = KNOWN.map((name) => memberPath(name));
     this.#reader = new FieldReader([...fields, ...known, ...(numberField ? [numberField] : [])], zone);
+    this.#values = new GroupedValues(this.#reader, fields.length);
   }
 
   /**
@@ -114,7 +116,7 @@ export class EventGroups {
   /** The groups that the event is in. */
   #groupsOfEvent(): EventGroup[] {
     for (const field of this.fields.keys()) this.#found[field] ||= this.#reader.has(field);
-    const groups = groupsOfEvent(this.#reader, this.fields.length, MOST_GROUPS);
+    const groups = this.#values.ofEvent(MOST_GROUPS);
     if (!groups) throw this.#tooMany();
     return groups.map((texts) => this.#groupOf(texts));
   }
