@@ -192,7 +192,7 @@ async function valuesOf(kind: ValueKind, line: Line, context: Context): Promise<
     case 'times':
       return TIMES;
     case 'fields':
-      return plainWords(KNOWN_FIELDS);
+      return plainWords(await fieldsAt(line, context));
     case 'commands':
       return explainedBy(line);
     case 'event-types': {
@@ -207,6 +207,14 @@ async function valuesOf(kind: ValueKind, line: Line, context: Context): Promise<
     default:
       return [];
   }
+}
+
+/** The known fields, and those of the stored events that the line names. */
+async function fieldsAt({ options }: Line, context: Context): Promise<readonly string[]> {
+  const [, place] = [...options].find(([{ long }]) => long === '--from') ?? [];
+  if (place === undefined) return KNOWN_FIELDS;
+  const { storedFields } = await import('../sources/stored-fields.ts');
+  return [...new Set([...KNOWN_FIELDS, ...(await storedFields(place, context))])];
 }
 
 function plainWords(words: readonly string[]): Candidate[] {

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import type { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { argumentKinds, optionKinds } from '../../src/cli/command-description.ts';
@@ -92,4 +94,28 @@ test.each([
   const { stdout } = await hooktrail(['__complete', ...line.split(' ')], { env: home.env });
   const [directive, ...offers] = stdout.trimEnd().split('\n');
   expect([directive, offers.map((offer) => offer.split('\t')[0])]).toEqual(['words', expected]);
+});
+
+test('fields are those of the stored events that the line names, lists by []', async () => {
+  await using home = await createHome();
+  const file = path.join(home.folder, 'events.ndjson');
+  const event = { eventId: 'e', lines: [{ sku: 'A' }, { qty: 1 }], body: '{"order":{"id":1}}', 'a b': 1 };
+  await writeFile(file, `${JSON.stringify(event)}\n`);
+  const offersFor = async (place: string, flag: string, typed: string) => {
+    const line = ['__complete', 'events', 'stats', '--from', place, flag, typed];
+    const { stdout } = await hooktrail(line, { env: home.env });
+    return stdout
+      .trimEnd()
+      .split('\n')
+      .slice(1)
+      .map((offer) => offer.split('\t')[0]);
+  };
+  for (const flag of ['--by', '--where', '--percentiles'])
+    expect(await offersFor(file, flag, 'lines')).toEqual(['lines', 'lines[]', 'lines[].sku', 'lines[].qty']);
+  expect(await offersFor(file, '--by', 'eventId,body')).toEqual(
+    ['body', 'body.order', 'body.order.id'].map((field) => `eventId,${field}`),
+  );
+  expect(await offersFor(file, '--by', 'ev')).toEqual(['eventType', 'eventId']);
+  for (const place of ['-', path.join(home.folder, 'none.ndjson'), home.folder])
+    expect(await offersFor(place, '--by', '')).toHaveLength(5);
 });
