@@ -60,7 +60,7 @@ async function sweep(
     const isValid = after.stdout === `${at.kept.token}\n`;
     const isDoubted = /may be invalid/.test(after.stderr) || after.code !== 0;
     const isLost = /is lost/.test(result.stderr);
-    const isKilled = result.code === null || Number(result.code) >= 128;
+    const isKilled = result.code === 'SIGKILL' || Number(result.code) >= 128;
     const isSaid = isKilled || isTold(result);
     const isHeld = isValid || isLost || isUnasked || (isKilled && isDoubted);
     return isSaid && isHeld ? undefined : { result, after, token: at.kept.token };

@@ -21,12 +21,25 @@ export function randomOf(name: string): Random {
 /** npm passes the name of its script to everything it starts. */
 const isFaultRun = process.env['npm_lifecycle_event'] === 'faults';
 
+/** The share of the rounds of `npm run faults`, from 0 to 1, so that they fit into the time that there is. */
+const faultShare = Number(process.env['HOOKTRAIL_TEST_FAULTS'] ?? 1);
+
 /**
- * Returns how often a test of faults repeats its work: `many` times with `npm run faults`, `few` times
- * otherwise.
+ * Returns how often a test of faults repeats its work: `many` times with `npm run faults`, or the share of
+ * them that HOOKTRAIL_TEST_FAULTS gives, `few` times otherwise.
  */
 export function faultRounds(few: number, many: number): number {
-  return isFaultRun ? many : few;
+  return isFaultRun ? Math.max(few, Math.ceil(many * faultShare)) : few;
+}
+
+/**
+ * Returns all cases of a test of faults with `npm run faults`, otherwise that many, drawn by the run's seed.
+ */
+export function drawnCases<Case>(name: string, few: number, cases: readonly Case[]): Case[] {
+  const random = randomOf(name);
+  const left = [...cases];
+  if (!isFaultRun) while (left.length > few) left.splice(random.below(left.length), 1);
+  return left;
 }
 
 /** With `npm run faults`, prints how many were tried, how many held, and the seed that repeats them. */

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
@@ -109,6 +109,7 @@ describe('the state of a watch', () => {
           expect.stringMatching(/^there: https:/),
           'here: https://events.example.com/v1/ --status FAILED --type a.b --type c.d',
         ],
+        next: 'choose another file, or give the same filters',
       }),
     );
   });
@@ -122,6 +123,30 @@ describe('the state of a watch', () => {
     expect(warnings).toEqual([expect.stringMatching(/^--state: place.json is of an earlier version, /)]);
     await writeFile(file, JSON.stringify({ ...saved, version: 3 }));
     expect(read).toThrow('is not the state of a watch');
+  });
+
+  test('that is refused says what to do', async () => {
+    const { file, read } = await startKeeping();
+    await writeFile(file, '{"half');
+    expect(read).toThrow(
+      expect.objectContaining({
+        message: '--state: place.json is not the state of a watch, or is damaged',
+        next: 'choose another file, or remove this one to start over',
+      }),
+    );
+  });
+
+  test('that cannot be read is an error with its reason', async () => {
+    const { file, read } = await startKeeping();
+    await mkdir(file);
+    expect(read).toThrow(/^--state: place\.json cannot be read: \S/);
+  });
+
+  test('that is empty begins anew, with a warning', async () => {
+    const { file, read, warnings } = await startKeeping();
+    await writeFile(file, '');
+    expect(read()).toBeUndefined();
+    expect(warnings).toEqual(['--state: place.json is empty: the watch begins anew']);
   });
 });
 
