@@ -8,7 +8,8 @@ import { json } from 'node:stream/consumers';
 import type { Machine } from '../context.ts';
 import { makeFolder, replaceableBy } from '../files/folders.ts';
 import type { HandlerAnswer } from './forward.ts';
-import { identityOf, type Journal, type Outcome } from './journal.ts';
+import type { Journal, Outcome } from './journal.ts';
+import { identityOf } from './journal-file.ts';
 import type { Acceptance } from './listen/receiver.ts';
 
 /*

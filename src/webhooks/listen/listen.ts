@@ -25,7 +25,8 @@ import {
   isTaken,
 } from '../forward.ts';
 import { type FoundEvent, type HandOver, oncePerEvent, searchToForward } from '../found-events.ts';
-import { defaultJournal, type Journal, type Outcome, openJournal, shareWrites } from '../journal.ts';
+import { defaultJournal, type Journal, type Outcome, openJournal } from '../journal.ts';
+import { shareWrites } from '../journal-file.ts';
 import { openListenerSocket } from '../local-socket.ts';
 import { type Acceptance, type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
 

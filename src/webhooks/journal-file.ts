@@ -1,0 +1,314 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { advise, hooktrail } from '../advice.ts';
+import type { Context, Machine } from '../context.ts';
+import { type ErrorParts, faultText, isDiskFull, ServiceError, UsageError, unusableFile } from '../errors.ts';
+import { startReplacement, syncFolder, UnsyncedError } from '../files/whole-files.ts';
+import type { EventKeys } from './event-keys.ts';
+import { RECORD_BYTES, type Records, readRecords, recordLine } from './journal-records.ts';
+
+/*
+ * A journal is a text file of records (`journal-records.ts`). Lines that begin with `#` say when a process
+ * opened the journal; each changes the file's size, from which an earlier holder learns that it has lost the
+ * journal.
+ */
+
+type JournalContext = Pick<Context, 'clock' | 'machine'>;
+
+/**
+ * A journal's file, of which this process holds the lock. Lines are appended, and are on the disk when that
+ * has ended; a check finds what others did to it; and it is replaced by a shorter one when much of it is of
+ * no use.
+ */
+export class JournalFile {
+  readonly path: string;
+  /** Aborts with the error once the file can no longer be trusted, or when the lock is lost. */
+  readonly failed: AbortSignal;
+  readonly #failure = new AbortController();
+  readonly #context: JournalContext;
+  readonly #writes = shareWrites<string>((lines) => this.#writeWaiting(lines));
+  #fd: number;
+  /** The size up to which this process has written or read the file. */
+  #size: number;
+  /** The lines of what the handler has taken and a full disk has not. */
+  #unwritten = '';
+
+  private constructor(file: string, fd: number, size: number, lost: AbortSignal, context: JournalContext) {
+    this.path = file;
+    this.failed = AbortSignal.any([lost, this.#failure.signal]);
+    this.#context = context;
+    this.#fd = fd;
+    this.#size = size;
+  }
+
+  /**
+   * Opens the file, or makes it, reads its records, and cuts off a torn end. Throws the system's error, or
+   * `UsageError` if it is no journal.
+   */
+  static open(file: string, lost: AbortSignal, context: JournalContext): [JournalFile, Records] {
+    const fd = openToAppend(file, context.machine);
+    const records = readRecords(fd);
+    if (fs.fstatSync(fd).size > records.end) fs.ftruncateSync(fd, records.end);
+    return [new JournalFile(file, fd, records.end, lost, context), records];
+  }
+
+  /** Notes that this process has it, and syncs what one that crashed may have left in the system's cache. */
+  async begin(): Promise<void> {
+    await this.#append(openedLine(this.#context));
+    await fdatasync(this.#fd);
+    await syncFolder(path.dirname(this.path));
+  }
+
+  /** Tells the file from every other one on this machine. */
+  get identity(): string {
+    return identityOf(fs.fstatSync(this.#fd));
+  }
+
+  /** Appends a line; it is on the disk when this resolves. Throws `ServiceError`. */
+  add(line: string): Promise<void> {
+    return this.#writes.add(line);
+  }
+
+  /** Runs other work when everything before it is written. */
+  inTurn(work: () => Promise<void>): Promise<void> {
+    return this.#writes.inTurn(work);
+  }
+
+  /**
+   * Throws if the file can no longer be trusted, or if its disk is still full: what a handler took has to be
+   * written first.
+   */
+  async requireWritable(): Promise<void> {
+    this.failed.throwIfAborted();
+    // A write in progress changes the file, and checks it at its end.
+    if (!this.#writes.areWritten()) this.#check();
+    if (this.#unwritten) await this.#writes.add('');
+  }
+
+  /** Replaces the file by one with these ids, if more than a quarter of it is of no use. */
+  async rewriteIfWorthIt(ids: EventKeys): Promise<void> {
+    const useless = this.#size - ids.size * RECORD_BYTES;
+    if (useless <= WORTH_REWRITING_BYTES || useless <= this.#size / 4) return;
+    this.#check();
+    let written: number;
+    try {
+      written = await this.#rewriteWith(ids);
+    } catch (error) {
+      // Without room for another, the old one stays.
+      if (!(error instanceof UnsyncedError)) return;
+      throw this.#giveUp(`the journal ${this.path} cannot be synced: ${error.message}`, { cause: error });
+    }
+    const replaced = this.#fd;
+    this.#fd = openToAppend(this.path, this.#context.machine);
+    fs.closeSync(replaced);
+    this.#size = written;
+  }
+
+  /** Writes what a full disk did not take, if it does now, and closes the file. */
+  async close(): Promise<void> {
+    if (this.#unwritten) await this.#writes.add('').catch(() => undefined);
+    await this.#writes.inTurn(async () => fs.closeSync(this.#fd));
+  }
+
+  async #writeWaiting(lines: readonly string[]): Promise<void> {
+    this.failed.throwIfAborted();
+    await this.#append(this.#unwritten + lines.join(''));
+  }
+
+  /** Appends to the file; the text is on the disk when this resolves. Throws `ServiceError`. */
+  async #append(text: string): Promise<void> {
+    try {
+      await this.#writeWhole(Buffer.from(text));
+      this.#unwritten = '';
+    } catch (error) {
+      throw this.#writeFailure(error as NodeJS.ErrnoException, text);
+    }
+    this.#check();
+  }
+
+  async #writeWhole(bytes: Buffer): Promise<void> {
+    // On a full disk a write may be cut short before the next one fails.
+    for (let written = 0; written < bytes.length; ) {
+      const { bytesWritten } = await write(this.#fd, bytes, written, bytes.length - written, null);
+      written += bytesWritten;
+      this.#size += bytesWritten;
+    }
+    if (!syncsWrites(this.#context.machine)) await fdatasync(this.#fd);
+  }
+
+  #writeFailure(fault: NodeJS.ErrnoException, text: string): ServiceError {
+    const message = `the journal ${this.path} cannot be written: ${faultText(fault)}`;
+    if (isDiskFull(fault) || fault.code === 'EFBIG') {
+      this.#unwritten = text;
+      const next = 'free some space; deliveries are refused until then, and the service sends them again';
+      return new ServiceError(message, { cause: fault, next });
+    }
+    // A disk that failed may also have lost earlier writes: nothing can be promised any more.
+    return this.#giveUp(message, { cause: fault });
+  }
+
+  /** Replaces the file by one with these ids. Returns its size. Throws as `startReplacement` does. */
+  async #rewriteWith(ids: EventKeys): Promise<number> {
+    const replacement = await startReplacement(this.path, 0o600);
+    let written = 0;
+    let lines = openedLine(this.#context);
+    const writeLines = async () => {
+      await replacement.handle.write(lines);
+      written += lines.length;
+      lines = '';
+    };
+    try {
+      for (const record of ids) {
+        lines += recordLine(record);
+        if (lines.length >= WRITTEN_AT_ONCE_BYTES) await writeLines();
+      }
+      await writeLines();
+      await replacement.finish();
+    } catch (error) {
+      await replacement.abandon();
+      throw error;
+    }
+    return written;
+  }
+
+  /** Throws `ServiceError` if the path now leads to another file, or another program wrote to this one. */
+  #check(): void {
+    const found = fs.statSync(this.path, { throwIfNoEntry: false });
+    if (found === undefined || identityOf(found) !== this.identity) {
+      throw this.#giveUp(
+        `the journal ${this.path} was ${found ? 'replaced' : 'removed'} while it was in use`,
+        { next: 'do not change the file while hooktrail runs; --keep removes old ids' },
+      );
+    }
+    if (found.size === this.#size) return;
+    throw this.#giveUp(`another program changed the journal ${this.path} while it was in use`, {
+      next: 'do not change the file while hooktrail runs; start the command again to continue with the intact records',
+    });
+  }
+
+  /** Nothing is forwarded or acknowledged after this. Returns the error. */
+  #giveUp(message: string, parts: ErrorParts): ServiceError {
+    const error = new ServiceError(message, parts);
+    this.#failure.abort(error);
+    return error;
+  }
+}
+
+/**
+ * Writes one thing after the other. What is added in one turn of the event loop, or during a write, shares
+ * the next one.
+ */
+export function shareWrites<Item>(write: (items: readonly Item[]) => Promise<void>) {
+  let waiting: Item[] = [];
+  /** The write of the waiting items. */
+  let next: Promise<void> | undefined;
+  let latest: Promise<unknown> = Promise.resolve();
+  let underWay = 0;
+
+  /** Runs other work when everything before it is written. */
+  async function inTurn(work: () => Promise<void>): Promise<void> {
+    underWay++;
+    const done = latest.then(work).finally(() => underWay--);
+    latest = done.catch(() => undefined);
+    await done;
+  }
+
+  /** Resolves when the item is written. */
+  function add(item: Item): Promise<void> {
+    waiting.push(item);
+    next ??= inTurn(async () => {
+      await setImmediate();
+      const items = waiting;
+      waiting = [];
+      next = undefined;
+      await write(items);
+    });
+    return next;
+  }
+
+  /** `areWritten`: true while anything is written, or waits to be. */
+  return { add, inTurn, areWritten: () => underWay > 0 };
+}
+
+const FIRST_WORDS = '# hooktrail journal';
+/** Until journals became text, they were binary and began with this and the number of their format. */
+const EARLIER_FIRST_WORDS = 'hooktrail-journal-';
+/** What shows that a file is a journal is within these. */
+const LONGEST_RECORD_BYTES = 46;
+const WRITTEN_AT_ONCE_BYTES = 1024 * 1024;
+/** Bytes below which rewriting the file is not worth it. */
+const WORTH_REWRITING_BYTES = 64 * 1024;
+
+const write = promisify(fs.write);
+const fdatasync = promisify(fs.fdatasync);
+
+/**
+ * Returns true where O_DSYNC puts a write on the disk before it returns, in half the time of a write and a
+ * sync. Windows lacks the flag; on macOS the data may still be in the drive's cache.
+ */
+function syncsWrites({ platform }: Machine): boolean {
+  return platform === 'linux';
+}
+
+function openedLine({ clock, machine }: JournalContext): string {
+  return `${FIRST_WORDS}, opened ${new Date(clock.now()).toISOString()} by process ${machine.pid}\n`;
+}
+
+function openToAppend(file: string, machine: Machine): number {
+  const { O_RDWR, O_CREAT, O_APPEND, O_DSYNC } = fs.constants;
+  return openChecked(file, O_RDWR | O_CREAT | O_APPEND | (syncsWrites(machine) ? O_DSYNC : 0), machine);
+}
+
+export function identityOf({ dev, ino }: fs.Stats): string {
+  return `${dev}/${ino}`;
+}
+
+/**
+ * Opens a journal's file without following a link, and without the wait for a writer that a FIFO would cause.
+ * Throws a `UsageError` that names the flag if it is no journal, or another user's, and otherwise the
+ * system's error.
+ */
+export function openChecked(file: string, flags: number, machine: Machine): number {
+  const { O_NONBLOCK = 0, O_NOFOLLOW = 0 } = fs.constants;
+  const fd = fs.openSync(file, flags | O_NONBLOCK | O_NOFOLLOW, 0o600);
+  try {
+    const found = fs.fstatSync(fd);
+    if (!found.isFile()) throw unusableJournal(file, 'it is not a regular file');
+    refuseForeign(file, found, machine);
+    const start = Buffer.alloc(LONGEST_RECORD_BYTES);
+    const text = start.toString('latin1', 0, fs.readSync(fd, start, 0, start.length, 0));
+    // The process that made the file may have been killed while it wrote the first line.
+    if (FIRST_WORDS.startsWith(text.slice(0, FIRST_WORDS.length)) || /^[0-9a-f]{32} \d/.test(text)) return fd;
+    if (text.startsWith(EARLIER_FIRST_WORDS))
+      throw new UsageError(`--journal: ${file} was written by an earlier version of hooktrail`, {
+        details: ['its records cannot be read any more: which events the handler has taken is not known'],
+        next: 'move it away, and recover with --new-journal: events of the window that the handler has come again',
+      });
+    if (text.startsWith('\0'))
+      throw new UsageError(
+        `--journal: ${file} begins with NULs, as a file does that lost its content when the power failed`,
+        { next: 'move it away, and recover with --new-journal: events that the handler has come again' },
+      );
+    throw new UsageError(`--journal: ${file} is not a journal of hooktrail`, {
+      next: 'choose another file; this one is left as it is',
+    });
+  } catch (error) {
+    fs.closeSync(fd);
+    throw error;
+  }
+}
+
+/** Another user could have written it so that events count as accepted, and could remove it at any time. */
+export function refuseForeign(file: string, { uid }: fs.Stats, { platform, userId }: Machine): void {
+  if (platform === 'win32' || uid === userId || uid === 0) return;
+  throw new UsageError(`--journal: ${file} belongs to another user (${uid})`, {
+    next: advise`run the command as that user, whose listener can also recover by itself (${hooktrail('webhooks listen --recover')}), or choose another file`,
+  });
+}
+
+export function unusableJournal(file: string, why: string, cause?: Error) {
+  const next = 'choose a file in a folder that exists and is writable';
+  return unusableFile(`--journal: ${file} cannot be used: ${why}`, next, cause);
+}
