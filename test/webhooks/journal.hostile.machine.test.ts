@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, chown, lchown, mkdir, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { advise, hooktrail } from '../../src/advice.ts';
 import { readJournal } from '../../src/webhooks/journal.ts';
 import { thisMachine } from '../support/context.ts';
 import { key, take, useJournalFolder } from '../support/journal.ts';
@@ -38,7 +39,7 @@ describe.skipIf(!available('root'))('another user', () => {
     const foreign = (at: string) => ({
       exitCode: 2,
       message: `--journal: ${at} belongs to another user (65534)`,
-      next: 'run the command as that user, whose listener can also recover by itself (`hooktrail webhooks listen --recover`), or choose another file',
+      next: advise`run the command as that user, whose listener can also recover by itself (${hooktrail('webhooks listen --recover')}), or choose another file`,
     });
     await mkdir(`${place.file}.lock`);
     await chown(`${place.file}.lock`, NOBODY, NOBODY);
