@@ -24,6 +24,7 @@ import type { StoredOptions } from '../sources/stored-events.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import { type Instant, instantAt } from '../time/instant.ts';
+import { MatchedFields } from './matched-fields.ts';
 
 export interface SearchOptions extends SourceOptions, Pick<StoredOptions, 'mustTell'> {
   readonly format: FormatOptions;
@@ -119,6 +120,9 @@ async function printFound(options: SearchOptions, call: SearchCall, find: Find):
   let [count, pages] = [0, 0];
   let total: number | undefined;
   let failedId: string | undefined;
+  const isForPerson = stdout.isTerminal && format.format === 'table';
+  const matched =
+    isForPerson && filters.grepTexts.length > 0 ? new MatchedFields(filters.grepTexts) : undefined;
   try {
     const found = await find({
       onRetry: (attempt) => progress.update({ note: waitText(attempt) }),
@@ -134,6 +138,7 @@ async function printFound(options: SearchOptions, call: SearchCall, find: Find):
         total = page.total;
         progress.update({ pages, events: count, total, note: '' });
         if (stdout.isTerminal) failedId ??= firstFailedId(page.items);
+        matched?.add(page.items);
         await writer.write(page.items, count >= Math.min(limit, total ?? limit));
       }
       progress.stop();
@@ -144,6 +149,8 @@ async function printFound(options: SearchOptions, call: SearchCall, find: Find):
     }
     if (isGlance && count >= limit && (total === undefined || total > count))
       reporter.notice(`the first ${count} of ${total ?? 'more'} events; --all prints all of them`);
+    const places = matched?.text();
+    if (places !== undefined) reporter.notice(`--grep: ${places}`);
     return { count, failedId, asked: found.asked };
   } finally {
     progress.stop();
