@@ -3,7 +3,7 @@ import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { addFilterFlags, addFromFlag, type FilterFlags } from '../filters/event-filters.ts';
-import { loadFilters } from '../formats/format-flags.ts';
+import { loadFilters, loadSavedFields } from '../formats/format-flags.ts';
 import { loadNameField } from '../names/name-field.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -23,7 +23,7 @@ const KEYS = [
   'g                   groups by a field, which a list offers',
   'f                   failed events only, and all again',
   'r                   reads the events again',
-  "y                   copies the event's id",
+  "y Y                 copies the event's id, or its whole JSON",
   'z                   shows times in UTC, the local zone, that of --timezone',
   'o                   shows a report of these events in the browser',
   '?                   lists the keys',
@@ -47,7 +47,9 @@ export function declare(command: Command): void {
 
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, context } = call;
-  const filters = await loadFilters(flags, context, await loadNameField(flags, context));
+  const nameField = await loadNameField(flags, context);
+  const filters = await loadFilters(flags, context, nameField);
+  const fields = await loadSavedFields(flags, context);
   if (!context.stdin.isTerminal || !context.stdout.isTerminal || !redraws(context.environment)) {
     throw new UsageError('events browse needs a terminal to show its list on and to read keys from', {
       next: advise`use ${hooktrail('events search')} with the same filters`,
@@ -56,5 +58,5 @@ export async function run(call: Call<Flags>): Promise<void> {
   if (flags.from === '-')
     throw new UsageError('--from - cannot be browsed: the keys are read from standard input');
   const { browseEvents } = await import('./browse.ts');
-  await browseEvents(call, filters, flags.from, KEYS);
+  await browseEvents(call, { filters, from: flags.from, fields, nameField, help: KEYS });
 }

@@ -2,8 +2,8 @@ import wrapAnsi from 'wrap-ansi';
 import type { SubscriptionLabels } from '../formats/format-flags.ts';
 import { itemTable } from '../formats/item-table.ts';
 import { prettyJson } from '../formats/json.ts';
-import { oneLine, type TableLook, tableLines } from '../formats/table.ts';
-import { fitColumns } from '../formats/table-layout.ts';
+import { leftOutNote, oneLine, type TableLook, tableLines } from '../formats/table.ts';
+import { fitColumns, type TableCell } from '../formats/table-layout.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
 import { groupTable } from '../stats/groups-text.ts';
@@ -11,15 +11,20 @@ import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import type { Palette } from '../terminal/palette.ts';
 import { grouped, terminalSafeLine } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { type Browsing, type EventList, rememberLatest } from './browsing.ts';
+import { type Browsing, type EventList, type Narrowing, rememberLatest } from './browsing.ts';
+import { markTexts } from './marked-text.ts';
 
 export interface Look extends Pick<TableLook, 'draw' | 'palette'> {
   /** Fields that have the same value in every event, failed or not, because of the filters. */
   readonly constant: ReadonlySet<string>;
+  /** The saved columns; undefined for the default ones. */
+  readonly fields: readonly FieldPath[] | undefined;
+  /** The field that names who an event is for. */
+  readonly nameField: FieldPath | undefined;
+  /** Texts that all events have, which are marked. */
+  readonly marked: readonly string[];
   /** The service's subscriptions; undefined for stored events. */
   readonly names?: SubscriptionLabels | undefined;
-  /** The field that names who an event is for: a column, where events have it. */
-  readonly nameField?: FieldPath | undefined;
   readonly unicode: boolean;
   /** The place that the events come from. */
   readonly place: string;
@@ -35,8 +40,10 @@ const GAP = '  ';
 export function screenLines(browsing: Browsing, look: Look): string[] {
   const { columns, rows } = browsing.screen;
   const shown = bodyLines(browsing, look).slice(0, rows - 1);
-  const blank = Array.from({ length: rows - 1 - shown.length }, () => '');
-  return [...shown, ...blank, footerLine(browsing, look, columns)];
+  const { leftOut } = browsing;
+  const note = leftOut === undefined ? [] : [look.palette.dim(cutToWidth(leftOut, columns - 1))];
+  const blank = Array.from({ length: rows - 1 - note.length - shown.length }, () => '');
+  return [...shown, ...blank, ...note, footerLine(browsing, look, columns)];
 }
 
 function bodyLines(browsing: Browsing, look: Look): readonly string[] {
@@ -52,23 +59,36 @@ function bodyLines(browsing: Browsing, look: Look): readonly string[] {
 }
 
 function eventsLines(browsing: Browsing, look: Look): string[] {
-  const { list, zone, failedOnly, screen, listRows } = browsing;
+  const { list, listRows } = browsing;
   const { items, top, selected } = browsing.rows;
-  const measured = Math.min(MEASURED, list.items.length);
-  const { columns, cellsOf } = layOut(
-    list,
-    measured,
-    failedOnly,
-    look.constant,
-    zone,
-    screen.columns - 2,
-    look.names,
-    look.nameField,
-  );
+  const { columns, cellsOf } = layOutFor(browsing, look);
   const rows = items.slice(top, top + listRows);
-  const lines = look.draw(columns, rows.map(cellsOf));
+  const [titles = '', ...lines] = look.draw(columns, rows.map(cellsOf));
+  const marked = lines.map((line) => markTexts(line, markedTexts(browsing, look), look.palette.mark));
   const nothing = browsing.canGoBack ? 'none of the events read so far' : 'no events match';
-  return selectedLines(lines, selected - top, list.loading ? 'reading' : nothing, browsing, look);
+  return selectedLines(
+    [titles, ...marked],
+    selected - top,
+    list.loading ? 'reading' : nothing,
+    browsing,
+    look,
+  );
+}
+
+/** The texts that the shown events were found by. */
+function markedTexts({ rows }: Browsing, { marked }: Look): string[] {
+  return [...marked, ...rows.shown.flatMap(({ flag, text }) => (flag === 'grep' ? [text] : []))];
+}
+
+/** Says which columns are left out of the list; undefined if none is. */
+export function leftOutOf(browsing: Browsing, look: Look): string | undefined {
+  const { leftOut } = layOutFor(browsing, look);
+  return leftOut && `${leftOut}; enter shows the whole event`;
+}
+
+function layOutFor({ list, failedOnly, zone, screen }: Browsing, look: Look) {
+  const measured = Math.min(MEASURED, list.items.length);
+  return layOut(list, measured, failedOnly, look, zone, screen.columns - GAP.length);
 }
 
 /** Lays the columns out by the first events, so that they stay while others are scrolled to. */
@@ -77,17 +97,22 @@ const layOut = rememberLatest(
     { items }: EventList,
     measured: number,
     failedOnly: boolean,
-    constant: ReadonlySet<string>,
+    { constant, names, fields, nameField }: Look,
     zone: TimeZone,
     room: number,
-    names: SubscriptionLabels | undefined,
-    nameField: FieldPath | undefined,
   ) => {
     const same = failedOnly ? new Set([...constant, 'publishStatus']) : constant;
     const first = items.slice(0, measured);
-    const table = itemTable(first, { list: 'events', constant: same, zone, names, nameField }, true);
+    const saved = fields ? { fields, areFieldsSaved: true } : {};
+    const table = itemTable(
+      first,
+      { list: 'events', constant: same, zone, names, nameField, ...saved },
+      true,
+    );
     const cellsOf = (item: Items) => table.read(item)[0] as string[];
-    return { columns: fitColumns(table.heads, first.map(cellsOf), room), cellsOf };
+    const rows = first.map(cellsOf);
+    const columns = fitColumns(table.heads, rows, room);
+    return { columns, cellsOf, leftOut: leftOutNote({ heads: table.heads, rows }, columns, false) };
   },
 );
 
@@ -96,9 +121,18 @@ function groupsLines(browsing: Browsing, look: Look): string[] {
   const { groups, by, items, top, selected } = browsing.rows;
   const whole = { fields: by ? [by] : [], total: items.length };
   const { heads, rows } = groupTable(groups.slice(top, top + listRows), whole, zone);
+  const isBySubscription = by?.text === 'subscriptionId';
+  const named = isBySubscription
+    ? rows.map(([id = '', ...others]) => [shownName(id, look), ...others])
+    : rows;
   // Enter shows the events themselves, in place of the id of one.
-  const lines = tableLines({ heads: heads.slice(0, -1), rows }, { ...look, room: screen.columns - 2 });
+  const lines = tableLines({ heads: heads.slice(0, -1), rows: named }, { ...look, room: screen.columns - 2 });
   return selectedLines(lines, selected - top, 'reading', browsing, look);
+}
+
+/** A subscription's address in place of its id, where it is known. */
+function shownName(id: TableCell, { names }: Look): TableCell {
+  return typeof id === 'string' ? (names?.labelOf(id) ?? id) : id;
 }
 
 /** The fields to choose from while one is typed. */
@@ -134,7 +168,12 @@ function openedLines(browsing: Browsing, look: Look): string[] {
   const from = Math.min(cover?.place ?? 0, Math.max(0, lines.length - eventRows));
   const to = Math.min(lines.length, from + eventRows);
   const title = `event, lines ${grouped(from + 1)} to ${grouped(to)} of ${grouped(lines.length)}`;
-  return [placedTitle(title, browsing, look), ...lines.slice(from, to)];
+  const shown = lines.slice(from, to);
+  const texts = markedTexts(browsing, look);
+  return [
+    placedTitle(title, browsing, look),
+    ...shown.map((line) => markTexts(line, texts, look.palette.mark)),
+  ];
 }
 
 /**
@@ -156,41 +195,78 @@ function keysOf({ kind, failedOnly, canGoBack }: Browsing): string {
     filter: 'type to filter what was read  enter keep  esc clear',
     condition: 'type FIELD OP VALUE, or a text to find  enter filter  esc cancel',
     field: 'type a part of a field  up down choose  tab complete  enter group  esc cancel',
-    event: 'esc back  n next  p previous  y copy id  z zone  o report  ? keys  q quit',
+    event: 'esc back  n next  p previous  y Y copy  z zone  o report  ? keys  q quit',
     groups: `enter show the events  g group by another field  ${back}? keys  q quit`,
     events: `enter open  / filter  w where  g group  ${back}f ${failedOnly ? 'all events' : 'failed only'}  ? keys  q quit`,
   };
   return keys[kind];
 }
 
+function cursorOf({ unicode }: Look): string {
+  return unicode ? '▏' : '_';
+}
+
 function titleLine(browsing: Browsing, look: Look): string {
-  const { kind, cover, rows, failedOnly, list, screen } = browsing;
-  const cursor = look.unicode ? '▏' : '_';
+  const { kind, cover, list, screen } = browsing;
   if (kind === 'condition' || kind === 'field') {
     const prompt = kind === 'field' ? 'group by' : 'where';
-    const typed = `${prompt} ${terminalSafeLine(cover?.text ?? '')}${cursor}`;
+    const typed = `${prompt} ${terminalSafeLine(cover?.text ?? '')}${cursorOf(look)}`;
     return look.palette.bold(cutToWidth(typed, screen.columns - 1));
   }
+  const parts = [
+    countText(browsing),
+    chosenText(browsing, look),
+    groupsText(browsing),
+    list.loading ? 'reading' : '',
+  ];
+  return placedTitle(parts.filter(Boolean).join(', '), browsing, look);
+}
+
+/** True if the list holds all events. */
+function isWhole({ list }: Browsing): boolean {
+  return list.ended && !list.problem;
+}
+
+/** `3,000 events`, `200 or more failed events`. */
+function countText(browsing: Browsing): string {
+  const { list, failedOnly } = browsing;
   const read = list.items.length;
-  const isWhole = list.ended && !list.problem;
-  const all = isWhole ? read : (list.total ?? read);
-  const more = isWhole || list.total !== undefined ? '' : ' or more';
-  const parts = [`${grouped(all)}${more} ${failedOnly ? 'failed ' : ''}${all === 1 ? 'event' : 'events'}`];
-  const ofRead = isWhole ? '' : ` of the first ${grouped(read)}`;
+  const all = isWhole(browsing) ? read : (list.total ?? read);
+  const more = isWhole(browsing) || list.total !== undefined ? '' : ' or more';
+  return `${grouped(all)}${more} ${failedOnly ? 'failed ' : ''}${all === 1 ? 'event' : 'events'}`;
+}
+
+function ofReadText(browsing: Browsing): string {
+  return isWhole(browsing) ? '' : ` of the first ${grouped(browsing.list.items.length)}`;
+}
+
+/** The number of rows that are left by filters, and these; empty without filters. */
+function chosenText(browsing: Browsing, look: Look): string {
+  const { cover, rows } = browsing;
+  const cursor = cover ? cursorOf(look) : '';
+  const isFiltered = rows.filter !== '' || cover !== undefined;
   // The latest first: a narrow screen cuts the others off.
   const chosen = [
-    ...(rows.filter !== '' || cover ? [`/${terminalSafeLine(rows.filter)}${cover ? cursor : ''}`] : []),
-    ...rows.narrowings
-      .map(({ flag, text }) => terminalSafeLine(flag === 'grep' ? `"${text}"` : text))
-      .toReversed(),
+    ...(isFiltered ? [`/${terminalSafeLine(rows.filter)}${cursor}`] : []),
+    ...rows.narrowings.map((narrowing) => narrowingText(narrowing, look)).toReversed(),
   ];
-  if (chosen.length > 0) parts.push(`${grouped(rows.items.length)}${ofRead} with ${chosen.join(' and ')}`);
-  if (rows.by) {
-    const what = `${grouped(rows.count)} ${rows.count === 1 ? 'group' : 'groups'}`;
-    parts.push(`${what}${chosen.length > 0 ? '' : ofRead} by ${terminalSafeLine(rows.by.text)}`);
-  }
-  if (list.loading) parts.push('reading');
-  return placedTitle(parts.join(', '), browsing, look);
+  if (chosen.length === 0) return '';
+  return `${grouped(rows.items.length)}${ofReadText(browsing)} with ${chosen.join(' and ')}`;
+}
+
+function narrowingText({ flag, text }: Narrowing, look: Look): string {
+  if (flag === 'grep') return terminalSafeLine(`"${text}"`);
+  const [, before = text, id = ''] = /^(subscriptionId *!?= *)(\S+)$/.exec(text) ?? [];
+  return terminalSafeLine(`${before}${shownName(id, look)}`);
+}
+
+/** The number of groups and their field; empty for a list of events. */
+function groupsText(browsing: Browsing): string {
+  const { rows, cover } = browsing;
+  if (!rows.by) return '';
+  const isFiltered = rows.filter !== '' || cover !== undefined || rows.narrowings.length > 0;
+  const what = `${grouped(rows.count)} ${rows.count === 1 ? 'group' : 'groups'}`;
+  return `${what}${isFiltered ? '' : ofReadText(browsing)} by ${terminalSafeLine(rows.by.text)}`;
 }
 
 /**

@@ -11,7 +11,6 @@ import { memberPath } from '../items/field-path.ts';
 import { createRowReader } from '../items/item-columns.ts';
 import type { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
-import { loadNameField } from '../names/name-field.ts';
 import { SubscriptionNames } from '../names/subscription-names.ts';
 import type { FoundPage } from '../paging/page.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -21,8 +20,9 @@ import { openSearch } from '../sources/find-events.ts';
 import { storedEvents } from '../sources/stored-events.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
+import { grouped } from '../terminal/terminal-text.ts';
 import { localZone, type TimeZone, UTC } from '../time/time-zone.ts';
-import { eventLines, screenLines } from './browse-views.ts';
+import { eventLines, type Look, leftOutOf, screenLines } from './browse-views.ts';
 import { Browsing, EventList, type Narrowing, narrowingOf, rememberLatest } from './browsing.ts';
 import { runScreen, type Screen } from './full-screen.ts';
 
@@ -33,16 +33,21 @@ type Find = (filters: EventFilters) => AsyncGenerator<FoundPage>;
 const PAGE_SIZE = 200;
 const CONCURRENCY = 2;
 
-/** Browses the events of the service, or those of `from`; `help` says what the keys do. */
-export async function browseEvents(
-  call: BrowseCall,
-  filters: EventFilters,
-  from: string | undefined,
-  help: readonly string[],
-): Promise<void> {
+/** What is browsed and how it is shown, in its final form. */
+export interface BrowseOptions extends Pick<Look, 'fields' | 'nameField' | 'help'> {
+  readonly filters: EventFilters;
+  /** A place with stored events; undefined for those of the service. */
+  readonly from: string | undefined;
+}
+
+/** Browses the events of the service, or those of a place. */
+export async function browseEvents(call: BrowseCall, options: BrowseOptions): Promise<void> {
   const { context, reporter } = call;
-  if (from !== undefined)
-    return showList(call, filters, (chosen) => storedEvents(from, chosen, { context }), from, help);
+  const { filters, from } = options;
+  if (from !== undefined) {
+    const find: Find = (chosen) => storedEvents(from, chosen, { context });
+    return showList(call, options, { filters, find, place: from });
+  }
   // A line printed meanwhile would appear in the middle of the list.
   const silent = { ...reporter, trace: () => {}, notice: () => {} };
   const { clock, signal } = context;
@@ -55,8 +60,17 @@ export async function browseEvents(
     };
     const names = new SubscriptionNames(service, context);
     const place = `${settings.profile}: ${service.baseUrl.host}`;
-    return await showList(call, resolved, find, place, help, names).finally(() => names.close());
+    const list = { filters: resolved, find, place, names };
+    return await showList(call, options, list).finally(() => names.close());
   });
+}
+
+interface ShownList {
+  readonly filters: EventFilters;
+  readonly find: Find;
+  /** The place that the events come from, as the title names it. */
+  readonly place: string;
+  readonly names?: SubscriptionNames;
 }
 
 /**
@@ -65,11 +79,8 @@ export async function browseEvents(
  */
 async function showList(
   call: BrowseCall,
-  filters: EventFilters,
-  find: Find,
-  place: string,
-  help: readonly string[],
-  names?: SubscriptionNames,
+  { fields, nameField, help }: BrowseOptions,
+  { filters, find, place, names }: ShownList,
 ): Promise<void> {
   const { context, reporter } = call;
   await loadWidths();
@@ -77,7 +88,10 @@ async function showList(
   // The key that shows failed events only shows all of them when it is pressed again.
   const events = failedOnly ? filters.withStatuses() : filters;
   const palette = await paletteOf(reporter.stdoutColor);
-  const look = {
+  const look: Look = {
+    fields,
+    nameField,
+    marked: filters.grepTexts,
     constant: events.constantFields,
     draw: await loadDraw(palette),
     palette,
@@ -85,7 +99,6 @@ async function showList(
     place,
     help,
     names,
-    nameField: await loadNameField(call.flags, context),
   };
   const folders: Folder[] = [];
   const reports: Promise<string>[] = [];
@@ -96,7 +109,9 @@ async function showList(
     screen: context.stdout,
     zones: zonesFor(filters.zone, context),
     linesOf: rememberLatest((item, columns, zone) => eventLines(item, columns, zone, palette)),
-    copy: (item) => copyEventId(item, context),
+    leftOut: (shown) => leftOutOf(shown, look),
+    copyId: (item) => copyEventId(item, context),
+    copyEvent: (item) => copyEvent(item, context),
     report: (narrowings) => {
       const report = openReport(call, narrowings, folders);
       reports.push(report);
@@ -169,23 +184,39 @@ async function openReport(
 }
 
 /** Copies the item's `eventId`. Resolves to the outcome in one line. */
-export async function copyEventId(
-  item: Items,
-  context: Pick<Context, 'environment' | 'runProgram' | 'stdout'>,
-): Promise<string> {
+export async function copyEventId(item: Items, context: CopyContext): Promise<string> {
   const id = createRowReader([memberPath('eventId')], valueText, '')(item)[0]?.[0];
   if (!id) return 'the event has no eventId to copy';
+  return await copyText(id, id, context);
+}
+
+/** Some terminals take no more than this (100,000 bytes in base64), and say nothing of what they drop. */
+const MOST_COPIED_BYTES = 74_994;
+
+/** Copies the item's JSON as the service wrote it. Resolves to the outcome in one line. */
+export async function copyEvent(item: Items, context: CopyContext): Promise<string> {
+  const json = item.text(0).toString();
+  const size = `${grouped(item.text(0).length)} bytes`;
+  if (item.text(0).length > MOST_COPIED_BYTES)
+    return `the event has ${size}, which is too much for a clipboard: \`events get\` prints it`;
+  return await copyText(json, `the event (${size})`, context);
+}
+
+type CopyContext = Pick<Context, 'environment' | 'runProgram' | 'stdout'>;
+
+/** Copies a text. Resolves to the outcome in one line, in which `what` names the text. */
+async function copyText(text: string, what: string, context: CopyContext): Promise<string> {
   const { environment, runProgram, stdout } = context;
   const { PATH, HOME, TMUX } = environment;
   if (TMUX) {
     // tmux does not pass the sequence below on by default; -w makes it send its buffer to the terminal around
     // it.
-    const set = runProgram(['tmux', 'set-buffer', '-w', '--', id], { PATH, HOME, TMUX });
+    const set = runProgram(['tmux', 'set-buffer', '-w', '--', text], { PATH, HOME, TMUX });
     const code = await set.catch(() => 1);
-    return code === 0 ? `copied ${id} to tmux's buffer` : `tmux did not take ${id}`;
+    return code === 0 ? `copied ${what} to tmux's buffer` : `tmux did not take ${what}`;
   }
   // OSC 52 of xterm's control sequences: it works through SSH. Terminals do not confirm it, and some ignore
   // it.
-  stdout.stream().write(`\u001b]52;c;${Buffer.from(id).toString('base64')}\u0007`);
-  return `sent ${id} to the terminal's clipboard`;
+  stdout.stream().write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
+  return `sent ${what} to the terminal's clipboard`;
 }

@@ -32,8 +32,12 @@ export interface BrowsingParts {
   readonly zones: readonly [TimeZone, ...TimeZone[]];
   /** Returns an event as the lines that are shown when it is open. */
   readonly linesOf: (item: Items, columns: number, zone: TimeZone) => readonly string[];
+  /** Says which columns of the list are left out; undefined if none is. */
+  readonly leftOut: (browsing: Browsing) => string | undefined;
   /** Copies the event's id. Resolves to the outcome in one line. */
-  readonly copy: (item: Items) => Promise<string>;
+  readonly copyId: (item: Items) => Promise<string>;
+  /** The same for its JSON. */
+  readonly copyEvent: (item: Items) => Promise<string>;
   /** Opens a report of the events that meet these too. Resolves to the outcome in one line. */
   readonly report: (narrowings: readonly Narrowing[]) => Promise<string>;
   /** Called when something other than a key changed what is shown. */
@@ -47,6 +51,10 @@ const SYNONYMS: Readonly<Record<string, string>> = {
 /** The most pages read for one key press, so that a filter without matches does not download everything. */
 const PAGES_PER_KEY = 20;
 const READING = 'reading again';
+/** Covers that hide the list. */
+const OTHER_COVERS: readonly string[] = ['event', 'help', 'field'];
+/** A lower screen has all of its rows for events. */
+const ROWS_FOR_NOTE = 10;
 /** Events that the fields to group by are taken from. */
 const SAMPLE = 200;
 
@@ -77,7 +85,8 @@ export class Browsing {
     all: {
       return: () => this.#enter(),
       escape: () => this.#goBack(),
-      y: () => this.#copy(),
+      y: () => this.#copy(this.#parts.copyId),
+      Y: () => this.#copy(this.#parts.copyEvent),
       o: () => this.#report(),
       z: () => this.#changeZone(),
       '?': () => this.#show('help'),
@@ -124,9 +133,15 @@ export class Browsing {
     return Math.max(2, this.screen.rows - 2);
   }
 
-  /** The same without the column heads. */
+  /** The same without the column heads, and the line that says which columns are left out. */
   get listRows(): number {
-    return this.eventRows - 1;
+    return this.eventRows - (this.leftOut === undefined ? 1 : 2);
+  }
+
+  /** Says which columns of the list are left out, where the screen has room for the line. */
+  get leftOut(): string | undefined {
+    const isList = this.rows.by === undefined && !OTHER_COVERS.includes(this.kind);
+    return isList && this.screen.rows >= ROWS_FOR_NOTE ? this.#parts.leftOut(this) : undefined;
   }
 
   /** The fields of the first events whose names contain what is typed. */
@@ -284,8 +299,8 @@ export class Browsing {
     this.#stack.splice(0, again.length, ...again);
   }
 
-  #copy(): void {
-    if (this.current) this.#tellOutcome(this.#parts.copy(this.current));
+  #copy(copy: (item: Items) => Promise<string>): void {
+    if (this.current) this.#tellOutcome(copy(this.current));
   }
 
   #report(): void {

@@ -341,8 +341,20 @@ export async function summaryOptions(
 export async function eventOptions({ flags, context }: Call<EventFlags>) {
   const { format, ...others } = await summaryOptions({ flags, context });
   const isTable = format.format === 'table' || format.format === 'markdown';
-  const saved = isTable && !format.fields ? await loadSetting('fields', flags, context) : undefined;
+  const saved = isTable && !format.fields ? await loadSavedFields(flags, context) : undefined;
   if (saved === undefined) return { format, ...others };
+  return { ...others, format: { ...format, fields: saved, areFieldsSaved: true } };
+}
+
+/**
+ * The columns of tables that the settings name, if they do. Throws `UsageError` for a text that is no list of
+ * fields.
+ */
+export async function loadSavedFields(
+  flags: SettingFlags,
+  context: Pick<Context, 'environment' | 'machine'>,
+): Promise<readonly FieldPath[] | undefined> {
+  const saved = await loadSetting('fields', flags, context);
   const source = context.environment['HOOKTRAIL_FIELDS'] ? 'HOOKTRAIL_FIELDS' : 'fields';
-  return { ...others, format: { ...format, fields: parseFieldPaths(saved, source), areFieldsSaved: true } };
+  return saved === undefined ? undefined : parseFieldPaths(saved, source);
 }

@@ -27,7 +27,7 @@ const LONGEST_CELL_CHARACTERS = 4000;
 /** The facts that decide the columns of a table of items. */
 type ItemTableOptions = Pick<
   FormatOptions,
-  'list' | 'fields' | 'constant' | 'zone' | 'onLate' | 'names' | 'nameField' | 'isById'
+  'list' | 'fields' | 'areFieldsSaved' | 'constant' | 'zone' | 'onLate' | 'names' | 'nameField' | 'isById'
 >;
 
 /**
@@ -53,7 +53,9 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
   };
   const shown = new Set(fields.map(({ text }) => text));
   const readCells = createRowReader(fields, cellOf, NONE, zone);
-  const subscription = options.fields ? -1 : fields.findIndex(({ text }) => text === 'subscriptionId');
+  // A field that was asked for on the line is shown as it is.
+  const isAsItIs = options.fields !== undefined && options.areFieldsSaved !== true;
+  const subscription = isAsItIs ? -1 : fields.findIndex(({ text }) => text === 'subscriptionId');
   const readRows = (page: Items) => {
     const rows = readCells(page);
     const { names } = options;

@@ -147,9 +147,9 @@ const ROOM_FOR_IDS = 78;
  * is: bars become narrower, fractions of seconds go, titles become short, then the date if all rows share it
  * (as the title) or the year; ids become short but for those of events, texts with a least width narrow, and
  * where there are several times their seconds go. Then columns go: spare ones; what tells rows apart is cut
- * as far as it still does; then constant columns go, and the last spare one. What turns out to fit after all
- * comes back, the last concession first. If there still is not enough, texts are cut, then ids of events and
- * titles, and columns go from the right.
+ * as far as it still does, and titles of short ids are cut; then constant columns go, and the last spare one.
+ * What turns out to fit after all comes back, the last concession first. If there still is not enough, texts
+ * are cut, then ids of events and titles, and columns go from the right.
  *
  * `isComplete`: no rows follow, so that what all of these share may be left out.
  */
@@ -244,6 +244,8 @@ function concessionsOf(drafts: readonly Draft[]): readonly Concession[] {
     [times.length > 1 ? [times] : [], without(WITHOUT_SECONDS)],
     [spares.filter(({ spare }) => spare > 1), hidden],
     [drafts.filter(({ isTelling, kind }) => isTelling && kind === 'text'), () => ({ isNarrow: true })],
+    // Above the beginning of an id the beginning of its title is enough.
+    [ids, () => ({ isTitleCut: true })],
     [others.filter(({ isConstant }) => isConstant), hidden],
     [spares.filter(({ spare }) => spare === 1), hidden],
   ];

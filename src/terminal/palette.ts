@@ -8,10 +8,20 @@ export interface Palette {
   bad(text: string): string;
   caution(text: string): string;
   accent(text: string): string;
+  /** What was searched for. */
+  mark(text: string): string;
 }
 
 const same = (text: string) => text;
-export const plain: Palette = { bold: same, dim: same, good: same, bad: same, caution: same, accent: same };
+export const plain: Palette = {
+  bold: same,
+  dim: same,
+  good: same,
+  bad: same,
+  caution: same,
+  accent: same,
+  mark: same,
+};
 
 export type ColorLevel = 0 | 1 | 2 | 3;
 
@@ -34,7 +44,7 @@ export function colorLevel(stream: Output, environment: Environment, flag: boole
 export async function paletteOf(level: ColorLevel): Promise<Palette> {
   if (level === 0) return plain;
   const { Chalk } = await import('chalk');
-  const { bold, dim, green, red, magenta, cyan } = new Chalk({ level });
+  const { bold, dim, green, red, magenta, cyan, inverse } = new Chalk({ level });
   // chalk joins all that it is called with, such as the index that `map` passes.
   const one = (paint: (text: string) => string) => (text: string) => paint(text);
   return {
@@ -45,6 +55,7 @@ export async function paletteOf(level: ColorLevel): Promise<Palette> {
     // Yellow cannot be read on a white background.
     caution: one(magenta),
     accent: one(cyan),
+    mark: one(inverse),
   };
 }
 

@@ -1,11 +1,12 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { eventLines, screenLines } from '../../src/browse/browse-views.ts';
+import { eventLines, leftOutOf, screenLines } from '../../src/browse/browse-views.ts';
 import { Browsing, EventList, narrowingOf } from '../../src/browse/browsing.ts';
 import type { Key } from '../../src/browse/full-screen.ts';
+import { markTexts } from '../../src/browse/marked-text.ts';
 import { loadDraw } from '../../src/formats/table-drawing.ts';
-import { parseFieldPath } from '../../src/items/field-path.ts';
+import { parseFieldPath, parseFieldPaths } from '../../src/items/field-path.ts';
 import type { ReadPage } from '../../src/paging/page.ts';
 import { readPage } from '../../src/paging/page.ts';
 import { cellWidth, loadWidths } from '../../src/terminal/cell-width.ts';
@@ -14,6 +15,9 @@ import { TimeZone, UTC } from '../../src/time/time-zone.ts';
 
 await loadWidths();
 const look = {
+  fields: undefined,
+  nameField: undefined,
+  marked: [],
   constant: new Set<string>(),
   draw: await loadDraw(plain),
   palette: plain,
@@ -57,7 +61,9 @@ async function browsing(
     screen: size,
     zones: [UTC, KOLKATA],
     linesOf: (item, columns, zone) => eventLines(item, columns, zone, plain),
-    copy: async (item) => `copied ${item.text(0)}`,
+    leftOut: (shown) => leftOutOf(shown, look),
+    copyId: async (item) => `copied the id of ${item.text(0)}`,
+    copyEvent: async (item) => `copied ${item.text(0)}`,
     report: async (narrowings) => {
       throw new Error(`no report with ${narrowings.map(({ text }) => text)}`);
     },
@@ -467,7 +473,9 @@ describe('browsing', () => {
       screen: { rows: 8, columns: 60 },
       zones: [UTC],
       linesOf: () => [],
-      copy: async () => '',
+      leftOut: () => undefined,
+      copyId: async () => '',
+      copyEvent: async () => '',
       report: async () => '',
       onChange: () => {},
     });
@@ -478,14 +486,14 @@ describe('browsing', () => {
     expect(lines[0]).toBe('9 events');
   });
 
-  test('y copies the event, o reports on those that are shown, and the bottom line says what came of it', async () => {
+  test('y copies the id and Y the event, o reports on those that are shown, and the bottom line says what came of it', async () => {
     const { press, lines } = await browsing([event(0), event(1)], { columns: 100 });
     const outcome = async (...keys: Key[]) => {
       expect(await press(...keys)).toBe(false);
       return lines().at(-1);
     };
-    expect(await outcome(named('down'), ...typed('y'))).toBe(`copied ${event(1)}`);
-    expect(await outcome(named('return'), ...typed('y'))).toBe(`copied ${event(1)}`);
+    expect(await outcome(named('down'), ...typed('y'))).toBe(`copied the id of ${event(1)}`);
+    expect(await outcome(named('return'), ...typed('Y'))).toBe(`copied ${event(1)}`);
     expect(await outcome(named('escape'), ...typed('wid-1'), named('return'), ...typed('o'))).toBe(
       'no report with id-1',
     );
@@ -495,6 +503,68 @@ describe('browsing', () => {
     expect(await outcome(named('up'))).toContain('? keys  q quit');
     expect(await press(named('return'), ...typed('q'))).toBe(true);
   });
+});
+
+describe('the list on a narrow screen', () => {
+  const subscriptionId = '1a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b';
+  const wide = (number: number) =>
+    `{"createdOn":"2026-11-01T06:58:0${number}Z","publishStatus":"FAILED","eventType":"invoice.payment_failed","eventId":"2b0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5${number}","subscriptionId":"${subscriptionId}","error":"503 Service Unavailable"}`;
+  const names = { learn: async () => {}, labelOf: () => 'hooks.harbour.example/in' };
+
+  test('has what tells events apart, and a line above the keys says what is left out', async () => {
+    const { state } = await browsing([wide(0), wide(1)], { columns: 80, rows: 24 });
+    const lines = screenLines(state, { ...look, names });
+    expect(lines[1]).toMatch(/^ {2}createdOn +status +eventType +subscriptionId +error$/);
+    expect(lines[2]).toMatch(/^❯ .*58:00Z +FAILED +invoice\S* +hooks\.harbour\S* +503 /);
+    expect(lines.at(-2)).toBe('columns left out: eventId; enter shows the whole event');
+    expect(lines).toHaveLength(24);
+    expect(state.listRows).toBe(20);
+    // A lower screen has all of its rows for events.
+    const low = await browsing([wide(0)], { columns: 80, rows: 8 });
+    expect(low.lines().join()).not.toContain('left out');
+  });
+
+  test('has the saved columns', async () => {
+    const { state } = await browsing([wide(0)], { columns: 80 });
+    const fields = parseFieldPaths('eventType,subscriptionId');
+    expect(screenLines(state, { ...look, names, fields }).slice(1, 3)).toEqual([
+      '  eventType               subscriptionId',
+      '❯ invoice.payment_failed  hooks.harbour.example/in',
+    ]);
+  });
+
+  test('has addresses in place of ids in groups and in the title', async () => {
+    const { state, press } = await browsing([wide(0), wide(1)], { columns: 80 });
+    const lines = () => screenLines(state, { ...look, names });
+    await press(...typed('gsubscriptionId'), named('return'));
+    expect(lines().slice(0, 3)).toEqual([
+      '2 events, 1 group by subscriptionId',
+      '  subscriptionId            events  share  first            last',
+      expect.stringMatching(/^❯ hooks\.harbour\.example\/in +2 +100 % /),
+    ]);
+    await press(named('return'));
+    expect(lines()[0]).toBe('2 events, 2 with subscriptionId = hooks.harbour.example/in');
+  });
+
+  test('marks what was searched for, in the list and in an open event', async () => {
+    const { state, press } = await browsing([wide(0)], { columns: 100, rows: 20 });
+    const palette = { ...plain, mark: (text: string) => `<${text}>` };
+    const lines = () => screenLines(state, { ...look, palette, marked: ['Payment'] });
+    expect(lines()[2]).toContain('invoice.<payment>_failed');
+    await press(...typed('/503'), named('return'));
+    expect(lines()[2]).toContain('<503> Service');
+    await press(named('return'));
+    expect(lines().join('\n')).toContain('"error": "<503> Service Unavailable"');
+    expect(lines().join('\n')).toContain('"eventType": "invoice.<payment>_failed"');
+  });
+});
+
+test('a mark leaves colours as they are, and takes no text for an expression', () => {
+  const mark = (text: string) => `<${text}>`;
+  expect(markTexts('\u001b[31mFAILED 31\u001b[39m a.c abc', ['31', 'a.c', ''], mark)).toBe(
+    '\u001b[31mFAILED <31>\u001b[39m <a.c> abc',
+  );
+  expect(markTexts('unchanged', [], mark)).toBe('unchanged');
 });
 
 test('fills the screen exactly, whatever its size, the events and the keys', async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { copyEventId } from '../../src/browse/browse.ts';
+import { copyEvent, copyEventId } from '../../src/browse/browse.ts';
 import { createContext } from '../support/context.ts';
 import { fakeOutput, pageOf } from '../support/outputs.ts';
 
@@ -36,4 +36,18 @@ test.each([[1], [new Error('ENOENT')]])('says that tmux did not take the id: %s'
 
 test('says if there is no id', async () => {
   expect(await copyEventId(pageOf(['{}']), context({}))).toBe('the event has no eventId to copy');
+});
+
+test('the whole event goes to the clipboard as the service wrote it', async () => {
+  const at = context({});
+  const item = pageOf(['{"n":9007199254740993,"eventId":"e-1"}']);
+  expect(await copyEvent(item, at)).toBe("sent the event (38 bytes) to the terminal's clipboard");
+  const [, sent = ''] = /^\u001b\]52;c;([^\u0007]*)\u0007$/.exec(at.printed.text) ?? [];
+  expect(Buffer.from(sent, 'base64').toString()).toBe('{"n":9007199254740993,"eventId":"e-1"}');
+  const inTmux = context(tmux);
+  expect(await copyEvent(event, inTmux)).toBe("copied the event (17 bytes) to tmux's buffer");
+  const large = pageOf([JSON.stringify({ text: 'x'.repeat(75_000) })]);
+  expect(await copyEvent(large, context({}))).toBe(
+    'the event has 75,011 bytes, which is too much for a clipboard: `events get` prints it',
+  );
 });

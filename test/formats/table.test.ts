@@ -228,6 +228,19 @@ describe('a table on a terminal', () => {
     expect(await titles(80)).toEqual([...rest, 'customer']);
   });
 
+  test('the title of a short id is cut before the error goes', async () => {
+    const failed = events.map((item, index) =>
+      item
+        .replace('{', '{"error":"503 Service Unavailable",')
+        .replace('user.created', `invoice.payment_failed.${index}`),
+    );
+    expect(await lines([failed], { width: 78 })).toEqual([
+      'createdOn        status   eventType                 subscrip…  error',
+      '11-01 06:58:12Z  FAILED   invoice.payment_failed    1af00000…  503 Service Un…',
+      '11-01 06:58:12Z  SUCCESS  invoice.payment_failed.1  2bf00000…  503 Service Un…',
+    ]);
+  });
+
   test('says which columns are left out, at the end or, where rows keep coming, at the start', async () => {
     const said = async (setting: object) => (await print([events], { width: 80, ...setting })).said;
     const wider = 'a wider terminal shows more, --fields chooses';
