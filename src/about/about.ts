@@ -270,7 +270,7 @@ async function countEarlier(
   const start = instantAt(2 * milliseconds(after) - milliseconds(before));
   if (!start) return undefined;
   const within = { after: start, before: after };
-  if (source.count && !chosen.keep) {
+  if (source.count && !chosen.runHere) {
     const counts = await source.count([
       ...chosen.withStatuses('SUCCESS').queriesWithin(within),
       ...chosen.withStatuses('FAILED').queriesWithin(within),

@@ -32,7 +32,7 @@ export async function countEvents(
   call: Call<SettingFlags>,
 ): Promise<number | undefined> {
   const { context, reporter } = call;
-  if (preview) return await previewRequests(call, filters, filters.keep ? PAGE_SIZE : 1, preview);
+  if (preview) return await previewRequests(call, filters, filters.runHere ? PAGE_SIZE : 1, preview);
   if (from !== undefined)
     return countOf(storedEvents(from, filters, { context, onDoubt: reporter.warning, mustTell }));
   return await withService(call, async (service, settings) => {
@@ -60,7 +60,7 @@ async function countAll(
   context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal' | 'memory'>,
   reporter: Reporter,
 ): Promise<Counted> {
-  if (filters.keep) {
+  if (filters.runHere) {
     reporter.notice('reading the events to count them: the service does not filter by --where and --grep');
     const { queries, pages } = await openWithProgress(service, filters, { concurrency }, context, reporter);
     return { count: await countOf(pages), queries };

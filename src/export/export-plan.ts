@@ -124,7 +124,7 @@ export async function warnOfLaterDated(
   const subject = events === 1 ? '1 event is' : `${events} events are`;
   // They are not read, so `--where` and `--grep` may keep fewer of them.
   reporter.warning(
-    `${filters.keep ? 'up to ' : ''}${subject} dated later than the service's clock and not in this export; --update adds them when their time has come`,
+    `${filters.runHere ? 'up to ' : ''}${subject} dated later than the service's clock and not in this export; --update adds them when their time has come`,
   );
 }
 

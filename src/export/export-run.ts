@@ -64,7 +64,7 @@ export class ExportRun {
   constructor(job: Job) {
     this.#job = job;
     this.#client = { ...job.client, signal: AbortSignal.any([job.client.signal, this.#ending.signal]) };
-    this.#keep = job.filters.keep;
+    this.#keep = job.filters.createKeep();
     this.#writeManifest = createManifestWriter(job.directory);
     this.#startedAt = job.client.clock.now();
   }

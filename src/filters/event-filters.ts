@@ -42,32 +42,49 @@ export function isTypedFilters(value: unknown): value is TypedFilters {
   return isObject(value) && Object.values(value).every(isFilter);
 }
 
-/** Chooses events. Spans ago become instants when the present time is known. */
-export class EventFilters {
+/** The values of filters. An event matches any value of each list; an empty list is no filter. */
+interface FilterParts {
   /** The zone that times are read and shown in. */
-  readonly zone: TimeZone = UTC;
-  readonly after: GivenTime | undefined = undefined;
-  readonly before: GivenTime | undefined = undefined;
-  /** An event matches any value of each list. An empty list is no filter. No value occurs twice. */
-  readonly subscriptionIds: readonly string[] = [];
+  readonly zone: TimeZone;
+  readonly after: GivenTime | undefined;
+  readonly before: GivenTime | undefined;
+  /** No value of a list occurs twice. */
+  readonly subscriptionIds: readonly string[];
   /** Parts of callback addresses, which `resolveSubscriptions` makes ids of. Until then there is no query. */
-  readonly subscriptionWords: readonly string[] = [];
+  readonly subscriptionWords: readonly string[];
   /**
    * Of stored events: words of the field that names who an event is for, or ids of subscriptions; any of
    * them.
    */
+  readonly nameWords: readonly string[];
+  readonly nameField: FieldPath | undefined;
+  readonly eventIds: readonly string[];
+  readonly statuses: readonly PublishStatus[];
+  readonly eventTypes: readonly string[];
+  /** The types as typed, if a pattern such as `order.*` stands for several of them. */
+  readonly typePatterns: readonly string[] | undefined;
+  /** Conditions that the service cannot filter by: they run here. */
+  readonly conditions: readonly Condition[];
+  readonly grepTexts: readonly string[];
+}
+
+/** Chooses events. Spans ago become instants when the present time is known. */
+export class EventFilters implements FilterParts {
+  readonly zone: TimeZone = UTC;
+  readonly after: GivenTime | undefined = undefined;
+  readonly before: GivenTime | undefined = undefined;
+  readonly subscriptionIds: readonly string[] = [];
+  readonly subscriptionWords: readonly string[] = [];
   readonly nameWords: readonly string[] = [];
   readonly nameField: FieldPath | undefined = undefined;
   readonly eventIds: readonly string[] = [];
   readonly statuses: readonly PublishStatus[] = [];
   readonly eventTypes: readonly string[] = [];
-  /** The types as typed, if a pattern such as `order.*` stands for several of them. */
   readonly typePatterns: readonly string[] | undefined = undefined;
-  /** Conditions that the service cannot filter by: they run here. */
   readonly conditions: readonly Condition[] = [];
   readonly grepTexts: readonly string[] = [];
 
-  constructor(parts: Partial<EventFilters> = {}) {
+  constructor(parts: Partial<FilterParts> = {}) {
     Object.assign(this, parts);
   }
 
@@ -76,8 +93,18 @@ export class EventFilters {
     return [this.after, this.before].some((given) => given && given.time.kind !== 'instant');
   }
 
-  /** Returns a function that applies the filters which run here, or undefined if there are none. */
-  get keep(): KeepItems | undefined {
+  /** True if some of the filters run here, since the service cannot filter so. */
+  get runHere(): boolean {
+    const { conditions, grepTexts, nameWords, nameField } = this;
+    const isByName = nameField !== undefined && nameWords.length > 0;
+    return isByName || conditions.length + grepTexts.length > 0;
+  }
+
+  /**
+   * Makes a function that applies the filters which run here, and remembers what it has seen; undefined if
+   * there are none.
+   */
+  createKeep(): KeepItems | undefined {
     const { conditions, grepTexts, nameWords, nameField } = this;
     const named = nameField && nameWords.length > 0 ? nameFilter(nameField, nameWords) : undefined;
     if (conditions.length + grepTexts.length === 0) return named;

@@ -64,7 +64,7 @@ export async function* eventsById(
   { context, reporter }: Call,
 ): AsyncGenerator<Got> {
   const { clock, signal } = context;
-  const { keep } = filters;
+  const keep = filters.createKeep();
   const { width, onRetry } = adaptiveConcurrency(concurrency);
   const sender = pageClient(service, clock, onRetry);
   const { queries, client } = await byServiceClock(filters, sender, 1, clock, reporter.warning);

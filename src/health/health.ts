@@ -384,7 +384,7 @@ async function silencesOf(
   if (quiet.length === 0) return new Map();
   if (!source.count) return await storedSilences(source, table, by, before);
   // The service filters by no other field of a row, and reading all events of weeks costs too much.
-  if (!isBySubscription || source.filters.keep) return new Map();
+  if (!isBySubscription || source.filters.runHere) return new Map();
   const due = quiet.toSorted((a, b) => b.events * gapOf(b) - a.events * gapOf(a)).slice(0, MOST_WATCHED);
   const watched = due.flatMap((row) => {
     const [id] = row.values;

@@ -46,7 +46,7 @@ export async function findSilences(
   const end = milliseconds(now);
   const history = { start: end - HISTORY_MS, end };
   const silences: (Silence | undefined)[] = watched.map(() => undefined);
-  const isCounted = source.count !== undefined && watched.every(({ chosen }) => !chosen.keep);
+  const isCounted = source.count !== undefined && watched.every(({ chosen }) => !chosen.runHere);
   const lasts: (Instant | undefined)[] = [];
   for (const { chosen, last } of watched)
     lasts.push(last ?? (isCounted ? await newestIn(source, chosen, history) : undefined));

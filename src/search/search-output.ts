@@ -45,7 +45,7 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
   const { preview, from, filters, pageSize, concurrency, direction, isGlance } = options;
   const limit = options.limit ?? Number.POSITIVE_INFINITY;
   if (preview) {
-    const size = isGlance || filters.keep ? pageSize : Math.min(pageSize, limit);
+    const size = isGlance || filters.runHere ? pageSize : Math.min(pageSize, limit);
     await previewRequests(call, filters, size, preview);
     return 0;
   }

@@ -70,7 +70,7 @@ export async function openSearch(
   const { client: sender, askedAt } = rememberingTime(asking);
   // Several queries may have the same one.
   const onDoubt = once(options.onDoubt);
-  const { keep } = filters;
+  const keep = filters.createKeep();
   // Filters that run here may drop any number of the service's events.
   const most = keep ? Number.POSITIVE_INFINITY : limit;
   const { queries, client } = options.within

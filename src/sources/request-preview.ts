@@ -19,7 +19,7 @@ export async function previewRequests(
   const filters = await resolveKeptTypes(typed, flags.profile, context);
   const queries = filters.queries(context.clock.now());
   filters.requirePastStart(context.clock.now(), "this machine's");
-  if (filters.keep) reporter.warning('the requests leave out --where and --grep: hooktrail applies them');
+  if (filters.runHere) reporter.warning('the requests leave out --where and --grep: hooktrail applies them');
   const curl = form === 'curl' && (await loadSettings(flags, context, ['baseUrl', 'vendor']));
   const { baseUrl } = curl || (await loadSettings(flags, context, ['baseUrl']));
   for (const query of queries) {

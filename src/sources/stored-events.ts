@@ -47,7 +47,7 @@ export async function* storedEvents(
   const queries = queriesOf(filters, context.clock.now(), within);
   const [{ after }] = queries;
   // Read once: each reading makes another filter, and only one that has seen the events has doubts.
-  const { keep } = filters;
+  const keep = filters.createKeep();
   const choose = keep ?? ((items: Items) => items);
   const match = createMatcher(queries, filters.eventTypes);
   const { lists, checkRest } = await openPlace(place, { context, onDoubt, comparesOutcomes });

@@ -21,7 +21,7 @@ export async function askStats(
   return await withEventSource(call, options, async (source) => {
     const { window, count, name, filters } = source;
     const counted =
-      window && count && !filters.keep
+      window && count && !filters.runHere
         ? await countedStats(call, source, { window, count, buckets })
         : await readStats(call, source, buckets);
     if (counted.stats.total === 0) source.doubt();

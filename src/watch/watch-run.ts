@@ -277,7 +277,8 @@ async function startFollowing(
     onRetry(attempt);
     adaptive.onRetry(attempt);
   });
-  const { keep, typePatterns = [] } = filters;
+  const { typePatterns = [] } = filters;
+  const keep = filters.createKeep();
   const typed = filters.withTypes(typePatterns, []);
   const askQueries = async () => {
     const { page } = await client.fetchPage(endpoint(client.baseUrl, 'event-types'), signal);
@@ -303,7 +304,7 @@ async function startFollowing(
       `--until: ${filters.zone.shown(before.text)} has passed: the service's time is ${filters.zone.shown(knownInstant(now).text)}`,
     );
   const follower = new Follower(
-    { queries, start, before, keep: filters.keep, overlap, most: MOST_HELD_EVENTS },
+    { queries, start, before, keep: filters.createKeep(), overlap, most: MOST_HELD_EVENTS },
     { ...client, ...more, concurrency: adaptive.width, signal, now: () => clock.now() },
     state,
   );

@@ -108,7 +108,7 @@ test('--where takes values from the lines of a file, with a byte order mark and 
   await using home = await createHome();
   const file = path.join(home.folder, 'orders.txt');
   await writeFile(file, '\ufeffa-1\r\nb, 2\r\n\r\nc-3');
-  const { keep } = eventFilters({ where: [`order in @${file}`] }, NOW);
+  const keep = eventFilters({ where: [`order in @${file}`] }, NOW).createKeep();
   const items = ['a-1', 'b, 2', 'b', 'c-3', ''].map((order) => Buffer.from(JSON.stringify({ order })));
   expect(keep?.(Items.of(items)).count).toBe(3);
   expect(() => eventFilters({ where: [`order in @${file}.not`] }, NOW)).toThrow(
@@ -116,4 +116,25 @@ test('--where takes values from the lines of a file, with a byte order mark and 
   );
   await writeFile(file, '\r\n');
   expect(() => eventFilters({ where: [`order in @${file}`] }, NOW)).toThrow('in needs a value');
+});
+
+test('a condition on an hour or a weekday, or on one of several times, means its zone', () => {
+  const berlin = new TimeZone('Europe/Berlin');
+  const zoneOf = (condition: string) => eventFilters({ where: [condition] }, NOW, berlin).typed()['timezone'];
+  for (const condition of ['createdOn:hour = 3', 'a.b:weekday = mon', 'createdOn in (2026-11-20 08:00)'])
+    expect(zoneOf(condition)).toBe('Europe/Berlin');
+  for (const condition of ['lines:length = 3', 'email:domain = a.example', 'lines[].sku'])
+    expect(zoneOf(condition)).toBeUndefined();
+});
+
+test('filters run here if the service cannot filter so, and each function that applies them begins anew', () => {
+  for (const flags of [{}, { failed: true as const }, { since: '2h', type: ['a'] }]) {
+    const filters = eventFilters(flags, NOW);
+    expect([filters.runHere, filters.createKeep()]).toEqual([false, undefined]);
+  }
+  for (const flags of [{ where: ['a = 1'] }, { grep: ['a'] }]) {
+    const filters = eventFilters(flags, NOW);
+    expect(filters.runHere).toBe(true);
+    expect(filters.createKeep()).not.toBe(filters.createKeep());
+  }
 });
