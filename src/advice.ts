@@ -55,15 +55,25 @@ export class AdvisedCommand {
   }
 }
 
-class AdviceParts {
-  readonly parts: readonly (string | AdvisedCommand)[];
+/** What stands between the texts of some advice. */
+type AdvicePart = Advice | AdvisedCommand | number;
 
-  constructor(parts: readonly (string | AdvisedCommand | AdviceParts)[]) {
-    this.parts = parts.flatMap((part) => (part instanceof AdviceParts ? part.parts : [part]));
+class AdviceParts {
+  /** One more than the values, which stand between them. */
+  readonly texts: readonly string[];
+  readonly values: readonly AdvicePart[];
+
+  constructor(texts: readonly string[], values: readonly AdvicePart[]) {
+    this.texts = texts;
+    this.values = values;
   }
 
   textFor(run: RunFlags): string {
-    return this.parts.map((part) => (typeof part === 'string' ? part : `\`${part.textFor(run)}\``)).join('');
+    const [first = '', ...others] = this.texts;
+    return others.reduce(
+      (before, text, index) => before + partText(this.values[index] as AdvicePart, run) + text,
+      first,
+    );
   }
 
   /** For a template without its tag: the text still reads, though its commands lack the flags. */
@@ -72,19 +82,17 @@ class AdviceParts {
   }
 }
 
+function partText(part: AdvicePart, run: RunFlags): string {
+  if (part instanceof AdvisedCommand) return `\`${part.textFor(run)}\``;
+  return part instanceof AdviceParts ? part.textFor(run) : String(part);
+}
+
 /**
  * The tag of a template that names commands: ``advise`run ${hooktrail('login')}` ``. It puts them into
  * backquotes, and takes other advice in.
  */
-export function advise(
-  texts: TemplateStringsArray,
-  ...values: readonly (Advice | AdvisedCommand | number)[]
-): Advice {
-  const parts = values.flatMap((value, index) => [
-    typeof value === 'number' ? String(value) : value,
-    texts[index + 1] as string,
-  ]);
-  return new AdviceParts([texts[0] as string, ...parts]);
+export function advise(texts: TemplateStringsArray, ...values: readonly AdvicePart[]): Advice {
+  return new AdviceParts(texts, values);
 }
 
 /**

@@ -4,7 +4,6 @@ import { hostname, userInfo } from 'node:os';
 import {
   type Clock,
   type Context,
-  emptyMemory,
   type Keychain,
   type Machine,
   type Output,
@@ -82,7 +81,7 @@ export function createSystem(): System {
       ...(process.platform === 'win32' ? {} : { suspend }),
       loadKeychain,
       signal: abort.signal,
-      memory: emptyMemory(),
+      memory: { secrets: new Map() },
       holdOff,
       atExit: (work) => {
         atExit.add(work);
