@@ -123,31 +123,45 @@ export function createForwardRetry({ clock, signal, retryFor, onWait }: ForwardR
   let patience = retryFor;
   let refusedInRow = 0;
   let isGivenUp = false;
+  /** Behind an event that was refused for so long, the next ones get one attempt each. */
+  const timeForOne = () => (refusedInRow > 0 ? 0 : patience);
+  /** Notes that the handler refused an event for so long. */
+  const noteRefused = ({ status }: HandlerAnswer): void => {
+    if (refusedInRow === 0) patience /= 2;
+    refusedInRow++;
+    isGivenUp = refusedInRow >= (status === undefined ? MOST_UNANSWERED : MOST_REFUSED);
+  };
   return async (attempt: () => Promise<HandlerAnswer>): Promise<string | undefined> => {
     let failingSince: number | undefined;
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted();
       if (isGivenUp) return 'not tried: the handler had already been given up';
       const answer = await attempt();
-      const now = clock.now();
       if (isTaken(answer)) {
         refusedInRow = 0;
         return undefined;
       }
-      failingSince ??= now;
-      const left = failingSince + (refusedInRow > 0 ? 0 : patience) - now;
       if (!isPassing(answer)) return answerLine(answer);
+      const now = clock.now();
+      failingSince ??= now;
+      const left = failingSince + timeForOne() - now;
       if (left <= 0) {
-        if (refusedInRow++ === 0) patience /= 2;
-        isGivenUp = refusedInRow >= (answer.status === undefined ? MOST_UNANSWERED : MOST_REFUSED);
+        noteRefused(answer);
         return answerLine(answer);
       }
-      const own = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** tries) * (0.5 + Math.random() / 2);
-      const delay = Math.min(Math.max(own, retryAfter(answer.retryAfter, now) ?? 0), left);
+      const delay = Math.min(delayAfter(answer, tries, now), left);
       onWait(answerText(answer), delay);
       await clock.sleep(delay, signal);
     }
   };
+}
+
+/**
+ * Milliseconds until the next attempt: twice as many each time, and at least as many as the handler asks for.
+ */
+function delayAfter(answer: HandlerAnswer, tries: number, now: number): number {
+  const own = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** tries) * (0.5 + Math.random() / 2);
+  return Math.max(own, retryAfter(answer.retryAfter, now) ?? 0);
 }
 
 /** Returns whether another attempt may succeed. */

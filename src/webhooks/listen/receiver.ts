@@ -85,21 +85,27 @@ export async function startReceiver(options: ReceiverOptions) {
     return refusal;
   };
 
-  const answerTo = async (request: IncomingMessage): Promise<Answer> => {
-    const { method = '', url = '', headers } = request;
-    if (health !== undefined && pathOf(url) === health && ['GET', 'HEAD'].includes(method))
-      return { status: 200, content: options.report() };
-    const refusal = objection(request);
-    if (refusal) return reject(refusal);
+  const asksForHealth = ({ method = '', url = '' }: IncomingMessage): boolean =>
+    health !== undefined && pathOf(url) === health && ['GET', 'HEAD'].includes(method);
+
+  const deliveryIn = async (request: IncomingMessage): Promise<Delivery | Refusal> => {
     const body = await readBody(request, maxBody);
-    if (body === undefined) return reject(refusals.tooLarge);
-    let delivery: Delivery;
+    if (body === undefined) return refusals.tooLarge;
+    const contentType = request.headers['content-type'];
     try {
-      delivery = readDelivery(body, { contentType: headers['content-type'], apiToken: options.token() });
+      return readDelivery(body, { contentType, apiToken: options.token() });
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
-      return reject(refuse(400, 'body.invalid', error.message));
+      return refuse(400, 'body.invalid', error.message);
     }
+  };
+
+  const answerTo = async (request: IncomingMessage): Promise<Answer> => {
+    if (asksForHealth(request)) return { status: 200, content: options.report() };
+    const refusal = objection(request);
+    if (refusal) return reject(refusal);
+    const delivery = await deliveryIn(request);
+    if ('status' in delivery) return reject(delivery);
     const { outcome, error } = await options.accept(delivery);
     if (outcome === 'refused') return error ? refusals.notAccepted : refusals.handler;
     return { status: 200, content: { outcome } };

@@ -298,6 +298,17 @@ async function forwardOnce(
     });
     return { outcome, reason };
   };
+  const forwardOrLeave = async (way: Way, { key, body }: FoundEvent): Promise<Forwarded> => {
+    if (!key) return { outcome: 'refused', reason: WITHOUT_ID };
+    try {
+      return await forward(way, key, body);
+    } catch (error) {
+      // A full disk may have room for the next one.
+      if (error instanceof ServiceError && 'journal' in way && !way.journal.failed.aborted)
+        return { outcome: 'refused', reason: error.message };
+      throw error;
+    }
+  };
   const waiting = events.map((event) => ({ event, unanswered: 0 }));
   const takeTurn = async (way: Way) => {
     let end = 'journal' in way ? clock.now() + TURN_MS : Number.POSITIVE_INFINITY;
@@ -306,13 +317,9 @@ async function forwardOnce(
         yield next;
     };
     await inParallel(ofThisTurn(), options.concurrency, async (next) => {
-      const { key, body } = next.event;
       try {
-        onEnd(next.event, key ? await forward(way, key, body) : { outcome: 'refused', reason: WITHOUT_ID });
+        onEnd(next.event, await forwardOrLeave(way, next.event));
       } catch (error) {
-        // A full disk may have room for the next one.
-        if (error instanceof ServiceError && 'journal' in way && !way.journal.failed.aborted)
-          return onEnd(next.event, { outcome: 'refused', reason: error.message });
         if (!(error instanceof ListenerGone)) throw error;
         end = clock.now();
         if (++next.unanswered < MOST_UNANSWERED) waiting.unshift(next);
