@@ -51,7 +51,7 @@ const filters = {
   types: optionalTexts('only these event types'),
   subscriptions: optionalTexts('only these subscription ids (GUIDs)'),
   where: optionalTexts(
-    'conditions on fields, all of which must hold, such as: eventData.body.pages > 20, or: eventType in (a, b)',
+    'conditions on fields, all of which must hold, such as: eventData.body.pages > 20, or: eventType in (a, b), or of any element of a list: lines[].sku = A-7',
   ),
   grep: optionalText('a text that occurs in any value or name, ignoring case'),
 };
