@@ -35,7 +35,8 @@ newest files first, and manifest.json. After a crash or an interruption the same
 command continues. For a finished export it verifies the files and downloads
 nothing. Times such as 7d are resolved once, when the export begins. If an
 event's status changes meanwhile, the status at the time its file was read
-counts; files whose number of events changed are read again.
+counts; files whose number of events changed are read again. Up to four files
+are read at once, within --concurrency.
 
 --update adds files with new events to a finished export. It reads the last hour
 of the export again; each event is there once, as it was last read. Older files
