@@ -47,7 +47,7 @@ export const CORES: Readonly<Record<string, Core>> = {
       'src/paging/read-ledger.ts',
       'src/paging/count-agreement.ts',
     ],
-    tests: ['test/paging/read-pages.test.ts'],
+    tests: ['test/paging/read-pages.test.ts', 'test/paging/read-ledger.test.ts'],
     floor: 97,
   },
   causes: {
