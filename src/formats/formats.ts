@@ -179,6 +179,7 @@ export interface SummaryLook extends TableLook {
 
 export type SummaryCall = Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter' | 'commands'>;
 
+/** Prints a summary in the format that was asked for, and on a terminal what to type next. */
 export async function printSummary(
   { json, ndjson, csv, table, facts, window, lines, next }: Summary,
   { format: options, filters, from }: SummaryOptions,
@@ -200,17 +201,26 @@ export async function printSummary(
   }
   await loadWidths();
   if (format === 'markdown') {
-    const rows = table && table.rows.length > 0 ? `${markdownTable(table)}\n` : '';
     // Stored events have a window only if the filters give one: events without a time are in none.
     const isAsked = from === undefined || filters.after !== undefined || filters.before !== undefined;
-    const note = await tableNote(call, { facts, from, ...(window && isAsked ? { window } : {}) });
-    return await stdout.write(rows + markdownNote(note));
+    const parts = { facts, from, ...(window && isAsked ? { window } : {}) };
+    return await stdout.write(await markdownSummary(table, parts, call));
   }
   const look = await loadTableLook(stdout, reporter);
   await stdout.write(ended(lines({ ...look, unicode: takesUnicode(context), hasHeader })));
   if (!next || !stdout.isTerminal || !stderr.isTerminal) return;
   const command = hooktrailOver(from, 'events explain', ...filters.words('status'));
   reporter.notice(advise`next: ${command} ${next}`);
+}
+
+/** A table in Markdown, if it has rows, and the note below it. */
+async function markdownSummary(
+  table: Table | undefined,
+  parts: Parameters<typeof tableNote>[1],
+  call: SummaryCall,
+): Promise<string> {
+  const rows = table && table.rows.length > 0 ? `${markdownTable(table)}\n` : '';
+  return rows + markdownNote(await tableNote(call, parts));
 }
 
 function inZone(cell: CsvCell, zone: TimeZone | undefined): CsvCell {

@@ -106,10 +106,11 @@ export function prettyJson(bytes: Buffer, start: number, end: number, palette: P
     if (quoted !== undefined && colon) {
       name = quoted;
       text += `${palette.accent(terminalSafeLine(name))}: `;
-    } else if (first === '{' || first === '[') {
-      if (closer === '') depth++;
+    } else if (OPENERS.includes(first)) {
+      // What is closed at once has no lines of its own.
+      depth += Number(closer === '');
       text += first + (closer || newLine());
-    } else if (first === '}' || first === ']') {
+    } else if (CLOSERS.includes(first)) {
       depth--;
       text += newLine() + first;
     } else if (first === ',') text += first + newLine();
@@ -117,6 +118,9 @@ export function prettyJson(bytes: Buffer, start: number, end: number, palette: P
   }
   return text;
 }
+
+const OPENERS = '{[';
+const CLOSERS = '}]';
 
 function colored(token: string, name: string, palette: Palette): string {
   const shown = terminalSafeLine(token);
