@@ -19,6 +19,7 @@ async function requestsAtOnce(at: Searching, args: readonly string[], isBusy: bo
   at.control.fault('events', ...times(MOST, { kind: 'pass' }), ...times(500, { kind: 'run', run: note }));
   const { code, stderr } = await at.run([...args, '--concurrency', `${MOST}`]);
   expect([code, stderr]).toEqual([0, expect.anything()]);
+  expect(underWay.length).toBeGreaterThan(MOST);
   return underWay;
 }
 
@@ -37,6 +38,14 @@ test.each([
   expect(Math.max(...(await requestsAtOnce(at, line, false)))).toBeGreaterThan(MOST / 2);
   const other = line.map((word) => (word === 'folder' ? path.join(at.env['HOME'] as string, 'other') : word));
   expect(Math.max(...(await requestsAtOnce(at, other, true)))).toBeLessThanOrEqual(MOST / 2);
+});
+
+test('watch asks for half as much at once after 429', async () => {
+  // Its pages have 500 events: the latency has to outlast the work on one.
+  await using at = await startSearching({ events: 7_000, latencyMs: 150 });
+  const line = ['events', 'watch', '--ndjson', '--since', '2020-01-01', '--until', 'now'];
+  expect(Math.max(...(await requestsAtOnce(at, line, false)))).toBeGreaterThan(MOST / 2);
+  expect(Math.max(...(await requestsAtOnce(at, line, true)))).toBeLessThanOrEqual(MOST / 2);
 });
 
 test('get asks for half as much at once after 429', async () => {
