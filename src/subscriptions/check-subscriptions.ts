@@ -27,14 +27,18 @@ type CheckCall = Call<CheckFlags & SettingFlags>;
 
 interface Target {
   readonly id: string;
+  /** The callback address as the service has it. */
+  readonly callbackUrl: string;
   /** Undefined for text that is no address of HTTP. */
   readonly endpoint: URL | undefined;
 }
 
 interface Checked extends EndpointProbe {
   readonly subscriptionId: string;
+  /** As the service has it, with what may be a secret. */
+  readonly callbackUrl: string;
   /** As it may be shown; null for text that is no address of HTTP. */
-  readonly address: string | null;
+  readonly shown: string | null;
   /** `unverified`: it takes connections, without TLS. */
   readonly verdict: 'ok' | 'broken' | 'unverified';
 }
@@ -79,7 +83,7 @@ export async function checkSubscriptions(
       `${broken.length} of ${checked.length} endpoints are broken, seen from this machine`,
       {
         details: fewOf(
-          broken.map(({ address, problem }) => `${address ?? 'no address'}: ${problemText(problem, zone)}`),
+          broken.map(({ shown, problem }) => `${shown ?? 'no address'}: ${problemText(problem, zone)}`),
         ),
         next: advise`mend the endpoint, and check again; ${recoverCommand(broken)} then hands over what was missed`,
       },
@@ -108,7 +112,7 @@ async function targetsOf(word: string | undefined, service: Service, call: Check
 function targetOf({ id, callbackUrl }: Pick<NamedSubscription, 'id' | 'callbackUrl'>): Target[] {
   if (callbackUrl === undefined) return [];
   const isAddress = shownAddress(callbackUrl) !== undefined;
-  return [{ id, endpoint: isAddress ? new URL(callbackUrl) : undefined }];
+  return [{ id, callbackUrl, endpoint: isAddress ? new URL(callbackUrl) : undefined }];
 }
 
 async function askToConnect(targets: readonly Target[], own: string, call: CheckCall): Promise<void> {
@@ -121,7 +125,7 @@ async function askToConnect(targets: readonly Target[], own: string, call: Check
 }
 
 const NO_ADDRESS = {
-  address: null,
+  shown: null,
   dns: null,
   tls: null,
   http: null,
@@ -129,24 +133,28 @@ const NO_ADDRESS = {
   verdict: 'broken',
 } as const;
 
-async function check({ id, endpoint }: Target, { flags, context }: CheckCall): Promise<Checked> {
-  if (endpoint === undefined) return { ...NO_ADDRESS, subscriptionId: id };
+async function check(
+  { id: subscriptionId, callbackUrl, endpoint }: Target,
+  { flags, context }: CheckCall,
+): Promise<Checked> {
+  if (endpoint === undefined) return { ...NO_ADDRESS, subscriptionId, callbackUrl };
   const probe = await probeEndpoint(endpoint, flags.allowPrivate === true, context);
-  const address = shownAddress(endpoint.href) ?? endpoint.host;
-  if (probe.problem) return { ...probe, subscriptionId: id, address, verdict: 'broken' };
-  return { ...probe, subscriptionId: id, address, verdict: probe.tls === null ? 'unverified' : 'ok' };
+  const shown = shownAddress(endpoint.href) ?? endpoint.host;
+  const verified = probe.tls === null ? 'unverified' : 'ok';
+  return { ...probe, subscriptionId, callbackUrl, shown, verdict: probe.problem ? 'broken' : verified };
 }
 
-function jsonOf({ subscriptionId, address, dns, tls, http, verdict, problem }: Checked): object {
-  return { subscriptionId, address, dns, tls, http, verdict, problem };
+/** Programs get the address whole, as in the JSON of the other commands about subscriptions. */
+function jsonOf({ subscriptionId, callbackUrl, dns, tls, http, verdict, problem }: Checked): object {
+  return { subscriptionId, address: callbackUrl, dns, tls, http, verdict, problem };
 }
 
 function linesOf(
-  { subscriptionId, address, dns, tls, http, verdict, problem }: Checked,
+  { subscriptionId, shown, dns, tls, http, verdict, problem }: Checked,
   zone: TimeZone,
 ): string[] {
   const said = problem ? `${verdict}: ${problemText(problem, zone)}` : VERDICTS[verdict];
-  const lines = [`${address ?? 'no address'} (${subscriptionId}): ${said}`];
+  const lines = [`${shown ?? 'no address'} (${subscriptionId}): ${said}`];
   if (dns) lines.push(`  name          ${dns.join(', ')}`);
   if (tls) {
     const trust = problem?.kind === 'untrusted' ? ', which this machine does not trust' : '';
