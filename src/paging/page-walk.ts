@@ -38,10 +38,11 @@ export function passOn(reading: Reading, page: Page): ReadPage {
 /** What a stretch of pages at known offsets led to. */
 type Stretch =
   | { readonly kind: 'ended'; readonly end: WalkEnd }
-  /** The stretch is through; if the result has grown, there is more from here on. */
-  | { readonly kind: 'through'; readonly start: number }
-  /** Items left the result: others may have moved up past the pages from here on. */
-  | { readonly kind: 'step back'; readonly start: number }
+  /**
+   * There may be more from here on: the result has grown, or items left it, so that others may have moved up
+   * past the pages behind `start`.
+   */
+  | { readonly kind: 'go on'; readonly start: number; readonly stepsBack: number }
   /** Only the service's own links are reliable, beginning with those of this page. */
   | { readonly kind: 'follow links'; readonly page: Page; readonly at: URL; readonly start: number };
 
@@ -52,12 +53,11 @@ export async function* walkOffsets(walk: PageWalk, from: number): AsyncGenerator
   for (;;) {
     const last = lastOffset(walk, start);
     if (start > last() || walk.reading.ledger.isFull) return 'read';
-    const stretch: Stretch = yield* walkStretch(walk, start, last, stepsBack < MAX_STEPS_BACK);
+    const stretch: Stretch = yield* walkStretch(walk, start, last, stepsBack);
     if (stretch.kind === 'ended') return stretch.end;
     if (stretch.kind === 'follow links')
       return yield* walkLinks(walk, stretch.page, stretch.at, stretch.start);
-    if (stretch.kind === 'step back') stepsBack++;
-    start = stretch.start;
+    ({ start, stepsBack } = stretch);
   }
 }
 
@@ -75,7 +75,7 @@ async function* walkStretch(
   walk: PageWalk,
   from: number,
   last: () => number,
-  mayStepBack: boolean,
+  stepsBack: number,
 ): AsyncGenerator<ReadPage, Stretch> {
   const { reading, size, client } = walk;
   const ask = (range: PageRange, signal: AbortSignal) => client.fetchPage(walk.url(range), signal);
@@ -89,11 +89,11 @@ async function* walkStretch(
     const { page } = result;
     if (lacksLaterEvents(walk, page)) return { kind: 'ended', end: 'later events' };
     const left = reading.counts.leftSince(page);
-    if (left > 0 && job.start > 1 && mayStepBack) {
+    if (left > 0 && job.start > 1 && stepsBack < MAX_STEPS_BACK) {
       // As many others may have moved up past our offset. The count may be known one answer late, so that
       // they may have moved past the page before, too.
       reading.stepBack(page);
-      return { kind: 'step back', start: Math.max(1, job.start - size - left) };
+      return { kind: 'go on', start: Math.max(1, job.start - size - left), stepsBack: stepsBack + 1 };
     }
     yield passOn(reading, page);
     if (reading.ledger.isFull) return { kind: 'ended', end: 'read' };
@@ -105,7 +105,7 @@ async function* walkStretch(
     if (isShort || isMoreThanCounted || !leadsTo(start, page.next, at))
       return { kind: 'follow links', page, at, start: job.start + page.items.count };
   }
-  return { kind: 'through', start };
+  return { kind: 'go on', start, stepsBack };
 }
 
 function* ranges(start: number, size: number, last: () => number): Generator<PageRange> {
