@@ -189,8 +189,8 @@ async function hasHappened(log: string, pid: number): Promise<boolean> {
   return /\(INJECTED|--- SIG(INT|TERM)|killed by SIGKILL/.test(await wholeLog(log, pid));
 }
 
-/** Runs may differ a little from the traced one; a fault that hardly ever happens would test nothing. */
-const LEAST_HAPPENED = 0.5;
+/** Runs may differ from the traced one, so that a fault may not happen. Of this many rounds some have to. */
+const TELLING_ROUNDS = 6;
 
 /**
  * Expects that nothing breaks by a fault at some of the operations, or with `npm run faults` at each.
@@ -225,5 +225,5 @@ export async function expectNoHarm(
   }
   noteFaults(kind, rounds, rounds - found.length);
   expect(found).toEqual([]);
-  expect(happened / rounds).toBeGreaterThanOrEqual(LEAST_HAPPENED);
+  if (rounds >= TELLING_ROUNDS) expect(happened).toBeGreaterThan(0);
 }
