@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { FetchPage, PageAnswer } from '../../src/paging/page.ts';
-import { readPage } from '../../src/paging/page.ts';
+import { DOUBTFUL_EVENT, readPage } from '../../src/paging/page.ts';
 import { IncompleteError, type ReadOptions, readPages } from '../../src/paging/read-pages.ts';
 import { knownInstant } from '../../src/time/instant.ts';
 
@@ -599,4 +599,26 @@ test('an event that leaves while the count is one answer late hides no other', a
     return { ...answer, page: { ...answer.page, count } };
   };
   expect((await idsRead(counting, { pageSize: 2, concurrency: () => 1 })).sort()).toEqual(ids.sort());
+});
+
+test('items in which several members could be the event are doubted once', async () => {
+  const doubtful = (id: string) => ({ a: { eventId: id }, b: { eventId: `${id}b` } });
+  const pages = [[{ eventId: '1' }], [doubtful('2')], [doubtful('3')]];
+  let answers = 0;
+  const fetchPage: FetchPage = async () => ({
+    page: readPage(Buffer.from(JSON.stringify({ count: 3, items: pages[answers++] }))),
+    serviceTime: NOW,
+  });
+  const doubts: string[] = [];
+  await idsRead(fetchPage, { pageSize: 1, concurrency: () => 1, onDoubt: (doubt) => doubts.push(doubt) });
+  expect(doubts).toEqual([DOUBTFUL_EVENT]);
+  answers = 0;
+  expect(await idsRead(fetchPage, { pageSize: 1, concurrency: () => 1 })).toHaveLength(3);
+});
+
+test('a result without events is whole, although the service gives no count', async () => {
+  const doubts: string[] = [];
+  const { fetchPage } = serve({ events: [], counts: false });
+  expect(await idsRead(fetchPage, { onDoubt: (doubt) => doubts.push(doubt) })).toEqual([]);
+  expect(doubts).toEqual([]);
 });
