@@ -26,7 +26,7 @@ import {
 } from '../sources/event-source.ts';
 import { type Instant, instantAt, milliseconds, utcText } from '../time/instant.ts';
 import { DAY_MS } from '../time/lengths.ts';
-import { UTC } from '../time/time-zone.ts';
+import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { findOutage, type Outage } from './last-outage.ts';
 
 export interface AboutOptions extends SourceOptions {
@@ -117,7 +117,7 @@ export async function askAbout(
       ...endpointOf(ids, names),
       subscriptionIds: [...ids],
       name: health.name,
-      causes: reading.causes(),
+      causes: reading.causes(filters.zone),
       shared: reading.shared(),
       latency: reading.latency(),
     };
@@ -177,8 +177,8 @@ class AboutReading {
     return row;
   }
 
-  causes(): readonly Cause[] {
-    return this.#compared.failed > 0 ? explainTable(this.#compared).causes : [];
+  causes(zone: TimeZone): readonly Cause[] {
+    return this.#compared.failed > 0 ? explainTable(this.#compared, zone).causes : [];
   }
 
   shared(): Shared {

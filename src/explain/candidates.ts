@@ -55,10 +55,10 @@ function countMoments({ rows, table }: Sample): number {
   return moments;
 }
 
-function countConditions({ rows, table }: Sample, features: readonly Feature[]): number {
+function countConditions(sample: Sample, features: readonly Feature[]): number {
   let candidates = 0;
   for (const feature of features) {
-    feature.count(rows, table.failures);
+    feature.count(sample.rows, sample);
     candidates += conditionsOn(feature);
   }
   return Math.max(1, candidates);
@@ -67,7 +67,8 @@ function countConditions({ rows, table }: Sample, features: readonly Feature[]):
 /** The conditions on a feature, by its last count. */
 function conditionsOn({ events, order, field }: Feature): number {
   const states = countIf(events, (count) => count > 0);
-  const presence = events[NO_VALUE] !== 0 && states > 1 ? 2 : 0;
+  const isPresence = events[NO_VALUE] !== 0 && states > 1 && !field.derivation;
+  const presence = isPresence ? 2 : 0;
   const values = countIf(events.subarray(FIRST_CODE), (count) => count >= LEAST_EVENTS);
   const formsOfValue = states > 2 ? 2 : 1;
   const isOneOf = !field.numbers && states > 1 ? formsOfValue * values : 0;

@@ -1,6 +1,8 @@
 import { type AdvisedCommand, hooktrailOver } from '../advice.ts';
 import { EventFilters } from '../filters/event-filters.ts';
+import { isOfZone } from '../items/field-path.ts';
 import { isGuid } from '../items/items.ts';
+import type { TimeZone } from '../time/time-zone.ts';
 import { type CauseCondition, fieldConditionsOf } from './cause-conditions.ts';
 import type { Cause } from './causes.ts';
 import type { Explained } from './explain.ts';
@@ -23,8 +25,16 @@ export function searchCommand(
     'events search --failed',
     ...narrowed.filters.words(...times.map(({ name }) => name)),
     ...narrowed.rest.flatMap(({ text }) => ['--where', text]),
+    ...zoneWords(narrowed.rest, filters.zone),
     ...times.flatMap(({ name, at }) => [`--${name}`, at.text]),
   );
+}
+
+/** An hour or a weekday is that of a zone, which a setting may change where the command is typed. */
+function zoneWords(conditions: readonly CauseCondition[], zone: TimeZone): string[] {
+  const dependsOnZone = conditions.some(({ condition }) => isOfZone(condition.field));
+  // Another zone than UTC is among the words of the filters.
+  return dependsOnZone && zone.isUtc ? ['--timezone', zone.name] : [];
 }
 
 /**

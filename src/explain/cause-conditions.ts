@@ -41,7 +41,7 @@ function spanConditions(times: TimeColumn, { from, to }: SpanTest): CauseConditi
 /** The condition that a test of a field tries. */
 export function fieldCondition(test: FieldTest): CauseCondition {
   const { feature, op, code } = test;
-  const path = fieldPath(feature.field.steps);
+  const path = fieldPath(feature.field.steps, feature.field.derivation);
   if (code === NO_VALUE) {
     const presence = op === '=' ? 'missing' : 'exists';
     // A field that every event has is null in the events that miss it.

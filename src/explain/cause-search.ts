@@ -1,4 +1,5 @@
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
+import { sortRows } from '../outcomes/time-column.ts';
 import { Candidates, countIf } from './candidates.ts';
 import { type Count, Likelihood, lnChance } from './chance.ts';
 import { Feature } from './feature.ts';
@@ -64,10 +65,10 @@ export class CauseSearch {
 
   /** The simplest condition on each of the fields that is true of exactly these events of the sample. */
   equivalents(tests: readonly RowTest[], features: readonly Feature[]): FieldTest[] {
-    const { rows, table } = this.#sample;
+    const { rows } = this.#sample;
     const inside = filterByAll(tests, rows);
     return features.flatMap((feature) => {
-      const all = feature.count(rows, table.failures);
+      const all = feature.count(rows, this.#sample);
       const alike = fieldConditions(feature, all)
         .filter(({ events }) => events === inside.length)
         .sort((a, b) => a.cost - b.cost)
@@ -118,12 +119,12 @@ export class CauseSearch {
   #bestOn(feature: Feature, inside: Int32Array, tests: readonly RowTest[], whole: Count): Candidate[] {
     const sample = this.#sample;
     const lnCandidates = this.candidates.lnOf([...tests, { feature }]);
-    const all = feature.count(inside, sample.table.failures);
+    const all = feature.count(inside, sample);
     const best: Candidate[] = [];
     let delivered: readonly number[] | undefined;
     for (const { op, code, events, failed, cost } of fieldConditions(feature, all)) {
       const gain = this.#likelihood.gain({ events, failed }, whole);
-      const score = gain - lnCandidates - cost - feature.handicap;
+      const score = gain - lnCandidates - cost;
       if (score <= (best[MOST_OF_FIELD - 1]?.score ?? Number.NEGATIVE_INFINITY)) continue;
       const test = new FieldTest(feature, op, code);
       // A form that takes in values which are delivered would name one that works, in place of several
@@ -139,8 +140,25 @@ export class CauseSearch {
     return best;
   }
 
+  /**
+   * The tests with the best span among all events, and not only those of the sample, for which the others
+   * hold: its first and last event are exact. `left` are the rows that no cause explains yet.
+   */
+  withExactSpan(tests: readonly RowTest[], left: Int32Array): readonly RowTest[] {
+    const { table, isWhole } = this.#sample;
+    const others = tests.filter(({ feature }) => feature);
+    if (isWhole || others.length === tests.length) return tests;
+    const rows = sortRows([...this.#sample.timed(filterByAll(others, left))], table.times);
+    const whole = this.#sample.countOf(left);
+    return this.#spanAmong(Int32Array.from(rows), others, whole)?.tests ?? tests;
+  }
+
   #bestSpan(inside: Int32Array, tests: readonly RowTest[], whole: Count): Candidate | undefined {
-    const timed = this.#sample.timed(inside);
+    return this.#spanAmong(this.#sample.timed(inside), tests, whole);
+  }
+
+  /** The best span of rows in order of creation, whose time is known. */
+  #spanAmong(timed: Int32Array, tests: readonly RowTest[], whole: Count): Candidate | undefined {
     let best: Candidate | undefined;
     for (const { test, events, failed } of heaviestSpans(
       this.#sample.table,
@@ -170,11 +188,11 @@ export class CauseSearch {
    * added later.
    */
   #takesInDelivered(tests: readonly RowTest[]): boolean {
-    const { rows, table } = this.#sample;
+    const { rows } = this.#sample;
     return tests.some((test) => {
       if (!(test instanceof FieldTest) || test.op === '=') return false;
       const others = tests.filter((other) => other !== test);
-      const all = test.feature.count(filterByAll(others, rows), table.failures);
+      const all = test.feature.count(filterByAll(others, rows), this.#sample);
       return this.#deliveredCodes(test.feature, all).some((code) => test.accepts(code));
     });
   }

@@ -1,5 +1,5 @@
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { latestRun } from '../outcomes/failure-runs.ts';
+import { firstRun, latestRun } from '../outcomes/failure-runs.ts';
 import { allRows, filterRows, selectRows } from '../outcomes/rows.ts';
 import { sortRows } from '../outcomes/time-column.ts';
 import { compareInstants, type Instant, instantAt } from '../time/instant.ts';
@@ -13,8 +13,10 @@ export interface CauseTimes {
   readonly lastSuccess: Instant | undefined;
   /** The first failure of the run that goes on; undefined if none does. */
   readonly failingSince: Instant | undefined;
-  /** True if its failures may have begun before the events do. */
+  /** True if its failures may have begun before the events do: the first one is at the edge of the window. */
   readonly edge: boolean;
+  /** The same of the run that goes on. */
+  readonly isSinceAtEdge: boolean;
 }
 
 /** Which rows to select by `failures`. */
@@ -28,21 +30,29 @@ export function timesOf(table: ComparisonTable, rows: Int32Array, tests: readonl
   const failed = selectRows(rows, failures, FAILED);
   // A span that ended before the newest events fails no more.
   const isOver = tests.some((test) => !test.feature && test.to !== undefined);
-  const { since, isAtEdge } = latestRunOf(table, rows);
+  const { since, isAtEdge, isFirstAtEdge } = latestRunOf(table, rows);
+  // A span with a start has delivered events before it.
+  const hasStart = tests.some((test) => !test.feature && test.from !== undefined);
   return {
     firstFailed: times.at(times.oldest(failed)),
     lastFailed: times.at(times.newest(failed)),
     lastSuccess: times.at(times.newest(selectRows(rows, failures, DELIVERED))),
     failingSince: isOver ? undefined : times.at(since),
-    edge: isAtEdge,
+    edge: isFirstAtEdge && !hasStart,
+    isSinceAtEdge: isAtEdge && !hasStart,
   };
 }
 
 /** The row of the first failure of the run that goes on, if one does. */
 function latestRunOf({ times, failures }: ComparisonTable, rows: Int32Array) {
   const dated = sortRows([...filterRows(rows, (row) => times.isKnown(row))], times);
-  const run = latestRun(dated.length, (index) => failures[dated[index] as number] === 1);
-  return { since: run?.isOpen ? dated[run.start] : undefined, isAtEdge: run?.isAtEdge === true };
+  const hasFailed = (index: number) => failures[dated[index] as number] === 1;
+  const run = latestRun(dated.length, hasFailed);
+  return {
+    since: run?.isOpen ? dated[run.start] : undefined,
+    isAtEdge: run?.isAtEdge === true,
+    isFirstAtEdge: firstRun(dated.length, hasFailed)?.isAtEdge === true,
+  };
 }
 
 /**

@@ -3,6 +3,7 @@ import type { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { FIRST_CODE, type Field, isInside, NO_VALUE } from '../outcomes/field-column.ts';
 import { allRows, rowsWithout, selectRows } from '../outcomes/rows.ts';
 import type { Instant } from '../time/instant.ts';
+import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { type CauseCondition, conditionsOf } from './cause-conditions.ts';
 import { CauseSearch } from './cause-search.ts';
 import { boundsAround, type CauseTimes, FAILED, timesOf, withoutNeedlessSpan } from './cause-times.ts';
@@ -70,11 +71,14 @@ const HIGH_RATE = 0.3;
 const LEAST_FAILED = 5;
 const MOST_SAME = 20;
 
-/** Compares the failed events of a table with the others. */
-export function explainTable(table: ComparisonTable): Explanation {
-  table.finish();
+/**
+ * Compares the failed events of a table with the others. Hours and weekdays are those of the zone's clock.
+ */
+export function explainTable(table: ComparisonTable, zone: TimeZone = UTC): Explanation {
+  table.finish(zone);
   const { failed, rows: events } = table;
-  const pathsOf = (fields: readonly Field[]) => fields.map(({ steps }) => fieldPath(steps).text).sort();
+  const pathsOf = (fields: readonly Field[]) =>
+    fields.map(({ steps, derivation }) => fieldPath(steps, derivation).text).sort();
   const none = {
     events,
     failed,
@@ -82,7 +86,7 @@ export function explainTable(table: ComparisonTable): Explanation {
     causes: [],
     unexplained: failed,
     onlyInFailures: [],
-    notCompared: pathsOf(table.fields.filter(({ isUncompared }) => isUncompared)),
+    notCompared: pathsOf(table.fields.filter(({ isUncompared, derivation }) => isUncompared && !derivation)),
     notLookedAt: pathsOf(table.fields.filter(({ isOverfull }) => isOverfull)),
   };
   if (failed === 0) return none;
@@ -131,7 +135,8 @@ class CauseFinder {
     const best = this.#search.best(features);
     if (!best) return undefined;
     const isNamed = (tests: readonly RowTest[], count: Count) => this.#isNamed(tests, count);
-    const tests = withoutNeedlessSpan(this.#table, best, this.#left, isNamed);
+    const exact = this.#search.withExactSpan(best, this.#left);
+    const tests = withoutNeedlessSpan(this.#table, exact, this.#left, isNamed);
     const inside = filterByAll(tests, this.#left);
     const count = countRows(inside, this.#table.failures);
     if (!this.#isNamed(tests, count)) return undefined;
@@ -188,8 +193,9 @@ class CauseFinder {
         rows.length === inside.length && rows.every((row, index) => row === inside[index]);
       found.push(...equivalent.filter((test) => isSame(test.filter(left))));
     }
-    const order = (test: FieldTest) => this.#search.features.indexOf(test.feature);
-    const outer = withoutInner(found.sort((a, b) => order(a) - order(b))).slice(0, MOST_SAME);
+    const handicap = ({ code, feature }: FieldTest) =>
+      code === NO_VALUE ? feature.handicapOfPresence : feature.handicap;
+    const outer = withoutInner(found.sort((a, b) => handicap(a) - handicap(b))).slice(0, MOST_SAME);
     return outer.flatMap((test) => conditionsOf(this.#table.times, [test]));
   }
 }

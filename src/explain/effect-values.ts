@@ -1,6 +1,7 @@
 import { exactValue } from '../items/item-conditions.ts';
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { bareText, FIRST_CODE, type Field, isInside, NO_VALUE } from '../outcomes/field-column.ts';
+import { allRows } from '../outcomes/rows.ts';
 import { isOfReason } from './outcome-words.ts';
 import type { FieldTest } from './row-tests.ts';
 
@@ -23,8 +24,7 @@ const LEAST_ALIKE = 3;
  */
 export function valuesOf(table: ComparisonTable, { feature, op, code }: FieldTest): readonly EffectValue[] {
   const { field } = feature;
-  // The first element of a list has told what the others repeat.
-  if (op !== '!=' || /^[1-9]\d*$/.test(field.steps.at(-1) as string)) return [];
+  if (op !== '!=') return [];
   const own = ownValues(table, field, field.texts[code]);
   const counts = own.size > 0 ? own : memberTexts(table, field);
   return joinAlike(counts)
@@ -33,9 +33,9 @@ export function valuesOf(table: ComparisonTable, { feature, op, code }: FieldTes
 }
 
 function ownValues(table: ComparisonTable, field: Field, other: string | undefined): Map<unknown, number> {
-  const { codes, texts } = field.prose ?? field;
+  const { texts } = field.prose ?? field;
   const counts = new Map<unknown, number>();
-  for (const [code, count] of table.countCodes({ codes, texts }).failed.entries())
+  for (const [code, count] of table.countCodes(field.prose ?? field).failed.entries())
     if (code >= FIRST_CODE && count > 0 && texts[code] !== other)
       counts.set(exactValue(texts[code] as string), count);
   return counts;
@@ -43,23 +43,33 @@ function ownValues(table: ComparisonTable, field: Field, other: string | undefin
 
 /** The texts that members have together in the failures; none if there are too many. */
 function memberTexts(table: ComparisonTable, field: Field): Map<unknown, number> {
-  const members = tellingMembers(table, field).map((member) => {
-    const { codes, texts } = member.prose ?? member;
-    return { codes, texts: texts.map(bareText) };
-  });
+  const members = tellingMembers(table, field).map(textByRow);
+  const rows = allRows(table.rows).filter((row) => table.failures[row] === 1);
+  const failed = field.cellRows ? rows : rows.filter((row) => field.codes[row] !== NO_VALUE);
   const counts = new Map<unknown, number>();
-  for (let row = 0; row < table.rows; row++) {
-    if (table.failures[row] === 0 || field.codes[row] === NO_VALUE) continue;
-    const found = members.filter(({ codes }) => (codes[row] as number) >= FIRST_CODE);
-    const text = found.map(({ codes, texts }) => texts[codes[row] as number]).join(' ');
+  for (const row of failed) {
+    const text = members.flatMap((textOf) => textOf(row) ?? []).join(' ');
     if (text !== '') counts.set(text, (counts.get(text) ?? 0) + 1);
     if (counts.size > MOST_TEXTS) return new Map();
   }
   return counts;
 }
 
-function tellingMembers({ fields }: ComparisonTable, { elements: [first], members }: Field) {
-  return first ? fields.filter((field) => isInside(field, first) && isOfReason(field.steps)) : members;
+/** The text of a field by row, of a list that of the first element; undefined where there is none. */
+function textByRow(field: Field): (row: number) => string | undefined {
+  const { codes, cellRows, cells } = field.prose ?? field;
+  const texts = (field.prose ?? field).texts.map(bareText);
+  const textOf = (code: number) => (code >= FIRST_CODE ? texts[code] : undefined);
+  if (!cellRows) return (row) => textOf(codes[row] as number);
+  const firstOf = new Map<number, string | undefined>();
+  for (let cell = cells - 1; cell >= 0; cell--)
+    firstOf.set(cellRows[cell] as number, textOf(codes[cell] as number));
+  return (row) => firstOf.get(row);
+}
+
+function tellingMembers({ fields }: ComparisonTable, { element, members }: Field) {
+  if (!element) return members;
+  return fields.filter((field) => isInside(field, element) && isOfReason(field.steps) && !field.derivation);
 }
 
 /**

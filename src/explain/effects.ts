@@ -50,6 +50,9 @@ const FIRST_ROWS = 20_000;
 export function findEffects(table: ComparisonTable, search: CauseSearch): Effects {
   const finder = new EffectFinder(table, search);
   const list = search.features.flatMap((feature) => finder.effectOf(feature) ?? []);
+  // What failing left behind makes an item larger.
+  const size = table.fields.find(({ derivation }) => derivation === 'size');
+  if (size && (list.length > 0 || finder.certain.size > 0)) finder.certain.add(size);
   return { list, fields: finder.fields, certain: finder.certain };
 }
 
@@ -104,7 +107,7 @@ class EffectFinder {
     // A field of some of the failures alone may be why they failed, unless its name says that it is an
     // outcome.
     const isOfMost = effect !== undefined && this.#table.failed - effect.failed <= this.#few;
-    const isOfDelivery = /deliver/i.test(field.steps[0] as string);
+    const isOfDelivery = /deliver/i.test(String(field.steps[0]));
     if (outcome || isOfMost || isInner || isOfDelivery) this.fields.add(field);
     const isTold = (least: number) => isInner || isOfDelivery || this.#shareOfOne(field) >= least;
     const isSure = outcome === 'sure' && isTold(MOSTLY_ALIKE);
@@ -181,6 +184,7 @@ class EffectFinder {
   #isOfEvents(field: Field): boolean {
     if (isKnownBefore(field.steps)) return true;
     const { rows, failures } = this.#table;
+    if (field.cellRows) return false;
     const subscriptions = this.#table.fieldAtTop('subscriptionId')?.codes;
     const first = new Map<number, number>();
     let isMixed = false;

@@ -31,7 +31,7 @@ export async function explainEvents(
     for await (const { items, haveFailed } of source.readOutcomes(source.filters, source.window))
       table.add(items, haveFailed);
     if (table.rows === 0) source.doubt();
-    const explanation = explainTable(table);
+    const explanation = explainTable(table, source.filters.zone);
     await names?.learn(subscriptionsIn(explanation.causes));
     const { after, before } = windowOf(source, table.times.bounds, call.context.clock);
     const explained = { ...explanation, after, before };

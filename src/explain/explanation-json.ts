@@ -47,7 +47,7 @@ function countsJson({ after, before, events, failed }: Omit<BaselineCounts, 'ofC
 }
 
 /** The bounds of its span are told by its command. */
-function withoutBounds({ after: _after, before: _before, ...cause }: Cause) {
+function withoutBounds({ after: _after, before: _before, isSinceAtEdge: _isAtEdge, ...cause }: Cause) {
   return cause;
 }
 

@@ -11,7 +11,6 @@ import {
 import { oneLine, type Table, type TableLook, tableLines } from '../formats/table.ts';
 import { GAP } from '../formats/table-layout.ts';
 import { isNumber } from '../items/item-conditions.ts';
-import { shellWord } from '../shell-words.ts';
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped, percent, shortened } from '../terminal/terminal-text.ts';
@@ -45,9 +44,6 @@ export async function printExplanation(
     note: explained.causes.length > 1 ? `cause ${index + 1}` : '',
   }));
   if (next.length === 0) next.push({ command: commandOf(), note: '' });
-  const text = textInList(explained.causes);
-  if (text !== undefined)
-    next.push({ command: `${commandOf()} --grep ${shellWord(text)}`, note: 'at any place of the list' });
   if (wide) next.push({ command: wide.textFor(run), note: 'beside the other events' });
   const endpoint = from === undefined ? subscriptionToCheck(explained) : undefined;
   if (endpoint !== undefined)
@@ -64,18 +60,6 @@ export async function printExplanation(
     lines: (look: TableLook) => explanationLines(explained, title, filters.zone, look, next),
   };
   await printSummary(summary, options, call);
-}
-
-/** The text that several causes have at different places of one list. */
-function textInList(causes: readonly Cause[]): string | undefined {
-  const alone = causes.flatMap(({ conditions }) => (conditions.length === 1 ? conditions : []));
-  const places = alone.map(({ op, value, condition }) => {
-    const { steps } = condition.field;
-    const index = steps.findIndex((step, at) => at > 0 && /^\d+$/.test(step));
-    return JSON.stringify([op, value, index === -1 || op !== '=' ? steps : steps.toSpliced(index, 1)]);
-  });
-  const value = alone.find((_, at) => places.indexOf(places[at] as string) < at)?.value;
-  return typeof value === 'string' && !isNumber(value) ? value : undefined;
 }
 
 /** A line below a cause, and how it looks on a terminal. */
@@ -353,11 +337,10 @@ function timesNote(cause: Cause, zone: TimeZone): Note {
   const success = lastSuccess ? `last success ${shown(lastSuccess)}` : none;
   if (!firstFailed || !lastFailed) return { text: success };
   const isBroken = failingSince && compareInstants(firstFailed, failingSince) < 0;
-  const first = isBroken ? `, first failure ${shown(firstFailed)}` : '';
-  // A span with a start has delivered events before it.
-  const earlier = cause.edge && !cause.after ? ' or earlier' : '';
+  const earlier = cause.edge ? ' or earlier' : '';
+  const first = isBroken ? `, first failure ${shown(firstFailed)}${earlier}` : '';
   if (failingSince) {
-    const bad = `failing since ${shown(failingSince)}${earlier}`;
+    const bad = `failing since ${shown(failingSince)}${cause.isSinceAtEdge ? ' or earlier' : ''}`;
     return { text: `${bad}, ${success}${first}`, bad };
   }
   const isOver = lastSuccess && compareInstants(lastSuccess, lastFailed) > 0;

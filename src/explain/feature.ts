@@ -1,27 +1,34 @@
 import { compareNumbers, isNumber } from '../items/item-conditions.ts';
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { bareText, FIRST_CODE, type Field } from '../outcomes/field-column.ts';
+import { bareText, FIRST_CODE, type Field, NO_VALUE, NULL_TEXT } from '../outcomes/field-column.ts';
 import type { TimeColumn } from '../outcomes/time-column.ts';
-import type { Count } from './chance.ts';
+import { type Count, countRows, without } from './chance.ts';
+import { handicapOf, isFilterField, OF_PRESENCE, pathHandicap } from './handicaps.ts';
+import type { Sample } from './sample.ts';
 
-/** Filters of the service itself (service description, part 4) are the better names for the same events. */
-export const FILTER_FIELDS = ['subscriptionId', 'eventType'];
-/** Of two names for the same events the shorter path is the better one, */
-const HANDICAP_OF_STEP = 0.02;
-/** and then the one that comes first. */
-const HANDICAP_OF_PLACE = 1e-5;
 /** A number with more values than these may go with time. */
 const MOST_WITHOUT_ORDER = 20;
 /** It does if fewer of its steps than this part go the other way. */
 const OTHER_WAY = 0.02;
 
+/** Events by the code of a value, and those of them that failed. */
+interface CountsByCode {
+  readonly events: Uint32Array;
+  readonly failed: Uint32Array;
+}
+
 /** A field of the events in the sample. */
 export class Feature {
   readonly field: Field;
+  /** The number of rows in the table. */
+  readonly rows: number;
   /**
-   * The code of each event in the sample by its row. Of a field with many numbers it is the number's rank.
+   * The code of each event in the sample by its row, or of each value by its cell. Of a field with many
+   * numbers it is the number's rank.
    */
   readonly codes: Field['codes'] | Uint32Array;
+  /** Of a field behind a `[]`: the row of each cell. */
+  readonly #cellRows: Int32Array | undefined;
   /** The codes that stand for numbers, in ascending order. */
   readonly order: readonly number[];
   /** The position of a code in that order; -1 if it is no number. */
@@ -31,29 +38,51 @@ export class Feature {
   /** True if every event has it, be it null. */
   readonly isAlwaysThere: boolean;
   readonly isFilter: boolean;
-  /** Fields that are the better name have less. */
+  /** Fields whose values are the better name have less. */
   readonly handicap: number;
-  /** The events of a code, and those that failed, by the last `count`. */
+  readonly handicapOfPresence: number;
+  /** Bytes by which delivered events are larger than the field's numbers say. */
+  readonly #moreOfDelivered: number;
+  readonly #failures: Uint8Array;
+  /** In a list: the code that says that an element has no value; otherwise -1. */
+  readonly nullCode: number;
+  /**
+   * The events of a code, and those that failed, by the last `count`; of a list those with any such element.
+   */
   readonly events: Uint32Array;
   readonly failed: Uint32Array;
+  /** The events whose greatest number has the code, and those whose smallest has. */
+  readonly highest: CountsByCode;
+  readonly lowest: CountsByCode;
 
   /** `rows` are in order of creation; `index` is the place of the field among others. */
   constructor(table: ComparisonTable, field: Field, rows: Int32Array, index: number) {
     this.field = field;
-    this.isAlwaysThere = field.present === table.rows;
-    this.isFilter = field.steps.length === 1 && FILTER_FIELDS.includes(field.steps[0] as string);
-    const handicap = HANDICAP_OF_STEP * field.steps.length + HANDICAP_OF_PLACE * index;
-    this.handicap = this.isFilter ? 0 : handicap;
-    this.#numbers = field.numbers && distinctNumbers(field.numbers, rows);
-    this.codes = this.#numbers ? this.#ranksOf(this.#numbers, rows, table.rows) : field.codes;
+    this.rows = table.rows;
+    const { cellRows } = field;
+    this.isAlwaysThere = field.present === table.rows && !cellRows;
+    this.#moreOfDelivered = field.derivation === 'size' ? table.moreOfDelivered : 0;
+    this.#failures = table.failures;
+    this.isFilter = isFilterField(field);
+    this.handicap = handicapOf(field, index);
+    this.handicapOfPresence = this.isFilter ? 0 : OF_PRESENCE + pathHandicap(field, index);
+    this.#numbers = field.numbers && distinctNumbers(field, field.numbers, rows);
+    const codes = this.#numbers ? this.#ranksOf(this.#numbers, rows) : field.codes;
+    const cells = cellRows && cellsAmong(field, codes, rows, table.rows);
+    this.codes = cells?.codes ?? codes;
+    this.#cellRows = cells?.rows;
     const order = this.#numbers
       ? Array.from(this.#numbers, (_, rank) => FIRST_CODE + rank)
       : numericOrder(field.texts);
     const size = this.#numbers ? FIRST_CODE + this.#numbers.length : field.texts.length;
     this.places = this.#placesOf(order, size);
     this.order = this.#goesWithTime(order.length, rows, table.times) ? [] : order;
+    this.nullCode = cellRows ? field.texts.indexOf(NULL_TEXT, FIRST_CODE) : -1;
     this.events = new Uint32Array(size);
     this.failed = new Uint32Array(size);
+    const ofValues = { events: this.events, failed: this.failed };
+    this.highest = cellRows ? emptyCounts(size) : ofValues;
+    this.lowest = cellRows ? emptyCounts(size) : ofValues;
   }
 
   /** The JSON text of a code's value. */
@@ -66,11 +95,27 @@ export class Feature {
     return bareText(this.textOf(code));
   }
 
+  /** A number that is greater than that of a place in the order, in delivered events too. */
+  lowerBound(place: number): string {
+    const text = this.bareText(this.order[place] as number);
+    const next = Number(this.bareText(this.order[place + 1] as number));
+    const more = Number(text) + this.#moreOfDelivered;
+    return this.#moreOfDelivered > 0 && more < next ? String(more) : text;
+  }
+
+  /** The number of a row as the item has it. */
+  numberOf(row: number): number {
+    const number = this.field.numbers?.[row] ?? Number.NaN;
+    return this.#failures[row] === 1 ? number : number + this.#moreOfDelivered;
+  }
+
   /** Counts these events of the sample, also by their codes. */
-  count(rows: Int32Array, failures: Uint8Array): Count {
+  count(rows: Int32Array, sample: Pick<Sample, 'table' | 'marksOf'>): Count {
+    const { failures } = sample.table;
     const { codes, events, failed } = this;
     events.fill(0);
     failed.fill(0);
+    if (this.#cellRows) return this.#countCells(rows, failures, sample.marksOf(rows), this.#cellRows);
     let allFailed = 0;
     for (let index = 0; index < rows.length; index++) {
       const row = rows[index] as number;
@@ -82,12 +127,63 @@ export class Feature {
     return { events: rows.length, failed: allFailed };
   }
 
-  #ranksOf(numbers: Float64Array, rows: Int32Array, allRows: number): Uint32Array {
-    const { numbers: byRow, codes } = this.field;
-    const ranks = new Map(Array.from(numbers, (number, rank) => [number, FIRST_CODE + rank]));
-    const ranked = new Uint32Array(allRows);
-    for (const row of rows)
-      ranked[row] = ranks.get((byRow as Float64Array)[row] as number) ?? (codes[row] as number);
+  #countCells(rows: Int32Array, failures: Uint8Array, marks: Uint8Array, cellRows: Int32Array): Count {
+    for (const counts of [this.highest, this.lowest]) {
+      counts.events.fill(0);
+      counts.failed.fill(0);
+    }
+    const withValue = { events: 0, failed: 0 };
+    let end = 0;
+    for (let start = 0; start < cellRows.length; start = end) {
+      const row = cellRows[start] as number;
+      while (cellRows[end] === row) end++;
+      if (marks[row] === 0) continue;
+      const hasFailed = failures[row] as number;
+      withValue.events++;
+      withValue.failed += hasFailed;
+      this.#countRow(start, end, hasFailed);
+    }
+    const all = countRows(rows, failures);
+    const none = without(all, withValue);
+    this.#addCount(NO_VALUE, none);
+    // Where no element has a value, `= null` holds, as where one has none.
+    if (this.nullCode !== -1) this.#addCount(this.nullCode, none);
+    return all;
+  }
+
+  /** Counts the values in the cells of a row. */
+  #countRow(start: number, end: number, hasFailed: number): void {
+    const { codes, places, highest, lowest } = this;
+    let high = NO_VALUE;
+    let low = NO_VALUE;
+    for (let cell = start; cell < end; cell++) {
+      const code = codes[cell] as number;
+      addTo(this, code, hasFailed);
+      const place = places[code] as number;
+      if (place === -1) continue;
+      if (high === NO_VALUE || place > (places[high] as number)) high = code;
+      if (low === NO_VALUE || place < (places[low] as number)) low = code;
+    }
+    if (high === NO_VALUE) return;
+    addTo(highest, high, hasFailed);
+    addTo(lowest, low, hasFailed);
+  }
+
+  #addCount(code: number, count: Count): void {
+    this.events[code] = (this.events[code] as number) + count.events;
+    this.failed[code] = (this.failed[code] as number) + count.failed;
+  }
+
+  /** The ranks of numbers by row or cell, for rows of the sample. */
+  #ranksOf(distinct: Float64Array, rows: Int32Array): Uint32Array {
+    const { numbers = distinct, codes, cellRows } = this.field;
+    const ranks = new Map(Array.from(distinct, (number, rank) => [number, FIRST_CODE + rank]));
+    const ranked = new Uint32Array(numbers.length);
+    const rank = (place: number) => {
+      ranked[place] = ranks.get(numbers[place] as number) ?? (codes[place] as number);
+    };
+    if (cellRows) for (let cell = 0; cell < this.field.cells; cell++) rank(cell);
+    else for (const row of rows) rank(row);
     return ranked;
   }
 
@@ -107,6 +203,7 @@ export class Feature {
    * time.
    */
   #goesWithTime(numbers: number, rows: Int32Array, times: TimeColumn): boolean {
+    if (this.#cellRows) return false;
     let up = 0;
     let down = 0;
     let last = Number.NaN;
@@ -121,8 +218,39 @@ export class Feature {
   }
 }
 
-function distinctNumbers(numbers: Float64Array, rows: Int32Array): Float64Array {
-  const found = new Set(Array.from(rows, (row) => numbers[row] as number));
+function emptyCounts(size: number): CountsByCode {
+  return { events: new Uint32Array(size), failed: new Uint32Array(size) };
+}
+
+function addTo({ events, failed }: CountsByCode, code: number, hasFailed: number): void {
+  events[code] = (events[code] as number) + 1;
+  failed[code] = (failed[code] as number) + hasFailed;
+}
+
+/** The cells of some of all rows, with their codes. */
+function cellsAmong(
+  { cellRows = new Int32Array(0), cells }: Field,
+  codes: Field['codes'] | Uint32Array,
+  rows: Int32Array,
+  allRows: number,
+): { readonly rows: Int32Array; readonly codes: Field['codes'] | Uint32Array } {
+  if (rows.length === allRows) return { rows: cellRows.subarray(0, cells), codes: codes.subarray(0, cells) };
+  const isSampled = new Uint8Array(allRows);
+  for (const row of rows) isSampled[row] = 1;
+  const sampled = Int32Array.from({ length: cells }, (_, cell) => cell).filter(
+    (cell) => isSampled[cellRows[cell] as number] === 1,
+  );
+  return {
+    rows: sampled.map((cell) => cellRows[cell] as number),
+    codes: Uint32Array.from(sampled, (cell) => codes[cell] as number),
+  };
+}
+
+/** The numbers of some rows in ascending order; of a list those of all rows. */
+function distinctNumbers({ cellRows, cells }: Field, numbers: Float64Array, rows: Int32Array): Float64Array {
+  const found = new Set(
+    cellRows ? numbers.subarray(0, cells) : Array.from(rows, (row) => numbers[row] as number),
+  );
   found.delete(Number.NaN);
   return Float64Array.from(found).sort();
 }

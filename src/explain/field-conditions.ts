@@ -4,8 +4,7 @@ import type { Count } from './chance.ts';
 import type { Feature } from './feature.ts';
 import type { FieldOp } from './row-tests.ts';
 
-/** What its form costs a condition, beside the number of candidates: `= value` says most. */
-const COST_OF_PRESENCE = 0.3;
+/** What its form costs a condition, beside the number of candidates: `= value` says more. */
 const COST_OF_FORM = 2;
 /** A condition that fewer failures fulfil tells nothing. */
 const LEAST_FAILED = 2;
@@ -14,6 +13,7 @@ const LEAST_FAILED = 2;
 export interface FieldCondition extends Count {
   readonly op: FieldOp;
   readonly code: number;
+  /** What its form costs, and the handicap of its field. */
   readonly cost: number;
 }
 
@@ -23,40 +23,44 @@ export function fieldConditions(feature: Feature, all: Count): FieldCondition[] 
   return conditions.filter(({ events, failed }) => events >= LEAST_EVENTS && failed >= LEAST_FAILED);
 }
 
-function equalities({ field, events, failed }: Feature, all: Count): FieldCondition[] {
+function equalities(feature: Feature, all: Count): FieldCondition[] {
+  const { field, events, failed, handicap, handicapOfPresence } = feature;
   const found: FieldCondition[] = [];
   const states = field.numbers ? 0 : countIf(events, (count) => count > 0);
   const end = field.numbers ? FIRST_CODE : events.length;
   for (let code = NO_VALUE; code < end; code++) {
     const count = { events: events[code] as number, failed: failed[code] as number };
-    if (count.events === 0 || code === UNCODED) continue;
     const isPresence = code === NO_VALUE;
-    found.push({ op: '=', code, ...count, cost: isPresence ? COST_OF_PRESENCE : 0 });
+    if (count.events === 0 || code === UNCODED || (isPresence && field.derivation)) continue;
+    found.push({ op: '=', code, ...count, cost: isPresence ? handicapOfPresence : handicap });
     const others = { events: all.events - count.events, failed: all.failed - count.failed };
-    const cost = isPresence ? COST_OF_PRESENCE : COST_OF_FORM;
+    const cost = isPresence ? handicapOfPresence : COST_OF_FORM + handicap;
     if (states > 2 || isPresence) found.push({ op: '!=', code, ...others, cost });
   }
   return found;
 }
 
-function limits({ order, places, events, failed }: Feature): FieldCondition[] {
+/** Limits between the numbers: of a list, what any of its elements is. */
+function limits({ order, places, events, highest, lowest, handicap }: Feature): FieldCondition[] {
   const found: FieldCondition[] = [];
-  const numbers = { events: 0, failed: 0 };
+  const cost = COST_OF_FORM + handicap;
+  const above = { events: 0, failed: 0 };
   for (const code of order) {
-    numbers.events += events[code] as number;
-    numbers.failed += failed[code] as number;
+    above.events += highest.events[code] as number;
+    above.failed += highest.failed[code] as number;
   }
-  const rest = { ...numbers };
+  const below = { events: 0, failed: 0 };
   let last: number | undefined;
   for (const code of order) {
     if (events[code] === 0) continue;
     if (last !== undefined && places[last] !== places[code]) {
-      const below = { events: numbers.events - rest.events, failed: numbers.failed - rest.failed };
-      found.push({ op: '<=', code: last, ...below, cost: COST_OF_FORM });
-      found.push({ op: '>=', code, ...rest, cost: COST_OF_FORM });
+      found.push({ op: '<=', code: last, ...below, cost });
+      found.push({ op: '>=', code, ...above, cost });
     }
-    rest.events -= events[code] as number;
-    rest.failed -= failed[code] as number;
+    above.events -= highest.events[code] as number;
+    above.failed -= highest.failed[code] as number;
+    below.events += lowest.events[code] as number;
+    below.failed += lowest.failed[code] as number;
     last = code;
   }
   return found;

@@ -1,3 +1,5 @@
+import { EACH, type PathStep } from '../items/field-path.ts';
+
 /** Words in names of fields that tell how a delivery went, rather than what was delivered. */
 const OF_OUTCOMES =
   /attempt|error|exception|redeliver|dead ?letter|\b(re)?tries\b|\b(re)?try ?count|\b(delivery|receive|fail|failure) ?count|\bhttp ?status|\bstatus ?code|\bdelivered\b|\back(ed|nowledged)?\b|\b(delivered|processed|sent|completed) ?(at|on)\b/;
@@ -9,7 +11,7 @@ const OF_DELIVERIES = /\b(status|state|code|ms|millis|seconds|latency|duration|t
 /** Names of what an event has before it is delivered. */
 const OF_EVENTS = /(version|region|country|currency|environment|plan)$/i;
 /** Paths in a list of attempts: all of them are outcomes, whatever their names, but for where it was sent. */
-const OF_ATTEMPTS = /(attempts|\b(re)?tries)\.\d+(?!.*(url|endpoint|host|target|address))/i;
+const OF_ATTEMPTS = /(attempts|\b(re)?tries)\.\[\](?!.*(url|endpoint|host|target|address))/i;
 /** Names of fields, such as those of an attempt in a list, that tell why it failed. */
 const OF_REASONS = /error|exception|reason|message|response|status|code/i;
 
@@ -17,8 +19,8 @@ const OF_REASONS = /error|exception|reason|message|response|status|code/i;
 export type Certainty = 'sure' | 'likely' | undefined;
 
 /** How surely the names of a field say that it tells how a delivery went. */
-export function outcomeOf(steps: readonly string[]): Certainty {
-  const names = steps.map(wordsOf);
+export function outcomeOf(steps: readonly PathStep[]): Certainty {
+  const names = namesOf(steps).map(wordsOf);
   if (isOutcomeByPlace(steps) || names.some((name) => OF_OUTCOMES.test(name))) return 'sure';
   return names.some((name) => LIKE_OUTCOMES.test(name)) ? 'likely' : undefined;
 }
@@ -26,24 +28,29 @@ export function outcomeOf(steps: readonly string[]): Certainty {
 /**
  * True for `delivery.ms`, what a list of attempts holds, and the like: it came of the delivery in any case.
  */
-export function isOutcomeByPlace(steps: readonly string[]): boolean {
-  if (OF_ATTEMPTS.test(steps.join('.'))) return true;
-  const isOfDelivery = steps.slice(0, -1).some((step) => /\bdeliver(y|ies)\b/.test(wordsOf(step)));
-  return isOfDelivery && OF_DELIVERIES.test(wordsOf(steps.at(-1) as string));
+export function isOutcomeByPlace(steps: readonly PathStep[]): boolean {
+  if (OF_ATTEMPTS.test(steps.map((step) => (step === EACH ? '[]' : step)).join('.'))) return true;
+  const names = namesOf(steps).map(wordsOf);
+  const isOfDelivery = names.slice(0, -1).some((name) => /\bdeliver(y|ies)\b/.test(name));
+  return isOfDelivery && OF_DELIVERIES.test(names.at(-1) as string);
 }
 
 /** True for a name such as `apiVersion`, of what is known before the delivery. */
-export function isKnownBefore(steps: readonly string[]): boolean {
-  return OF_EVENTS.test(steps.at(-1) as string);
+export function isKnownBefore(steps: readonly PathStep[]): boolean {
+  return OF_EVENTS.test(namesOf(steps).at(-1) ?? '');
 }
 
 /** True for a name such as `message`, of what tells why something failed. */
-export function isOfReason(steps: readonly string[]): boolean {
-  return OF_REASONS.test(steps.at(-1) as string);
+export function isOfReason(steps: readonly PathStep[]): boolean {
+  return OF_REASONS.test(namesOf(steps).at(-1) ?? '');
+}
+
+function namesOf(steps: readonly PathStep[]): string[] {
+  return steps.filter((step) => step !== EACH);
 }
 
 /** The words of a name in lower case: `lastHTTPStatus` and `last_http_status` are `last http status`. */
-function wordsOf(name: string): string {
+export function wordsOf(name: string): string {
   return name
     .replace(/([a-z\d])([A-Z])/g, '$1 $2')
     .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')

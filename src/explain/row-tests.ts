@@ -14,6 +14,8 @@ export class FieldTest {
   readonly code: number;
   /** 1 by each code for which it holds. */
   #accepted: Uint8Array | undefined;
+  /** Of a field behind a `[]`: 1 by each row for which it holds. */
+  #holds: Uint8Array | undefined;
 
   constructor(feature: Feature, op: FieldOp, code: number) {
     this.feature = feature;
@@ -23,19 +25,51 @@ export class FieldTest {
 
   filter(rows: Int32Array): Int32Array {
     const { feature, code } = this;
-    const { numbers, codes } = feature.field;
-    if (numbers && code !== NO_VALUE) return this.#filterNumbers(rows, numbers);
+    const { numbers, codes, cellRows } = feature.field;
+    if (cellRows) {
+      this.#holds ??= this.#holdsByRow(cellRows);
+      const holds = this.#holds;
+      return filterRows(rows, (row) => holds[row] === 1);
+    }
+    if (numbers && code !== NO_VALUE) {
+      const isWithin = this.#numberTest();
+      return filterRows(rows, (row) => isWithin(feature.numberOf(row)));
+    }
     this.#accepted ??= Uint8Array.from(feature.places, (_, other) => Number(this.accepts(other)));
     return selectRows(rows, codes, this.#accepted);
   }
 
-  #filterNumbers(rows: Int32Array, numbers: Float64Array): Int32Array {
+  /**
+   * Of a list: 1 for each row with any element that the condition accepts; of `!=` and `missing` for the
+   * others.
+   */
+  #holdsByRow(cellRows: Int32Array): Uint8Array {
+    const { feature, op, code } = this;
+    const { codes, numbers, cells } = feature.field;
+    const isPresence = code === NO_VALUE;
+    const isOpposite = isPresence ? op === '=' : op === '!=';
+    const isWithin = numbers && !isPresence ? this.#numberTest() : undefined;
+    const isAccepted = (cell: number): boolean => {
+      const other = codes[cell] as number;
+      if (isPresence) return true;
+      if (isWithin) return isWithin((numbers as Float64Array)[cell] as number);
+      return isOpposite ? other === code : this.accepts(other);
+    };
+    const holds = new Uint8Array(feature.rows).fill(Number(isOpposite));
+    const isNull = !isPresence && code === feature.nullCode;
+    // Where no element has a value, `= null` holds.
+    if (isNull) holds.fill(Number(!isOpposite));
+    if (isNull) for (let cell = 0; cell < cells; cell++) holds[cellRows[cell] as number] = Number(isOpposite);
+    for (let cell = 0; cell < cells; cell++)
+      if (isAccepted(cell)) holds[cellRows[cell] as number] = Number(!isOpposite);
+    return holds;
+  }
+
+  #numberTest(): (number: number) => boolean {
     const { op, json } = limitOf(this);
     const limit = Number(json);
-    if (op === '>=') return filterRows(rows, (row) => (numbers[row] as number) >= limit);
-    return op === '<='
-      ? filterRows(rows, (row) => (numbers[row] as number) <= limit)
-      : filterRows(rows, (row) => (numbers[row] as number) < limit);
+    if (op === '>=') return (number) => number >= limit;
+    return op === '<=' ? (number) => number <= limit : (number) => number < limit;
   }
 
   /** True if it holds for events with this code. */
@@ -89,30 +123,34 @@ export function limitOf({ feature, op, code }: FieldTest): { op: '>=' | '<=' | '
   const { order } = feature;
   const place = order.indexOf(code);
   const below = op === '>=' ? place - 1 : place;
-  const low = feature.bareText(order[below] as number);
+  const low = feature.lowerBound(below);
   const high = feature.bareText(order[below + 1] as number);
   const round = roundNumber(low, high) ?? high;
   if (op === '>=') return { op, json: round };
   return round === high || low.length <= round.length ? { op: '<=', json: low } : { op: '<', json: round };
 }
 
-/** Longer numbers have digits that a double does not hold. */
-const MOST_DIGITS = 15;
+/** Digits behind the point that are tried. */
+const MOST_DECIMALS = 15;
+/** Zeros at the end that are tried first. */
+const MOST_ZEROS = 18;
+/** From here on a double does not hold each whole number: only round ones are limits. */
+const LARGE = 10 ** 15;
 
 /**
- * The number with the fewest digits that is greater than the first and at most the second; undefined if both
- * are too long.
+ * The number with the fewest digits that is greater than the first and at most the second; undefined if there
+ * is none that a double holds.
  */
 function roundNumber(lower: string, upper: string): string | undefined {
   const low = Number(lower);
   const high = Number(upper);
-  const most = 10 ** MOST_DIGITS;
-  if (!(Math.abs(low) < most && Math.abs(high) < most)) return undefined;
-  for (let digits = -MOST_DIGITS; digits <= MOST_DIGITS; digits++) {
+  const isLarge = !(Math.abs(low) < LARGE && Math.abs(high) < LARGE);
+  for (let digits = -MOST_ZEROS; digits <= (isLarge ? 0 : MOST_DECIMALS); digits++) {
     const unit = 10 ** Math.abs(digits);
     const number = digits < 0 ? Math.floor(high / unit) * unit : Math.floor(high * unit) / unit;
     const text = String(number);
-    if (number > low && compareNumbers(text, upper) <= 0) return text;
+    const isExact = !isLarge || String(BigInt(number)) === text;
+    if (isExact && number > low && compareNumbers(text, upper) <= 0) return text;
   }
   return undefined;
 }

@@ -1,10 +1,12 @@
+import { type Derivation, EACH, type PathStep } from '../items/field-path.ts';
+import { jsonInText } from '../items/json-in-text.ts';
 import { startsWith, stringEnd, stringText, valueEnd } from '../items/json-scanner.ts';
 import { isKnownName } from '../items/known-fields.ts';
 import { ColumnRoom, type RowsSoFar } from './column-room.ts';
-import { Field, NO_VALUE, UNCODED } from './field-column.ts';
+import { FIRST_CODE, Field, NO_VALUE, UNCODED } from './field-column.ts';
 
-/** Elements of an array that are compared. */
-const MOST_ELEMENTS = 16;
+/** Elements of a list that are compared. */
+const MOST_ELEMENTS = 10_000;
 /** Steps of a path that is looked at: each takes a piece of the stack. */
 const DEEPEST = 64;
 /** The place of a member that is not kept. */
@@ -20,8 +22,21 @@ const NULL = 0x6e;
 const END_OF_OBJECT = 0x7d;
 const END_OF_ARRAY = 0x5d;
 
+/** Of items that are alike in size, the size only repeats what their values are. */
+const LEAST_RATIO_OF_SIZES = 1.5;
+
+const SUCCESS_TEXT = '"SUCCESS"';
+
 /** Elements have no names. */
 const NO_TOKEN = Buffer.alloc(0);
+
+/** An item without white space between tokens, between two offsets, and its row. */
+interface ItemPlace {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+  readonly row: number;
+}
 
 /** Reads items into columns, one a field, wherever the field stands in them. */
 export class ColumnReader {
@@ -29,6 +44,8 @@ export class ColumnReader {
   // Outcome and time (service description, part 4) are no fields to compare.
   readonly status: Field;
   readonly #createdOn = new Field(['createdOn'], Buffer.from('"createdOn":'), 0);
+  /** The bytes of items, without those that only tell the outcome. */
+  readonly #size: Field | undefined;
   readonly #only: readonly string[] | undefined;
   readonly #soFar: RowsSoFar;
   readonly #room: ColumnRoom;
@@ -37,8 +54,9 @@ export class ColumnReader {
   #holders: Field[] = [];
   /** True while known fields in an event are taken for the item's own. */
   #joinsEvents = true;
-  /** The page that is read, and the row of its item. */
+  /** The page that is read, or a text in it that is JSON, and the row of its item. */
   #bytes: Buffer = NO_TOKEN;
+  #isInText = false;
   #row = 0;
   /** When the event that was read was created. */
   time = '';
@@ -49,40 +67,67 @@ export class ColumnReader {
     this.#only = only && [...only, 'eventId', 'publishStatus', 'createdOn'];
     this.status = new Field(['publishStatus'], Buffer.from('"publishStatus":'), soFar.failures.length);
     this.#room = new ColumnRoom(this.root, soFar);
+    this.#size = only ? undefined : new Field([], NO_TOKEN, soFar.failures.length, 'size');
   }
 
   get fields(): readonly Field[] {
     return this.#room.fields;
   }
 
+  /** Called after the last item: adds what is derived of fields. */
+  finish(): void {
+    const derived = this.fields.flatMap((field) => field.finish());
+    for (const field of derived) field.finish();
+    this.#room.fields.push(...derived);
+    if (this.#size && isOfManySizes(this.#size)) this.#room.fields.push(this.#size);
+  }
+
+  /** Takes back what was read of the last item. */
+  clear(row: number): void {
+    this.root.clear(row);
+    this.#size?.clear(row);
+  }
+
+  /** Adds a field that is no part of the items. */
+  addDerived(field: Field): void {
+    this.#room.fields.push(field);
+  }
+
   /** Makes columns longer. */
   grow(capacity: number): void {
     this.#room.prepare(capacity);
     for (const field of [...this.fields, this.status]) field.grow(capacity);
+    this.#size?.grow(capacity);
   }
 
   /** Reads an item, whose known fields are where `known-fields.ts` says. */
-  read({
-    bytes,
-    start,
-    row,
-  }: {
-    readonly bytes: Buffer;
-    readonly start: number;
-    readonly row: number;
-  }): void {
+  read({ bytes, start, end, row }: ItemPlace): void {
     this.#bytes = bytes;
     this.#row = row;
+    this.#readWhole(start);
+    this.#size?.setNumber(row, end - start - this.#moreOfSuccess());
+  }
+
+  #readWhole(start: number): void {
     this.#readOnce(start, true);
     const [holder, another] = this.#holders;
     if (holder === undefined) return;
     const event = this.#hasIdAtTop || another ? undefined : holder;
     if (event?.isEvent) return;
-    this.root.clear(row);
+    this.root.clear(this.#row);
     if (event) this.#makeEvent(event);
     // Otherwise the event is at the top, or nobody can tell which it is: fields in members are none of the
     // item's own.
     this.#readOnce(start, event !== undefined);
+  }
+
+  /**
+   * The outcome is written with a byte more in a delivered event than in a failed one: sizes are compared
+   * without it.
+   */
+  #moreOfSuccess(): number {
+    const code = this.status.codes[this.#row] as number;
+    return this.status.texts[code] === SUCCESS_TEXT ? 1 : 0;
   }
 
   /**
@@ -117,6 +162,7 @@ export class ColumnReader {
     const members = isJoined ? parent.eventMembers : parent.members;
     let index = at;
     let expected = 0;
+    let count = 0;
     do {
       const start = index + 1;
       // Members mostly come in the same order.
@@ -126,8 +172,51 @@ export class ColumnReader {
       if (!isNext) expected = this.#placeOf(parent, members, start, valueAt);
       index = this.#readMember(valueAt, members[expected], parent);
       expected++;
+      count++;
     } while (bytes[index] === COMMA);
+    if (parent.novelty) this.#noteNames(parent, count);
     return index + 1;
+  }
+
+  /**
+   * Notes the names of an object, which may show that it is a map. The members of items and events are known.
+   */
+  #noteNames(object: Field, names: number): void {
+    const isMap = object === this.root || object.isEvent ? false : object.novelty?.note(names);
+    if (isMap === undefined) return;
+    object.novelty = undefined;
+    if (isMap && !this.#room.isFull(this.#soFar.failures.length)) this.#makeMap(object);
+  }
+
+  /** From now on the members of this object are the elements of a list; those so far are copied. */
+  #makeMap(object: Field): void {
+    const element = this.#newField([...object.steps, EACH], NO_TOKEN);
+    const length = this.#newField(object.steps, NO_TOKEN, 'length');
+    const members = object.members.splice(0);
+    object.places.clear();
+    object.isMap = true;
+    object.element = element;
+    object.length = length;
+    for (const row of object.rowsAmong(this.#row + 1)) {
+      const present = members.filter((member) => member.codesOf(row).length > 0);
+      for (const member of present) this.#copy(row, member, element);
+      if (present.length > 0 && !object.cellRows) length.setText(row, String(present.length));
+    }
+    this.#room.remove(members);
+  }
+
+  /** Copies what a field and those inside it have in a row. */
+  #copy(row: number, from: Field, to: Field): void {
+    for (const code of from.codesOf(row)) {
+      if (code >= FIRST_CODE) to.setText(row, from.texts[code] as string);
+      else if (code === UNCODED) to.setPresent(row, UNCODED);
+    }
+    for (const member of from.members) {
+      const name = member.steps.at(-1) as string;
+      if (member.codesOf(row).length > 0) this.#copy(row, member, this.#memberOf(to, name, member.token));
+    }
+    if (from.element && from.element.codesOf(row).length > 0)
+      this.#copy(row, from.element, this.#elementOf(to));
   }
 
   /** The place among the members of the one whose name stands between two offsets, or `LEFT_OUT`. */
@@ -148,7 +237,7 @@ export class ColumnReader {
   #readMember(valueAt: number, member: Field | undefined, parent: Field): number {
     const bytes = this.#bytes;
     if (!member) return valueEnd(bytes, valueAt);
-    if (member.isId && bytes[valueAt] === QUOTE) this.#noteId(parent);
+    if (member.isId && bytes[valueAt] === QUOTE && !this.#isInText) this.#noteId(parent);
     const isJoined = this.#joinsEvents && parent.isEvent;
     const isOutdone = isJoined && member.steps.length === 1 && this.#isSet(member);
     return isOutdone ? valueEnd(bytes, valueAt) : this.#readValue(valueAt, member);
@@ -174,8 +263,9 @@ export class ColumnReader {
     const isJoined = this.#joinsEvents && parent.isEvent;
     const owner = isJoined && isKnownName(name) ? this.root : parent;
     if (!this.#isKept(owner, name, valueAt)) return undefined;
-    const member =
-      owner.members.find(({ steps }) => steps.at(-1) === name) ?? this.#newMember(owner, name, token);
+    const known = owner.members.find(({ steps }) => steps.at(-1) === name);
+    const member = known ?? this.#newMember(owner, name, token);
+    if (!known) owner.novelty?.noteNew();
     if (member && isJoined && !parent.eventMembers.includes(member)) parent.eventMembers.push(member);
     return member;
   }
@@ -196,13 +286,28 @@ export class ColumnReader {
       return undefined;
     }
     const own = [this.status, this.#createdOn].find(({ steps }) => owner === this.root && steps[0] === name);
-    const member = own ?? this.#newField([...owner.steps, name], Buffer.from(token));
+    if (own) owner.members.push(own);
+    return own ?? this.#memberOf(owner, name, Buffer.from(token));
+  }
+
+  /** The member of an object, which is added if it is new. */
+  #memberOf(owner: Field, name: string, token: Buffer): Field {
+    const known = owner.members.find(({ steps }) => steps.at(-1) === name);
+    if (known) return known;
+    const member = this.#newField([...owner.steps, name], token);
     owner.members.push(member);
     return member;
   }
 
-  #newField(steps: readonly string[], token: Buffer): Field {
-    const field = new Field(steps, token, this.#soFar.failures.length);
+  /** What the elements of a list are. */
+  #elementOf(list: Field): Field {
+    list.element ??= this.#newField([...list.steps, EACH], NO_TOKEN);
+    list.length ??= this.#newField(list.steps, NO_TOKEN, 'length');
+    return list.element;
+  }
+
+  #newField(steps: readonly PathStep[], token: Buffer, derivation?: Derivation): Field {
+    const field = new Field(steps, token, this.#soFar.failures.length, derivation);
     this.#room.fields.push(field);
     return field;
   }
@@ -216,49 +321,116 @@ export class ColumnReader {
     if (first === NULL && this.#holders.length > 0 && field.steps.length === 1 && this.#isSet(field))
       return at + 4;
     // Of members of the same name the last one counts.
-    if (field.codes[row]) field.clear(row);
-    if (field.steps.length === DEEPEST && (first === OBJECT || first === ARRAY)) {
+    if (!field.cellRows && field.codes[row]) field.clear(row);
+    if (first === OBJECT || first === ARRAY) return this.#readInner(at, field);
+    const end = valueEnd(bytes, at);
+    if (field === this.#createdOn) this.time = first === QUOTE ? stringText(bytes, at, end) : '';
+    else if (first === NULL) field.setPresent(row, NO_VALUE);
+    else if (first !== QUOTE || !this.#readText(at, end, field)) field.set(row, bytes, at, end);
+    return end;
+  }
+
+  /** Reads an object or a list; the offset after it. */
+  #readInner(at: number, field: Field): number {
+    const bytes = this.#bytes;
+    const row = this.#row;
+    const isObject = bytes[at] === OBJECT;
+    if (bytes[at + 1] === (isObject ? END_OF_OBJECT : END_OF_ARRAY)) {
+      field.set(row, bytes, at, at + 2);
+      if (!isObject || field.isMap) field.length?.setText(row, '0');
+      return at + 2;
+    }
+    if (field.steps.length === DEEPEST) {
       field.isOverfull = true;
       field.setPresent(row, UNCODED);
       return valueEnd(bytes, at);
     }
-    if (first === OBJECT && bytes[at + 1] !== END_OF_OBJECT) {
-      field.setPresent(row, UNCODED);
-      return this.#readMembers(at, field);
-    }
-    if (first === ARRAY && bytes[at + 1] !== END_OF_ARRAY) return this.#readElements(at, field);
-    const end = valueEnd(bytes, at);
-    if (field === this.#createdOn) this.time = first === QUOTE ? stringText(bytes, at, end) : '';
-    else if (first === NULL) field.setPresent(row, NO_VALUE);
-    else field.set(row, bytes, at, end);
-    return end;
+    if (!isObject) return this.#readElements(at, field);
+    field.setPresent(row, UNCODED);
+    return field.isMap ? this.#readMap(at, field) : this.#readMembers(at, field);
   }
 
-  /** The next element of a list whose elements are all looked at so far; undefined if there is no room. */
-  #newElement(list: Field): Field | undefined {
-    if (list.isOverfull) return undefined;
-    list.isOverfull = this.#room.isFull(this.#soFar.failures.length);
-    if (list.isOverfull) return undefined;
-    const element = this.#newField([...list.steps, String(list.elements.length)], NO_TOKEN);
-    list.elements.push(element);
-    return element;
-  }
-
-  /** A short array of values is a value itself, and so is each of its first elements. */
-  #readElements(at: number, field: Field): number {
+  /**
+   * Reads a text that is JSON; false for any other. Texts in it are texts: a path goes on inside one alone.
+   */
+  #readText(start: number, end: number, field: Field): boolean {
+    if (this.#isInText || this.#only) return false;
     const bytes = this.#bytes;
-    const { elements } = field;
+    const text = jsonInText(bytes, start, end);
+    if (!text) return false;
+    this.#bytes = text;
+    this.#isInText = true;
+    this.#readInner(0, field);
+    this.#isInText = false;
+    this.#bytes = bytes;
+    return true;
+  }
+
+  /** Reads the elements of a list. One of values is a value itself, and so is each element. */
+  #readElements(at: number, list: Field): number {
+    const bytes = this.#bytes;
+    const element = this.#openElement(list);
     let index = at;
     let isFlat = true;
-    for (let count = 0; count === 0 || bytes[index] === COMMA; count++) {
+    let count = 0;
+    do {
       const first = bytes[index + 1];
       if (first === OBJECT || first === ARRAY) isFlat = false;
-      if (count === MOST_ELEMENTS) field.isOverfull = true;
-      const element = elements[count] ?? this.#newElement(field);
-      index = element ? this.#readValue(index + 1, element) : valueEnd(bytes, index + 1);
-    }
-    if (isFlat) field.set(this.#row, bytes, at, index + 1);
-    else field.setPresent(this.#row, UNCODED);
+      index = this.#readElement(index + 1, count++, list, element);
+    } while (bytes[index] === COMMA);
+    if (isFlat) list.set(this.#row, bytes, at, index + 1);
+    else list.setPresent(this.#row, UNCODED);
+    this.#endList(list, count);
     return index + 1;
   }
+
+  /** Reads the values of a map; its names are passed over. */
+  #readMap(at: number, map: Field): number {
+    const bytes = this.#bytes;
+    let index = at;
+    let count = 0;
+    do {
+      const valueAt = stringEnd(bytes, index + 1) + 1;
+      index = this.#readElement(valueAt, count++, map, map.element);
+    } while (bytes[index] === COMMA);
+    this.#endList(map, count);
+    return index + 1;
+  }
+
+  /** The field of the elements; undefined if there is no room for one. */
+  #openElement(list: Field): Field | undefined {
+    if (list.element || list.isOverfull) return list.element;
+    list.isOverfull = this.#room.isFull(this.#soFar.failures.length);
+    return list.isOverfull ? undefined : this.#elementOf(list);
+  }
+
+  #readElement(at: number, place: number, list: Field, element: Field | undefined): number {
+    if (element && place < MOST_ELEMENTS) return this.#readValue(at, element);
+    list.isOverfull = true;
+    return valueEnd(this.#bytes, at);
+  }
+
+  /** Notes how many elements there are, and which fields not all of them have. */
+  #endList(list: Field, count: number): void {
+    const row = this.#row;
+    list.length?.setText(row, String(count));
+    // An element of a list inside another is not told from its brothers.
+    if (list.element && !list.cellRows) noteLacks(list.element, row, count);
+  }
+}
+
+/**
+ * True if a tenth of the items is so much larger than another tenth that their size may be why they failed.
+ */
+function isOfManySizes({ numbers, present }: Field): boolean {
+  const sizes = (numbers ?? new Float64Array(0)).slice(0, present).sort();
+  const small = sizes[Math.floor(0.1 * present)] ?? 0;
+  const large = sizes[Math.floor(0.9 * present)] ?? 0;
+  return large >= LEAST_RATIO_OF_SIZES * small;
+}
+
+/** Notes that a field inside the elements has a value in some of them alone. */
+function noteLacks(element: Field, row: number, count: number): void {
+  if (element.isSet(row) && element.filled < count) element.setLack(row);
+  for (const member of element.members) noteLacks(member, row, count);
 }

@@ -53,6 +53,18 @@ export class ColumnRoom {
     return this.fields.length >= MOST_FIELDS || bytes * growth + capacity > MOST_BYTES;
   }
 
+  /** Takes columns out, with those inside them. */
+  remove(fields: readonly Field[]): void {
+    const gone = new Set<Field>();
+    const take = (field: Field | undefined): void => {
+      if (!field) return;
+      gone.add(field);
+      for (const inner of [...field.members, field.element, field.length]) take(inner);
+    };
+    for (const field of fields) take(field);
+    this.fields.splice(0, this.fields.length, ...this.fields.filter((field) => !gone.has(field)));
+  }
+
   /** Known fields and other members of the items themselves are. */
   #isAlwaysCompared(owner: Field, name: string): boolean {
     return owner === this.#root || (owner.steps.length === 1 && isKnownName(name));
@@ -67,7 +79,7 @@ export class ColumnRoom {
     const gone = new Set(rarest.map(({ field }) => field));
     for (const owner of new Set(rarest.map(({ owner }) => owner))) {
       const left = owner.members.filter((member) => gone.has(member));
-      for (const member of left) owner.leftOut.add(member.steps.at(-1) as string);
+      for (const member of left) owner.leftOut.add(String(member.steps.at(-1)));
       owner.isOverfull = true;
       owner.members.splice(0, owner.members.length, ...owner.members.filter((member) => !gone.has(member)));
       owner.places.clear();
@@ -85,17 +97,21 @@ export class ColumnRoom {
     return (
       [...ownerOf]
         .filter(([field, owner]) => !this.#isAlwaysCompared(owner, field.steps.at(-1) as string))
-        .filter(([{ members, elements }]) => members.length === 0 && elements.length === 0)
+        .filter(([{ members, element }]) => members.length === 0 && !element)
         // Between two items there is no such row yet.
-        .filter(([{ codes }]) => (codes[this.#soFar.rows] ?? NO_VALUE) === NO_VALUE)
+        .filter(([field]) => !field.isSet(this.#soFar.rows))
         .map(([field, owner]) => ({ field, owner, failures: this.#failuresWith(field) }))
         .sort((a, b) => a.failures - b.failures || a.field.present - b.field.present)
     );
   }
 
-  #failuresWith({ codes }: Field): number {
+  #failuresWith({ codes, cellRows, cells }: Field): number {
     const { rows, failures } = this.#soFar;
     let count = 0;
+    if (cellRows) {
+      for (let cell = 0; cell < cells; cell++) count += failures[cellRows[cell] as number] as number;
+      return count;
+    }
     for (let row = 0; row < rows; row++) if (codes[row] !== NO_VALUE) count += failures[row] as number;
     return count;
   }

@@ -1,7 +1,9 @@
 import { ServiceError } from '../errors.ts';
 import type { Items } from '../items/items.ts';
+import { type TimeZone, UTC } from '../time/time-zone.ts';
+import { clockFields } from './clock-fields.ts';
 import { ColumnReader } from './column-reader.ts';
-import { bareText, type Field } from './field-column.ts';
+import { bareText, type Field, NO_VALUE } from './field-column.ts';
 import { OUTCOMES } from './outcome-names.ts';
 import { enlarged } from './rows.ts';
 import { TimeColumn } from './time-column.ts';
@@ -24,6 +26,8 @@ export class ComparisonTable {
   readonly times = new TimeColumn();
   /** 1 for a row that failed. */
   failures = new Uint8Array(1024);
+  /** Bytes by which the size of a delivered event is greater than `item:size` among the fields. */
+  moreOfDelivered = 0;
   readonly #reader: ColumnReader;
 
   /** With `only`, no other fields are kept than these of the first level. */
@@ -49,11 +53,12 @@ export class ComparisonTable {
     const reader = this.#reader;
     for (let item = 0; item < count; item++) {
       if (this.rows === this.failures.length) this.#grow();
-      reader.read({ bytes, start: items.start(item), row: this.rows });
+      reader.read({ bytes, start: items.start(item), end: items.end(item), row: this.rows });
       const text = reader.status.texts[reader.status.codes[this.rows] as number] as string;
       const hasFailed = haveFailed ?? OUTCOMES.get(bareText(text));
+      if (hasFailed === false && text === '"SUCCESS"') this.moreOfDelivered = 1;
       if (hasFailed === undefined) {
-        reader.root.clear(this.rows);
+        reader.clear(this.rows);
         this.untold++;
         continue;
       }
@@ -66,24 +71,38 @@ export class ComparisonTable {
     }
   }
 
-  /** Called after the last event. */
-  finish(): void {
-    for (const field of this.fields) field.finish();
+  /** Called once, after the last event. Hours and weekdays are those of the zone's clock. */
+  finish(zone: TimeZone = UTC): void {
+    this.#reader.finish();
+    for (const field of clockFields(this.times, this.rows, zone)) this.#reader.addDerived(field);
   }
 
-  /** The numbers of failed and of other events by the codes of a field. */
-  countCodes({ codes, texts }: Pick<Field, 'codes' | 'texts'>): { failed: Uint32Array; others: Uint32Array } {
-    const [others, failed] = [new Uint32Array(texts.length), new Uint32Array(texts.length)];
-    for (let row = 0; row < this.rows; row++) {
+  /**
+   * The numbers of failed and of other events by the codes of a field; of a list those with any such element.
+   */
+  countCodes({ codes, texts, cellRows, cells }: Pick<Field, 'codes' | 'texts' | 'cellRows' | 'cells'>): {
+    failed: Uint32Array;
+    others: Uint32Array;
+  } {
+    const others = new Uint32Array(texts.length);
+    const failed = new Uint32Array(texts.length);
+    const count = (row: number, code: number) => {
       const counts = this.failures[row] === 1 ? failed : others;
-      const code = codes[row] as number;
       counts[code] = (counts[code] as number) + 1;
+    };
+    if (!cellRows) {
+      for (let row = 0; row < this.rows; row++) count(row, codes[row] as number);
+      return { failed, others };
     }
+    for (let cell = 0; cell < cells; cell++) count(cellRows[cell] as number, codes[cell] as number);
+    for (const row of rowsWithoutCells(cellRows, cells, this.rows)) count(row, NO_VALUE);
     return { failed, others };
   }
 
   fieldAtTop(name: string): Field | undefined {
-    return this.fields.find(({ steps }) => steps.length === 1 && steps[0] === name);
+    return this.fields.find(
+      ({ steps, derivation }) => steps.length === 1 && steps[0] === name && !derivation,
+    );
   }
 
   /** Events by the text of a field of the first level; null for those that have no text there. */
@@ -111,4 +130,15 @@ export class ComparisonTable {
     this.#reader.grow(capacity);
     this.failures = enlarged(this.failures, capacity);
   }
+}
+
+/** The rows that have no cell, of so many. */
+function* rowsWithoutCells(cellRows: Int32Array, cells: number, rows: number): Generator<number> {
+  let next = 0;
+  for (let cell = 0; cell < cells; cell++) {
+    const row = cellRows[cell] as number;
+    for (; next < row; next++) yield next;
+    next = row + 1;
+  }
+  for (; next < rows; next++) yield next;
 }

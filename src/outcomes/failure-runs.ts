@@ -14,6 +14,16 @@ export interface FailureRun {
 /** Successes in a row that end a run. */
 const ENDING_SUCCESSES = 2;
 
+/** The first run among events in order of creation, the oldest first; undefined if none has failed. */
+export function firstRun(
+  count: number,
+  hasFailed: (index: number) => boolean,
+): Pick<FailureRun, 'start' | 'isAtEdge'> | undefined {
+  for (let index = 0; index < count; index++)
+    if (hasFailed(index)) return { start: index, isAtEdge: index < ENDING_SUCCESSES };
+  return undefined;
+}
+
 /** The latest run among events in order of creation, the oldest first; undefined if none has failed. */
 export function latestRun(count: number, hasFailed: (index: number) => boolean): FailureRun | undefined {
   let start: number | undefined;

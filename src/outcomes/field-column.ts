@@ -1,5 +1,9 @@
+import { type Derive, derive } from '../items/derived-values.ts';
+import { type Derivation, EACH, type PathStep } from '../items/field-path.ts';
 import { compareNumbers, isNumber, normalNumber } from '../items/item-conditions.ts';
 import { startsWith } from '../items/json-scanner.ts';
+import { UTC } from '../time/time-zone.ts';
+import { NameNovelty } from './name-novelty.ts';
 import { type Codes, enlarged } from './rows.ts';
 
 /** The code of a field that is missing or null. */
@@ -14,32 +18,70 @@ const MOST_VALUES = 0xffff - FIRST_CODE;
 const EARLY = 8192;
 /** The share of different values among these from which on hardly any came twice. */
 const NEARLY_ALL = 0.9;
+/** A field with fewer values is not given up. */
+const LEAST_VALUES = 20;
 /** A value in fewer events than these is given up with the others. */
 const MANY = 10;
 /** So is one in a smaller share of the events that have the field. */
 const MANY_OF_ALL = 0.005;
 /** Longer values are not compared. */
 const LONGEST_VALUE_BYTES = 512;
-/** At most 15 digits, which a double holds exactly (IEEE 754): other numbers are compared only as texts. */
-const EXACT_NUMBER = /^"?-?(?!0\d)(?:\d{1,15}|(?=[\d.]{1,16}"?$)\d+\.\d+)"?$/;
+/**
+ * A double holds 15 digits exactly (IEEE 754), and of whole numbers with 18 digits enough to put them in
+ * order: other numbers are compared only as texts.
+ */
+const ORDERED_NUMBER = /^"?-?(?!0\d)(?:\d{1,18}|(?=[\d.]{1,16}"?$)\d+\.\d+)"?$/;
+/** From so many values on the lengths of texts are compared: of a few the value itself says more. */
+const LEAST_WITH_LENGTHS = 50;
+/** Texts of fewer lengths are names and ids with numbers in them. */
+const LEAST_LENGTHS = 10;
+/** Of what a text derives from: more domains than these are ids. */
+const MOST_DERIVED_SHARE = 0.5;
+/** Cells of a list for which there is room at first. */
+const FIRST_CELLS = 64;
 
-/** A field of the events, wherever it stands in them: for each row a code of its value. */
+const QUOTE = 0x22;
+
+/** Filters of the service that ignore case. */
+const IGNORE_CASE = new Set(['eventType', 'subscriptionId']);
+
+/** In a list: that some of its elements have no value, as `= null` asks. */
+export const NULL_TEXT = 'null';
+
+/** What is derived of the texts of a field that keeps its values no more. */
+interface DerivedFields {
+  readonly field: Field;
+  readonly derive: Derive;
+}
+
+/**
+ * A field of the events, wherever it stands in them: for each row a code of its value. Of a field behind a
+ * `[]` the values of a row are cells, one behind the other, of which each row has any number.
+ */
 export class Field {
-  /** Names of members, or indexes of elements. */
-  readonly steps: readonly string[];
+  /** Names of members, and `EACH` for the elements of a list or the values of a map. */
+  readonly steps: readonly PathStep[];
+  readonly derivation: Derivation | undefined;
   readonly members: Field[] = [];
   /** The same for an object that is the event of an item: its known fields are those of the item. */
   readonly eventMembers: Field[] = [];
-  readonly elements: Field[] = [];
+  /** What the elements of a list are, or the values of a map. */
+  element: Field | undefined;
+  /** The number of elements of a list or a map. */
+  length: Field | undefined;
   /** The member's name and the colon behind it as the events write them. */
   readonly token: Buffer;
+  /** By row, or by cell. */
   codes: Codes;
+  /** For each cell its row, in ascending order; undefined for a field of one value a row. */
+  cellRows: Int32Array | undefined;
+  cells = 0;
   /** The JSON texts of values by their codes. */
   readonly texts: string[] = ['null', 'null'];
-  /** The numbers by row, `NaN` where there is none, once the field has too many for codes. */
+  /** The numbers by row or cell, `NaN` where there is none, once the field has too many for codes. */
   numbers: Float64Array | undefined;
   /** The values that were given up at the end, if they are sentences, such as messages with an id in them. */
-  prose: Pick<Field, 'codes' | 'texts'> | undefined;
+  prose: Pick<Field, 'codes' | 'texts' | 'cellRows' | 'cells'> | undefined;
   /**
    * True if values are not compared: nearly every event has another one, or there are too many, or they are
    * too long.
@@ -47,6 +89,10 @@ export class Field {
   isUncompared = false;
   /** True if elements after the first ones are not compared, or members that few events have. */
   isOverfull = false;
+  /** True for an object whose names hardly repeat. */
+  isMap = false;
+  /** Counts the names of an object that may be a map; undefined once that is known. */
+  novelty: NameNovelty | undefined = new NameNovelty();
   /** Where a member is among these by its name as events write it; `LEFT_OUT` if it is not kept. */
   readonly places = new Map<string, number>();
   readonly eventPlaces = new Map<string, number>();
@@ -58,6 +104,8 @@ export class Field {
   readonly isId: boolean;
   /** Rows in which the field is there, null included. */
   present = 0;
+  /** Of a field behind a `[]`: its values in the row that was set last. */
+  filled = 0;
   /** By the bytes of the values as the events write them, each of which is one character here. */
   #codes: Map<string, number> | undefined = new Map();
   /** Once the others are given up, the codes of values that many events have. */
@@ -66,55 +114,178 @@ export class Field {
    * Some of the same by a few of their bytes: most values are one of few, and comparing bytes makes no text.
    */
   readonly #known: ({ readonly bytes: Buffer; readonly code: number } | undefined)[] = [];
+  /** Of a field behind a `[]`: the last row with a value, by its code. */
+  #lastRows: number[] = [];
+  /** Once the values are given up, what is derived of texts. */
+  #derived: readonly DerivedFields[] = [];
 
-  constructor(steps: readonly string[], token: Buffer, capacity: number) {
+  constructor(steps: readonly PathStep[], token: Buffer, capacity: number, derivation?: Derivation) {
     this.steps = steps;
+    this.derivation = derivation;
     this.isId = steps.length <= 2 && steps.at(-1) === 'eventId';
     this.token = token;
-    this.codes = new Uint8Array(capacity);
+    const isOfLists = steps.includes(EACH);
+    this.codes = new Uint8Array(isOfLists ? FIRST_CELLS : capacity);
+    if (isOfLists) this.cellRows = new Int32Array(FIRST_CELLS);
   }
 
   /** Records the value between two offsets. */
   set(row: number, bytes: Buffer, start: number, end: number): void {
-    this.present++;
+    const cell = this.#begin(row);
+    // Of texts that are too long to be compared their lengths are.
+    const isLong = end - start > LONGEST_VALUE_BYTES && bytes[start] === QUOTE && !this.derivation;
+    if (isLong && this.#derived.length === 0) this.#deriveFromNowOn(['length']);
+    for (const { field, derive } of this.#derived) {
+      const value = bytes[start] === QUOTE ? derive(bytes, start, end) : undefined;
+      if (value !== undefined) field.setText(row, JSON.stringify(value));
+    }
     // Before the codes are named, since a new code may need a wider array.
     const code =
-      this.#codes || this.numbers || this.#kept.size ? this.#codeOf(row, bytes, start, end) : UNCODED;
-    this.codes[row] = code;
+      this.#codes || this.numbers || this.#kept.size ? this.#codeOf(cell, bytes, start, end) : UNCODED;
+    this.#end(row, cell, code);
+  }
+
+  /** Records the value that is this JSON text. */
+  setText(row: number, json: string): void {
+    const bytes = Buffer.from(json);
+    this.set(row, bytes, 0, bytes.length);
+  }
+
+  /** Records a number, of a field that has numbers alone. */
+  setNumber(row: number, number: number): void {
+    this.numbers ??= new Float64Array(this.codes.length).fill(Number.NaN);
+    this.#codes = undefined;
+    this.present++;
+    this.codes[row] = UNCODED;
+    this.numbers[row] = number;
+  }
+
+  /** The code of the value that is this JSON text, for columns that are filled by hand. */
+  codeFor(json: string): number {
+    return this.#codes?.get(json) ?? this.#newCode(0, json);
   }
 
   /** Records that the field is there, as null, as an object or with a value that is not compared. */
   setPresent(row: number, code: typeof NO_VALUE | typeof UNCODED): void {
-    this.present++;
-    this.codes[row] = code;
+    if (this.cellRows && code === NO_VALUE) return;
+    const cell = this.#begin(row);
+    this.#end(row, cell, code);
   }
 
-  /** Takes back what was recorded in this row. */
+  /** Records that some of the elements have no value. */
+  setLack(row: number): void {
+    const { filled } = this;
+    const cell = this.#begin(row);
+    const codes = this.#codes;
+    if (codes) this.#end(row, cell, codes.get(NULL_TEXT) ?? this.#newCode(cell, NULL_TEXT));
+    this.filled = filled;
+  }
+
+  /** True if the field has a value other than null in the row, which is the last one. */
+  isSet(row: number): boolean {
+    return this.cellRows ? this.#hasCells(row) : (this.codes[row] ?? NO_VALUE) !== NO_VALUE;
+  }
+
+  /** The codes of what the field has in a row, be it long ago. */
+  codesOf(row: number): number[] {
+    const { cellRows, codes } = this;
+    if (!cellRows) return codes[row] === NO_VALUE ? [] : [codes[row] as number];
+    return Array.from(codes.subarray(0, this.cells)).filter((_, cell) => cellRows[cell] === row);
+  }
+
+  /** The rows of the first ones in which the field has something. */
+  rowsAmong(count: number): number[] {
+    if (this.cellRows) return [...new Set(this.cellRows.subarray(0, this.cells))];
+    return Array.from({ length: count }, (_, row) => row).filter((row) => this.codes[row] !== NO_VALUE);
+  }
+
+  /** Takes back what was recorded in this row, which is the last one. */
   clear(row: number): void {
-    if (this.codes[row] !== NO_VALUE) this.present--;
-    this.codes[row] = NO_VALUE;
-    if (this.numbers) this.numbers[row] = Number.NaN;
-    for (const inner of [...this.members, ...this.elements]) inner.clear(row);
+    if (this.isSet(row)) this.present--;
+    if (this.cellRows) {
+      while (this.#hasCells(row)) this.cells--;
+      this.#lastRows = [];
+    } else {
+      this.codes[row] = NO_VALUE;
+      if (this.numbers) this.numbers[row] = Number.NaN;
+    }
+    for (const inner of this.#inner()) inner.clear(row);
   }
 
+  /** Makes the columns of a field with one value a row longer. */
   grow(capacity: number): void {
-    this.codes = enlarged(this.codes, capacity);
-    if (this.numbers) this.numbers = enlarged(this.numbers, capacity).fill(Number.NaN, this.numbers.length);
+    for (const { field } of this.#derived) field.grow(capacity);
+    if (!this.cellRows) this.#enlarge(capacity);
   }
 
   get byteLength(): number {
-    return this.codes.byteLength + (this.numbers?.byteLength ?? 0);
+    const derived = this.#derived.reduce((sum, { field }) => sum + field.byteLength, 0);
+    const own = this.codes.byteLength + (this.cellRows?.byteLength ?? 0);
+    return own + (this.numbers?.byteLength ?? 0) + derived;
   }
 
-  /** Decides at the end which fields hardly repeat a value, and which values are one. */
-  finish(): void {
+  /**
+   * Decides at the end which fields hardly repeat a value, which values are one, and what is derived of them.
+   */
+  finish(): readonly Field[] {
+    const isDerived = this.#derived.length > 0 || !this.#codes;
+    const derived = isDerived ? this.#derived.map(({ field }) => field) : this.#deriveOfCodes();
     const values = this.texts.length - FIRST_CODE;
-    if (this.#codes && values >= 20 && values > NEARLY_ALL * this.present) {
+    const all = this.cellRows ? this.cells : this.present;
+    if (this.#codes && values >= LEAST_VALUES && values > NEARLY_ALL * all) {
       const isProse = /\p{L}{2}\S* \S/u.test(this.texts[FIRST_CODE] as string);
-      if (isProse) this.prose = { codes: this.codes, texts: [...this.texts] };
+      const { codes, cellRows, cells } = this;
+      if (isProse) this.prose = { codes, texts: [...this.texts], cellRows, cells };
       this.#giveUp();
     }
-    this.#joinAlike(/^(eventType|subscriptionId)$/.test(this.steps.join('.')));
+    this.#joinAlike(this.steps.length === 1 && IGNORE_CASE.has(this.steps[0] as string));
+    return derived.filter((field) => field.texts.length - FIRST_CODE > 1 || field.numbers);
+  }
+
+  /** The fields of the members, of the elements, and of what is derived. */
+  #inner(): Field[] {
+    const parts = [this.element, this.length, ...this.#derived.map(({ field }) => field)];
+    return [...this.members, ...parts.filter((field) => field !== undefined)];
+  }
+
+  #hasCells(row: number): boolean {
+    return this.cells > 0 && this.cellRows?.[this.cells - 1] === row;
+  }
+
+  /** The place of the next value. */
+  #begin(row: number): number {
+    if (!this.cellRows) {
+      this.present++;
+      return row;
+    }
+    if (!this.#hasCells(row)) {
+      this.present++;
+      this.filled = 0;
+    }
+    this.filled++;
+    if (this.cells === this.codes.length) this.#enlarge(2 * this.cells);
+    if (this.numbers) this.numbers[this.cells] = Number.NaN;
+    return this.cells;
+  }
+
+  /** Notes the code at its place, of equal values in a row one. */
+  #end(row: number, cell: number, code: number): void {
+    if (!this.cellRows) {
+      this.codes[row] = code;
+      return;
+    }
+    const isNumber = this.numbers && !Number.isNaN(this.numbers[cell]);
+    if (!isNumber && this.#lastRows[code] === row && this.#hasCells(row)) return;
+    this.#lastRows[code] = row;
+    this.codes[cell] = code;
+    this.cellRows[cell] = row;
+    this.cells++;
+  }
+
+  #enlarge(capacity: number): void {
+    this.codes = enlarged(this.codes, capacity);
+    if (this.cellRows) this.cellRows = enlarged(this.cellRows, capacity);
+    if (this.numbers) this.numbers = enlarged(this.numbers, capacity).fill(Number.NaN, this.numbers.length);
   }
 
   /**
@@ -137,7 +308,7 @@ export class Field {
     this.codes = this.codes.map((code) => joined[code] as number);
   }
 
-  #codeOf(row: number, bytes: Buffer, start: number, end: number): number {
+  #codeOf(cell: number, bytes: Buffer, start: number, end: number): number {
     const length = end - start;
     if (length > LONGEST_VALUE_BYTES) {
       this.isUncompared = true;
@@ -147,14 +318,14 @@ export class Field {
     const known = this.#known[slot];
     if (known && known.bytes.length === length && startsWith(bytes, start, known.bytes)) return known.code;
     const text = bytes.toString('latin1', start, end);
-    const code = this.#codes?.get(text) ?? this.#newCode(row, text);
+    const code = this.#codes?.get(text) ?? this.#newCode(cell, text);
     if (!known && this.#codes) this.#known[slot] = { bytes: Buffer.from(text, 'latin1'), code };
     return code;
   }
 
-  #newCode(row: number, text: string): number {
+  #newCode(cell: number, text: string): number {
     if (this.numbers) {
-      if (EXACT_NUMBER.test(text)) this.numbers[row] = Number(bareText(text));
+      if (ORDERED_NUMBER.test(text)) this.numbers[cell] = Number(bareText(text));
       else {
         this.numbers = undefined;
         this.isUncompared = true;
@@ -162,10 +333,11 @@ export class Field {
     }
     if (!this.#codes) return this.#kept.get(text) ?? UNCODED;
     const values = this.texts.length - FIRST_CODE;
-    const isUnique = values > NEARLY_ALL * this.present;
+    const isUnique = values > NEARLY_ALL * (this.cellRows ? this.cells : this.present);
     if (values === MOST_VALUES || (values >= EARLY && values % 1024 === 0 && isUnique)) {
+      if (this.#derived.length === 0) this.#deriveFromNowOn(this.#derivations());
       this.#giveUp();
-      return this.#newCode(row, text);
+      return this.#newCode(cell, text);
     }
     const value = canonicalText(Buffer.from(text, 'latin1').toString());
     const key = Buffer.from(value).toString('latin1');
@@ -184,10 +356,11 @@ export class Field {
     const oldCodes = this.#codes ?? [];
     this.#codes = undefined;
     this.#known.length = 0;
+    this.#lastRows = [];
     const events = new Uint32Array(texts.length + FIRST_CODE);
     for (const code of this.codes) events[code] = (events[code] as number) + 1;
     let least = Math.max(MANY, MANY_OF_ALL * this.present);
-    if (texts.every((text) => EXACT_NUMBER.test(text))) {
+    if (texts.every((text) => ORDERED_NUMBER.test(text))) {
       const numbers = Float64Array.from(texts, (text) => Number(bareText(text)));
       this.numbers = Float64Array.from(this.codes, (code) => numbers[code - FIRST_CODE] ?? Number.NaN);
       least = Number.POSITIVE_INFINITY;
@@ -199,6 +372,70 @@ export class Field {
     for (const [text, code] of oldCodes)
       if ((newCodes[code] as number) >= FIRST_CODE) this.#kept.set(text, newCodes[code] as number);
   }
+
+  /** Derives from the texts that follow what the texts so far derive. */
+  #deriveFromNowOn(derivations: readonly Derivation[]): void {
+    this.#derived = derivations.map((derivation) => ({
+      field: this.#derivedField(derivation),
+      derive: derive(derivation, UTC),
+    }));
+  }
+
+  /** The fields that are derived of the values, which all have codes. */
+  #deriveOfCodes(): Field[] {
+    return this.#derivations().map((derivation) => this.#derivedField(derivation));
+  }
+
+  /**
+   * What the texts so far tell by their lengths or domains: neither if all are alike in it, or hardly any
+   * two.
+   */
+  #derivations(): Derivation[] {
+    if (this.derivation) return [];
+    const texts = this.texts.slice(FIRST_CODE).filter((json) => json.startsWith('"'));
+    return (['length', 'domain'] as const).filter((derivation) => {
+      if (derivation === 'length' && texts.length < LEAST_WITH_LENGTHS) return false;
+      const values = new Set(texts.map((json) => derivedText(json, derivation)));
+      values.delete(undefined);
+      if (derivation === 'length' && values.size < LEAST_LENGTHS) return false;
+      return values.size > 1 && values.size <= MOST_DERIVED_SHARE * texts.length;
+    });
+  }
+
+  /** A field with what the values so far derive. */
+  #derivedField(derivation: Derivation): Field {
+    const field = new Field(this.steps, this.token, this.codes.length, derivation);
+    const codes = this.texts.map((json, code) => {
+      const text = code < FIRST_CODE ? undefined : derivedText(json, derivation);
+      return text === undefined ? NO_VALUE : field.#newCode(0, text);
+    });
+    field.#takeCells(this, codes);
+    return field;
+  }
+
+  /** Takes the rows and cells of another field, with other codes for its values; cells without a value go. */
+  #takeCells(from: Field, codes: readonly number[]): void {
+    if (!from.cellRows) {
+      this.codes = from.codes.map((code) => codes[code] as number);
+      for (const code of this.codes) this.present += Number(code !== NO_VALUE);
+      return;
+    }
+    for (let cell = 0; cell < from.cells; cell++) {
+      const code = codes[from.codes[cell] as number] as number;
+      if (code === NO_VALUE) continue;
+      const row = from.cellRows[cell] as number;
+      const place = this.#begin(row);
+      this.#end(row, place, code);
+    }
+  }
+}
+
+/** The JSON text of what a text derives. */
+function derivedText(json: string, derivation: Derivation): string | undefined {
+  if (!json.startsWith('"')) return undefined;
+  const bytes = Buffer.from(json);
+  const value = derive(derivation, UTC)(bytes, 0, bytes.length);
+  return value === undefined ? undefined : JSON.stringify(value);
 }
 
 /** A number up to 255 that is rarely the same for two values of a field. */
@@ -222,8 +459,10 @@ function canonicalText(json: string): string {
   return isNumber(number) && compareNumbers(number, json) === 0 ? number : normalNumber(json);
 }
 
-/** True for a field somewhere inside another one. */
+/** True for a field somewhere inside another one, or derived of it. */
 export function isInside(inner: Field, outer: Field): boolean {
+  if (outer.derivation) return false;
   const { steps } = outer;
-  return inner.steps.length > steps.length && steps.every((step, index) => step === inner.steps[index]);
+  const isDeeper = inner.steps.length > steps.length || inner.derivation !== undefined;
+  return isDeeper && steps.every((step, index) => step === inner.steps[index]);
 }

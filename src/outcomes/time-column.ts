@@ -34,6 +34,11 @@ export class TimeColumn {
     return !Number.isNaN(this.#seconds[row]);
   }
 
+  /** Whole seconds since the epoch in milliseconds; `NaN` for a row whose time is not known. */
+  millisecondsAt(row: number): number {
+    return 1000 * (this.#seconds[row] as number);
+  }
+
   /** Negative if the first row was created earlier; 0 if one of them does not say when. */
   compare(a: number, b: number): number {
     const difference = (this.#seconds[a] as number) - (this.#seconds[b] as number);

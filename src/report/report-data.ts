@@ -76,7 +76,7 @@ export async function gatherReport(
     if (table.rows === 0) source.doubt();
     const window = windowOf(source, table.times.bounds, call.context.clock);
     const stats = statsOfTable(table, window, buckets, true);
-    const explanation = explainTable(table);
+    const explanation = explainTable(table, filters.zone);
     const { causes } = explanation;
     const untold = source.warnOfUnknown(table.untold, table.times);
     await names?.learn([...subscriptionsIn(causes), ...reading.failingSubscriptions()]);

@@ -47,7 +47,7 @@ class Score {
 export function benchExplain(flags: readonly string[]): void {
   const file = flags[flags.indexOf('--labelled') + 1];
   if (flags.includes('--labelled') && file !== undefined) scoreLabelled(file, flags.includes('--wrong'));
-  scorePlanted();
+  scorePlanted(flags.includes('--wrong'));
 }
 
 function scoreLabelled(file: string, showsWrong: boolean): void {
@@ -115,19 +115,23 @@ function tableOf({ fields, rows }: LabelledOutage): ComparisonTable {
   return table;
 }
 
-function scorePlanted(): void {
+function scorePlanted(showsWrong: boolean): void {
   let histories = 0;
   let firstRight = 0;
   let exact = 0;
   for (const kind of KINDS) {
+    let ofKind = 0;
     for (let seed = 0; seed < SEEDS_OF_KIND; seed++) {
       const history = historyOf(scenarioOf(kind, 7000 + seed));
       const { causes } = explained(history);
       const isRight = (cause: Cause) => history.causes.some((planted) => namesFields(cause, planted.fields));
       histories++;
-      if (causes[0] && isRight(causes[0])) firstRight++;
+      if (causes[0] && isRight(causes[0])) ofKind++;
       if (causes.length === history.causes.length && causes.every(isRight)) exact++;
+      else if (showsWrong) console.log(`  ${kind} ${seed}: ${textsOf(causes).join(' | ') || 'none'}`);
     }
+    console.log(`  ${kind}: first right in ${ofKind} of ${SEEDS_OF_KIND}`);
+    firstRight += ofKind;
   }
   let named = 0;
   for (let seed = 0; seed < CHANCE_HISTORIES; seed++)
@@ -136,6 +140,10 @@ function scorePlanted(): void {
   console.log(`  first cause right  ${(firstRight / histories).toFixed(2)}`);
   console.log(`  all causes right   ${(exact / histories).toFixed(2)}`);
   console.log(`  a cause named where there is none: ${named} of ${CHANCE_HISTORIES} histories`);
+}
+
+function textsOf(causes: readonly Cause[]): string[] {
+  return causes.map(({ conditions }) => keyOfConditions(conditions));
 }
 
 function scenarioOf(kind: Kind, seed: number): Scenario {

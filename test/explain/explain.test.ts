@@ -466,7 +466,7 @@ describe('fields of a delivery that tell how it ended are listed apart, also whe
 
   test.each([
     ['but none of them is a cause, whatever a list of attempts calls it', 'ms', []],
-    ['unless it tells where an attempt was sent', 'host', [['attempts.0.host = 30000']]],
+    ['unless it tells where an attempt was sent', 'host', [['attempts[].host = 30000']]],
   ])('%s', (_, name, expected) => {
     const { causes, onlyInFailures } = explain(
       itemsOf(
@@ -483,9 +483,7 @@ describe('fields of a delivery that tell how it ended are listed apart, also whe
       ),
     );
     expect(causes.map(({ conditions }) => texts(conditions))).toEqual(expected);
-    expect(onlyInFailures).toContainEqual(
-      expect.objectContaining({ field: 'attempts.1', op: 'exists', values: [] }),
-    );
+    expect(onlyInFailures).toContainEqual(expect.objectContaining({ field: 'attempts:length', values: [] }));
   });
 
   test('and counted as they are', () => {
@@ -618,7 +616,7 @@ describe('values', () => {
 
   test('of names with dots and of elements are written as --where takes them', () => {
     expect(named((index) => ({ 'a.b': { 'c=d': index % 2 ? 1 : 2 } }))).toEqual(['a\\.b.c\\=d = 2']);
-    expect(named((index) => ({ list: [{ id: 7 }, { id: index % 2 ? 1 : 2 }] }))).toEqual(['list.1.id = 2']);
+    expect(named((index) => ({ list: [{ id: 7 }, { id: index % 2 ? 1 : 2 }] }))).toEqual(['list[].id = 2']);
   });
 
   test('of the last of several members of one name count', () => {
@@ -725,7 +723,8 @@ describe('of more fields than there is room for', () => {
 
   test('those that failures have stay, and the object whose members were left out is named', () => {
     const found = wide(1400, (index) => ({
-      ...(index % 7 === 0 ? { late: 'yes' } : named(5, 5 * index)),
+      // Names of which hardly any came again at first would be those of a map.
+      ...(index % 7 === 0 ? { late: 'yes' } : named(5, index < 100 ? 0 : 5 * index)),
     }));
     expect(found.notLookedAt).toEqual(['data']);
     expect([...found.causes, ...found.onlyInFailures].length).toBeGreaterThan(0);

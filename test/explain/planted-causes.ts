@@ -58,6 +58,7 @@ const TYPES = [
   'user.added',
   'user.left',
 ];
+const DOMAINS = ['harbour.example', 'mail.example', 'post.example', 'north.example', 'works.example'];
 const PEOPLE = ['anna', 'bo', 'chen', 'dora', 'eli', 'finn', 'gus', 'hal', 'ida', 'jo'];
 
 /** Events of one day, of which those of the planted causes fail more often than the others. */
@@ -75,7 +76,7 @@ export function historyOf(scenario: Scenario): History {
   const events = Array.from({ length: count }, (_, index): Json => {
     const subscription = Math.floor(8 * random() ** 1.5);
     const type = TYPES[Math.floor(6 * random() ** 1.3)] as string;
-    const time = START + Math.floor(((index + random()) / count) * DAY);
+    const time = START + Math.floor(((index + random()) / count) * DAY * daysOf(kind));
     return {
       eventId: guid(),
       eventType: type,
@@ -108,14 +109,18 @@ export function historyOf(scenario: Scenario): History {
       delivery: { endpoint: endpoints[subscription], attempts: 1, lastError: null },
     };
   });
-  const causes = kind === 'chance' ? [] : plantingOf(draw, events)[kind]();
+  // What tells of the failure makes an item larger: its size is not compared then.
+  const hasEffects = scenario.effects && kind !== 'size of an event';
+  const inner = drawOf(randomOf(seed + 0x5eed));
+  addInnerValues(events, inner);
+  const causes = kind === 'chance' ? [] : plantingOf(draw, events, inner)[kind]();
   for (const event of events) {
     const isCaused = causes.some(({ holds }) => holds(event));
     const hasFailed = random() < (isCaused ? rate : background);
     if (hasFailed) event['publishStatus'] = 'FAILED';
-    if (scenario.effects) Object.assign(event['delivery'] as Json, outcomeOf(draw, hasFailed));
+    if (hasEffects) Object.assign(event['delivery'] as Json, outcomeOf(draw, hasFailed));
     // A name that tells nothing may be the cause where nothing else explains the failures.
-    if (scenario.effects && causes.length > 0) event['parked'] = hasFailed && random() < 0.995;
+    if (hasEffects && causes.length > 0) event['parked'] = hasFailed && random() < 0.995;
   }
   if (scenario.decoys) {
     for (const [index, cause] of causes.entries()) {
@@ -130,6 +135,30 @@ export function historyOf(scenario: Scenario): History {
   // The id and the type are inside the event in every other history.
   const items = seed % 2 === 0 ? events : events.map(withEventInside);
   return { items: Items.of(items.map((item) => Buffer.from(JSON.stringify(item)))), events, causes };
+}
+
+/** What comes again each day or each week takes more than a day. */
+function daysOf(kind: Kind): number {
+  if (kind === 'weekend') return 28;
+  return kind === 'nightly job' ? 10 : 1;
+}
+
+/** Values that lie in a text, in a map whose names are ids, or in what is derived of a value. */
+function addInnerValues(events: readonly Json[], { random, below, pick }: Draw): void {
+  for (const event of events) {
+    const order = { channel: pick(['web', 'shop', 'phone', 'app']), total: below(9000) / 100 };
+    const parcel = () => [
+      `pc_${below(1e9)}`,
+      { carrier: pick(['dhl', 'ups', 'gls', 'dpd']), weight: below(50) },
+    ];
+    Object.assign(event, {
+      body: JSON.stringify({ order }),
+      parcels: Object.fromEntries(Array.from({ length: 1 + below(3) }, parcel)),
+      email: `${pick(PEOPLE)}.${below(900)}@${pick(DOMAINS)}`,
+      serial: `4${String(below(1e9)).padStart(9, '0')}${String(below(1e8)).padStart(8, '0')}`,
+      note: Array.from({ length: Math.ceil(10 ** (2.6 * random())) }, () => pick(PEOPLE)).join(' '),
+    });
+  }
 }
 
 /** Fields that tell how a delivery ended, as services keep them: not exactly. */
@@ -156,6 +185,14 @@ function outcomeOf({ random, pick, below }: Draw, hasFailed: boolean): Json {
 
 const at = (event: Json, path: string): unknown =>
   path.split('.').reduce<unknown>((value, step) => (value as Json | null | undefined)?.[step], event);
+/** A condition on any element of a list, or any value of a map. */
+const any = (list: string, member: string, holds: (value: unknown) => boolean): Planted => ({
+  fields: [`${list}[]${member}`],
+  holds: (event) =>
+    Object.values(at(event, list) as object).some((element) =>
+      holds(member === '' ? element : at(element as Json, member.slice(1))),
+    ),
+});
 const equal = (path: string, value: unknown): Planted => ({
   fields: [path],
   holds: (event) => at(event, path) === value,
@@ -166,7 +203,7 @@ const both = (...causes: readonly Planted[]): Planted => ({
 });
 
 /** The causes that each kind plants, drawn when it is called. */
-function plantingOf({ random, pick, below }: Draw, events: readonly Json[]) {
+function plantingOf({ random, pick, below }: Draw, events: readonly Json[], inner: Draw) {
   const valueLike = (path: string) => equal(path, at(pick(events), path));
   const number = (path: string, holds: (value: number) => boolean): Planted => ({
     fields: [path],
@@ -184,6 +221,18 @@ function plantingOf({ random, pick, below }: Draw, events: readonly Json[]) {
     const from = 0.1 + 0.5 * random();
     return spanOf(from, from + 0.08 + 0.15 * random());
   };
+  const planted = {
+    sku: `s${inner.below(8)}`,
+    tag: inner.pick(['red', 'blue', 'green', 'gold']),
+    channel: inner.pick(['web', 'shop', 'phone', 'app']),
+    carrier: inner.pick(['dhl', 'ups', 'gls', 'dpd']),
+    domain: inner.pick(DOMAINS),
+    hour: inner.below(24),
+    bytes: inner.below(400),
+  };
+  const hourOf = (event: Json) => Number((event['createdOn'] as string).slice(11, 13));
+  const weekdayOf = (event: Json) =>
+    new Date(event['createdOn'] as string).toLocaleDateString('en', { weekday: 'long', timeZone: 'UTC' });
   const moreThan = (limit: number) => (value: number) => value > limit;
   const lessThan = (limit: number) => (value: number) => value < limit;
   return {
@@ -192,7 +241,49 @@ function plantingOf({ random, pick, below }: Draw, events: readonly Json[]) {
     boolean: () => [valueLike(pick(['flags.beta', 'flags.retryable']))],
     number: () => [valueLike('priority')],
     'text of digits': () => [valueLike('batch')],
-    element: () => [equal('lines.0.sku', `s${below(8)}`)],
+    element: () => [any('lines', '.sku', (sku) => sku === planted.sku)],
+    'element of values': () => [any('tags', '', (tag) => tag === planted.tag)],
+    'number in a list': () => [any('lines', '.count', (count) => (count as number) > 7)],
+    'length of a list': () => [
+      { fields: ['lines:length'], holds: (event: Json) => (event['lines'] as unknown[]).length > 2 },
+    ],
+    'second cause beside one in a list': () => [
+      any('lines', '.sku', (sku) => sku === planted.sku),
+      valueLike('region'),
+    ],
+    'text that is JSON': () => [
+      {
+        fields: ['body.order.channel'],
+        holds: (event: Json) => (event['body'] as string).includes(planted.channel),
+      },
+    ],
+    'map keyed by id': () => [any('parcels', '.carrier', (carrier) => carrier === planted.carrier)],
+    domain: () => [
+      { fields: ['email:domain'], holds: (event: Json) => String(event['email']).endsWith(planted.domain) },
+    ],
+    'size of an event': () => [
+      {
+        fields: ['item:size'],
+        holds: (event: Json) => JSON.stringify(event).length > 1250 + planted.bytes / 2,
+      },
+    ],
+    'length of a text': () => [
+      { fields: ['note:length'], holds: (event: Json) => (event['note'] as string).length > 300 },
+    ],
+    'long number': () => [
+      {
+        fields: ['serial'],
+        holds: (event: Json) => BigInt(event['serial'] as string) > 480_000_000_000_000_000n,
+      },
+    ],
+    'nightly job': () => [
+      { fields: ['createdOn:hour'], holds: (event: Json) => hourOf(event) === planted.hour },
+    ],
+    weekend: () =>
+      ['Saturday', 'Sunday'].map((day) => ({
+        fields: ['createdOn:weekday'],
+        holds: (event: Json) => weekdayOf(event) === day,
+      })),
     presence: () => [{ fields: ['discount'], holds: (event: Json) => event['discount'] !== undefined }],
     absence: () => [{ fields: ['locale'], holds: (event: Json) => event['locale'] === undefined }],
     null: () => [equal('owner', null)],
@@ -215,4 +306,7 @@ function plantingOf({ random, pick, below }: Draw, events: readonly Json[]) {
 }
 
 export type Kind = keyof ReturnType<typeof plantingOf> | 'chance';
-export const KINDS = Object.keys(plantingOf(drawOf(Math.random), [])) as Exclude<Kind, 'chance'>[];
+export const KINDS = Object.keys(plantingOf(drawOf(Math.random), [], drawOf(Math.random))) as Exclude<
+  Kind,
+  'chance'
+>[];

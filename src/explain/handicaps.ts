@@ -1,0 +1,51 @@
+import { isGuid } from '../items/items.ts';
+import { bareText, FIRST_CODE, type Field } from '../outcomes/field-column.ts';
+import { parseInstant } from '../time/instant.ts';
+import { wordsOf } from './outcome-words.ts';
+
+/** Filters of the service itself (service description, part 4) are the better names for the same events. */
+const FILTER_FIELDS = ['subscriptionId', 'eventType'];
+
+/**
+ * Of several names for the same events, that with the least handicap is the best one. It is less than any
+ * difference between events: only equal conditions are told apart by it.
+ */
+const OF_FEW_VALUES = 0.1;
+/** That a field is there, or missing, whatever its values are. */
+export const OF_PRESENCE = 0.3;
+const OF_NUMBERS = 0.4;
+const OF_TEXTS = 0.5;
+const OF_DERIVED = 0.55;
+const OF_TIMES = 0.6;
+const OF_IDS = 0.7;
+/** A field has few values up to so many. */
+const FEW = 20;
+/** Then the shorter path is the better one, */
+const OF_STEP = 0.01;
+/** and then the one that comes first. */
+const OF_PLACE = 1e-6;
+
+export function isFilterField({ steps, derivation }: Field): boolean {
+  return steps.length === 1 && !derivation && FILTER_FIELDS.includes(steps[0] as string);
+}
+
+/** The handicap of conditions on a field's values; `place` is that among other fields. */
+export function handicapOf(field: Field, place: number): number {
+  return isFilterField(field) ? 0 : kindHandicap(field) + pathHandicap(field, place);
+}
+
+/** The handicap of the path alone. */
+export function pathHandicap(field: Field, place: number): number {
+  return OF_STEP * field.steps.length + OF_PLACE * place;
+}
+
+function kindHandicap({ steps, derivation, texts, numbers }: Field): number {
+  if (derivation) return OF_DERIVED;
+  const first = bareText(texts[FIRST_CODE] ?? '');
+  const name = steps.findLast((step) => typeof step === 'string') ?? '';
+  if (isGuid(first) || /\bids?$/.test(wordsOf(name))) return OF_IDS;
+  if (parseInstant(first)) return OF_TIMES;
+  if (numbers) return OF_NUMBERS;
+  if (texts.length - FIRST_CODE <= FEW) return OF_FEW_VALUES;
+  return /^"?-?\d/.test(texts[FIRST_CODE] as string) ? OF_NUMBERS : OF_TEXTS;
+}
