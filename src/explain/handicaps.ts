@@ -1,7 +1,7 @@
 import { isGuid } from '../items/items.ts';
 import { bareText, FIRST_CODE, type Field } from '../outcomes/field-column.ts';
 import { parseInstant } from '../time/instant.ts';
-import { wordsOf } from './outcome-words.ts';
+import { wordsOfName } from './outcome-words.ts';
 
 /** Filters of the service itself (service description, part 4) are the better names for the same events. */
 const FILTER_FIELDS = ['subscriptionId', 'eventType'];
@@ -43,7 +43,7 @@ function kindHandicap({ steps, derivation, texts, numbers }: Field): number {
   if (derivation) return OF_DERIVED;
   const first = bareText(texts[FIRST_CODE] ?? '');
   const name = steps.findLast((step) => typeof step === 'string') ?? '';
-  if (isGuid(first) || /\bids?$/.test(wordsOf(name))) return OF_IDS;
+  if (isGuid(first) || /\bids?$/.test(wordsOfName(name))) return OF_IDS;
   if (parseInstant(first)) return OF_TIMES;
   if (numbers) return OF_NUMBERS;
   if (texts.length - FIRST_CODE <= FEW) return OF_FEW_VALUES;

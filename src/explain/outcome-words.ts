@@ -20,7 +20,7 @@ export type Certainty = 'sure' | 'likely' | undefined;
 
 /** How surely the names of a field say that it tells how a delivery went. */
 export function outcomeOf(steps: readonly PathStep[]): Certainty {
-  const names = namesOf(steps).map(wordsOf);
+  const names = namesOf(steps).map(wordsOfName);
   if (isOutcomeByPlace(steps) || names.some((name) => OF_OUTCOMES.test(name))) return 'sure';
   return names.some((name) => LIKE_OUTCOMES.test(name)) ? 'likely' : undefined;
 }
@@ -30,7 +30,7 @@ export function outcomeOf(steps: readonly PathStep[]): Certainty {
  */
 export function isOutcomeByPlace(steps: readonly PathStep[]): boolean {
   if (OF_ATTEMPTS.test(steps.map((step) => (step === EACH ? '[]' : step)).join('.'))) return true;
-  const names = namesOf(steps).map(wordsOf);
+  const names = namesOf(steps).map(wordsOfName);
   const isOfDelivery = names.slice(0, -1).some((name) => /\bdeliver(y|ies)\b/.test(name));
   return isOfDelivery && OF_DELIVERIES.test(names.at(-1) as string);
 }
@@ -50,7 +50,7 @@ function namesOf(steps: readonly PathStep[]): string[] {
 }
 
 /** The words of a name in lower case: `lastHTTPStatus` and `last_http_status` are `last http status`. */
-export function wordsOf(name: string): string {
+export function wordsOfName(name: string): string {
   return name
     .replace(/([a-z\d])([A-Z])/g, '$1 $2')
     .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')

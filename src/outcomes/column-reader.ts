@@ -23,7 +23,7 @@ const END_OF_OBJECT = 0x7d;
 const END_OF_ARRAY = 0x5d;
 
 /** Of items that are alike in size, the size only repeats what their values are. */
-const LEAST_RATIO_OF_SIZES = 1.5;
+const LARGER_BY = 1.5;
 
 const SUCCESS_TEXT = '"SUCCESS"';
 
@@ -426,7 +426,7 @@ function isOfManySizes({ numbers, present }: Field): boolean {
   const sizes = (numbers ?? new Float64Array(0)).slice(0, present).sort();
   const small = sizes[Math.floor(0.1 * present)] ?? 0;
   const large = sizes[Math.floor(0.9 * present)] ?? 0;
-  return large >= LEAST_RATIO_OF_SIZES * small;
+  return large >= LARGER_BY * small;
 }
 
 /** Notes that a field inside the elements has a value in some of them alone. */

@@ -32,9 +32,9 @@ const LONGEST_VALUE_BYTES = 512;
  */
 const ORDERED_NUMBER = /^"?-?(?!0\d)(?:\d{1,18}|(?=[\d.]{1,16}"?$)\d+\.\d+)"?$/;
 /** From so many values on the lengths of texts are compared: of a few the value itself says more. */
-const LEAST_WITH_LENGTHS = 50;
+const FEWEST_TEXTS_MEASURED = 50;
 /** Texts of fewer lengths are names and ids with numbers in them. */
-const LEAST_LENGTHS = 10;
+const FEWEST_DIFFERENT = 10;
 /** Of what a text derives from: more domains than these are ids. */
 const MOST_DERIVED_SHARE = 0.5;
 /** Cells of a list for which there is room at first. */
@@ -394,10 +394,10 @@ export class Field {
     if (this.derivation) return [];
     const texts = this.texts.slice(FIRST_CODE).filter((json) => json.startsWith('"'));
     return (['length', 'domain'] as const).filter((derivation) => {
-      if (derivation === 'length' && texts.length < LEAST_WITH_LENGTHS) return false;
+      if (derivation === 'length' && texts.length < FEWEST_TEXTS_MEASURED) return false;
       const values = new Set(texts.map((json) => derivedText(json, derivation)));
       values.delete(undefined);
-      if (derivation === 'length' && values.size < LEAST_LENGTHS) return false;
+      if (derivation === 'length' && values.size < FEWEST_DIFFERENT) return false;
       return values.size > 1 && values.size <= MOST_DERIVED_SHARE * texts.length;
     });
   }
