@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { forEachTest } from '../../support/each-test.ts';
@@ -227,7 +228,7 @@ test.each([
   }
 });
 
-test('on 80 columns a list leaves out the status that all share before it cuts the types', async () => {
+test('on 80 columns a list of events leaves out the ids before it cuts the types', async () => {
   await using home = await createHome();
   const file = path.join(home.env['HOME'] as string, 'failed.ndjson');
   const ids = Array.from({ length: 9 }, (_, event) => `00000000-0000-4000-8000-00000000000${event}`);
@@ -238,14 +239,10 @@ test('on 80 columns a list leaves out the status that all share before it cuts t
     eventId,
   }));
   await writeFile(file, ndjsonOf(failures));
-  for (const words of [
-    ['webhooks', 'replay', '--dry-run'],
-    ['events', 'get', ...ids],
-  ]) {
-    const { stdout } = await hooktrail([...words, '--from', file], { env: home.env, terminal: 80 });
-    expect(stdout).not.toContain('FAILED');
-    expect(stdout.match(/recipient\.authenticated +0/g)).toHaveLength(ids.length);
-  }
+  const args = ['webhooks', 'replay', '--dry-run', '--from', file];
+  const { stdout } = await hooktrail(args, { env: home.env, terminal: 80 });
+  const rows = stripVTControlCharacters(stdout).match(/FAILED +recipient\.authenticated$/gm);
+  expect(rows).toHaveLength(ids.length);
 });
 
 test('a list has the saved columns, as the tables of a search', async () => {
