@@ -7,7 +7,7 @@ import { startSearching } from '../support/searching.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 const browse = ({ env }: Started, ...args: string[]) =>
-  startOnTerminal(['events', 'browse', ...args], { env: { ...env, NO_COLOR: '1' }, columns: 100 });
+  startOnTerminal(['events', 'browse', ...args], { env: { ...env, NO_COLOR: '1' }, columns: 160 });
 const ENTERED = '\u001b[?1049h\u001b[?25l';
 const LEFT = /\u001b\[\?25h\u001b\[\?1049l/;
 
