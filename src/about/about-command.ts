@@ -18,7 +18,8 @@ before, since when and why, the whole span of its last outage, who shares the
 failures, its endpoint, and what to type next. WORD is the id of the
 subscription, a part of its callback address, or whole words of the field that
 name-field names; the first line says which. It reads the last 24 hours unless
---since says otherwise, and looks back 30 days for the outage.
+--since says otherwise, or with --from all events, and looks back 30 days for
+the outage.
 
 Examples:
   $ hooktrail events about hooks.harbour.example

@@ -1,4 +1,5 @@
 import { type AdvisedCommand, hooktrail, hooktrailOver } from '../advice.ts';
+import { conditionLines } from '../explain/explanation-text.ts';
 import { type CsvRow, csvText } from '../formats/csv.ts';
 import {
   conditionTexts,
@@ -14,7 +15,7 @@ import { toSeconds } from '../stats/statistics-text.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
-import { type Instant, milliseconds } from '../time/instant.ts';
+import { compareInstants, type Instant, milliseconds } from '../time/instant.ts';
 import { SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { type About, aboutJson } from './about.ts';
@@ -28,6 +29,8 @@ interface Fact {
 
 /** Causes that the page has room for. */
 const MOST_CAUSES = 3;
+/** Subscriptions of one name that the page has room for. */
+const MOST_SUBSCRIPTIONS = 3;
 const LABEL_COLUMNS = 15;
 
 /** Prints all about one subscription; Markdown is a text for the ticket. */
@@ -113,7 +116,8 @@ function factsOf(about: About, { filters: { zone } }: SummaryOptions, unicode: b
   const facts: (Fact | undefined)[] = [
     { label: 'state', text: stateText(about, zone), isBad: health.state === 'failing' },
     { label: 'events', text: `${counts}${then ?? ''}` },
-    silence && { label: 'silent', text: silentText(about, silence), isBad: true },
+    ...subscriptionFacts(about, time),
+    silence && { label: 'silent', text: silentText(about, silence, time), isBad: true },
     outage && { label: 'outage', text: outageText(about, outage, zone) },
     lastFailed && { label: 'last failure', text: time(lastFailed) },
     health.lastError === undefined ? undefined : { label: 'reason', text: health.lastError },
@@ -126,16 +130,30 @@ function factsOf(about: About, { filters: { zone } }: SummaryOptions, unicode: b
     health.recent === '' ? undefined : { label: 'last ten', text: marks(health.recent, unicode) },
     ...causes.slice(0, MOST_CAUSES).map((cause) => ({
       label: 'cause here',
-      text: `${cause.conditions.map(({ text }) => text).join(' and ')}: ${grouped(cause.failed)} of ${grouped(cause.events)} failed`,
+      text: `${conditionLines(cause.conditions, zone).join(' and ')}: ${grouped(cause.failed)} of ${grouped(cause.events)} failed`,
     })),
   ];
   return facts.filter((fact) => fact !== undefined);
 }
 
-/** `for 15 h 20 min, usually one every 40 min at these hours`. */
-function silentText({ before }: About, { since, usualGapSeconds }: NonNullable<About['silence']>): string {
+/** A line for each of several subscriptions, the worst first. */
+function subscriptionFacts({ ofSubscriptions }: About, time: (instant: Instant) => string): Fact[] {
+  if (ofSubscriptions.length < 2) return [];
+  return ofSubscriptions.slice(0, MOST_SUBSCRIPTIONS).map(({ id, state, failed, events, ...run }) => {
+    const since = run.failingSince ? ` since ${time(run.failingSince)}${run.edge ? ' or earlier' : ''}` : '';
+    const counts = `${grouped(failed)} of ${grouped(events)} failed`;
+    return { label: 'subscription', text: `${id}: ${state}${since}, ${counts}`, isBad: state === 'failing' };
+  });
+}
+
+/** `since 2026-11-20 08:00:00Z, for 15 h 20 min; usually one every 40 min at these hours`. */
+function silentText(
+  { before }: About,
+  { since, usualGapSeconds }: NonNullable<About['silence']>,
+  time: (instant: Instant) => string,
+): string {
   const length = lengthText(milliseconds(before) - milliseconds(since));
-  return `for ${length}, usually one every ${lengthText(1000 * usualGapSeconds)} at these hours`;
+  return `since ${time(since)}, for ${length}; usually one every ${lengthText(1000 * usualGapSeconds)} at these hours`;
 }
 
 function marks(recent: string, unicode: boolean): string {
@@ -174,11 +192,14 @@ function sharedText({ shared, health }: About): string {
 }
 
 /** What to type next, in the order of use. */
-function commandsOf(about: About, { from }: SummaryOptions): AdvisedCommand[] {
+function commandsOf(about: About, { from, filters }: SummaryOptions): AdvisedCommand[] {
   const { subscriptionIds, health, outage, after } = about;
   const [id, other] = subscriptionIds;
-  if (id === undefined || other !== undefined) return [];
-  const since = outage?.since ?? after;
+  if (id === undefined) return [];
+  if (other !== undefined) return pagesOfFailing(about, from, filters);
+  // Failures of the window may stand before its last outage, which may have begun before the window.
+  const starts = [health.firstFailed, outage?.since].filter((start) => start !== undefined);
+  const [since = after] = starts.sort(compareInstants);
   // Bounds are exclusive.
   const start = new Date(Math.floor(milliseconds(since) / SECOND_MS) * SECOND_MS - SECOND_MS)
     .toISOString()
@@ -192,6 +213,16 @@ function commandsOf(about: About, { from }: SummaryOptions): AdvisedCommand[] {
     ...(from === undefined && isEndpointToCheck(about) ? [hooktrail('subscriptions check', id)] : []),
     hooktrailOver(from, handOver, ...words),
   ];
+}
+
+/** Of several subscriptions: the pages of those with failures, the worst first. */
+function pagesOfFailing(
+  { ofSubscriptions }: About,
+  from: string | undefined,
+  filters: SummaryOptions['filters'],
+): AdvisedCommand[] {
+  const failing = ofSubscriptions.slice(0, MOST_SUBSCRIPTIONS).filter(({ failed }) => failed > 0);
+  return failing.map(({ id }) => hooktrailOver(from, 'events about', id, ...filters.words('subscription')));
 }
 
 /**

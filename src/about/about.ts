@@ -3,7 +3,7 @@ import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { type Cause, explainTable } from '../explain/causes.ts';
 import { EventFilters } from '../filters/event-filters.ts';
-import { type Health, HealthTable, healthMembers, lastOf, NO_EVENTS } from '../health/health.ts';
+import { type Health, HealthTable, healthMembers, lastOf, NO_EVENTS, namedRows } from '../health/health.ts';
 import { findSilences, type Silence } from '../health/silence.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { guidsIn, type Items } from '../items/items.ts';
@@ -53,14 +53,25 @@ export interface About extends Subject {
   readonly address: string | null;
   /** Null where nobody tells. */
   readonly endpoint: 'on' | 'off' | 'gone' | null;
+  /** Of all its events; of several subscriptions the state is that of the worst. */
   readonly health: Omit<Health, 'values' | 'label'>;
-  /** The same length of time before; undefined for events that are read once. */
+  /** Its subscriptions, the worst first; the events of others are not counted. */
+  readonly ofSubscriptions: readonly SubscriptionHealth[];
+  /**
+   * The same length of time before; undefined for events that are read once, and where no time was given.
+   */
   readonly earlier: Counted | undefined;
   readonly outage: Outage | undefined;
   readonly silence: Silence | undefined;
   readonly causes: readonly Cause[];
   readonly shared: Shared;
   readonly latency: { readonly field: string; readonly percentiles: Percentiles } | undefined;
+}
+
+/** How one of several subscriptions does. */
+interface SubscriptionHealth extends Pick<Health, 'state' | 'failed' | 'events' | 'failingSince' | 'edge'> {
+  readonly id: string;
+  readonly lastFailed: Instant | undefined;
 }
 
 export interface Counted {
@@ -104,18 +115,29 @@ export async function askAbout(
     const { after, before } = windowOf(source, all.times.bounds, call.context.clock);
     source.warnOfUnknown(all.untold, all.times);
     const chosen = chosenFilters(source.filters, word, subject, nameField);
-    const outage = await findOutage(source, chosen, health, { after, before }, backTo(after));
+    const [worst] = reading.ofSubscriptions();
+    // The deliveries of another subscription say nothing about the outage of this one.
+    const failing = worst && ids.size > 1 ? chosen.withSubscriptions([worst.id]) : chosen;
+    const outage = await findOutage(
+      source,
+      failing,
+      { failed: health.failed, lastFailed: worst?.lastFailed ?? health.lastFailed },
+      { after, before },
+      backTo(after),
+    );
     const watched = { chosen, last: lastOf(health) };
     const [silence] =
       subject.id === undefined && source.count ? [] : await findSilences(source, [watched], before);
     const isUnknownName = health.events === 0 && outage === undefined && subject.by === 'name';
     for (const doubt of reading.doubts(isUnknownName)) call.reporter.warning(doubt);
-    const earlier = source.isReadOnce ? undefined : await countEarlier(source, chosen, after, before);
+    const isRepeatable = !source.isReadOnce && source.window !== undefined;
+    const earlier = !isRepeatable ? undefined : await countEarlier(source, chosen, after, before);
     return {
       ...subject,
       ...{ word, after, before, health, outage, silence, earlier },
       ...endpointOf(ids, names),
       subscriptionIds: [...ids],
+      ofSubscriptions: reading.ofSubscriptions(),
       name: health.name,
       causes: reading.causes(filters.zone),
       shared: reading.shared(),
@@ -140,6 +162,7 @@ class AboutReading {
   /** The subscriptions of its events. */
   readonly ids = new Set<string>();
   readonly #own;
+  readonly #ownBySubscription = new HealthTable([SUBSCRIPTION], UTC);
   readonly #keep;
   readonly #compared = new ComparisonTable();
   readonly #latency: NumberColumn | undefined;
@@ -163,6 +186,7 @@ class AboutReading {
     const kept = this.#keep(items);
     this.all.add(items, haveFailed);
     this.#own.add(kept, haveFailed);
+    this.#ownBySubscription.add(kept, haveFailed);
     this.#compared.add(kept, haveFailed);
     this.#latency?.add(kept);
     if (kept.count > 0) this.#sample ??= kept;
@@ -174,7 +198,15 @@ class AboutReading {
 
   get health(): About['health'] {
     const [row = NO_EVENTS] = this.#own.rows();
-    return row;
+    const [worst, another] = this.ofSubscriptions();
+    if (!worst || !another) return row;
+    const { state, failingSince, edge } = worst;
+    return { ...row, state, failingSince, edge };
+  }
+
+  ofSubscriptions(): SubscriptionHealth[] {
+    const rows = namedRows(this.#ownBySubscription.rows(), true, undefined);
+    return rows.flatMap(({ values: [id], ...row }) => (typeof id === 'string' ? [{ ...row, id }] : []));
   }
 
   causes(zone: TimeZone): readonly Cause[] {
@@ -249,15 +281,19 @@ function subjectOf(
   );
 }
 
-/** The filters of the one that the word stands for. */
+/**
+ * The filters of the one that the word stands for, for parts of the time and for earlier ones. The first
+ * reading had all doubts.
+ */
 function chosenFilters(
   filters: EventFilters,
   word: string,
   { id }: Subject,
   nameField: FieldPath | undefined,
 ): EventFilters {
-  if (id !== undefined) return filters.withSubscriptions([id]);
-  return new EventFilters({ ...filters, nameWords: [word], nameField });
+  const certain = new EventFilters({ ...filters, hasDoubts: false });
+  if (id !== undefined) return certain.withSubscriptions([id]);
+  return new EventFilters({ ...certain, nameWords: [word], nameField });
 }
 
 /** Counts the same length of time before: the service does, where it filters by all that is asked. */

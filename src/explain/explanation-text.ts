@@ -307,7 +307,7 @@ function wholePercent(share: number): string {
 }
 
 /** Each condition for people; a span of time is one. */
-function conditionLines(conditions: readonly CauseCondition[], zone: TimeZone): string[] {
+export function conditionLines(conditions: readonly CauseCondition[], zone: TimeZone): string[] {
   const [from, to] = (['>=', '<='] as const).map(
     (op) => conditions.find((condition) => condition.field === 'createdOn' && condition.op === op)?.value,
   );

@@ -66,6 +66,10 @@ interface FilterParts {
   /** Conditions that the service cannot filter by: they run here. */
   readonly conditions: readonly Condition[];
   readonly grepTexts: readonly string[];
+  /**
+   * False if nothing follows from finding no event: a part of what was read already is read again.
+   */
+  readonly hasDoubts: boolean;
 }
 
 /** Chooses events. Spans ago become instants when the present time is known. */
@@ -83,6 +87,7 @@ export class EventFilters implements FilterParts {
   readonly typePatterns: readonly string[] | undefined = undefined;
   readonly conditions: readonly Condition[] = [];
   readonly grepTexts: readonly string[] = [];
+  readonly hasDoubts: boolean = true;
 
   constructor(parts: Partial<FilterParts> = {}) {
     Object.assign(this, parts);
@@ -105,6 +110,13 @@ export class EventFilters implements FilterParts {
    * there are none.
    */
   createKeep(): KeepItems | undefined {
+    const keep = this.#createDoubtingKeep();
+    if (!keep || this.hasDoubts) return keep;
+    const keepSurely = <Some extends Items>(items: Some): Some => keep(items);
+    return Object.assign(keepSurely, { doubts: () => [] });
+  }
+
+  #createDoubtingKeep(): KeepItems | undefined {
     const { conditions, grepTexts, nameWords, nameField } = this;
     const named = nameField && nameWords.length > 0 ? nameFilter(nameField, nameWords) : undefined;
     if (conditions.length + grepTexts.length === 0) return named;

@@ -35,12 +35,16 @@ type ItemTableOptions = Pick<
  * an object its scalars, times in the zone.
  */
 export function itemTable(pages: readonly Items[], options: ItemTableOptions, isTerminal: boolean) {
-  const { list, constant, zone = UTC, onLate, nameField, isById } = options;
+  const { list, constant, zone = UTC, onLate, nameField, isById, areFieldsSaved } = options;
   const fields = options.fields ?? withNameField(defaultFields(pages, list), pages, nameField);
   const heads = fields.map((field, index): ColumnHead => {
     const title = oneLine(titleOf(field, fields));
     if (options.fields)
-      return { title, isWhole: isEventId(field) || (list === 'subscriptions' && isSubscriptionId(field)) };
+      return {
+        ...(list === 'subscriptions' && areFieldsSaved ? SUBSCRIPTION_HEADS[field.text] : {}),
+        title,
+        isWhole: isEventId(field) || (list === 'subscriptions' && isSubscriptionId(field)),
+      };
     const isConstant = !isEventId(field) && constant?.has(field.text) === true;
     const head =
       isEventId(field) && isById ? { isWhole: true } : defaultHead(field, index, fields, nameField);
@@ -124,6 +128,14 @@ const KNOWN_HEADS: Readonly<Record<string, ColumnHead>> = {
   eventId: EVENT_ID_HEAD,
   subscriptionId: whoHead('subscriptionId'),
   [ERROR]: ERROR_HEAD,
+};
+
+/** How the usual columns of subscriptions give way: addresses tell them apart, and their rules are long. */
+const SUBSCRIPTION_HEADS: Readonly<Record<string, Partial<ColumnHead>>> = {
+  callbackUrl: whoHead('callbackUrl'),
+  isEnabled: { shortTitle: 'on' },
+  'subscriptionRules.eventTypes': { spare: SPARE.other },
+  'subscriptionRules.marketplaces': { spare: SPARE.other },
 };
 
 /**

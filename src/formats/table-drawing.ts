@@ -46,13 +46,24 @@ export async function loadDraw(palette: Palette): Promise<Draw> {
     table.push(...rows.map((row) => row.map(({ text, paint }) => (paint ? paint(text) : text))));
     return table.toString().split('\n');
   };
-  return drawer(palette, (columns, rows) => {
+  return drawer(palette, (columns, wholeRows) => {
+    const rows = wholeRows.map((row) => row.map((cell, index) => withEnd(cell, columns[index] as Column)));
     const isForScreen = rows.length > 0 && rows.length <= SCREEN_ROWS;
     const isMeasuredAlike =
       isForScreen && rows.every((row) => row.every(({ text }) => MEASURED_ALIKE.test(text)));
     if (isMeasuredAlike) return drawByLibrary(columns, rows);
     return rows.map((row) => paddedLine(columns, row, cutToWidth));
   });
+}
+
+/** What is said of an address behind it: `crm.example.com/in, off`. */
+const SAID_BEHIND = /, (?:off|gone)$/;
+
+/** The cell, cut before what is said of an address, which matters more than the rest of its path. */
+function withEnd(cell: DrawnCell, { width }: Column): DrawnCell {
+  const [end] = SAID_BEHIND.exec(cell.text) ?? [];
+  if (end === undefined || cellWidth(cell.text) <= width) return cell;
+  return { ...cell, text: cutToWidth(cell.text.slice(0, -end.length), width - end.length) + end };
 }
 
 /** Draws a table for a pipe: a text that is wider than its column pushes the rest of its row to the right. */

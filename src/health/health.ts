@@ -43,6 +43,8 @@ export interface Health {
   readonly failingSince: Instant | undefined;
   /** True if that run may have begun before the events do. */
   readonly edge: boolean;
+  /** The first failure in this time. */
+  readonly firstFailed: Instant | undefined;
   readonly lastFailed: Instant | undefined;
   /** Why the last failure failed, where events tell. */
   readonly lastError: string | undefined;
@@ -314,6 +316,7 @@ export class HealthTable {
       events: rows.length,
       failingSince: isFailing ? times.at(failuresOfRun.find(isKnown)) : undefined,
       edge: isFailing && run.isAtEdge,
+      firstFailed: times.at(failed.findLast(isKnown)),
       lastFailed: times.at(failed.find(isKnown)),
       lastError: this.#errorText(failed.find((row) => this.#errorOf.has(row))),
       lastSuccess: times.at(delivered.find(isKnown)),
@@ -347,7 +350,8 @@ function quietSubscriptions(
 
 export const NO_EVENTS = {
   ...{ state: 'ok' as const, failed: 0, events: 0, recent: '', edge: false, name: null },
-  ...{ failingSince: undefined, lastSuccess: undefined, lastFailed: undefined, lastError: undefined },
+  ...{ failingSince: undefined, lastSuccess: undefined, lastError: undefined },
+  ...{ firstFailed: undefined, lastFailed: undefined },
   ...{ silentSince: undefined, usualGapSeconds: undefined },
 };
 

@@ -232,7 +232,7 @@ describe('events about', () => {
     expect(stdout.split('\n').slice(3, 6)).toEqual([
       'state          silent for unusually long',
       'events         0 of 21 failed (0 %), 21 delivered; 0 of 35 in the same time before',
-      'silent         for 15 h, usually one every 1 h at these hours',
+      'silent         since 2026-11-19 21:00:00Z, for 15 h; usually one every 1 h at these hours',
     ]);
   });
 
@@ -265,6 +265,80 @@ describe('events about', () => {
     ];
     expect(labels.filter((label) => label !== 'outage' && label !== 'cause here')).toEqual(first);
     expect(stdout).toContain('cause here');
+  });
+
+  /** The output of `events about` over some events that lie in a file. */
+  const aboutOf = async (some: readonly object[], ...args: string[]) => {
+    const place = path.join(home.folder, `some-${++made}.ndjson`);
+    await writeFile(place, ndjsonOf(some));
+    const env = { ...home.env, HOOKTRAIL_NAME_FIELD: 'customer' };
+    const { stdout, stderr } = await hooktrail(['events', 'about', ...args, '--from', place], { env });
+    return { lines: stdout.replaceAll(place, 'FILE').split('\n'), stderr };
+  };
+
+  test('of a name with two subscriptions is about the one that fails, whatever the other one does', async () => {
+    const SECOND = '33333333-c2cd-4a3e-a9e8-1d7b8995da7f';
+    const hours = ['07', '08', '09', '10', '11', '12'];
+    const failing = hours.map((hour) => event(`20T${hour}:00`, hour < '09' ? 'SUCCESS' : 'FAILED'));
+    const well = hours.flatMap((hour) =>
+      ['10', '20'].map((minute) => event(`20T${hour}:${minute}`, 'SUCCESS', { subscriptionId: SECOND })),
+    );
+    const others = [event('20T12:30', 'SUCCESS', { subscriptionId: OTHER, customer: 'Hill' })];
+    const args = ['freight', '--since', '2026-11-20', '--until', '2026-11-20T13:00'];
+    const { lines, stderr } = await aboutOf([...failing, ...well, ...others], ...args);
+    expect({ lines, stderr }).toEqual({
+      lines: [
+        "Harbour Freight (2 subscriptions), found by 'freight' in the name-field",
+        'from 2026-11-20 00:00Z to 2026-11-20 13:00Z',
+        '',
+        'state          failing since 2026-11-20 09:00:00Z',
+        'events         4 of 18 failed (22.2 %), 14 delivered; 0 of 0 in the same time before',
+        `subscription   ${OWN}: failing since 2026-11-20 09:00:00Z, 4 of 6 failed`,
+        `subscription   ${SECOND}: ok, 0 of 12 failed`,
+        'outage         from 2026-11-20 09:00Z, goes on, 3 h so far',
+        'last failure   2026-11-20 12:00:00Z',
+        'last success   2026-11-20 12:20:00Z',
+        "shared         no other of 3 subscriptions failed: it is this one's endpoint",
+        'last ten       ··✗··✗··✗·',
+        '',
+        `next: hooktrail events about ${OWN} --since 2026-11-20 --until 2026-11-20T13:00 --from FILE`,
+        '',
+      ],
+      stderr: '',
+    });
+  });
+
+  test('has no doubt about a name in a part of the time in which others alone have events', async () => {
+    const own = [event('20T08:00', 'SUCCESS'), event('20T09:00', 'FAILED')];
+    const others = [event('20T10:00', 'SUCCESS', { subscriptionId: OTHER, customer: 'Hill' })];
+    const { stderr } = await aboutOf([...own, ...others], 'freight', '--since', '2026-11-20');
+    expect(stderr).toBe('');
+  });
+
+  test('lists and hands over all failures of the time, also those before the last outage', async () => {
+    const outcomes = 'SSFFFFFFSSSSSSSSF'.split('');
+    const own = outcomes.map((outcome, minute) =>
+      event(`20T08:${10 + minute}`, outcome === 'F' ? 'FAILED' : 'SUCCESS'),
+    );
+    const { lines } = await aboutOf(own, OWN, '--since', '2026-11-20', '--until', '2026-11-21');
+    expect(lines.join('\n')).toContain('outage         from 2026-11-20 08:26Z, goes on');
+    expect(lines.slice(-3)).toEqual([
+      `next: hooktrail events search --failed --subscription ${OWN} --since 2026-11-20T08:11:59Z --from FILE`,
+      `next: hooktrail webhooks replay --failed --forward-to URL --subscription ${OWN} --since 2026-11-20T08:11:59Z --from FILE`,
+      '',
+    ]);
+  });
+
+  test('says the times of a cause in the zone, and compares a whole file with no time before it', async () => {
+    const outcomes = [...'S'.repeat(20), ...'F'.repeat(10), ...'S'.repeat(20)];
+    const own = outcomes.map((outcome, minute) =>
+      event(`20T08:${String(minute).padStart(2, '0')}`, outcome === 'F' ? 'FAILED' : 'SUCCESS'),
+    );
+    const { lines } = await aboutOf(own, OWN, '--timezone', 'Europe/Berlin');
+    expect(lines).toContain('events         10 of 50 failed (20.0 %), 40 delivered');
+    expect(lines).toContain(
+      'cause here     created from 2026-11-20 09:20:00+01:00 to 2026-11-20 09:29:00+01:00: 10 of 10 failed',
+    );
   });
 
   test('says nothing of an outage where nothing failed in 30 days', async () => {

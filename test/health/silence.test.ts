@@ -71,7 +71,9 @@ describe('a silence', () => {
     expect((await run('--exit-code-for', 'failing,silent')).code).toBe(10);
     expect((await run('--exit-code-for', 'quiet')).code).toBe(2);
     const about = await hooktrail(['events', 'about', OWN, '--from', file], { env: home.env });
-    expect(about.stdout).toMatch(/\nsilent +for 15 h 20 min, usually one every 40 min at these hours\n/);
+    expect(about.stdout).toMatch(
+      /\nsilent +since .+, for 15 h 20 min; usually one every 40 min at these hours\n/,
+    );
   });
 
   test('of the service is asked for with few requests, and none where the same hours had no events', async () => {

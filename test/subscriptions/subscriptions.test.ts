@@ -104,6 +104,18 @@ test('subscriptions has whole ids on a terminal of 80 columns: the other command
   const lines = stdout.replaceAll(/\u001b\[[\d;]*m/g, '').split('\n');
   expect(lines.filter((line) => line.includes(ON))).toHaveLength(1);
   expect(lines.every((line) => line.length <= 80)).toBe(true);
+  // What tells rows apart is whole too, and no title is cut: columns go instead.
+  expect(lines.map((line) => line.replaceAll(/ +/g, ' ')).slice(0, 3)).toEqual([
+    'callbackUrl on eventTypes subscriptionId',
+    `hooks.example.com/in/… true order.creat… ${ON}`,
+    `crm.example.com/quiet true order.creat… ${SILENT}`,
+  ]);
+});
+
+test('an address that is cut on a narrow terminal still says that it is switched off', async () => {
+  const { stdout } = await hooktrail(['events', 'health'], { env: at.env, terminal: 62 });
+  const lines = stdout.replaceAll(/\u001b\[[\d;]*m/g, '').split('\n');
+  expect(lines.filter((line) => /…, off +\S/.test(line))).toHaveLength(1);
 });
 
 test('a service whose subscriptions lack a usual column is no reason for a warning', async () => {
