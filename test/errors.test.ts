@@ -62,7 +62,7 @@ describe('every error', () => {
       'subscriptions/check-subscriptions.test.ts',
     "subscription-tokens.ts 'refused'": 'secrets/keychain-vault.test.ts',
     'new-token.ts message': 'subscriptions/tokens-of-subscriptions.test.ts',
-    'journal.ts message': 'webhooks/listen/listen.disk.machine.test.ts',
+    'journal-file.ts message': 'webhooks/listen/listen.disk.machine.test.ts',
     'recover.ts has': 'webhooks/recover/recover.together.process.test.ts',
     'export-directory.ts gone ? `the directory ${directory} is gone` : `writing to ${directory} failed: ${faultText(error':
       'export/export.process.test.ts',
