@@ -20,7 +20,7 @@ export class PartClaims {
   readonly #keep: KeepItems | undefined;
   /** Of the parts that are read in this round, by index, as long as others may meet their events. */
   readonly #claims = new Map<number, PartClaim>();
-  /** The keys in parts that were there before, by index; for as long. */
+  /** The keys in parts that were read before this round, by index; kept as long as the claims. */
   readonly #there = new Map<number, Promise<ReadonlySet<number>>>();
   /** With partitions, by query: the keys of events without a time, which several parts may meet. */
   readonly #undated = new Map<number, Promise<Set<number>>>();
@@ -111,7 +111,7 @@ interface ClaimOf {
 
 /** The claim of one part on the events that it meets. */
 export class PartClaim {
-  /** The keys of events that parts of before hold. */
+  /** The keys of events in parts that were read before this round. */
   readonly keysElsewhere: ReadonlySet<number>[] = [];
   /** The keys of the events that this part has taken, if others may meet them. */
   readonly keys = new Set<number>();

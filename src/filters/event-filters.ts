@@ -12,7 +12,7 @@ import {
 } from '../items/item-conditions.ts';
 import { guidsIn, type Items, isObject, notAGuid } from '../items/items.ts';
 import { nameFilter } from '../names/name-filter.ts';
-import { PAGE_SIZE, type Queries, type Query } from '../paging/event-query.ts';
+import { PAGE_SIZE, type Queries, type Query, type QueryField } from '../paging/event-query.ts';
 import { Flag, listFlag, oneOf, wholeNumber } from '../settings/flags.ts';
 import { addTimezoneFlag } from '../settings/setting-names.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
@@ -172,8 +172,12 @@ export class EventFilters implements FilterParts {
       const next = following ? `for the whole day: ${this.before?.flag} ${following}` : undefined;
       throw new UsageError(`${from} and ${to} leave no time between them: nothing can match`, { next });
     }
-    const { subscriptionIds: subscriptionId, eventIds: eventId } = this;
-    const lists = { subscriptionId, eventId, publishStatus: this.statuses, eventType: this.eventTypes };
+    const lists: Readonly<Record<QueryField, readonly string[]>> = {
+      subscriptionId: this.subscriptionIds,
+      eventId: this.eventIds,
+      publishStatus: this.statuses,
+      eventType: this.eventTypes,
+    };
     let queries: Query[] = [{ after, before }];
     for (const [field, values] of Object.entries(lists)) {
       if (values.length === 0) continue;

@@ -6,6 +6,7 @@ import { EventFilters } from '../filters/event-filters.ts';
 import { memberPath } from '../items/field-path.ts';
 import { guidsIn, type Items } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';
+import { KNOWN_FIELDS } from '../items/known-fields.ts';
 import { findField, wordMatcher } from '../items/whole-words.ts';
 import { loadNameField } from '../names/name-field.ts';
 import { createWhoReader, whoText } from '../names/who.ts';
@@ -33,12 +34,10 @@ export interface EventWithText {
   /** The item's JSON text. */
   readonly item: Buffer;
   readonly createdOn: Instant | undefined;
-  /** The known fields, in the order of `FOUND_FIELDS`. */
+  /** The texts of `KNOWN_FIELDS`, in their order. */
   readonly shown: readonly (string | undefined)[];
   readonly who: string | undefined;
 }
-
-export const FOUND_FIELDS = ['createdOn', 'publishStatus', 'eventType', 'eventId', 'subscriptionId'] as const;
 
 export interface FindReport {
   readonly text: string;
@@ -133,7 +132,7 @@ async function findInPlace(
   return await withEventSource(call, { from, filters: chosen, concurrency }, async (source) => {
     const names = source.askNames?.();
     const look = lookFor(text);
-    const known = createCursor(FOUND_FIELDS.map(memberPath));
+    const known = createCursor(KNOWN_FIELDS.map(memberPath));
     const whoOf = createWhoReader(nameField);
     let kept: (Omit<EventWithText, 'who'> & { readonly of: ReturnType<typeof whoOf> })[] = [];
     let events = 0;
@@ -143,7 +142,7 @@ async function findInPlace(
         const field = look(items, item);
         if (field === undefined) continue;
         known.read(items.bytes, items.start(item));
-        const shown = FOUND_FIELDS.map((_, index) => known.text(index));
+        const shown = KNOWN_FIELDS.map((_, index) => known.text(index));
         const createdOn = parseInstant(shown[0] ?? '');
         const of = whoOf(items.bytes, items.start(item));
         // A page's memory would otherwise live as long as the one event in it.

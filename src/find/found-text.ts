@@ -12,10 +12,11 @@ import { proseLines, windowText } from '../formats/summary-words.ts';
 import { type Table, type TableLook, tableWithNote } from '../formats/table.ts';
 import { NONE } from '../formats/table-layout.ts';
 import { Items } from '../items/items.ts';
+import { KNOWN_FIELDS } from '../items/known-fields.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { type EventWithText, type FindReport, FOUND_FIELDS } from './find-text.ts';
+import type { EventWithText, FindReport } from './find-text.ts';
 
 /** Prints the events that have the text, each with the field that has it. */
 export async function printFoundTexts(
@@ -32,7 +33,7 @@ export async function printFoundTexts(
     {
       json: {},
       csv: {
-        titles: ['profile', ...FOUND_FIELDS, 'name', 'field'],
+        titles: ['profile', ...KNOWN_FIELDS, 'name', 'field'],
         rows: found.map(({ profile, shown, who, field }) =>
           [profile, ...shown, who, field].map((cell) => csvText(cell ?? '')),
         ),

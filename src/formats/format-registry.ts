@@ -1,4 +1,5 @@
 import { type Advice, advise, hooktrail } from '../advice.ts';
+
 /** What the command line knows of an output format. `formats.ts` has the writer of each. */
 export interface Format {
   /** Other words for it, which are also endings of files. */

@@ -1,9 +1,15 @@
 import type { Output } from '../context.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
-import { createRowReader, errorField, membersOf, nothingFound, tableColumns } from '../items/item-columns.ts';
+import {
+  createRowReader,
+  EVENT_COLUMNS,
+  errorField,
+  membersOf,
+  nothingFound,
+  tableColumns,
+} from '../items/item-columns.ts';
 import type { Items, ItemWriter, ListKind } from '../items/items.ts';
 import { scalarsText, valueText } from '../items/json-scanner.ts';
-import { KNOWN_FIELDS } from '../items/known-fields.ts';
 import { loadWidthsFor } from '../terminal/cell-width.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { UTC } from '../time/time-zone.ts';
@@ -85,7 +91,7 @@ function namedCell(id: string, names: SubscriptionLabels, isTerminal: boolean): 
 /** The columns of a table of such pages, but for those that are `shown` already. */
 function defaultFields(pages: readonly Items[], list: ListKind, shown = new Set<string>()): FieldPath[] {
   if (pages.length === 0) return [];
-  const isKnown = KNOWN_FIELDS.every((name) => shown.has(name));
+  const isKnown = EVENT_COLUMNS.every((name) => shown.has(name));
   const fields = isKnown ? [] : tableColumns(membersOf(pages), list);
   const error = list === 'events' && !shown.has(ERROR) ? errorField(pages) : undefined;
   const isShown = fields.some(({ steps }) => error?.steps.length === 1 && steps[0] === error.steps[0]);

@@ -15,8 +15,8 @@ interface BarCell {
 }
 
 /**
- * A column of a table before its width is known. Of the optional members, those that are absent are told from
- * the texts.
+ * A column of a table before its width is known. Without a `kind` it has the one that its title and its texts
+ * show.
  */
 export interface ColumnHead {
   readonly title: string;

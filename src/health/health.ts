@@ -335,8 +335,9 @@ function quietSubscriptions(
   rows: readonly Unnamed[],
   filters: EventFilters,
 ): Unnamed[] {
-  const { subscriptionIds, eventIds, eventTypes, conditions, grepTexts } = filters;
-  if (eventIds.length + eventTypes.length + conditions.length + grepTexts.length > 0) return [];
+  const { subscriptionIds } = filters;
+  const others = filters.withSubscriptions([]).withStatuses().withoutTimes();
+  if (others.texts().length > 0) return [];
   const isAsked = (id: string) =>
     subscriptionIds.length === 0 || subscriptionIds.some((asked) => asked.toLowerCase() === id);
   const seen = new Set(rows.map(({ values: [id] }) => String(id).toLowerCase()));

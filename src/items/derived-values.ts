@@ -14,12 +14,17 @@ const ARRAY = 0x5b;
  */
 export type Derive = (bytes: Buffer, start: number, end: number) => string | number | undefined;
 
+const DERIVERS: Readonly<Record<Derivation, (zone: TimeZone) => Derive>> = {
+  size: () => (_, start, end) => end - start,
+  length: () => lengthOf,
+  domain: () => ofText(domainOf),
+  hour: (zone) => ofText((text) => hourOf(text, zone)),
+  weekday: (zone) => ofText((text) => weekdayOf(text, zone)),
+};
+
 /** Returns what derives a value. Hours and weekdays are those of the zone's clock. */
 export function derive(derivation: Derivation, zone: TimeZone): Derive {
-  if (derivation === 'size') return (_, start, end) => end - start;
-  if (derivation === 'length') return lengthOf;
-  if (derivation === 'domain') return ofText(domainOf);
-  return ofText(derivation === 'hour' ? (text) => hourOf(text, zone) : (text) => weekdayOf(text, zone));
+  return DERIVERS[derivation](zone);
 }
 
 function ofText(deriveFrom: (text: string) => string | number | undefined): Derive {

@@ -86,7 +86,7 @@ export interface CreateCursorOptions {
 
 /**
  * A cursor for these paths, taken as they are: short names of known fields are those at the top alone
- * (`createCursor` in `known-fields.ts` finds them wherever they are). Of members with the same name the last
+ * (`createCursor` in `known-cursor.ts` finds them wherever they are). Of members with the same name the last
  * one counts, as in `JSON.parse`.
  */
 export function createExactCursor(

@@ -36,6 +36,9 @@ const DESCRIPTION_FIELDS = ['description', 'summary', 'details', 'title', 'displ
 /** Columns of a table whose items have none of the known fields. */
 const FIRST_FIELDS = 5;
 
+/** The fields that tables and CSV show of events where they are there, in their order. */
+export const EVENT_COLUMNS: readonly string[] = KNOWN_FIELDS;
+
 /** The columns of a table: the known fields present, else the first scalar ones, else the first ones. */
 export function tableColumns({ names, bare }: Members, kind: ListKind): readonly FieldPath[] {
   const all = [...names.keys()];
@@ -53,7 +56,7 @@ export function itemColumn(kind: ListKind): FieldPath {
 
 /** Of these names, those that are shown before all others. */
 export function knownNames(present: readonly string[], kind: ListKind): string[] {
-  if (kind === 'events') return KNOWN_FIELDS.filter((name) => present.includes(name));
+  if (kind === 'events') return EVENT_COLUMNS.filter((name) => present.includes(name));
   const bareName = (name: string) => name.toLowerCase().replace(/[_\s-]/g, '');
   return [NAME_FIELDS, DESCRIPTION_FIELDS].flatMap((likely) => {
     const found = likely.flatMap((name) => present.find((candidate) => bareName(candidate) === name) ?? []);
@@ -63,7 +66,7 @@ export function knownNames(present: readonly string[], kind: ListKind): string[]
 
 /** The columns of CSV if there is no item to take them from: a header is always printed. */
 export function emptyColumns(kind: ListKind): readonly FieldPath[] {
-  return (kind === 'events' ? [...KNOWN_FIELDS] : ['name', 'description']).map(memberPath);
+  return (kind === 'events' ? EVENT_COLUMNS : ['name', 'description']).map(memberPath);
 }
 
 /** The message for an empty list. */

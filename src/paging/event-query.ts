@@ -15,6 +15,19 @@ export interface Query {
   readonly eventType?: string | undefined;
 }
 
+/** A field of which a search asks for one value. */
+export type QueryField = Exclude<keyof Query, 'after' | 'before'>;
+
+/** A member for each field, so that the compiler misses one that is not here; in the order of an address. */
+const IS_QUERY_FIELD: Readonly<Record<QueryField, true>> = {
+  subscriptionId: true,
+  eventId: true,
+  publishStatus: true,
+  eventType: true,
+};
+
+export const QUERY_FIELDS = Object.keys(IS_QUERY_FIELD) as readonly QueryField[];
+
 /** One search or more, which together find what the filters choose. */
 export type Queries = readonly [Query, ...Query[]];
 
@@ -37,7 +50,7 @@ export function queryString(query: Query, page?: PageRange): string {
   const keys: string[] = [];
   if (query.after) keys.push(`gt(createdOn,${encoded(query.after.text)})`);
   if (query.before) keys.push(`lt(createdOn,${encoded(query.before.text)})`);
-  for (const field of ['subscriptionId', 'eventId', 'publishStatus', 'eventType'] as const) {
+  for (const field of QUERY_FIELDS) {
     const value = query[field];
     if (value !== undefined) keys.push(`eq(${field},${encoded(value)})`);
   }

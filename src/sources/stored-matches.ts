@@ -3,7 +3,7 @@ import { memberPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';
 import type { KnownField } from '../items/known-fields.ts';
-import type { Query } from '../paging/event-query.ts';
+import { QUERY_FIELDS, type Query, type QueryField } from '../paging/event-query.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 
 /** A search of stored events, which may have any text as their status. */
@@ -16,9 +16,11 @@ export interface Matching<Some extends Items = Items> {
   readonly undated: Some | undefined;
 }
 
-/** The fields of which a search asks for one value. */
-const KEY_FIELDS = ['subscriptionId', 'eventId', 'publishStatus'] as const;
-type KeyField = (typeof KEY_FIELDS)[number];
+/** A field of which a search asks for one value, but for the type, which may be a pattern here. */
+type KeyField = Exclude<QueryField, 'eventType'>;
+const KEY_FIELDS = QUERY_FIELDS.filter((field) => field !== 'eventType');
+/** Those whose values are GUIDs. */
+const ID_FIELDS: readonly KeyField[] = ['subscriptionId', 'eventId'];
 
 /** Reads the text of a field of the item at hand; undefined if it has none. */
 type ReadText = (field: KnownField) => string | undefined;
@@ -104,7 +106,7 @@ function timeTest(read: ReadText, after: Instant | undefined, before: Instant | 
 
 /** The case of a GUID does not matter. */
 function comparedText(field: KeyField, text: string): string {
-  return field === 'publishStatus' ? text : text.toLowerCase();
+  return ID_FIELDS.includes(field) ? text.toLowerCase() : text;
 }
 
 const toldMatcher = createMatcher([{ publishStatus: 'FAILED' }, { publishStatus: 'SUCCESS' }], []);

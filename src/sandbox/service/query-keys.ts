@@ -39,9 +39,9 @@ const filters = new Map<string, readonly [member: keyof EventFilter, read: Reade
 ]);
 
 /**
- * Reads a raw query whose keys carry operator and argument and no value for instance
- * `gt(createdOn,2026-11-01)&limit(1,500)`. Parentheses and the first comma are grammar when sent literally,
- * and data when percent-encoded.
+ * Reads a raw query, such as `gt(createdOn,2026-11-01)&limit(1,500)`: each of its keys holds an operator and
+ * its arguments, and no key has a value. Parentheses and the first comma are grammar when sent literally, and
+ * data when percent-encoded.
  *
  * @throws ServiceFailure 400 for anything that does not follow the grammar.
  */
