@@ -17,8 +17,15 @@ export const CORES: Readonly<Record<string, Core>> = {
     floor: 96,
   },
   conditions: {
-    mutate: ['src/items/item-conditions.ts'],
-    tests: ['test/items/item-conditions.test.ts'],
+    mutate: [
+      'src/items/item-conditions.ts',
+      'src/items/item-filter.ts',
+      'src/items/value-comparisons.ts',
+      'src/items/condition-doubt.ts',
+      'src/items/text-finder.ts',
+      'src/items/exact-numbers.ts',
+    ],
+    tests: ['test/items/{item-conditions,condition-doubt,exact-numbers}.test.ts'],
     without: 'a text that was made of a condition',
     floor: 94,
   },

@@ -1,6 +1,8 @@
 import { HooktrailError, UsageError } from '../errors.ts';
+import { isNumber } from '../items/exact-numbers.ts';
 import { type FieldPath, parseFieldPath } from '../items/field-path.ts';
-import { isNumber, itemFilter, type KeepItems, parseCondition } from '../items/item-conditions.ts';
+import { parseCondition } from '../items/item-conditions.ts';
+import { itemFilter, type KeepItems } from '../items/item-filter.ts';
 import { Items } from '../items/items.ts';
 import { fieldsOf } from '../items/near-field.ts';
 import type { FoundPage } from '../paging/page.ts';

@@ -1,7 +1,8 @@
 import { UsageError } from '../errors.ts';
 import { EventFilters } from '../filters/event-filters.ts';
 import { memberPath } from '../items/field-path.ts';
-import { conditionOn, itemFilter } from '../items/item-conditions.ts';
+import { conditionOn } from '../items/item-conditions.ts';
+import { itemFilter } from '../items/item-filter.ts';
 import type { Items } from '../items/items.ts';
 import type { EventSource } from '../sources/event-source.ts';
 import { keepTold } from '../sources/stored-matches.ts';

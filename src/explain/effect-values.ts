@@ -1,4 +1,4 @@
-import { exactValue } from '../items/item-conditions.ts';
+import { exactValue } from '../items/exact-numbers.ts';
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { bareText, FIRST_CODE, type Field, isInside, NO_VALUE } from '../outcomes/field-column.ts';
 import { allRows } from '../outcomes/rows.ts';

@@ -10,7 +10,7 @@ import {
 } from '../formats/summary-words.ts';
 import { oneLine, type Table, type TableLook, tableLines } from '../formats/table.ts';
 import { GAP } from '../formats/table-layout.ts';
-import { isNumber } from '../items/item-conditions.ts';
+import { isNumber } from '../items/exact-numbers.ts';
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped, percent, shortened } from '../terminal/terminal-text.ts';

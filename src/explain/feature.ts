@@ -1,4 +1,4 @@
-import { compareNumbers, isNumber } from '../items/item-conditions.ts';
+import { compareNumbers, isNumber } from '../items/exact-numbers.ts';
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { bareText, FIRST_CODE, type Field, NO_VALUE, NULL_TEXT } from '../outcomes/field-column.ts';
 import type { TimeColumn } from '../outcomes/time-column.ts';

@@ -1,4 +1,4 @@
-import { compareNumbers } from '../items/item-conditions.ts';
+import { compareNumbers } from '../items/exact-numbers.ts';
 import { NO_VALUE } from '../outcomes/field-column.ts';
 import { filterRows, selectRows } from '../outcomes/rows.ts';
 import type { TimeColumn } from '../outcomes/time-column.ts';

@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
-import type { KeepItems } from '../items/item-conditions.ts';
+import type { KeepItems } from '../items/item-filter.ts';
 import { identified } from '../paging/page.ts';
 import { readPages } from '../paging/read-pages.ts';
 import { inSlots } from '../paging/request-slots.ts';

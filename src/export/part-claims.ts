@@ -1,4 +1,4 @@
-import type { KeepItems } from '../items/item-conditions.ts';
+import type { KeepItems } from '../items/item-filter.ts';
 import { createdOnReader } from '../items/item-times.ts';
 import type { IdentifiedItems } from '../paging/page.ts';
 import type { Manifest } from '../sources/export-manifest.ts';

@@ -3,13 +3,8 @@ import { type Command, Option } from 'commander';
 import { advise, hooktrail } from '../advice.ts';
 import { faultText, UsageError } from '../errors.ts';
 import { type FieldPath, isOfZone } from '../items/field-path.ts';
-import {
-  type Condition,
-  itemFilter,
-  type KeepItems,
-  parseCondition,
-  type ReadValues,
-} from '../items/item-conditions.ts';
+import { type Condition, parseCondition, type ReadValues } from '../items/item-conditions.ts';
+import { itemFilter, type KeepItems } from '../items/item-filter.ts';
 import { guidsIn, type Items, isObject, notAGuid } from '../items/items.ts';
 import { nameFilter } from '../names/name-filter.ts';
 import { PAGE_SIZE, type Queries, type Query, type QueryField } from '../paging/event-query.ts';

@@ -1,11 +1,11 @@
 import type { Call } from '../command.ts';
 import { ServiceError, UnreachableError, UsageError } from '../errors.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
+import { exactValue } from '../items/exact-numbers.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
 import { errorField } from '../items/item-columns.ts';
-import { exactValue } from '../items/item-conditions.ts';
 import type { Items } from '../items/items.ts';
 import { scalarsText } from '../items/json-scanner.ts';
 import { createCursor } from '../items/known-cursor.ts';

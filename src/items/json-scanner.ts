@@ -288,13 +288,28 @@ export function scalarEnd(bytes: Uint8Array, at: number): number {
   return index;
 }
 
+/** The offset after the string, number or literal that starts at `at`, as for `valueEnd`. */
+export function tokenEnd(bytes: Uint8Array, at: number): number {
+  return bytes[at] === QUOTE ? stringEnd(bytes, at) : scalarEnd(bytes, at);
+}
+
+/** True for the bytes that stand between tokens: braces, brackets, commas and colons. */
+export function isPunctuation(byte: number): boolean {
+  const isBracket = (byte | 0x20) === 0x7b || (byte | 0x20) === 0x7d;
+  return isBracket || byte === 0x2c || byte === 0x3a;
+}
+
+/** The JSON value between two offsets: a string's characters, the JSON text of any other value. */
+export function rawText(bytes: Buffer, start: number, end: number): string {
+  return bytes[start] === QUOTE ? stringText(bytes, start, end) : bytes.toString('utf8', start, end);
+}
+
 /**
  * The JSON value between two offsets as the text of a cell: a string's characters, nothing for null, the JSON
  * text of any other value.
  */
 export function valueText(bytes: Buffer, start: number, end: number): string {
-  if (bytes[start] === QUOTE) return stringText(bytes, start, end);
-  return bytes[start] === 0x6e ? '' : bytes.toString('utf8', start, end);
+  return bytes[start] === 0x6e ? '' : rawText(bytes, start, end);
 }
 
 /**
@@ -309,21 +324,22 @@ export function scalarsText(bytes: Buffer, start: number, end: number, longest: 
   // An empty object or list.
   if (end - start === 2) return first === 0x7b ? '{}' : '[]';
   const texts: string[] = [];
-  for (let at = start, length = 0; at < end && length <= longest; ) {
-    const byte = bytes[at] as number;
-    if (byte === 0x7b || byte === 0x7d || byte === 0x5b || byte === 0x5d || byte === 0x2c) {
+  let length = 0;
+  let at = start;
+  while (at < end && length <= longest) {
+    if (isPunctuation(bytes[at] as number)) {
       at++;
       continue;
     }
-    const to = byte === QUOTE ? stringEnd(bytes, at) : scalarEnd(bytes, at);
+    const to = tokenEnd(bytes, at);
     // Before a colon stands a member's name.
     const isName = bytes[to] === 0x3a;
-    if (!isName && byte !== 0x6e) {
+    if (!isName && bytes[at] !== 0x6e) {
       const text = valueText(bytes, at, to);
       texts.push(text);
       length += text.length + 1;
     }
-    at = isName ? to + 1 : to;
+    at = to;
   }
   return texts.length > 0 ? texts.join(' ') : '-';
 }

@@ -1,9 +1,8 @@
 import { fieldPath } from './field-path.ts';
 import { isObject } from './items.ts';
-import { scalarEnd, stringEnd, stringText, valueText } from './json-scanner.ts';
+import { isPunctuation, stringText, tokenEnd, valueText } from './json-scanner.ts';
 import { eventMember, isKnownName } from './known-fields.ts';
 
-const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const LIST_OPEN = 0x5b;
@@ -68,30 +67,35 @@ export function findField(
   end: number,
   holds: (value: string) => boolean,
 ): string | undefined {
-  // For each open object the name of the member, for each open list the position.
-  const steps: (string | number)[] = [];
-  for (let at = start; at < end; ) {
+  const steps: Steps = [];
+  let at = start;
+  while (at < end) {
     const byte = bytes[at] as number;
-    if (byte === OBJECT_OPEN || byte === LIST_OPEN) {
-      steps.push(byte === OBJECT_OPEN ? '' : 0);
+    if (isPunctuation(byte)) {
+      follow(steps, byte);
       at++;
-    } else if (CLOSERS.includes(byte)) {
-      steps.pop();
-      at++;
-    } else if (byte === COMMA) {
-      const position = steps.at(-1);
-      if (typeof position === 'number') steps[steps.length - 1] = position + 1;
-      at++;
-    } else {
-      const to = byte === QUOTE ? stringEnd(bytes, at) : scalarEnd(bytes, at);
-      const isName = bytes[to] === COLON;
-      if (isName) steps[steps.length - 1] = stringText(bytes, at, to);
-      else if (byte !== NULL && holds(valueText(bytes, at, to)))
-        return fieldName(steps.map(String), bytes, start, end);
-      at = isName ? to + 1 : to;
+      continue;
     }
+    const to = tokenEnd(bytes, at);
+    const isName = bytes[to] === COLON;
+    if (isName) steps[steps.length - 1] = stringText(bytes, at, to);
+    else if (byte !== NULL && holds(valueText(bytes, at, to)))
+      return fieldName(steps.map(String), bytes, start, end);
+    at = to;
   }
   return undefined;
+}
+
+/** For each open object the name of the member, for each open list the position. */
+type Steps = (string | number)[];
+
+/** Changes the steps by a byte between two tokens. */
+function follow(steps: Steps, byte: number): void {
+  const last = steps.at(-1);
+  if (byte === OBJECT_OPEN) steps.push('');
+  else if (byte === LIST_OPEN) steps.push(0);
+  else if (CLOSERS.includes(byte)) steps.pop();
+  else if (byte === COMMA && typeof last === 'number') steps[steps.length - 1] = last + 1;
 }
 
 /** The path of a value, by its short name where it is a known field. */

@@ -1,7 +1,7 @@
 import { MISSING } from '../items/field-cursor.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
-import type { KeepItems } from '../items/item-conditions.ts';
+import type { KeepItems } from '../items/item-filter.ts';
 import type { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { noSuchField } from '../items/near-field.ts';

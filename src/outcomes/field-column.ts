@@ -1,6 +1,6 @@
 import { type Derive, derive } from '../items/derived-values.ts';
+import { compareNumbers, isNumber, normalNumber } from '../items/exact-numbers.ts';
 import { type Derivation, EACH, type PathStep } from '../items/field-path.ts';
-import { compareNumbers, isNumber, normalNumber } from '../items/item-conditions.ts';
 import { startsWith } from '../items/json-scanner.ts';
 import { UTC } from '../time/time-zone.ts';
 import { NameNovelty } from './name-novelty.ts';

@@ -1,7 +1,7 @@
+import { compareNumbers, exactValue, isNumber, normalNumber } from '../items/exact-numbers.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
-import { compareNumbers, exactValue, isNumber, normalNumber } from '../items/item-conditions.ts';
 import type { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { groupedDigits } from '../terminal/terminal-text.ts';

@@ -10,7 +10,7 @@ import {
 import { proseLines } from '../formats/summary-words.ts';
 import { type Table, tableLines } from '../formats/table.ts';
 import { type ColumnHead, NONE } from '../formats/table-layout.ts';
-import { exactValue } from '../items/item-conditions.ts';
+import { exactValue } from '../items/exact-numbers.ts';
 import { scalarsText } from '../items/json-scanner.ts';
 import { type NumberSample, percentilesJson, percentilesText } from '../outcomes/percentiles.ts';
 import { eventsText, grouped, groupedDigits, percent } from '../terminal/terminal-text.ts';

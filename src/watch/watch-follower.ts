@@ -1,4 +1,4 @@
-import type { KeepItems } from '../items/item-conditions.ts';
+import type { KeepItems } from '../items/item-filter.ts';
 import { createdOnReader } from '../items/item-times.ts';
 import { addQueries, PAGE_SIZE, type Query } from '../paging/event-query.ts';
 import type { FetchPage, PageClient } from '../paging/page.ts';

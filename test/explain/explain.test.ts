@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { explainTable } from '../../src/explain/causes.ts';
-import { itemFilter, parseCondition } from '../../src/items/item-conditions.ts';
+import { parseCondition } from '../../src/items/item-conditions.ts';
+import { itemFilter } from '../../src/items/item-filter.ts';
 import { Items } from '../../src/items/items.ts';
 import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
 import { historyOf, KINDS, type Scenario } from './planted-causes.ts';

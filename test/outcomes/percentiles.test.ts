@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compareNumbers } from '../../src/items/item-conditions.ts';
+import { compareNumbers } from '../../src/items/exact-numbers.ts';
 import { NumberSample, percentilesJson } from '../../src/outcomes/percentiles.ts';
 
 const sampleOf = (texts: readonly string[]) => {

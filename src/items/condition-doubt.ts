@@ -1,0 +1,103 @@
+import { nearest } from '../settings/nearest-word.ts';
+import { quotedWord } from '../shell-words.ts';
+import { eventsText } from '../terminal/terminal-text.ts';
+import { isNumber } from './exact-numbers.ts';
+import type { Condition } from './item-conditions.ts';
+import type { Items } from './items.ts';
+import { rawText } from './json-scanner.ts';
+import { noSuchField } from './near-field.ts';
+
+const QUOTE = 0x22;
+/** The first byte of `null`. */
+const NULL = 0x6e;
+
+/** Texts of an item that are kept to find a near one among them, and how long they may be. */
+const MOST_NEAR = 1000;
+const LONGEST_NEAR_CHARACTERS = 100;
+/** A shorter text is a part of, or near, too many others. */
+const SHORTEST_NEAR_CHARACTERS = 3;
+
+/**
+ * The doubt that a condition names a field or a value that no event has. It is open until a value shows that
+ * both are well chosen.
+ */
+export class ConditionDoubt {
+  readonly #condition: Condition;
+  readonly #lower: string;
+  readonly #isEquality: boolean;
+  readonly #isOrder: boolean;
+  isOpen = true;
+  #events = 0;
+  #isPresent = false;
+  /** Undefined while no value tells. */
+  #isComparable: boolean | undefined;
+  /** A value that is the condition's in another case. */
+  #similar: string | undefined;
+  /** Some of the other texts, of which one near the condition's may have been meant. */
+  readonly #others = new Set<string>();
+
+  constructor(condition: Condition) {
+    this.#condition = condition;
+    this.#lower = condition.value.toLowerCase();
+    this.#isEquality = /^!?=$/.test(condition.operator);
+    this.#isOrder = /[<>]/.test(condition.operator);
+  }
+
+  /** Counts an event, before its values are seen. */
+  countEvent(): void {
+    this.#events++;
+  }
+
+  /** Sees a value that the field has in an event, and how it compares. */
+  see(order: number | undefined, bytes: Buffer, start: number, end: number): void {
+    this.#isPresent = true;
+    if (this.#isEquality) this.#seeForEquality(order, bytes, start, end);
+    else if (this.#isOrder) this.#seeForOrder(order);
+    else this.isOpen = false;
+  }
+
+  #seeForOrder(order: number | undefined): void {
+    this.#isComparable ||= order !== undefined && !Number.isNaN(order);
+    if (this.#isComparable) this.isOpen = false;
+  }
+
+  #seeForEquality(order: number | undefined, bytes: Buffer, start: number, end: number): void {
+    // A null that was not asked for does not tell what kind of value the field has.
+    if (order !== 0 && bytes[start] === NULL) return;
+    this.#isComparable ||= order !== undefined;
+    const isText = bytes[start] === QUOTE;
+    if (order === 0) this.isOpen = false;
+    else if (isText || !this.#condition.quoted) this.#keepForNear(rawText(bytes, start, end), isText);
+  }
+
+  #keepForNear(text: string, isText: boolean): void {
+    if (text.toLowerCase() === this.#lower) this.#similar ??= text;
+    else if (isText && text.length <= LONGEST_NEAR_CHARACTERS && this.#others.size < MOST_NEAR)
+      this.#others.add(text);
+  }
+
+  /** A text of the field that holds the condition's as a part, or else the nearest. */
+  #nearValue(): string | undefined {
+    const { value, quoted } = this.#condition;
+    const isOfText = quoted || !isNumber(value);
+    const isLongEnough = this.#lower.length >= SHORTEST_NEAR_CHARACTERS;
+    if (!this.#isEquality || !isOfText || !isLongEnough) return undefined;
+    const texts = [...this.#others];
+    return texts.find((text) => text.toLowerCase().includes(this.#lower)) ?? nearest(value, texts);
+  }
+
+  /** A warning, which looks for the field that was meant in a sample; undefined if there is none to give. */
+  warning(flag: string, sample: Items): string | undefined {
+    if (!this.isOpen) return undefined;
+    const { field, value, quoted, operator } = this.#condition;
+    const looked = ` (${eventsText(this.#events)} looked at)`;
+    if (!this.#isPresent) return `${flag}: ${noSuchField(field, sample)}${looked}`;
+    const none = `${flag}: no event has '${value}' in ${field.text}`;
+    if (operator === '=' && value.includes(',') && !quoted)
+      return `${none}; for any of several values write ${flag} ${quotedWord(`${field.text} in (${value})`)}${looked}`;
+    const near = this.#similar ?? this.#nearValue();
+    if (near !== undefined) return `${none}; did you mean ${near}?${looked}`;
+    if (this.#isComparable !== false) return undefined;
+    return `${flag}: no event has a value in ${field.text} that compares with ${quoted ? `the text "${value}"` : value}`;
+  }
+}

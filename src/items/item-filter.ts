@@ -1,0 +1,119 @@
+import { type TimeZone, UTC } from '../time/time-zone.ts';
+import { ConditionDoubt } from './condition-doubt.ts';
+import { MISSING } from './field-cursor.ts';
+import { FieldReader } from './field-reader.ts';
+import type { Condition, Operator } from './item-conditions.ts';
+import type { Items } from './items.ts';
+import { textFinder } from './text-finder.ts';
+import { type Comparison, comparisonOf } from './value-comparisons.ts';
+
+/**
+ * Keeps the items for which all conditions hold and that have any of the texts, if there are some, in a value
+ * or a name.
+ */
+export interface KeepItems {
+  <Some extends Items>(items: Some): Some;
+  /** Returns a warning for each field or value of the conditions that none of the items seen so far has. */
+  doubts(): string[];
+}
+
+/** Tells whether to keep the item between two offsets. */
+type Test = (bytes: Buffer, start: number, end: number) => boolean;
+
+/** Hours and weekdays that conditions are about are those of `zone`. */
+export function itemFilter(
+  conditions: readonly Condition[],
+  texts: readonly string[],
+  zone = UTC,
+  flag = '--where',
+): KeepItems {
+  const trials = conditions.map((condition) => new Trial(condition));
+  const fulfils = trialTest(trials, zone);
+  const hasText = textTest(texts);
+  let sample: Items | undefined;
+  const keep = <Some extends Items>(items: Some): Some => {
+    const { bytes, count } = items;
+    if (count > 0) sample ??= items;
+    const kept: number[] = [];
+    for (let item = 0; item < count; item++) {
+      const start = items.start(item);
+      const end = items.end(item);
+      if (fulfils(bytes, start, end) && hasText(bytes, start, end)) kept.push(item);
+    }
+    return kept.length === count ? items : items.pick(kept);
+  };
+  const doubtsOf = (seen: Items) => trials.flatMap(({ doubt }) => doubt.warning(flag, seen) ?? []);
+  return Object.assign(keep, { doubts: () => (sample ? doubtsOf(sample) : []) });
+}
+
+/** All conditions have to hold. */
+function trialTest(trials: readonly Trial[], zone: TimeZone): Test {
+  if (trials.length === 0) return () => true;
+  const reader = new FieldReader(
+    trials.map(({ condition }) => condition.field),
+    zone,
+  );
+  return (bytes, start) => {
+    reader.read(bytes, start);
+    let holds = true;
+    for (let field = 0; field < trials.length; field++) {
+      const trial = trials[field] as Trial;
+      // A condition in doubt sees the values of events that another leaves out, too.
+      if (holds || trial.doubt.isOpen) holds = trial.holds(reader, field) && holds;
+    }
+    return holds;
+  };
+}
+
+/** Of several texts any one is enough. */
+function textTest(texts: readonly string[]): Test {
+  if (texts.length === 0) return () => true;
+  const finders = texts.map(textFinder);
+  return (bytes, start, end) => finders.some((find) => find(bytes, start, end));
+}
+
+/** The operators that hold where no value fulfils another, each with that other. */
+const OPPOSITES: Readonly<Partial<Record<Operator, Operator>>> = { '!=': '=', missing: 'exists' };
+
+/** The operators that hold by order; the others hold where values are equal. */
+const HOLDS: Readonly<Partial<Record<Operator, (order: number) => boolean>>> = {
+  '<': (order) => order < 0,
+  '<=': (order) => order <= 0,
+  '>': (order) => order > 0,
+  '>=': (order) => order >= 0,
+};
+
+/** Tries a condition on the values of events. */
+class Trial {
+  readonly condition: Condition;
+  readonly doubt: ConditionDoubt;
+  readonly #compare: Comparison;
+  readonly #holds: (order: number) => boolean;
+  readonly #isOpposite: boolean;
+  /** Of the event that is tried. */
+  #isFulfilled = false;
+
+  constructor(condition: Condition) {
+    this.condition = condition;
+    this.doubt = new ConditionDoubt(condition);
+    this.#compare = comparisonOf(condition);
+    this.#holds = HOLDS[condition.operator] ?? ((order) => order === 0);
+    this.#isOpposite = OPPOSITES[condition.operator] !== undefined;
+  }
+
+  /** True if the condition holds for the event that was read: any of the values of its field is enough. */
+  holds(reader: FieldReader, field: number): boolean {
+    if (this.doubt.isOpen) this.doubt.countEvent();
+    this.#isFulfilled = false;
+    reader.each(field, this.#try);
+    return this.#isFulfilled !== this.#isOpposite;
+  }
+
+  readonly #try = (bytes: Buffer, start: number, end: number): void => {
+    const isInDoubt = this.doubt.isOpen;
+    if (this.#isFulfilled && !isInDoubt) return;
+    const order = this.#compare(bytes, start, end);
+    if (isInDoubt && start !== MISSING) this.doubt.see(order, bytes, start, end);
+    if (this.#holds(order ?? Number.NaN)) this.#isFulfilled = true;
+  };
+}

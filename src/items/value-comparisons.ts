@@ -1,0 +1,109 @@
+import { compareInstants, parseInstant } from '../time/instant.ts';
+import { weekdayMeant } from './derived-values.ts';
+import { isNumber, numberComparison } from './exact-numbers.ts';
+import { MISSING } from './field-cursor.ts';
+import type { Condition } from './item-conditions.ts';
+import { rawText, stringText } from './json-scanner.ts';
+
+const QUOTE = 0x22;
+/** The first byte of `null`. */
+const NULL = 0x6e;
+/** Of values that differ and have no order: no comparison with 0 holds for it. */
+const UNEQUAL = Number.NaN;
+
+/**
+ * Compares a value of an item, which starts at `MISSING` if the item lacks the field, with that of a
+ * condition: negative, 0 or positive; `NaN` for values that differ and have no order, such as texts without
+ * quotes; undefined for those of kinds that nothing compares.
+ */
+export type Comparison = (bytes: Buffer, start: number, end: number) => number | undefined;
+
+/**
+ * How a condition compares. `exists`, `~` and `in`, which have no order, are equal to a value that fulfils
+ * them.
+ */
+export function comparisonOf(condition: Condition): Comparison {
+  switch (condition.operator) {
+    case 'exists':
+    case 'missing':
+      return (bytes, start) => (isNull(bytes, start) ? UNEQUAL : 0);
+    case '~':
+      return containment(condition);
+    case 'in':
+      return membership(condition);
+    default:
+      return comparisonWith(condition);
+  }
+}
+
+/** A missing field counts as null. */
+function isNull(bytes: Buffer, start: number): boolean {
+  return start === MISSING || bytes[start] === NULL;
+}
+
+/** Null contains no text. */
+function containment({ value }: Condition): Comparison {
+  const lower = value.toLowerCase();
+  return (bytes, start, end) => {
+    if (isNull(bytes, start)) return UNEQUAL;
+    return rawText(bytes, start, end).toLowerCase().includes(lower) ? 0 : UNEQUAL;
+  };
+}
+
+/** Texts, of which there may be many, are looked up. */
+function membership({ alternatives = [] }: Condition): Comparison {
+  const texts = new Set(alternatives.map(({ value }) => value));
+  const others = alternatives.filter((equality) => !equalsOneText(equality)).map(comparisonWith);
+  return (bytes, start, end) => {
+    const isText = start !== MISSING && bytes[start] === QUOTE;
+    if (isText && texts.has(stringText(bytes, start, end))) return 0;
+    return others.some((compare) => compare(bytes, start, end) === 0) ? 0 : UNEQUAL;
+  };
+}
+
+/** True if a condition's value is equal to the same text and to nothing else. */
+function equalsOneText(condition: Condition): boolean {
+  const { value, quoted, instant } = condition;
+  if (instant !== undefined || derivedValue(condition) !== undefined) return false;
+  return quoted || !(isNumber(value) || /^(true|false|null)$/.test(value));
+}
+
+/** The value that people mean by another of a derived field: `mon` by Monday, `08` by the hour 8. */
+function derivedValue({ field, value }: Condition): string | undefined {
+  const derivation = field.walk?.derivation;
+  if (derivation === 'weekday') return weekdayMeant(value);
+  return derivation === 'hour' ? /^0(\d)$/.exec(value)?.[1] : undefined;
+}
+
+/** Null is neither smaller nor larger than anything. */
+function comparisonWith(condition: Condition): Comparison {
+  const { value, quoted } = condition;
+  const orderOfNull = value === 'null' && !quoted ? 0 : UNEQUAL;
+  const derived = derivedValue(condition);
+  const orderOf = orderOfOthers(condition);
+  return (bytes, start, end) => {
+    if (isNull(bytes, start)) return orderOfNull;
+    const isText = bytes[start] === QUOTE;
+    const text = rawText(bytes, start, end);
+    const isSame = text === value && (isText || !quoted);
+    return isSame || text === derived ? 0 : orderOf(text, isText);
+  };
+}
+
+/** Compares what is written otherwise than a condition's value: a text or, if it `isText` not, JSON. */
+type OrderOf = (text: string, isText: boolean) => number | undefined;
+
+function orderOfOthers({ value, quoted, instant }: Condition): OrderOf {
+  const isLiteral = !quoted && /^(true|false|null)$/.test(value);
+  const ofJson = (json: string) => (isLiteral && /^(true|false)$/.test(json) ? UNEQUAL : undefined);
+  const ofText = (text: string) => {
+    const time = instant && parseInstant(text);
+    if (instant && time) return compareInstants(time, instant);
+    if (!quoted) return UNEQUAL;
+    return text < value ? -1 : 1;
+  };
+  const byKind: OrderOf = (text, isText) => (isText ? ofText(text) : ofJson(text));
+  if (quoted || !isNumber(value)) return byKind;
+  const compare = numberComparison(value);
+  return (text, isText) => compare(text) ?? byKind(text, isText);
+}

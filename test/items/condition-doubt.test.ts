@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest';
+import { parseCondition } from '../../src/items/item-conditions.ts';
+import { itemFilter } from '../../src/items/item-filter.ts';
+import { Items } from '../../src/items/items.ts';
+
+describe('a condition that may be wrong', () => {
+  const doubtsOf = (condition: string, ...items: readonly string[]) => {
+    const keep = itemFilter([parseCondition(condition, '--where', 0)], []);
+    for (const item of items) keep(Items.of([Buffer.from(item)]));
+    return keep.doubts().map((doubt) => doubt.replace(/ \(\d events? looked at\)$/, ''));
+  };
+
+  test.each([
+    [
+      'statis = FAILED',
+      ['{"status":"FAILED"}'],
+      "--where: no event has the field 'statis'; did you mean status?",
+    ],
+    [
+      'lines.sku = A-7',
+      ['{"lines":[{"sku":"A-1"},{"sku":"A-7"}]}'],
+      "--where: no event has the field 'lines.sku'; did you mean lines[].sku?",
+    ],
+    ['xyz', ['{"status":"FAILED"}'], "--where: no event has the field 'xyz'"],
+    ['!xyz', ['{"status":"FAILED"}'], "--where: no event has the field 'xyz'"],
+    ['status > 3', ['{"status":"abc"}'], '--where: no event has a value in status that compares with 3'],
+    ['status <= 3', ['{"status":"abc"}'], '--where: no event has a value in status that compares with 3'],
+    [
+      'status = truex',
+      ['{"status":true}'],
+      '--where: no event has a value in status that compares with truex',
+    ],
+    [
+      'status = xtrue',
+      ['{"status":true}'],
+      '--where: no event has a value in status that compares with xtrue',
+    ],
+    ['b = True', ['{"b":true}'], "--where: no event has 'True' in b; did you mean true?"],
+    ['status = true', ['{"status":1}'], '--where: no event has a value in status that compares with true'],
+    [
+      'status = "true"',
+      ['{"status":true}'],
+      '--where: no event has a value in status that compares with the text "true"',
+    ],
+    ['status = null', ['{"a":null}'], "--where: no event has the field 'status'"],
+    [
+      'status = failed',
+      ['{"status":"FAILED"}', '{"status":"Failed"}'],
+      "--where: no event has 'failed' in status; did you mean FAILED?",
+    ],
+    [
+      'status = "fAiled"',
+      ['{"status":"x"}', '{"status":"FAILED"}'],
+      "--where: no event has 'fAiled' in status; did you mean FAILED?",
+    ],
+    [
+      'status > 3',
+      ['{"status":true}', '{"status":{}}'],
+      '--where: no event has a value in status that compares with 3',
+    ],
+    [
+      'status = 3',
+      ['{"status":null}', '{"status":{"id":3}}'],
+      '--where: no event has a value in status that compares with 3',
+    ],
+    ['status > 3', ['{"status":null}'], '--where: no event has a value in status that compares with 3'],
+    [
+      'status > "a"',
+      ['{"status":true}', '{"status":7}'],
+      '--where: no event has a value in status that compares with the text "a"',
+    ],
+  ] as const)('%s is doubted', (condition, items, doubt) =>
+    expect(doubtsOf(condition, ...items)).toEqual([doubt]),
+  );
+
+  test('names a near text, how many events were looked at, and the form for several values', () => {
+    const doubtOf = (condition: string) => {
+      const keep = itemFilter([parseCondition(condition, '--where', 0)], []);
+      keep(Items.of(['Acme GmbH', 'Globex', 'Initech'].map((name) => Buffer.from(`{"who":"${name}"}`))));
+      return keep.doubts();
+    };
+    expect(doubtOf('who = Acme')).toEqual([
+      "--where: no event has 'Acme' in who; did you mean Acme GmbH? (3 events looked at)",
+    ]);
+    expect(doubtOf('who = Globx')).toEqual([
+      "--where: no event has 'Globx' in who; did you mean Globex? (3 events looked at)",
+    ]);
+    expect(doubtOf('who = Globex,Initech')).toEqual([
+      "--where: no event has 'Globex,Initech' in who; for any of several values write --where 'who in (Globex,Initech)' (3 events looked at)",
+    ]);
+    expect(doubtOf('who = Umbrella')).toEqual([]);
+    expect(doubtOf('who in (Umbrella)')).toEqual([]);
+  });
+
+  test('is doubted by the first events that there are', () => {
+    const keep = itemFilter([parseCondition('statis = FAILED', '--where', 0)], []);
+    keep(Items.of([]));
+    keep(Items.of([Buffer.from('{"status":"x"}')]));
+    expect(keep.doubts()).toEqual([
+      "--where: no event has the field 'statis'; did you mean status? (1 event looked at)",
+    ]);
+  });
+
+  test.each([
+    ['status = FAILED', ['{"status":"x"}', '{"status":"FAILED"}', '{"status":"failed"}']],
+    ['status = FAILED', ['{"status":"SUCCESS"}']],
+    ['status != failed', ['{"status":"x"}']],
+    ['status > 3', ['{"status":true}', '{"status":2}']],
+    ['status > 3', ['{"status":"2"}']],
+    ['status', ['{"status":null}', '{"status":1}']],
+    ['!status', ['{"status":1}']],
+    ['status ~ ail', ['{"status":"x"}']],
+    ['status = true', ['{"status":false}']],
+    ['status = x', ['{"status":null}']],
+    ['status = null', ['{"status":null}']],
+    ['status = 2', ['{"status":123}']],
+    ['status = x', []],
+  ] as const)('%s is not', (condition, items) => expect(doubtsOf(condition, ...items)).toEqual([]));
+});
