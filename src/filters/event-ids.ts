@@ -29,31 +29,54 @@ export async function* idsOfInput(
   ending: AbortSignal,
   onEmpty?: () => void,
 ): AsyncGenerator<string> {
-  let idsOf: IdsOf | undefined;
-  let number = 0;
-  let found = 0;
-  let isEmpty = true;
-  let row = '';
-  for await (const typed of stdin.lines(ending)) {
-    number++;
-    const line = row + (number === 1 ? typed.replace(/^\ufeff/, '') : typed);
-    if (row === '' && line.trim() === '') continue;
-    // In JSON no digit or letter follows a brace, unlike in {GUID}.
-    const header = idsOf ? undefined : idsBelowHeader(line);
-    idsOf ??= header ?? (/^\s*(\[|\{(?!\s*\w))/.test(line) ? idsOfJson : idOfLine);
-    const isEmptyArray = idsOf === idsOfJson && /^[\s[\]]*$/.test(line);
-    if (!header && !isEmptyArray) isEmpty = false;
-    // An open cell ends at a quote alone: a long one is not read again with each of its lines.
-    const ids = row !== '' && !typed.includes('"') ? undefined : idsOf(line, number);
-    row = ids ? '' : `${line}\n`;
-    found += ids?.length ?? 0;
-    yield* ids ?? [];
-  }
+  const list = new IdList();
+  for await (const line of stdin.lines(ending)) yield* list.idsOfLine(line);
   if (ending.aborted) return;
-  if (row !== '') throw new UsageError(`standard input, line ${number}: the CSV ends within a cell`);
-  if (found > 0) return;
-  if (!isEmpty || !onEmpty) throw noIds();
+  if (list.holdsIds()) return;
+  if (!list.isEmpty || !onEmpty) throw noIds();
   onEmpty();
+}
+
+/** The lines of a list of ids, in the form that its first line with a text shows. */
+class IdList {
+  /** True while there is no line, a header alone, or `[]`. */
+  isEmpty = true;
+  #idsOf: IdsOf | undefined;
+  #lines = 0;
+  #found = 0;
+  /** The lines so far of a row of CSV that goes on in the next one. */
+  #row = '';
+
+  /** The ids of the next line. Throws `UsageError` if it holds none where one belongs. */
+  idsOfLine(typed: string): readonly string[] {
+    this.#lines++;
+    const line = this.#row + (this.#lines === 1 ? typed.replace(/^\ufeff/, '') : typed);
+    if (this.#row === '' && line.trim() === '') return [];
+    const idsOf = this.#formOf(line);
+    // An open cell ends at a quote alone: a long one is not read again with each of its lines.
+    const goesOn = this.#row !== '' && !typed.includes('"');
+    const ids = goesOn ? undefined : idsOf(line, this.#lines);
+    this.#row = ids ? '' : `${line}\n`;
+    this.#found += ids?.length ?? 0;
+    return ids ?? [];
+  }
+
+  /** The form of the list, of which this is the first line if there is none yet. */
+  #formOf(line: string): IdsOf {
+    const header = this.#idsOf ? undefined : idsBelowHeader(line);
+    // In JSON no digit or letter follows a brace, unlike in {GUID}.
+    this.#idsOf ??= header ?? (/^\s*(\[|\{(?!\s*\w))/.test(line) ? idsOfJson : idOfLine);
+    const isEmptyArray = this.#idsOf === idsOfJson && /^[\s[\]]*$/.test(line);
+    if (!header && !isEmptyArray) this.isEmpty = false;
+    return this.#idsOf;
+  }
+
+  /** True if any line held an id. Throws `UsageError` if the list ends within a row. */
+  holdsIds(): boolean {
+    if (this.#row !== '')
+      throw new UsageError(`standard input, line ${this.#lines}: the CSV ends within a cell`);
+    return this.#found > 0;
+  }
 }
 
 /** Said of an empty list, which a pipe brings on a quiet night. */

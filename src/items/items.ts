@@ -93,19 +93,25 @@ export class Items {
     for (let index = 0; index < count; index++) {
       if (index > 0) target[to++] = 0x2c;
       spans[2 * index] = to;
-      const end = this.end(index);
-      let quoted = false;
-      for (let from = this.start(index); from < end; from++) {
-        const byte = bytes[from] as number;
-        if (!quoted && byte <= 0x20) continue;
-        target[to++] = byte;
-        if (byte === 0x22) quoted = !quoted;
-        else if (quoted && byte === 0x5c) target[to++] = bytes[++from] as number;
-      }
+      to = copyCompactly(bytes, this.start(index), this.end(index), target, to);
       spans[2 * index + 1] = to;
     }
     return new Items(target.subarray(0, to), spans);
   }
+}
+
+/** Copies a JSON text without the white space between its tokens. Returns the offset after the copy. */
+function copyCompactly(bytes: Buffer, start: number, end: number, target: Buffer, at: number): number {
+  let to = at;
+  let quoted = false;
+  for (let from = start; from < end; from++) {
+    const byte = bytes[from] as number;
+    if (!quoted && byte <= 0x20) continue;
+    target[to++] = byte;
+    if (byte === 0x22) quoted = !quoted;
+    else if (quoted && byte === 0x5c) target[to++] = bytes[++from] as number;
+  }
+  return to;
 }
 
 const COMMA = Buffer.from(',');
