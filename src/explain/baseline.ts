@@ -29,7 +29,7 @@ interface Window {
   readonly before: Instant;
 }
 
-/** Throws `UsageError` for events that are read once: they cannot be read for the baseline again. */
+/** Throws `UsageError` for events that are read only once, from a pipe: the baseline needs a second read. */
 export function checkBaseline(source: EventSource): void {
   if (!source.isReadOnce) return;
   throw new UsageError('--baseline: standard input is read once, and the baseline has other events', {

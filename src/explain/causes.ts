@@ -63,11 +63,10 @@ export interface Explanation {
 }
 
 export const MOST_CAUSES = 5;
-/** A cause after the first explains this part of all failures, */
+/** A cause after the first is named if it explains at least this part of all failures. */
 const LEAST_SHARE = 0.07;
-/** or this part of its events failed, */
+/** It is also named if at least this part of its own events failed, and `LEAST_FAILED` of them. */
 const HIGH_RATE = 0.3;
-/** and at least so many of them. */
 const LEAST_FAILED = 5;
 const MOST_SAME = 20;
 

@@ -7,8 +7,8 @@ import { wordsOfName } from './outcome-words.ts';
 const FILTER_FIELDS = ['subscriptionId', 'eventType'];
 
 /**
- * Of several names for the same events, that with the least handicap is the best one. It is less than any
- * difference between events: only equal conditions are told apart by it.
+ * Of several conditions that hold for the same events, the one with the least handicap names the cause.
+ * Handicaps are smaller than any difference between events, so they decide only between equal conditions.
  */
 const OF_FEW_VALUES = 0.1;
 /** That a field is there, or missing, whatever its values are. */
@@ -18,11 +18,11 @@ const OF_TEXTS = 0.5;
 const OF_DERIVED = 0.55;
 const OF_TIMES = 0.6;
 const OF_IDS = 0.7;
-/** A field has few values up to so many. */
+/** Up to this number of values, a field has few. */
 const FEW = 20;
-/** Then the shorter path is the better one, */
+/** Of two fields of one kind, the one with fewer steps in its path has less handicap. */
 const OF_STEP = 0.01;
-/** and then the one that comes first. */
+/** Of two paths of the same length, the one that comes first has less. */
 const OF_PLACE = 1e-6;
 
 export function isFilterField({ steps, derivation }: Field): boolean {

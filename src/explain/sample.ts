@@ -3,9 +3,9 @@ import { filterRows, rowsWithout } from '../outcomes/rows.ts';
 import { sortRows } from '../outcomes/time-column.ts';
 import { type Count, countRows, differenceOf, LEAST_DIFFERENCE, rateOf } from './chance.ts';
 
-/** The search looks at so many of more failed events; what it finds is counted exactly. */
+/** Of more failed events than these, the search looks at so many; what it finds is counted exactly. */
 const MOST_FAILED = 12_000;
-/** And at so many of more delivered ones. */
+/** The same of delivered events. */
 const MOST_DELIVERED = 12_000;
 
 /** Events to search in: all of a few, or evenly spread parts of the failed and of the delivered ones. */

@@ -12,10 +12,10 @@ const GREATER = 1.1;
 const RATE_OUTSIDE = 0.5;
 /** A run of failures alone could not be ended by any success. */
 const MOST_RATE = 0.995;
-/** Beyond a bound less than this part of the span's rate fails, */
+/** A bound stands only if less than this part of the span's rate fails beyond it. */
 const RATE_BEYOND = 0.4;
-/** and chance explains so many successes with at most this. */
-const LEAST_CHANCE_BEYOND = 0.05;
+/** It also has to be this unlikely that chance explains so many successes beyond it. */
+const MOST_CHANCE_BEYOND = 0.05;
 
 /** Places of the first and the last event of a span among those whose time is known. */
 interface Run {
@@ -92,7 +92,7 @@ function heaviestRun(
 function boundsOf(table: ComparisonTable, timed: Int32Array, run: Run, rate: number): Run {
   const isOver = (beyond: Int32Array) => {
     const { events, failed } = countRows(beyond, table.failures);
-    return failed < RATE_BEYOND * rate * events && (1 - rate) ** events <= LEAST_CHANCE_BEYOND;
+    return failed < RATE_BEYOND * rate * events && (1 - rate) ** events <= MOST_CHANCE_BEYOND;
   };
   const isSameTime = (place: number) =>
     table.times.compare(timed[place] as number, timed[place + 1] as number) === 0;

@@ -3,8 +3,15 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { advise } from '../advice.ts';
 import type { Clock } from '../context.ts';
 import { ServiceError } from '../errors.ts';
-import type { ErrorSteps, OnRetry, Service } from '../http/service.ts';
-import { CHECK_BASE_URL, describeBody, describeError, serviceError } from '../http/service.ts';
+import {
+  CHECK_BASE_URL,
+  describeBody,
+  describeError,
+  type ErrorSteps,
+  type OnRetry,
+  type Service,
+  serviceError,
+} from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { Items } from '../items/items.ts';
 import { JsonScanner, JsonSyntaxError, valueEnd } from '../items/json-scanner.ts';

@@ -7,10 +7,10 @@ import type { OnRetry } from '../http/service.ts';
 type Jobs<Job> = Iterable<Job> | ((ending: AbortSignal) => AsyncIterable<Job> | Iterable<Job>);
 
 /**
- * Runs jobs ahead of their reader, `width()` at a time, and yields their results in the order of the jobs. As
- * many finished results again may wait for their turn, so that one slow answer does not idle the other
- * connections; this bounds the memory. A failed job or source throws in its turn. Ending the iteration early,
- * or `signal`, aborts running jobs.
+ * Runs jobs ahead of their reader, `width()` at a time, and yields their results in the order of the jobs. Of
+ * those begun, finished or not, at most twice `width()` wait for the reader: one slow answer does not idle
+ * the other connections, and memory has a bound. A failed job or source throws in its turn. Ending the
+ * iteration early, or `signal`, aborts running jobs.
  */
 export async function* readAhead<Job, Result>(
   jobs: Jobs<Job>,

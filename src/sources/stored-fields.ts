@@ -11,11 +11,11 @@ export async function storedFields(
   place: string,
   context: Pick<Context, 'stdin' | 'clock' | 'signal'>,
 ): Promise<readonly string[]> {
-  const isReadAgain = await stat(place).then(
+  const canBeReadAgain = await stat(place).then(
     (found) => found.isFile() || found.isDirectory(),
     () => false,
   );
-  if (!isReadAgain) return [];
+  if (!canBeReadAgain) return [];
   try {
     const { lists } = await openPlace(place, { context, comparesOutcomes: false });
     for await (const { items } of lists[0] ?? []) if (items.count > 0) return fieldsOf(items);

@@ -71,7 +71,7 @@ async function refusalOf(
   );
 }
 
-/** Looks whether a change whose answer is lost was made. Throws `ServiceError` if that does not show it. */
+/** Reads again to see that a change was made whose answer is lost. Throws `ServiceError` unless it was. */
 async function requireWrittenByReading(
   failure: HooktrailError,
   change: WantedChange,

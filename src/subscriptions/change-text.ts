@@ -1,7 +1,6 @@
 import { fewOf } from '../errors.ts';
 import { shownAddress } from '../names/callback-address.ts';
-import type { SubscriptionChange, SubscriptionText } from './subscription-text.ts';
-import { CALLBACK_URL } from './subscription-text.ts';
+import { CALLBACK_URL, type SubscriptionChange, type SubscriptionText } from './subscription-text.ts';
 
 /** The subscription for people: the part of its address that may be shown, and its id. */
 export function titleOf(text: SubscriptionText, id: string): string {
