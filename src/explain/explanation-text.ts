@@ -114,9 +114,15 @@ export function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
   });
 }
 
-/** The subscription of the first cause that is one; undefined where the service does not know its address. */
+/**
+ * The subscription of the first cause that is one, before others if it fails still; undefined where the service
+ * does not know its address.
+ */
 function subscriptionToCheck({ causes, names }: Pick<Explained, 'causes' | 'names'>): string | undefined {
-  return subscriptionsIn(causes).find((id) => names?.nameOf(id) !== undefined);
+  const failing = causes.filter(({ failingSince }) => failingSince);
+  return [...subscriptionsIn(failing), ...subscriptionsIn(causes)].find(
+    (id) => names?.nameOf(id) !== undefined,
+  );
 }
 
 /** Other conditions of the same events, and what people call these. */

@@ -4,10 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createHome } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';
 import { ndjsonOf, startSearching, valuesIn } from '../support/searching.ts';
-import { textInShape } from '../support/shape.ts';
+import { inShape, textInShape } from '../support/shape.ts';
 
 const SUBSCRIPTION = '22284310-c2cd-4a3e-a9e8-1d7b8995da7f';
 const OTHER = '9f9073e8-1531-474d-bed1-b2f34ed6f2ce';
+const WELL = 'bb2b024a-e9b8-4c1b-8dde-172330f6d0da';
 const timeOf = (minute: number) =>
   new Date(Date.parse('2026-11-02T00:00:00Z') + minute * 60_000).toISOString();
 
@@ -491,6 +492,29 @@ describe('events explain', () => {
     );
     expect(stdout).toContain('\n  also then: 10 of 40 failed then\n');
     expect(searching.queries().filter((query) => query.includes('limit(1,500)'))).toHaveLength(2);
+  });
+
+  test('offers the check of an endpoint that fails still, before one of a larger outage that is over', async () => {
+    await using searching = await startSearching({ events: 0 });
+    for (let minute = 0; minute < 180; minute++) {
+      const subscriptionId = [SUBSCRIPTION, OTHER, WELL][minute % 3] as string;
+      const isOver = subscriptionId === SUBSCRIPTION && minute < 120;
+      const goesOn = subscriptionId === OTHER && minute >= 120;
+      searching.control.addEvent({
+        createdOn: timeOf(minute),
+        eventType: 'document.signed',
+        publishStatus: isOver || goesOn ? 'FAILED' : 'SUCCESS',
+        subscriptionId,
+      });
+    }
+    const { stdout } = await searching.run('events explain --since 2026-11-01'.split(' '));
+    const [larger, smaller, ...others] = stdout.split('\n').filter((line) => line.startsWith('next: '));
+    expect([larger, smaller]).toEqual([
+      expect.stringContaining(`--subscription ${SUBSCRIPTION}`),
+      expect.stringContaining(`--subscription ${OTHER}`),
+    ]);
+    const check = `next: hooktrail subscriptions check ${OTHER}  # its endpoint, from this machine`;
+    expect(others).toEqual(inShape({ flat: [], published: [check] }));
   });
 
   test('takes the outcomes from the filter of the service where the events do not tell them', async () => {
