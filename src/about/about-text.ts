@@ -89,7 +89,10 @@ function pageLines(
   ];
 }
 
-function titleOf({ word, by, name, address, endpoint, subscriptionIds }: About): string {
+function titleOf(about: About): string {
+  const { word, by, name, address, endpoint, subscriptionIds, health, outage } = about;
+  const isNowhere = by === 'name' && health.events === 0 && outage === undefined;
+  if (isNowhere) return `'${word}', which no event has in the name-field`;
   const [id, ...others] = subscriptionIds;
   const ids = others.length > 0 ? `${subscriptionIds.length} subscriptions` : id;
   const known = [name, address].filter((text) => text !== null);
@@ -188,7 +191,7 @@ function sharedText({ shared, health }: About): string {
   if (others <= 0)
     return `no other of ${grouped(subscriptions)} subscriptions failed: it is this one's endpoint`;
   const more = health.state === 'failing' ? failing - 1 : failing;
-  return `${grouped(others)} of the ${grouped(subscriptions - 1)} other subscriptions failed too, ${grouped(more)} of them still do`;
+  return `${grouped(others)} of the ${grouped(subscriptions - 1)} other subscriptions failed too, ${grouped(more)} of them still ${more === 1 ? 'does' : 'do'}`;
 }
 
 /** What to type next, in the order of use. */

@@ -115,8 +115,8 @@ export function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
 }
 
 /**
- * The subscription of the first cause that is one, before others if it fails still; undefined where the service
- * does not know its address.
+ * The subscription of the first cause that is one, before others if it fails still; undefined where the
+ * service does not know its address.
  */
 function subscriptionToCheck({ causes, names }: Pick<Explained, 'causes' | 'names'>): string | undefined {
   const failing = causes.filter(({ failingSince }) => failingSince);

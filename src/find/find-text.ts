@@ -41,8 +41,10 @@ export interface EventWithText {
 
 export interface FindReport {
   readonly text: string;
-  /** Newest first. */
+  /** Newest first; at most the limit. */
   readonly found: readonly EventWithText[];
+  /** The events that have the text, beyond the limit too. */
+  readonly matches: number;
   /** The events that were looked at. */
   readonly events: number;
   /** The profiles that were looked in; empty for stored events. */
@@ -97,8 +99,9 @@ function merged(
     'newest first',
   ).slice(0, limit);
   const events = reports.reduce((sum, report) => sum + report.events, 0);
+  const matches = reports.reduce((sum, report) => sum + report.matches, 0);
   const profiles = reports.flatMap((report) => report.profiles);
-  return { text, found, events, profiles, window: reports[0]?.window, failure };
+  return { text, found, matches, events, profiles, window: reports[0]?.window, failure };
 }
 
 function failureOf(
@@ -136,11 +139,13 @@ async function findInPlace(
     const whoOf = createWhoReader(nameField);
     let kept: (Omit<EventWithText, 'who'> & { readonly of: ReturnType<typeof whoOf> })[] = [];
     let events = 0;
+    let matches = 0;
     for await (const { items } of source.read(source.filters, source.window)) {
       events += items.count;
       for (let item = 0; item < items.count; item++) {
         const field = look(items, item);
         if (field === undefined) continue;
+        matches++;
         known.read(items.bytes, items.start(item));
         const shown = KNOWN_FIELDS.map((_, index) => known.text(index));
         const createdOn = parseInstant(shown[0] ?? '');
@@ -155,7 +160,7 @@ async function findInPlace(
     const found = newest.map(({ of, ...one }) => ({ ...one, who: whoText(of, names) }));
     const { window } = source;
     const profiles = profile === null ? [] : [profile];
-    return { text, found, events, profiles, window, failure: undefined };
+    return { text, found, matches, events, profiles, window, failure: undefined };
   });
 }
 

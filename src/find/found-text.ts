@@ -92,12 +92,14 @@ function foundTable({ found, profiles }: FindReport, zone: TimeZone): Table {
 }
 
 /** What was found, of how many events, where and in which time. */
-function saidOf({ text, found, events, profiles, window }: FindReport, options: SummaryOptions): string {
-  const have = found.length === 1 ? 'has' : 'have';
-  const number = found.length === 0 ? 'none' : grouped(found.length);
+function saidOf(report: FindReport, options: SummaryOptions): string {
+  const { text, found, matches, events, profiles, window } = report;
+  const have = matches === 1 ? 'has' : 'have';
+  const number = matches === 0 ? 'none' : grouped(matches);
   const where = profiles.length > 1 ? ` in ${profiles.length} profiles (${profiles.join(', ')})` : '';
+  const shown = found.length < matches ? `; shown: the newest ${grouped(found.length)}` : '';
   const when = window ? `, ${windowText(window, options)}` : '';
-  return `${number} of ${eventsText(events)}${where} ${have} '${text}' as a whole word${when}`;
+  return `${number} of ${eventsText(events)}${where} ${have} '${text}' as a whole word${when}${shown}`;
 }
 
 /** Says to a person how to go on. */

@@ -118,7 +118,9 @@ describe('events about', () => {
       foundBy: 'name',
       name: 'Harbour Freight',
     });
-    expect((await about(['Freigt'], env)).stderr).toMatch(/did you mean Harbour Freight\?/);
+    const unknown = await about(['Freigt'], env);
+    expect(unknown.stderr).toMatch(/did you mean Harbour Freight\?/);
+    expect(unknown.stdout).toMatch(/^'Freigt', which no event has in the name-field\n/);
     expect((await about(['freight'])).code).toBe(2);
   });
 

@@ -71,6 +71,13 @@ const find = (args: readonly string[], more: object = {}) =>
   hooktrail(['events', 'find', '--from', file, ...args], { env: home.env, ...more });
 
 describe('events find', () => {
+  test('says how many events have the text, also where --limit shows fewer', async () => {
+    const { stdout } = await find(['4711', '--limit', '1']);
+    expect(stdout).toContain(ID(2));
+    expect(stdout).not.toContain(ID(1));
+    expect(stdout).toMatch(/\n2 of 4 events have '4711' as a whole word; shown: the newest 1\n$/);
+  });
+
   test('names the field that has the text, and no longer number, time, GUID or name of a member', async () => {
     const { code, stdout, stderr } = await find(['4711']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
