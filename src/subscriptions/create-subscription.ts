@@ -1,5 +1,5 @@
 import { advise, hooktrail } from '../advice.ts';
-import { fewOf, ServiceError, UsageError } from '../errors.ts';
+import { fewOf, OutputError, ServiceError, UsageError } from '../errors.ts';
 import { listSubscriptions, NO_SUBSCRIPTIONS } from '../filters/resolve-filters.ts';
 import { printJson } from '../formats/formats.ts';
 import { apiUrl, mediaType, type Service, serviceError } from '../http/service.ts';
@@ -109,8 +109,21 @@ async function printNew(
       kind: 'service',
       next: advise`${hooktrail('subscriptions enable', id)} switches it on`,
     });
-  if (flags.json) await printJson({ subscriptionId: id, savedIn }, undefined, context, reporter);
-  else await context.stdout.write(`${id}\n`);
+  try {
+    if (flags.json) await printJson({ subscriptionId: id, savedIn }, undefined, context, reporter);
+    else await context.stdout.write(`${id}\n`);
+  } catch (error) {
+    throw error instanceof OutputError ? unprinted(id, error) : error;
+  }
+}
+
+/** A full disk's own advice, to run the command again, would make a second subscription. */
+function unprinted(id: string, cause: OutputError): ServiceError {
+  return new ServiceError(`the subscription ${id} was created, but could not be printed`, {
+    details: [cause.message],
+    next: advise`do not create it again: ${hooktrail('subscriptions get', id)} shows it, and its Api-Token is saved`,
+    cause,
+  });
 }
 
 const UNNAMED = 'the service did not say which subscription it made';
