@@ -12,8 +12,12 @@ interface Core {
  */
 export const CORES: Readonly<Record<string, Core>> = {
   time: {
-    mutate: ['src/time/time-text.ts', 'src/time/instant.ts', 'src/time/time-zone.ts'],
+    mutate: [
+      'src/time/{time-text,time-tokens,day-text,clock-text,zone-text,span-text}.ts',
+      'src/time/{resolve-time,time-advice,instant,time-zone}.ts',
+    ],
     tests: ['test/time/*.test.ts', 'test/settings/timezone.test.ts'],
+    without: 'a very long text',
     floor: 96,
   },
   conditions: {

@@ -11,7 +11,9 @@ import { PAGE_SIZE, type Queries, type Query, type QueryField } from '../paging/
 import { Flag, listFlag, oneOf, wholeNumber } from '../settings/flags.ts';
 import { addTimezoneFlag } from '../settings/setting-names.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
-import { parseTime, resolveTime, type Time, timeAdvice } from '../time/time-text.ts';
+import { resolveTime, type Time } from '../time/resolve-time.ts';
+import { timeAdvice } from '../time/time-advice.ts';
+import { parseTime } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { findByPart } from './event-ids.ts';
 

@@ -1,7 +1,8 @@
 import { UsageError } from '../errors.ts';
 import { quotedWord } from '../shell-words.ts';
 import type { Instant } from '../time/instant.ts';
-import { parseTime, resolveTime } from '../time/time-text.ts';
+import { resolveTime } from '../time/resolve-time.ts';
+import { parseTime } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { isNumber } from './exact-numbers.ts';
 import { type FieldPath, parseFieldPath, pathText } from './field-path.ts';

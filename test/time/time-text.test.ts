@@ -1,6 +1,12 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseTime, resolveTime, type Time, timeAdvice } from '../../src/time/time-text.ts';
-import { TimeZone } from '../../src/time/time-zone.ts';
+import { adviceText } from '../../src/advice.ts';
+import { timeWithin } from '../../src/formats/table-layout.ts';
+import { compareInstants, type Instant, parseInstant } from '../../src/time/instant.ts';
+import { resolveTime, type Time } from '../../src/time/resolve-time.ts';
+import { timeAdvice } from '../../src/time/time-advice.ts';
+import { parseTime } from '../../src/time/time-text.ts';
+import { TimeZone, UTC } from '../../src/time/time-zone.ts';
 
 const NOW = Date.parse('2026-11-21T10:11:12.345Z');
 const sent = (text: string) => {
@@ -68,6 +74,13 @@ describe('a point in time as people type it', () => {
     ['1am', '2026-11-21T01:00:00Z'],
     ['12am', '2026-11-21T00:00:00Z'],
     ['12pm', '2026-11-21T12:00:00Z'],
+    ['T08:00', '2026-11-21T08:00:00Z'],
+    ['08:00 America/New_York', '2026-11-21T13:00:00Z'],
+    ['08:00 Etc/GMT+5', '2026-11-21T13:00:00Z'],
+    ['yesterday8am', '2026-11-20T08:00:00Z'],
+    ['yesterdayT08:00', '2026-11-20T08:00:00Z'],
+    ['8am yesterday CET', '2026-11-20T07:00:00Z'],
+    ['08:00 on monday Europe/Berlin', '2026-11-16T07:00:00Z'],
     ['yesterday 8am', '2026-11-20T08:00:00Z'],
     ['today at 23:59', '2026-11-21T23:59:00Z'],
   ])("'%s' is a time of day", (text, expected) => expect(sent(text)).toBe(expected));
@@ -140,6 +153,23 @@ describe('a point in time as people type it', () => {
     ['2026-11-20 08:30 UTC-10', '2026-11-20T18:30:00Z'],
     ['20261120T0830Z', '2026-11-20T08:30:00Z'],
     ['2026-11-20 16:06:31,123', '2026-11-20T16:06:31.123Z'],
+    ['2026-11-20 16:06:31,123Z', '2026-11-20T16:06:31.123Z'],
+    ['2026-11-20 16:06:31,123 +01:00', '2026-11-20T15:06:31.123Z'],
+    ['2026-11-20 08:30 America/New_York', '2026-11-20T13:30:00Z'],
+    ['2026-11-20 8pm america/argentina/buenos_aires', '2026-11-20T23:00:00Z'],
+    ['8am 2026-11-20', '2026-11-20T08:00:00Z'],
+    ['8am 2026-11-20 -05:00', '2026-11-20T13:00:00Z'],
+    ['noon, Nov 20 2026', '2026-11-20T12:00:00Z'],
+    ['20261120T083000 +0100', '2026-11-20T07:30:00Z'],
+    ['20261120T083000,25Z', '2026-11-20T08:30:00.25Z'],
+    ['20261120 0830', '2026-11-20T08:30:00Z'],
+    ['Fri Nov 20 08:30:00 2026 +0100', '2026-11-20T07:30:00Z'],
+    ['Fri Nov 20 08:30:00 +0100 2026', '2026-11-20T07:30:00Z'],
+    ['20/Nov/2025:08:30:00 America/New_York', '2025-11-20T13:30:00Z'],
+    ['2026-11 08:30', '2026-11-01T08:30:00Z'],
+    ['2026-11-20 08:30Z (UTC)', '2026-11-20T08:30Z'],
+    ['20 Nov 2026 (a Friday)', '2026-11-20'],
+    ['2026-11-20 at 08', '2026-11-20T08:00:00Z'],
   ])("'%s', as other programs write it, is that time", (text, expected) => expect(sent(text)).toBe(expected));
 
   // 21 November 2026 is a Saturday.
@@ -151,6 +181,9 @@ describe('a point in time as people type it', () => {
     ['last monday', '2026-11-16T00:00:00Z'],
     ['tuesday 08:00', '2026-11-17T08:00:00Z'],
     ['8am sunday', '2026-11-15T08:00:00Z'],
+    ['sat 8:30', '2026-11-21T08:30:00Z'],
+    ['last sat, at noon', '2026-11-14T12:00:00Z'],
+    ['Fri 11-20 08:00', '2026-11-20T08:00:00Z'],
     ['noon', '2026-11-21T12:00:00Z'],
     ['midnight', '2026-11-21T00:00:00Z'],
     ['yesterday noon', '2026-11-20T12:00:00Z'],
@@ -168,6 +201,9 @@ describe('a point in time as people type it', () => {
     ['P1M', '2026-10-21T10:11:12.345Z'],
     ['PT1M', '2026-11-21T10:10:12.345Z'],
     ['P10D', '2026-11-11T10:11:12.345Z'],
+    ['P1Y2M3W4DT5H6M7S', '2025-08-27T05:05:05.345Z'],
+    ['P1M2M', '2026-08-21T10:11:12.345Z'],
+    ['1h, 30m, and 10 s', '2026-11-21T08:41:02.345Z'],
     ['PT1H30M', '2026-11-21T08:41:12.345Z'],
     ['1Month', '2026-10-21T10:11:12.345Z'],
   ])("'%s' counts from today", (text, expected) => expect(sent(text)).toBe(expected));
@@ -260,18 +296,19 @@ describe('a point in time as people type it', () => {
     ['1/2/2026', 'write 2026-01-02 or 2026-02-01'],
     ['1M', 'write 1mo for months, 1m for minutes'],
     [' 12M ', 'write 12mo for months, 12m for minutes'],
+    ['1M ago', 'write 1mo for months, 1m for minutes'],
     ['-2h', 'write 2h: a span counts back from now'],
     ['-15m', 'write 15m: a span counts back from now'],
   ])("'%s' is refused with the right form", (text, advice) => {
     expect(sent(text)).toBeUndefined();
-    expect(timeAdvice(text)).toBe(advice);
+    expect(adviceText(timeAdvice(text), {})).toBe(advice);
   });
 
   test.each(['soon', '-8', '-soon', '5-2h', 'x1M', '1Mx', '13/13/2026', 'x11/12/2026'])(
     "'%s' is refused with the usual forms",
     (text) => {
       expect(sent(text)).toBeUndefined();
-      expect(timeAdvice(text)).toBe(
+      expect(adviceText(timeAdvice(text), {})).toBe(
         'write a time as 2026-11-20 08:30, 08:00, 2h, 7d, yesterday or monday; see `hooktrail help times`',
       );
     },
@@ -339,5 +376,207 @@ describe('a point in time as people type it', () => {
     '11-20x',
     'x 11-20 08:30',
     '11-20 x 08:30',
+    'constructor',
+    '__proto__',
+    '08:00 constructor',
+    'last constructor',
+    '08:00+24:00',
+    '08:00 +01:60',
+    '11-20 08:00 UTC+24',
+    '08:00 +1',
+    '08:00 Europe',
+    '08:00 Europe/Berlin x',
+    '08:00 CET yesterday',
+    '08:00 (CET',
+    '08:00 (C(E)T)',
+    '08:00 x)',
+    '(CET)',
+    '2026-1120',
+    '2026/1120',
+    '2026/11/20T08',
+    '20261120T08300',
+    '20261120T0830.5',
+    '20261120T086000',
+    '20261120T083060',
+    '2026-11-20T',
+    '2026-11-20,',
+    '2026-11-20 at',
+    '2026-11-20 24',
+    '2026-11-20 0830',
+    '11-20 08',
+    '20 Nov 2026 08',
+    '20 Nov 2026 08:30 2026',
+    '11-20 08:30 2026',
+    'friday 08:30 2026',
+    '20 Nov:08:30',
+    '2026-11-20:08:30',
+    'last 20 Nov',
+    'today, 20 Nov',
+    'Fri,Nov 20',
+    '20Nov2026',
+    'Nov20',
+    '20. 11. 2026',
+    '1d,12h',
+    '1d and',
+    '1d and, 12h',
+    'and 1d',
+    '1d ago ago',
+    '+1h ago',
+    'in 2 hours ago',
+    'in2 hours',
+    'in PT2H',
+    '+ now',
+    'now ago',
+    '1M2D',
+    '5 M 1 s',
+    '1234567890h',
+    'P1H',
+    'PT1D',
+    'P1W2',
+    'P1.5D',
+    'PT1H ago',
+    '@',
+    '@1795328922.',
+    '@1795328922,5',
+    '1795328922 5',
+    '1795328922Z',
+    '999999999999999999999999',
+    '@999999999999999999999999',
   ])("'%s' is not a point in time", (text) => expect(parseTime(text)).toBeUndefined());
+});
+
+describe('every form in which a time is printed is read as that time', () => {
+  const zones = [
+    'UTC',
+    'Europe/Berlin',
+    'America/New_York',
+    'Asia/Kolkata',
+    'Pacific/Apia',
+    'America/St_Johns',
+  ];
+  const anyZone = fc.constantFrom(...zones.map((name) => (name === 'UTC' ? UTC : new TimeZone(name))));
+  // From the year before on: forms without a year mean the latest such time.
+  const anyTime = fc.integer({ min: NOW - 300 * 86_400_000, max: NOW - 1 });
+  const anyFraction = fc.stringMatching(/^(\.\d{1,9})?$/);
+  const isSame = (text: string, zone: TimeZone, meant: Instant) => {
+    const time = parseTime(text, zone);
+    const read = time && resolveTime(time, NOW);
+    return read !== undefined && compareInstants(read, meant) === 0;
+  };
+  const SECOND = 1_000;
+  const MINUTE = 60_000;
+
+  /** Milliseconds that a printed time may have left out. */
+  const precisionOf = (printed: string) => (/ \d\d:\d\d:\d\d/.test(printed) ? SECOND : MINUTE);
+
+  test('in tables of any width', () => {
+    const forms = new Set<string>();
+    const anyWidth = fc.integer({ min: 17, max: 40 });
+    fc.assert(
+      fc.property(anyZone, anyTime, anyFraction, anyWidth, (zone, at, fraction, width) => {
+        const exact = `${new Date(at).toISOString().slice(0, 19)}${fraction}Z`;
+        const printed = timeWithin(zone.shown(exact), width);
+        const precision = precisionOf(printed);
+        const coarse = new Date(Math.floor(at / precision) * precision).toISOString();
+        const meant = parseInstant(printed.includes('.') ? exact : coarse) as Instant;
+        expect([printed, isSame(printed, zone, meant)]).toEqual([printed, true]);
+        forms.add(printed.replaceAll(/\d+/g, '0'));
+      }),
+      { numRuns: 500 },
+    );
+    // All forms but the time of day alone, which belongs to a table of today.
+    for (const form of ['0-0-0 0:0:0.0+0:0', '0-0-0 0:0:0+0:0', '0-0 0:0:0+0:0', '0-0 0:0+0:0'])
+      expect([...forms]).toContain(form);
+  });
+
+  test('in tables: a time of today without its date', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 86_399 }), (second) => {
+        const exact = new Date(Date.parse('2026-11-21T00:00:00Z') + second * SECOND).toISOString();
+        const printed = timeWithin(exact.replace('.000', ''), 10);
+        expect(printed).toMatch(/^\d\d:\d\d:\d\dZ$/);
+        expect(isSame(printed, UTC, parseInstant(exact) as Instant)).toBe(true);
+      }),
+    );
+  });
+
+  test('in other programs: of JavaScript, RFC 2822, date and git', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 4_102_444_800 }), (seconds) => {
+        const date = new Date(seconds * SECOND);
+        const [weekday, day, month, year, clock] = date.toUTCString().replace(',', '').split(' ');
+        const texts = [
+          date.toUTCString(),
+          date.toISOString(),
+          `${weekday} ${month} ${day} ${year} ${clock} GMT+0000 (Coordinated Universal Time)`,
+          `${weekday} ${month} ${Number(day)} ${clock} UTC ${year}`,
+          `${weekday} ${month} ${Number(day)} ${clock} ${year} +0000`,
+          `${day}/${month}/${year}:${clock} +0000`,
+          date.toISOString().replace(/[-:]|\.000/g, ''),
+          date.toLocaleString('en-US', { timeZone: 'UTC', dateStyle: 'long', timeStyle: 'medium' }),
+          date.toLocaleString('de-DE', { timeZone: 'UTC', dateStyle: 'medium', timeStyle: 'medium' }),
+        ];
+        const meant = parseInstant(date.toISOString()) as Instant;
+        for (const text of texts) expect([text, isSame(text, UTC, meant)]).toEqual([text, true]);
+      }),
+    );
+  });
+});
+
+describe('a very long text', () => {
+  // In a time that grew with the square of the length, a few of them would take minutes.
+  const LENGTH = 100_000;
+
+  test.each([
+    ...[
+      'a',
+      'Z',
+      'T',
+      'aT1',
+      'ago ',
+      ' and',
+      '1 ',
+      '1,',
+      '12:',
+      ':',
+      '/',
+      'a/',
+      '_',
+      '+',
+      '-',
+      '+1',
+      '.',
+      ' (',
+    ],
+    ...[
+      '(',
+      ')',
+      ' ',
+      '\n\t',
+      'é',
+      '😀',
+      '08:30 ',
+      '8am',
+      '8 pm ',
+      'noon',
+      '2026-',
+      '20 Nov ',
+      'Fri, ',
+      'last ',
+    ],
+    ...['M', '1M', 'P', 'P1D', '1d', '1d, and ', 'at ', 'on ', '@', '0', '20261120T'],
+  ])('of %j is refused in a time that grows with its length', (piece) => {
+    const long = piece.repeat(LENGTH / piece.length);
+    for (const start of ['', '08:30 ', '08:30 (', '2h'])
+      expect([start, parseTime(`${start}${long}!`)]).toEqual([start, undefined]);
+    expect(adviceText(timeAdvice(`-1${long}!`), {})).toMatch(/^write a time as /);
+  });
+
+  test('may be a time: spans are added up, and a fraction has any number of digits', () => {
+    expect(sent('0h'.repeat(LENGTH / 2))).toBe('2026-11-21T10:11:12.345Z');
+    expect(sent(`P${'0D'.repeat(LENGTH / 2)}`)).toBe('2026-11-21T10:11:12.345Z');
+    const digits = '1'.repeat(LENGTH);
+    expect(sent(`20 Nov 2026 08:30:00.${digits}`) === `2026-11-20T08:30:00.${digits}Z`).toBe(true);
+    expect(sent(`2026-11-20${' '.repeat(LENGTH)}08:30`)).toBe('2026-11-20T08:30Z');
+  });
 });

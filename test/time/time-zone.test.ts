@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Instant, parseInstant } from '../../src/time/instant.ts';
-import { parseTime, resolveTime } from '../../src/time/time-text.ts';
+import { resolveTime } from '../../src/time/resolve-time.ts';
+import { parseTime } from '../../src/time/time-text.ts';
 import { localZone, TimeZone, zoneNamed, zoneNames, zoneOf } from '../../src/time/time-zone.ts';
 import { thisMachine } from '../support/context.ts';
 

@@ -1,0 +1,180 @@
+import { type TimeTokens, wordsFor } from './time-tokens.ts';
+
+/** A day as it was typed. */
+export type Day =
+  | { readonly kind: 'day'; readonly daysAgo: number }
+  /** The latest such day of the week (0 is Sunday): today too, unless `isLast`. */
+  | { readonly kind: 'weekday'; readonly weekday: number; readonly isLast: boolean }
+  | CalendarDay;
+
+export interface CalendarDay {
+  readonly kind: 'calendar';
+  /** Four digits. */
+  readonly year?: string | undefined;
+  /** `11-20`. It may be a day that no month has. */
+  readonly monthDay: string;
+  /** The day of the week that was typed before the date. */
+  readonly weekday?: number;
+  /** `2026-11-20` is extended and `20261120` basic, as ISO 8601 calls them; `20 Nov 2026` names its month. */
+  readonly notation: 'extended' | 'basic' | 'named' | 'numbers';
+}
+
+const NEAR_DAYS = wordsFor(['today', 0], ['yesterday', 1], ['tomorrow', -1]);
+const LAST = wordsFor(['last', true]);
+const WEEKDAYS = wordsFor(
+  ['sun sunday', 0],
+  ['mon monday', 1],
+  ['tue tues tuesday', 2],
+  ['wed wednesday', 3],
+  ['thu thurs thursday', 4],
+  ['fri friday', 5],
+  ['sat saturday', 6],
+);
+const MONTHS = wordsFor(
+  ['jan january', '01'],
+  ['feb february', '02'],
+  ['mar march', '03'],
+  ['apr april', '04'],
+  ['may', '05'],
+  ['jun june', '06'],
+  ['jul july', '07'],
+  ['aug august', '08'],
+  ['sep sept september', '09'],
+  ['oct october', '10'],
+  ['nov november', '11'],
+  ['dec december', '12'],
+);
+const ORDINAL_ENDINGS = wordsFor(['st nd rd th', true]);
+
+/** Reads a near day, a day of the week, or a date with or without its day of the week and its year. */
+export function readDay(tokens: TimeTokens): Day | undefined {
+  const daysAgo = tokens.word(NEAR_DAYS);
+  if (daysAgo !== undefined) return { kind: 'day', daysAgo };
+  return readDate(tokens) ?? readDateOfWeekday(tokens) ?? readWeekday(tokens);
+}
+
+/** `friday`, `last friday`. */
+function readWeekday(tokens: TimeTokens): Day | undefined {
+  return tokens.attempt(() => {
+    const isLast = tokens.attempt(() => tokens.word(LAST) && tokens.sign(' ')) !== undefined;
+    const weekday = tokens.word(WEEKDAYS);
+    return weekday === undefined ? undefined : { kind: 'weekday', weekday, isLast };
+  });
+}
+
+/** `Fri, 20 Nov 2026`. */
+function readDateOfWeekday(tokens: TimeTokens): CalendarDay | undefined {
+  return tokens.attempt(() => {
+    const weekday = tokens.word(WEEKDAYS);
+    if (weekday === undefined) return undefined;
+    tokens.sign(',');
+    const date = tokens.sign(' ') ? readDate(tokens) : undefined;
+    return date && { ...date, weekday };
+  });
+}
+
+const DATE_FORMS = [
+  readExtendedDate,
+  readBasicDate,
+  readSlashedDate,
+  readDottedDate,
+  readMonthAndDay,
+  readDayThenMonth,
+  readMonthThenDay,
+];
+
+function readDate(tokens: TimeTokens): CalendarDay | undefined {
+  for (const read of DATE_FORMS) {
+    const date = tokens.attempt(() => read(tokens));
+    if (date) return date;
+  }
+  return undefined;
+}
+
+/** `2026-11-20`, and `2026-11` for the first day of a month. */
+function readExtendedDate(tokens: TimeTokens): CalendarDay | undefined {
+  const year = tokens.number(4);
+  const month = readAfter('-', tokens);
+  if (year === undefined || month === undefined) return undefined;
+  const day = readAfter('-', tokens);
+  if (day === undefined) return { kind: 'calendar', year, monthDay: `${month}-01`, notation: 'numbers' };
+  return { kind: 'calendar', year, monthDay: `${month}-${day}`, notation: 'extended' };
+}
+
+/** `20261120`. */
+function readBasicDate(tokens: TimeTokens): CalendarDay | undefined {
+  const digits = tokens.number(8);
+  if (digits === undefined) return undefined;
+  const monthDay = `${digits.slice(4, 6)}-${digits.slice(6)}`;
+  return { kind: 'calendar', year: digits.slice(0, 4), monthDay, notation: 'basic' };
+}
+
+/** `2026/11/20`. */
+function readSlashedDate(tokens: TimeTokens): CalendarDay | undefined {
+  const year = tokens.number(4);
+  const month = readAfter('/', tokens);
+  const day = readAfter('/', tokens);
+  if (year === undefined || month === undefined || day === undefined) return undefined;
+  return { kind: 'calendar', year, monthDay: `${month}-${day}`, notation: 'numbers' };
+}
+
+/** `20.11.2026`. */
+function readDottedDate(tokens: TimeTokens): CalendarDay | undefined {
+  const day = tokens.number(1, 2);
+  const month = tokens.sign('.') && tokens.number(1, 2);
+  const year = tokens.sign('.') && tokens.number(4);
+  if (day === undefined || month === undefined || year === undefined) return undefined;
+  return { kind: 'calendar', year, monthDay: `${two(month)}-${two(day)}`, notation: 'numbers' };
+}
+
+/** `11-20`, a date without its year, as narrow tables print it. */
+function readMonthAndDay(tokens: TimeTokens): CalendarDay | undefined {
+  const month = tokens.number(2);
+  const day = readAfter('-', tokens);
+  if (month === undefined || day === undefined) return undefined;
+  return { kind: 'calendar', monthDay: `${month}-${day}`, notation: 'numbers' };
+}
+
+/** `20 Nov 2026`, `20th November`, `20. Nov`, `20/Nov/2026`, `20-Nov-2026`. */
+function readDayThenMonth(tokens: TimeTokens): CalendarDay | undefined {
+  const day = readDayOfMonth(tokens);
+  tokens.sign('.');
+  tokens.sign(' ', '/', '-');
+  const month = tokens.word(MONTHS);
+  if (day === undefined || month === undefined) return undefined;
+  tokens.sign('.');
+  const year = tokens.attempt(() => {
+    tokens.sign(',');
+    return tokens.sign(' ', '/', '-') && tokens.number(4);
+  });
+  return { kind: 'calendar', year, monthDay: `${month}-${day}`, notation: 'named' };
+}
+
+/** `Nov 20, 2026`, `November 20th`. */
+function readMonthThenDay(tokens: TimeTokens): CalendarDay | undefined {
+  const month = tokens.word(MONTHS);
+  tokens.sign('.');
+  const day = tokens.sign(' ') && readDayOfMonth(tokens);
+  if (day === undefined || month === undefined) return undefined;
+  const year = tokens.attempt(() => {
+    tokens.sign(',');
+    return tokens.sign(' ') && tokens.number(4);
+  });
+  return { kind: 'calendar', year, monthDay: `${month}-${day}`, notation: 'named' };
+}
+
+/** Two digits, of `5` or `5th`. */
+function readDayOfMonth(tokens: TimeTokens): string | undefined {
+  const day = tokens.number(1, 2);
+  tokens.word(ORDINAL_ENDINGS);
+  return day && two(day);
+}
+
+/** Reads the two digits behind a sign. */
+function readAfter(sign: string, tokens: TimeTokens): string | undefined {
+  return tokens.attempt(() => tokens.sign(sign) && tokens.number(2));
+}
+
+function two(digits: string): string {
+  return digits.padStart(2, '0');
+}

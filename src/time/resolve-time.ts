@@ -1,0 +1,64 @@
+import { type Instant, instantAt, parseInstant } from './instant.ts';
+import { DAY_MS } from './lengths.ts';
+import { offsetMsIn, type TimeZone } from './time-zone.ts';
+
+/** A point in time as typed. Some forms depend on the present time. */
+export type Time =
+  | { readonly kind: 'instant'; readonly instant: Instant }
+  /** Before now; after it where the numbers are negative. */
+  | { readonly kind: 'ago'; readonly seconds: number; readonly months?: number }
+  /** A time of day, some days before today. */
+  | { readonly kind: 'day'; readonly daysAgo: number; readonly clock: string; readonly zone: Zone }
+  /** A time of day on the latest such day of the week (0 is Sunday): today too, unless `isLast`. */
+  | {
+      readonly kind: 'weekday';
+      readonly weekday: number;
+      readonly isLast: boolean;
+      readonly clock: string;
+      readonly zone: Zone;
+    }
+  /** A date without its year, as narrow tables print it: the latest such date in the past. */
+  | { readonly kind: 'yearless'; readonly rest: string; readonly zone: Zone };
+
+/** A zone, or an offset from UTC such as `+02:00` or `Z`. */
+export type Zone = TimeZone | string;
+
+/**
+ * The instant that the text means at `now` (milliseconds since the epoch); undefined outside the years 0 to
+ * 9999.
+ */
+export function resolveTime(time: Time, now: number): Instant | undefined {
+  if (time.kind === 'instant') return time.instant;
+  if (time.kind === 'ago') return instantAt(monthsBefore(now, time.months ?? 0) - time.seconds * 1000);
+  const { zone } = time;
+  const offset = typeof zone === 'string' ? offsetMsIn(zone) : zone.offsetAt(now);
+  if (time.kind === 'yearless') {
+    // 29 February occurs within any eight years.
+    const year = new Date(now).getUTCFullYear();
+    const latest = Array.from({ length: 10 }, (_, back) =>
+      instantIn(`${year + 1 - back}-${time.rest}`, zone),
+    );
+    return latest.find((instant) => instant && instant.seconds * 1000 <= now);
+  }
+  // Days are counted on the calendar, since they may last 23 or 25 hours.
+  const today = now + offset;
+  const since = time.kind === 'day' ? time.daysAgo : (new Date(today).getUTCDay() - time.weekday + 7) % 7;
+  const daysAgo = time.kind === 'weekday' && time.isLast && since === 0 ? 7 : since;
+  const date = new Date(today - daysAgo * DAY_MS).toISOString().slice(0, 10);
+  return instantIn(`${date}T${time.clock}`, zone);
+}
+
+/** The same day and time some months before; the last day of a month that is too short for it. */
+function monthsBefore(now: number, months: number): number {
+  const date = new Date(now);
+  const day = date.getUTCDate();
+  date.setUTCMonth(date.getUTCMonth() - months);
+  // 31 March less a month is 31 February, which JavaScript makes 3 March.
+  if (date.getUTCDate() !== day) date.setUTCDate(0);
+  return date.getTime();
+}
+
+/** The instant of a date-time without its zone, in that zone; undefined if the calendar lacks it. */
+export function instantIn(wall: string, zone: Zone): Instant | undefined {
+  return typeof zone === 'string' ? parseInstant(`${wall}${zone}`) : parseInstant(wall, zone);
+}
