@@ -30,22 +30,29 @@ export type Zone = TimeZone | string;
 export function resolveTime(time: Time, now: number): Instant | undefined {
   if (time.kind === 'instant') return time.instant;
   if (time.kind === 'ago') return instantAt(monthsBefore(now, time.months ?? 0) - time.seconds * 1000);
-  const { zone } = time;
+  if (time.kind === 'yearless') return latestYearless(time.rest, time.zone, now);
+  const { clock, zone } = time;
   const offset = typeof zone === 'string' ? offsetMsIn(zone) : zone.offsetAt(now);
-  if (time.kind === 'yearless') {
-    // 29 February occurs within any eight years.
-    const year = new Date(now).getUTCFullYear();
-    const latest = Array.from({ length: 10 }, (_, back) =>
-      instantIn(`${year + 1 - back}-${time.rest}`, zone),
-    );
-    return latest.find((instant) => instant && instant.seconds * 1000 <= now);
-  }
   // Days are counted on the calendar, since they may last 23 or 25 hours.
   const today = now + offset;
-  const since = time.kind === 'day' ? time.daysAgo : (new Date(today).getUTCDay() - time.weekday + 7) % 7;
-  const daysAgo = time.kind === 'weekday' && time.isLast && since === 0 ? 7 : since;
+  const daysAgo =
+    time.kind === 'day' ? time.daysAgo : daysSince(time.weekday, time.isLast, new Date(today).getUTCDay());
   const date = new Date(today - daysAgo * DAY_MS).toISOString().slice(0, 10);
-  return instantIn(`${date}T${time.clock}`, zone);
+  return instantIn(`${date}T${clock}`, zone);
+}
+
+/** The latest such date that is not after `now`; undefined if the last ten years had none. */
+function latestYearless(rest: string, zone: Zone, now: number): Instant | undefined {
+  // The zone may be in the next year already. 29 February occurs within any eight years.
+  const nextYear = new Date(now).getUTCFullYear() + 1;
+  const newestFirst = Array.from({ length: 10 }, (_, back) => instantIn(`${nextYear - back}-${rest}`, zone));
+  return newestFirst.find((instant) => instant && instant.seconds * 1000 <= now);
+}
+
+/** Days from the latest such day of the week to today; `isLast` leaves out today. */
+function daysSince(weekday: number, isLast: boolean, todaysWeekday: number): number {
+  const days = (todaysWeekday - weekday + 7) % 7;
+  return isLast && days === 0 ? 7 : days;
 }
 
 /** The same day and time some months before; the last day of a month that is too short for it. */

@@ -5,18 +5,39 @@ import { parseTime } from './time-text.ts';
 /** Returns the form to type instead of a text that is not a point in time. */
 export function timeAdvice(text: string): Advice {
   const given = text.trim();
-  const month = /^(\d{1,9})M( ago)?$/.exec(given)?.[1];
-  if (month !== undefined) return `write ${month}mo for months, ${month}m for minutes`;
-  const negative = /^[-−](\d.*)/.exec(given)?.[1];
-  if (negative !== undefined && parseTime(negative)?.kind === 'ago')
-    return `write ${negative}: a span counts back from now`;
+  return (
+    adviceOnCapitalM(given) ??
+    adviceOnMinus(given) ??
+    adviceOnStrokes(given) ??
+    advise`write a time as 2026-11-20 08:30, 08:00, 2h, 7d, yesterday or monday; see ${hooktrail('help times')}`
+  );
+}
+
+/** Of `5M`, which is five months to some and five minutes to others. */
+function adviceOnCapitalM(given: string): string | undefined {
+  const count = /^(\d{1,9})M( ago)?$/.exec(given)?.[1];
+  return count && `write ${count}mo for months, ${count}m for minutes`;
+}
+
+/** Of `-2h`, with a hyphen or a minus sign. */
+function adviceOnMinus(given: string): string | undefined {
+  const span = /^[-−](\d.*)/.exec(given)?.[1];
+  if (span === undefined || parseTime(span)?.kind !== 'ago') return undefined;
+  return `write ${span}: a span counts back from now`;
+}
+
+/** Of `11/12/2026`, whose month stands first to some and second to others: the dates that it may be. */
+function adviceOnStrokes(given: string): string | undefined {
   const [, one = '', other = '', year, rest = ''] =
     /^(\d{1,2})[/-](\d{1,2})[/-](\d{4})(.*)/.exec(given) ?? [];
-  const two = (number: string) => number.padStart(2, '0');
-  const dates = [
-    [one, other],
-    [other, one],
-  ].flatMap(([m = '', d = '']) => parseInstant(`${year}-${two(m)}-${two(d)}`)?.text ?? []);
-  if (dates.length > 0) return `write ${[...new Set(dates)].map((date) => date + rest).join(' or ')}`;
-  return advise`write a time as 2026-11-20 08:30, 08:00, 2h, 7d, yesterday or monday; see ${hooktrail('help times')}`;
+  const monthFirst = dateText(year, one, other);
+  const dayFirst = dateText(year, other, one);
+  const dates = new Set([monthFirst, dayFirst].filter((date) => date !== undefined));
+  if (dates.size === 0) return undefined;
+  return `write ${[...dates].map((date) => date + rest).join(' or ')}`;
+}
+
+/** `2026-11-20`; undefined if the calendar has no such day. */
+function dateText(year: string | undefined, month: string, day: string): string | undefined {
+  return parseInstant(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`)?.text;
 }
