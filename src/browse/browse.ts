@@ -4,6 +4,7 @@ import type { Context, Output } from '../context.ts';
 import { ExitCode } from '../errors.ts';
 import { temporaryFolder } from '../files/folders.ts';
 import type { EventFilters, FilterFlags } from '../filters/event-filters.ts';
+import { FILTER_FLAGS, FILTER_KEYS } from '../filters/filter-keys.ts';
 import { resolveFilters } from '../filters/resolve-filters.ts';
 import { subscriptionIdsOf } from '../formats/item-table.ts';
 import { loadDraw } from '../formats/table-drawing.ts';
@@ -146,9 +147,10 @@ function zonesFor(given: TimeZone, context: Pick<Context, 'machine'>): [TimeZone
   return [given, ...others.values()];
 }
 
+/** A report is about failures, whatever status the list has. */
 const REPORT_FLAGS = [
-  ...['after', 'since', 'before', 'until', 'subscription', 'id', 'type', 'where', 'grep', 'from'],
-  ...['timezone', 'profile', 'baseUrl', 'vendor'],
+  ...FILTER_FLAGS.filter((name) => name !== FILTER_KEYS.publishStatus.flag),
+  ...['from', 'timezone', 'profile', 'baseUrl', 'vendor'],
 ];
 
 type Folder = Awaited<ReturnType<typeof temporaryFolder>>;

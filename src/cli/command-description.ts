@@ -1,5 +1,6 @@
 import type { Argument, Command, Option } from 'commander';
 import type { CommandTree } from '../command.ts';
+import { type FilterKey, filterKeys } from '../filters/filter-keys.ts';
 import type { FlagType } from '../settings/flags.ts';
 import { settingDefaults, settingNames } from '../settings/setting-names.ts';
 import { version } from '../version.ts';
@@ -125,15 +126,17 @@ export type ValueKind =
   | 'directories'
   | 'anything';
 
+function kindOf({ words, completion }: FilterKey): ValueKind {
+  return words ? { words } : (completion ?? 'anything');
+}
+
 /** Values of options, by long name: an option means the same in every command. */
 export const optionKinds: Readonly<Record<string, ValueKind>> = {
-  '--status': { words: ['SUCCESS', 'FAILED'] },
+  ...Object.fromEntries(filterKeys.map((key) => [`--${key.flag}`, kindOf(key)])),
   '--baseline': { words: ['previous', '1d', '7d'] },
   '--store': { words: ['keychain', 'file'] },
   '--profile': 'profiles',
   '--timezone': 'timezones',
-  '--type': 'event-types',
-  '--subscription': 'subscriptions',
   '--since': 'times',
   '--until': 'times',
   '--fields': 'fields',

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { type Advice, advise, hooktrail } from '../advice.ts';
+import { fieldFlag, filterKeys } from '../filters/filter-keys.ts';
 import { wordsOf } from './help-text.ts';
 
 /** Words that people try for a command: one, or two that follow each other. */
@@ -45,8 +46,8 @@ export const FLAG_SYNONYMS: readonly (readonly [typed: string, ...meanings: stri
   ['--out-file --output-to --save', '--output-file'],
   ['--event-id --event --ids', '--id', '--fields eventId --no-header'],
   ['--event-type --types --topic --event-name', '--type', '--add-type'],
-  ['--subscription-id --sub', '--subscription'],
-  ['--publish-status --delivery-status --state', '--status'],
+  ['--sub', '--subscription'],
+  ['--delivery-status --state', '--status'],
   ['--start --start-time --begin --last --period --newer-than --from-time --from-date', '--since'],
   ['--end --end-time --to --older-than --to-time --to-date', '--until'],
   ['--filter --selector --field-selector --condition -l', '--where', '--match'],
@@ -82,6 +83,7 @@ export const FLAG_SYNONYMS: readonly (readonly [typed: string, ...meanings: stri
   ['--count', 'count'],
   ['--follow --watch --live -f -w', 'watch'],
   ['--curl', 'search --curl'],
+  ...filterKeys.map(({ field, flag }) => [fieldFlag(field), `--${flag}`] as const),
 ];
 
 /** Secrets that people type as arguments, where other users and the shell's history see them. */

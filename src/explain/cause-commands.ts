@@ -56,7 +56,7 @@ function narrowedFilters(conditions: readonly CauseCondition[], filters: EventFi
     if (field === 'eventType' && text !== '' && !/[*,\\]/.test(text))
       narrowed = narrowed.withTypes([text], [text]);
     else if (field === 'subscriptionId' && isGuid(text))
-      narrowed = new EventFilters({ ...narrowed, subscriptionIds: [text] });
+      narrowed = narrowed.withValues('subscriptionId', [text]);
     else rest.push(condition);
   }
   return { filters: narrowed, rest };

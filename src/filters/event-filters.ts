@@ -6,8 +6,9 @@ import { type FieldPath, isOfZone } from '../items/field-path.ts';
 import { type Condition, parseCondition, type ReadValues } from '../items/item-conditions.ts';
 import { itemFilter, type KeepItems } from '../items/item-filter.ts';
 import { guidsIn, type Items, isObject, notAGuid } from '../items/items.ts';
+import { FILTER_FIELDS, type FilterField } from '../items/known-fields.ts';
 import { nameFilter } from '../names/name-filter.ts';
-import { PAGE_SIZE, type Queries, type Query, type QueryField } from '../paging/event-query.ts';
+import { PAGE_SIZE, type Queries, type Query } from '../paging/event-query.ts';
 import { Flag, listFlag, oneOf, wholeNumber } from '../settings/flags.ts';
 import { addTimezoneFlag } from '../settings/setting-names.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
@@ -16,6 +17,7 @@ import { timeAdvice } from '../time/time-advice.ts';
 import { parseTime } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { findByPart } from './event-ids.ts';
+import { escapeCommas, type FilterFlagName, type FilterKey, filterKeys } from './filter-keys.ts';
 
 export type PublishStatus = 'SUCCESS' | 'FAILED';
 
@@ -39,14 +41,16 @@ export function isTypedFilters(value: unknown): value is TypedFilters {
   return isObject(value) && Object.values(value).every(isFilter);
 }
 
+/** The values of the service's keys. No value of a list occurs twice. */
+type FilterValues = Readonly<Partial<Record<FilterField, readonly string[]>>>;
+
 /** The values of filters. An event matches any value of each list; an empty list is no filter. */
 interface FilterParts {
   /** The zone that times are read and shown in. */
   readonly zone: TimeZone;
   readonly after: GivenTime | undefined;
   readonly before: GivenTime | undefined;
-  /** No value of a list occurs twice. */
-  readonly subscriptionIds: readonly string[];
+  readonly values: FilterValues;
   /** Parts of callback addresses, which `resolveSubscriptions` makes ids of. Until then there is no query. */
   readonly subscriptionWords: readonly string[];
   /**
@@ -55,9 +59,6 @@ interface FilterParts {
    */
   readonly nameWords: readonly string[];
   readonly nameField: FieldPath | undefined;
-  readonly eventIds: readonly string[];
-  readonly statuses: readonly PublishStatus[];
-  readonly eventTypes: readonly string[];
   /** The types as typed, if a pattern such as `order.*` stands for several of them. */
   readonly typePatterns: readonly string[] | undefined;
   /** Conditions that the service cannot filter by: they run here. */
@@ -74,13 +75,10 @@ export class EventFilters implements FilterParts {
   readonly zone: TimeZone = UTC;
   readonly after: GivenTime | undefined = undefined;
   readonly before: GivenTime | undefined = undefined;
-  readonly subscriptionIds: readonly string[] = [];
+  readonly values: FilterValues = {};
   readonly subscriptionWords: readonly string[] = [];
   readonly nameWords: readonly string[] = [];
   readonly nameField: FieldPath | undefined = undefined;
-  readonly eventIds: readonly string[] = [];
-  readonly statuses: readonly PublishStatus[] = [];
-  readonly eventTypes: readonly string[] = [];
   readonly typePatterns: readonly string[] | undefined = undefined;
   readonly conditions: readonly Condition[] = [];
   readonly grepTexts: readonly string[] = [];
@@ -88,6 +86,22 @@ export class EventFilters implements FilterParts {
 
   constructor(parts: Partial<FilterParts> = {}) {
     Object.assign(this, parts);
+  }
+
+  get subscriptionIds(): readonly string[] {
+    return this.values.subscriptionId ?? [];
+  }
+
+  get eventIds(): readonly string[] {
+    return this.values.eventId ?? [];
+  }
+
+  get statuses(): readonly PublishStatus[] {
+    return (this.values.publishStatus ?? []) as readonly PublishStatus[];
+  }
+
+  get eventTypes(): readonly string[] {
+    return this.values.eventType ?? [];
   }
 
   /** True if the filters depend on the present time. */
@@ -129,23 +143,25 @@ export class EventFilters implements FilterParts {
     return new Set(fields.filter(isConstant));
   }
 
+  /** The same filters with other values of a key. An empty list means any. */
+  withValues(field: FilterField, values: readonly string[]): EventFilters {
+    return new EventFilters({ ...this, values: { ...this.values, [field]: values } });
+  }
+
   /** The same filters with other statuses. An empty list means both. */
   withStatuses(...statuses: PublishStatus[]): EventFilters {
-    return new EventFilters({ ...this, statuses });
+    return this.withValues('publishStatus', statuses);
   }
 
   /** The same filters for these types on offer, which `patterns` stand for. */
   withTypes(eventTypes: readonly string[], patterns: readonly string[]): EventFilters {
-    return new EventFilters({ ...this, eventTypes, typePatterns: patterns });
+    return new EventFilters({ ...this.withValues('eventType', eventTypes), typePatterns: patterns });
   }
 
   /** The same filters for these subscriptions, and for no parts of addresses. */
   withSubscriptions(subscriptionIds: readonly string[]): EventFilters {
-    return new EventFilters({
-      ...this,
-      subscriptionIds: distinctIds(subscriptionIds),
-      subscriptionWords: [],
-    });
+    const chosen = this.withValues('subscriptionId', distinctIds(subscriptionIds));
+    return new EventFilters({ ...chosen, subscriptionWords: [] });
   }
 
   withoutTimes(): EventFilters {
@@ -169,14 +185,9 @@ export class EventFilters implements FilterParts {
       const next = following ? `for the whole day: ${this.before?.flag} ${following}` : undefined;
       throw new UsageError(`${from} and ${to} leave no time between them: nothing can match`, { next });
     }
-    const lists: Readonly<Record<QueryField, readonly string[]>> = {
-      subscriptionId: this.subscriptionIds,
-      eventId: this.eventIds,
-      publishStatus: this.statuses,
-      eventType: this.eventTypes,
-    };
     let queries: Query[] = [{ after, before }];
-    for (const [field, values] of Object.entries(lists)) {
+    for (const field of FILTER_FIELDS) {
+      const values = this.values[field] ?? [];
       if (values.length === 0) continue;
       queries = queries.flatMap((query) => values.map((value) => ({ ...query, [field]: value })));
     }
@@ -219,10 +230,7 @@ export class EventFilters implements FilterParts {
    */
   typed(): TypedFilters {
     const lists = {
-      subscription: [...this.subscriptionIds, ...this.subscriptionWords, ...this.nameWords],
-      id: this.eventIds,
-      status: this.statuses,
-      type: this.typePatterns ?? this.eventTypes,
+      ...Object.fromEntries(filterKeys.map(({ field, flag }) => [flag, this.#typedValues(field)])),
       where: this.conditions.map(({ text }) => text),
       grep: this.grepTexts,
     };
@@ -236,6 +244,12 @@ export class EventFilters implements FilterParts {
       ),
       ...(this.#dependsOnZone ? { timezone: this.zone.name } : {}),
     };
+  }
+
+  #typedValues(field: FilterField): readonly string[] {
+    const values = this.values[field] ?? [];
+    if (field === 'subscriptionId') return [...values, ...this.subscriptionWords, ...this.nameWords];
+    return field === 'eventType' ? (this.typePatterns ?? values) : values;
   }
 
   get #dependsOnZone(): boolean {
@@ -263,9 +277,14 @@ export class EventFilters implements FilterParts {
     const zone = this.zone.isUtc ? {} : { timezone: this.zone.name };
     return flagsOf({ ...this.typed(), ...zone }).flatMap(([name, value]) => {
       if (without.includes(name)) return [];
-      return [`--${name}`, name === 'type' ? value.replaceAll(',', '\\,') : value];
+      return [`--${name}`, takesText(name) ? escapeCommas(value) : value];
     });
   }
+}
+
+/** True for the flag of a key whose values may hold a comma. */
+function takesText(name: string): boolean {
+  return filterKeys.some(({ flag, kind }) => flag === name && kind === 'text');
 }
 
 /** Keeps what both keep. */
@@ -301,16 +320,12 @@ export function notATime(flag: string, text: string): UsageError {
 }
 
 /** The filter flags as typed. */
-export interface FilterFlags {
+export interface FilterFlags extends Readonly<Partial<Record<FilterFlagName, string[]>>> {
   readonly after?: string;
   readonly since?: string;
   readonly before?: string;
   readonly until?: string;
-  readonly subscription?: string[];
-  readonly id?: string[];
-  readonly status?: string[];
   readonly failed?: true;
-  readonly type?: string[];
   readonly where?: string[];
   readonly grep?: string[];
   /** Only on commands that take `--from`. */
@@ -332,11 +347,10 @@ export function addFilterFlags(command: Command): Command {
   add('--after <time>', 'the same as --since').hideHelp();
   add('--until <time>', 'created earlier than this');
   add('--before <time>', 'the same as --until').hideHelp();
-  addList('--subscription <guid>', 'of this subscription, or with this in its callback address');
-  addList('--id <guid>', 'with this event id');
-  addList('--status <status>', 'with this publish status: SUCCESS or FAILED');
-  add('--failed', 'the same as --status FAILED');
-  addList('--type <name>', 'of this event type, in any case; order.* for all on offer that match');
+  for (const { field, flag, value, description } of filterKeys) {
+    addList(`--${flag} <${value}>`, description);
+    if (field === 'publishStatus') add('--failed', 'the same as --status FAILED');
+  }
   const where =
     "with a field that matches: 'eventData.body.pages > 20', 'lines[].sku = A-7' (any element); also != < <= >= ~ (contains), 'FIELD in (a, b)', in @FILE, FIELD (present) and '!FIELD'";
   addOption(listFlag('--where <condition>', where));
@@ -357,29 +371,44 @@ export function eventFilters(
   readValues: ReadValues = valuesOfFile,
   nameField?: FieldPath,
 ): EventFilters {
-  const statuses = listed(flags.status, '--status').map(parseStatus);
   if (flags.grep?.includes('')) throw new UsageError('--grep: the text to look for is missing');
   const isStored = flags.from !== undefined;
   // Stored events name no address of a subscription, but may name who they are for.
   const words = isStored && !nameField ? [] : subscriptionWords(flags);
-  const subscriptionIds = guids(flags, 'subscription', 'the events of a subscription', words);
   const byName = isStored && words.length > 0;
+  const values = valuesOf(flags, words);
   const filters = new EventFilters({
     zone,
     after: givenTime(flags, zone, 'since', 'after'),
     before: givenTime(flags, zone, 'until', 'before'),
-    subscriptionIds: byName ? [] : subscriptionIds,
+    values: byName ? { ...values, subscriptionId: [] } : values,
     subscriptionWords: isStored ? [] : words,
-    nameWords: byName ? [...words, ...subscriptionIds] : [],
+    nameWords: byName ? [...words, ...(values.subscriptionId ?? [])] : [],
     nameField,
-    eventIds: guids(flags, 'id', 'an event'),
-    statuses: [...new Set(flags.failed ? [...statuses, 'FAILED' as const] : statuses)],
-    eventTypes: [...new Set(listed(flags.type, '--type'))],
     conditions: (flags.where ?? []).map((text) => parseCondition(text, '--where', now, zone, readValues)),
     grepTexts: flags.grep ?? [],
   });
   filters.withSubscriptions([]).queries(now);
   return filters;
+}
+
+/** The values of the service's keys; `words` of `--subscription` are no ids. */
+function valuesOf(flags: FilterFlags, words: readonly string[]): FilterValues {
+  const values: Partial<Record<FilterField, string[]>> = {};
+  for (const key of filterKeys)
+    values[key.field] =
+      key.kind === 'guid'
+        ? guids(flags, key, key.field === 'subscriptionId' ? words : [])
+        : textsOf(flags, key);
+  const { publishStatus = [] } = values;
+  if (flags.failed) values.publishStatus = [...new Set([...publishStatus, 'FAILED'])];
+  return values;
+}
+
+/** The texts that the flag of a key gives, each once. */
+function textsOf(flags: FilterFlags, { flag, noun, words, synonyms }: FilterKey): string[] {
+  const texts = listed(flags[flag], `--${flag}`, noun);
+  return [...new Set(words ? texts.map(oneOf(`--${flag}`, words, synonyms)) : texts)];
 }
 
 function givenTime(
@@ -399,25 +428,16 @@ function givenTime(
 }
 
 /** The values of a flag that is repeated or holds commas; `\,` is a comma inside a value. */
-function listed(texts: readonly string[] = [], flag: string): string[] {
+function listed(texts: readonly string[] = [], flag: string, noun: string): string[] {
   return texts.flatMap((text) =>
     text.split(/(?<!\\),/).map((part) => {
       const value = part.replaceAll('\\,', ',').trim();
       if (value !== '') return value;
-      const next = advise`${hooktrail('event-types')} lists them`;
-      if (flag === '--type') throw new UsageError(`${flag}: an event type is missing in '${text}'`, { next });
-      throw new UsageError(`${flag}: a status is missing in '${text}'`);
+      const next = flag === '--type' ? advise`${hooktrail('event-types')} lists them` : undefined;
+      throw new UsageError(`${flag}: ${noun} is missing in '${text}'`, { next });
     }),
   );
 }
-
-const parseStatus = oneOf<PublishStatus>('--status', ['SUCCESS', 'FAILED'], {
-  ok: 'SUCCESS',
-  delivered: 'SUCCESS',
-  error: 'FAILED',
-  failure: 'FAILED',
-  undelivered: 'FAILED',
-});
 
 /** The lines of a file, each a value; empty ones are none. Throws `UsageError` if it cannot be read. */
 const valuesOfFile: ReadValues = (file, flag) => {
@@ -448,20 +468,15 @@ function distinctIds(ids: readonly string[]): string[] {
  * The ids that a flag names, each once. Throws `UsageError` for a text that is none, and not among the
  * `words`.
  */
-function guids(
-  flags: FilterFlags,
-  name: 'subscription' | 'id',
-  what: string,
-  words: readonly string[] = [],
-): string[] {
-  const found = (flags[name] ?? []).flatMap((text) => {
+function guids(flags: FilterFlags, { flag, noun }: FilterKey, words: readonly string[]): string[] {
+  const found = (flags[flag] ?? []).flatMap((text) => {
     if (words.includes(text.trim())) return [];
     const parts = text.split(',').map(guidsIn);
     if (parts.every((guids) => guids.length === 1)) return parts.flat();
     const whole = guidsIn(text);
     if (whole.length === 1) return whole;
-    const next = whole.length > 1 ? 'put one comma between two ids' : findByPart(text, what, flags.from);
-    throw new UsageError(`--${name}: ${notAGuid(text)}`, { next });
+    const next = whole.length > 1 ? 'put one comma between two ids' : findByPart(text, noun, flags.from);
+    throw new UsageError(`--${flag}: ${notAGuid(text)}`, { next });
   });
   return distinctIds(found);
 }

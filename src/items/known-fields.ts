@@ -13,10 +13,16 @@ import { isObject } from './items.ts';
  *   tell which is.
  */
 
-/** The fields that searches filter by, in the order in which tables show them. */
-export const KNOWN_FIELDS = ['createdOn', 'publishStatus', 'eventType', 'eventId', 'subscriptionId'] as const;
+/** The fields of which a search asks for one value, in the order of a query. */
+export const FILTER_FIELDS = ['subscriptionId', 'eventId', 'publishStatus', 'eventType'] as const;
+export type FilterField = (typeof FILTER_FIELDS)[number];
 
-export type KnownField = (typeof KNOWN_FIELDS)[number];
+export type KnownField = 'createdOn' | FilterField;
+
+/** The fields that searches filter by, in the order in which tables show them. */
+export const KNOWN_FIELDS: readonly KnownField[] = [
+  ...new Set<KnownField>(['createdOn', 'publishStatus', 'eventType', 'eventId', ...FILTER_FIELDS]),
+];
 
 export function isKnownName(name: string): name is KnownField {
   return (KNOWN_FIELDS as readonly string[]).includes(name);

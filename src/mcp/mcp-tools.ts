@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { Call, Invoke } from '../command.ts';
 import { type Context, emptyMemory, type Output } from '../context.ts';
 import { ExitCode } from '../errors.ts';
+import { escapeCommas, type FilterKey, filterKeys } from '../filters/filter-keys.ts';
 import { refuseFileOfValues } from '../items/item-conditions.ts';
 import { isObject } from '../items/items.ts';
 import { knownValues } from '../items/known-fields.ts';
@@ -44,12 +45,21 @@ const optionalTexts = (description: string) =>
   z.array(text()).max(MOST_TEXTS).optional().describe(description);
 const upTo = (most: number) => z.number().int().min(1).max(most);
 const TIME = 'a date, a date-time (UTC without a zone), a time of day, or a span ago such as 15m, 2h, 7d';
+/** The parameter by which agents give values of a key; undefined for a key that they do not filter by. */
+function parameterOf({ parameter, parameterDescription = '', words }: FilterKey) {
+  if (parameter === undefined) return undefined;
+  const oneWord =
+    words &&
+    z
+      .enum([...words])
+      .optional()
+      .describe(parameterDescription);
+  return [[parameter, oneWord ?? optionalTexts(parameterDescription)]] as const;
+}
 const filters = {
   since: optionalText(`created later than this: ${TIME}`),
   until: optionalText(`created earlier than this: ${TIME}`),
-  status: z.enum(['SUCCESS', 'FAILED']).optional().describe('the publish status'),
-  types: optionalTexts('only these event types'),
-  subscriptions: optionalTexts('only these subscription ids (GUIDs)'),
+  ...Object.fromEntries(filterKeys.flatMap((key) => parameterOf(key) ?? [])),
   where: optionalTexts(
     'conditions on fields, all of which must hold, such as: eventData.body.pages > 20, or: eventType in (a, b), or of any element of a list: lines[].sku = A-7',
   ),
@@ -231,17 +241,18 @@ export function registerTools(server: McpServer, { flags, context, invoke }: Cal
   }
 }
 
+/** The value of a flag, of which commas separate several. */
+function valueWord(value: unknown, kind: FilterKey['kind'] | undefined): string {
+  const values = [value].flat().map(String);
+  return (kind === 'text' ? values.map(escapeCommas) : values).join(',');
+}
+
 /** Each flag and its value as one word, so that no value can look like a flag. */
-function flagsOf({ types, subscriptions, where, ...others }: Arguments): string[] {
-  const listed = {
-    // Commas separate the values of a flag.
-    type: (types as string[] | undefined)?.map((type) => type.replaceAll(',', '\\,')),
-    subscription: subscriptions,
-    ...others,
-  };
-  const words = Object.entries(listed).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name}=${[value].flat().join(',')}`],
-  );
+function flagsOf({ where, ...others }: Arguments): string[] {
+  const words = Object.entries(others).flatMap(([name, value]) => {
+    const key = filterKeys.find(({ parameter }) => parameter === name);
+    return value === undefined ? [] : [`--${key?.flag ?? name}=${valueWord(value, key?.kind)}`];
+  });
   return [...words, ...((where ?? []) as string[]).map((condition) => `--where=${condition}`)];
 }
 

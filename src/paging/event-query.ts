@@ -1,32 +1,17 @@
 import { type Advice, advise, hooktrail } from '../advice.ts';
 import { ServiceError } from '../errors.ts';
+import { FILTER_FIELDS, type FilterField } from '../items/known-fields.ts';
 import { isLoopback, urlText } from '../settings/setting-names.ts';
 import type { Instant } from '../time/instant.ts';
 
 /** One search of the event service; every part is optional (service description, part 4). */
-export interface Query {
+export interface Query extends Readonly<Partial<Record<FilterField, string | undefined>>> {
   /** Events created later than this. */
   readonly after?: Instant | undefined;
   /** Events created earlier than this. */
   readonly before?: Instant | undefined;
-  readonly subscriptionId?: string | undefined;
-  readonly eventId?: string | undefined;
   readonly publishStatus?: 'SUCCESS' | 'FAILED' | undefined;
-  readonly eventType?: string | undefined;
 }
-
-/** A field of which a search asks for one value. */
-export type QueryField = Exclude<keyof Query, 'after' | 'before'>;
-
-/** A member for each field, so that the compiler misses one that is not here; in the order of an address. */
-const IS_QUERY_FIELD: Readonly<Record<QueryField, true>> = {
-  subscriptionId: true,
-  eventId: true,
-  publishStatus: true,
-  eventType: true,
-};
-
-export const QUERY_FIELDS = Object.keys(IS_QUERY_FIELD) as readonly QueryField[];
 
 /** One search or more, which together find what the filters choose. */
 export type Queries = readonly [Query, ...Query[]];
@@ -50,7 +35,7 @@ export function queryString(query: Query, page?: PageRange): string {
   const keys: string[] = [];
   if (query.after) keys.push(`gt(createdOn,${encoded(query.after.text)})`);
   if (query.before) keys.push(`lt(createdOn,${encoded(query.before.text)})`);
-  for (const field of QUERY_FIELDS) {
+  for (const field of FILTER_FIELDS) {
     const value = query[field];
     if (value !== undefined) keys.push(`eq(${field},${encoded(value)})`);
   }

@@ -1,9 +1,10 @@
 import { typePattern } from '../filters/event-filters.ts';
+import { FILTER_KEYS } from '../filters/filter-keys.ts';
 import { memberPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';
-import type { KnownField } from '../items/known-fields.ts';
-import { QUERY_FIELDS, type Query, type QueryField } from '../paging/event-query.ts';
+import { FILTER_FIELDS, type FilterField, type KnownField } from '../items/known-fields.ts';
+import type { Query } from '../paging/event-query.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 
 /** A search of stored events, which may have any text as their status. */
@@ -17,10 +18,8 @@ export interface Matching<Some extends Items = Items> {
 }
 
 /** A field of which a search asks for one value, but for the type, which may be a pattern here. */
-type KeyField = Exclude<QueryField, 'eventType'>;
-const KEY_FIELDS = QUERY_FIELDS.filter((field) => field !== 'eventType');
-/** Those whose values are GUIDs. */
-const ID_FIELDS: readonly KeyField[] = ['subscriptionId', 'eventId'];
+type KeyField = Exclude<FilterField, 'eventType'>;
+const KEY_FIELDS = FILTER_FIELDS.filter((field) => field !== 'eventType');
 
 /** Reads the text of a field of the item at hand; undefined if it has none. */
 type ReadText = (field: KnownField) => string | undefined;
@@ -106,7 +105,7 @@ function timeTest(read: ReadText, after: Instant | undefined, before: Instant | 
 
 /** The case of a GUID does not matter. */
 function comparedText(field: KeyField, text: string): string {
-  return ID_FIELDS.includes(field) ? text.toLowerCase() : text;
+  return FILTER_KEYS[field].kind === 'guid' ? text.toLowerCase() : text;
 }
 
 const toldMatcher = createMatcher([{ publishStatus: 'FAILED' }, { publishStatus: 'SUCCESS' }], []);

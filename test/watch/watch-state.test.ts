@@ -10,7 +10,7 @@ import type { FollowerState } from '../../src/watch/watch-follower.ts';
 import { WatchStateFile } from '../../src/watch/watch-state.ts';
 
 const BASE_URL = new URL('https://events.example.com/v1/');
-const FILTERS = new EventFilters({ eventTypes: ['a.b', 'c.d'], statuses: ['FAILED'] });
+const FILTERS = new EventFilters({ values: { eventType: ['a.b', 'c.d'], publishStatus: ['FAILED'] } });
 const STATE: FollowerState = {
   start: instantAt(1_790_000_000_000) as Instant,
   watermark: 1_790_000_600_000,
@@ -95,7 +95,10 @@ describe('the state of a watch', () => {
 
   test.each([
     ['another service', { baseUrl: new URL('https://other.example.com/v1/') }],
-    ['another filter', { filters: new EventFilters({ eventTypes: ['a.b'], statuses: ['FAILED'] }) }],
+    [
+      'another filter',
+      { filters: new EventFilters({ values: { eventType: ['a.b'], publishStatus: ['FAILED'] } }) },
+    ],
     ['no filters', { filters: new EventFilters({}) }],
   ])('of %s is refused, with what is there and what is here', async (_, other) => {
     const here = await startKeeping();

@@ -99,7 +99,11 @@ async function listenWith(options: ListenOptions, call: Call<SettingFlags>): Pro
     const find: FindMissed = (from, until) => {
       const subscriptionIds = subscription === undefined ? [] : [subscription];
       const before = until === 0 ? {} : { before: ago(until) };
-      const filters = new EventFilters({ after: ago(from), ...before, subscriptionIds });
+      const filters = new EventFilters({
+        after: ago(from),
+        ...before,
+        values: { subscriptionId: subscriptionIds },
+      });
       return searchToForward(filters, service, { context, reporter: silent }, handOver);
     };
     await listen(options, find, context, reporter);
