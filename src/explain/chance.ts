@@ -61,12 +61,26 @@ export function lnChoose(all: number, some: number): number {
   return lnFactorial(all) - lnFactorial(some) - lnFactorial(all - some);
 }
 
+/** Logarithms of factorials up to here are kept: a search asks for those of its sample again and again. */
+const MOST_KEPT = 65_536;
+/** By number; 0 for one that was not asked for, as the first two are anyway. */
+const lnFactorials = new Float64Array(MOST_KEPT);
+
+function lnFactorial(number: number): number {
+  if (number >= MOST_KEPT) return lnGamma(number + 1);
+  const kept = lnFactorials[number];
+  if (kept) return kept;
+  const computed = lnGamma(number + 1);
+  lnFactorials[number] = computed;
+  return computed;
+}
+
 /** Stirling's series is exact for the logarithm of the gamma function from here on. */
 const LEAST_FOR_STIRLING = 20;
 
 /** Stirling's series for the logarithm of the gamma function (Abramowitz and Stegun 6.1.41). */
-function lnFactorial(number: number): number {
-  let x = number + 1;
+function lnGamma(number: number): number {
+  let x = number;
   let product = 1;
   for (; x < LEAST_FOR_STIRLING; x++) product *= x;
   const square = x * x;

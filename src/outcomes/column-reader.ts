@@ -200,7 +200,7 @@ export class ColumnReader {
     for (const row of object.rowsAmong(this.#row + 1)) {
       const present = members.filter((member) => member.codesOf(row).length > 0);
       for (const member of present) this.#copy(row, member, element);
-      if (present.length > 0 && !object.cellRows) length.setText(row, String(present.length));
+      if (present.length > 0 && !object.cellRows) length.setDerived(row, String(present.length));
     }
     this.#room.remove(members);
   }
@@ -337,7 +337,7 @@ export class ColumnReader {
     const isObject = bytes[at] === OBJECT;
     if (bytes[at + 1] === (isObject ? END_OF_OBJECT : END_OF_ARRAY)) {
       field.set(row, bytes, at, at + 2);
-      if (!isObject || field.isMap) field.length?.setText(row, '0');
+      if (!isObject || field.isMap) field.length?.setDerived(row, '0');
       return at + 2;
     }
     if (field.steps.length === DEEPEST) {
@@ -413,7 +413,7 @@ export class ColumnReader {
   /** Notes how many elements there are, and which fields not all of them have. */
   #endList(list: Field, count: number): void {
     const row = this.#row;
-    list.length?.setText(row, String(count));
+    list.length?.setDerived(row, String(count));
     // An element of a list inside another is not told from its brothers.
     if (list.element && !list.cellRows) noteLacks(list.element, row, count);
   }

@@ -40,6 +40,9 @@ const MOST_DERIVED_SHARE = 0.5;
 /** Cells of a list for which there is room at first. */
 const FIRST_CELLS = 64;
 
+/** Other texts have more bytes than characters. */
+const NOT_ASCII = /[^\0-\x7f]/;
+
 const QUOTE = 0x22;
 
 /** Filters of the service that ignore case. */
@@ -137,7 +140,7 @@ export class Field {
     if (isLong && this.#derived.length === 0) this.#deriveFromNowOn(['length']);
     for (const { field, derive } of this.#derived) {
       const value = bytes[start] === QUOTE ? derive(bytes, start, end) : undefined;
-      if (value !== undefined) field.setText(row, JSON.stringify(value));
+      if (value !== undefined) field.setDerived(row, JSON.stringify(value));
     }
     // Before the codes are named, since a new code may need a wider array.
     const code =
@@ -149,6 +152,13 @@ export class Field {
   setText(row: number, json: string): void {
     const bytes = Buffer.from(json);
     this.set(row, bytes, 0, bytes.length);
+  }
+
+  /** The same for a field that is derived: its values are short, and nothing is derived of them. */
+  setDerived(row: number, json: string): void {
+    const text = NOT_ASCII.test(json) ? Buffer.from(json).toString('latin1') : json;
+    const cell = this.#begin(row);
+    this.#end(row, cell, this.#codes?.get(text) ?? this.#newCode(cell, text));
   }
 
   /** Records a number, of a field that has numbers alone. */
@@ -339,11 +349,18 @@ export class Field {
       this.#giveUp();
       return this.#newCode(cell, text);
     }
-    const value = canonicalText(Buffer.from(text, 'latin1').toString());
-    const key = Buffer.from(value).toString('latin1');
-    const code = this.#codes.get(key) ?? this.texts.push(value) - 1;
+    return this.#addValue(this.#codes, text);
+  }
+
+  /** The code of a value that was not written in this way before. */
+  #addValue(codes: Map<string, number>, text: string): number {
+    const isAscii = !NOT_ASCII.test(text);
+    const value = canonicalText(isAscii ? text : Buffer.from(text, 'latin1').toString());
+    const key = isAscii ? value : Buffer.from(value).toString('latin1');
+    const code = codes.get(key) ?? this.texts.push(value) - 1;
     if (code === 0x100) this.codes = Uint16Array.from(this.codes);
-    this.#codes.set(key, code).set(text, code);
+    codes.set(key, code);
+    if (key !== text) codes.set(text, code);
     return code;
   }
 

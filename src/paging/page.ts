@@ -321,18 +321,30 @@ export const DOUBTFUL_EVENT =
   'some items have an eventId in two members or more: which is theirs is not known, so they have none; --fields takes either by its full path';
 
 /**
- * Reads the item at an offset, and its key: the hash of its `eventId` and its subscription, since an event
- * has a record for each subscription; or of its text, if the `eventId` is missing, null or empty.
+ * Reads the item at an offset, and its key: that of the record, or the hash of its text if the `eventId` is
+ * missing, null or empty.
  */
 function identify(scanner: JsonScanner, at: number): Identified {
   const end = scanner.item(at);
-  const { eventIdAt, subscriptionIdAt, isDoubtful } = recordIdentity(scanner);
-  const { bytes } = scanner;
+  const identity = recordIdentity(scanner);
+  const ofRecord = recordKey(scanner.bytes, identity);
+  const key = ofRecord ?? hashed(scanner.bytes, at, end);
+  return { end, key, isOfId: ofRecord !== undefined, isDoubtful: identity.isDoubtful };
+}
+
+/**
+ * The hash of a record's `eventId` and subscription, since an event has a record for each subscription;
+ * undefined if the `eventId` is missing, null or empty.
+ */
+export function recordKey(
+  bytes: Buffer,
+  { eventIdAt, subscriptionIdAt }: RecordIdentity,
+): number | undefined {
   const idEnd = eventIdAt === 0 ? 0 : valueEnd(bytes, eventIdAt);
   const isOfId = idEnd - eventIdAt > '""'.length && bytes[eventIdAt] !== 0x6e;
-  if (!isOfId) return { end, key: hashed(bytes, at, end), isOfId, isDoubtful };
+  if (!isOfId) return undefined;
   const subscriptionEnd = subscriptionIdAt === 0 ? 0 : valueEnd(bytes, subscriptionIdAt);
-  return { end, key: hashed(bytes, eventIdAt, idEnd, subscriptionIdAt, subscriptionEnd), isOfId, isDoubtful };
+  return hashed(bytes, eventIdAt, idEnd, subscriptionIdAt, subscriptionEnd);
 }
 
 /** The same items with their keys. */

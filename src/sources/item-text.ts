@@ -4,6 +4,27 @@ import { ServiceError } from '../errors.ts';
 import { encodingOf } from '../files/whole-files.ts';
 import { Items } from '../items/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
+import { recordIdentity } from '../items/known-cursor.ts';
+import { recordKey } from '../paging/page.ts';
+
+/** Items with what tells their records apart, which is found as their text is checked. */
+export class RecordItems extends Items {
+  /** The key of each item's record by `recordKey`; NaN if it has none. */
+  readonly keys: Float64Array;
+  /** True if in an item several members could be the event, so that its known fields are not known. */
+  readonly hasDoubtful: boolean;
+
+  constructor({ bytes, spans }: Items, keys: Float64Array, hasDoubtful: boolean) {
+    super(bytes, spans);
+    this.keys = keys;
+    this.hasDoubtful = hasDoubtful;
+  }
+
+  override pick(indexes: readonly number[]): this {
+    const keys = Float64Array.from(indexes, (index) => this.keys[index] as number);
+    return new RecordItems(super.pick(indexes), keys, this.hasDoubtful) as this;
+  }
+}
 
 /** The maximum length of an object: what waits for its end is held in memory. */
 const LONGEST_BYTES = 32 << 20;
@@ -15,7 +36,7 @@ const NEWLINE = 0x0a;
  * lines. Takes time linear in the text's length however it is cut into pieces. Throws `ServiceError` that
  * begins with `name` and says the line.
  */
-export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string): AsyncGenerator<Items> {
+export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string): AsyncGenerator<RecordItems> {
   const parser = new ItemTextParser(name);
   let held: Buffer[] = [];
   let length = 0;
@@ -47,6 +68,21 @@ const NEXT = { start: '[{', object: '{', array: '{]', value: ',]', comma: '{', e
 /** What the text is in after such a character, other than one that begins an object. */
 const STATE_AFTER = { '[': 'array', ',': 'comma', ']': 'end' } as const;
 
+/** The objects in the bytes at hand: two offsets for each, and its key. */
+interface FoundObjects {
+  readonly spans: number[];
+  readonly keys: number[];
+  hasDoubtful: boolean;
+}
+
+/** Notes the object that a scanner has just passed. */
+function noteObject(scanner: JsonScanner, objects: FoundObjects, start: number, end: number): void {
+  const identity = recordIdentity(scanner);
+  objects.spans.push(start, end);
+  objects.keys.push(recordKey(scanner.bytes, identity) ?? Number.NaN);
+  objects.hasDoubtful ||= identity.isDoubtful;
+}
+
 class ItemTextParser {
   readonly #name: string;
   #state: keyof typeof NEXT = 'start';
@@ -58,10 +94,11 @@ class ItemTextParser {
   }
 
   /** Takes the objects that are whole. `isEnd`: no more bytes come. */
-  parse(bytes: Buffer, isEnd = false): { items: Items; rest: Buffer } {
-    const spans: number[] = [];
+  parse(bytes: Buffer, isEnd = false): { items: RecordItems; rest: Buffer } {
+    const objects: FoundObjects = { spans: [], keys: [], hasDoubtful: false };
+    const { spans } = objects;
     const scanner = new JsonScanner(bytes);
-    const used = this.#parseObjects(scanner, spans, isEnd);
+    const used = this.#parseObjects(scanner, objects, isEnd);
     const read = bytes.subarray(0, used);
     if (!isUtf8(read)) {
       const end = spans.findIndex((_, index) => index % 2 === 1 && !isUtf8(bytes.subarray(0, spans[index])));
@@ -69,7 +106,8 @@ class ItemTextParser {
     }
     for (let at = read.indexOf(NEWLINE); at !== -1; at = read.indexOf(NEWLINE, at + 1)) this.#lines++;
     const found = new Items(read, spans);
-    const items = scanner.spaced && found.count > 0 ? found.compacted() : found;
+    const compact = scanner.spaced && found.count > 0 ? found.compacted() : found;
+    const items = new RecordItems(compact, Float64Array.from(objects.keys), objects.hasDoubtful);
     return { items, rest: bytes.subarray(used) };
   }
 
@@ -89,7 +127,7 @@ class ItemTextParser {
   }
 
   /** The offset of the first object that is not all there, or of the end. */
-  #parseObjects(scanner: JsonScanner, spans: number[], isEnd: boolean): number {
+  #parseObjects(scanner: JsonScanner, objects: FoundObjects, isEnd: boolean): number {
     const { bytes } = scanner;
     const cutOffFrom = isEnd ? Number.POSITIVE_INFINITY : lastLineStart(bytes);
     for (let at = skipSpace(bytes, this.#markEnd(bytes)); ; at = skipSpace(bytes, at)) {
@@ -102,7 +140,7 @@ class ItemTextParser {
       }
       const end = this.#isInArray || at < cutOffFrom ? this.#objectEnd(scanner, at) : undefined;
       if (end === undefined) return at;
-      spans.push(at, end);
+      noteObject(scanner, objects, at, end);
       at = end;
       this.#state = this.#isInArray ? 'value' : 'object';
     }
@@ -128,7 +166,7 @@ class ItemTextParser {
   /** The end of an object; undefined if it is not all there. */
   #objectEnd(scanner: JsonScanner, at: number): number | undefined {
     try {
-      return scanner.value(at);
+      return scanner.item(at);
     } catch (error) {
       if (!(error instanceof JsonSyntaxError)) throw error;
       if (error.offset >= scanner.bytes.length) return undefined;

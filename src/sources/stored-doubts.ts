@@ -1,16 +1,15 @@
 import { typePattern } from '../filters/event-filters.ts';
 import { unlistedText } from '../filters/event-types.ts';
-import { MISSING } from '../items/field-cursor.ts';
 import { memberPath } from '../items/field-path.ts';
 import { createRowReader } from '../items/item-columns.ts';
 import { holdsEventsFrom } from '../items/item-times.ts';
 import type { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
-import { createKnownCursor } from '../items/known-cursor.ts';
-import { DOUBTFUL_EVENT, hashed } from '../paging/page.ts';
+import { DOUBTFUL_EVENT } from '../paging/page.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import type { Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
+import { RecordItems } from './item-text.ts';
 import { createMatcher, keepTold } from './stored-matches.ts';
 
 /** Looks at events as they are read, and says at the end why their result may not be what it seems. */
@@ -123,32 +122,21 @@ const MOST_RECORDS = 1_000_000;
 
 /**
  * Counts records that an earlier one had the `eventId` and subscription of. Says too if in any of the items
- * several members could be the event.
+ * several members could be the event. Items of an export, which holds each record once, are not looked at.
  */
 export function doubtRecords(): Doubter {
   const seen = new Set<number>();
-  const cursor = createKnownCursor(['eventId', 'subscriptionId'].map(memberPath));
-  const { starts, ends } = cursor;
   let repeated = 0;
   let hasDoubtful = false;
-  const keyOf = (bytes: Buffer): number => {
-    const [id = 0, subscription = MISSING] = starts;
-    const [idEnd = 0, subscriptionEnd] = ends;
-    return subscription === MISSING
-      ? hashed(bytes, id, idEnd)
-      : hashed(bytes, id, idEnd, subscription, subscriptionEnd);
-  };
-  const seeRecord = (bytes: Buffer, at: number) => {
-    cursor.read(bytes, at);
-    hasDoubtful ||= cursor.holders > 1;
-    if (!cursor.text(0)) return;
-    const key = keyOf(bytes);
+  const note = (key: number) => {
     if (seen.has(key)) repeated++;
     else if (seen.size < MOST_RECORDS) seen.add(key);
   };
   return {
     see: (items) => {
-      for (let item = 0; item < items.count; item++) seeRecord(items.bytes, items.start(item));
+      if (!(items instanceof RecordItems)) return;
+      hasDoubtful ||= items.hasDoubtful && items.count > 0;
+      for (const key of items.keys) if (!Number.isNaN(key)) note(key);
     },
     doubts: () => [
       ...(repeated > 0

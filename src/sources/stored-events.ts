@@ -51,9 +51,8 @@ export async function* storedEvents(
   const choose = keep ?? ((items: Items) => items);
   const match = createMatcher(queries, filters.eventTypes);
   const { lists, checkRest } = await openPlace(place, { context, onDoubt, comparesOutcomes });
-  const isExport = checkRest !== undefined;
 
-  const doubts = doubtersOf(filters, after, place, isExport);
+  const doubts = doubtersOf(filters, after, place);
   let found = 0;
   const keepMatching = (items: Items) => {
     for (const doubter of doubts.ofRead) doubter.see(items);
@@ -86,14 +85,13 @@ interface Doubters {
   readonly ofOutcomes: Doubter | undefined;
   readonly ofTypes: Doubter | undefined;
   readonly ofUndated: Doubter | undefined;
-  readonly ofKept: Doubter | undefined;
+  readonly ofKept: Doubter;
 }
 
 function doubtersOf(
   { statuses, eventTypes, after, before, zone }: EventFilters,
   start: Instant | undefined,
   place: string,
-  isExport: boolean,
 ): Doubters {
   const ofOutcomes = statuses.length > 0 ? doubtOutcomes() : undefined;
   const ofCases = statuses.length > 0 ? doubtCaseOfStatus(statuses) : undefined;
@@ -104,8 +102,7 @@ function doubtersOf(
     ofOutcomes,
     ofTypes,
     ofUndated: after || before ? doubtTimes() : undefined,
-    // An export holds each record once.
-    ofKept: isExport ? undefined : doubtRecords(),
+    ofKept: doubtRecords(),
   };
 }
 
