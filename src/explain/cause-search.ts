@@ -204,12 +204,27 @@ export class CauseSearch {
     const mostRate = DELIVERED_RATE * this.#sample.rateOf(all);
     const delivered = { events: all.events, failed: all.events - all.failed };
     const lnMost = Math.log(MOST_CHANCE_OF_NEEDED / countIf(events, (count) => count > 0));
-    return Array.from(events.keys()).filter((code) => {
-      const count = { events: events[code] as number, failed: failed[code] as number };
-      if (this.#sample.rateOf(count) > mostRate) return false;
-      return lnChance({ events: count.events, failed: count.events - count.failed }, delivered) < lnMost;
-    });
+    const least = leastForChance(delivered, lnMost);
+    const codes: number[] = [];
+    for (const [code, inside] of events.entries()) {
+      if (inside < least) continue;
+      const count = { events: inside, failed: failed[code] as number };
+      if (this.#sample.rateOf(count) > mostRate) continue;
+      const lnP = lnChance({ events: inside, failed: inside - count.failed }, delivered);
+      if (lnP < lnMost) codes.push(code);
+    }
+    return codes;
   }
+}
+
+/**
+ * The number of events from which on chance may be smaller than a limit: of fewer even all of one kind are no
+ * surprise. Each that is drawn is of that kind with at least the probability of the last one.
+ */
+function leastForChance({ events, failed }: Count, lnLimit: number): number {
+  for (let drawn = 1; drawn < failed; drawn++)
+    if (drawn * Math.log((failed - drawn + 1) / (events - drawn + 1)) < lnLimit) return drawn;
+  return failed;
 }
 
 /** The fields whose conditions tell most by themselves, and the service's own filters. */

@@ -1,4 +1,4 @@
-import { FIRST_CODE, NO_VALUE, UNCODED } from '../outcomes/field-column.ts';
+import { FIRST_CODE, NO_VALUE } from '../outcomes/field-column.ts';
 import { countIf, LEAST_EVENTS } from './candidates.ts';
 import type { Count } from './chance.ts';
 import type { Feature } from './feature.ts';
@@ -19,25 +19,43 @@ export interface FieldCondition extends Count {
 
 /** Every condition on the field that parts the events that it counted last; `all` are these events. */
 export function fieldConditions(feature: Feature, all: Count): FieldCondition[] {
-  const conditions = [...equalities(feature, all), ...limits(feature)];
-  return conditions.filter(({ events, failed }) => events >= LEAST_EVENTS && failed >= LEAST_FAILED);
+  return [...equalities(feature, all), ...limits(feature)];
+}
+
+/** True for counts of a condition that may tell something. Most values are of too few events. */
+function mayTell(events: number, failed: number): boolean {
+  return events >= LEAST_EVENTS && failed >= LEAST_FAILED;
 }
 
 function equalities(feature: Feature, all: Count): FieldCondition[] {
-  const { field, events, failed, handicap, handicapOfPresence } = feature;
+  const { field, events } = feature;
   const found: FieldCondition[] = [];
   const states = field.numbers ? 0 : countIf(events, (count) => count > 0);
   const end = field.numbers ? FIRST_CODE : events.length;
-  for (let code = NO_VALUE; code < end; code++) {
-    const count = { events: events[code] as number, failed: failed[code] as number };
-    const isPresence = code === NO_VALUE;
-    if (count.events === 0 || code === UNCODED || (isPresence && field.derivation)) continue;
-    found.push({ op: '=', code, ...count, cost: isPresence ? handicapOfPresence : handicap });
-    const others = { events: all.events - count.events, failed: all.failed - count.failed };
-    const cost = isPresence ? handicapOfPresence : COST_OF_FORM + handicap;
-    if (states > 2 || isPresence) found.push({ op: '!=', code, ...others, cost });
-  }
+  if (!field.derivation && events[NO_VALUE] !== 0) addEqualities(found, feature, NO_VALUE, all, true);
+  for (let code = FIRST_CODE; code < end; code++)
+    if (events[code] !== 0) addEqualities(found, feature, code, all, states > 2);
   return found;
+}
+
+/** Adds that the field has the value of a code, or is missing, and the opposite where that is another condition. */
+function addEqualities(
+  found: FieldCondition[],
+  feature: Feature,
+  code: number,
+  all: Count,
+  hasOpposite: boolean,
+): void {
+  const isPresence = code === NO_VALUE;
+  const events = feature.events[code] as number;
+  const failed = feature.failed[code] as number;
+  const cost = isPresence ? feature.handicapOfPresence : feature.handicap;
+  if (mayTell(events, failed)) found.push({ op: '=', code, events, failed, cost });
+  const others = all.events - events;
+  const failedOthers = all.failed - failed;
+  const costOfOpposite = isPresence ? cost : COST_OF_FORM + cost;
+  if (hasOpposite && mayTell(others, failedOthers))
+    found.push({ op: '!=', code, events: others, failed: failedOthers, cost: costOfOpposite });
 }
 
 /** Limits between the numbers: of a list, what any of its elements is. */
@@ -54,8 +72,8 @@ function limits({ order, places, events, highest, lowest, handicap }: Feature): 
   for (const code of order) {
     if (events[code] === 0) continue;
     if (last !== undefined && places[last] !== places[code]) {
-      found.push({ op: '<=', code: last, ...below, cost });
-      found.push({ op: '>=', code, ...above, cost });
+      if (mayTell(below.events, below.failed)) found.push({ op: '<=', code: last, ...below, cost });
+      if (mayTell(above.events, above.failed)) found.push({ op: '>=', code, ...above, cost });
     }
     above.events -= highest.events[code] as number;
     above.failed -= highest.failed[code] as number;
