@@ -1,6 +1,6 @@
 import { advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
-import { ServiceError, UsageError } from '../errors.ts';
+import { ServiceError } from '../errors.ts';
 import { NO_SUBSCRIPTIONS } from '../filters/resolve-filters.ts';
 import { apiUrl, type Service, serviceError } from '../http/service.ts';
 import { type HttpResponse, TransportError } from '../http/transport.ts';
@@ -15,7 +15,7 @@ export interface ReadSubscription {
   readonly etag: string | undefined;
 }
 
-/** Reads a subscription. Throws `UsageError` if the service knows none with this id. */
+/** Reads a subscription. Throws `ServiceError`, also if the service knows none with this id. */
 export async function readSubscription(
   id: string,
   service: Service,
@@ -34,8 +34,10 @@ export async function readSubscription(
   return { id, text, etag: answer.headers.etag };
 }
 
-function unknownSubscription(id: string): UsageError {
-  return new UsageError(`the service knows no subscription ${id}`, {
+function unknownSubscription(id: string): ServiceError {
+  return new ServiceError(`the service knows no subscription ${id}`, {
+    kind: 'not-found',
+    status: 404,
     next: advise`${hooktrail('subscriptions')} lists those that are switched on; ${NO_SUBSCRIPTIONS}`,
   });
 }

@@ -413,7 +413,7 @@ describe('a change', () => {
 
   test('of a subscription that is not there, or of a service without them, is a clear error', async () => {
     const gone = await at.run(['enable', GONE, '--yes']);
-    expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining(`knows no subscription ${GONE}`)]);
+    expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining(`knows no subscription ${GONE}`)]);
     expect(gone.stderr).toContain('may not have the requests of subscriptions');
   });
 });

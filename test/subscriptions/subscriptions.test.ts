@@ -140,7 +140,7 @@ test('subscriptions get prints one whole, by its id or a part of its address', a
   expect((await at.run(['subscriptions', 'get', ON, '--json'])).stdout).toBe(`[\n${LISTED[0]}\n]\n`);
   const gone = await at.run(['subscriptions', 'get', GONE]);
   expect([gone.code, gone.stderr]).toEqual([
-    2,
+    1,
     expect.stringContaining(`the service knows no subscription ${GONE}`),
   ]);
 });
