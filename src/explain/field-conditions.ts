@@ -38,7 +38,10 @@ function equalities(feature: Feature, all: Count): FieldCondition[] {
   return found;
 }
 
-/** Adds that the field has the value of a code, or is missing, and the opposite where that is another condition. */
+/**
+ * Adds that the field has the value of a code, or is missing, and the opposite where that is another
+ * condition.
+ */
 function addEqualities(
   found: FieldCondition[],
   feature: Feature,
