@@ -13,8 +13,16 @@ interface Core {
 export const CORES: Readonly<Record<string, Core>> = {
   time: {
     mutate: [
-      'src/time/{time-text,time-tokens,day-text,clock-text,zone-text,span-text}.ts',
-      'src/time/{resolve-time,time-advice,instant,time-zone}.ts',
+      'src/time/time-text.ts',
+      'src/time/time-tokens.ts',
+      'src/time/day-text.ts',
+      'src/time/clock-text.ts',
+      'src/time/zone-text.ts',
+      'src/time/span-text.ts',
+      'src/time/resolve-time.ts',
+      'src/time/time-advice.ts',
+      'src/time/instant.ts',
+      'src/time/time-zone.ts',
     ],
     tests: ['test/time/*.test.ts', 'test/settings/timezone.test.ts'],
     without: 'a very long text',
