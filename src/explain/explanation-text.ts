@@ -212,12 +212,15 @@ function explanationLines(
   look: TableLook,
   next: readonly { readonly command: string; readonly note: string }[],
 ): string[] {
-  const { failed, events, causes, notCompared, notLookedAt } = explained;
+  const { failed, events, causes, notCompared, notLookedAt, onlyInFailures } = explained;
   const { palette } = look;
   const prose = (text: string) => proseLines(text, look);
   const lines = prose(title).map(palette.bold);
   if (failed === 0) return lines;
-  const names = failed === events ? '' : someOf(notCompared.map(oneLine));
+  // Of an effect the values are told already.
+  const isEffect = (name: string) => onlyInFailures.some(({ field }) => field === name);
+  const untold = notCompared.filter((name) => !isEffect(name));
+  const names = failed === events ? '' : someOf(untold.map(oneLine));
   const facts = [
     ...explanationFacts(explained).flatMap(prose),
     ...(names === ''

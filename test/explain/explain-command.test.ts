@@ -72,6 +72,16 @@ describe('events explain', () => {
     ]);
   });
 
+  test('says once of a field what it is: an effect is not named as not compared as well', async () => {
+    const refused = events.map((event, index) => {
+      const lastError = event.publishStatus === 'FAILED' ? `refused by host ${index} at ${index * 37}` : null;
+      return { ...event, delivery: { lastError } };
+    });
+    const { stdout } = await explain([], { place: '-', stdin: ndjsonOf(refused) });
+    expect(stdout).toContain('only failures have: delivery.lastError (refused by host … at … 27)\n');
+    expect(stdout).toContain('not compared, different in nearly every event: eventId\n');
+  });
+
   test('has no titles under --no-header', async () => {
     for (const terminal of [undefined, 80])
       expect((await explain(['--no-header'], terminal ? { terminal } : {})).stdout).not.toContain(
