@@ -8,6 +8,7 @@ import { FieldTest, filterByAll, type RowTest } from './row-tests.ts';
 import { Sample } from './sample.ts';
 import { MOST_CHANCE_OF_NEEDED, simplestCause } from './simplest-cause.ts';
 import { heaviestSpans } from './spans.ts';
+import { TimeOrder } from './time-order.ts';
 
 /** Conditions of a conjunction. */
 const MOST_CONDITIONS = 3;
@@ -38,7 +39,8 @@ export class CauseSearch {
   constructor(table: ComparisonTable) {
     const sample = new Sample(table);
     this.#sample = sample;
-    this.features = table.fields.map((field, index) => new Feature(table, field, sample.rows, index));
+    const time = new TimeOrder(table, sample.rows);
+    this.features = table.fields.map((field, index) => new Feature(table, field, sample.rows, index, time));
     this.candidates = new Candidates(sample, this.features);
     this.#likelihood = new Likelihood(sample.rows.length);
   }

@@ -1,15 +1,10 @@
 import { compareNumbers, isNumber } from '../items/exact-numbers.ts';
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { bareText, FIRST_CODE, type Field, NO_VALUE, NULL_TEXT } from '../outcomes/field-column.ts';
-import type { TimeColumn } from '../outcomes/time-column.ts';
 import { type Count, countRows, without } from './chance.ts';
 import { handicapOf, isFilterField, OF_PRESENCE, pathHandicap } from './handicaps.ts';
 import type { Sample } from './sample.ts';
-
-/** A number with more values than these may go with time. */
-const MOST_WITHOUT_ORDER = 20;
-/** It does if fewer of its steps than this part go the other way. */
-const OTHER_WAY = 0.02;
+import { type RankedNumbers, TimeOrder } from './time-order.ts';
 
 /** Events by the code of a value, and those of them that failed. */
 interface CountsByCode {
@@ -55,8 +50,14 @@ export class Feature {
   readonly highest: CountsByCode;
   readonly lowest: CountsByCode;
 
-  /** `rows` are in order of creation; `index` is the place of the field among others. */
-  constructor(table: ComparisonTable, field: Field, rows: Int32Array, index: number) {
+  /** `rows` are in order of creation, which `time` has; `index` is the place of the field among others. */
+  constructor(
+    table: ComparisonTable,
+    field: Field,
+    rows: Int32Array,
+    index: number,
+    time = new TimeOrder(table, rows),
+  ) {
     this.field = field;
     this.rows = table.rows;
     const { cellRows } = field;
@@ -76,7 +77,7 @@ export class Feature {
       : numericOrder(field.texts);
     const size = this.#numbers ? FIRST_CODE + this.#numbers.length : field.texts.length;
     this.places = this.#placesOf(order, size);
-    this.order = this.#goesWithTime(order.length, rows, table.times) ? [] : order;
+    this.order = time.goesWithTime(this.#rankedNumbers(order.length, rows)) ? [] : order;
     this.nullCode = cellRows ? field.texts.indexOf(NULL_TEXT, FIRST_CODE) : -1;
     this.events = new Uint32Array(size);
     this.failed = new Uint32Array(size);
@@ -187,6 +188,17 @@ export class Feature {
     return ranked;
   }
 
+  /** The numbers of the rows, or of the cells of a list. */
+  #rankedNumbers(different: number, rows: Int32Array): RankedNumbers {
+    const { codes, places } = this;
+    const cellRows = this.#cellRows;
+    if (!cellRows) {
+      const rankAt = (index: number) => places[codes[rows[index] as number] as number] as number;
+      return { rows, rankAt, different };
+    }
+    return { rows: cellRows, rankAt: (cell) => places[codes[cell] as number] as number, different };
+  }
+
   #placesOf(order: readonly number[], size: number): Int32Array {
     const places = new Int32Array(size).fill(-1);
     for (const [place, code] of order.entries()) {
@@ -196,25 +208,6 @@ export class Feature {
       places[code] = isSame ? (places[before] as number) : place;
     }
     return places;
-  }
-
-  /**
-   * True for a number that goes up or down with time, such as one of a sequence: its limits are spans of
-   * time.
-   */
-  #goesWithTime(numbers: number, rows: Int32Array, times: TimeColumn): boolean {
-    if (this.#cellRows) return false;
-    let up = 0;
-    let down = 0;
-    let last = Number.NaN;
-    for (const row of rows) {
-      const place = this.places[this.codes[row] as number] as number;
-      if (place === -1 || !times.isKnown(row)) continue;
-      if (place > last) up++;
-      if (place < last) down++;
-      last = place;
-    }
-    return numbers > MOST_WITHOUT_ORDER && Math.min(up, down) < OTHER_WAY * (up + down);
   }
 }
 

@@ -171,5 +171,5 @@ function explained({ items }: History) {
 function namesFields({ conditions, same }: Cause, fields: readonly string[]): boolean {
   const named = [...new Set(conditions.map(({ field }) => field))];
   const alike = same.map(({ field }) => field);
-  return named.length === fields.length && named.every((name) => [...fields, ...alike].includes(name));
+  return named.length === fields.length && fields.every((field) => [...named, ...alike].includes(field));
 }

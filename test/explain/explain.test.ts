@@ -4,7 +4,6 @@ import { parseCondition } from '../../src/items/item-conditions.ts';
 import { itemFilter } from '../../src/items/item-filter.ts';
 import { Items } from '../../src/items/items.ts';
 import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
-import { historyOf, KINDS, type Scenario } from './planted-causes.ts';
 
 const explain = (items: Items) => {
   const table = new ComparisonTable();
@@ -25,67 +24,6 @@ const events = (count: number, failed: (index: number) => boolean, members: (ind
   }));
 
 const texts = (conditions: readonly { text: string }[]) => conditions.map(({ text }) => text);
-
-describe('a planted cause', () => {
-  const scenario = (kind: Scenario['kind'], seed: number): Scenario => ({
-    kind,
-    seed,
-    events: [1200, 1500, 3000][seed % 3] as number,
-    rate: [0.5, 0.7, 0.9][seed % 3] as number,
-    background: [0.01, 0.02, 0.04][seed % 3] as number,
-    decoys: seed % 2 === 0,
-    effects: seed % 4 < 2,
-  });
-
-  test.each(KINDS)('%s is named first, and nothing but what was planted', (kind) => {
-    for (const seed of [1, 2, 3, 4]) {
-      const history = historyOf(scenario(kind, seed));
-      const { causes } = explain(history.items);
-      const planted = history.causes.map(({ fields }) => [...fields].sort());
-      const found = causes.map(({ conditions, same }) => ({
-        fields: [...new Set(conditions.map(({ field }) => field))].sort(),
-        same: same.map(({ field }) => field),
-      }));
-      expect(found.length, `seed ${seed}`).toBe(planted.length);
-      for (const { fields, same } of found) {
-        // Of several fields that say the same, any may be the name.
-        const isMeant = (names: readonly string[]) =>
-          names.length === fields.length && names.every((name) => [...fields, ...same].includes(name));
-        expect(planted.some(isMeant), `seed ${seed}: ${fields.join(' and ')}`).toBe(true);
-      }
-    }
-  });
-
-  test.each(KINDS)('%s has the counts that its conditions have as --where', (kind) => {
-    const history = historyOf(scenario(kind, 5));
-    const [cause] = explain(history.items).causes;
-    const keep = itemFilter(
-      texts(cause?.conditions ?? []).map((text) => parseCondition(text, '--where', 0)),
-      [],
-    );
-    const failed = itemFilter([parseCondition('publishStatus = FAILED', '--where', 0)], []);
-    const kept = keep(history.items);
-    expect([kept.count, failed(kept).count]).toEqual([cause?.events, cause?.failed]);
-  });
-});
-
-test('chance is no cause', () => {
-  let named = 0;
-  for (let seed = 0; seed < 40; seed++) {
-    const background = [0.01, 0.05, 0.2, 0.5][seed % 4] as number;
-    const { items } = historyOf({
-      kind: 'chance',
-      seed,
-      events: 600,
-      rate: 0,
-      background,
-      decoys: false,
-      effects: seed % 2 === 0,
-    });
-    named += explain(items).causes.length;
-  }
-  expect(named).toBe(0);
-});
 
 test('of two subscriptions of which nothing is delivered each is a cause, and not that it is none of the others', () => {
   const subscriptionId = (index: number) => `s${[0, 0, 0, 1, 1, 2, 2, 3, 4, 5][index % 10]}`;

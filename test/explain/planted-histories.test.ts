@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { explainTable } from '../../src/explain/causes.ts';
+import { parseCondition } from '../../src/items/item-conditions.ts';
+import { itemFilter } from '../../src/items/item-filter.ts';
+import type { Items } from '../../src/items/items.ts';
+import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
+import { drawnCases } from '../support/seed.ts';
+import { historyOf, KINDS, type Scenario } from './planted-causes.ts';
+
+const explain = (items: Items) => {
+  const table = new ComparisonTable();
+  table.add(items);
+  return explainTable(table);
+};
+
+/** A run takes one of each kind, `npm run faults` all of them. */
+const SEEDS = [1, 2, 3, 4, 5];
+/** The same of histories without a cause. */
+const SEEDS_OF_CHANCE = Array.from({ length: 40 }, (_, seed) => seed);
+
+describe('a planted cause', () => {
+  const scenario = (kind: Scenario['kind'], seed: number): Scenario => ({
+    kind,
+    seed,
+    events: [800, 1000, 1200][seed % 3] as number,
+    rate: [0.5, 0.7, 0.9][seed % 3] as number,
+    background: [0.01, 0.02, 0.04][seed % 3] as number,
+    decoys: seed % 2 === 0,
+    effects: seed % 4 < 2,
+  });
+  const cases = KINDS.flatMap((kind) => drawnCases(kind, 1, SEEDS).map((seed) => ({ kind, seed })));
+
+  test.each(cases)(
+    '$kind (seed $seed) is named, nothing but what was planted, with the counts of its conditions as --where',
+    ({ kind, seed }) => {
+      const history = historyOf(scenario(kind, seed));
+      const { causes } = explain(history.items);
+      const planted = history.causes.map(({ fields }) => [...fields].sort());
+      const found = causes.map(({ conditions, same }) => ({
+        fields: [...new Set(conditions.map(({ field }) => field))].sort(),
+        same: same.map(({ field }) => field),
+      }));
+      expect(found.length).toBe(planted.length);
+      for (const { fields, same } of found) {
+        // Of several fields that say the same, any may be the name.
+        const isMeant = (names: readonly string[]) =>
+          names.length === fields.length && names.every((name) => [...fields, ...same].includes(name));
+        expect(planted.some(isMeant), fields.join(' and ')).toBe(true);
+      }
+      const [cause] = causes;
+      const keep = itemFilter(
+        (cause?.conditions ?? []).map(({ text }) => parseCondition(text, '--where', 0)),
+        [],
+      );
+      const failed = itemFilter([parseCondition('publishStatus = FAILED', '--where', 0)], []);
+      const kept = keep(history.items);
+      expect([kept.count, failed(kept).count]).toEqual([cause?.events, cause?.failed]);
+    },
+  );
+});
+
+test.each(drawnCases('chance', 6, SEEDS_OF_CHANCE))('chance (seed %i) is no cause', (seed) => {
+  const { items } = historyOf({
+    kind: 'chance',
+    seed,
+    events: 600,
+    rate: 0,
+    background: [0.01, 0.05, 0.2, 0.5][seed % 4] as number,
+    decoys: false,
+    effects: seed % 2 === 0,
+  });
+  expect(explain(items).causes).toEqual([]);
+});

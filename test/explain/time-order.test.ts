@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { CauseSearch } from '../../src/explain/cause-search.ts';
+import { explainTable } from '../../src/explain/causes.ts';
+import { Items } from '../../src/items/items.ts';
+import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
+import { tableOf } from './made-tables.ts';
+import { drawOf, randomOf } from './planted-causes.ts';
+
+/** Numbers without order, the same in each run. */
+const mixed = (index: number, of: number) => Math.floor(((index * 0.618_033_988_75) % 1) * of);
+
+describe('limits of a number', () => {
+  const limitsOf = (count: number, member: (index: number) => object) => {
+    const table = tableOf(count, (index) => index % 5 === 0, member);
+    const search = new CauseSearch(table);
+    const ofMember = search.features.filter(({ field }) => field.steps[0] === 'v' && !field.derivation);
+    return Math.max(...ofMember.map(({ order }) => order.length));
+  };
+  /** Each subscription has its own sequence, of which one begins far above the others. */
+  const ofSubscription = (index: number) => ({
+    subscriptionId: `s${index % 7}`,
+    v: (index % 7 === 3 ? 50_000 : 0) + Math.floor(index / 7),
+  });
+  /** With noise of so much of all numbers in either direction. */
+  const noisy = (part: number) => (index: number) => ({ v: index + (mixed(index, 1000) - 500) * part * 2 });
+
+  test.each<[string, (index: number) => object, number]>([
+    ['each subscription counts', ofSubscription, 0],
+    ['each type counts', (i) => ({ eventType: 'abcde'[i % 5], v: (i % 5) * 900 + Math.floor(i / 5) }), 0],
+    [
+      'each type of a subscription counts down',
+      (i) => ({ subscriptionId: `s${i % 6}`, eventType: 'ab'[i % 2], v: 9000 * (i % 6) - Math.floor(i / 6) }),
+      0,
+    ],
+    ['what is neither counts', (i) => ({ v: ofSubscription(i).v * 7919 * (1 + (i % 7)) }), 655],
+    ['noise of a quarter', noisy(0.2), 0],
+    ['noise of a half', noisy(0.5), 322],
+    ['a sequence in a list', (i) => ({ v: [{ n: 3 * i }, { n: 3 * i - mixed(i, 50) }] }), 0],
+    ['any numbers in a list', (i) => ({ v: [{ n: mixed(i, 700) }] }), 700],
+    ['any numbers of a subscription', (i) => ({ subscriptionId: `s${i % 7}`, v: mixed(i, 700) }), 700],
+  ])('are none where it stands for time: %s', (_, member, expected) =>
+    expect(limitsOf(1000, member)).toBe(expected),
+  );
+});
+
+describe('a running number stands in for no time', () => {
+  const EVENTS = 2400;
+  type Event = { [name: string]: unknown };
+
+  /** Two days in which several numbers run along: of all events, of a subscription or a type, with noise. */
+  const historyOf = (seed: number, isBad: (event: Event, index: number) => boolean) => {
+    const { random, below, pick } = drawOf(randomOf(seed));
+    const counts = new Map<string, number>();
+    const next = (name: string) => {
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+      return counts.get(name) as number;
+    };
+    return Array.from({ length: EVENTS }, (_, index) => {
+      const [subscriptionId, eventType] = [`s${Math.floor(6 * random() ** 1.6)}`, pick(['a.b', 'a.c', 'd'])];
+      const event: Event = {
+        eventId: `e${index}`,
+        createdOn: new Date(Date.parse('2026-11-21T00:00:00Z') + index * 72_000).toISOString(),
+        subscriptionId,
+        eventType,
+        region: pick(['eu', 'us', 'ap']),
+        amount: below(5000),
+        sequence: 1_000_000 + index + below(400),
+        ofSubscription: next(subscriptionId),
+        ofType: 9000 - next(eventType),
+        ofBoth: 500 * below(1) + next(`${subscriptionId} ${eventType}`),
+        queue: { offset: Math.floor(index / 3) * 4 + below(900) },
+        lines: [{ id: 5 * index + below(90) }, { id: 5 * index + below(90) }],
+      };
+      event['publishStatus'] = random() < (isBad(event, index) ? 0.9 : 0.02) ? 'FAILED' : 'SUCCESS';
+      return event;
+    });
+  };
+  const isLate = (index: number) => index > 1500 && index < 1900;
+
+  test.each<[string, string[], (event: Event, index: number) => boolean]>([
+    ['a time of all', [], (_, index) => isLate(index)],
+    ['a region in a time', ['region'], ({ region }, index) => region === 'eu' && isLate(index)],
+    [
+      'a subscription until a time',
+      ['subscriptionId'],
+      ({ subscriptionId }, index) => subscriptionId === 's1' && index < 1148,
+    ],
+    ['a type since a time', ['eventType'], ({ eventType }, index) => eventType === 'd' && index > 1500],
+    [
+      'two values until a time',
+      ['subscriptionId', 'region'],
+      ({ subscriptionId, region }, index) => subscriptionId === 's0' && region === 'eu' && index < 1148,
+    ],
+  ])('%s', (_, fields, isBad) => {
+    for (const seed of [1, 2, 3]) {
+      const table = new ComparisonTable();
+      table.add(Items.of(historyOf(seed, isBad).map((event) => Buffer.from(JSON.stringify(event)))));
+      const causes = explainTable(table).causes.map(({ conditions, same }) => ({
+        named: [...new Set(conditions.map(({ field }) => field))].filter((name) => name !== 'createdOn'),
+        same: same.map(({ text }) => text),
+      }));
+      expect({ seed, causes }).toEqual({ seed, causes: [{ named: fields, same: [] }] });
+    }
+  });
+});
