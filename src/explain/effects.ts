@@ -4,6 +4,7 @@ import { allRows } from '../outcomes/rows.ts';
 import { type CauseCondition, fieldCondition } from './cause-conditions.ts';
 import type { CauseSearch } from './cause-search.ts';
 import { type Count, countRows, lnChance, SIGNIFICANCE } from './chance.ts';
+import { EFFECT_RULES } from './effect-rules.ts';
 import { type EffectValue, valuesOf } from './effect-values.ts';
 import type { Feature } from './feature.ts';
 import { type Certainty, isKnownBefore, isOutcomeByPlace, outcomeOf } from './outcome-words.ts';
@@ -26,23 +27,6 @@ export interface Effects {
   readonly certain: ReadonlySet<Field>;
 }
 
-/**
- * This part of the delivered events may have an effect if its field has a name of outcomes, or one like it
- * and nearly all failures have it: a delivered event may keep its last error.
- */
-const DELIVERED_WITH_OUTCOME = 0.25;
-/**
- * Otherwise the delivered events that have it are at most this part of as many as failed, and so are the
- * failures that lack it: a new failure has been tried once.
- */
-const NEARLY_EXACT = 0.02;
-/**
- * Without a name of outcomes, nearly all delivered events have one value in common instead: outcomes of
- * successes are alike, while types, customers and currencies are not.
- */
-const ALIKE = 0.9;
-/** A field with a name of outcomes may be the cause after all if fewer delivered events are alike in it. */
-const MOSTLY_ALIKE = 0.7;
 /** Of all rows, those in which a condition is tried first. */
 const FIRST_ROWS = 20_000;
 
@@ -80,7 +64,7 @@ class EffectFinder {
     this.#table = table;
     this.#search = search;
     this.#all = allRows(table.rows);
-    this.#few = Math.max(1, NEARLY_EXACT * table.failed);
+    this.#few = Math.max(1, EFFECT_RULES.nearlyExact.share * table.failed);
   }
 
   /** The condition on the field that is an effect, and notes what that says of the field. */
@@ -106,12 +90,12 @@ class EffectFinder {
     if (effect?.op === 'exists') this.#outer.push(field);
     // A field of some of the failures alone may be why they failed, unless its name says that it is an
     // outcome.
-    const isOfMost = effect !== undefined && this.#table.failed - effect.failed <= this.#few;
+    const isOfMost = effect !== undefined && this.#isOfMost(effect.failed);
     const isOfDelivery = /deliver/i.test(String(field.steps[0]));
     if (outcome || isOfMost || isInner || isOfDelivery) this.fields.add(field);
     const isTold = (least: number) => isInner || isOfDelivery || this.#shareOfOne(field) >= least;
-    const isSure = outcome === 'sure' && isTold(MOSTLY_ALIKE);
-    const isLikely = outcome === 'likely' && !effect?.delivered && isTold(ALIKE);
+    const isSure = outcome === 'sure' && isTold(EFFECT_RULES.outcomeAlike.share);
+    const isLikely = outcome === 'likely' && !effect?.delivered && isTold(EFFECT_RULES.deliveredAlike.share);
     if (isSure || isLikely) this.certain.add(field);
   }
 
@@ -124,16 +108,25 @@ class EffectFinder {
       const { failed } = count;
       const effect = { ...fieldCondition(test), failed, delivered: count.events - failed };
       if (!outcome && this.#isOfEvents(feature.field)) return undefined;
-      // Each event has a text of its own there, such as a reason for which somebody ordered.
-      const isOfOrders =
-        effect.op === '=' &&
-        typeof effect.value === 'string' &&
-        feature.isAlwaysThere &&
-        this.#shareOfOne(feature.field) < MOSTLY_ALIKE;
-      if (isOfOrders && !isByPlace) return undefined;
+      if (!isByPlace && this.#isOfOrders(effect, feature)) return undefined;
       return { ...effect, values: valuesOf(this.#table, test) };
     }
     return undefined;
+  }
+
+  /**
+   * True for what every event has a value of, such as a reason for which somebody ordered, or a limit; a
+   * number that nearly all failures have is one of failing nevertheless.
+   */
+  #isOfOrders({ op, value, failed }: Omit<Effect, 'values'>, { field, isAlwaysThere }: Feature): boolean {
+    if (op !== '=' || !isAlwaysThere) return false;
+    if (typeof value !== 'string' && this.#isOfMost(failed)) return false;
+    return this.#shareOfOne(field) < EFFECT_RULES.ofOrders.share;
+  }
+
+  /** True if nearly all failures are among so many. */
+  #isOfMost(failed: number): boolean {
+    return this.#table.failed - failed <= this.#few;
   }
 
   /**
@@ -144,13 +137,13 @@ class EffectFinder {
     const { failed: allFailed, rows: events } = this.#table;
     const successes = events - allFailed;
     const { outcome } = judged;
-    const most = outcome ? Math.max(this.#few, DELIVERED_WITH_OUTCOME * successes) : this.#few;
+    const most = outcome ? Math.max(this.#few, EFFECT_RULES.keptByDelivered.share * successes) : this.#few;
     // Most conditions are true of too many of the first events already.
     const first = this.#countIn(test, this.#all.subarray(0, FIRST_ROWS));
     if (first.events - first.failed > most) return undefined;
     const count = this.#countIn(test, this.#all);
     const delivered = count.events - count.failed;
-    const isOfMost = allFailed - count.failed <= this.#few;
+    const isOfMost = this.#isOfMost(count.failed);
     if (delivered > (outcome === 'sure' || isOfMost ? most : this.#few)) return undefined;
     if (!outcome && !this.#isTold(test, delivered, isOfMost)) return undefined;
     return this.#isNoChance(test, count) ? count : undefined;
@@ -165,7 +158,7 @@ class EffectFinder {
     const isPresence = test.code === NO_VALUE;
     const isOnlyInFailures = isPresence && test.op === '!=' && delivered === 0;
     if (!isOfMost && !isOnlyInFailures) return false;
-    return isPresence || this.#shareOfOne(test.feature.field) >= ALIKE;
+    return isPresence || this.#shareOfOne(test.feature.field) >= EFFECT_RULES.deliveredAlike.share;
   }
 
   #isNoChance(test: FieldTest, count: Count): boolean {

@@ -1,17 +1,6 @@
 import { EACH, type PathStep } from '../items/field-path.ts';
+import { EFFECT_RULES } from './effect-rules.ts';
 
-/** Words in names of fields that tell how a delivery went, rather than what was delivered. */
-const OF_OUTCOMES =
-  /attempt|error|exception|redeliver|dead ?letter|\b(re)?tries\b|\b(re)?try ?count|\b(delivery|receive|fail|failure) ?count|\bhttp ?status|\bstatus ?code|\bdelivered\b|\back(ed|nowledged)?\b|\b(delivered|processed|sent|completed) ?(at|on)\b/;
-/** Words that can also be of a policy, a format or a contract's terms. */
-const LIKE_OUTCOMES =
-  /\bretr(y|ies)\b|\bfail(?!over|safe)|\bfault|\breason(?!abl)|\bresponse|\boutcome|duration|elapsed|latency/;
-/** Words that are of outcomes inside an object that tells of a delivery, as in `delivery.ms`. */
-const OF_DELIVERIES = /\b(status|state|code|ms|millis|seconds|latency|duration|took|response|result|body)\b/;
-/** Names of what an event has before it is delivered. */
-const OF_EVENTS = /(version|region|country|currency|environment|plan)$/i;
-/** Paths in a list of attempts: all of them are outcomes, whatever their names, but for where it was sent. */
-const OF_ATTEMPTS = /(attempts|\b(re)?tries)\.\[\](?!.*(url|endpoint|host|target|address))/i;
 /** Names of fields, such as those of an attempt in a list, that tell why it failed. */
 const OF_REASONS = /error|exception|reason|message|response|status|code/i;
 
@@ -21,23 +10,25 @@ export type Certainty = 'sure' | 'likely' | undefined;
 /** How surely the names of a field say that it tells how a delivery went. */
 export function outcomeOf(steps: readonly PathStep[]): Certainty {
   const names = namesOf(steps).map(wordsOfName);
-  if (isOutcomeByPlace(steps) || names.some((name) => OF_OUTCOMES.test(name))) return 'sure';
-  return names.some((name) => LIKE_OUTCOMES.test(name)) ? 'likely' : undefined;
+  if (isOutcomeByPlace(steps) || names.some((name) => EFFECT_RULES.outcomeWords.words.test(name)))
+    return 'sure';
+  return names.some((name) => EFFECT_RULES.outcomeLikeWords.words.test(name)) ? 'likely' : undefined;
 }
 
 /**
  * True for `delivery.ms`, what a list of attempts holds, and the like: it came of the delivery in any case.
  */
 export function isOutcomeByPlace(steps: readonly PathStep[]): boolean {
-  if (OF_ATTEMPTS.test(steps.map((step) => (step === EACH ? '[]' : step)).join('.'))) return true;
+  if (EFFECT_RULES.attemptsPath.words.test(steps.map((step) => (step === EACH ? '[]' : step)).join('.')))
+    return true;
   const names = namesOf(steps).map(wordsOfName);
   const isOfDelivery = names.slice(0, -1).some((name) => /\bdeliver(y|ies)\b/.test(name));
-  return isOfDelivery && OF_DELIVERIES.test(names.at(-1) as string);
+  return isOfDelivery && EFFECT_RULES.deliveryWords.words.test(names.at(-1) as string);
 }
 
 /** True for a name such as `apiVersion`, of what is known before the delivery. */
 export function isKnownBefore(steps: readonly PathStep[]): boolean {
-  return OF_EVENTS.test(namesOf(steps).at(-1) ?? '');
+  return EFFECT_RULES.eventWords.words.test(namesOf(steps).at(-1) ?? '');
 }
 
 /** True for a name such as `message`, of what tells why something failed. */

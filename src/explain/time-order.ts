@@ -5,8 +5,8 @@ const MOST_WITHOUT_ORDER = 20;
 /** A number goes with time if fewer of its steps than this part go the other way. */
 const OTHER_WAY = 0.02;
 /**
- * A number goes with time if its rank and the time correlate like this: 0.9 leaves room for noise of a quarter
- * of its values.
+ * A number goes with time if its rank and the time correlate like this: 0.9 leaves room for noise of a
+ * quarter of its values.
  */
 const LEAST_CORRELATION = 0.9;
 /** A correlation of fewer numbers, beside one for each group, may be chance. */

@@ -22,7 +22,8 @@ describe('a planted cause', () => {
   const scenario = (kind: Scenario['kind'], seed: number): Scenario => ({
     kind,
     seed,
-    events: [800, 1000, 1200][seed % 3] as number,
+    // Few events have three values at once.
+    events: (kind === 'three together' ? 2 : 1) * ([800, 1000, 900][seed % 3] as number),
     rate: [0.5, 0.7, 0.9][seed % 3] as number,
     background: [0.01, 0.02, 0.04][seed % 3] as number,
     decoys: seed % 2 === 0,
@@ -59,7 +60,7 @@ describe('a planted cause', () => {
   );
 });
 
-test.each(drawnCases('chance', 6, SEEDS_OF_CHANCE))('chance (seed %i) is no cause', (seed) => {
+test.each(drawnCases('chance', 4, SEEDS_OF_CHANCE))('chance (seed %i) is no cause', (seed) => {
   const { items } = historyOf({
     kind: 'chance',
     seed,
