@@ -38,10 +38,10 @@ beforeAll(async () => {
 
 describe('a reader opens few files to follow', () => {
   test.each([
-    ['search', 48],
+    ['search', 57],
     ['refresh', 31],
     ['login', 43],
-    ['recover', 60],
+    ['recover', 79],
   ])('%s: at most %i', (command, most) => {
     expect(crossed[command]?.length, crossed[command]?.join('\n')).toBeLessThanOrEqual(most);
   });
