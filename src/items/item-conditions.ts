@@ -230,11 +230,11 @@ function joined(given: Given): UsageError {
 /** The values of `(a, "b, c")`; undefined if a text in quotes does not end where a comma or the list does. */
 function listedValues(list: string): string[] | undefined {
   const values: string[] = [];
-  const value = /\s*("(?:[^"\\]|\\.)*"|'[^']*'|(?:[^,"'\s][^,]*)?)\s*(,|$)/y;
+  const value = /\s*("(?:[^"\\]|\\.)*"|'[^']*'|[^,"'\s][^,]*)\s*(,|$)/y;
   if (list.trim() === '') return values;
   for (;;) {
     const [, text = '', end] = value.exec(list) ?? [];
-    if (end === undefined || (text.trim() === '' && text === '')) return undefined;
+    if (end === undefined) return undefined;
     values.push(text.trim());
     if (end === '') return values;
   }

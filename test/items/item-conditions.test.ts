@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { conditionText, type Operator, parseCondition } from '../../src/items/item-conditions.ts';
+import { parseFieldPath } from '../../src/items/field-path.ts';
+import {
+  conditionOn,
+  conditionText,
+  type Operator,
+  parseCondition,
+  refuseFileOfValues,
+} from '../../src/items/item-conditions.ts';
 import { itemFilter } from '../../src/items/item-filter.ts';
 import { Items } from '../../src/items/items.ts';
 import { TimeZone, UTC } from '../../src/time/time-zone.ts';
@@ -16,6 +23,9 @@ const keeps = (item: string, conditions: readonly string[], texts: readonly stri
 const EVENT =
   '{"eventId":"a-1","publishStatus":"FAILED","createdOn":"2026-11-20T10:00:00.1234567Z","attempts":3,"big":9007199254740993,' +
   '"amount":{"value":1.10,"currency":"EUR"},"tags":["x","y\\u00e9"],"error":null,"note":"5","a.b":true,"huge":1e400}';
+
+const EXAMPLES =
+  "write it as in --where 'eventData.body.pages > 20', --where 'eventType ~ signed' or --where '!eventData.partition'";
 
 describe('--where', () => {
   test.each([
@@ -146,6 +156,9 @@ describe('--where', () => {
     ['actor exists  ', "'exists' is no operator"],
     ['type IN a', "'IN' is no operator"],
     ['type in ()', 'in needs a value'],
+    ['type in ( )', 'in needs a value'],
+    ['type in (a) and b = c', 'and cannot join conditions in one --where'],
+    ['createdOn:weekday < Friday', 'weekdays have no order'],
     ['type in (a,,b)', 'the values in ( ) are parted by commas'],
     ['type in (a, "b)', 'the values in ( ) are parted by commas'],
     ['delivery.lastError is null', "'is' is no operator"],
@@ -159,10 +172,7 @@ describe('--where', () => {
   });
 
   test.each([
-    [
-      '',
-      "write it as in --where 'eventData.body.pages > 20', --where 'eventType ~ signed' or --where '!eventData.partition'",
-    ],
+    ['', EXAMPLES],
     ['a > 3 && b = c', "give each a flag of its own: --where 'a > 3' --where 'b = c'"],
     ['a > 3 && b = c &&', "give each a flag of its own: --where 'a > 3' --where 'b = c'"],
     ['a = 1 or b = c', 'several --where must all hold; for either of them run the command once for each'],
@@ -173,6 +183,10 @@ describe('--where', () => {
     ],
     ['createdOn = banana', "write a time as for --since, as in --where 'createdOn < 2026-11-20 08:30'"],
     ['a == 3', "write --where 'a = 3'"],
+    ['a =~ b', EXAMPLES],
+    ['type in ()', "write it as in --where 'FIELD in (a, b)'"],
+    ['type in (a,,b)', EXAMPLES],
+    ['createdOn:weekday < Friday', "name them: --where 'createdOn:weekday in (Saturday, Sunday)'"],
   ])("the error for '%s' tells what to do: %s", (text, next) => {
     expect(() => parseCondition(text, '--where', 0)).toThrow(
       expect.objectContaining({
@@ -190,7 +204,18 @@ describe('--where', () => {
     ['a', 'a', 'exists', '', false],
     ['exists', 'exists', 'exists', '', false],
     ['card exists twice', 'card exists twice', 'exists', '', false],
+    ['card preexists', 'card preexists', 'exists', '', false],
+    ['card existsx', 'card existsx', 'exists', '', false],
+    ['card within x', 'card within x', 'exists', '', false],
+    ['card inside x', 'card inside x', 'exists', '', false],
     ['opted\\ in x', 'opted in x', 'exists', '', false],
+    ['a = b in (c)', 'a', '=', 'b in (c)', false],
+    ['a  in (b)', 'a', 'in', '', false],
+    ['a in(b)', 'a', 'in', '', false],
+    ['a in (b) ', 'a', 'in', '', false],
+    ['card holder in (b)', 'card holder', 'in', '', false],
+    ['opted\\ in in (b)', 'opted in', 'in', '', false],
+    ['a\\=b in (c)', 'a=b', 'in', '', false],
     ["a = 'it is'", 'a', '=', 'it is', true],
     ["a = 'it''s'", 'a', '=', "'it''s'", false],
     ['a = "b"c', 'a', '=', '"b"c', false],
@@ -260,6 +285,16 @@ describe('--where', () => {
     const written = (value: string) => conditionText({ text: '', steps: ['a'] }, '=', value, false);
     expect([written('1.50'), written('true'), written('null')]).toEqual(['a = 1.50', 'a = true', 'a = null']);
     expect(conditionText({ text: '', steps: ['a'] }, '=')).toBe('a = ""');
+  });
+
+  test('a condition on a value in JSON means that value', () => {
+    const on = (...given: [Operator, string?]) => {
+      const { operator, value, quoted, text } = conditionOn(parseFieldPath('a', '--where'), ...given);
+      return [operator, value, quoted, text];
+    };
+    expect(on('=', '"b \\u0041"')).toEqual(['=', 'b A', true, 'a = b A']);
+    expect(on('<', '12')).toEqual(['<', '12', false, 'a < 12']);
+    expect(on('missing')).toEqual(['missing', '', false, '!a']);
   });
 
   test('texts with `and` or `or` that join no conditions are texts', () => {
@@ -375,6 +410,21 @@ describe('FIELD in (values)', () => {
     ['f in (x)', []],
   ])('%s keeps %j', (condition, kept) => expect(keptBy(condition)).toEqual(kept));
 
+  test('each value is what it is behind =: a number or a text in quotes is no time', () => {
+    const { alternatives = [] } = parseCondition('f in (b, 3, 2026, "2026-11-01", 2026-11-01)', '--where', 0);
+    expect(alternatives.map(({ value, quoted, instant }) => [value, quoted, instant?.text])).toEqual([
+      ['b', false, undefined],
+      ['3', false, undefined],
+      ['2026', false, undefined],
+      ['2026-11-01', true, undefined],
+      ['2026-11-01', false, '2026-11-01'],
+    ]);
+    for (const { text, operator, value } of alternatives.slice(0, 1))
+      expect([text, operator, value]).toEqual(['--where b', '=', 'b']);
+    const { alternatives: days = [] } = parseCondition('createdOn:weekday in (Friday)', '--where', 0);
+    expect(days.map(({ instant }) => instant)).toEqual([undefined]);
+  });
+
   test('holds where = holds for one of the values', () => {
     const value = fc.constantFrom('a', '"b,c"', '1', '"1"', 'null', 'true', '2026-11-01', 'x');
     fc.assert(
@@ -394,7 +444,14 @@ describe('FIELD in (values)', () => {
     // A comma belongs to the value of a line.
     expect(keptBy('f in @my orders.txt ', read)).toEqual(['"a"', '"b,c"']);
     expect(asked).toEqual(['my orders.txt']);
-    expect(() => keptBy('f in @orders.txt')).toThrow('@orders.txt names a file, and no files are read here');
+    const refused = expect.objectContaining({
+      message: '--where: @orders.txt names a file, and no files are read here',
+      next: 'give the values themselves: FIELD in (a, b)',
+    });
+    expect(() => keptBy('f in @orders.txt')).toThrow(refused);
+    expect(() => refuseFileOfValues('f in @orders.txt ', '--where')).toThrow(refused);
+    for (const condition of ['f in (a)', 'f = @orders.txt', 'f'])
+      expect(() => refuseFileOfValues(condition, '--where')).not.toThrow();
   });
 });
 
