@@ -81,7 +81,7 @@ export class ConditionDoubt {
     const { value, quoted } = this.#condition;
     const isOfText = quoted || !isNumber(value);
     const isLongEnough = this.#lower.length >= SHORTEST_NEAR_CHARACTERS;
-    if (!this.#isEquality || !isOfText || !isLongEnough) return undefined;
+    if (!isOfText || !isLongEnough) return undefined;
     const texts = [...this.#others];
     return texts.find((text) => text.toLowerCase().includes(this.#lower)) ?? nearest(value, texts);
   }

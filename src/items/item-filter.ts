@@ -72,8 +72,8 @@ function textTest(texts: readonly string[]): Test {
   return (bytes, start, end) => finders.some((find) => find(bytes, start, end));
 }
 
-/** The operators that hold where no value fulfils another, each with that other. */
-const OPPOSITES: Readonly<Partial<Record<Operator, Operator>>> = { '!=': '=', missing: 'exists' };
+/** The operators that hold where no value fulfils their opposite. */
+const OPPOSITES: ReadonlySet<Operator> = new Set(['!=', 'missing']);
 
 /** The operators that hold by order; the others hold where values are equal. */
 const HOLDS: Readonly<Partial<Record<Operator, (order: number) => boolean>>> = {
@@ -98,7 +98,7 @@ class Trial {
     this.doubt = new ConditionDoubt(condition);
     this.#compare = comparisonOf(condition);
     this.#holds = HOLDS[condition.operator] ?? ((order) => order === 0);
-    this.#isOpposite = OPPOSITES[condition.operator] !== undefined;
+    this.#isOpposite = OPPOSITES.has(condition.operator);
   }
 
   /** True if the condition holds for the event that was read: any of the values of its field is enough. */

@@ -103,6 +103,9 @@ describe('--where on any element of a list', () => {
     'email:domain = harbour.example',
     'createdOn:hour = 9',
     'createdOn:hour != 08',
+    'createdOn:hour = 108',
+    'createdOn:hour = 081',
+    'lines:length = 02',
     'createdOn:weekday = saturday',
     'createdOn:weekday in (sat, sun)',
   ])('%s does not hold', (condition) => {

@@ -92,6 +92,32 @@ describe('a condition that may be wrong', () => {
     expect(doubtOf('who in (Umbrella)')).toEqual([]);
   });
 
+  test('a number, or a text of one or two characters, is near too many others', () => {
+    const texts = ['{"who":"Acme GmbH"}', '{"who":"51234"}'];
+    expect(doubtsOf('who = Ac', ...texts)).toEqual([]);
+    expect(doubtsOf('who = 123', ...texts)).toEqual([]);
+    expect(doubtsOf('who = Acm', ...texts)).toEqual([
+      "--where: no event has 'Acm' in who; did you mean Acme GmbH?",
+    ]);
+    expect(doubtsOf('who = "123"', ...texts)).toEqual([
+      "--where: no event has '123' in who; did you mean 51234?",
+    ]);
+  });
+
+  test('a near text is looked for among a thousand that are no longer than a hundred characters', () => {
+    const doubtOfNear = (near: string, others: number) => {
+      const texts = Array.from({ length: others }, (_, index) => `customer ${index}`);
+      const items = [...texts, near].map((who) => Buffer.from(`{"who":"${who}"}`));
+      const keep = itemFilter([parseCondition('who = Acme', '--where', 0)], []);
+      keep(Items.of(items));
+      return keep.doubts().length;
+    };
+    expect([doubtOfNear('Acme GmbH', 999), doubtOfNear('Acme GmbH', 1000)]).toEqual([1, 0]);
+    expect([doubtOfNear('Acme'.padEnd(100, '.'), 1), doubtOfNear('Acme'.padEnd(101, '.'), 1)]).toEqual([
+      1, 0,
+    ]);
+  });
+
   test('is doubted by the first events that there are', () => {
     const keep = itemFilter([parseCondition('statis = FAILED', '--where', 0)], []);
     keep(Items.of([]));
@@ -113,6 +139,9 @@ describe('a condition that may be wrong', () => {
     ['status = true', ['{"status":false}']],
     ['status = x', ['{"status":null}']],
     ['status = null', ['{"status":null}']],
+    ['status = null', ['{"status":null}', '{"status":{}}']],
+    ['who = Acme', ['{"who":"Acme GmbH"}', '{"who":"Acme"}']],
+    ['who != Umbrella,Acme', ['{"who":"Initech"}']],
     ['status = 2', ['{"status":123}']],
     ['status = x', []],
   ] as const)('%s is not', (condition, items) => expect(doubtsOf(condition, ...items)).toEqual([]));
