@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { type Sandbox as ProductSandbox, startSandbox as startProduct } from '../../src/sandbox/sandbox.ts';
 import type {
@@ -110,6 +111,8 @@ export interface Sandbox extends Pick<ProductSandbox, 'settings' | 'close' | typ
     addEvent(event?: NewEvent): WrittenEvent;
     /** Changes an event's publish status; false when there is no such event. */
     setStatus(eventId: string, status: PublishStatus): boolean;
+    /** Issues an access token without a sign-in. */
+    grantAccessToken(): Promise<string>;
     /** Refuses all access tokens issued so far; refresh tokens stay valid. */
     revokeAccessTokens(): void;
     /** Refuses everything issued so far, refresh tokens too. */
@@ -195,6 +198,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       return addTo(store, serviceShape, clockOffsetMs === 0 ? event : { createdOn, ...event });
     },
     setStatus: (eventId, status) => store.setStatus(eventId, status),
+    grantAccessToken: async () => {
+      const token = `e30.e30.${randomBytes(64).toString('base64url')}`;
+      const issued = { scope: 'event_api' };
+      await identity.memory.adapter('AccessToken').upsert(token, issued, behaviour.tokenLifetimeSeconds);
+      return token;
+    },
     revokeAccessTokens: () => {
       const { entries } = identity.memory;
       for (const key of entries.keys()) if (key.startsWith('AccessToken:')) entries.delete(key);

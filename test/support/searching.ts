@@ -1,6 +1,5 @@
 import { type CommandOptions, hooktrail, startHooktrail } from './program.ts';
 import type { SandboxOptions } from './sandbox.ts';
-import { accessTokenOf } from './sandbox-client.ts';
 import { knownOf, textInShape } from './shape.ts';
 import { startSigningIn } from './signing-in.ts';
 
@@ -14,7 +13,7 @@ export async function startSearching(options: SandboxOptions = {}) {
     ...at.home.env,
     HOOKTRAIL_BASE_URL: sandbox.settings.baseUrl,
     HOOKTRAIL_VENDOR: sandbox.settings.vendor,
-    HOOKTRAIL_ACCESS_TOKEN: await accessTokenOf(sandbox),
+    HOOKTRAIL_ACCESS_TOKEN: await sandbox.control.grantAccessToken(),
   };
   return {
     sandbox,

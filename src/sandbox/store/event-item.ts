@@ -167,10 +167,11 @@ function drawWords(random: Random): GuidWords {
   return [random.uint32(), random.uint32(), random.uint32(), random.uint32()];
 }
 
-const bits = Buffer.alloc(16);
+/** The two digits of each byte: much faster than to write each number with base 16. */
+const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
+const upperHex = (word: number) => `${hexOfByte[word >>> 24]}${hexOfByte[(word >>> 16) & 0xff]}`;
+const lowerHex = (word: number) => `${hexOfByte[(word >>> 8) & 0xff]}${hexOfByte[word & 0xff]}`;
 
-function guidText(words: GuidWords): string {
-  for (const [index, word] of words.entries()) bits.writeUInt32BE(word, 4 * index);
-  const hex = bits.toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+function guidText([a, b, c, d]: GuidWords): string {
+  return `${upperHex(a)}${lowerHex(a)}-${upperHex(b)}-${lowerHex(b)}-${upperHex(c)}-${lowerHex(c)}${upperHex(d)}${lowerHex(d)}`;
 }

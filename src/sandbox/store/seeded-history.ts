@@ -190,6 +190,16 @@ function weighted<T extends SeededSubscription | EventType>(values: readonly T[]
 const byHour = [8, 6, 5, 5, 7, 14, 30, 58, 86, 98, 100, 92, 78, 88, 96, 90, 80, 62, 44, 34, 27, 20, 15, 11];
 const byDay = [0.18, 1, 1.06, 1.04, 1, 0.86, 0.24];
 
+/** 1 January 1970 was a Thursday. */
+const DAY_OF_EPOCH = 4;
+
+/** Returns the traffic in the hour of a time in milliseconds, relative to other hours. */
+function trafficAt(time: number): number {
+  const hours = Math.floor(time / HOUR_MS);
+  const weekday = (Math.floor(hours / 24) + DAY_OF_EPOCH) % 7;
+  return (byHour[hours % 24] as number) * (byDay[weekday] as number);
+}
+
 type Traffic = ReturnType<typeof createTraffic>;
 
 /** Spreads events over the days up to `end` by day of the week and hour of the day. */
@@ -199,8 +209,7 @@ function createTraffic(end: number) {
   /** The cumulative weight at the start of each hour, and at the end. */
   const upTo = [total];
   for (let time = start; time < end; time += HOUR_MS) {
-    const date = new Date(time);
-    total += (byHour[date.getUTCHours()] as number) * (byDay[date.getUTCDay()] as number);
+    total += trafficAt(time);
     upTo.push(total);
   }
   const weightUpTo = (time: number) => {
