@@ -22,6 +22,18 @@ const inBothShapes = [
   'test/{streams,signals}.*',
 ];
 
+/** Beside them, what has no items of a service: it would run a second time for nothing. */
+const inOneShape = [
+  'test/demo/demo',
+  'test/explain/explain-commands',
+  'test/export/{export-plan,side-by-side}',
+  'test/report/report-page',
+  'test/watch/{watch-follower,watch-state}',
+  'test/webhooks/listen/listen{,.hostile,.renewed}',
+  'test/webhooks/send/send',
+  'test/streams',
+];
+
 export default defineConfig({
   test: {
     // A failure names it. The files' order under `--sequence.shuffle` comes from it too.
@@ -63,7 +75,7 @@ export default defineConfig({
         test: {
           name: 'flat source',
           include: inBothShapes.map((files) => `${files}.test.ts`),
-          exclude: ['test/**/*.{process,machine}.test.ts'],
+          exclude: ['test/**/*.{process,machine}.test.ts', ...inOneShape.map((files) => `${files}.test.ts`)],
           isolate: false,
           provide: { shape: 'flat' },
         },

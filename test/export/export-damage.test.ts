@@ -119,14 +119,14 @@ describe('a damaged part of an export', () => {
   });
 
   test('of before an update holds no event again that the update read, in however many parts', async () => {
-    await using exporting = await startExporting({ events: 100, tokenLifetimeSeconds: 86_400 });
+    await using exporting = await startExporting({ events: 30, tokenLifetimeSeconds: 86_400 });
     const at = (minutes: number) => new Date(clock.now() - minutes * 60_000).toISOString();
-    for (let event = 0; event < 120; event++) exporting.control.addEvent({ createdOn: at(event / 2) });
+    for (let event = 0; event < 60; event++) exporting.control.addEvent({ createdOn: at(event) });
     expect((await exporting.export('--page-size', '3')).code).toBe(0);
-    for (let event = 0; event < 120; event++) exporting.control.addEvent({ createdOn: at(event / 2 + 0.2) });
+    for (let event = 0; event < 60; event++) exporting.control.addEvent({ createdOn: at(event + 0.4) });
     clock.advance(2000);
     expect((await exporting.export('--page-size', '3', '--update')).code).toBe(0);
-    const all = exporting.control.store.newestIds(340).sort();
+    const all = exporting.control.store.newestIds(150).sort();
     expect((await exporting.ids()).sort()).toEqual(all);
     for (const name of await exporting.parts()) {
       await rm(path.join(exporting.directory, name));

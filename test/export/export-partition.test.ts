@@ -58,23 +58,23 @@ const allIds = ({ control }: Exporting) => control.store.newestIds(control.store
 
 describe('events export --partition day', () => {
   test.each([[[]], [['--gzip']]])('puts each event into the folder of its day in UTC %j', async (gzip) => {
-    await using at = await startPartitioned({ events: 900 });
+    await using at = await startPartitioned({ events: 200 });
     const { code, stderr } = await at.export(...small, ...gzip);
     const { parts, ...manifest } = await at.manifest();
     const names = Object.keys(await at.files());
     expect([code, stderr]).toEqual([
       0,
-      `exported: 900 events in ${names.length} files in ${at.directory}, all that match before ${manifest['pin']}\n`,
+      `exported: 200 events in ${names.length} files in ${at.directory}, all that match before ${manifest['pin']}\n`,
     ]);
     expect(names.every((name) => /^date=[-\d]{10}\/part-\d{6}\.ndjson(\.gz)?$/.test(name))).toBe(true);
     expect(names.every((name) => name.endsWith('.gz'))).toBe(gzip.length > 0);
     expect((await at.folders()).length).toBeGreaterThan(20);
-    expect(manifest).toMatchObject({ version: 2, partition: 'day', events: 900 });
+    expect(manifest).toMatchObject({ version: 2, partition: 'day', events: 200 });
     expect(parts.map(({ file }) => file)).toEqual(expect.arrayContaining(names));
     await at.expectSorted();
     await at.expectSame();
     await at.expectSame('--failed', '--since', '3d');
-    expect((await at.export(...small, ...gzip)).stderr).toMatch(/^verified: 900 events in \d+ files/);
+    expect((await at.export(...small, ...gzip)).stderr).toMatch(/^verified: 200 events in \d+ files/);
   });
 
   test('is another export than one without folders, and takes day alone', async () => {
@@ -203,7 +203,7 @@ describe('events export --partition day', () => {
   });
 
   test('a partition that was removed by hand is read again, and no other', async () => {
-    await using at = await startPartitioned({ events: 300 });
+    await using at = await startPartitioned({ events: 120 });
     expect(await at.export(...small)).toMatchObject({ code: 0 });
     const before = await at.files();
     const folder = 'date=2026-11-10';
@@ -225,7 +225,7 @@ describe('events export --partition day', () => {
   });
 
   test('a partition that was removed after the service deleted its events is an error until it is back', async () => {
-    await using at = await startPartitioned({ events: 300 });
+    await using at = await startPartitioned({ events: 120 });
     expect(await at.export(...small)).toMatchObject({ code: 0 });
     const before = await at.files();
     at.forget(allIds(at));
@@ -245,13 +245,13 @@ describe('events export --partition day', () => {
       if (name.startsWith(folder)) await writeFile(path.join(at.directory, name), text);
     expect(await at.export(...small)).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/^verified: 300 events/),
+      stderr: expect.stringMatching(/^verified: 120 events/),
     });
     expect(await at.files()).toEqual(before);
   });
 
   test('a damaged file is kept beside the folders, where no engine reads it', async () => {
-    await using at = await startPartitioned({ events: 300 });
+    await using at = await startPartitioned({ events: 120 });
     expect(await at.export(...small)).toMatchObject({ code: 0 });
     const before = await at.files();
     const [name = ''] = Object.keys(before);
@@ -267,22 +267,6 @@ describe('events export --partition day', () => {
     expect(await readdir(path.dirname(path.join(at.directory, name)))).not.toContain(
       `${path.basename(name)}.tmp`,
     );
-  });
-
-  test('that fails at any request is completed by the next run', async () => {
-    await using at = await startPartitioned({ events: 150 });
-    let failures = 0;
-    for (let request = 0; request < 120; request += 9) {
-      await rm(at.directory, { recursive: true, force: true });
-      at.control.fault('events', ...times(request, { kind: 'pass' }), { kind: 'status', status: 403 });
-      const { code } = await at.export(...small);
-      at.control.clearFaults();
-      if (code !== 0) failures++;
-      expect(await at.export(...small)).toMatchObject({ code: 0 });
-      expect(await at.sortedIds()).toEqual(allIds(at));
-      await at.expectSorted();
-    }
-    expect(failures).toBeGreaterThan(5);
   });
 
   test('a manifest of a version to come is an error that says so, and nothing is changed', async () => {

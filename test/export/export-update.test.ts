@@ -3,7 +3,7 @@ import { clock } from '../support/clock.ts';
 import { startExporting } from '../support/exporting.ts';
 import { editJson, times } from '../support/sandbox.ts';
 import { idsOf } from '../support/searching.ts';
-import { knownOf, pathInEvent, typeName } from '../support/shape.ts';
+import { knownOf, typeName } from '../support/shape.ts';
 
 const minutes = (count: number) => new Date(clock.now() - count * 60_000).toISOString();
 
@@ -140,39 +140,6 @@ describe('events export --update', () => {
     expect(ids.filter((id) => id === eventId)).toHaveLength(1);
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.length).toBeGreaterThan(held);
-  });
-
-  test('that fails at any request is completed by the next run', async () => {
-    await using exporting = await startExporting({ events: 150 });
-    const { control } = exporting.sandbox;
-    const args = ['--page-size', '5', '--status', 'FAILED,SUCCESS'];
-    expect((await exporting.export(...args)).code).toBe(0);
-    let failures = 0;
-    for (let request = 0; request < 40; request += 3) {
-      clock.advance(60_000);
-      for (let event = 0; event < 7; event++) control.addEvent();
-      clock.advance(2000);
-      control.fault('events', ...times(request, { kind: 'pass' }), { kind: 'status', status: 403 });
-      const held = await exporting.ids();
-      const { code } = await exporting.export(...args, '--update');
-      control.clearFaults();
-      if (code !== 0) failures++;
-      // Read offline meanwhile, it holds what it held, and no event twice.
-      const { stdout } = await exporting.search(
-        '--from',
-        exporting.directory,
-        '--jq',
-        `.[].${pathInEvent('eventId')}`,
-      );
-      const offline = stdout.trimEnd().split('\n');
-      expect(new Set(offline).size).toBe(offline.length);
-      expect(offline).toEqual(expect.arrayContaining(held));
-      expect((await exporting.export(...args, '--update')).code).toBe(0);
-      const ids = await exporting.ids();
-      expect(new Set(ids).size).toBe(ids.length);
-      expect([...ids].sort()).toEqual(control.store.newestIds(control.store.size).sort());
-    }
-    expect(failures).toBeGreaterThan(5);
   });
 });
 

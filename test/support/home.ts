@@ -15,7 +15,8 @@ const givenMachine = path.join(import.meta.dirname, 'given-machine.cjs');
 
 /** Secrets go to the encrypted file, since a test machine has no keychain. Ends with `await using`. */
 export async function createHome(): Promise<Home> {
-  // In one go: thousands of homes are created in a run, and each turn through the pool of threads takes longer than the call.
+  // At once: a run creates thousands of homes, and the way through the pool of threads takes longer than each
+  // of these calls.
   const place = mkdtempSync(path.join(os.tmpdir(), 'test-'));
   const [folder, temporary] = [path.join(place, 'home'), path.join(place, 'tmp')];
   chmodSync(place, 0o711);

@@ -33,12 +33,14 @@ export function faultRounds(few: number, many: number): number {
 }
 
 /**
- * Returns all cases of a test of faults with `npm run faults`, otherwise that many, drawn by the run's seed.
+ * Returns all cases of a test of faults with `npm run faults`, or the share of them that
+ * HOOKTRAIL_TEST_FAULTS gives, otherwise `few`. The run's seed draws those that are left out.
  */
 export function drawnCases<Case>(name: string, few: number, cases: readonly Case[]): Case[] {
   const random = randomOf(name);
   const left = [...cases];
-  if (!isFaultRun) while (left.length > few) left.splice(random.below(left.length), 1);
+  const count = faultRounds(few, cases.length);
+  while (left.length > count) left.splice(random.below(left.length), 1);
   return left;
 }
 
