@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compareNumbers } from '../../src/items/exact-numbers.ts';
-import { NumberSample, percentilesJson } from '../../src/outcomes/percentiles.ts';
+import { parseFieldPath } from '../../src/items/field-path.ts';
+import { Items } from '../../src/items/items.ts';
+import { NumberColumn, NumberSample, percentilesJson } from '../../src/outcomes/percentiles.ts';
+import { UTC } from '../../src/time/time-zone.ts';
 
 const sampleOf = (texts: readonly string[]) => {
   const sample = new NumberSample();
@@ -30,6 +33,17 @@ describe('percentiles', () => {
         most: '123456789012345680',
       },
     ],
+    // One of two that are a double is equal to it.
+    [
+      ['9007199254740993', '9007199254740992'],
+      {
+        count: 2,
+        p50: '9007199254740992',
+        p95: '9007199254740993',
+        p99: '9007199254740993',
+        most: '9007199254740993',
+      },
+    ],
     [['1e400', '1'], { count: 2, p50: '1', p95: '1e400', p99: '1e400', most: '1e400' }],
   ])('are numbers of %j', (texts, expected) => {
     expect(sampleOf(texts).percentiles()).toEqual(expected);
@@ -45,6 +59,25 @@ describe('percentiles', () => {
     expect(sample.percentiles()?.most).toBe('1');
     sample.add('2');
     expect(sample.percentiles()?.most).toBe('2');
+  });
+
+  test('of a field are those of each of its numbers, and of texts that are some', () => {
+    const column = new NumberColumn(parseFieldPath('lines[].amount', '--percentiles'), UTC);
+    const lines = [
+      [{ amount: 3 }, { amount: '0.10' }],
+      [{ amount: null }, { name: 'x' }],
+      undefined,
+      [{ amount: 7 }],
+    ];
+    column.add(Items.of(lines.map((of) => Buffer.from(JSON.stringify({ lines: of })))));
+    column.add(Items.of([Buffer.from('{"lines":[{"amount":1e3}]}')]));
+    expect(column.sample.percentiles()).toEqual({
+      count: 4,
+      p50: '3',
+      p95: '1000',
+      p99: '1000',
+      most: '1000',
+    });
   });
 
   test('in JSON are numbers, unless JavaScript cannot hold them', () => {

@@ -601,20 +601,23 @@ test('an event that leaves while the count is one answer late hides no other', a
   expect((await idsRead(counting, { pageSize: 2, concurrency: () => 1 })).sort()).toEqual(ids.sort());
 });
 
-test('items in which several members could be the event are doubted once', async () => {
-  const doubtful = (id: string) => ({ a: { eventId: id }, b: { eventId: `${id}b` } });
-  const pages = [[{ eventId: '1' }], [doubtful('2')], [doubtful('3')]];
-  let answers = 0;
-  const fetchPage: FetchPage = async () => ({
-    page: readPage(Buffer.from(JSON.stringify({ count: 3, items: pages[answers++] }))),
-    serviceTime: NOW,
-  });
-  const doubts: string[] = [];
-  await idsRead(fetchPage, { pageSize: 1, concurrency: () => 1, onDoubt: (doubt) => doubts.push(doubt) });
-  expect(doubts).toEqual([DOUBTFUL_EVENT]);
-  answers = 0;
-  expect(await idsRead(fetchPage, { pageSize: 1, concurrency: () => 1 })).toHaveLength(3);
-});
+test.each([1, 2, 3])(
+  'items in which several members could be the event are doubted once, on %i pages',
+  async (count) => {
+    const doubtful = (id: string) => ({ a: { eventId: id }, b: { eventId: `${id}b` } });
+    const pages = [[{ eventId: '1' }], ...['2', '3', '4'].slice(0, count).map((id) => [doubtful(id)])];
+    let answers = 0;
+    const fetchPage: FetchPage = async () => ({
+      page: readPage(Buffer.from(JSON.stringify({ count: pages.length, items: pages[answers++] }))),
+      serviceTime: NOW,
+    });
+    const doubts: string[] = [];
+    await idsRead(fetchPage, { pageSize: 1, concurrency: () => 1, onDoubt: (doubt) => doubts.push(doubt) });
+    expect(doubts).toEqual([DOUBTFUL_EVENT]);
+    answers = 0;
+    expect(await idsRead(fetchPage, { pageSize: 1, concurrency: () => 1 })).toHaveLength(count + 1);
+  },
+);
 
 test('a result without events is whole, although the service gives no count', async () => {
   const doubts: string[] = [];

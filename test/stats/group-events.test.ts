@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseFieldPaths } from '../../src/items/field-path.ts';
 import { Items } from '../../src/items/items.ts';
 import { EventGroups } from '../../src/stats/event-groups.ts';
@@ -45,4 +45,76 @@ test('the outcome of an event is what it says, or what is known of all of them',
     ['"a"', 5, 1, 2],
     ['"b"', 3, 1, 1],
   ]);
+});
+
+const pageOf = (...events: readonly object[]) =>
+  Items.of(events.map((event) => Buffer.from(JSON.stringify(event))));
+const groupsBy = (fields: string, numbers?: string) => {
+  const [numberField] = numbers === undefined ? [] : parseFieldPaths(numbers, '--percentiles');
+  return new EventGroups(parseFieldPaths(fields, '--by'), UTC, numberField);
+};
+
+test('an event with more combinations of values than memory should hold ends with the same error', () => {
+  const numbers = Array.from({ length: 400 }, (_, index) => index);
+  const groups = groupsBy('a[],b[]');
+  expect(() => groups.add(pageOf({ a: numbers, b: numbers }))).toThrow(
+    expect.objectContaining({
+      message: '--by a[],b[]: more than 100000 groups',
+      next: 'group by fields with fewer different values, or narrow the search',
+    }),
+  );
+});
+
+test('groups of one size stand by their values, and the same digits in other fields are another group', () => {
+  const events = [
+    { a: 12, b: 3 },
+    { a: 1, b: 23 },
+    { a: 9, b: 9 },
+    { a: 9, b: 9 },
+  ];
+  for (const page of [pageOf(...events), pageOf(...events.toReversed())]) {
+    const groups = groupsBy('a,b');
+    groups.add(page);
+    expect(groups.largest().map(({ values }) => values)).toEqual([
+      ['9', '9'],
+      ['1', '23'],
+      ['12', '3'],
+    ]);
+  }
+});
+
+test('a group has the first and the last of its times, and the id of its first event that has one', () => {
+  const times = ['03', undefined, '01', '05', 'soon', '04'];
+  const events = times.map((day) => (day === undefined ? {} : { createdOn: `2026-11-${day}` }));
+  const groups = groupsBy('kind');
+  groups.add(pageOf({ ...events[0], eventId: 'a' }, ...events.slice(1)));
+  groups.add(pageOf({ kind: 'other' }));
+  expect(
+    groups.largest().map(({ count, first, last, example }) => [count, first?.text, last?.text, example]),
+  ).toEqual([
+    [6, '2026-11-01', '2026-11-05', 'a'],
+    [1, undefined, undefined, undefined],
+  ]);
+});
+
+describe('a field that no event has', () => {
+  test('is doubted once there are events, with one of them for what was meant', () => {
+    const groups = groupsBy('status,statis');
+    expect(groups.doubts()).toEqual([]);
+    groups.add(pageOf());
+    groups.add(pageOf({ status: 'x' }, { other: 1 }));
+    groups.add(pageOf({ else: 1 }));
+    expect(groups.doubts()).toEqual(["--by: no event has the field 'statis'; did you mean status?"]);
+  });
+
+  test('is doubted beside one that has no number', () => {
+    const groups = groupsBy('statis', 'plan');
+    groups.add(pageOf({ status: 'x', plan: 'gold' }));
+    expect(groups.doubts()).toEqual([
+      "--by: no event has the field 'statis'; did you mean status?",
+      '--percentiles: no event has a number in plan',
+    ]);
+    groups.add(pageOf({ statis: 'x', plan: 3 }));
+    expect(groups.doubts()).toEqual([]);
+  });
 });

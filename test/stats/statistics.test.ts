@@ -6,9 +6,9 @@ import { Items } from '../../src/items/items.ts';
 import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
 import { provenRate } from '../../src/outcomes/proven-rate.ts';
 import type { Query } from '../../src/paging/event-query.ts';
-import { bucketEnds, byFailure, gatherStats, statsOfTable } from '../../src/stats/statistics.ts';
+import { bucketEnds, byFailure, failureRate, gatherStats, statsOfTable } from '../../src/stats/statistics.ts';
 import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/time/instant.ts';
-import { UTC } from '../../src/time/time-zone.ts';
+import { TimeZone, UTC } from '../../src/time/time-zone.ts';
 
 const at = (text: string) => parseInstant(text) as Instant;
 
@@ -157,6 +157,54 @@ describe('buckets', () => {
     ]);
   });
 
+  test.each([
+    // Thirty of a second, and not thirty-one.
+    ['00:00:00', '00:00:30', 30, '00:00:01'],
+    ['00:00:00', '00:00:31', 7, '00:00:05'],
+    ['00:00:00', '00:03:00', 12, '00:00:15'],
+    ['00:00:00', '00:10:00', 20, '00:00:30'],
+    ['00:00:00', '00:20:00', 20, '00:01:00'],
+    ['00:00:00', '02:00:00', 24, '00:05:00'],
+    ['00:00:00', '07:00:00', 28, '00:15:00'],
+    ['00:00:00', '12:00:00', 24, '00:30:00'],
+  ])('from %s to %s are %i, of which the first ends at %s', (from, to, count, first) => {
+    const ends = bucketEnds({ after: at(`2026-11-20T${from}Z`), before: at(`2026-11-20T${to}Z`), zone: UTC });
+    expect([ends.length, ends[0]?.text]).toEqual([count, `2026-11-20T${first}Z`]);
+  });
+
+  test('of whole days begin at midnights that are multiples of their length, if they last a day or more', () => {
+    const window = { after: at('2026-11-03T10:49:44Z'), before: at('2026-11-21T10:49:44Z'), zone: UTC };
+    const days = (count: number, isWhole: boolean) =>
+      bucketEnds(window, count, isWhole).map(({ text }) => text);
+    // The 6th of November is day 20,763 since the epoch: a multiple of three.
+    expect(days(6, true)).toEqual([
+      '2026-11-06T00:00:00Z',
+      '2026-11-09T00:00:00Z',
+      '2026-11-12T00:00:00Z',
+      '2026-11-15T00:00:00Z',
+      '2026-11-18T00:00:00Z',
+      '2026-11-21T00:00:00Z',
+      '2026-11-21T10:49:44Z',
+    ]);
+    expect(days(6, false)).toHaveLength(6);
+    expect(days(40, true)).toEqual(days(40, false));
+    const table = new ComparisonTable([]);
+    const ends = (isWhole?: boolean) =>
+      statsOfTable(table, { ...window, queries: [{}], status: undefined }, 6, isWhole).buckets.map(
+        ({ to }) => to.text,
+      );
+    expect([ends(), ends(true)]).toEqual([days(6, false), days(6, true)]);
+  });
+
+  test('of a given number end at times of the zone as round as a tenth of their length', () => {
+    const ends = (after: string, before: string, count: number, zone = UTC) =>
+      bucketEnds({ after: at(after), before: at(before), zone }, count).map(({ text }) => text);
+    expect(ends('2026-11-20T00:00:03Z', '2026-11-20T00:01:43Z', 2)[0]).toBe('2026-11-20T00:00:55Z');
+    expect(ends('2026-11-20T00:00:00.5Z', '2026-11-20T00:00:04.5Z', 2)[0]).toBe('2026-11-20T00:00:03Z');
+    const kolkata = new TimeZone('Asia/Kolkata');
+    expect(ends('2026-11-20T00:07:00Z', '2026-11-20T20:07:00Z', 2, kolkata)[0]).toBe('2026-11-20T10:30:00Z');
+  });
+
   test('end on full seconds if they are long enough, and the last at the end of the window', () => {
     const window = {
       after: at('2026-11-01T00:00:00Z'),
@@ -262,10 +310,61 @@ describe('types', () => {
     ]);
   });
 
+  test('with the same numbers stand by their names, those of no type behind them', () => {
+    const types = [null, 'b', 'a'].map((eventType) => ({ ...tally(1, 2), eventType }));
+    expect(types.sort(byFailure).map(({ eventType }) => eventType)).toEqual(['a', 'b', null]);
+  });
+
+  test('that the filters name are counted by their own searches, and nothing is left for others', async () => {
+    const types = ['a', 'b', 'b', 'c'];
+    const events = types.map((type) => ({ at: at('2026-11-01T12:00:00Z'), type, failed: type === 'a' }));
+    const queries = [{ eventType: 'a' }, { eventType: 'b' }];
+    const window = {
+      after: at('2026-11-01'),
+      before: at('2026-11-02'),
+      zone: UTC,
+      queries,
+      status: undefined,
+    };
+    const stats = await gatherStats(window, null, 1, counting(events));
+    expect(stats).toMatchObject({
+      total: 3,
+      types: [
+        { eventType: 'a', total: 1, failed: 1, success: 0 },
+        { eventType: 'b', total: 2, failed: 0, success: 2 },
+      ],
+    });
+    expect(stats.types).toHaveLength(2);
+  });
+
+  test('have a rate where both outcomes are known and there are events', () => {
+    expect(failureRate({ total: 4, success: 3, failed: 1 })).toBe(0.25);
+    expect(failureRate({ total: 0, success: 0, failed: 0 })).toBeNull();
+    expect(failureRate({ total: 4, success: null, failed: 4 })).toBeNull();
+    expect(failureRate({ total: 4, success: 4, failed: null })).toBeNull();
+  });
+
   test('of which one status alone was asked for stand by their number of events', () => {
     const failed = (total: number) => ({ eventType: `${total}`, total, failed: total, success: null });
     expect([failed(3), failed(5), failed(4)].sort(byFailure).map(({ total }) => total)).toEqual([5, 4, 3]);
   });
+});
+
+test('of one status the other is not told, and an event without a time is in the sum alone', () => {
+  const events = [
+    { eventType: 'a', createdOn: '2026-11-01T12:00:00Z', publishStatus: 'SUCCESS' },
+    { eventType: 'a', publishStatus: 'SUCCESS' },
+  ];
+  const table = new ComparisonTable(['eventType']);
+  table.add(Items.of(events.map((event) => Buffer.from(JSON.stringify(event)))));
+  const window = { after: at('2026-11-01'), before: at('2026-11-02'), zone: UTC, queries: [{}] };
+  const tallies = (status: 'SUCCESS' | 'FAILED' | undefined) => {
+    const { total, success, failed, buckets } = statsOfTable(table, { ...window, status }, 1);
+    return [total, success, failed, buckets.map((bucket) => bucket.total)];
+  };
+  expect(tallies(undefined)).toEqual([2, 2, 0, [1]]);
+  expect(tallies('SUCCESS')).toEqual([2, 2, null, [1]]);
+  expect(tallies('FAILED')).toEqual([2, null, 2, [1]]);
 });
 
 describe('the rate that some numbers prove', () => {
