@@ -18,9 +18,6 @@ import { drawnCases } from '../support/seed.ts';
 const ALL_KINDS = [...KINDS, ['one read error', READ_ERRORS]] as const;
 const FORMS = [[], ['--partition', 'day']] as const;
 const IN_ALL_FORMS = FORMS.flatMap((form) => ALL_KINDS.map(([kind, codes]) => [form, kind, codes] as const));
-/** Each takes seconds. */
-const FEW_CASES = 2;
-const FEW_ROUNDS = 3;
 
 /** A command, and its operations on the export; only those that read, if only they are to fail. */
 async function trace(
@@ -35,7 +32,7 @@ async function trace(
 }
 
 describeFaults('a fault at any file operation', () => {
-  test.each(drawnCases('export', FEW_CASES, IN_ALL_FORMS))(
+  test.each(drawnCases('export', 1, IN_ALL_FORMS))(
     'of an export %j: %s, and the same command again ends with exactly the matching events',
     async (form, kind, codes) => {
       await using at = await startExporting({ events: 120 });
@@ -48,24 +45,18 @@ describeFaults('a fault at any file operation', () => {
         .map((operation) => path.basename(operation.path));
       if (kind !== 'one read error')
         for (const part of await at.parts()) expect(written).toContain(`${path.basename(part)}.tmp`);
-      await expectNoHarm(
-        `export ${form.join(' ')}, ${kind}`,
-        command,
-        codes,
-        async (start) => {
-          await rm(at.directory, { recursive: true, force: true });
-          const result = await start().finished;
-          const after = await at.export('--page-size', '5', ...form);
-          const lines = await at.lines().catch(String);
-          const told = codes === SIGNALS || isTold(result);
-          return told && after.code === 0 && lines === whole ? undefined : { result, after };
-        },
-        FEW_ROUNDS,
-      );
+      await expectNoHarm(`export ${form.join(' ')}, ${kind}`, command, codes, async (start) => {
+        await rm(at.directory, { recursive: true, force: true });
+        const result = await start().finished;
+        const after = await at.export('--page-size', '5', ...form);
+        const lines = await at.lines().catch(String);
+        const told = codes === SIGNALS || isTold(result);
+        return told && after.code === 0 && lines === whole ? undefined : { result, after };
+      });
     },
   );
 
-  test.each(drawnCases('export --update', FEW_CASES, IN_ALL_FORMS))(
+  test.each(drawnCases('export --update', 1, IN_ALL_FORMS))(
     'of export --update %j: %s, and no event is lost that the service has deleted',
     async (form, kind, codes) => {
       await using at = await startExporting({ events: 60, tokenLifetimeSeconds: 864_000 });
@@ -85,24 +76,18 @@ describeFaults('a fault at any file operation', () => {
       const command = await trace(at, args, kind);
       const all = [...old, ...added].sort();
       expect((await at.ids()).sort()).toEqual(all);
-      await expectNoHarm(
-        `export --update ${form.join(' ')}, ${kind}`,
-        command,
-        codes,
-        async (start) => {
-          await restore();
-          const result = await start().finished;
-          const held = await at.ids().catch(() => []);
-          const isTrue = result.code !== 0 || held.length === all.length;
-          const after = await at.export('--page-size', '2', '--update', ...form);
-          const isWhole = JSON.stringify((await at.ids()).sort()) === JSON.stringify(all);
-          const told = codes === SIGNALS || isTold(result);
-          return told && isTrue && after.code === 0 && isWhole
-            ? undefined
-            : { result, held: held.length, after };
-        },
-        FEW_ROUNDS,
-      );
+      await expectNoHarm(`export --update ${form.join(' ')}, ${kind}`, command, codes, async (start) => {
+        await restore();
+        const result = await start().finished;
+        const held = await at.ids().catch(() => []);
+        const isTrue = result.code !== 0 || held.length === all.length;
+        const after = await at.export('--page-size', '2', '--update', ...form);
+        const isWhole = JSON.stringify((await at.ids()).sort()) === JSON.stringify(all);
+        const told = codes === SIGNALS || isTold(result);
+        return told && isTrue && after.code === 0 && isWhole
+          ? undefined
+          : { result, held: held.length, after };
+      });
     },
   );
 

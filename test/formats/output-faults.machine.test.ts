@@ -10,6 +10,7 @@ import {
   traceCommand,
 } from '../support/machine/strace-faults.ts';
 import { startSearching } from '../support/searching.ts';
+import { drawnCases } from '../support/seed.ts';
 
 const COMMANDS = [
   ['report', 'report FILE'],
@@ -18,7 +19,9 @@ const COMMANDS = [
 
 describeFaults('a fault at any file operation', () => {
   test.each(
-    COMMANDS.flatMap(([name, line]) => KINDS.map(([kind, codes]) => [name, kind, line, codes] as const)),
+    COMMANDS.flatMap(([name, line]) =>
+      drawnCases(name, 1, KINDS).map(([kind, codes]) => [name, kind, line, codes] as const),
+    ),
   )('of %s: %s, and the file is the one of before or whole', async (name, kind, line, codes) => {
     await using at = await startSearching({ events: 120 });
     const file = path.join(at.env['HOME'] as string, 'written.file');
@@ -29,19 +32,13 @@ describeFaults('a fault at any file operation', () => {
       name === 'report' ? /^<!doctype html>[\s\S]*<\/html>\s*$/.test(text) : text === whole;
     const whole = await readFile(file, 'utf8');
     expect(isWhole(whole)).toBe(true);
-    await expectNoHarm(
-      `${name}, ${kind}`,
-      command,
-      codes,
-      async (start) => {
-        await writeFile(file, 'old');
-        const result = await start().finished;
-        const now = await readFile(file, 'utf8');
-        const isSaid = codes === SIGNALS || isTold(result);
-        const isTrue = isWhole(now) || (now === 'old' && result.code !== 0);
-        return isSaid && isTrue ? undefined : { result, now };
-      },
-      8,
-    );
+    await expectNoHarm(`${name}, ${kind}`, command, codes, async (start) => {
+      await writeFile(file, 'old');
+      const result = await start().finished;
+      const now = await readFile(file, 'utf8');
+      const isSaid = codes === SIGNALS || isTold(result);
+      const isTrue = isWhole(now) || (now === 'old' && result.code !== 0);
+      return isSaid && isTrue ? undefined : { result, now };
+    });
   });
 });

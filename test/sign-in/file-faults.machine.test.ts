@@ -14,6 +14,7 @@ import {
 } from '../support/machine/strace-faults.ts';
 import type { Result } from '../support/process.ts';
 import { editJson, times } from '../support/sandbox.ts';
+import { drawnCases } from '../support/seed.ts';
 import { startSigningIn } from '../support/signing-in.ts';
 
 let env: Readonly<Record<string, string>>;
@@ -65,36 +66,44 @@ const refreshes = () =>
     .map(({ error }) => error ?? 'ok');
 const token = () => at.run(['token'], { env });
 
+const ERRORS_AND_FULL = [
+  ['one error', DISK_ERRORS],
+  ['a full disk', FULL],
+] as const;
+const INTERRUPTIONS = ['a signal', ['SIGINT', 'SIGTERM']] as const;
+const LOGINS = [['login'], ['login', '--device'], ['login', '--client-credentials']].flatMap((args) =>
+  ERRORS_AND_FULL.map(([kind, codes]) => [args.join(' '), kind, args, codes] as const),
+);
+const DELETIONS = [['logout'], ['profiles', 'delete', 'default']].map(
+  (args) => [args.join(' '), args] as const,
+);
+
+const isInterrupted = ({ code }: Result) => [0, 130, 143].includes(Number(code));
+
 describeFaults('a fault at any file operation', () => {
-  test('of a refresh, or a signal there, never loses the sign-in', async () => {
-    for (const [kind, codes] of [
-      ['refresh, one error', DISK_ERRORS],
-      ['refresh, a signal', ['SIGINT', 'SIGTERM']],
-    ] as const) {
-      await sweep(kind, ['token'], codes, 30, async (result) => {
+  test.each(drawnCases('refresh', 1, [['one error', DISK_ERRORS] as const, INTERRUPTIONS]))(
+    'of a refresh, %s there, never loses the sign-in',
+    async (kind, codes) => {
+      await sweep(`refresh, ${kind}`, ['token'], codes, 30, async (result) => {
         const after = await token();
-        const isEnded = codes === DISK_ERRORS ? isTold(result) : [0, 130, 143].includes(Number(result.code));
+        const isEnded = codes === DISK_ERRORS ? isTold(result) : isInterrupted(result);
         const isKept = after.code === 0 && !refreshes().includes('invalid_grant');
         return isEnded && isKept ? undefined : { result, after };
       });
-    }
-  });
+    },
+  );
 
-  test('of a renewal as the client, a full disk or a signal there, leaves a sign-in that the next command renews', async () => {
-    for (const [kind, codes] of [
-      ['as the client, one error', DISK_ERRORS],
-      ['as the client, a full disk', FULL],
-      ['as the client, a signal', ['SIGINT', 'SIGTERM']],
-    ] as const) {
+  test.each(drawnCases('as the client', 1, [...ERRORS_AND_FULL, INTERRUPTIONS]))(
+    'of a renewal as the client, %s there, leaves a sign-in that the next command renews',
+    async (kind, codes) => {
       const check = async (result: Result) => {
         const after = await token();
-        const isSignal = kind.endsWith('signal');
-        const isEnded = isSignal ? [0, 130, 143].includes(Number(result.code)) : isTold(result);
+        const isEnded = kind === 'a signal' ? isInterrupted(result) : isTold(result);
         return isEnded && after.code === 0 ? undefined : { result, after };
       };
-      await sweep(kind, ['token'], codes, 30, check, true);
-    }
-  });
+      await sweep(`as the client, ${kind}`, ['token'], codes, 30, check, true);
+    },
+  );
 
   test('of a refresh that fills the disk spends no token, or stores the new one, or says that the sign-in is lost', async () => {
     await sweep('refresh, a full disk', ['token'], FULL, 30, async (result) => {
@@ -110,13 +119,9 @@ describeFaults('a fault at any file operation', () => {
     });
   });
 
-  test.each([
-    ['login', ['login']],
-    ['login --device', ['login', '--device']],
-    ['login --client-credentials', ['login', '--client-credentials']],
-  ])(
-    'of %s is reported, and there is a sign-in after it: the new one or the one of before',
-    async (name, args) => {
+  test.each(drawnCases('login', 1, LOGINS))(
+    'of %s is reported, %s, and there is a sign-in after it: the new one or the one of before',
+    async (name, kind, args, codes) => {
       at.sandbox.control.fault(
         'device',
         ...times(
@@ -124,36 +129,31 @@ describeFaults('a fault at any file operation', () => {
           editJson((body) => ({ ...body, interval: 1 })),
         ),
       );
-      for (const [kind, codes] of [
-        ['one error', DISK_ERRORS],
-        ['a full disk', FULL],
-      ] as const) {
-        await sweep(`${name}, ${kind}`, args, codes, 1800, async (result) => {
-          const after = await token();
-          return isTold(result) && after.code === 0 ? undefined : { result, after };
-        });
-      }
+      await sweep(`${name}, ${kind}`, args, codes, 1800, async (result) => {
+        const after = await token();
+        return isTold(result) && after.code === 0 ? undefined : { result, after };
+      });
     },
   );
 
-  test.each([
-    ['logout', ['logout']],
-    ['profiles delete', ['profiles', 'delete', 'default']],
-  ])('of %s is an error, and never deletes secrets whose tokens stay valid', async (name, args) => {
-    const secrets = () => readdir(path.join(at.home.folder, 'config', 'secrets')).catch((): string[] => []);
-    const isRevoked = () =>
-      requests().some(({ url, status }) => url.endsWith('/connect/revocation') && status === 200);
-    await sweep(`${name}, one error`, args, DISK_ERRORS, 1800, async (result) => {
-      const left = await secrets();
-      const isDone = left.length === 0 && isRevoked();
-      // A token is revoked before it is deleted, and exit 0 means that both happened.
-      const isTrue =
-        result.code === 0 ? isDone && !/warning/.test(result.stderr) : left.length > 0 || isRevoked();
-      const after = await at.run(args, { env });
-      const isDoneAfter = (await secrets()).length === 0 && isRevoked();
-      // A profile is deleted once, also where only the folder could not be synced.
-      const isGone = after.code === 0 || (name === 'profiles delete' && after.code === 2);
-      return isTold(result) && isTrue && isDoneAfter && isGone ? undefined : { result, left, after };
-    });
-  });
+  test.each(drawnCases('deletion', 1, DELETIONS))(
+    'of %s is an error, and never deletes secrets whose tokens stay valid',
+    async (name, args) => {
+      const secrets = () => readdir(path.join(at.home.folder, 'config', 'secrets')).catch((): string[] => []);
+      const isRevoked = () =>
+        requests().some(({ url, status }) => url.endsWith('/connect/revocation') && status === 200);
+      await sweep(`${name}, one error`, args, DISK_ERRORS, 1800, async (result) => {
+        const left = await secrets();
+        const isDone = left.length === 0 && isRevoked();
+        // A token is revoked before it is deleted, and exit 0 means that both happened.
+        const isTrue =
+          result.code === 0 ? isDone && !/warning/.test(result.stderr) : left.length > 0 || isRevoked();
+        const after = await at.run(args, { env });
+        const isDoneAfter = (await secrets()).length === 0 && isRevoked();
+        // A profile is deleted once, also where only the folder could not be synced.
+        const isGone = after.code === 0 || (name !== 'logout' && after.code === 2);
+        return isTold(result) && isTrue && isDoneAfter && isGone ? undefined : { result, left, after };
+      });
+    },
+  );
 });

@@ -12,6 +12,7 @@ import {
   traceCommand,
 } from '../support/machine/strace-faults.ts';
 import { spawnHooktrail } from '../support/process.ts';
+import { drawnCases } from '../support/seed.ts';
 import { ID, startChanging } from './changing-service.ts';
 
 const at = forEachTest(startChanging);
@@ -68,16 +69,22 @@ async function sweep(
 }
 
 describeFaults('a fault at any file operation of renew', () => {
-  test.each(CASES)('%s: the saved token is the valid one, or the loss is said', async (kind, codes) => {
-    await sweep(`renew, ${kind}`, RENEW, codes, async () => {
-      await emptyHome();
-      await spawnHooktrail(RENEW, { env: at.env });
-    });
-  });
+  test.each(drawnCases('renew', 1, CASES))(
+    '%s: the saved token is the valid one, or the loss is said',
+    async (kind, codes) => {
+      await sweep(`renew, ${kind}`, RENEW, codes, async () => {
+        await emptyHome();
+        await spawnHooktrail(RENEW, { env: at.env });
+      });
+    },
+  );
 });
 
 describeFaults('a fault at any file operation of create', () => {
-  test.each(CASES)('%s: the new token is saved, or its loss is said', async (kind, codes) => {
-    await sweep(`create, ${kind}`, CREATE, codes, emptyHome);
-  });
+  test.each(drawnCases('create', 1, CASES))(
+    '%s: the new token is saved, or its loss is said',
+    async (kind, codes) => {
+      await sweep(`create, ${kind}`, CREATE, codes, emptyHome);
+    },
+  );
 });

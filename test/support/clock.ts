@@ -15,7 +15,8 @@ interface Sleeper {
 
 /**
  * The one clock of a test's process: `Date`, the sandbox and every program in process use it. It stands still
- * until the test moves it, or until a program starts as a separate process: from then on it runs.
+ * until the test moves it, or until a program starts as a separate process: from then on it runs. While such a
+ * process does, sleeps are real.
  */
 export class GivenClock implements Clock {
   /**
@@ -25,6 +26,8 @@ export class GivenClock implements Clock {
   skips = 5_000;
   #now = NOON;
   #runningSince: number | undefined;
+  /** Those whose clock this one must not leave behind. */
+  #processes: ReadonlySet<symbol> = new Set();
   readonly #sleepers = new Set<Sleeper>();
   readonly #watchers = new Set<() => void>();
   readonly #counts = new Set<() => void>();
@@ -38,9 +41,10 @@ export class GivenClock implements Clock {
     signal?.throwIfAborted();
     for (const count of this.#counts) count();
     const due = this.now() + milliseconds;
-    if (this.#runningSince !== undefined || milliseconds <= this.skips) {
+    const isSkipped = milliseconds <= this.skips && this.#processes.size === 0;
+    if (this.#runningSince !== undefined || isSkipped) {
       // A little real time passes, so that others get their turn.
-      const rest = this.#runningSince === undefined ? Math.min(milliseconds, 5) : milliseconds;
+      const rest = isSkipped ? Math.min(milliseconds, 5) : milliseconds;
       await delay(rest, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
       if (this.now() < due) this.set(due);
       return;
@@ -106,9 +110,17 @@ export class GivenClock implements Clock {
     });
   }
 
-  /** Lets the clock run at the speed of the machine's clock. */
-  run(): void {
+  /**
+   * Lets the clock run at the speed of the machine's clock, for a process. Returns a function to call when the
+   * process has ended.
+   */
+  run(): () => void {
     this.#runningSince ??= monotonic();
+    const process = Symbol('process');
+    this.#processes = new Set([...this.#processes, process]);
+    return () => {
+      this.#processes = new Set([...this.#processes].filter((other) => other !== process));
+    };
   }
 
   /**
@@ -123,6 +135,7 @@ export class GivenClock implements Clock {
   reset(): void {
     this.skips = 5_000;
     this.#runningSince = undefined;
+    this.#processes = new Set();
     this.#now = NOON;
   }
 
@@ -131,9 +144,11 @@ export class GivenClock implements Clock {
     const { skips } = this;
     const now = this.now();
     const isRunning = this.#runningSince !== undefined;
+    const processes = this.#processes;
     return () => {
       this.skips = skips;
       this.#runningSince = isRunning ? monotonic() : undefined;
+      this.#processes = new Set([...processes].filter((process) => this.#processes.has(process)));
       this.#now = now;
     };
   }

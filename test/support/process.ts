@@ -51,7 +51,7 @@ export function startProcess(
   args: readonly string[],
   { env: given, stdin = '', cwd = given['HOME'], paused = false, executable }: Options,
 ): Running {
-  clock.run();
+  const hasEnded = clock.run();
   const env = { ...given, ...clock.environment };
   const child = executable
     ? spawn(executable, args, { env, cwd })
@@ -66,6 +66,7 @@ export function startProcess(
   child.stdin.on('error', () => undefined);
   if (stdin !== null) child.stdin.end(stdin);
   const finished = once(child, 'close').then(([code, signal]) => {
+    hasEnded();
     const result = { code: code ?? signal, ...texts };
     printed.end(result);
     return result;

@@ -34,8 +34,8 @@ export type { Result } from './process.ts';
  *   and the program tell the same time. Move it with `clock.set('2028-02-29')` and `clock.advance(ms)`.
  *   Sleeps of up to 5 s end at once (`clock.skips`); a longer one ends when the test moves the clock, which
  *   it does after `await clock.asleep(30_000)`. A process begins at the same time, and from then on the clock
- *   runs. Timers (`setTimeout`) are real everywhere: give the program a shorter time-out with `context: {
- *   timeouts: { … } }`.
+ *   runs; sleeps are real until the process has ended. Timers (`setTimeout`) are real everywhere: give the
+ *   program a shorter time-out with `context: { timeouts: { … } }`.
  * - Each home has its keychain in memory: `keychainOf(env)`; `HOOKTRAIL_STORE: 'keychain'` together with
  *   `context: { machine: … }` of another platform leads to it, as Linux asks D-Bus first.
  * - The browser is an HTTP GET that follows redirects. `browser` in `context` replaces it.

@@ -19,8 +19,10 @@ import {
   startStraced,
   traceCommand,
 } from '../../support/machine/strace-faults.ts';
-import { type Running, spawnHooktrail, startProcess } from '../../support/process.ts';
+import { type Running, startProcess } from '../../support/process.ts';
+import { hooktrail } from '../../support/program.ts';
 import { idsOf } from '../../support/searching.ts';
+import { drawnCases } from '../../support/seed.ts';
 
 test.skipIf(!available('prlimit'))(
   'when a full disk has room again, deliveries are accepted again behind the record that was cut',
@@ -152,7 +154,7 @@ describeFaults('a fault at any file operation of a listener that also serves a r
     },
   );
 
-  test.each(KINDS)(
+  test.each(drawnCases('listen and recover', 1, KINDS))(
     '%s: what it acknowledged is printed, journaled and forwarded once; what the recovery says was forwarded was',
     async (kind, codes) => {
       await using at = await startRecovering({ events: EVENTS, tokenLifetimeSeconds: 864_000 });
@@ -183,7 +185,7 @@ describeFaults('a fault at any file operation of a listener that also serves a r
         for (const id of ['a', 'b']) await send(id);
         await Promise.all([send('c'), send('d')]);
         const recovery = at.args('--journal', journal, '--new-journal', '--retry-for', '1s', '--ndjson');
-        const recovered = await spawnHooktrail(recovery, { env });
+        const recovered = await hooktrail(recovery, { env });
         const taken = recoveredTimes().length;
         program.kill('SIGTERM');
         return { result: await program.finished, acknowledged, recovered, taken };
@@ -206,37 +208,30 @@ describeFaults('a fault at any file operation of a listener that also serves a r
       });
       const ofJournal = command.operations.filter((operation) => operation.path === journal);
       expect(ofJournal.length).toBeGreaterThan(EVENTS);
-      await expectNoHarm(
-        `listen and recover, ${kind}`,
-        command,
-        codes,
-        async (start) => {
-          await fresh();
-          const first = await use(start());
-          const printed = idsOf(first.result.stdout);
-          const once = first.acknowledged.every((id) => timesOf(id) === 1 && printed.includes(id));
-          // Another listener knows what was acknowledged, and takes the rest.
-          const again = await use(startProcess(args, { env }));
-          const known = first.acknowledged.every((id) => timesOf(id) === 1);
-          const all = again.acknowledged.length === 4 && handler.taken.size === 4 + EVENTS;
-          const told =
-            isTold(first.recovered) &&
-            (codes === SIGNALS || first.result.code === 143 || isTold(first.result));
-          // Exit code 0 of a recovery says that the handler has all events, and that they are in the journal.
-          const isTrue =
-            first.recovered.code !== 0 ||
-            (first.taken === EVENTS &&
-              again.recovered.stderr.startsWith(`0 forwarded; ${EVENTS} in the journal`) &&
-              // An event that the journal could not note after the handler took it comes again: with one
-              // fault, one event.
-              recoveredTimes().filter((times) => times > 1).length <= 1);
-          const isRecovered = again.recovered.code === 0;
-          return once && known && all && told && isTrue && isRecovered
-            ? undefined
-            : { once, known, all, told, isTrue, first, again };
-        },
-        8,
-      );
+      await expectNoHarm(`listen and recover, ${kind}`, command, codes, async (start) => {
+        await fresh();
+        const first = await use(start());
+        const printed = idsOf(first.result.stdout);
+        const once = first.acknowledged.every((id) => timesOf(id) === 1 && printed.includes(id));
+        // Another listener knows what was acknowledged, and takes the rest.
+        const again = await use(startProcess(args, { env }));
+        const known = first.acknowledged.every((id) => timesOf(id) === 1);
+        const all = again.acknowledged.length === 4 && handler.taken.size === 4 + EVENTS;
+        const told =
+          isTold(first.recovered) && (codes === SIGNALS || first.result.code === 143 || isTold(first.result));
+        // Exit code 0 of a recovery says that the handler has all events, and that they are in the journal.
+        const isTrue =
+          first.recovered.code !== 0 ||
+          (first.taken === EVENTS &&
+            again.recovered.stderr.startsWith(`0 forwarded; ${EVENTS} in the journal`) &&
+            // An event that the journal could not note after the handler took it comes again: with one
+            // fault, one event.
+            recoveredTimes().filter((times) => times > 1).length <= 1);
+        const isRecovered = again.recovered.code === 0;
+        return once && known && all && told && isTrue && isRecovered
+          ? undefined
+          : { once, known, all, told, isTrue, first, again };
+      });
     },
   );
 });
