@@ -2,38 +2,48 @@ import { execFile } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { binFolder, createHome, type Home } from '../support/home.ts';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { binFolder, createHome } from '../support/home.ts';
 import { available } from '../support/machine/requirement.ts';
 import { hooktrail } from '../support/program.ts';
 
 const execute = promisify(execFile);
 
-/** Types a line into a real shell, presses TAB and returns what the shell offers. */
-type Complete = (line: string, env: NodeJS.ProcessEnv) => Promise<string[]>;
+/**
+ * Types lines into one real shell, presses TAB after each and returns what the shell offers, line for line.
+ */
+type Complete = (typed: readonly string[], env: NodeJS.ProcessEnv) => Promise<string[][]>;
 
-const lines = (text: string) => text.split('\n').filter((line) => line !== '');
+const AFTER_EACH = '=';
+/** Returns the offers of each line, which end with a line of their own. */
+function offersIn(stdout: string): string[][] {
+  const texts = `\n${stdout}`.split(`\n${AFTER_EACH}\n`).slice(0, -1);
+  return texts.map((text) => text.split('\n').filter((line) => line !== ''));
+}
 
-/** Splits the line as readline does, for which `=` is a separate word. */
-const inBash: Complete = async (line, env) => {
-  const words = line
-    .split(' ')
-    .flatMap((word) => word.split(/(=)/).filter((part, at) => at === 0 || part !== ''));
-  const script = `
-    eval "$(hooktrail completion bash)"
-    COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))
-    _hooktrail; printf '%s\\n' "\${COMPREPLY[@]}"`;
-  return lines((await execute('bash', ['--norc', '-c', script], { env, cwd: env['HOME'] })).stdout);
+const inBash: Complete = async (typed, env) => {
+  // Splits a line as readline does, for which `=` is a separate word.
+  const wordsOf = (line: string) =>
+    line.split(' ').flatMap((word) => word.split(/(=)/).filter((part, at) => at === 0 || part !== ''));
+  const each = typed.map((line) => {
+    const words = wordsOf(line);
+    return `
+      COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; COMPREPLY=()
+      _hooktrail; printf '%s\\n' "\${COMPREPLY[@]}" '${AFTER_EACH}'`;
+  });
+  const script = `eval "$(hooktrail completion bash)"\n${each.join('\n')}`;
+  return offersIn((await execute('bash', ['--norc', '-c', script], { env, cwd: env['HOME'] })).stdout);
 };
 
-const inFish: Complete = async (line, env) => {
-  const script = `hooktrail completion fish | source; complete --do-complete "${line}"`;
+const inFish: Complete = async (typed, env) => {
+  const each = typed.map((line) => `complete --do-complete "${line}"; echo '${AFTER_EACH}'`);
+  const script = `hooktrail completion fish | source\n${each.join('\n')}`;
   const { stdout } = await execute('fish', ['--no-config', '-c', script], { env, cwd: env['HOME'] });
-  return lines(stdout).map((offer) => offer.split('\t')[0] as string);
+  return offersIn(stdout).map((offers) => offers.map((offer) => offer.split('\t')[0] as string));
 };
 
 /** zsh completes only in its line editor, so one runs on a pseudo-terminal and lists what it would offer. */
-const inZsh: Complete = async (line, env) => {
+const inZsh: Complete = async (typed, env) => {
   const script = `
     zmodload zsh/zpty
     zpty shell 'zsh -f -i'
@@ -43,59 +53,67 @@ const inZsh: Complete = async (line, env) => {
     zpty -w shell 'list() { _main_complete; : >$HOME/done }; zle -C list list-choices list; bindkey "^T" list'
     zpty -w shell ': >$HOME/ready'
     while [[ ! -e $HOME/ready ]]; do sleep 0.05; done
-    zpty -w -n shell '${line}'$'\\x14'
-    for ((i = 0; i < 200; i++)); do [[ -e $HOME/done ]] && break; sleep 0.05; done
-    zpty -d shell
-    [[ -e $HOME/offered ]] && cat $HOME/offered`;
-  const { stdout } = await execute('zsh', ['-f', '-c', script], { env, cwd: env['HOME'] }).catch((e) => e);
-  return [...new Set(lines(stdout).map((offer) => offer.trim()))];
+    for line in "$@"; do
+      zpty -w -n shell "$line"$'\\x14'
+      for ((i = 0; i < 1000; i++)); do [[ -e $HOME/done ]] && break; sleep 0.01; done
+      [[ -e $HOME/offered ]] && cat $HOME/offered
+      print -r -- '${AFTER_EACH}'
+      rm -f $HOME/offered $HOME/done
+      zpty -w -n shell $'\\x15'
+    done
+    zpty -d shell`;
+  const { stdout } = await execute('zsh', ['-f', '-c', script, 'zsh', ...typed], {
+    env,
+    cwd: env['HOME'],
+  });
+  return offersIn(stdout).map((offers) => [...new Set(offers.map((offer) => offer.trim()))]);
 };
+
+const LINES = [
+  ['hooktrail eve', ['event-types', 'events']],
+  ['hooktrail events se', ['search']],
+  ['hooktrail events search --fai', ['--failed']],
+  ['hooktrail events search --status ', ['FAILED', 'SUCCESS']],
+  ['hooktrail events search --status f', ['FAILED']],
+  ['hooktrail events search --output n', ['ndjson']],
+  ['hooktrail events search --sin', ['--since']],
+  ['hooktrail login --store k', ['keychain']],
+  ['hooktrail --profile s', ['staging']],
+  ['hooktrail profiles use ', ['default', 'staging']],
+  ['hooktrail completion z', ['zsh']],
+  ['hooktrail help ex', ['exit-codes']],
+  ['hooktrail config get au', ['auth-url']],
+] as const;
+const AFTER_AN_EQUALS_SIGN = 'hooktrail events search --output=nd';
 
 describe.each([
   ['bash', inBash],
   ['zsh', inZsh],
   ['fish', inFish],
 ] as const)('in %s', (shell, complete) => {
-  let home: Home;
-  let env: NodeJS.ProcessEnv;
+  const isLeftOut = !available(shell);
+  const offered = new Map<string, string[]>();
   beforeAll(async () => {
-    home = await createHome();
+    if (isLeftOut) return;
+    await using home = await createHome();
     const folder = await binFolder(home.folder, inject('program'));
-    env = { ...home.env, PATH: `${folder}:${home.env['PATH']}`, TERM: 'xterm' };
+    const env = { ...home.env, PATH: `${folder}:${home.env['PATH']}`, TERM: 'xterm' };
     const { HOOKTRAIL_CONFIG_DIR: config = '' } = home.env;
     await mkdir(config, { recursive: true });
     const profiles = { default: { 'base-url': 'http://127.0.0.1:9/' }, staging: {} };
     await writeFile(path.join(config, 'config.json'), JSON.stringify({ version: 1, profiles }));
-  });
-  afterAll(() => home[Symbol.asyncDispose]());
-
-  const offers = async (line: string) => {
-    const { rm } = await import('node:fs/promises');
-    for (const name of ['offered', 'done', 'ready']) await rm(path.join(home.folder, name), { force: true });
-    return (await complete(line, env)).sort();
-  };
-
-  test.skipIf(!available(shell)).each([
-    ['hooktrail eve', ['event-types', 'events']],
-    ['hooktrail events se', ['search']],
-    ['hooktrail events search --fai', ['--failed']],
-    ['hooktrail events search --status ', ['FAILED', 'SUCCESS']],
-    ['hooktrail events search --status f', ['FAILED']],
-    ['hooktrail events search --output n', ['ndjson']],
-    ['hooktrail events search --sin', ['--since']],
-    ['hooktrail login --store k', ['keychain']],
-    ['hooktrail --profile s', ['staging']],
-    ['hooktrail profiles use ', ['default', 'staging']],
-    ['hooktrail completion z', ['zsh']],
-    ['hooktrail help ex', ['exit-codes']],
-    ['hooktrail config get au', ['auth-url']],
-  ])('%s', async (line, expected) => {
-    expect(await offers(line)).toEqual(expected);
+    const typed = [...LINES.map(([line]) => line), AFTER_AN_EQUALS_SIGN];
+    const offers = await complete(typed, env);
+    for (const [index, line] of typed.entries()) offered.set(line, (offers[index] ?? []).sort());
   });
 
-  test.skipIf(!available(shell))('a value after an equals sign', async () => {
+  test.skipIf(isLeftOut).each(LINES)('%s', (line, expected) => {
+    expect(offered.get(line)).toEqual(expected);
+  });
+
+  test.skipIf(isLeftOut)('a value after an equals sign', () => {
     const prefix = shell === 'bash' ? '' : '--output=';
-    expect(await offers('hooktrail events search --output=nd')).toEqual([`${prefix}ndjson`]);
+    expect(offered.get(AFTER_AN_EQUALS_SIGN)).toEqual([`${prefix}ndjson`]);
   });
 });
 

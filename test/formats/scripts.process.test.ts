@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { spawnHooktrail } from '../support/process.ts';
 import { editJson } from '../support/sandbox.ts';
 import { ndjsonOf, startSearching } from '../support/searching.ts';
-import { textInShape } from '../support/shape.ts';
+import { drawnCases } from '../support/seed.ts';
+import { inShape, textInShape } from '../support/shape.ts';
 
 /**
  * Texts whose width on a terminal is not their number of characters, or that the library for widths has to
@@ -71,15 +72,22 @@ const OUTPUTS: Readonly<Record<string, readonly string[]>> = {
 };
 const SILENT_ON_VALUES = ['events explain'];
 
+const CASES = Object.keys(OUTPUTS).flatMap((name) =>
+  ['table', 'markdown'].map((format) => [name, format] as const),
+);
+/** The shape of the items does not change what a command loads. */
+const FEW_CASES = inShape({ published: CASES.length, flat: 4 });
+
 // Each in a process of its own: what one command loads is not there for the next.
-test.each(
-  Object.keys(OUTPUTS).flatMap((name) => ['table', 'markdown'].map((format) => [name, format] as const)),
-)('%s -o %s prints text of every script', async (name, format) => {
-  await using at = await startWithTexts();
-  const args = OUTPUTS[name] as readonly string[];
-  const hasFormat = !name.startsWith('webhooks') || format === 'markdown';
-  const line = hasFormat ? [...args, '-o', format] : args;
-  const { code, stdout, stderr } = await spawnHooktrail(line, { env: at.env });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('error') });
-  if (!SILENT_ON_VALUES.includes(name)) expect(stdout).toContain(HINDI);
-});
+test.each(drawnCases('scripts', FEW_CASES, CASES))(
+  '%s -o %s prints text of every script',
+  async (name, format) => {
+    await using at = await startWithTexts();
+    const args = OUTPUTS[name] as readonly string[];
+    const hasFormat = !name.startsWith('webhooks') || format === 'markdown';
+    const line = hasFormat ? [...args, '-o', format] : args;
+    const { code, stdout, stderr } = await spawnHooktrail(line, { env: at.env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('error') });
+    if (!SILENT_ON_VALUES.includes(name)) expect(stdout).toContain(HINDI);
+  },
+);

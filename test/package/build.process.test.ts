@@ -2,14 +2,19 @@ import { execFile, execFileSync } from 'node:child_process';
 import { cp, link, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { expect, test } from 'vitest';
+import { expect, inject, test } from 'vitest';
 import { build } from '../../build/build.ts';
 import { createHome } from '../support/home.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 
 /**
- * A checkout's built program in a folder of its own, and builds of it whose every chunk differs from the
+ * Without minifying, a build takes a third less time.
+ */
+const plain = { minify: false };
+
+/**
+ * A copy of the built program in a folder of its own, and builds of it whose every chunk differs from the
  * last.
  */
 async function startBuilding() {
@@ -17,12 +22,13 @@ async function startBuilding() {
   const folder = path.join(home.folder, 'program');
   const dist = path.join(folder, 'dist');
   await mkdir(folder);
-  for (const name of ['bin', 'docs/help', 'package.json'])
-    await cp(path.join(root, name), path.join(folder, name), { recursive: true });
+  const built = path.resolve(inject('program'), '../..');
+  for (const name of ['bin', 'dist', 'docs/help', 'package.json'])
+    await cp(path.join(built, name), path.join(folder, name), { recursive: true });
   let builds = 0;
   const program = path.join(folder, 'bin', 'hooktrail.js');
   const again = async () => {
-    await build(dist, { chunkFileNames: `chunks/[name]-${++builds}-[hash].cjs` });
+    await build(dist, { ...plain, chunkFileNames: `chunks/[name]-${++builds}-[hash].cjs` });
     return await chunksIn(dist);
   };
   const file = path.join(home.folder, 'events.ndjson');
@@ -40,7 +46,6 @@ const chunksIn = async (dist: string) =>
 
 test('a build breaks no command that runs meanwhile', { timeout: 120_000 }, async () => {
   await using at = await startBuilding();
-  await at.again();
   const expected = await at.run('events', 'search', '--from', at.file, '--jq', '.[].eventId');
   expect(expected).toBe('e\n');
   let isBuilding = true;
@@ -49,17 +54,16 @@ test('a build breaks no command that runs meanwhile', { timeout: 120_000 }, asyn
     while (isBuilding)
       printed.push(await at.run('events', 'search', '--from', at.file, '--jq', '.[].eventId'));
   };
-  const runners = [runner(), runner()];
-  for (let round = 0; round < 3; round++) await at.again();
+  const running = runner();
+  for (let round = 0; round < 2; round++) await at.again();
   isBuilding = false;
-  await Promise.all(runners);
-  expect(printed.length).toBeGreaterThan(10);
+  await running;
+  expect(printed.length).toBeGreaterThan(5);
   expect(printed.filter((text) => text !== expected)).toEqual([]);
 });
 
 test('a build replaces each file by a whole one: who has opened the last one reads it to its end', async () => {
   await using at = await startBuilding();
-  await at.again();
   const files = (await readdir(at.dist, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => path.join(parentPath, name));
@@ -77,7 +81,7 @@ test('a build replaces each file by a whole one: who has opened the last one rea
 
 test('the chunks of the last build stay for a command that runs, and those of the one before go', async () => {
   await using at = await startBuilding();
-  const [first, second, third] = [await at.again(), await at.again(), await at.again()];
+  const [first, second, third] = [await chunksIn(at.dist), await at.again(), await at.again()];
   const own = (chunks: readonly string[], others: readonly string[]) =>
     chunks.filter((chunk) => !others.includes(chunk));
   expect(first.length).toBeGreaterThan(20);
@@ -86,29 +90,28 @@ test('the chunks of the last build stay for a command that runs, and those of th
   const files = await readdir(at.dist, { recursive: true });
   expect(files.filter((file) => file.endsWith('.tmp'))).toEqual([]);
   // A package holds one build.
-  await build(at.dist, {}, true);
+  await build(at.dist, plain, true);
   expect((await chunksIn(at.dist)).length).toBe(first.length);
 });
 
-test('a build of the same sources writes nothing', async () => {
+test('a build of the same sources has the same bytes, and writes nothing', async () => {
   await using at = await startBuilding();
   const times = async () => {
     const files = (await readdir(at.dist, { recursive: true, withFileTypes: true })).filter((entry) =>
       entry.isFile(),
     );
     return await Promise.all(
-      files.map(async ({ parentPath, name }) => (await stat(path.join(parentPath, name))).mtimeMs),
+      files.map(async ({ parentPath, name }) => [name, (await stat(path.join(parentPath, name))).mtimeMs]),
     );
   };
-  await build(at.dist);
   const before = await times();
+  expect(before.length).toBeGreaterThan(20);
   await build(at.dist);
   expect(await times()).toEqual(before);
 });
 
 test('the version names the commit that was built', async () => {
   await using at = await startBuilding();
-  await at.again();
   const { version } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
   const git = (...args: string[]) => execFileSync('git', ['-C', root, ...args], { encoding: 'utf8' }).trim();
   const isModified = git('status', '--porcelain', '--untracked-files=no') !== '';

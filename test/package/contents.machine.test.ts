@@ -1,10 +1,8 @@
 import { execFile } from 'node:child_process';
-import { cp, readdir, readFile } from 'node:fs/promises';
-import os from 'node:os';
+import { cp, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { build } from '../../build/build.ts';
 import { createHome } from '../support/home.ts';
 import { spawnHooktrail } from '../support/process.ts';
 import { install, pack, type Tarball } from './tarball.ts';
@@ -106,20 +104,6 @@ test('the bill of materials names every package in the bundle, in the version th
   for (const { name, version, purl } of components)
     expect(purl).toBe(`pkg:npm/${name.replace('@', '%40')}@${version}`);
 });
-
-test('the same sources give the same bytes', async () => {
-  const folder = path.join(os.tmpdir(), 'second-build');
-  await build(folder);
-  const files = (await readdir(folder, { recursive: true, withFileTypes: true }))
-    .filter((entry) => entry.isFile())
-    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
-  expect(files.length).toBeGreaterThan(20);
-  // `toEqual` compares two megabytes byte by byte, for seconds.
-  for (const file of files) {
-    const again = await readFile(path.join(folder, file));
-    expect([file, again.equals(await readFile(built(path.join('dist', file))))]).toEqual([file, true]);
-  }
-}, 60_000);
 
 test('--jq works with the WebAssembly beside the bundle', async () => {
   await using home = await createHome();

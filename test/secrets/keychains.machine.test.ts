@@ -7,6 +7,7 @@ import { type Bus, hasKeyring, startBus } from '../support/machine/keyring.ts';
 // These tests run processes, because they test the native library.
 import { spawnHooktrail } from '../support/process.ts';
 import { editJson } from '../support/sandbox.ts';
+import { drawnCases } from '../support/seed.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 import { hasKeePassXC, hasKWallet, startKeePassXC, startKWallet } from './other-keychains.ts';
 
@@ -31,6 +32,10 @@ const keychains: [string, boolean, (bus: Bus) => Promise<StartedKeychain>][] = [
   ['KWallet', hasKWallet, startKWallet],
   ['KeePassXC', hasKeePassXC, startKeePassXC],
 ];
+
+const here = keychains.flatMap(([name, isHere]) => (isHere ? [name] : []));
+/** The token lies in a file, whichever keychain has the key to it. */
+const withCachedToken = drawnCases('a cached token', 1, here);
 
 for (const [name, isHere, start] of keychains)
   describe.skipIf(!isHere)(`with ${name}`, { timeout: 120_000 }, () => {
@@ -69,9 +74,9 @@ for (const [name, isHere, start] of keychains)
       behaviour.tokenLifetimeSeconds = 1800;
     }
 
-    test('sign in, 20 commands at once with one refresh, log out', async () => {
+    test('sign in, 8 commands at once with one refresh, log out', async () => {
       await login();
-      const results = await Promise.all(Array.from({ length: 20 }, () => run('token')));
+      const results = await Promise.all(Array.from({ length: 8 }, () => run('token')));
       expect(new Set(results.map(({ code, stderr }) => `${code} ${stderr}`))).toEqual(new Set(['0 ']));
       expect(new Set(results.map(({ stdout }) => stdout)).size).toBe(1);
       expect(refreshes()).toBe(1);
@@ -104,35 +109,38 @@ for (const [name, isHere, start] of keychains)
       expect((await run('logout')).code).toBe(0);
     });
 
-    test('an access token of 8 KB is cached, and no part of it is in the clear', async () => {
-      const padded = (token: string) => token.padEnd(8_001, 'p');
-      at.sandbox.control.fault(
-        'token',
-        editJson((body) => ({ ...body, access_token: padded(body.access_token) })),
-      );
-      await login(1800);
-      const before = refreshes();
-      const { stdout } = await run('token');
-      expect(stdout.length).toBeGreaterThan(8_000);
-      expect(refreshes()).toBe(before);
-      const [cached = ''] = await readdir(secrets());
-      const file = path.join(secrets(), cached);
-      expect((await readFile(file)).includes(stdout.slice(0, 12))).toBe(false);
-      expect([(await stat(file)).mode & 0o777, (await stat(secrets())).mode & 0o777]).toEqual([0o600, 0o700]);
+    if (withCachedToken.includes(name))
+      test('an access token of 8 KB is cached, and no part of it is in the clear', async () => {
+        const padded = (token: string) => token.padEnd(8_001, 'p');
+        at.sandbox.control.fault(
+          'token',
+          editJson((body) => ({ ...body, access_token: padded(body.access_token) })),
+        );
+        await login(1800);
+        const before = refreshes();
+        const { stdout } = await run('token');
+        expect(stdout.length).toBeGreaterThan(8_000);
+        expect(refreshes()).toBe(before);
+        const [cached = ''] = await readdir(secrets());
+        const file = path.join(secrets(), cached);
+        expect((await readFile(file)).includes(stdout.slice(0, 12))).toBe(false);
+        expect([(await stat(file)).mode & 0o777, (await stat(secrets())).mode & 0o777]).toEqual([
+          0o600, 0o700,
+        ]);
 
-      // A FIFO in its place makes nothing wait.
-      await rm(file);
-      execFileSync('mkfifo', [file]);
-      const error = `error: the secrets in ${file} cannot be read: it is not a regular file`;
-      for (const command of ['token', 'logout'])
-        expect(await run(command)).toMatchObject({
-          code: 2,
-          stdout: '',
-          stderr: expect.stringContaining(error),
-        });
-      await rm(file);
-      expect((await run('logout')).code).toBe(0);
-    });
+        // A FIFO in its place makes nothing wait.
+        await rm(file);
+        execFileSync('mkfifo', [file]);
+        const error = `error: the secrets in ${file} cannot be read: it is not a regular file`;
+        for (const command of ['token', 'logout'])
+          expect(await run(command)).toMatchObject({
+            code: 2,
+            stdout: '',
+            stderr: expect.stringContaining(error),
+          });
+        await rm(file);
+        expect((await run('logout')).code).toBe(0);
+      });
 
     // The others may not know the items of a locked one.
     test.runIf(name === 'gnome-keyring')(

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { clock } from './clock.ts';
 import { startHandler } from './handler.ts';
 import { createHome } from './home.ts';
-import type { Options, Running } from './process.ts';
+import type { Options, Result, Running } from './process.ts';
 import { hooktrail, startHooktrail } from './program.ts';
 import type { SandboxOptions } from './sandbox.ts';
 import { startSearching } from './searching.ts';
@@ -68,18 +68,23 @@ type Listening = Awaited<ReturnType<typeof listening<Listener>>>;
 
 /** Ends a listener, and moves the clock on if it waits for a handler that never answers. */
 export async function ended(program: Listener | Running): Promise<void> {
-  let isOver = false;
-  const finished = program.finished.then(() => {
-    isOver = true;
-  });
   program.kill('pid' in program ? 'SIGKILL' : 'SIGTERM');
+  if ('pid' in program) await program.finished;
+  else await hurried(program);
+}
+
+/** Moves the clock on until a program in this process has ended, which waits for what never comes. */
+export async function hurried({ finished }: Pick<Running, 'finished'>): Promise<Result> {
+  let isOver = false;
   const goOn = () => {
     if (isOver) return;
     clock.advance(10_000);
     setTimeout(goOn, 20);
   };
-  if (!('pid' in program)) setTimeout(goOn, 20);
-  await finished;
+  setTimeout(goOn, 20);
+  return await finished.finally(() => {
+    isOver = true;
+  });
 }
 
 export async function portOf(program: Pick<Running, 'printed'>): Promise<number> {

@@ -2,7 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { chmod, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { startProgram } from '../../src/child-programs.ts';
+import type { StartProgram } from '../../src/context.ts';
+import { clock } from '../support/clock.ts';
 import { spawnHooktrail, startProcess } from '../support/process.ts';
+import { startHooktrail } from '../support/program.ts';
 import { type Searching, startSearching } from '../support/searching.ts';
 
 /**
@@ -110,10 +114,17 @@ describe('events watch -- COMMAND', () => {
     const { at, env, args, command, notes, noted } = await startWatching();
     await using _ = at;
     const [first, second] = added(at, 2);
-    const handle = await command(`note('begin ' + id); setTimeout(() => note('end ' + id), 1500);`);
+    const handle = await command(
+      `note('begin ' + id);
+      const isAllowed = () => fs.existsSync(process.env.AGAIN);
+      const look = () => (isAllowed() ? note('end ' + id) : setTimeout(look, 20));
+      look();`,
+    );
     const program = startProcess(args('--', handle), { env });
     await noted(1);
     program.kill('SIGTERM');
+    await program.printed('stderr', /the command has/);
+    await writeFile(env.AGAIN, '');
     const { code, stderr } = await program.finished;
     expect(code).toBe(143);
     expect(stderr).toContain(
@@ -130,13 +141,20 @@ describe('events watch -- COMMAND', () => {
     await using _ = at;
     const [first] = added(at, 1);
     const line = `trap '' TERM; echo $HOOKTRAIL_EVENT_ID $$ >> "$NOTES"; sleep 600; sleep 600`;
-    const program = startProcess(args('--', 'sh', '-c', line), { env });
+    // In this process, so that its seconds pass at once.
+    const context = {
+      startProgram: async (...[words, given, input]: Parameters<StartProgram>) =>
+        startProgram(words, given, input, process, process.kill),
+    };
+    const program = startHooktrail(args('--', 'sh', '-c', line), { env, context });
     await noted(1);
     program.kill('SIGTERM');
-    const { code } = await program.finished;
-    expect(code).toBe(143);
+    expect(await clock.asleep(10_000)).toBe(10_000);
     const [id, group] = (notes()[0] as string).split(' ');
     expect(id).toBe(first);
+    expect(isGone(Number(group))).toBe(false);
+    clock.advance(10_000);
+    expect((await program.finished).code).toBe(143);
     await expect.poll(() => isGone(Number(group)), { timeout: 5_000 }).toBe(true);
     const again = await spawnHooktrail(args('--count', '1', '--', 'printenv', 'HOOKTRAIL_EVENT_ID'), { env });
     expect(again.stdout).toBe(`${first}\n`);

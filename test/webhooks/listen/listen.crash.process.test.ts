@@ -7,7 +7,7 @@ import { faultRounds, noteFaults, randomOf } from '../../support/seed.ts';
 import type { PlainAnswer } from '../../support/server.ts';
 
 const SENDERS = 24;
-const ROUNDS = faultRounds(5, 300);
+const ROUNDS = faultRounds(3, 300);
 
 test(`SIGKILL at ${ROUNDS} random moments in mid-load loses and doubles nothing that was acknowledged`, {
   timeout: 60_000 + ROUNDS * 5_000,

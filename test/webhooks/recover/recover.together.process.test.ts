@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
-import { API_TOKEN, ended, portOf, post, startRecovering } from '../../support/listening.ts';
+import { API_TOKEN, ended, hurried, portOf, post, startRecovering } from '../../support/listening.ts';
 import { type Running, startProcess } from '../../support/process.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
 
@@ -9,7 +9,7 @@ test.each(['the listener', 'a recovery'])(
   'two recoveries and a listener on one journal forward each event once, where %s came first',
   { timeout: 120_000 },
   async (order) => {
-    const events = 400;
+    const events = 150;
     await using recovering = await startRecovering({ events });
     const { handler, env } = recovering;
     const { store } = recovering.searching.sandbox.control;
@@ -163,12 +163,12 @@ test('a long recovery lets a listener have the journal after some seconds, and c
 });
 
 test('a listener that does not answer is an error that says what to do', async () => {
-  await using recovering = await startRecovering({ events: 1 });
+  await using recovering = await startRecovering({ events: 1, tokenLifetimeSeconds: 864_000 });
   const { env, journal } = recovering;
   const listener = startProcess(recovering.listenArgs(), { env });
   await portOf(listener);
   listener.kill('SIGSTOP');
-  const { code, stderr } = await startProcess(recovering.args(), { env }).finished;
+  const { code, stderr } = await hurried(startHooktrail(recovering.args(), { env }));
   expect([code, stderr]).toEqual([
     1,
     '0 forwarded; 0 in the journal already; 1 left\n' +
