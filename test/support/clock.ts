@@ -15,8 +15,8 @@ interface Sleeper {
 
 /**
  * The one clock of a test's process: `Date`, the sandbox and every program in process use it. It stands still
- * until the test moves it, or until a program starts as a separate process: from then on it runs. While such a
- * process does, sleeps are real.
+ * until the test moves it, or until a program starts as a separate process: from then on it runs. While such
+ * a process does, sleeps are real.
  */
 export class GivenClock implements Clock {
   /**
@@ -111,8 +111,8 @@ export class GivenClock implements Clock {
   }
 
   /**
-   * Lets the clock run at the speed of the machine's clock, for a process. Returns a function to call when the
-   * process has ended.
+   * Lets the clock run at the speed of the machine's clock, for a process. Returns a function to call when
+   * the process has ended.
    */
   run(): () => void {
     this.#runningSince ??= monotonic();

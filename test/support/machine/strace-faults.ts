@@ -193,9 +193,9 @@ async function hasHappened(log: string, pid: number): Promise<boolean> {
 const TELLING_ROUNDS = 6;
 
 /**
- * Expects that nothing breaks by a fault at some of the operations, or with `npm run faults` at each, and that
- * at least one fault happened. `broken` starts the faulty command, and resolves to what did not hold, if anything. Under `npm run faults`
- * the number of tries is printed.
+ * Expects that nothing breaks by a fault at some of the operations, or with `npm run faults` at each, and
+ * that at least one fault happened. `broken` starts the faulty command, and resolves to what did not hold, if
+ * anything. Under `npm run faults` the number of tries is printed.
  */
 export async function expectNoHarm(
   kind: string,
