@@ -287,13 +287,16 @@ export class ColumnReader {
     }
     const own = [this.status, this.#createdOn].find(({ steps }) => owner === this.root && steps[0] === name);
     if (own) owner.members.push(own);
-    return own ?? this.#memberOf(owner, name, Buffer.from(token));
+    return own ?? this.#addMember(owner, name, Buffer.from(token));
   }
 
   /** The member of an object, which is added if it is new. */
   #memberOf(owner: Field, name: string, token: Buffer): Field {
     const known = owner.members.find(({ steps }) => steps.at(-1) === name);
-    if (known) return known;
+    return known ?? this.#addMember(owner, name, token);
+  }
+
+  #addMember(owner: Field, name: string, token: Buffer): Field {
     const member = this.#newField([...owner.steps, name], token);
     owner.members.push(member);
     return member;

@@ -7,6 +7,8 @@ const MOST_FIELDS = 4000;
 const MOST_BYTES = 135 * 1024 * 1024;
 /** The part of the fields that makes room at once. */
 const PART_LEFT_OUT = 0.25;
+/** New columns until the bytes of all are added up again: that takes as long as there are columns. */
+const COLUMNS_BETWEEN_COUNTS = 16;
 /** An object from which more members were left out has names that hardly repeat: it gets no new ones. */
 const MOST_LEFT_OUT = 1000;
 
@@ -25,6 +27,8 @@ export class ColumnRoom {
   readonly #soFar: RowsSoFar;
   /** False while no field can make room for another. */
   #canLeaveOut = true;
+  /** New columns that get their place before the bytes are added up again. */
+  #roomLeft = 0;
 
   constructor(root: Field, soFar: RowsSoFar) {
     this.#root = root;
@@ -34,6 +38,7 @@ export class ColumnRoom {
   /** Makes room for columns of more rows. */
   prepare(capacity: number): void {
     this.#canLeaveOut = true;
+    this.#roomLeft = 0;
     while (this.isFull(capacity) && this.#canLeaveOut) this.#leaveOutRarest();
   }
 
@@ -42,7 +47,7 @@ export class ColumnRoom {
     if (this.#isAlwaysCompared(owner, name)) return true;
     const isOpen = () => owner.leftOut.size <= MOST_LEFT_OUT && !owner.leftOut.has(name);
     if (!isOpen()) return false;
-    if (!this.isFull(this.#soFar.failures.length)) return true;
+    if (this.#hasRoomForOne()) return true;
     return this.#canLeaveOut && this.#leaveOutRarest() && isOpen();
   }
 
@@ -51,6 +56,17 @@ export class ColumnRoom {
     const growth = capacity / this.#soFar.failures.length;
     const bytes = this.fields.reduce((sum, { byteLength }) => sum + byteLength, 0);
     return this.fields.length >= MOST_FIELDS || bytes * growth + capacity > MOST_BYTES;
+  }
+
+  #hasRoomForOne(): boolean {
+    if (this.fields.length >= MOST_FIELDS) return false;
+    if (this.#roomLeft > 0) {
+      this.#roomLeft--;
+      return true;
+    }
+    if (this.isFull(this.#soFar.failures.length)) return false;
+    this.#roomLeft = COLUMNS_BETWEEN_COUNTS - 1;
+    return true;
   }
 
   /** Takes columns out, with those inside them. */

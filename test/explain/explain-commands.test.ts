@@ -158,7 +158,7 @@ test('each command that explain prints lists exactly the events that it counts',
   const random = randomOf('the commands of explain');
   const draw = drawOf(() => random.float());
   let causes = 0;
-  for (let round = 0; round < faultRounds(15, 500); round++) {
+  for (let round = 0; round < faultRounds(6, 500); round++) {
     const lines = historyOf(draw);
     await writeFile(file, lines.join('\n'));
     const run = async (...words: string[]) => {

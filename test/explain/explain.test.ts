@@ -661,7 +661,7 @@ describe('of more fields than there is room for', () => {
   });
 
   test('those that failures have stay, and the object whose members were left out is named', () => {
-    const found = wide(1400, (index) => ({
+    const found = wide(1150, (index) => ({
       // Names of which hardly any came again at first would be those of a map.
       ...(index % 7 === 0 ? { late: 'yes' } : named(5, index < 100 ? 0 : 5 * index)),
     }));

@@ -13,7 +13,7 @@ const explain = (items: Items) => {
   return explainTable(table);
 };
 
-/** A run takes one of each kind, `npm run faults` all of them. */
+/** A run takes one history of some kinds, `npm run faults` all histories of all kinds. */
 const SEEDS = [1, 2, 3, 4, 5];
 /** The same of histories without a cause. */
 const SEEDS_OF_CHANCE = Array.from({ length: 40 }, (_, seed) => seed);
@@ -28,7 +28,8 @@ describe('a planted cause', () => {
     decoys: seed % 2 === 0,
     effects: seed % 4 < 2,
   });
-  const cases = KINDS.flatMap((kind) => drawnCases(kind, 1, SEEDS).map((seed) => ({ kind, seed })));
+  const kinds = drawnCases('kinds', 10, KINDS);
+  const cases = kinds.flatMap((kind) => drawnCases(kind, 1, SEEDS).map((seed) => ({ kind, seed })));
 
   test.each(cases)(
     '$kind (seed $seed) is named, nothing but what was planted, with the counts of its conditions as --where',
