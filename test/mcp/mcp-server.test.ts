@@ -110,7 +110,7 @@ describe('hooktrail mcp', () => {
     expect(seen.size).toBe(all());
   });
 
-  test('a text of 40 MB and 100,000 levels of nesting are left out, and said to be', async () => {
+  test('a text of 4 MB and 100,000 levels of nesting are left out, and said to be', async () => {
     await using own = await startSearching({ events: 3 });
     await using other = await connect(own.env);
     const { control } = own.sandbox;
@@ -122,7 +122,7 @@ describe('hooktrail mcp', () => {
         const { items, ...page } = JSON.parse(answered.body.toString());
         const whole = items.map((item: object) => {
           const { eventId } = knownOf(item);
-          if (eventId === large) return `{"eventId":"${large}","text":"${'\\"x'.repeat(13_000_000)}"}`;
+          if (eventId === large) return `{"eventId":"${large}","text":"${'\\"x'.repeat(1_300_000)}"}`;
           if (eventId === deep)
             return `{"eventId":"${deep}","a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
           return JSON.stringify(item);

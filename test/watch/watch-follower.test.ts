@@ -6,6 +6,7 @@ import type { FetchPage } from '../../src/paging/page.ts';
 import { readPage } from '../../src/paging/page.ts';
 import { type Instant, instantAt } from '../../src/time/instant.ts';
 import { Follower, type FollowerState } from '../../src/watch/watch-follower.ts';
+import { faultRounds } from '../support/seed.ts';
 
 const signal = new AbortController().signal;
 const START = Date.parse('2026-11-01T00:00:00Z');
@@ -126,7 +127,7 @@ describe('following', () => {
           expect(follower.state.printed.length).toBeLessThanOrEqual(service.events.length);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: faultRounds(100, 3000) },
     );
   });
 
@@ -169,7 +170,7 @@ describe('following', () => {
         }
         expect(printed.map((event) => event.id).sort((a, b) => a - b)).toEqual([...Array(id).keys()]);
       }),
-      { numRuns: 300 },
+      { numRuns: faultRounds(100, 3000) },
     );
   });
 
@@ -197,7 +198,7 @@ describe('following', () => {
         await poll();
         expect(printed.map((event) => event.id).sort((a, b) => a - b)).toEqual(created);
       }),
-      { numRuns: 200 },
+      { numRuns: faultRounds(70, 2000) },
     );
   });
 
@@ -328,7 +329,7 @@ describe('following', () => {
         }
         expect(printed.sort((a, b) => a - b)).toEqual(service.events.map((event) => event.id));
       }),
-      { numRuns: 200 },
+      { numRuns: faultRounds(70, 2000) },
     );
   });
 });
