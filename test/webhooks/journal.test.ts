@@ -96,10 +96,13 @@ test('is idle when the deliveries in progress have ended', async () => {
   await idle;
 });
 
-test('a profile has a journal of its own in the configuration folder', async () => {
+test('a profile has a journal of its own in the configuration folder, and one for each subscription', async () => {
   const { machine } = createContext();
   const context = { machine, environment: { HOOKTRAIL_CONFIG_DIR: place.folder } };
   expect(defaultJournal('work', context)).toBe(path.join(place.folder, 'webhooks', 'work.journal'));
+  expect(defaultJournal('work', context, '0F8FAD5B')).toBe(
+    path.join(place.folder, 'webhooks', 'work~0f8fad5b.journal'),
+  );
   expect(await readdir(place.folder)).toEqual(['webhooks']);
   const inTheWay = path.join(place.folder, 'file');
   await writeFile(inTheWay, '');
@@ -110,6 +113,12 @@ test('a profile has a journal of its own in the configuration folder', async () 
       next: 'make the folder writable, or choose a file elsewhere with --journal',
     }),
   );
+});
+
+test('is told from every other file on this machine', async () => {
+  const journal = await place.open();
+  const { dev, ino } = await stat(place.file);
+  expect(journal.identity).toBe(`${dev}/${ino}`);
 });
 
 test('is text: a line for each start and for each event, with the key and the seconds', async () => {
@@ -263,6 +272,26 @@ describe('another program', () => {
     }
     await writeFile(place.file, '# hook');
     expect((await place.open()).size).toBe(0);
+  });
+
+  test.each([
+    [
+      'hooktrail-journal-2\n...',
+      'was written by an earlier version of hooktrail',
+      ['its records cannot be read any more: which events the handler has taken is not known'],
+      'move it away, and recover with --new-journal: events of the window that the handler has come again',
+    ],
+    [
+      `${'\0'.repeat(40)}# hooktrail journal`,
+      'begins with NULs, as a file does that lost its content when the power failed',
+      [],
+      'move it away, and recover with --new-journal: events that the handler has come again',
+    ],
+  ])("'s file that begins with %j is no journal any more", async (content, why, details, next) => {
+    await writeFile(place.file, content);
+    const refused = { exitCode: 2, message: `--journal: ${place.file} ${why}`, details, next };
+    await expect(place.open()).rejects.toMatchObject(refused);
+    expect(await readFile(place.file, 'utf8')).toBe(content);
   });
 
   test.each([
@@ -485,6 +514,49 @@ describe('keeping', () => {
     await place.close(journal);
     journal = await place.open(DAY, () => now);
     expect([journal.size, journal.damaged]).toEqual([100, 0]);
+  });
+
+  test('more ids than are written at once are all in the shorter file', async () => {
+    await writeFile(place.file, withUseless(24_000, 1_000_000));
+    let journal = await place.open();
+    await place.close(journal);
+    const lines = (await readFile(place.file, 'utf8')).split('\n');
+    expect(lines.filter((line) => !line.startsWith('# hooktrail journal, opened '))).toHaveLength(24_001);
+    journal = await place.open();
+    expect([journal.size, journal.damaged]).toEqual([24_000, 0]);
+  });
+
+  const fault = Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO', syscall: 'fsync' });
+
+  test('a journal whose shorter file cannot take its place is used as it is, and leaves none', async () => {
+    await writeFile(place.file, withUseless(1, 100_000));
+    const renaming = vi.spyOn(fs.promises, 'rename').mockRejectedValue(fault);
+    onTestFinished(() => renaming.mockRestore());
+    const journal = await place.open();
+    renaming.mockRestore();
+    expect(await journal.once(key('young'), take)).toBe('accepted');
+    expect((await stat(place.file)).size).toBeGreaterThan(100_000);
+    expect(await readdir(place.folder)).toEqual(['events.journal', 'events.journal.lock']);
+  });
+
+  test('a journal whose shorter file may be lost with the power is not used', async () => {
+    let now = NOW;
+    await writeFile(place.file, withUseless(4000, 0));
+    const journal = await place.open(DAY, () => now);
+    now += 2 * DAY;
+    const { open } = fs.promises;
+    const opening = vi.spyOn(fs.promises, 'open').mockImplementation(async (file, ...rest) => {
+      if (file === place.folder) throw fault;
+      return open(file, ...rest);
+    });
+    onTestFinished(() => opening.mockRestore());
+    const refused = {
+      exitCode: 1,
+      message: `the journal ${place.file} cannot be synced: i/o error (EIO)`,
+      cause: { code: 'EIO' },
+    };
+    await expect(journal.once(key('young'), () => expect.fail('forwarded'))).rejects.toMatchObject(refused);
+    expect(journal.failed.reason).toMatchObject(refused);
   });
 
   test('a journal that cannot be rewritten is used as it is', async () => {
