@@ -76,6 +76,50 @@ describe('buckets of a day on which clocks change', () => {
   });
 });
 
+/**
+ * The times at which the zone's clock comes to a multiple of the step, looked for at each of five minutes:
+ * each time it does up to an hour, and the first time only for more.
+ */
+function boundariesOf(zone: TimeZone, start: number, end: number, step: number): number[] {
+  const GRID = HOUR / 12;
+  const wallAt = (time: number) => time + zone.offsetAt(time);
+  const partAt = (time: number) => Math.floor(wallAt(time) / step);
+  const seen = new Set([partAt(start)]);
+  const times: number[] = [];
+  for (let time = (Math.floor(start / GRID) + 1) * GRID; time < end; time += GRID) {
+    const isNew = !seen.has(partAt(time));
+    const isRepeated = step <= HOUR && wallAt(time) % step === 0;
+    if (isNew || isRepeated) times.push(time);
+    seen.add(partAt(time));
+  }
+  return times;
+}
+
+test.each([
+  ['Europe/Berlin', '2027-06-15T07:07Z', 24, HOUR],
+  ['Europe/Berlin', '2027-10-30T22:07Z', 24, HOUR],
+  ['Europe/Berlin', '2027-10-30T23:37Z', 3, HOUR / 4],
+  ['Europe/Berlin', '2027-10-31T00:32Z', 1, HOUR / 12],
+  ['Europe/Berlin', '2027-03-27T12:07Z', 20 * 24, 24 * HOUR],
+  ['America/New_York', '2027-06-15T07:07Z', 24, HOUR],
+  ['America/New_York', '2027-11-06T12:07Z', 24, HOUR],
+  ['America/Havana', '2027-10-30T12:07Z', 20 * 24, 24 * HOUR],
+  ['America/Havana', '2027-11-06T12:07Z', 3 * 24, 3 * HOUR],
+  ['America/Santiago', '2027-08-28T12:07Z', 20 * 24, 24 * HOUR],
+  ['Asia/Kolkata', '2027-03-28T07:07Z', 5 * 24, 6 * HOUR],
+  ['Australia/Lord_Howe', '2027-04-03T07:07Z', 24, HOUR],
+])(
+  'in %s from %s on for %i hours each boundary of the clock is there, in order',
+  (name, from, hours, step) => {
+    const zone = new TimeZone(name);
+    const start = Date.parse(from);
+    const end = start + hours * HOUR;
+    const window = { after: instantAt(start) as Instant, before: instantAt(end) as Instant, zone };
+    const ends = bucketEnds(window).map(milliseconds);
+    expect(ends).toEqual([...boundariesOf(zone, start, end, step), end]);
+  },
+);
+
 const ZONES = [
   'Europe/Berlin',
   'America/St_Johns',
