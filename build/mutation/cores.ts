@@ -25,7 +25,7 @@ export const CORES: Readonly<Record<string, Core>> = {
       'src/time/time-zone.ts',
     ],
     tests: ['test/time/*.test.ts', 'test/settings/timezone.test.ts'],
-    without: 'a very long text',
+    without: 'a very long text|filters are read in the zone of a flag',
     floor: 96,
   },
   conditions: {
@@ -37,8 +37,9 @@ export const CORES: Readonly<Record<string, Core>> = {
       'src/items/text-finder.ts',
       'src/items/exact-numbers.ts',
     ],
-    tests: ['test/items/{item-conditions,condition-doubt,exact-numbers}.test.ts'],
-    without: 'a text that was made of a condition',
+    tests: ['test/items/{item-conditions,condition-doubt,exact-numbers,any-element}.test.ts'],
+    without:
+      'a text that was made of a condition|a condition of 500,000 characters|exactly if it holds for one of its elements',
     floor: 94,
   },
   scanner: {
@@ -107,6 +108,21 @@ export const CORES: Readonly<Record<string, Core>> = {
   service: {
     mutate: ['src/http/service.ts', 'src/http/redaction.ts'],
     tests: ['test/http/{service,service-error,redaction,retry}.test.ts'],
+    floor: 95,
+  },
+  statistics: {
+    mutate: [
+      'src/stats/statistics.ts',
+      'src/stats/event-groups.ts',
+      'src/outcomes/percentiles.ts',
+      'src/outcomes/grouped-values.ts',
+      'src/outcomes/proven-rate.ts',
+    ],
+    tests: [
+      'test/stats/{statistics,group-events,zone-buckets,stats-percentiles}.test.ts',
+      'test/outcomes/{grouped-values,percentiles}.test.ts',
+    ],
+    without: 'more groups than memory',
     floor: 95,
   },
   'watch-state': {
