@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { createItemWriter } from '../../src/formats/formats.ts';
 import { parseFieldPaths } from '../../src/items/field-path.ts';
 import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';
+import { faultRounds } from '../support/seed.ts';
 import { jsonText } from './json-text.ts';
 
 const lines = async (...args: Parameters<typeof print>) =>
@@ -365,7 +366,7 @@ describe('a table on a terminal', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: faultRounds(100, 3000) },
     );
   });
 
@@ -390,7 +391,7 @@ describe('a table on a terminal', () => {
           expect(stringWidth(line)).toBeLessThanOrEqual(width);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: faultRounds(100, 3000) },
     );
   });
 });

@@ -197,7 +197,7 @@ test('an event without an eventId is never forwarded, since a repetition could n
 });
 
 test('a search that fails midway is an error, and the events found before are forwarded', async () => {
-  await using recovering = await startRecovering({ events: 1200 });
+  await using recovering = await startRecovering({ events: 600 });
   const { control } = recovering.searching.sandbox;
   const refusal = { kind: 'status', status: 400, body: '{"code":"event.invalid"}' } as const;
   control.fault('events', { kind: 'pass' }, refusal, refusal);
@@ -206,7 +206,7 @@ test('a search that fails midway is an error, and the events found before are fo
   expect(stderr).toContain('500 forwarded; 0 in the journal already; 0 left of those found\n');
   expect(stderr).toContain('error: the search failed: the service answered 400 Bad Request\n');
   control.clearFaults();
-  expect((await recovering.recover()).stderr).toMatch(/^700 forwarded; 500 in the journal already; 0 left\n/);
+  expect((await recovering.recover()).stderr).toMatch(/^100 forwarded; 500 in the journal already; 0 left\n/);
 });
 
 test('a search that finds nothing before it fails says nothing of events', async () => {
