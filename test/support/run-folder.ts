@@ -25,7 +25,10 @@ async function hasFolderInMemory(): Promise<boolean> {
   return bavail * bsize >= LEAST_ROOM_BYTES;
 }
 
-/** Returns the folder for the run's. Processes and their crashes are tested on the disk that they would have. */
+/**
+ * Returns the folder in which the run's lies. Processes and their crashes are tested on the disk that they
+ * would have.
+ */
 async function parentFor({ name }: TestProject): Promise<string> {
   const isInProcess = name.endsWith('source') && process.env['TMPDIR'] === undefined;
   return isInProcess && (await hasFolderInMemory()) ? FOLDER_IN_MEMORY : os.tmpdir();
