@@ -1,5 +1,5 @@
 import { advise, hooktrail } from '../advice.ts';
-import { fewOf, OutputError, ServiceError, UsageError } from '../errors.ts';
+import { fewOf, ServiceError, UsageError } from '../errors.ts';
 import { listSubscriptions, NO_SUBSCRIPTIONS } from '../filters/resolve-filters.ts';
 import { printJson } from '../formats/formats.ts';
 import { apiUrl, mediaType, type Service, serviceError } from '../http/service.ts';
@@ -12,7 +12,7 @@ import { confirm } from '../terminal/prompt.ts';
 import { type ChangeCall, requireConsent } from './change-subscription.ts';
 import { MOST_SHOWN } from './change-text.ts';
 import { typesOnOffer } from './chosen-types.ts';
-import { askForToken, keepToken, lostToken, tokenIn } from './new-token.ts';
+import { askForToken, keepToken, lostToken, printOnce, tokenIn } from './new-token.ts';
 import { isDone, isLost, isUnclear } from './read-subscription.ts';
 import { IS_ENABLED, idIn, SubscriptionText } from './subscription-text.ts';
 
@@ -109,20 +109,13 @@ async function printNew(
       kind: 'service',
       next: advise`${hooktrail('subscriptions enable', id)} switches it on`,
     });
-  try {
+  const print = async () => {
     if (flags.json) await printJson({ subscriptionId: id, savedIn }, undefined, context, reporter);
     else await context.stdout.write(`${id}\n`);
-  } catch (error) {
-    throw error instanceof OutputError ? unprinted(id, error) : error;
-  }
-}
-
-/** A full disk's own advice, to run the command again, would make a second subscription. */
-function unprinted(id: string, cause: OutputError): ServiceError {
-  return new ServiceError(`the subscription ${id} was created, but could not be printed`, {
-    details: [cause.message],
+  };
+  await printOnce(print, {
+    problem: `the subscription ${id} was created, but could not be printed`,
     next: advise`do not create it again: ${hooktrail('subscriptions get', id)} shows it, and its Api-Token is saved`,
-    cause,
   });
 }
 

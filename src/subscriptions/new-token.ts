@@ -1,6 +1,6 @@
-import { advise, hooktrail } from '../advice.ts';
+import { type Advice, advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
-import { type HooktrailError, ServiceError } from '../errors.ts';
+import { type HooktrailError, OutputError, ServiceError } from '../errors.ts';
 import type { Service, ServiceRequest } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { isHeaderSafe } from '../secrets/given-secret.ts';
@@ -101,4 +101,20 @@ export function lostToken(
     ? 'the new Api-Token could not be stored: it is shown above, this once'
     : 'the new Api-Token is lost: the service gave it, and it could not be stored';
   return new ServiceError(message, { details, next, cause });
+}
+
+/**
+ * Prints what a change gave. The advice of a full disk, to run the command again, would make the change a
+ * second time: the error says instead what was done, and what to do next.
+ */
+export async function printOnce(
+  print: () => Promise<void>,
+  { problem, next }: { readonly problem: string; readonly next: Advice },
+): Promise<void> {
+  try {
+    await print();
+  } catch (error) {
+    if (!(error instanceof OutputError)) throw error;
+    throw new ServiceError(problem, { details: [error.message], next, cause: error });
+  }
 }

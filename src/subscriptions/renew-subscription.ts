@@ -9,7 +9,7 @@ import { confirm } from '../terminal/prompt.ts';
 import { readAgain } from './change-outcome.ts';
 import { type ChangeCall, idOf, requireConsent } from './change-subscription.ts';
 import { titleOf } from './change-text.ts';
-import { askForToken, keepToken, tokenIn } from './new-token.ts';
+import { askForToken, keepToken, printOnce, tokenIn } from './new-token.ts';
 import {
   isDone,
   isLost,
@@ -47,7 +47,11 @@ export async function renewToken(word: string, call: ChangeCall): Promise<void> 
       reporter.notice(
         advise`next: ${hooktrail('subscriptions token', id)} prints it, for each handler of your own; a listener with --subscription has it`,
       );
-      if (flags.json) await printJson({ subscriptionId: id, savedIn }, undefined, context, reporter);
+      if (!flags.json) return;
+      await printOnce(() => printJson({ subscriptionId: id, savedIn }, undefined, context, reporter), {
+        problem: `the Api-Token of ${id} was renewed, but that could not be printed`,
+        next: advise`do not renew it again: the new one is saved, and ${hooktrail('subscriptions token', id)} prints it`,
+      });
     } finally {
       proceed?.();
     }

@@ -13,7 +13,7 @@ const NOW = Date.parse('2026-11-21T10:00:00Z');
 
 /** The texts that the pages show in place of values that differ from run to run. */
 const SHOWN_ORIGIN = 'http://127.0.0.1:8977';
-const SHOWN_FOLDER = '/home/ada/.config/hooktrail';
+const SHOWN_FOLDER = '~/.config/hooktrail';
 
 /**
  * A shell in which `hooktrail` is the built program, signed in to a sandbox. All texts are as the pages show

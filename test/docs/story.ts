@@ -106,7 +106,7 @@ async function openShell(handlerPort: number, program: string): Promise<Shell> {
       .replaceAll(`127.0.0.1:${port}`, `127.0.0.1:${LISTENER_PORT}`)
       .replaceAll(`127.0.0.1:${handlerPort}`, `127.0.0.1:${HANDLER_PORT}`)
       .replaceAll(SANDBOX_FOLDER, '/tmp/hooktrail-sandbox-eG7pQz')
-      .replaceAll(home.folder, '/home/ada');
+      .replaceAll(home.folder, '~');
   const env = {
     ...home.env,
     PATH: `${await binFolder(home.folder, program)}:${home.env['PATH']}`,
