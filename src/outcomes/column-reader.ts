@@ -3,7 +3,7 @@ import { jsonInText } from '../items/json-in-text.ts';
 import { startsWith, stringEnd, stringText, valueEnd } from '../items/json-scanner.ts';
 import { isKnownName } from '../items/known-fields.ts';
 import { ColumnRoom, type RowsSoFar } from './column-room.ts';
-import { FIRST_CODE, Field, NO_VALUE, UNCODED } from './field-column.ts';
+import { FIRST_CODE, Field, type KeptValues, NO_VALUE, UNCODED } from './field-column.ts';
 
 /** Elements of a list that are compared. */
 const MOST_ELEMENTS = 10_000;
@@ -49,6 +49,7 @@ export class ColumnReader {
   readonly #only: readonly string[] | undefined;
   readonly #soFar: RowsSoFar;
   readonly #room: ColumnRoom;
+  readonly #keptValues: KeptValues = { count: 0 };
   /** Of the item that is read: whether its top has a text `eventId`, and the members that have one. */
   #hasIdAtTop = false;
   #holders: Field[] = [];
@@ -66,7 +67,7 @@ export class ColumnReader {
     this.#soFar = soFar;
     this.#only = only && [...only, 'eventId', 'publishStatus', 'createdOn'];
     this.status = new Field(['publishStatus'], Buffer.from('"publishStatus":'), soFar.failures.length);
-    this.#room = new ColumnRoom(this.root, soFar);
+    this.#room = new ColumnRoom(this.root, soFar, this.#keptValues);
     this.#size = only ? undefined : new Field([], NO_TOKEN, soFar.failures.length, 'size');
   }
 
@@ -310,7 +311,7 @@ export class ColumnReader {
   }
 
   #newField(steps: readonly PathStep[], token: Buffer, derivation?: Derivation): Field {
-    const field = new Field(steps, token, this.#soFar.failures.length, derivation);
+    const field = new Field(steps, token, this.#soFar.failures.length, derivation, this.#keptValues);
     this.#room.fields.push(field);
     return field;
   }

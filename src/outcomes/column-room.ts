@@ -1,10 +1,12 @@
 import { isKnownName } from '../items/known-fields.ts';
-import { type Field, NO_VALUE } from './field-column.ts';
+import { type Field, type KeptValues, NO_VALUE } from './field-column.ts';
 
 /** Fields in all: those that the fewest failures have make room for others. */
 const MOST_FIELDS = 4000;
-/** Columns take at most about this much. */
-const MOST_BYTES = 135 * 1024 * 1024;
+/** Columns and the values in them take at most about this much. */
+const MOST_BYTES = 112 * 1024 * 1024;
+/** What the text of a value takes, with its code. */
+const BYTES_OF_VALUE = 100;
 /** The part of the fields that makes room at once. */
 const PART_LEFT_OUT = 0.25;
 /** New columns until the bytes of all are added up again: that takes as long as there are columns. */
@@ -25,14 +27,16 @@ export class ColumnRoom {
   readonly fields: Field[] = [];
   readonly #root: Field;
   readonly #soFar: RowsSoFar;
+  readonly #keptValues: KeptValues;
   /** False while no field can make room for another. */
   #canLeaveOut = true;
   /** New columns that get their place before the bytes are added up again. */
   #roomLeft = 0;
 
-  constructor(root: Field, soFar: RowsSoFar) {
+  constructor(root: Field, soFar: RowsSoFar, keptValues: KeptValues) {
     this.#root = root;
     this.#soFar = soFar;
+    this.#keptValues = keptValues;
   }
 
   /** Makes room for columns of more rows. */
@@ -54,8 +58,9 @@ export class ColumnRoom {
   /** True if one more field has no place when columns have this many rows. */
   isFull(capacity: number): boolean {
     const growth = capacity / this.#soFar.failures.length;
-    const bytes = this.fields.reduce((sum, { byteLength }) => sum + byteLength, 0);
-    return this.fields.length >= MOST_FIELDS || bytes * growth + capacity > MOST_BYTES;
+    const columnBytes = this.fields.reduce((sum, { byteLength }) => sum + byteLength, 0);
+    const bytes = columnBytes * growth + capacity + BYTES_OF_VALUE * this.#keptValues.count;
+    return this.fields.length >= MOST_FIELDS || bytes > MOST_BYTES;
   }
 
   #hasRoomForOne(): boolean {
@@ -78,6 +83,11 @@ export class ColumnRoom {
       for (const inner of [...field.members, field.element, field.length]) take(inner);
     };
     for (const field of fields) take(field);
+    this.#drop(gone);
+  }
+
+  #drop(gone: ReadonlySet<Field>): void {
+    for (const field of gone) field.release();
     this.fields.splice(0, this.fields.length, ...this.fields.filter((field) => !gone.has(field)));
   }
 
@@ -100,7 +110,7 @@ export class ColumnRoom {
       owner.members.splice(0, owner.members.length, ...owner.members.filter((member) => !gone.has(member)));
       owner.places.clear();
     }
-    this.fields.splice(0, this.fields.length, ...this.fields.filter((field) => !gone.has(field)));
+    this.#drop(gone);
     this.#canLeaveOut = rarest.length > 0;
     return this.#canLeaveOut;
   }

@@ -16,6 +16,12 @@ export const FIRST_CODE = 2;
 const MOST_VALUES = 0xffff - FIRST_CODE;
 /** After this many values, a field that had hardly any value twice is given up early. */
 const EARLY = 8192;
+/** Values that are known by their bytes: the first ones are mostly those of many events. */
+const MOST_KNOWN = 64;
+/** The same once the fields of a table keep more values than `MANY_IN_ALL`. */
+const EARLY_OF_MANY = 512;
+/** So many values take about 20 MB. */
+const MANY_IN_ALL = 200_000;
 /** The share of different values among these from which on hardly any came twice. */
 const NEARLY_ALL = 0.9;
 /** A field with fewer values is not given up. */
@@ -50,6 +56,11 @@ const IGNORE_CASE = new Set(['eventType', 'subscriptionId']);
 
 /** In a list: that some of its elements have no value, as `= null` asks. */
 export const NULL_TEXT = 'null';
+
+/** The number of values that the fields of a table keep: of thousands of fields they take more than columns. */
+export interface KeptValues {
+  count: number;
+}
 
 /** What is derived of the texts of a field that keeps its values no more. */
 interface DerivedFields {
@@ -117,13 +128,21 @@ export class Field {
    * Some of the same by a few of their bytes: most values are one of few, and comparing bytes makes no text.
    */
   readonly #known: ({ readonly bytes: Buffer; readonly code: number } | undefined)[] = [];
+  readonly #keptInAll: KeptValues;
   /** Of a field behind a `[]`: the last row with a value, by its code. */
   #lastRows: number[] = [];
   /** Once the values are given up, what is derived of texts. */
   #derived: readonly DerivedFields[] = [];
 
-  constructor(steps: readonly PathStep[], token: Buffer, capacity: number, derivation?: Derivation) {
+  constructor(
+    steps: readonly PathStep[],
+    token: Buffer,
+    capacity: number,
+    derivation?: Derivation,
+    keptInAll: KeptValues = { count: 0 },
+  ) {
     this.steps = steps;
+    this.#keptInAll = keptInAll;
     this.derivation = derivation;
     this.isId = steps.length <= 2 && steps.at(-1) === 'eventId';
     this.token = token;
@@ -329,7 +348,7 @@ export class Field {
     if (known && known.bytes.length === length && startsWith(bytes, start, known.bytes)) return known.code;
     const text = bytes.toString('latin1', start, end);
     const code = this.#codes?.get(text) ?? this.#newCode(cell, text);
-    if (!known && this.#codes) this.#known[slot] = { bytes: Buffer.from(text, 'latin1'), code };
+    if (!known && this.#codes && code < MOST_KNOWN) this.#known[slot] = { bytes: Buffer.from(text, 'latin1'), code };
     return code;
   }
 
@@ -344,7 +363,8 @@ export class Field {
     if (!this.#codes) return this.#kept.get(text) ?? UNCODED;
     const values = this.texts.length - FIRST_CODE;
     const isUnique = values > NEARLY_ALL * (this.cellRows ? this.cells : this.present);
-    if (values === MOST_VALUES || (values >= EARLY && values % 1024 === 0 && isUnique)) {
+    const early = this.#keptInAll.count > MANY_IN_ALL ? EARLY_OF_MANY : EARLY;
+    if (values === MOST_VALUES || (values >= early && values % EARLY_OF_MANY === 0 && isUnique)) {
       if (this.#derived.length === 0) this.#deriveFromNowOn(this.#derivations());
       this.#giveUp();
       return this.#newCode(cell, text);
@@ -357,11 +377,21 @@ export class Field {
     const isAscii = !NOT_ASCII.test(text);
     const value = canonicalText(isAscii ? text : Buffer.from(text, 'latin1').toString());
     const key = isAscii ? value : Buffer.from(value).toString('latin1');
-    const code = codes.get(key) ?? this.texts.push(value) - 1;
+    const code = codes.get(key) ?? this.#keep(value);
     if (code === 0x100) this.codes = Uint16Array.from(this.codes);
     codes.set(key, code);
     if (key !== text) codes.set(text, code);
     return code;
+  }
+
+  #keep(value: string): number {
+    this.#keptInAll.count++;
+    return this.texts.push(value) - 1;
+  }
+
+  /** Called for a field that makes room for others. */
+  release(): void {
+    this.#keptInAll.count -= this.texts.length - FIRST_CODE;
   }
 
   /**
@@ -369,6 +399,7 @@ export class Field {
    * the rest.
    */
   #giveUp(): void {
+    this.release();
     const texts = this.texts.splice(FIRST_CODE);
     const oldCodes = this.#codes ?? [];
     this.#codes = undefined;
@@ -383,9 +414,10 @@ export class Field {
       least = Number.POSITIVE_INFINITY;
     } else this.isUncompared = true;
     const codeOf = (count: number, code: number) =>
-      count >= least ? this.texts.push(texts[code - FIRST_CODE] as string) - 1 : UNCODED;
+      count >= least ? this.#keep(texts[code - FIRST_CODE] as string) : UNCODED;
     const newCodes = events.map((count, code) => (code < FIRST_CODE ? code : codeOf(count, code)));
-    this.codes = this.codes.map((code) => newCodes[code] as number);
+    const renamed = this.codes.map((code) => newCodes[code] as number);
+    this.codes = this.texts.length <= 0x100 ? Uint8Array.from(renamed) : renamed;
     for (const [text, code] of oldCodes)
       if ((newCodes[code] as number) >= FIRST_CODE) this.#kept.set(text, newCodes[code] as number);
   }
@@ -421,7 +453,7 @@ export class Field {
 
   /** A field with what the values so far derive. */
   #derivedField(derivation: Derivation): Field {
-    const field = new Field(this.steps, this.token, this.codes.length, derivation);
+    const field = new Field(this.steps, this.token, this.codes.length, derivation, this.#keptInAll);
     const codes = this.texts.map((json, code) => {
       const text = code < FIRST_CODE ? undefined : derivedText(json, derivation);
       return text === undefined ? NO_VALUE : field.#newCode(0, text);
