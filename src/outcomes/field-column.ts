@@ -348,7 +348,8 @@ export class Field {
     if (known && known.bytes.length === length && startsWith(bytes, start, known.bytes)) return known.code;
     const text = bytes.toString('latin1', start, end);
     const code = this.#codes?.get(text) ?? this.#newCode(cell, text);
-    if (!known && this.#codes && code < MOST_KNOWN) this.#known[slot] = { bytes: Buffer.from(text, 'latin1'), code };
+    if (!known && this.#codes && code < MOST_KNOWN)
+      this.#known[slot] = { bytes: Buffer.from(text, 'latin1'), code };
     return code;
   }
 

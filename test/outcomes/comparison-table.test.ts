@@ -108,3 +108,22 @@ describe('known fields of events that are compared', () => {
     ]);
   });
 });
+
+describe('ids in very many fields', () => {
+  const ROWS = 520;
+  /** The values that are kept of a field of ids, before the last event is known. */
+  function keptOfEach(fields: number): number[] {
+    const table = new ComparisonTable();
+    for (let row = 0; row < ROWS; row++) {
+      const ids = Object.fromEntries(Array.from({ length: fields }, (_, field) => [`id${field}`, `v${row}`]));
+      table.add(Items.of([Buffer.from(JSON.stringify({ ...flat('a', 'x'), ids }))]));
+    }
+    const isOfIds = ({ steps }: { steps: readonly unknown[] }) => steps.length === 2;
+    return table.fields.filter(isOfIds).map(({ texts }) => texts.length - 2);
+  }
+
+  test('are given up after a few hundred where memory needs it, and of few fields all are kept', () => {
+    expect(new Set(keptOfEach(20))).toEqual(new Set([ROWS]));
+    expect(keptOfEach(400)).toContain(0);
+  });
+});
