@@ -57,7 +57,7 @@ const IGNORE_CASE = new Set(['eventType', 'subscriptionId']);
 /** In a list: that some of its elements have no value, as `= null` asks. */
 export const NULL_TEXT = 'null';
 
-/** The number of values that the fields of a table keep: of thousands of fields they take more than columns. */
+/** The number of values that the fields of a table keep: those of thousands of fields need much memory. */
 export interface KeptValues {
   count: number;
 }
