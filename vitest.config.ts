@@ -95,6 +95,7 @@ export default defineConfig({
         test: {
           name: 'machine',
           include: ['test/**/*.machine.test.ts'],
+          isolate: false,
           globalSetup: ['test/support/build.ts', 'test/support/machine/requirement.ts'],
           provide: { shape: 'published' },
         },

@@ -9,7 +9,7 @@ import { startProcess } from '../support/process.ts';
 import { editJson, times } from '../support/sandbox.ts';
 import { idsOf } from '../support/searching.ts';
 import { drawnCases } from '../support/seed.ts';
-import { shape } from '../support/shape.ts';
+import { inShape, shape } from '../support/shape.ts';
 
 const small = ['--page-size', '10'];
 const complete = async (exporting: Exporting) =>
@@ -40,10 +40,12 @@ async function killedAfter(exporting: Exporting, parts: number, ...args: string[
 }
 
 const parquet = ['--format', 'parquet'];
+/** Each takes seconds. */
+const few = inShape({ published: 2, flat: 1 });
 const FORMS = [[], ['--gzip'], ['--partition', 'day'], parquet, [...parquet, '--partition', 'day']];
 
 describe('after a crash', () => {
-  test.each(drawnCases(`export-resume ${shape}`, 2, FORMS).map((form) => [form]))(
+  test.each(drawnCases(`export-resume ${shape}`, few, FORMS).map((form) => [form]))(
     'the same command continues where it stopped %j',
     async (form) => {
       const events = 2_000;
@@ -79,7 +81,7 @@ describe('after a crash', () => {
     expect(await exporting.lines()).toBe((await exporting.search('--ndjson', ...window)).stdout);
   });
 
-  test.each([[[]], [['--partition', 'day']]])(
+  test.each(drawnCases(`changed status ${shape}`, few, [[], ['--partition', 'day']]).map((by) => [by]))(
     'a status that changed between the runs has its last value, and hides no other event %j',
     async (by) => {
       await using exporting = await startExporting({ events: 3_000 });

@@ -11,12 +11,12 @@ const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest(
 
 describe('an export', () => {
   test('writes what a search prints, in files that the manifest lists', async () => {
-    await using exporting = await startExporting({ events: 3000 });
+    await using exporting = await startExporting({ events: 1500 });
     const { code, stdout, stderr } = await exporting.export('--page-size', '20');
     expect([code, stdout]).toEqual([0, '']);
     const manifest = await exporting.manifest();
     expect(stderr).toBe(
-      `exported: 3000 events in ${manifest.parts.length} files in ${exporting.directory}, all that match before ${manifest['pin']}\n`,
+      `exported: 1500 events in ${manifest.parts.length} files in ${exporting.directory}, all that match before ${manifest['pin']}\n`,
     );
     expect(manifest.parts.length).toBeGreaterThan(5);
     expect(await exporting.lines()).toBe((await exporting.search('--ndjson')).stdout);
@@ -33,7 +33,7 @@ describe('an export', () => {
         part['events'],
       ]);
     }
-    expect(manifest).toMatchObject({ events: 3000, filters: {}, gzip: false, queries: [{}] });
+    expect(manifest).toMatchObject({ events: 1500, filters: {}, gzip: false, queries: [{}] });
     expect(Date.parse(manifest['finishedAt'] as string)).not.toBeNaN();
   });
 
@@ -126,7 +126,7 @@ describe('a directory', () => {
   });
 
   test('that cannot be created or filled is reported; existing content stays intact', async () => {
-    await using exporting = await startExporting({ events: 4000 });
+    await using exporting = await startExporting({ events: 1500 });
     const file = path.join(exporting.env['HOME'] as string, 'file');
     await writeFile(file, '');
     const { code, stderr } = await spawnHooktrail(['events', 'export', path.join(file, 'a', 'b')], exporting);
@@ -164,7 +164,7 @@ describe('a directory', () => {
   });
 
   test('accepts one export at a time, by whatever path', async () => {
-    await using exporting = await startExporting({ events: 2000, latencyMs: 40 });
+    await using exporting = await startExporting({ events: 1000, latencyMs: 40 });
     const first = startProcess(['events', 'export', exporting.directory, '--page-size', '10'], {
       env: exporting.env,
     });

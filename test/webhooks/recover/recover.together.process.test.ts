@@ -4,8 +4,12 @@ import { clock } from '../../support/clock.ts';
 import { API_TOKEN, ended, hurried, portOf, post, startRecovering } from '../../support/listening.ts';
 import { type Running, startProcess } from '../../support/process.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
+import { drawnCases } from '../../support/seed.ts';
+import { inShape } from '../../support/shape.ts';
 
-test.each(['the listener', 'a recovery'])(
+const orders = drawnCases('order', inShape({ published: 2, flat: 1 }), ['the listener', 'a recovery']);
+
+test.each(orders)(
   'two recoveries and a listener on one journal forward each event once, where %s came first',
   { timeout: 120_000 },
   async (order) => {
