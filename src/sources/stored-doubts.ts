@@ -1,6 +1,7 @@
 import { typePattern } from '../filters/event-filters.ts';
 import { unlistedText } from '../filters/event-types.ts';
 import { memberPath } from '../items/field-path.ts';
+import { HashSet } from '../items/hash-set.ts';
 import { createRowReader } from '../items/item-columns.ts';
 import { holdsEventsFrom } from '../items/item-times.ts';
 import type { Items } from '../items/items.ts';
@@ -117,7 +118,7 @@ export function doubtTypes(types: readonly string[], place: string): Doubter {
   };
 }
 
-/** Records whose keys are kept to find repeated ones: this many take about 50 MiB. */
+/** Records whose keys are kept to find repeated ones: this many take 16 MiB. */
 const MOST_RECORDS = 1_000_000;
 
 /**
@@ -125,7 +126,7 @@ const MOST_RECORDS = 1_000_000;
  * several members could be the event. Items of an export, which holds each record once, are not looked at.
  */
 export function doubtRecords(): Doubter {
-  const seen = new Set<number>();
+  const seen = new HashSet();
   let repeated = 0;
   let hasDoubtful = false;
   const note = (key: number) => {
