@@ -16,12 +16,12 @@ export const commonFlags = '--since --until --subscription --type --where --base
 
 export const help = `
 Compares the failed events with the delivered ones, by default of the last 24
-hours: every field, whatever it is called, and the time. It names a value, a
-field, a limit or a span of time, or up to three of them together, if chance
-explains it with less than 1 in 100 (Fisher's exact test, corrected for all that
-was tried), and if it makes a difference of ten points. After a cause its events
-are set aside and the rest is explained, at most five times. When nothing stands
-out, it says so.
+hours, or with --from all of them: every field, whatever it is called, and the
+time. It names a value, a field, a limit or a span of time, or up to three of
+them together, if chance explains it with less than 1 in 100 (Fisher's exact
+test, corrected for all that was tried), and if it makes a difference of ten
+points. After a cause its events are set aside and the rest is explained, at
+most five times. When nothing stands out, it says so.
 
 Examples:
   $ hooktrail events explain

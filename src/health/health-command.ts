@@ -20,12 +20,12 @@ const FORMATS = ['table', 'json', 'ndjson', 'csv', 'markdown'] as const;
 export const commonFlags = '--since --subscription --type --by --exit-code --from --json --csv --output';
 
 export const help = `
-A row for each subscription that has events, by default in the last 24 hours:
-failing while failures go on (two deliveries in a row end a run of them),
-recovered if an earlier event failed; and one for each subscription of the
-service without events. Of each state the worst come first, by the least rate of
-failure that their numbers prove. Events are in order of creation, which need
-not be the order of their deliveries.
+A row for each subscription that has events, by default in the last 24 hours, or
+with --from in all of them: failing while failures go on (two deliveries in a
+row end a run of them), recovered if an earlier event failed; and one for each
+subscription of the service without events. Of each state the worst come first,
+by the least rate of failure that their numbers prove. Events are in order of
+creation, which need not be the order of their deliveries.
 
 Examples:
   $ hooktrail events health

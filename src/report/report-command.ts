@@ -39,10 +39,11 @@ export const commonFlags =
 
 export const help = `
 Covers the time from --since to --until, by default the last 24 hours by the
-service's clock: what failures have in common, when, who is affected and still
-failing, and the latest events. The page is one file that loads nothing: attach
-it to a ticket, open it anywhere. An existing file is replaced. With --buckets,
-days begin at midnight of the zone that times are shown in.
+service's clock, or with --from all events: what failures have in common, when,
+who is affected and still failing, and the latest events. The page is one file
+that loads nothing: attach it to a ticket, open it anywhere. An existing file is
+replaced. With --buckets, days begin at midnight of the zone that times are
+shown in.
 
 Examples:
   $ hooktrail events report failures.html --open

@@ -22,12 +22,13 @@ export const commonFlags =
 
 export const help = `
 Counts from --since to --until, by default the last 24 hours by the service's
-clock. The service counts, so no events are downloaded, except for --by, --where
-and --grep. Types are listed worst first, by the least share of failures that
-their numbers prove: 40 of 50 stand before 1 of 1. Events of types that the
-service does not list are shown together as (not listed), in JSON with the
-eventType null. --percentiles says of a number, also one in a text, which one
-50, 95 and 99 % are at most, and the largest, of all or by group.
+clock, or with --from all events. The service counts, so no events are
+downloaded, except for --by, --where and --grep. Types are listed worst first,
+by the least share of failures that their numbers prove: 40 of 50 stand before 1
+of 1. Events of types that the service does not list are shown together as (not
+listed), in JSON with the eventType null. --percentiles says of a number, also
+one in a text, which one 50, 95 and 99 % are at most, and the largest, of all or
+by group.
 
 Examples:
   $ hooktrail events stats
