@@ -68,6 +68,7 @@ describe('the hosts that the program connects to', () => {
   let signingIn: SigningIn;
   let log: string;
   let env: Record<string, string>;
+  let isSignedIn = false;
   beforeAll(async () => {
     signingIn = await startSigningIn({}, { port: await freePort() });
     log = path.join(signingIn.home.folder, 'sockets.log');
@@ -111,8 +112,8 @@ describe('the hosts that the program connects to', () => {
         ...name.split(' '),
         ...(call.args ?? []).map((arg) => (arg === 'HANDLER' ? handler : arg)),
       ];
-      // Some of the other commands sign out.
-      await signingIn.signIn();
+      if (!isSignedIn) await signingIn.signIn();
+      isSignedIn = name !== 'logout';
       await writeFile(log, '');
       const program = startProcess(args, { env });
       if (call.isInterrupted) {

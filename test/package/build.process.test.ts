@@ -2,7 +2,7 @@ import { execFile, execFileSync } from 'node:child_process';
 import { cp, link, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { build } from '../../build/build.ts';
 import { createHome } from '../support/home.ts';
 
@@ -44,55 +44,71 @@ async function startBuilding() {
 const chunksIn = async (dist: string) =>
   (await readdir(path.join(dist, 'chunks'))).filter((name) => name.endsWith('.cjs'));
 
-test('a build breaks no command that runs meanwhile', { timeout: 120_000 }, async () => {
-  await using at = await startBuilding();
-  const expected = await at.run('events', 'search', '--from', at.file, '--jq', '.[].eventId');
-  expect(expected).toBe('e\n');
-  let isBuilding = true;
+describe('two builds, one after the other', () => {
+  let at: Awaited<ReturnType<typeof startBuilding>>;
+  /** The chunks of the build before, of the first and of the second. */
+  let chunks: readonly (readonly string[])[];
+  /** What a command printed, again and again, while they were made. */
   const printed: string[] = [];
-  const runner = async () => {
-    while (isBuilding)
-      printed.push(await at.run('events', 'search', '--from', at.file, '--jq', '.[].eventId'));
-  };
-  const running = runner();
-  for (let round = 0; round < 2; round++) await at.again();
-  isBuilding = false;
-  await running;
-  expect(printed.length).toBeGreaterThan(5);
-  expect(printed.filter((text) => text !== expected)).toEqual([]);
+  /** The files of the build before, with another name that stays. */
+  let before: { readonly file: string; readonly opened: string; readonly content: Buffer }[];
+
+  beforeAll(async () => {
+    at = await startBuilding();
+    before = await opened(at.dist);
+    const search = () => at.run('events', 'search', '--from', at.file, '--jq', '.[].eventId');
+    let isBuilding = true;
+    const runner = async () => {
+      while (isBuilding) printed.push(await search());
+    };
+    const running = runner();
+    chunks = [await chunksIn(at.dist), await at.again(), await at.again()];
+    isBuilding = false;
+    await running;
+  }, 120_000);
+  afterAll(() => at[Symbol.asyncDispose]());
+
+  test('break no command that runs meanwhile', () => {
+    expect(printed.length).toBeGreaterThan(5);
+    expect(new Set(printed)).toEqual(new Set(['e\n']));
+  });
+
+  test('replace each file by a whole one: who has opened the last one reads it to its end', async () => {
+    for (const { content, opened } of before) expect(content.equals(await readFile(opened))).toBe(true);
+    const entry = before.find(({ file }) => file.endsWith('start.cjs'))?.content as Buffer;
+    expect(entry.equals(await readFile(path.join(at.dist, 'start.cjs')))).toBe(false);
+  });
+
+  test('keep the chunks of the last build for a command that runs, and those of the one before go', async () => {
+    const [first = [], second = [], third = []] = chunks;
+    const own = (some: readonly string[], others: readonly string[]) =>
+      some.filter((chunk) => !others.includes(chunk));
+    expect(first.length).toBeGreaterThan(20);
+    expect(own(second, first).length).toBe(first.length);
+    expect([...third].sort()).toEqual([...own(second, first), ...own(third, second)].sort());
+    const files = await readdir(at.dist, { recursive: true });
+    expect(files.filter((file) => file.endsWith('.tmp'))).toEqual([]);
+    // A package holds one build.
+    await build(at.dist, plain, true);
+    expect((await chunksIn(at.dist)).length).toBe(first.length);
+  });
 });
 
-test('a build replaces each file by a whole one: who has opened the last one reads it to its end', async () => {
-  await using at = await startBuilding();
-  const files = (await readdir(at.dist, { recursive: true, withFileTypes: true }))
+/** Gives each file of a build another name: what stays under that is what an open file shows. */
+async function opened(dist: string) {
+  const files = (await readdir(dist, { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => path.join(parentPath, name));
-  const contents = await Promise.all(files.map((file) => readFile(file)));
-  // What stays under another name is what an open file shows.
-  const opened = path.join(at.dist, '..', 'opened');
-  await mkdir(opened);
-  await Promise.all(files.map((file, index) => link(file, path.join(opened, String(index)))));
-  await at.again();
-  for (const [index, content] of contents.entries())
-    expect(content.equals(await readFile(path.join(opened, String(index))))).toBe(true);
-  const entry = contents[files.findIndex((file) => file.endsWith('start.cjs'))] as Buffer;
-  expect(entry.equals(await readFile(path.join(at.dist, 'start.cjs')))).toBe(false);
-});
-
-test('the chunks of the last build stay for a command that runs, and those of the one before go', async () => {
-  await using at = await startBuilding();
-  const [first, second, third] = [await chunksIn(at.dist), await at.again(), await at.again()];
-  const own = (chunks: readonly string[], others: readonly string[]) =>
-    chunks.filter((chunk) => !others.includes(chunk));
-  expect(first.length).toBeGreaterThan(20);
-  expect(own(second, first).length).toBe(first.length);
-  expect(third.sort()).toEqual([...own(second, first), ...own(third, second)].sort());
-  const files = await readdir(at.dist, { recursive: true });
-  expect(files.filter((file) => file.endsWith('.tmp'))).toEqual([]);
-  // A package holds one build.
-  await build(at.dist, plain, true);
-  expect((await chunksIn(at.dist)).length).toBe(first.length);
-});
+  const folder = path.join(dist, '..', 'opened');
+  await mkdir(folder);
+  return await Promise.all(
+    files.map(async (file, index) => {
+      const opened = path.join(folder, String(index));
+      await link(file, opened);
+      return { file, opened, content: await readFile(file) };
+    }),
+  );
+}
 
 test('a build of the same sources has the same bytes, and writes nothing', async () => {
   await using at = await startBuilding();
