@@ -3,6 +3,9 @@ import { defineConfig } from 'vitest/config';
 /** Pinned, so that a failure is the change's and not the draw's; `.ci/run` draws another. */
 const seed = process.env['HOOKTRAIL_TEST_SEED'] ?? '20261120';
 
+/** With `npm run faults` a test repeats its work many times. */
+const isFaultRun = process.env['npm_lifecycle_event'] === 'faults';
+
 /** What works on items or hands them on runs again with a service that keeps everything at the top of an item. */
 const inBothShapes = [
   'test/{about,count,event-types,export,find,get,health,mcp,search}/*',
@@ -42,7 +45,7 @@ export default defineConfig({
     globalSetup: ['test/support/run-folder.ts'],
     setupFiles: ['test/support/setup.ts'],
     // They end a test that hangs: nothing waits for them. A test of 2 s took over 30 s on two cores that were shared by twelve.
-    testTimeout: 60_000,
+    testTimeout: isFaultRun ? 1_800_000 : 60_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
     // They wait for processes and sockets more than they compute: one at a time would leave the machine idle.

@@ -16,7 +16,8 @@ const at = forEachTest(createHome);
 beforeEach(async () => {
   const keychain = memoryKeychain();
   const { machine, ...rest } = createContext({ loadKeychain: async () => keychain });
-  const environment = { HOOKTRAIL_CONFIG_DIR: at.folder, HOOKTRAIL_PASSPHRASE: 'a passphrase' };
+  const { HOOKTRAIL_PASSPHRASE } = at.env;
+  const environment = { HOOKTRAIL_CONFIG_DIR: at.folder, HOOKTRAIL_PASSPHRASE };
   // On other systems than Linux, the program uses its keychain without a check before.
   context = { ...rest, environment, machine: { ...machine, platform: 'darwin' } };
 });
@@ -67,10 +68,13 @@ test.each(['keychain', 'file'] as const)(
 
 test('another passphrase does not open the file', async () => {
   const place = { profile: 'default', store: 'file' } as const;
-  await saveApiToken('secret', place, context);
-  const environment = { ...context.environment, HOOKTRAIL_PASSPHRASE: 'another' };
-  const other = { ...context, environment, memory: emptyMemory() };
-  await expect(findApiToken(place, other)).rejects.toMatchObject({
+  const withPassphrase = (passphrase: string): Context => ({
+    ...context,
+    environment: { ...context.environment, HOOKTRAIL_PASSPHRASE: passphrase },
+    memory: emptyMemory(),
+  });
+  await saveApiToken('secret', place, withPassphrase('a passphrase'));
+  await expect(findApiToken(place, withPassphrase('another'))).rejects.toMatchObject({
     exitCode: 2,
     message: expect.stringContaining('cannot be read: it is damaged, or was saved with another passphrase'),
   });
