@@ -249,6 +249,49 @@ describe('following', () => {
     expect(ids).toEqual(Array.from({ length: 100 }, (_, id) => id));
   });
 
+  test('ends once the service has answered at --until or later, and never without it', async () => {
+    const service = new FakeService();
+    const limited = following(service, 0, 20_000, undefined, instant(START + 10_000));
+    const endless = following(service, 0);
+    const ends = async (now: number) => {
+      service.now = START + now;
+      await limited.poll();
+      await endless.poll();
+      return [limited.follower.ended, endless.follower.ended];
+    };
+    expect([limited.follower.ended, endless.follower.ended]).toEqual([false, false]);
+    expect(await ends(9000)).toEqual([false, false]);
+    expect(await ends(10_000)).toEqual([true, false]);
+  });
+
+  test('passes on what was read before the service failed, and the rest with the next poll', async () => {
+    const service = new FakeService();
+    const queries = [{ eventType: '0' }, { eventType: '1' }];
+    const { printed, poll } = following(service, 0, 20_000, undefined, undefined, queries);
+    for (const id of [10, 20, 11, 21]) service.events.push({ id, createdOn: START + id });
+    service.now = START + 2000;
+    service.onRequest = () => {
+      service.down = service.requests === 2;
+    };
+    await poll();
+    expect(printed.map(({ id }) => id)).toEqual([10, 20]);
+    await poll();
+    expect(printed.map(({ id }) => id)).toEqual([10, 20, 11, 21]);
+  });
+
+  test('reads as many events as may be held at once, and those of two seconds however many they are', async () => {
+    const asked = async (events: number, most: number) => {
+      const service = new FakeService();
+      for (let id = 0; id < events; id++) service.events.push({ id, createdOn: START + 500 });
+      service.now = START + 1000;
+      const { printed, poll } = following(service, 0, most);
+      await poll();
+      expect(printed).toHaveLength(events);
+      return service.requests;
+    };
+    expect([await asked(50, 50), await asked(51, 50)]).toEqual([1, 2]);
+  });
+
   test('a resumed run goes back by the overlap, so that late events are not lost', async () => {
     const service = new FakeService();
     const { follower, poll } = following(service, 5000);
