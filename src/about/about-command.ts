@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
-import { concurrencyFlag } from '../filters/event-filters.ts';
+import { concurrencyFlag } from '../filters/reading-flags.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
 import { type FieldPath, parseFieldPath } from '../items/field-path.ts';
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { addFilterFlags, addFromFlag, type FilterFlags } from '../filters/event-filters.ts';
+import { addFilterFlags, addFromFlag, type FilterFlags } from '../filters/filter-flags.ts';
 import { loadFilters, loadSavedFields } from '../formats/format-flags.ts';
 import { loadNameField } from '../names/name-field.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type Advice, advise, hooktrail } from '../advice.ts';
-import { SEVERAL_PLACES } from '../filters/event-filters.ts';
+import { SEVERAL_PLACES } from '../filters/filter-flags.ts';
 import { isGuid } from '../items/items.ts';
 import { parseTime } from '../time/time-text.ts';
 import {

@@ -6,7 +6,7 @@ import {
   concurrencyFlag,
   type PreviewFlags,
   previewForm,
-} from '../filters/event-filters.ts';
+} from '../filters/reading-flags.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
 
 interface Flags extends EventFlags, PreviewFlags {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { concurrencyFlag } from '../filters/event-filters.ts';
+import { concurrencyFlag } from '../filters/reading-flags.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
 import type { Baseline } from './baseline.ts';
 import { baselineFlag } from './baseline-flag.ts';

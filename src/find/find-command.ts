@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import { ExitCode, UsageError } from '../errors.ts';
-import { concurrencyFlag } from '../filters/event-filters.ts';
+import { concurrencyFlag } from '../filters/reading-flags.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
 import { wholeNumber } from '../settings/flags.ts';
 

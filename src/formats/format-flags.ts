@@ -2,14 +2,9 @@ import type { Command, Option } from 'commander';
 import type { Call, StrictCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import {
-  addFilterFlags,
-  addFromFlag,
-  CONCURRENCY,
-  type EventFilters,
-  eventFilters,
-  type FilterFlags,
-} from '../filters/event-filters.ts';
+import type { EventFilters } from '../filters/event-filters.ts';
+import { addFilterFlags, addFromFlag, eventFilters, type FilterFlags } from '../filters/filter-flags.ts';
+import { CONCURRENCY } from '../filters/reading-flags.ts';
 import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
 import type { Items, ListKind } from '../items/items.ts';
 import { loadNameField } from '../names/name-field.ts';

@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import { ExitCode, UsageError } from '../errors.ts';
-import { addFilterFlags, addFromFlag, concurrencyFlag } from '../filters/event-filters.ts';
 import { idsOfArguments, noIds } from '../filters/event-ids.ts';
+import { addFilterFlags, addFromFlag } from '../filters/filter-flags.ts';
+import { concurrencyFlag } from '../filters/reading-flags.ts';
 import { addListFlags, type EventFlags, eventOptions } from '../formats/format-flags.ts';
 import { tableNote } from '../formats/table-note.ts';
 import { eventsText } from '../terminal/terminal-text.ts';

@@ -6,13 +6,8 @@ import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import type { Baseline } from '../explain/baseline.ts';
 import { baselineFlag } from '../explain/baseline-flag.ts';
-import {
-  addFilterFlags,
-  addFromFlag,
-  addStatsFlags,
-  COUNTS_AT_ONCE,
-  type FilterFlags,
-} from '../filters/event-filters.ts';
+import { addFilterFlags, addFromFlag, type FilterFlags } from '../filters/filter-flags.ts';
+import { addStatsFlags, COUNTS_AT_ONCE } from '../filters/reading-flags.ts';
 import { loadFilters } from '../formats/format-flags.ts';
 import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
 import { loadNameField } from '../names/name-field.ts';

@@ -1,14 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { Call } from '../command.ts';
 import { ExitCode, UsageError } from '../errors.ts';
-import {
-  addFilterFlags,
-  addFromFlag,
-  addPageFlags,
-  addPreviewFlags,
-  type PreviewFlags,
-  previewForm,
-} from '../filters/event-filters.ts';
+import { addFilterFlags, addFromFlag } from '../filters/filter-flags.ts';
+import { addPageFlags, addPreviewFlags, type PreviewFlags, previewForm } from '../filters/reading-flags.ts';
 import { addListFlags, type EventFlags, eventOptions } from '../formats/format-flags.ts';
 import type { Direction } from '../items/item-times.ts';
 import { PAGE_SIZE } from '../paging/event-query.ts';

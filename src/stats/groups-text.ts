@@ -1,4 +1,5 @@
-import { type EventFilters, GROUPS_SHOWN } from '../filters/event-filters.ts';
+import type { EventFilters } from '../filters/event-filters.ts';
+import { GROUPS_SHOWN } from '../filters/reading-flags.ts';
 import { type CsvRow, csvText } from '../formats/csv.ts';
 import {
   conditionTexts,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { addStatsFlags, COUNTS_AT_ONCE, GROUPS_SHOWN } from '../filters/event-filters.ts';
+import { addStatsFlags, COUNTS_AT_ONCE, GROUPS_SHOWN } from '../filters/reading-flags.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
 import { type FieldPath, parseFieldPath, parseFieldPaths } from '../items/field-path.ts';
 import { Flag, wholeNumber } from '../settings/flags.ts';

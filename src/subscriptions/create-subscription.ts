@@ -1,5 +1,5 @@
 import { advise, hooktrail } from '../advice.ts';
-import { fewOf, ServiceError, UsageError } from '../errors.ts';
+import { fewOf, type OutputError, ServiceError, UsageError } from '../errors.ts';
 import { listSubscriptions, NO_SUBSCRIPTIONS } from '../filters/resolve-filters.ts';
 import { printJson } from '../formats/formats.ts';
 import { apiUrl, mediaType, type Service, serviceError } from '../http/service.ts';
@@ -113,9 +113,14 @@ async function printNew(
     if (flags.json) await printJson({ subscriptionId: id, savedIn }, undefined, context, reporter);
     else await context.stdout.write(`${id}\n`);
   };
-  await printOnce(print, {
-    problem: `the subscription ${id} was created, but could not be printed`,
+  await printOnce(print, (cause) => unprinted(id, cause));
+}
+
+function unprinted(id: string, cause: OutputError): ServiceError {
+  return new ServiceError(`the subscription ${id} was created, but could not be printed`, {
+    details: [cause.message],
     next: advise`do not create it again: ${hooktrail('subscriptions get', id)} shows it, and its Api-Token is saved`,
+    cause,
   });
 }
 

@@ -1,4 +1,4 @@
-import { type Advice, advise, hooktrail } from '../advice.ts';
+import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { type HooktrailError, OutputError, ServiceError } from '../errors.ts';
 import type { Service, ServiceRequest } from '../http/service.ts';
@@ -105,16 +105,15 @@ export function lostToken(
 
 /**
  * Prints what a change gave. The advice of a full disk, to run the command again, would make the change a
- * second time: the error says instead what was done, and what to do next.
+ * second time: `unprinted` says instead what was done, and what to do next.
  */
 export async function printOnce(
   print: () => Promise<void>,
-  { problem, next }: { readonly problem: string; readonly next: Advice },
+  unprinted: (cause: OutputError) => ServiceError,
 ): Promise<void> {
   try {
     await print();
   } catch (error) {
-    if (!(error instanceof OutputError)) throw error;
-    throw new ServiceError(problem, { details: [error.message], next, cause: error });
+    throw error instanceof OutputError ? unprinted(error) : error;
   }
 }

@@ -1,5 +1,5 @@
 import { advise, hooktrail } from '../advice.ts';
-import { type HooktrailError, ServiceError, UsageError } from '../errors.ts';
+import { type HooktrailError, type OutputError, ServiceError, UsageError } from '../errors.ts';
 import { printJson } from '../formats/formats.ts';
 import { apiUrl, type Service, serviceError } from '../http/service.ts';
 import { subscriptionPath } from '../names/subscription-names.ts';
@@ -48,13 +48,19 @@ export async function renewToken(word: string, call: ChangeCall): Promise<void> 
         advise`next: ${hooktrail('subscriptions token', id)} prints it, for each handler of your own; a listener with --subscription has it`,
       );
       if (!flags.json) return;
-      await printOnce(() => printJson({ subscriptionId: id, savedIn }, undefined, context, reporter), {
-        problem: `the Api-Token of ${id} was renewed, but that could not be printed`,
-        next: advise`do not renew it again: the new one is saved, and ${hooktrail('subscriptions token', id)} prints it`,
-      });
+      const print = () => printJson({ subscriptionId: id, savedIn }, undefined, context, reporter);
+      await printOnce(print, (cause) => unprinted(id, cause));
     } finally {
       proceed?.();
     }
+  });
+}
+
+function unprinted(id: string, cause: OutputError): ServiceError {
+  return new ServiceError(`the Api-Token of ${id} was renewed, but that could not be printed`, {
+    details: [cause.message],
+    next: advise`do not renew it again: the new one is saved, and ${hooktrail('subscriptions token', id)} prints it`,
+    cause,
   });
 }
 

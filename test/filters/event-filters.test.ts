@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { eventFilters, type FilterFlags } from '../../src/filters/event-filters.ts';
+import { eventFilters, type FilterFlags } from '../../src/filters/filter-flags.ts';
 import { Items } from '../../src/items/items.ts';
 import { queryString } from '../../src/paging/event-query.ts';
 import { askPage, readPage } from '../../src/paging/page.ts';

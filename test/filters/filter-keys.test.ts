@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { addFilterFlags, eventFilters } from '../../src/filters/event-filters.ts';
+import { addFilterFlags, eventFilters } from '../../src/filters/filter-flags.ts';
 import { FILTER_FLAGS, filterKeys } from '../../src/filters/filter-keys.ts';
 import { Items } from '../../src/items/items.ts';
 import { queryString } from '../../src/paging/event-query.ts';

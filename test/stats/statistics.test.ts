@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { eventFilters } from '../../src/filters/event-filters.ts';
+import { eventFilters } from '../../src/filters/filter-flags.ts';
 import { statsWindow } from '../../src/filters/stats-window.ts';
 import { Items } from '../../src/items/items.ts';
 import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
-import { addFilterFlags } from '../../filters/event-filters.ts';
+import { addFilterFlags } from '../../filters/filter-flags.ts';
 import { addFormatFlags, type EventFlags, eventOptions } from '../../formats/format-flags.ts';
 import { duration, Flag, fileName } from '../../settings/flags.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';

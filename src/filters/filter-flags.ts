@@ -1,0 +1,188 @@
+import { readFileSync } from 'node:fs';
+import { type Command, Option } from 'commander';
+import { advise, hooktrail } from '../advice.ts';
+import { faultText, UsageError } from '../errors.ts';
+import type { FieldPath } from '../items/field-path.ts';
+import { parseCondition, type ReadValues } from '../items/item-conditions.ts';
+import { guidsIn, notAGuid } from '../items/items.ts';
+import type { FilterField } from '../items/known-fields.ts';
+import { listFlag, oneOf } from '../settings/flags.ts';
+import { addTimezoneFlag } from '../settings/setting-names.ts';
+import { parseTime } from '../time/time-text.ts';
+import { type TimeZone, UTC } from '../time/time-zone.ts';
+import { distinctIds, EventFilters, type FilterValues, type GivenTime, notATime } from './event-filters.ts';
+import { findByPart } from './event-ids.ts';
+import { type FilterFlagName, type FilterKey, filterKeys } from './filter-keys.ts';
+
+/** The filter flags as typed. */
+export interface FilterFlags extends Readonly<Partial<Record<FilterFlagName, string[]>>> {
+  readonly after?: string;
+  readonly since?: string;
+  readonly before?: string;
+  readonly until?: string;
+  readonly failed?: true;
+  readonly where?: string[];
+  readonly grep?: string[];
+  /** Only on commands that take `--from`. */
+  readonly from?: string;
+}
+
+const FILTERS = 'Filters:';
+
+/** Adds the filters that every command over events takes, and the zone of their times. */
+export function addFilterFlags(command: Command): Command {
+  const addOption = (option: Option) => {
+    command.addOption(option.helpGroup(FILTERS));
+    return option;
+  };
+  const add = (flags: string, description: string) => addOption(new Option(flags, description));
+  const addList = (flags: string, description: string) =>
+    addOption(listFlag(flags, `${description} (repeatable, or with commas: any of them)`));
+  add('--since <time>', 'created later than this: 2026-11-01, 2026-11-01T08:30:00Z, 08:00, 2h, 7d, today');
+  add('--after <time>', 'the same as --since').hideHelp();
+  add('--until <time>', 'created earlier than this');
+  add('--before <time>', 'the same as --until').hideHelp();
+  for (const { field, flag, value, description } of filterKeys) {
+    addList(`--${flag} <${value}>`, description);
+    if (field === 'publishStatus') add('--failed', 'the same as --status FAILED');
+  }
+  const where =
+    "with a field that matches: 'eventData.body.pages > 20', 'lines[].sku = A-7' (any element); also != < <= >= ~ (contains), 'FIELD in (a, b)', in @FILE, FIELD (present) and '!FIELD'";
+  addOption(listFlag('--where <condition>', where));
+  const grep = 'with this text in a value or a name, ignoring case (repeatable: any of them)';
+  addOption(listFlag('--grep <text>', grep));
+  return addTimezoneFlag(command);
+}
+
+/**
+ * The filters that the flags ask for. `now` (milliseconds since the epoch) is this machine's time, to find
+ * out whether they can be resolved at all. Times without a zone are those of `zone`. Throws `UsageError` that
+ * names the flag.
+ */
+export function eventFilters(
+  flags: FilterFlags,
+  now: number,
+  zone: TimeZone = UTC,
+  readValues: ReadValues = valuesOfFile,
+  nameField?: FieldPath,
+): EventFilters {
+  if (flags.grep?.includes('')) throw new UsageError('--grep: the text to look for is missing');
+  const isStored = flags.from !== undefined;
+  // Stored events name no address of a subscription, but may name who they are for.
+  const words = isStored && !nameField ? [] : subscriptionWords(flags);
+  const byName = isStored && words.length > 0;
+  const values = valuesOf(flags, words);
+  const filters = new EventFilters({
+    zone,
+    after: givenTime(flags, zone, 'since', 'after'),
+    before: givenTime(flags, zone, 'until', 'before'),
+    values: byName ? { ...values, subscriptionId: [] } : values,
+    subscriptionWords: isStored ? [] : words,
+    nameWords: byName ? [...words, ...(values.subscriptionId ?? [])] : [],
+    nameField,
+    conditions: (flags.where ?? []).map((text) => parseCondition(text, '--where', now, zone, readValues)),
+    grepTexts: flags.grep ?? [],
+  });
+  filters.withSubscriptions([]).queries(now);
+  return filters;
+}
+
+/** The values of the service's keys; `words` of `--subscription` are no ids. */
+function valuesOf(flags: FilterFlags, words: readonly string[]): FilterValues {
+  const values: Partial<Record<FilterField, string[]>> = {};
+  for (const key of filterKeys)
+    values[key.field] =
+      key.kind === 'guid'
+        ? guids(flags, key, key.field === 'subscriptionId' ? words : [])
+        : textsOf(flags, key);
+  const { publishStatus = [] } = values;
+  if (flags.failed) values.publishStatus = [...new Set([...publishStatus, 'FAILED'])];
+  return values;
+}
+
+/** The texts that the flag of a key gives, each once. */
+function textsOf(flags: FilterFlags, { flag, noun, words, synonyms }: FilterKey): string[] {
+  const texts = listed(flags[flag], `--${flag}`, noun);
+  return [...new Set(words ? texts.map(oneOf(`--${flag}`, words, synonyms)) : texts)];
+}
+
+function givenTime(
+  flags: FilterFlags,
+  zone: TimeZone,
+  name: 'since' | 'until',
+  synonym: 'after' | 'before',
+): GivenTime | undefined {
+  if (flags[name] !== undefined && flags[synonym] !== undefined)
+    throw new UsageError(`--${name} and --${synonym} mean the same: give one of them`);
+  const text = flags[name] ?? flags[synonym];
+  if (text === undefined) return undefined;
+  const flag = `--${flags[name] === undefined ? synonym : name}`;
+  const time = parseTime(text, zone);
+  if (!time) throw notATime(flag, text);
+  return { flag, text: text.trim(), time };
+}
+
+/** The values of a flag that is repeated or holds commas; `\,` is a comma inside a value. */
+function listed(texts: readonly string[] = [], flag: string, noun: string): string[] {
+  return texts.flatMap((text) =>
+    text.split(/(?<!\\),/).map((part) => {
+      const value = part.replaceAll('\\,', ',').trim();
+      if (value !== '') return value;
+      const next = flag === '--type' ? advise`${hooktrail('event-types')} lists them` : undefined;
+      throw new UsageError(`${flag}: ${noun} is missing in '${text}'`, { next });
+    }),
+  );
+}
+
+/** The lines of a file, each a value; empty ones are none. Throws `UsageError` if it cannot be read. */
+const valuesOfFile: ReadValues = (file, flag) => {
+  try {
+    const text = readFileSync(file, 'utf8').replace(/^\ufeff/, '');
+    return text.split(/\r?\n/).flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
+  } catch (error) {
+    throw new UsageError(`${flag}: @${file} cannot be read: ${faultText(error)}`, { cause: error });
+  }
+};
+
+/** The values of `--subscription` that hold no id: parts of callback addresses. */
+function subscriptionWords({ subscription = [] }: FilterFlags): string[] {
+  // Digits and letters up to f are taken for a part of an id, which no list of addresses tells.
+  const isPartOfId = (text: string) => /^[0-9a-f-]*\d[0-9a-f-]*$/i.test(text.trim());
+  const words = subscription.filter(
+    (text) => guidsIn(text).length === 0 && text.trim() !== '' && !isPartOfId(text),
+  );
+  return [...new Set(words.map((text) => text.trim()))];
+}
+
+/**
+ * The ids that a flag names, each once. Throws `UsageError` for a text that is none, and not among the
+ * `words`.
+ */
+function guids(flags: FilterFlags, { flag, noun }: FilterKey, words: readonly string[]): string[] {
+  const found = (flags[flag] ?? []).flatMap((text) => {
+    if (words.includes(text.trim())) return [];
+    const parts = text.split(',').map(guidsIn);
+    if (parts.every((guids) => guids.length === 1)) return parts.flat();
+    const whole = guidsIn(text);
+    if (whole.length === 1) return whole;
+    const next = whole.length > 1 ? 'put one comma between two ids' : findByPart(text, noun, flags.from);
+    throw new UsageError(`--${flag}: ${notAGuid(text)}`, { next });
+  });
+  return distinctIds(found);
+}
+
+/** The next step of an error about several places. */
+export const SEVERAL_PLACES = 'several files go through standard input: cat FILES | hooktrail … --from -';
+
+/** For commands that can take their events from a file. */
+export function addFromFlag(command: Command): Command {
+  return command.option(
+    '--from <place>',
+    'events of an export, of a file (NDJSON or a JSON array) or of standard input (-); needs no sign-in',
+    (place: string, earlier?: string) => {
+      if (earlier === undefined) return place;
+      const message = `--from takes one place, but was given '${earlier}' and '${place}'`;
+      throw new UsageError(message, { next: SEVERAL_PLACES });
+    },
+  );
+}
