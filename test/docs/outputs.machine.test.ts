@@ -1,10 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { describe, expect, inject, test } from 'vitest';
-import { hasTerminal } from '../support/machine/terminal.ts';
 import { withFreshOutput, withoutVolatile } from './examples.ts';
 import { readPages } from './pages.ts';
-import { drawTerminal, fingerprint, folder, terminals, writeReport } from './pictures.ts';
 import { openStage } from './stage.ts';
 
 // `npm run docs` updates everything that is compared here.
@@ -15,19 +11,4 @@ describe.each(pages)('$file', ({ text }) => {
     await using stage = await openStage(inject('program'));
     expect(withoutVolatile(await withFreshOutput(text, stage))).toBe(withoutVolatile(text));
   });
-});
-
-test.skipIf(!hasTerminal)('the pictures show what a terminal shows', { timeout: 180_000 }, async () => {
-  await using stage = await openStage(inject('program'));
-  for (const [name, commands] of Object.entries(terminals))
-    expect(await drawTerminal(stage, commands)).toBe(await readFile(path.join(folder, name), 'utf8'));
-});
-
-test('the screenshot of the report shows the current page', async () => {
-  await using stage = await openStage(inject('program'));
-  const taken = await readFile(path.join(folder, 'report.sha256'), 'utf8');
-  expect(fingerprint(await writeReport(stage))).toBe(taken);
-  const photograph = await readFile(path.join(folder, 'report.png'));
-  expect(photograph.subarray(0, 8).toString('latin1')).toBe('\u0089PNG\r\n\u001a\n');
-  expect(photograph.length).toBeLessThan(150_000);
 });

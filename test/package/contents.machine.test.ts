@@ -121,11 +121,6 @@ test('--jq works with the WebAssembly beside the bundle', async () => {
   expect([code, stderr]).toEqual([2, expect.stringMatching(/^error: --jq: '\.\[' is not a jq program\n/)]);
 });
 
-test('nothing in the project is unused', async () => {
-  const { stdout } = await execute('npx', ['knip', '--no-progress'], { cwd: root }).catch((failed) => failed);
-  expect(stdout.trim()).toBe('');
-}, 120_000);
-
 test('says what to do in a checkout that was not built', async () => {
   await using home = await createHome();
   const { folder } = home;
