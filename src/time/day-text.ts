@@ -15,8 +15,11 @@ export interface CalendarDay {
   readonly monthDay: string;
   /** The day of the week that was typed before the date. */
   readonly weekday?: number;
-  /** `2026-11-20` is extended and `20261120` basic, as ISO 8601 calls them; `20 Nov 2026` names its month. */
-  readonly notation: 'extended' | 'basic' | 'named' | 'numbers';
+  /**
+   * `2026-11-20` is extended and `20261120` basic, as ISO 8601 calls them; `20 Nov 2026` names its month.
+   * Other forms have none.
+   */
+  readonly notation?: 'extended' | 'basic' | 'named';
 }
 
 const NEAR_DAYS = wordsFor(['today', 0], ['yesterday', 1], ['tomorrow', -1]);
@@ -97,7 +100,7 @@ function readExtendedDate(tokens: TimeTokens): CalendarDay | undefined {
   const month = readAfter('-', tokens);
   if (year === undefined || month === undefined) return undefined;
   const day = readAfter('-', tokens);
-  if (day === undefined) return { kind: 'calendar', year, monthDay: `${month}-01`, notation: 'numbers' };
+  if (day === undefined) return { kind: 'calendar', year, monthDay: `${month}-01` };
   return { kind: 'calendar', year, monthDay: `${month}-${day}`, notation: 'extended' };
 }
 
@@ -115,7 +118,7 @@ function readSlashedDate(tokens: TimeTokens): CalendarDay | undefined {
   const month = readAfter('/', tokens);
   const day = readAfter('/', tokens);
   if (year === undefined || month === undefined || day === undefined) return undefined;
-  return { kind: 'calendar', year, monthDay: `${month}-${day}`, notation: 'numbers' };
+  return { kind: 'calendar', year, monthDay: `${month}-${day}` };
 }
 
 /** `20.11.2026`. */
@@ -124,7 +127,7 @@ function readDottedDate(tokens: TimeTokens): CalendarDay | undefined {
   const month = tokens.sign('.') && tokens.number(1, 2);
   const year = tokens.sign('.') && tokens.number(4);
   if (day === undefined || month === undefined || year === undefined) return undefined;
-  return { kind: 'calendar', year, monthDay: `${two(month)}-${two(day)}`, notation: 'numbers' };
+  return { kind: 'calendar', year, monthDay: `${two(month)}-${two(day)}` };
 }
 
 /** `11-20`, a date without its year, as narrow tables print it. */
@@ -132,7 +135,7 @@ function readMonthAndDay(tokens: TimeTokens): CalendarDay | undefined {
   const month = tokens.number(2);
   const day = readAfter('-', tokens);
   if (month === undefined || day === undefined) return undefined;
-  return { kind: 'calendar', monthDay: `${month}-${day}`, notation: 'numbers' };
+  return { kind: 'calendar', monthDay: `${month}-${day}` };
 }
 
 /** `20 Nov 2026`, `20th November`, `20. Nov`, `20/Nov/2026`, `20-Nov-2026`. */
