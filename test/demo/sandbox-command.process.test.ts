@@ -163,7 +163,7 @@ console.log('ready');`,
   });
 
   test('a program that does not exist is an error', async () => {
-    expect(await spawnHooktrail(['sandbox', '--', 'no-such-program'], home)).toMatchObject({
+    expect(await spawnHooktrail(['sandbox', '--events', '0', '--', 'no-such-program'], home)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining("error: cannot run 'no-such-program': there is no such program\n"),
     });
