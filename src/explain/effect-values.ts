@@ -45,7 +45,8 @@ function ownValues(table: ComparisonTable, field: Field, other: string | undefin
 function memberTexts(table: ComparisonTable, field: Field): Map<unknown, number> {
   const members = tellingMembers(table, field).map(textByRow);
   const rows = allRows(table.rows).filter((row) => table.failures[row] === 1);
-  const failed = field.cellRows ? rows : rows.filter((row) => field.codes[row] !== NO_VALUE);
+  const codes = field.isInList ? undefined : field.codesByRow(table.rows);
+  const failed = codes ? rows.filter((row) => codes[row] !== NO_VALUE) : rows;
   const counts = new Map<unknown, number>();
   for (const row of failed) {
     const text = members.flatMap((textOf) => textOf(row) ?? []).join(' ');

@@ -177,14 +177,15 @@ class EffectFinder {
   #isOfEvents(field: Field): boolean {
     if (isKnownBefore(field.steps)) return true;
     const { rows, failures } = this.#table;
-    if (field.cellRows) return false;
+    if (field.isInList) return false;
+    const codes = field.codesByRow(rows);
     const subscriptions = this.#table.fieldAtTop('subscriptionId')?.codes;
     const first = new Map<number, number>();
     let isMixed = false;
     for (let row = 0; subscriptions && row < rows; row++) {
       const earlier = first.get(subscriptions[row] as number) ?? row;
       if (earlier === row) first.set(subscriptions[row] as number, row);
-      if (field.codes[earlier] !== field.codes[row]) return false;
+      if (codes[earlier] !== codes[row]) return false;
       isMixed ||= failures[earlier] !== failures[row];
     }
     return isMixed;

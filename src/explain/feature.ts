@@ -22,7 +22,7 @@ export class Feature {
    * numbers it is the number's rank.
    */
   readonly codes: Field['codes'] | Uint32Array;
-  /** Of a field behind a `[]`: the row of each cell. */
+  /** Of a field in cells: the row of each. */
   readonly #cellRows: Int32Array | undefined;
   /** The codes that stand for numbers, in ascending order. */
   readonly order: readonly number[];
@@ -61,7 +61,7 @@ export class Feature {
     this.field = field;
     this.rows = table.rows;
     const { cellRows } = field;
-    this.isAlwaysThere = field.present === table.rows && !cellRows;
+    this.isAlwaysThere = field.present === table.rows && !field.isInList;
     this.#moreOfDelivered = field.derivation === 'size' ? table.moreOfDelivered : 0;
     this.#failures = table.failures;
     this.isFilter = isFilterField(field);
@@ -78,7 +78,7 @@ export class Feature {
     const size = this.#numbers ? FIRST_CODE + this.#numbers.length : field.texts.length;
     this.places = this.#placesOf(order, size);
     this.order = time.goesWithTime(this.#rankedNumbers(order.length, rows)) ? [] : order;
-    this.nullCode = cellRows ? field.texts.indexOf(NULL_TEXT, FIRST_CODE) : -1;
+    this.nullCode = field.isInList ? field.texts.indexOf(NULL_TEXT, FIRST_CODE) : -1;
     this.events = new Uint32Array(size);
     this.failed = new Uint32Array(size);
     const ofValues = { events: this.events, failed: this.failed };

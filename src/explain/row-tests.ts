@@ -14,7 +14,7 @@ export class FieldTest {
   readonly code: number;
   /** 1 by each code for which it holds. */
   #accepted: Uint8Array | undefined;
-  /** Of a field behind a `[]`: 1 by each row for which it holds. */
+  /** Of a field in cells: 1 by each row for which it holds. */
   #holds: Uint8Array | undefined;
 
   constructor(feature: Feature, op: FieldOp, code: number) {
@@ -40,7 +40,7 @@ export class FieldTest {
   }
 
   /**
-   * Of a list: 1 for each row with any element that the condition accepts; of `!=` and `missing` for the
+   * Of cells: 1 for each row with any value that the condition accepts; of `!=` and `missing` for the
    * others.
    */
   #holdsByRow(cellRows: Int32Array): Uint8Array {

@@ -96,6 +96,7 @@ export class ColumnReader {
 
   /** Makes columns longer. */
   grow(capacity: number): void {
+    for (const field of this.fields) field.fit(capacity);
     this.#room.prepare(capacity);
     for (const field of [...this.fields, this.status]) field.grow(capacity);
     this.#size?.grow(capacity);
@@ -201,7 +202,7 @@ export class ColumnReader {
     for (const row of object.rowsAmong(this.#row + 1)) {
       const present = members.filter((member) => member.codesOf(row).length > 0);
       for (const member of present) this.#copy(row, member, element);
-      if (present.length > 0 && !object.cellRows) length.setDerived(row, String(present.length));
+      if (present.length > 0 && !object.isInList) length.setDerived(row, String(present.length));
     }
     this.#room.remove(members);
   }
@@ -312,6 +313,7 @@ export class ColumnReader {
 
   #newField(steps: readonly PathStep[], token: Buffer, derivation?: Derivation): Field {
     const field = new Field(steps, token, this.#soFar.failures.length, derivation, this.#keptValues);
+    field.fit(this.#soFar.failures.length);
     this.#room.fields.push(field);
     return field;
   }
@@ -325,7 +327,7 @@ export class ColumnReader {
     if (first === NULL && this.#holders.length > 0 && field.steps.length === 1 && this.#isSet(field))
       return at + 4;
     // Of members of the same name the last one counts.
-    if (!field.cellRows && field.codes[row]) field.clear(row);
+    if (!field.isInList && field.isSet(row)) field.clear(row);
     if (first === OBJECT || first === ARRAY) return this.#readInner(at, field);
     const end = valueEnd(bytes, at);
     if (field === this.#createdOn) this.time = first === QUOTE ? stringText(bytes, at, end) : '';
@@ -419,7 +421,7 @@ export class ColumnReader {
     const row = this.#row;
     list.length?.setDerived(row, String(count));
     // An element of a list inside another is not told from its brothers.
-    if (list.element && !list.cellRows) noteLacks(list.element, row, count);
+    if (list.element && !list.isInList) noteLacks(list.element, row, count);
   }
 }
 

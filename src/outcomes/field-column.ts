@@ -43,8 +43,16 @@ const FEWEST_TEXTS_MEASURED = 50;
 const FEWEST_DIFFERENT = 10;
 /** Of what a text derives from: more domains than these are ids. */
 const MOST_DERIVED_SHARE = 0.5;
-/** Cells of a list for which there is room at first. */
+/** Cells for which there is room at first. */
 const FIRST_CELLS = 64;
+/** Cells get more room by a quarter. */
+const GROWTH_OF_CELLS = 1.25;
+/** A cell takes a code and its row. */
+const BYTES_OF_CELL = 5;
+/** Columns of fewer rows are small. */
+const FEWEST_ROWS_OF_CELLS = 16_384;
+/** Cells are worth it where they take this part of a column, or less. */
+const WORTH_CELLS = 0.5;
 
 /** Other texts have more bytes than characters. */
 const NOT_ASCII = /[^\0-\x7f]/;
@@ -70,7 +78,8 @@ interface DerivedFields {
 
 /**
  * A field of the events, wherever it stands in them: for each row a code of its value. Of a field behind a
- * `[]` the values of a row are cells, one behind the other, of which each row has any number.
+ * `[]` the values of a row are cells, one behind the other, of which each row has any number. A field that
+ * few events have is kept in cells too.
  */
 export class Field {
   /** Names of members, and `EACH` for the elements of a list or the values of a map. */
@@ -87,7 +96,9 @@ export class Field {
   readonly token: Buffer;
   /** By row, or by cell. */
   codes: Codes;
-  /** For each cell its row, in ascending order; undefined for a field of one value a row. */
+  /** True for a field behind a `[]`, of which a row may have several values. */
+  readonly isInList: boolean;
+  /** For each cell its row, in ascending order; undefined for a column with a place for each row. */
   cellRows: Int32Array | undefined;
   cells = 0;
   /** The JSON texts of values by their codes. */
@@ -146,9 +157,9 @@ export class Field {
     this.derivation = derivation;
     this.isId = steps.length <= 2 && steps.at(-1) === 'eventId';
     this.token = token;
-    const isOfLists = steps.includes(EACH);
-    this.codes = new Uint8Array(isOfLists ? FIRST_CELLS : capacity);
-    if (isOfLists) this.cellRows = new Int32Array(FIRST_CELLS);
+    this.isInList = steps.includes(EACH);
+    this.codes = new Uint8Array(this.isInList ? FIRST_CELLS : capacity);
+    if (this.isInList) this.cellRows = new Int32Array(FIRST_CELLS);
   }
 
   /** Records the value between two offsets. */
@@ -196,7 +207,10 @@ export class Field {
 
   /** Records that the field is there, as null, as an object or with a value that is not compared. */
   setPresent(row: number, code: typeof NO_VALUE | typeof UNCODED): void {
-    if (this.cellRows && code === NO_VALUE) return;
+    if (this.cellRows && code === NO_VALUE) {
+      if (!this.isInList) this.present++;
+      return;
+    }
     const cell = this.#begin(row);
     this.#end(row, cell, code);
   }
@@ -222,6 +236,11 @@ export class Field {
     return Array.from(codes.subarray(0, this.cells)).filter((_, cell) => cellRows[cell] === row);
   }
 
+  /** The code of each of so many rows, of a field that is in no list. */
+  codesByRow(rows: number): Codes {
+    return this.cellRows ? this.#spread(this.codes, this.cellRows, rows) : this.codes;
+  }
+
   /** The rows of the first ones in which the field has something. */
   rowsAmong(count: number): number[] {
     if (this.cellRows) return [...new Set(this.cellRows.subarray(0, this.cells))];
@@ -239,6 +258,53 @@ export class Field {
       if (this.numbers) this.numbers[row] = Number.NaN;
     }
     for (const inner of this.#inner()) inner.clear(row);
+  }
+
+  /**
+   * Keeps the field in cells, or in a column, whichever takes less memory for so many rows. Fields of the
+   * items themselves are always columns.
+   */
+  fit(capacity: number): void {
+    for (const { field } of this.#derived) field.fit(capacity);
+    if (this.isInList || this.steps.length <= 1 || capacity < FEWEST_ROWS_OF_CELLS) return;
+    const share = (BYTES_OF_CELL * this.present) / capacity;
+    if (!this.cellRows && share <= WORTH_CELLS) this.#keepInCells();
+    else if (this.cellRows && share > 1) this.#keepInColumn(this.cellRows, capacity);
+  }
+
+  #keepInCells(): void {
+    const { codes, numbers } = this;
+    const room = Math.max(FIRST_CELLS, Math.ceil(GROWTH_OF_CELLS * this.present));
+    this.codes = new (codes.constructor as typeof Uint16Array)(room);
+    this.cellRows = new Int32Array(room);
+    if (numbers) this.numbers = new Float64Array(room).fill(Number.NaN);
+    for (let row = 0; this.present > 0 && row < codes.length; row++) {
+      if (codes[row] === NO_VALUE) continue;
+      this.codes[this.cells] = codes[row] as number;
+      this.cellRows[this.cells] = row;
+      if (numbers && this.numbers) this.numbers[this.cells] = numbers[row] as number;
+      this.cells++;
+    }
+    this.#lastRows = [];
+  }
+
+  #keepInColumn(cellRows: Int32Array, capacity: number): void {
+    if (this.numbers) {
+      const numbers = new Float64Array(capacity).fill(Number.NaN);
+      for (let cell = 0; cell < this.cells; cell++)
+        numbers[cellRows[cell] as number] = this.numbers[cell] as number;
+      this.numbers = numbers;
+    }
+    this.codes = this.#spread(this.codes, cellRows, capacity);
+    this.cellRows = undefined;
+    this.cells = 0;
+  }
+
+  /** The codes of cells by their rows. */
+  #spread(codes: Codes, cellRows: Int32Array, rows: number): Codes {
+    const spread = new (codes.constructor as typeof Uint16Array)(rows);
+    for (let cell = 0; cell < this.cells; cell++) spread[cellRows[cell] as number] = codes[cell] as number;
+    return spread;
   }
 
   /** Makes the columns of a field with one value a row longer. */
@@ -292,7 +358,7 @@ export class Field {
       this.filled = 0;
     }
     this.filled++;
-    if (this.cells === this.codes.length) this.#enlarge(2 * this.cells);
+    if (this.cells === this.codes.length) this.#enlarge(Math.ceil(GROWTH_OF_CELLS * this.cells));
     if (this.numbers) this.numbers[this.cells] = Number.NaN;
     return this.cells;
   }
@@ -455,6 +521,7 @@ export class Field {
   /** A field with what the values so far derive. */
   #derivedField(derivation: Derivation): Field {
     const field = new Field(this.steps, this.token, this.codes.length, derivation, this.#keptInAll);
+    if (this.cellRows && !this.isInList) field.cellRows = new Int32Array(this.codes.length);
     const codes = this.texts.map((json, code) => {
       const text = code < FIRST_CODE ? undefined : derivedText(json, derivation);
       return text === undefined ? NO_VALUE : field.#newCode(0, text);

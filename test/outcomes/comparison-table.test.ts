@@ -11,7 +11,10 @@ function tableOf(items: readonly object[], only?: readonly string[]) {
   const valuesOf = (path: string) => {
     const field = table.fields.find(({ steps }) => steps.join('.') === path);
     return (
-      field && [...field.codes.slice(0, table.rows)].map((code) => bareText(field.texts[code] as string))
+      field &&
+      [...field.codesByRow(table.rows).slice(0, table.rows)].map((code) =>
+        bareText(field.texts[code] as string),
+      )
     );
   };
   return { table, valuesOf };
@@ -125,5 +128,83 @@ describe('ids in very many fields', () => {
   test('are given up after a few hundred where memory needs it, and of few fields all are kept', () => {
     expect(new Set(keptOfEach(20))).toEqual(new Set([ROWS]));
     expect(keptOfEach(400)).toContain(0);
+  });
+});
+
+describe('fields that few of many events have', () => {
+  const ROWS = 40_000;
+  const valueAt = {
+    rare: (row: number) => (row % 100 === 7 ? `v${row % 3}` : undefined),
+    /** At first in none, and from then on in every event. */
+    late: (row: number) => (row < 10_000 ? undefined : row % 5),
+    /** At first in every event, and from then on in few. */
+    early: (row: number) => (row < 6000 || row % 50 === 0 ? row % 7 === 0 : undefined),
+    nothing: (row: number) => (row % 200 === 0 ? null : undefined),
+    number: (row: number) => (row % 20 === 1 ? row + 0.5 : undefined),
+  };
+  const table = new ComparisonTable();
+  for (let row = 0; row < ROWS; row += 500) {
+    const items = Array.from({ length: 500 }, (_, index) => {
+      const own = Object.entries(valueAt).map(([name, of]) => [name, of(row + index)] as const);
+      const body = Object.fromEntries(own.filter(([, value]) => value !== undefined));
+      return { ...flat('a', 'x', (row + index) % 100 === 7 ? 'FAILED' : 'SUCCESS'), body };
+    });
+    table.add(Items.of(items.map((item) => Buffer.from(JSON.stringify(item)))));
+  }
+  table.finish();
+  const fieldOf = (name: string) => {
+    const field = table.fields.find(({ steps, derivation }) => steps[1] === name && !derivation);
+    if (!field) throw new Error(name);
+    return field;
+  };
+
+  test.each(['rare', 'late', 'early', 'nothing'] as const)('%s has the value of each event', (name) => {
+    const field = fieldOf(name);
+    const codes = field.codesByRow(ROWS);
+    const wrong = Array.from({ length: ROWS }, (_, row) => row).filter(
+      (row) => field.texts[codes[row] as number] !== JSON.stringify(valueAt[name](row) ?? null),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('are kept in cells where that takes less memory, and in columns again where it does not', () => {
+    const isInCells = (name: string) => fieldOf(name).cellRows !== undefined;
+    expect(Object.keys(valueAt).filter(isInCells)).toEqual(['rare', 'early', 'nothing', 'number']);
+    expect(fieldOf('rare').byteLength).toBeLessThan(ROWS / 10);
+  });
+
+  test('are counted by the outcome of each event, with those that lack them', () => {
+    const { failed, others } = table.countCodes(fieldOf('rare'));
+    const failures = Array.from({ length: ROWS }, (_, row) => row).filter((row) => row % 100 === 7);
+    expect([failed[0], others[0]]).toEqual([0, ROWS - failures.length]);
+    const ofValue = (value: string) => failures.filter((row) => valueAt.rare(row) === value).length;
+    expect([...failed.slice(2)]).toEqual(
+      fieldOf('rare')
+        .texts.slice(2)
+        .map((text) => ofValue(bareText(text))),
+    );
+  });
+
+  test('have their numbers in cells too', () => {
+    const { numbers, cellRows, cells } = fieldOf('number');
+    const found = numbers ?? new Float64Array(0);
+    const wrong = Array.from({ length: cells }, (_, cell) => cell).filter(
+      (cell) => found[cell] !== (cellRows?.[cell] ?? 0) + 0.5,
+    );
+    expect([cells, wrong]).toEqual([ROWS / 20, []]);
+  });
+
+  test('a name that an object has twice counts once, with the last value', () => {
+    const twice = new ComparisonTable();
+    for (let row = 0; row < 20_000; row++) {
+      const body = row % 1000 === 0 ? '"twice":"a","twice":"b"' : '';
+      const status = '"publishStatus":"FAILED","createdOn":"2026-11-01T00:00:00Z"';
+      twice.add(Items.of([Buffer.from(`{"eventId":"e",${status},"body":{${body}}}`)]));
+    }
+    twice.finish();
+    const field = twice.fields.find(({ steps }) => steps[1] === 'twice');
+    expect([field?.cellRows !== undefined, field?.present, field?.cells]).toEqual([true, 20, 20]);
+    const codes = field?.codesByRow(20_000) ?? [];
+    expect(field?.texts[codes[19_000] as number]).toBe('"b"');
   });
 });
