@@ -2,7 +2,7 @@ import { compareNumbers, isNumber } from '../items/exact-numbers.ts';
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { bareText, FIRST_CODE, type Field, NO_VALUE, NULL_TEXT } from '../outcomes/field-column.ts';
 import { type Count, countRows, without } from './chance.ts';
-import { handicapOf, isFilterField, OF_PRESENCE, pathHandicap } from './handicaps.ts';
+import { handicapOf, isFilterField, isOfTimes, OF_PRESENCE, pathHandicap } from './handicaps.ts';
 import type { Sample } from './sample.ts';
 import { type RankedNumbers, TimeOrder } from './time-order.ts';
 
@@ -33,6 +33,8 @@ export class Feature {
   /** True if every event has it, be it null. */
   readonly isAlwaysThere: boolean;
   readonly isFilter: boolean;
+  /** True for times in the payload: what is not of one moment is told by the time of the events. */
+  readonly isOfTimes: boolean;
   /** Fields whose values are the better name have less. */
   readonly handicap: number;
   readonly handicapOfPresence: number;
@@ -65,6 +67,7 @@ export class Feature {
     this.#moreOfDelivered = field.derivation === 'size' ? table.moreOfDelivered : 0;
     this.#failures = table.failures;
     this.isFilter = isFilterField(field);
+    this.isOfTimes = isOfTimes(field);
     this.handicap = handicapOf(field, index);
     this.handicapOfPresence = this.isFilter ? 0 : OF_PRESENCE + pathHandicap(field, index);
     this.#numbers = field.numbers && distinctNumbers(field, field.numbers, rows);

@@ -32,9 +32,10 @@ function equalities(feature: Feature, all: Count): FieldCondition[] {
   const found: FieldCondition[] = [];
   const states = field.numbers ? 0 : countIf(events, (count) => count > 0);
   const end = field.numbers ? FIRST_CODE : events.length;
+  const hasOpposites = states > 2 && !feature.isOfTimes;
   if (!field.derivation && events[NO_VALUE] !== 0) addEqualities(found, feature, NO_VALUE, all, true);
   for (let code = FIRST_CODE; code < end; code++)
-    if (events[code] !== 0) addEqualities(found, feature, code, all, states > 2);
+    if (events[code] !== 0) addEqualities(found, feature, code, all, hasOpposites);
   return found;
 }
 

@@ -39,12 +39,18 @@ export function pathHandicap(field: Field, place: number): number {
   return OF_STEP * field.steps.length + OF_PLACE * place;
 }
 
-function kindHandicap({ steps, derivation, texts, numbers }: Field): number {
+/** True for a field whose first value is a time. */
+export function isOfTimes({ texts, derivation }: Field): boolean {
+  return !derivation && parseInstant(bareText(texts[FIRST_CODE] ?? '')) !== undefined;
+}
+
+function kindHandicap(field: Field): number {
+  const { steps, derivation, texts, numbers } = field;
   if (derivation) return OF_DERIVED;
   const first = bareText(texts[FIRST_CODE] ?? '');
   const name = steps.findLast((step) => typeof step === 'string') ?? '';
   if (isGuid(first) || /\bids?$/.test(wordsOfName(name))) return OF_IDS;
-  if (parseInstant(first)) return OF_TIMES;
+  if (isOfTimes(field)) return OF_TIMES;
   if (numbers) return OF_NUMBERS;
   if (texts.length - FIRST_CODE <= FEW) return OF_FEW_VALUES;
   return /^"?-?\d/.test(texts[FIRST_CODE] as string) ? OF_NUMBERS : OF_TEXTS;

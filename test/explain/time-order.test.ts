@@ -103,3 +103,24 @@ describe('a running number stands in for no time', () => {
     }
   });
 });
+
+test('that a time of the payload is none of the first ones is no cause: the time itself is', () => {
+  const START = Date.parse('2026-11-20T12:00:00Z');
+  const items = Array.from({ length: 260 }, (_, index) => {
+    const isOut = index % 5 === 0;
+    const time = new Date(START + 500 * index).toISOString();
+    return {
+      eventId: `e${index}`,
+      subscriptionId: isOut ? 'gone' : `s${index % 5}`,
+      // The endpoint has taken the first deliveries, which came in one second.
+      publishStatus: isOut && index > 10 ? 'FAILED' : 'SUCCESS',
+      createdOn: time,
+      timeStamp: isOut && index <= 10 ? '2026-11-20T12:00:00Z' : `${time.slice(0, 19)}Z`,
+    };
+  });
+  const table = new ComparisonTable();
+  table.add(Items.of(items.map((item) => Buffer.from(JSON.stringify(item)))));
+  const fields = explainTable(table).causes.flatMap(({ conditions }) => conditions.map(({ field }) => field));
+  expect(fields).not.toContain('timeStamp');
+  expect(fields).toContain('subscriptionId');
+});
