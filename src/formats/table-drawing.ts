@@ -56,7 +56,7 @@ export async function loadDraw(palette: Palette): Promise<Draw> {
   });
 }
 
-/** What is said of an address behind it: `crm.example.com/in, off`. */
+/** The state that is said behind an address: `crm.example.com/in, off`. */
 const SAID_BEHIND = /, (?:off|gone)$/;
 
 /** The cell, cut before what is said of an address, which matters more than the rest of its path. */

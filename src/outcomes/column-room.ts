@@ -5,7 +5,7 @@ import { type Field, type KeptValues, NO_VALUE } from './field-column.ts';
 const MOST_FIELDS = 4000;
 /** Columns and the values in them take at most about this much. */
 const MOST_BYTES = 112 * 1024 * 1024;
-/** What the text of a value takes, with its code. */
+/** The text of a value takes about so much, with its code. */
 const BYTES_OF_VALUE = 100;
 /** The part of the fields that makes room at once. */
 const PART_LEFT_OUT = 0.25;

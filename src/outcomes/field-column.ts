@@ -16,8 +16,6 @@ export const FIRST_CODE = 2;
 const MOST_VALUES = 0xffff - FIRST_CODE;
 /** After this many values, a field that had hardly any value twice is given up early. */
 const EARLY = 8192;
-/** Values that are known by their bytes: the first ones are mostly those of many events. */
-const MOST_KNOWN = 64;
 /** The same once the fields of a table keep more values than `MANY_IN_ALL`. */
 const EARLY_OF_MANY = 512;
 /** So many values take about 20 MB. */
@@ -30,6 +28,8 @@ const LEAST_VALUES = 20;
 const MANY = 10;
 /** So is one in a smaller share of the events that have the field. */
 const MANY_OF_ALL = 0.005;
+/** Values that are known by their bytes: the first ones are mostly those of many events. */
+const MOST_KNOWN = 64;
 /** Longer values are not compared. */
 const LONGEST_VALUE_BYTES = 512;
 /**
@@ -310,7 +310,8 @@ export class Field {
   /** Makes the columns of a field with one value a row longer. */
   grow(capacity: number): void {
     for (const { field } of this.#derived) field.grow(capacity);
-    if (!this.cellRows) this.#enlarge(capacity);
+    // One that has become a column is as long already.
+    if (!this.cellRows && this.codes.length < capacity) this.#enlarge(capacity);
   }
 
   get byteLength(): number {
@@ -456,9 +457,10 @@ export class Field {
     return this.texts.push(value) - 1;
   }
 
-  /** Called for a field that makes room for others. */
+  /** Called for a field that makes room for others, with what is derived of it. */
   release(): void {
     this.#keptInAll.count -= this.texts.length - FIRST_CODE;
+    for (const { field } of this.#derived) field.release();
   }
 
   /**
@@ -466,8 +468,8 @@ export class Field {
    * the rest.
    */
   #giveUp(): void {
-    this.release();
     const texts = this.texts.splice(FIRST_CODE);
+    this.#keptInAll.count -= texts.length;
     const oldCodes = this.#codes ?? [];
     this.#codes = undefined;
     this.#known.length = 0;

@@ -22,8 +22,8 @@ export function readClock(tokens: TimeTokens): TimeOfDay | undefined {
 
 function readNumberedClock(tokens: TimeTokens): TimeOfDay | undefined {
   const hour = tokens.number(1, 2);
-  const minute = readAfterColon(tokens);
-  const second = minute && readAfterColon(tokens);
+  const minute = tokens.numberAfter(':', 2);
+  const second = minute && tokens.numberAfter(':', 2);
   const fraction = (second && readFraction(tokens)) ?? '';
   const half = readHalf(tokens);
   if (hour === undefined || (minute ?? half) === undefined) return undefined;
@@ -52,13 +52,9 @@ export function readBasicClock(tokens: TimeTokens): TimeOfDay | undefined {
   return existing({ text: `${digits.slice(0, 2)}:${digits.slice(2, 4)}:${digits.slice(4)}${fraction}` });
 }
 
-function readAfterColon(tokens: TimeTokens): string | undefined {
-  return tokens.attempt(() => tokens.sign(':') && tokens.number(2));
-}
-
 /** `.25`, also of `,25`, as logs have it: a comma would end the value in a search's key. */
 function readFraction(tokens: TimeTokens): string | undefined {
-  const digits = tokens.attempt(() => tokens.sign('.', ',') && tokens.number(1, Number.POSITIVE_INFINITY));
+  const digits = tokens.numberAfter('.,', 1, Number.POSITIVE_INFINITY);
   return digits && `.${digits}`;
 }
 

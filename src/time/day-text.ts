@@ -97,9 +97,9 @@ function readDate(tokens: TimeTokens): CalendarDay | undefined {
 /** `2026-11-20`, and `2026-11` for the first day of a month. */
 function readExtendedDate(tokens: TimeTokens): CalendarDay | undefined {
   const year = tokens.number(4);
-  const month = readAfter('-', tokens);
+  const month = tokens.numberAfter('-', 2);
   if (year === undefined || month === undefined) return undefined;
-  const day = readAfter('-', tokens);
+  const day = tokens.numberAfter('-', 2);
   if (day === undefined) return { kind: 'calendar', year, monthDay: `${month}-01` };
   return { kind: 'calendar', year, monthDay: `${month}-${day}`, notation: 'extended' };
 }
@@ -115,8 +115,8 @@ function readBasicDate(tokens: TimeTokens): CalendarDay | undefined {
 /** `2026/11/20`. */
 function readSlashedDate(tokens: TimeTokens): CalendarDay | undefined {
   const year = tokens.number(4);
-  const month = readAfter('/', tokens);
-  const day = readAfter('/', tokens);
+  const month = tokens.numberAfter('/', 2);
+  const day = tokens.numberAfter('/', 2);
   if (year === undefined || month === undefined || day === undefined) return undefined;
   return { kind: 'calendar', year, monthDay: `${month}-${day}` };
 }
@@ -133,7 +133,7 @@ function readDottedDate(tokens: TimeTokens): CalendarDay | undefined {
 /** `11-20`, a date without its year, as narrow tables print it. */
 function readMonthAndDay(tokens: TimeTokens): CalendarDay | undefined {
   const month = tokens.number(2);
-  const day = readAfter('-', tokens);
+  const day = tokens.numberAfter('-', 2);
   if (month === undefined || day === undefined) return undefined;
   return { kind: 'calendar', monthDay: `${month}-${day}` };
 }
@@ -171,11 +171,6 @@ function readDayOfMonth(tokens: TimeTokens): string | undefined {
   const day = tokens.number(1, 2);
   tokens.word(ORDINAL_ENDINGS);
   return day && two(day);
-}
-
-/** Reads the two digits behind a sign. */
-function readAfter(sign: string, tokens: TimeTokens): string | undefined {
-  return tokens.attempt(() => tokens.sign(sign) && tokens.number(2));
 }
 
 function two(digits: string): string {

@@ -30,7 +30,7 @@ export function parseTime(text: string, zone: TimeZone = UTC): Time | undefined 
 function readEpoch(tokens: TimeTokens): Instant | undefined {
   const isMarked = tokens.sign('@') !== undefined;
   const digits = tokens.number(1, Number.POSITIVE_INFINITY);
-  const fraction = tokens.attempt(() => tokens.sign('.') && tokens.number(1, Number.POSITIVE_INFINITY));
+  const fraction = tokens.numberAfter('.', 1, Number.POSITIVE_INFINITY);
   if (digits === undefined) return undefined;
   if (!isMarked && digits.length !== 10 && digits.length !== 13) return undefined;
   const isSeconds = digits.length < 12;
@@ -71,7 +71,7 @@ function readBehindClock(day: Day | undefined, clock: TimeOfDay, tokens: TimeTok
 }
 
 const AT = wordsFor(['at', true]);
-/** What joins a date and a time of day in ISO 8601. */
+/** ISO 8601 joins a date and a time of day by it. */
 const T = wordsFor(['t', true]);
 
 function readClockBehind(day: Day | undefined, tokens: TimeTokens): TimeOfDay | undefined {
@@ -93,7 +93,7 @@ function readClockBehind(day: Day | undefined, tokens: TimeTokens): TimeOfDay | 
 /** The year of a date that names its month, behind the time of day: `Fri Nov 20 08:30:00 2026`. */
 function readLateYear(day: Day | undefined, tokens: TimeTokens): string | undefined {
   if (day?.kind !== 'calendar' || day.notation !== 'named' || day.year !== undefined) return undefined;
-  return tokens.attempt(() => tokens.sign(' ') && tokens.number(4));
+  return tokens.numberAfter(' ', 4);
 }
 
 function withYear(day: Day, year: string | undefined): Day {

@@ -14,14 +14,14 @@ export class TimeTokens {
     this.#tokens = tokens.map((token) => (/^\s/.test(token) ? ' ' : token));
   }
 
-  /** What a reading of the text from its first token to its last returns; undefined if tokens are left. */
+  /** Reads the text from its first token to its last; undefined if tokens are left. */
   wholly<T>(read: (tokens: TimeTokens) => T | undefined): T | undefined {
     this.#at = 0;
     const result = read(this);
     return this.next === undefined ? result : undefined;
   }
 
-  /** What several readings together return; where that is undefined, they have taken nothing. */
+  /** Takes several readings for one: where they return undefined, none of them has taken anything. */
   attempt<T>(read: () => T | undefined): T | undefined {
     const start = this.#at;
     const result = read();
@@ -51,6 +51,11 @@ export class TimeTokens {
     const token = this.next ?? '';
     const isNumber = /^\d/.test(token) && token.length >= fewestDigits && token.length <= mostDigits;
     return isNumber ? this.any() : undefined;
+  }
+
+  /** Takes a number of as many digits together with the sign before it, which is one of these characters. */
+  numberAfter(signs: string, fewestDigits: number, mostDigits = fewestDigits): string | undefined {
+    return this.attempt(() => this.sign(...signs) && this.number(fewestDigits, mostDigits));
   }
 
   /** Takes a word, in any case of letters, that means something; returns what it means. */

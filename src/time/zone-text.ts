@@ -16,7 +16,7 @@ const ABBREVIATIONS = wordsFor(
   ['pst', '-08:00'],
   ['pdt', '-07:00'],
 );
-/** What may stand directly before an offset. */
+/** These may stand directly before an offset. */
 const PREFIXES = wordsFor(['gmt utc', true]);
 
 /** Reads a zone behind a time of day, with or without a space before it. */
@@ -43,7 +43,7 @@ function readOffsetDigits(tokens: TimeTokens, fewestDigits: number): string | un
   const together = tokens.number(4);
   if (together !== undefined) return `${together.slice(0, 2)}:${together.slice(2)}`;
   const hours = tokens.number(fewestDigits, 2);
-  const minutes = tokens.attempt(() => hours && tokens.sign(':') && tokens.number(2)) ?? '00';
+  const minutes = (hours && tokens.numberAfter(':', 2)) ?? '00';
   return hours && `${hours.padStart(2, '0')}:${minutes}`;
 }
 

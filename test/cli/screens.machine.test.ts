@@ -6,7 +6,7 @@ import { type Searching, startSearching } from '../support/searching.ts';
 import { startSigningIn } from '../support/signing-in.ts';
 
 const ID = /[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/;
-/** What tells one event from another has a place on every screen: when, how, and of which type. */
+/** Every screen tells of an event when it was, how it ended and of which type it is. */
 const EVENT = /\d\d:\d\d:\d\d\S* +(SUCCESS|FAILED) +[a-z]+\.[a-z]+/;
 const plain = ({ env }: Searching) => ({ ...env, NO_COLOR: '1', LC_ALL: 'C.UTF-8' });
 

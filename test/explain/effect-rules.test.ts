@@ -73,7 +73,7 @@ interface Case {
   readonly field: string;
   readonly within: (hasFailed: boolean, place: number) => Members;
   readonly beyond: (hasFailed: boolean, place: number) => Members;
-  /** What the field is within: listed apart, or no cause where nothing else is one. */
+  /** Within the rule the field is listed apart, or no cause where nothing else is one. */
   readonly says: 'an effect' | 'no effect' | 'no cause';
   /** The field of the other history, if it has another name. */
   readonly other?: string;

@@ -408,7 +408,7 @@ describe('FIELD in (values)', () => {
     ['f in (null, true)', ['null', 'true']],
     ['f in (2026-11-01T00:00Z)', ['"2026-11-01"']],
     ['f in (x)', []],
-    // What is left of true and null without their ends, as of a text without its quotes.
+    // These are left of true and null without their ends, as of a text without its quotes.
     ['f in (ru, ul)', []],
   ])('%s keeps %j', (condition, kept) => expect(keptBy(condition)).toEqual(kept));
 

@@ -48,7 +48,7 @@ describe('two builds, one after the other', () => {
   let at: Awaited<ReturnType<typeof startBuilding>>;
   /** The chunks of the build before, of the first and of the second. */
   let chunks: readonly (readonly string[])[];
-  /** What a command printed, again and again, while they were made. */
+  /** The outputs of a command that ran again and again while they were made. */
   const printed: string[] = [];
   /** The files of the build before, with another name that stays. */
   let before: { readonly file: string; readonly opened: string; readonly content: Buffer }[];

@@ -15,7 +15,7 @@ const hostile = [
   'x'.repeat(10_000),
   '🚨👩‍👩‍👧 urgent 緊急 &amp; {a|b}\n{b}',
 ];
-/** What the ids of their events begin with. */
+/** The ids of their events begin with it. */
 const HOSTILE_ID = '00000000-0000-4000-8000-00000000000';
 const minutesAgo = (minutes: number) => new Date(clock.now() - minutes * 60_000).toISOString();
 

@@ -104,7 +104,7 @@ test('subscriptions has whole ids on a terminal of 80 columns: the other command
   const lines = stdout.replaceAll(/\u001b\[[\d;]*m/g, '').split('\n');
   expect(lines.filter((line) => line.includes(ON))).toHaveLength(1);
   expect(lines.every((line) => line.length <= 80)).toBe(true);
-  // What tells rows apart is whole too, and no title is cut: columns go instead.
+  // The cells that tell rows apart are whole too, and no title is cut: columns go instead.
   expect(lines.map((line) => line.replaceAll(/ +/g, ' ')).slice(0, 3)).toEqual([
     'callbackUrl on eventTypes subscriptionId',
     `hooks.example.com/in/… true order.creat… ${ON}`,

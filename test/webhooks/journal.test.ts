@@ -595,7 +595,7 @@ const upTo = (count: number) => Array.from({ length: count }, (_, index) => inde
 test('any beginning of a journal is a journal with the events that are whole in it', async () => {
   const { whole, sizes } = await grown(3);
   const ends = upTo(whole.length + 1).map((end) => end - 1);
-  // Where a line ends is where the most can go wrong.
+  // Most can go wrong at the end of a line.
   const atLines = ends.filter((end) => sizes.some((size) => Math.abs(size - end) <= 1));
   for (const size of new Set([...atLines, ...drawnCases('beginnings', 24, ends)])) {
     await writeFile(place.file, whole.subarray(0, size));
