@@ -1,14 +1,26 @@
 import { defineConfig } from 'vitest/config';
 import { CORES } from './cores.ts';
+import { keptProcess } from './kept-process.ts';
 
 const { tests = [], without = '$^' } = CORES[process.env['HOOKTRAIL_MUTATION_CORE'] ?? ''] ?? {};
 
-/** The tests of one core, with nothing built, in a process for each worker, since tests change the folder. */
+/** The tests of one core, with nothing built, in one process, not threads, since tests change the folder. */
 export default defineConfig({
+  plugins: [
+    {
+      name: 'kept process',
+      // Stryker overrides the option `pool`.
+      configureVitest({ project }) {
+        project.config.pool = keptProcess.name;
+        project.config.poolRunner = keptProcess;
+      },
+    },
+  ],
   test: {
     env: { HOOKTRAIL_TEST_SEED: '20261120' },
     globalSetup: ['test/support/run-folder.ts'],
-    setupFiles: ['test/support/setup.ts'],
+    setupFiles: ['build/mutation/forget-last-change.mjs', 'test/support/setup.ts'],
+    sequence: { setupFiles: 'list' },
     provide: { shape: 'published' },
     testTimeout: 30_000,
     hookTimeout: 30_000,
