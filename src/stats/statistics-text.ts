@@ -171,11 +171,20 @@ function hasRates({ success, failed }: Tally): boolean {
   return success !== null && failed !== null;
 }
 
-/** `each 1h`, if all buckets have this length except the first and the last, which the window cuts. */
+/** Buckets that differ by less than this share of the longest have about its length. */
+const MOST_DIFFERENCE = 0.1;
+
+/**
+ * `each 1h`, where the window may cut the first and the last bucket; `each about 1d` if some are a little
+ * shorter or longer, since buckets begin at round times; nothing if they differ by more.
+ */
 function lengthTitle(buckets: readonly Bucket[]): string {
-  const lengths = new Set((buckets.length > 2 ? buckets.slice(1, -1) : buckets.slice(0, 1)).map(lengthOf));
-  const [length = 0] = lengths;
-  return lengths.size === 1 ? `each ${durationText(length)}` : '';
+  const whole = (buckets.length > 2 ? buckets.slice(1, -1) : buckets).map(lengthOf);
+  const length = Math.max(...whole);
+  const isNear = (other: number) => Math.abs(length - other) < length * MOST_DIFFERENCE;
+  if (!whole.every(isNear)) return '';
+  const isMoved = (other: number) => other > length || (other < length && isNear(other));
+  return `each ${buckets.map(lengthOf).some(isMoved) ? 'about ' : ''}${durationText(length)}`;
 }
 
 /** As much of a time of day as tells buckets of this length (milliseconds) apart. */

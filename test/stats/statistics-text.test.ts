@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { loadDraw } from '../../src/formats/table-drawing.ts';
 import type { Stats } from '../../src/stats/statistics.ts';
-import { statsLines } from '../../src/stats/statistics-text.ts';
+import { statsLines, timeTable } from '../../src/stats/statistics-text.ts';
 import { cellWidth, loadWidths } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import { type Instant, parseInstant } from '../../src/time/instant.ts';
@@ -55,4 +55,29 @@ test('the scale of the bars is shown if there is room for it', () => {
     })[0];
   expect(head(90)).toMatch(/ rate {2}0 to 20\.0 %$/);
   expect(head(45)).toMatch(/ rate$/);
+});
+
+test.each([
+  ['parts of the same length', ['2026-11-20 00:00', '06:00', '12:00', '18:00'], 'each 6h'],
+  ['a first and a last that the window cuts', ['2026-11-20 05:40', '06:00', '12:00', '17:00'], 'each 6h'],
+  ['a first that is longer', ['2026-11-20 05:40', '12:00', '18:00', '23:45'], 'each about 6h'],
+  ['a last that is hardly shorter', ['2026-11-20 06:00', '12:00', '18:00', '23:45'], 'each about 6h'],
+  [
+    'parts between that hardly differ',
+    ['2026-11-20 00:00', '05:00', '09:40', '14:40', '19:40'],
+    'each about 5h',
+  ],
+  ['parts between that differ', ['2026-11-20 00:00', '01:00', '03:00', '06:00', '09:00'], ''],
+  ['two of the same length', ['2026-11-20 00:00', '06:00', '12:00'], 'each 6h'],
+  ['two that hardly differ', ['2026-11-20 00:00', '06:00', '11:45'], 'each about 6h'],
+  ['two of which the first is cut', ['2026-11-20 05:00', '06:00', '12:00'], ''],
+])('the time line says the length of %s', (_, times, title) => {
+  const starts = times.map((time) => {
+    const text = time.includes(' ') ? time : `2026-11-20 ${time}`;
+    return parseInstant(`${text.replace(' ', 'T')}:00Z`) as Instant;
+  });
+  const tally = { total: 4, success: 3, failed: 1 };
+  const buckets = starts.slice(1).map((to, index) => ({ from: starts[index] as Instant, to, ...tally }));
+  const { heads } = timeTable({ ...statsOf('a'), buckets });
+  expect(heads.at(-1)?.title).toBe(title);
 });
