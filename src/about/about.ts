@@ -107,9 +107,13 @@ export async function askAbout(
   return await withEventSource(call, options, async (source) => {
     const names = source.askNames?.();
     await names?.learn([]);
-    const subject = subjectOf(word, names, nameField, options.from !== undefined);
-    const reading = new AboutReading(word, subject, nameField, latencyField);
-    for await (const page of source.readOutcomes(source.filters, source.window)) reading.add(page);
+    const read = async (subject: Subject, chosen: EventFilters) => {
+      const reading = new AboutReading(word, subject, nameField, latencyField);
+      for await (const page of source.readOutcomes(chosen, source.window)) reading.add(page);
+      return reading;
+    };
+    const isStored = options.from !== undefined;
+    const { subject, reading } = await readSubject(word, { source, names, nameField, isStored }, read);
     const { all, ids, health } = reading;
     await names?.learn(ids);
     const { after, before } = windowOf(source, all.times.bounds, call.context.clock);
@@ -239,59 +243,107 @@ function backTo(after: Instant): Instant {
   return instantAt(milliseconds(after) - OUTAGE_DAYS * DAY_MS) ?? after;
 }
 
+/** What a word is looked for in. */
+interface Knowledge {
+  readonly source: EventSource;
+  /** Undefined where nobody names subscriptions. */
+  readonly names: SubscriptionNames | undefined;
+  readonly nameField: FieldPath | undefined;
+  readonly isStored: boolean;
+}
+
 /**
- * Finds out what a word stands for. Throws `UsageError` if it stands for nothing, or for several
- * subscriptions.
+ * Finds out what a word stands for, and reads its events. A subscription that is switched off is in no list:
+ * its address is known only by its events, which are asked for last. Throws `UsageError` if the word stands
+ * for nothing, or for several subscriptions.
  */
-function subjectOf(
+async function readSubject(
   word: string,
-  names: SubscriptionNames | undefined,
-  nameField: FieldPath | undefined,
-  isStored: boolean,
-): Subject {
+  known: Knowledge,
+  read: (subject: Subject, filters: EventFilters) => Promise<AboutReading>,
+): Promise<{ readonly subject: Subject; readonly reading: AboutReading }> {
+  const { source, names, nameField } = known;
+  const { filters } = source;
+  const listed = subjectOf(word, names);
+  if (listed) return { subject: listed, reading: await read(listed, filters) };
+  const name: Subject = { by: 'name', id: undefined };
+  const named = nameField && (await read(name, filters));
+  if (named && named.health.events > 0) return { subject: name, reading: named };
+  if (names?.isListed) await names.learn(await subscriptionsWithEvents(source));
+  const switchedOff = subjectOf(word, names);
+  if (switchedOff) {
+    const unread = named ? withoutDoubts(filters) : filters;
+    return { subject: switchedOff, reading: await read(switchedOff, unread) };
+  }
+  if (named) return { subject: name, reading: named };
+  throw unknownWord(word, known);
+}
+
+/** The ids of the subscriptions that have events in the time. */
+async function subscriptionsWithEvents(source: EventSource): Promise<ReadonlySet<string>> {
+  const whoOf = createWhoReader(undefined);
+  const ids = new Set<string>();
+  for await (const { items } of source.read(withoutDoubts(source.filters), source.window)) {
+    for (let item = 0; item < items.count; item++) {
+      const { subscriptionId } = whoOf(items.bytes, items.start(item));
+      if (subscriptionId !== undefined) ids.add(subscriptionId);
+    }
+  }
+  return ids;
+}
+
+/**
+ * The subscription that a word is the id of, or a part of its address, as far as addresses are known. Throws
+ * `UsageError` if it is in several.
+ */
+function subjectOf(word: string, names: SubscriptionNames | undefined): Subject | undefined {
   const [guid, another] = guidsIn(word);
   if (guid !== undefined && another === undefined) return { by: 'id', id: guid };
-  const listed = names?.all ?? [];
-  const found = withWord(listed, word);
+  const found = withWord(names?.all ?? [], word);
   const [one, second] = found;
   if (one && !second) return { by: 'address', id: one.id };
-  if (nameField && !one) return { by: 'name', id: undefined };
   if (one)
     throw new UsageError(`'${word}' is in the addresses of ${found.length} subscriptions`, {
       details: found.map(({ id, callbackUrl = '' }) => `${shownAddress(callbackUrl)} (${id})`),
       next: 'give more of the address, or the id of one',
     });
+  return undefined;
+}
+
+function unknownWord(word: string, { names, isStored }: Knowledge): UsageError {
   if (isStored)
-    throw new UsageError(`'${word}' is no id, and stored events name no address`, {
+    return new UsageError(`'${word}' is no id, and stored events name no address`, {
       next: advise`give the id of a subscription, or name the field that says who an event is for: ${hooktrail('config set name-field PATH')}`,
     });
-  const shown = listed.map(({ callbackUrl = '' }) => shownAddress(callbackUrl) ?? '');
+  const shown = (names?.all ?? []).map(({ callbackUrl = '' }) => shownAddress(callbackUrl) ?? '');
   const words = shown.flatMap((address) => [
     address,
     address.split('/')[0] as string,
     ...address.split(/[./]/),
   ]);
-  throw new UsageError(
-    `'${word}' is neither an id nor in the address of a subscription that is switched on`,
+  return new UsageError(
+    `'${word}' is neither an id nor in the address of a subscription that is switched on or has events in this time`,
     didYouMean(
       word,
       [...new Set(words)].filter((one) => one.length > 2),
-      advise`${hooktrail('subscriptions')} lists them`,
+      advise`${hooktrail('subscriptions')} lists those that are switched on; a longer --since finds more of the others`,
     ),
   );
 }
 
-/**
- * The filters of the one that the word stands for, for parts of the time and for earlier ones. The first
- * reading had all doubts.
- */
+/** The filters for another reading of events whose first reading had all doubts. */
+function withoutDoubts(filters: EventFilters): EventFilters {
+  return new EventFilters({ ...filters, hasDoubts: false });
+}
+
+/** The filters of the one that the word stands for, for parts of the time and for earlier ones. */
 function chosenFilters(
   filters: EventFilters,
   word: string,
   { id }: Subject,
   nameField: FieldPath | undefined,
 ): EventFilters {
-  const certain = new EventFilters({ ...filters, hasDoubts: false });
+  const certain = withoutDoubts(filters);
   if (id !== undefined) return certain.withSubscriptions([id]);
   return new EventFilters({ ...certain, nameWords: [word], nameField });
 }

@@ -37,6 +37,7 @@ export class SubscriptionNames {
   readonly #asked = new Set<string>();
   /** True if the service lists its subscriptions, in time. */
   readonly #listed: Promise<boolean>;
+  #isListed = false;
 
   /** Begins to ask. */
   constructor(service: Service, { signal }: { readonly signal: AbortSignal }) {
@@ -100,11 +101,17 @@ export class SubscriptionNames {
     return parts.length === 0 ? undefined : parts.join(', ');
   }
 
+  /** True once the service has listed its subscriptions. */
+  get isListed(): boolean {
+    return this.#isListed;
+  }
+
   async #askList(): Promise<boolean> {
     const answer = await this.#ask(LIST_PATH);
     const items = isObject(answer) ? answer['items'] : undefined;
     if (!Array.isArray(items)) return false;
     for (const item of items) this.#add(subscriptionOf(item));
+    this.#isListed = true;
     return true;
   }
 

@@ -183,6 +183,38 @@ describe('events about', () => {
     });
   });
 
+  test('finds a subscription that is switched off by its address, as long as it has events in the time', async () => {
+    await using at = await startSearching({ events: 0 });
+    const SWITCHED_OFF = '95bb7fc4-c819-4328-97e4-f5241d61eecf';
+    const add = (subscriptionId: string, eventType: string) =>
+      at.sandbox.control.addEvent({ subscriptionId, eventType, createdOn: timeOf('20T09:00') });
+    add(OWN, 'document.signed');
+    add(SWITCHED_OFF, 'document.viewed');
+    const run = (word: string, since: string, env: object = {}) =>
+      at.run(['events', 'about', word, '--since', since], { env: { ...at.env, ...env } });
+    const [title, error] = [
+      `staging.harbour.example/hooks/test (${SWITCHED_OFF}), found by 'staging' in its address, switched off`,
+      "error: 'staging' is neither an id nor in the address of a subscription that is switched on or has events in this time\n" +
+        'next: `hooktrail subscriptions` lists those that are switched on; a longer --since finds more of the others\n',
+    ];
+    const found = await run('staging', '2026-11-20');
+    const unnamed = await run('staging', '2026-11-20T09:30');
+    expect([found.code, found.stdout.split('\n')[0], found.stderr]).toEqual(
+      inShape({ published: [0, title, ''], flat: [2, '', error] }),
+    );
+    expect(unnamed).toEqual({ code: 2, stdout: '', stderr: error });
+    // Nobody has that name: the address is looked for before that is said.
+    const titleOf = async (word: string) =>
+      (await run(word, '2026-11-20', { HOOKTRAIL_NAME_FIELD: 'eventType' })).stdout.split('\n')[0];
+    expect(await titleOf('staging')).toBe(
+      inShape({
+        published: `document.viewed, ${title}`,
+        flat: "'staging', which no event has in the name-field",
+      }),
+    );
+    expect(await titleOf('signed')).toMatch(/^document\.signed.* found by 'signed' in the name-field/);
+  });
+
   test('offers the check of an endpoint whose failures are its own', async () => {
     await using at = await startSearching({ events: 0 });
     const add = (time: string, publishStatus: 'SUCCESS' | 'FAILED', subscriptionId: string) =>
