@@ -4,7 +4,7 @@ import { advise, hooktrail } from '../advice.ts';
 import { faultText, UsageError } from '../errors.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { parseCondition, type ReadValues } from '../items/item-conditions.ts';
-import { guidsIn, notAGuid } from '../items/items.ts';
+import { guidsIn, isGuid, notAGuid } from '../items/items.ts';
 import type { FilterField } from '../items/known-fields.ts';
 import { listFlag, oneOf } from '../settings/flags.ts';
 import { addTimezoneFlag } from '../settings/setting-names.ts';
@@ -134,24 +134,49 @@ function listed(texts: readonly string[] = [], flag: string, noun: string): stri
   );
 }
 
-/** The lines of a file, each a value; empty ones are none. Throws `UsageError` if it cannot be read. */
+/**
+ * The lines of a file, each a value; empty ones are none. Throws `UsageError` if it cannot be read, or holds
+ * no value.
+ */
 const valuesOfFile: ReadValues = (file, flag) => {
-  try {
-    const text = readFileSync(file, 'utf8').replace(/^\ufeff/, '');
-    return text.split(/\r?\n/).flatMap((line) => (line.trim() === '' ? [] : [line.trim()]));
-  } catch (error) {
-    throw new UsageError(`${flag}: @${file} cannot be read: ${faultText(error)}`, { cause: error });
-  }
+  const lines = textOfFile(file, flag)
+    .replace(/^\ufeff/, '')
+    .split(/\r?\n/);
+  const values = lines.map((line) => line.trim()).filter((line) => line !== '');
+  if (values.length === 0)
+    throw new UsageError(`${flag}: @${file} holds no value`, { next: 'give it one value a line' });
+  return values;
 };
+
+function textOfFile(file: string, flag: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const next = file === '-' ? 'standard input is a file, too: in @/dev/stdin' : undefined;
+    throw new UsageError(`${flag}: @${file} cannot be read: ${faultText(error)}`, { cause: error, next });
+  }
+}
 
 /** The values of `--subscription` that hold no id: parts of callback addresses. */
 function subscriptionWords({ subscription = [] }: FilterFlags): string[] {
   // Digits and letters up to f are taken for a part of an id, which no list of addresses tells.
-  const isPartOfId = (text: string) => /^[0-9a-f-]*\d[0-9a-f-]*$/i.test(text.trim());
-  const words = subscription.filter(
-    (text) => guidsIn(text).length === 0 && text.trim() !== '' && !isPartOfId(text),
-  );
-  return [...new Set(words.map((text) => text.trim()))];
+  const isPartOfId = (text: string) => /^[0-9a-f-]*\d[0-9a-f-]*$/i.test(text);
+  const words = subscription
+    .flatMap(partsBesideIds)
+    .map((text) => text.trim())
+    .filter((text) => guidsIn(text).length === 0 && text !== '' && !isPartOfId(text));
+  return [...new Set(words)];
+}
+
+/**
+ * The values of a text that may have commas. Without an id among them a comma may belong to a name, or to a
+ * line of a log that has an id in it: then the text is one value.
+ */
+function partsBesideIds(text: string): string[] {
+  const parts = text.split(',').filter((part) => part.trim() !== '');
+  const isAllIds = parts.every((part) => guidsIn(part).length === 1);
+  const isList = isAllIds || parts.some((part) => isGuid(part.trim()));
+  return isList && parts.length > 0 ? parts : [text];
 }
 
 /**
@@ -159,10 +184,9 @@ function subscriptionWords({ subscription = [] }: FilterFlags): string[] {
  * `words`.
  */
 function guids(flags: FilterFlags, { flag, noun }: FilterKey, words: readonly string[]): string[] {
-  const found = (flags[flag] ?? []).flatMap((text) => {
+  const given = (flags[flag] ?? []).flatMap(partsBesideIds);
+  const found = given.flatMap((text) => {
     if (words.includes(text.trim())) return [];
-    const parts = text.split(',').map(guidsIn);
-    if (parts.every((guids) => guids.length === 1)) return parts.flat();
     const whole = guidsIn(text);
     if (whole.length === 1) return whole;
     const next = whole.length > 1 ? 'put one comma between two ids' : findByPart(text, noun, flags.from);

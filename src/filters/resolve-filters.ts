@@ -46,7 +46,8 @@ export async function resolveToSend(
       `--subscription: '${word}' is not a GUID, and nobody is there to confirm what it stands for`,
       { next: advise`${hooktrail('subscriptions')} lists the subscriptions with their ids` },
     );
-  const found = await subscriptionsWith(filters.subscriptionWords, service, context);
+  const meant = await subscriptionsWith(filters.subscriptionWords, service, context);
+  const found = meant.map(({ one }) => one);
   const declined = new UsageError('nothing was sent', { next: 'give the id: --subscription GUID' });
   await confirm(`Use ${found.map(describe).join(', ')}?`, context, declined);
   return await resolveTypes(withFound(filters, found), service, settings, call);
@@ -60,27 +61,47 @@ export async function resolveSubscriptions(
 ): Promise<EventFilters> {
   const words = filters.subscriptionWords;
   if (words.length === 0) return filters;
-  const found = await subscriptionsWith(words, service, context);
-  for (const [index, one] of found.entries())
-    reporter.notice(`--subscription ${words[index]}: ${describe(one)}`);
-  return withFound(filters, found);
+  const meant = await subscriptionsWith(words, service, context);
+  for (const { word, one } of meant) reporter.notice(`--subscription ${word}: ${describe(one)}`);
+  return withFound(
+    filters,
+    meant.map(({ one }) => one),
+  );
 }
 
 function withFound(filters: EventFilters, found: readonly NamedSubscription[]): EventFilters {
   return filters.withSubscriptions([...filters.subscriptionIds, ...found.map(({ id }) => id)]);
 }
 
+/** A word and the one subscription that it stands for. */
+interface Meant {
+  readonly word: string;
+  readonly one: NamedSubscription;
+}
+
 /**
- * The subscription that each word stands for. Throws `UsageError` for a word that stands for none, or for
- * several.
+ * The subscription that each word stands for. Commas stand between words, unless an address has them. Throws
+ * `UsageError` for a word that stands for none, or for several.
  */
 async function subscriptionsWith(
-  words: readonly string[],
+  texts: readonly string[],
   service: Service,
   context: Pick<Context, 'signal'>,
-): Promise<NamedSubscription[]> {
+): Promise<Meant[]> {
   const listed = await listSubscriptions(service, context);
-  return words.map((word) => subscriptionWith(word, listed, '--subscription: '));
+  const words = texts.flatMap((text) =>
+    withWord(listed, text).length > 0 ? [text] : wordsBetweenCommas(text),
+  );
+  return [...new Set(words)].map((word) => ({
+    word,
+    one: subscriptionWith(word, listed, '--subscription: '),
+  }));
+}
+
+function wordsBetweenCommas(text: string): string[] {
+  const words = text.split(',').map((word) => word.trim());
+  const given = words.filter((word) => word !== '');
+  return given.length > 0 ? given : [text];
 }
 
 /**

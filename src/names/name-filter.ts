@@ -59,7 +59,12 @@ export function nameFilter(nameField: FieldPath, words: readonly string[]): Keep
     const asked = words.join(', ');
     const near = nearName(asked, [...names]);
     const meant = near === undefined ? '' : `; did you mean ${near}?`;
-    return [`--subscription: no event is for '${asked}', by its ${nameField.text}${meant} ${looked}`];
+    const several = words.some((word) => word.includes(','))
+      ? '; a comma belongs to the name: give --subscription again for each of several'
+      : '';
+    return [
+      `--subscription: no event is for '${asked}', by its ${nameField.text}${meant}${several} ${looked}`,
+    ];
   };
   return Object.assign(keep, { doubts });
 }

@@ -1,13 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { UsageError } from '../../src/errors.ts';
 import { eventFilters, type FilterFlags } from '../../src/filters/filter-flags.ts';
+import { memberPath } from '../../src/items/field-path.ts';
 import { Items } from '../../src/items/items.ts';
 import { queryString } from '../../src/paging/event-query.ts';
 import { askPage, readPage } from '../../src/paging/page.ts';
 import { shellText } from '../../src/shell-words.ts';
 import { byServiceClock } from '../../src/sources/service-clock.ts';
-import { TimeZone } from '../../src/time/time-zone.ts';
+import { TimeZone, UTC } from '../../src/time/time-zone.ts';
 import { createHome } from '../support/home.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');
@@ -33,6 +35,19 @@ describe('filters', () => {
       `eq(subscriptionId,${OTHER})`,
     ]);
     expect(queries({ id: [`event ${ID}, of today`, ID.toUpperCase()] })).toEqual([`eq(eventId,${ID})`]);
+    expect(queries({ id: [`${ID},`] })).toEqual([`eq(eventId,${ID})`]);
+  });
+
+  test('with an id have no part that is left out without a word', () => {
+    expect(() => queries({ id: [`${ID},0f8fad5b-d9cb`] })).toThrow(
+      "--id: '0f8fad5b-d9cb' is not a GUID such as",
+    );
+    const filters = eventFilters({ subscription: [`${ID}, billing`] }, NOW);
+    expect([filters.subscriptionIds, filters.subscriptionWords]).toEqual([[ID], ['billing']]);
+    const stored = { subscription: [`${ID}, billing`], from: 'x' };
+    const { nameWords } = eventFilters(stored, NOW, UTC, undefined, memberPath('customer'));
+    expect(nameWords).toEqual(['billing', ID]);
+    for (const text of ['', ' ', ',']) expect(() => queries({ id: [text] })).toThrow('is not a GUID');
   });
 
   test('convert back to words of a command line', () => {
@@ -114,8 +129,12 @@ test('--where takes values from the lines of a file, with a byte order mark and 
   expect(() => eventFilters({ where: [`order in @${file}.not`] }, NOW)).toThrow(
     /^--where: @.*cannot be read/,
   );
-  await writeFile(file, '\r\n');
-  expect(() => eventFilters({ where: [`order in @${file}`] }, NOW)).toThrow('in needs a value');
+  for (const empty of ['', '\r\n', '\ufeff \n']) {
+    await writeFile(file, empty);
+    expect(() => eventFilters({ where: [`order in @${file}`] }, NOW)).toThrow(
+      new UsageError(`--where: @${file} holds no value`, { next: 'give it one value a line' }),
+    );
+  }
 });
 
 test('a condition on an hour or a weekday, or on one of several times, means its zone', () => {

@@ -228,6 +228,33 @@ test('--subscription takes a part of an address, and says which subscription it 
   expect(at.asked.at(-1)).toContain(`eq(subscriptionId,${ON})`);
 });
 
+test('--subscription takes several by commas, also beside an id, unless an address has the comma', async () => {
+  const words = `Hooks.Example, crm,hooks.example`;
+  const { code, stdout, stderr } = await at.run(['events', 'count', '--subscription', words]);
+  const crm = `crm.example.com/quiet (${SILENT})`;
+  expect([code, stdout, stderr]).toEqual([
+    0,
+    '20\n',
+    `--subscription Hooks.Example: hooks.example.com/in/… (${ON})\n--subscription crm: ${crm}\n--subscription hooks.example: hooks.example.com/in/… (${ON})\n`,
+  ]);
+  const both = await at.run(['events', 'count', '--subscription', `${OFF},crm`]);
+  expect([both.code, both.stdout, both.stderr]).toEqual([0, '20\n', `--subscription crm: ${crm}\n`]);
+  const wrong = await at.run(['events', 'count', '--subscription', 'hooks,orders']);
+  expect([wrong.code, wrong.stderr.split('\n')[0]]).toEqual([
+    2,
+    "error: --subscription: 'orders' is neither a GUID nor in the address of a subscription that is switched on",
+  ]);
+  const comma = await at.run(['events', 'count', '--subscription', ',']);
+  expect(comma.code).toBe(2);
+  const listed = `{"count":2,"items":[${LISTED[0]},${textOf(SILENT, 'https://crm.example.com/a,b')}]}`;
+  at.answers.set('/subscriptions/mine', json(200, listed));
+  const whole = await at.run(['events', 'count', '--subscription', 'com/a,b']);
+  expect([whole.code, whole.stderr]).toEqual([
+    0,
+    `--subscription com/a,b: crm.example.com/a,b (${SILENT})\n`,
+  ]);
+});
+
 test('a part of several addresses, or of none, is an error that lists or suggests', async () => {
   const several = await at.run(['events', 'search', '--subscription', 'example.com']);
   expect(several.code).toBe(2);
