@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { Advice } from '../advice.ts';
 import type { Call } from '../command.ts';
-import { fewOf, ServiceError, UsageError } from '../errors.ts';
+import { fewOf, ServiceError } from '../errors.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import type { FormatOptions } from '../formats/format-flags.ts';
 import { createItemWriter } from '../formats/formats.ts';
@@ -133,9 +133,10 @@ export async function* searchToForward(
 }
 
 /** The error for ids of which there is no event, or none that the other filters choose. */
-export function notFound(ids: string[], filters: EventFilters, done: 'recovered' | 'replayed'): UsageError {
+export function notFound(ids: string[], filters: EventFilters, done: 'recovered' | 'replayed'): ServiceError {
   const found = filters.texts().length > filters.eventIds.length ? 'found by these filters' : 'found';
-  return new UsageError(`${ids.length} of the events ${ids.length === 1 ? 'was' : 'were'} not ${found}`, {
+  return new ServiceError(`${ids.length} of the events ${ids.length === 1 ? 'was' : 'were'} not ${found}`, {
+    kind: 'not-found',
     details: fewOf(ids.sort()),
     next: `leave ${filters.after ? 'them or --since' : 'them'} out; nothing was ${done} (the service has no event that \`webhooks send\` made)`,
   });

@@ -38,7 +38,8 @@ recover\` forwards only missed events.
 Choose events by filters, by ids on standard input, or from an export, of which
 ids may choose too. On a terminal, replay asks before it forwards more than 100
 events. Events that the handler refuses are listed on standard output, and make
-the exit code 1, as are those not sent before Ctrl-C. Nothing is retried.
+the exit code 1, as are those not sent before Ctrl-C. Nothing is retried. Where
+an id is not found, nothing is sent, and the exit code is 1.
 
 Examples:
   $ hooktrail webhooks replay --id 0f8fad5b-d9cb-469f-a165-70867728950e \\

@@ -111,7 +111,9 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
 const UNASKED = 100;
 const PAGES_AT_ONCE = 4;
 
-/** Gets the events whose ids are on standard input, each once. Throws `UsageError` if one does not exist. */
+/**
+ * Gets the events whose ids are on standard input, each once. Throws `ServiceError` if one does not exist.
+ */
 async function eventsOfInput(
   find: Find,
   eventsOf: (items: Items) => FoundEvent[],

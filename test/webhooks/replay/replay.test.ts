@@ -108,7 +108,7 @@ test('of many ids that are not found a few are named', async () => {
   const ids = at.searching.sandbox.control.store.newestIds(60);
   const { code, stderr } = await at.replay(['-', '--since', '1s'], ids.join('\n'));
   expect({ code, stderr }).toEqual({
-    code: 2,
+    code: 1,
     stderr:
       'error: 60 of the events were not found by these filters\n' +
       `  ${ids.sort().slice(0, 5).join('\n  ')}\n  and 55 more\nnext: leave them or --since out; nothing was replayed (the service has no event that \`webhooks send\` made)\n`,
@@ -119,12 +119,14 @@ test('an id that does not exist is named, and nothing is replayed', async () => 
   const [known] = at.searching.sandbox.control.store.newestIds(1);
   const unknown = '00000000-0000-4000-8000-000000000000';
   const refused = {
-    code: 2,
+    code: 1,
     stdout: '',
     stderr: `error: 1 of the events was not found\n  ${unknown}\nnext: leave them out; nothing was replayed (the service has no event that \`webhooks send\` made)\n`,
   };
   expect(await at.replay(['-'], `${known}\n${unknown}\n`)).toEqual(refused);
   expect(await at.replay(['--id', `${known},${unknown}`])).toEqual(refused);
+  const told = await at.replay(['--id', unknown, '--error-format', 'json']);
+  expect(JSON.parse(told.stderr)).toMatchObject({ kind: 'not-found', exitCode: 1, details: [unknown] });
   expect(at.received()).toEqual([]);
 });
 
