@@ -37,10 +37,10 @@ export async function countEvents(
     return countOf(storedEvents(from, filters, { context, onDoubt: reporter.warning, mustTell }));
   return await withService(call, async (service, settings) => {
     const chosen = await resolveFilters(filters, service, settings, call);
-    const { count, queries } = await countAll(service, chosen, concurrency, context, reporter);
+    const { count, queries, lookedAt } = await countAll(service, chosen, concurrency, context, reporter);
     const [counted] = queries;
     if (context.stdout.isTerminal && counted)
-      reporter.notice(readNotice('counted', counted, filters.zone, settings, context));
+      reporter.notice(readNotice('counted', counted, lookedAt, filters.zone, settings, context));
     if (count === 0) await warnOfTypes(chosen, service, context, reporter);
     return count;
   });
@@ -50,6 +50,8 @@ interface Counted {
   readonly count: number;
   /** What was counted, with the times of the filters resolved. */
   readonly queries: readonly Query[];
+  /** The events that were looked at, if filters run here. */
+  readonly lookedAt: number | undefined;
 }
 
 /** Counts the events that the filters choose, with `concurrency` requests at once. */
@@ -62,8 +64,8 @@ async function countAll(
 ): Promise<Counted> {
   if (filters.runHere) {
     reporter.notice('reading the events to count them: the service does not filter by --where and --grep');
-    const { queries, pages } = await openWithProgress(service, filters, { concurrency }, context, reporter);
-    return { count: await countOf(pages), queries };
+    const search = await openWithProgress(service, filters, { concurrency }, context, reporter);
+    return { count: await countOf(search.pages), queries: search.queries, lookedAt: search.lookedAt() };
   }
   const { clock, signal } = context;
   const { width, onRetry } = adaptiveConcurrency(concurrency);
@@ -84,7 +86,7 @@ async function countAll(
         (await countOf(readPages(client, { query, pageSize: PAGE_SIZE, concurrency: width, signal })));
       progress.update({ events: count });
     }
-    return { count, queries };
+    return { count, queries, lookedAt: undefined };
   } finally {
     progress.stop();
   }

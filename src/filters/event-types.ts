@@ -38,17 +38,19 @@ export function eventTypeNames(items: Items): string[] {
 /**
  * Warns of types that the service does not list, and names the nearest listed type: of several before a
  * search, since the others hide that one finds nothing, and of a single one after a search without results.
+ * Returns true if it warned.
  */
 export function warnOfUnlisted(
   { eventTypes, typePatterns = eventTypes }: EventFilters,
   items: Items,
   reporter: Warning,
   time: 'before' | 'after',
-): void {
-  if (typePatterns.length > 1 !== (time === 'before')) return;
+): boolean {
+  if (typePatterns.length > 1 !== (time === 'before')) return false;
   const listed = eventTypeNames(items);
-  for (const type of eventTypes.filter((one) => !listed.includes(one)))
-    reporter.warning(unlistedText(type, listed));
+  const unlisted = eventTypes.filter((one) => !listed.includes(one));
+  for (const type of unlisted) reporter.warning(unlistedText(type, listed));
+  return unlisted.length > 0;
 }
 
 /**
@@ -72,20 +74,21 @@ type Warning = Pick<Reporter, 'warning'>;
 
 /**
  * After a search without results, requests the types and warns of one that is not on offer. If that fails,
- * there is no warning.
+ * there is no warning. Returns true if it warned.
  */
 export async function warnOfTypes(
   filters: EventFilters,
   service: Service,
   { clock, signal }: Pick<Context, 'clock' | 'signal'>,
   reporter: Warning,
-): Promise<void> {
-  if (filters.eventTypes.length === 0) return;
+): Promise<boolean> {
+  if (filters.eventTypes.length === 0) return false;
   try {
     const { page } = await askEventTypes(service, clock);
-    warnOfUnlisted(filters, page.items, reporter, 'after');
+    return warnOfUnlisted(filters, page.items, reporter, 'after');
   } catch {
     signal.throwIfAborted();
+    return false;
   }
 }
 

@@ -94,7 +94,7 @@ function foundTable({ found, profiles }: FindReport, zone: TimeZone): Table {
 /** What was found, of how many events, where and in which time. */
 function saidOf(report: FindReport, options: SummaryOptions): string {
   const { text, found, matches, events, profiles, window } = report;
-  const have = matches === 1 ? 'has' : 'have';
+  const have = matches === 1 || events === 1 ? 'has' : 'have';
   const number = matches === 0 ? 'none' : grouped(matches);
   const where = profiles.length > 1 ? ` in ${profiles.length} profiles (${profiles.join(', ')})` : '';
   const shown = found.length < matches ? `; shown: the newest ${grouped(found.length)}` : '';

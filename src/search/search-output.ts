@@ -18,7 +18,7 @@ import { flagWords, shellText } from '../shell-words.ts';
 import { withService } from '../sign-in/session.ts';
 import { inDirection } from '../sources/creation-order.ts';
 import type { SourceOptions } from '../sources/event-source.ts';
-import { type FindOptions, openSearch, readNotice } from '../sources/find-events.ts';
+import { type FindOptions, furtherBack, openSearch, readNotice } from '../sources/find-events.ts';
 import { previewRequests } from '../sources/request-preview.ts';
 import type { StoredOptions } from '../sources/stored-events.ts';
 import { startProgress } from '../terminal/progress.ts';
@@ -52,12 +52,19 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
   if (from !== undefined) {
     // It reads files and decompresses, and takes as long to load as a tenth of a search.
     const { storedEvents } = await import('../sources/stored-events.ts');
+    let lookedAt = 0;
+    const onRead = (events: number) => {
+      lookedAt += events;
+    };
     const printed = await printFound(options, call, async ({ onDoubt }) => {
-      const read = (limit?: number) => storedEvents(from, filters, { ...options, limit, context, onDoubt });
+      const stored = { ...options, context, onDoubt, onRead };
+      const read = (limit?: number) => storedEvents(from, filters, { ...stored, limit });
       const pages = direction ? inDirection(read(), direction, limit) : read(limit);
       const [asked] = filters.queries(context.clock.now());
-      return { pages, asked, window: async () => asked };
+      return { pages, asked, window: async () => asked, lookedAt: () => undefined };
     });
+    if (printed.count === 0 && context.stdout.isTerminal)
+      reporter.notice(`searched ${eventsText(lookedAt)} of ${from === '-' ? 'standard input' : from}`);
     return printed.count;
   }
   return await withService(call, async (service, settings) => {
@@ -68,23 +75,31 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
     const format = { ...options.format, names };
     const reading = { direction, limit, pageSize, concurrency, clock, signal };
     const find: Find = async (watching) => {
-      const { queries, askedAt, pages } = await openSearch(service, chosen, { ...reading, ...watching });
+      const search = await openSearch(service, chosen, { ...reading, ...watching });
+      const { queries, askedAt, pages, lookedAt } = search;
       const [asked = {}] = queries;
       const window = async () => ({
         after: asked.after,
         before: asked.before ?? nextSecond(await askedAt),
       });
-      return { pages, asked, window };
+      return { pages, asked, window, lookedAt };
     };
     const printing = printFound({ ...options, format, filters: chosen }, call, find);
-    const { count, failedId, asked } = await printing.finally(() => names?.close());
+    const { count, failedId, asked, lookedAt } = await printing.finally(() => names?.close());
     if (context.stdout.isTerminal)
-      reporter.notice(readNotice('searched', asked, filters.zone, settings, context));
-    if (count === 0) await warnOfTypes(chosen, service, context, reporter);
+      reporter.notice(readNotice('searched', asked, lookedAt, filters.zone, settings, context));
+    if (count === 0 && !(await warnOfTypes(chosen, service, context, reporter))) sayFurtherBack(asked, call);
     if (failedId !== undefined && context.stderr.isTerminal && options.format.format === 'table')
       for (const line of failureHints(failedId, filters, call)) reporter.notice(`next: ${line}`);
     return count;
   });
+}
+
+/** Says to a person how to look further back than a search that found nothing. */
+function sayFurtherBack({ after, before }: Query, { context, reporter }: SearchCall): void {
+  if (!after || before || !context.stderr.isTerminal) return;
+  const next = furtherBack(after, context.clock.now()) ?? 'without --since all events are searched';
+  reporter.notice(`next: ${next}`);
 }
 
 /** The full second behind a time of the service, which has no fraction: what was found was created before. */
@@ -99,6 +114,8 @@ interface Finding {
   readonly asked: Query;
   /** The time that the events are from, once they are read. */
   readonly window: () => Promise<NoteWindow>;
+  /** The events that filters which run here looked at so far. */
+  readonly lookedAt: () => number | undefined;
 }
 
 type Find = (watching: Pick<FindOptions, 'onRetry' | 'onDoubt'>) => Promise<Finding>;
@@ -108,6 +125,7 @@ interface Printed {
   /** On a terminal, the id of the first failed event. */
   readonly failedId: string | undefined;
   readonly asked: Query;
+  readonly lookedAt: number | undefined;
 }
 
 /** Prints the events found. */
@@ -151,7 +169,7 @@ async function printFound(options: SearchOptions, call: SearchCall, find: Find):
       reporter.notice(`the first ${count} of ${total ?? 'more'} events; --all prints all of them`);
     const places = matched?.text();
     if (places !== undefined) reporter.notice(`--grep: ${places}`);
-    return { count, failedId, asked: found.asked };
+    return { count, failedId, asked: found.asked, lookedAt: found.lookedAt() };
   } finally {
     progress.stop();
   }

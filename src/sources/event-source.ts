@@ -23,7 +23,7 @@ import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { instantAt, milliseconds } from '../time/instant.ts';
-import { openWithProgress, showProgress } from './find-events.ts';
+import { furtherBack, openWithProgress, showProgress } from './find-events.ts';
 import { UNDATED } from './stored-doubts.ts';
 import { storedEvents } from './stored-events.ts';
 import { keepTold } from './stored-matches.ts';
@@ -150,15 +150,26 @@ export async function withEventSource<Result>(
       isReadOnce: false,
       askNames,
       doubt: () => {
-        warnOfUnlisted(resolved, page.items, reporter, 'after');
-        if (!resolved.after && context.stderr.isTerminal)
-          reporter.notice('next: `--since 30d` looks further back than a day');
+        const hasWarned = warnOfUnlisted(resolved, page.items, reporter, 'after');
+        if (!hasWarned && context.stderr.isTerminal) sayFurtherBack(resolved, context, reporter);
       },
     });
     return await found.finally(() => {
       for (const names of named) names.close();
     });
   });
+}
+
+/** Says how to look further back than the filters do, or than their default day. */
+function sayFurtherBack(
+  filters: EventFilters,
+  { clock }: Pick<Context, 'clock'>,
+  reporter: Pick<Reporter, 'notice'>,
+): void {
+  const now = clock.now();
+  const [{ after, before }] = filters.queries(now);
+  const next = after ? furtherBack(after, now) : '`--since 30d` looks further back than a day';
+  if (next !== undefined && !(after && before)) reporter.notice(`next: ${next}`);
 }
 
 export function untoldText(count: number): string {

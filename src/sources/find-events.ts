@@ -2,6 +2,7 @@ import type { Clock, Context } from '../context.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import { type OnRetry, type Service, waitText } from '../http/service.ts';
 import type { Direction } from '../items/item-times.ts';
+import type { Items } from '../items/items.ts';
 import { PAGE_SIZE, type Query } from '../paging/event-query.ts';
 import { mergePages } from '../paging/merge-pages.ts';
 import { type FetchPage, type FoundPage, keepPages, type PageClient, pageClient } from '../paging/page.ts';
@@ -10,7 +11,9 @@ import { readPages } from '../paging/read-pages.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Progress, startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { type Instant, knownInstant } from '../time/instant.ts';
+import { eventsText } from '../terminal/terminal-text.ts';
+import { type Instant, knownInstant, milliseconds } from '../time/instant.ts';
+import { DAY_MS } from '../time/lengths.ts';
 import { localZone, type TimeZone } from '../time/time-zone.ts';
 import { readInDirection, readTail } from './creation-order.ts';
 import { byServiceClock } from './service-clock.ts';
@@ -50,6 +53,8 @@ export interface EventSearch {
    * `IncompleteError` if the events read do not agree with the service's count.
    */
   readonly pages: AsyncGenerator<FoundPage>;
+  /** The events that were looked at so far by filters that run here; undefined without any. */
+  readonly lookedAt: () => number | undefined;
 }
 
 /**
@@ -71,6 +76,13 @@ export async function openSearch(
   // Several queries may have the same one.
   const onDoubt = once(options.onDoubt);
   const keep = filters.createKeep();
+  let lookedAt = 0;
+  const keepCounted =
+    keep &&
+    ((items: Items) => {
+      lookedAt += items.count;
+      return keep(items);
+    });
   // Filters that run here may drop any number of the service's events.
   const most = keep ? Number.POSITIVE_INFINITY : limit;
   const { queries, client } = options.within
@@ -83,7 +95,7 @@ export async function openSearch(
     const searches = queries.map((query) => readPages(client, { ...reading, query }));
     const [only, another] = searches;
     const pages = only && !another ? only : mergePages(searches, concurrency, signal, onDoubt);
-    return keepPages(pages, keep, limit);
+    return keepPages(pages, keepCounted, limit);
   };
   const [query, another] = queries;
   const tail = keep || another || !query ? undefined : () => readTail(client, query, limit, signal);
@@ -92,7 +104,7 @@ export async function openSearch(
     yield* direction ? readInDirection(read, direction, limit, tail) : read(limit);
     for (const doubt of keep?.doubts() ?? []) onDoubt(doubt);
   };
-  return { queries, askedAt, pages: pages() };
+  return { queries, askedAt, pages: pages(), lookedAt: () => keep && lookedAt };
 }
 
 /** A function that passes each doubt on once. */
@@ -122,11 +134,12 @@ function rememberingTime(client: PageClient): { client: PageClient; askedAt: Eve
 /**
  * A notice of the bounds that were used, and of where: the command line shows neither the time that a span
  * ago stood for nor the service behind a profile. Times in UTC have the local time beside them where that
- * differs.
+ * differs. `lookedAt` is the number of events, if filters that run here looked at them.
  */
 export function readNotice(
   verb: string,
   { after, before }: Pick<Query, 'after' | 'before'>,
+  lookedAt: number | undefined,
   zone: TimeZone,
   { profile, baseUrl }: Pick<Settings<'baseUrl'>, 'profile' | 'baseUrl'>,
   context: Pick<Context, 'machine'>,
@@ -137,8 +150,24 @@ export function readNotice(
     return isLocal ? zone.shown(text) : `${text} (${local.shown(knownInstant(seconds * 1000).text)} here)`;
   };
   const ends = [after && `after ${timeText(after)}`, before && `before ${timeText(before)}`].filter(Boolean);
-  const events = ends.length > 0 ? `events created ${ends.join(' and ')}, at ` : '';
-  return `${verb} ${events}${baseUrl.host} (profile '${profile}')`;
+  const events = lookedAt === undefined ? 'events' : eventsText(lookedAt);
+  const created = ends.length > 0 ? ` created ${ends.join(' and ')}` : '';
+  const isWithoutEvents = lookedAt === undefined && created === '';
+  const those = isWithoutEvents ? '' : `${events}${created}${created && ','} at `;
+  return `${verb} ${those}${baseUrl.host} (profile '${profile}')`;
+}
+
+/** Lengths of time, in days, of which one is offered where a shorter one had no event. */
+const LONGER_DAYS = [1, 7, 30, 90];
+
+/**
+ * The next step where there was no event after a time: a start at least twice as far back from `now`
+ * (milliseconds). Undefined if none of the lengths is as long.
+ */
+export function furtherBack(after: Instant, now: number): string | undefined {
+  const length = now - milliseconds(after);
+  const days = LONGER_DAYS.find((longer) => longer * DAY_MS >= 2 * length);
+  return days === undefined ? undefined : `\`--since ${days}d\` looks further back`;
 }
 
 type Watching = Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal' | 'memory'>;

@@ -30,6 +30,8 @@ export interface StoredOptions extends Pick<PlaceOptions, 'onDoubt'> {
    * then.
    */
   readonly mustTell?: boolean | undefined;
+  /** Called with the number of events that were read. */
+  readonly onRead?: (events: number) => void;
 }
 
 /**
@@ -55,6 +57,7 @@ export async function* storedEvents(
   const doubts = doubtersOf(filters, after, place);
   let found = 0;
   const keepMatching = (items: Items) => {
+    options.onRead?.(items.count);
     for (const doubter of doubts.ofRead) doubter.see(items);
     const { kept: matching, undated } = match(items);
     const kept = choose(matching);

@@ -135,6 +135,8 @@ describe('events find', () => {
     const markdown = (await find(['PO-4711', '-o', 'markdown'])).stdout;
     expect(markdown).toMatch(/\| order\.paid \|/);
     expect(markdown).toContain('hooktrail events find --from');
+    const { stdout: ofOne } = await find(['none', '--where', 'order = PO-4711']);
+    expect(ofOne).toBe("none of 1 event has 'none' as a whole word\n");
     expect((await find(['none', '--json'])).stdout).toBe('[]\n');
     expect((await find(['none', '--exit-code'])).code).toBe(0);
     expect((await find(['PO-4711', '--exit-code'])).code).toBe(10);
@@ -157,6 +159,12 @@ describe('events find', () => {
     expect(stderr).toMatch(
       /no event is for 'Harbur', by its \S*customer; did you mean Harbour \S+\? \(3 events looked at\)/,
     );
+    // A name may have a comma.
+    const { stderr: list } = await run('count', '--subscription', 'Hill,Freight');
+    expect(list).toMatch(
+      /no event is for 'Hill,Freight', by its \S*customer; a comma belongs to the name: give --subscription again for each of several \(3 events looked at\)/,
+    );
+    expect((await run('count', '--subscription', 'Hill', '--subscription', 'Freight')).stdout).toBe('2\n');
     expect((await run('search')).stdout).toMatch(/eventId +customer +subscriptionId\n/);
   });
 

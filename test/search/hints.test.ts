@@ -79,6 +79,45 @@ describe('events search on a terminal', () => {
     },
   );
 
+  test.each([
+    ['search --since 90m', 'next: `--since 1d` looks further back\n'],
+    ['search --since 12h', 'next: `--since 1d` looks further back\n'],
+    ['search --since 13h', 'next: `--since 7d` looks further back\n'],
+    ['search --since 40d --grep zzz', 'next: `--since 90d` looks further back\n'],
+    ['search --since 46d', 'next: without --since all events are searched\n'],
+    ['search --since 46d --type document.sined', 'did you mean document.signed?\n'],
+    ['search --since 2h --until 1h', "(profile 'default')\n"],
+    ['search', "searched HOST (profile 'default')\n"],
+    ['stats --since 2h', 'next: `--since 1d` looks further back\n'],
+    ['stats --since 46d', 'at HOST\n'],
+    ['stats --since 2h --until 1h', 'at HOST\n'],
+    ['health --since 7d', 'next: `--since 30d` looks further back\n'],
+  ])('events %s says how to look further back where nothing is found, if that helps', async (line, last) => {
+    await using searching = await startSearching({ events: 0 });
+    const { code, screen } = await plain(searching, line.split(' '), 200);
+    expect([code, screen.slice(screen.indexOf(last), screen.indexOf(last) + last.length)]).toEqual([0, last]);
+    const hints = screen.match(/looks further|all events are/g) ?? [];
+    expect(hints).toHaveLength(last.startsWith('next') ? 1 : 0);
+  });
+
+  test('says how many events were looked at by filters that run here', async () => {
+    await using searching = await startSearching({ events: 0 });
+    for (const createdOn of ['2026-11-20T11:00:00Z', '2026-11-20T10:00:00Z', '2026-11-01T10:00:00Z'])
+      searching.control.addEvent({ createdOn });
+    const since = ['--since', '2026-11-20', '--where', 'eventType = nope'];
+    const searched = "2 events created after 2026-11-20, at HOST (profile 'default')\n";
+    const { screen } = await plain(searching, ['search', ...since]);
+    expect(screen).toBe(`no events match\nsearched ${searched}next: \`--since 1d\` looks further back\n`);
+    expect((await plain(searching, ['count', ...since])).screen).toContain(`counted ${searched}`);
+    expect((await plain(searching, ['search', '--grep', 'nope'])).screen).toBe(
+      "no events match\nsearched 3 events at HOST (profile 'default')\n",
+    );
+    const { stdout: stored } = await searching.search('--ndjson');
+    const read = { env: searching.env, stdin: stored, terminal: 100, tty: { stdin: false } };
+    const { stderr } = await hooktrail(['events', 'search', '--grep', 'nope', '--from', '-'], read);
+    expect(stderr).toMatch(/^no events match\nsearched 3 events of standard input\n$/m);
+  });
+
   test('offers nothing with --quiet or in a pipe', async () => {
     await using searching = await startSearching({ events: 5 });
     searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
