@@ -28,6 +28,12 @@ export interface EventGroup {
 
 const NO_EVENTS = { count: 0, failed: 0, delivered: 0, first: undefined, last: undefined };
 
+/** A group of one value that no event has. */
+export function groupWithoutEvents(value: string, hasNumbers: boolean): EventGroup {
+  const numbers = hasNumbers ? new NumberSample() : undefined;
+  return { ...NO_EVENTS, values: [value], example: undefined, numbers };
+}
+
 /** The maximum number of groups. With more, the field is different in nearly every event. */
 const MOST_GROUPS = 100_000;
 

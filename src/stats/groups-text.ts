@@ -1,6 +1,7 @@
 import type { EventFilters } from '../filters/event-filters.ts';
 import { GROUPS_SHOWN } from '../filters/reading-flags.ts';
 import { type CsvRow, csvText } from '../formats/csv.ts';
+import type { FormatOptions } from '../formats/format-flags.ts';
 import {
   conditionTexts,
   printSummary,
@@ -16,6 +17,7 @@ import { scalarsText } from '../items/json-scanner.ts';
 import { type NumberSample, percentilesJson, percentilesText } from '../outcomes/percentiles.ts';
 import { eventsText, grouped, groupedDigits, percent } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
+import { inOrderOfClock } from './clock-groups.ts';
 import type { EventGroup, EventGroups } from './event-groups.ts';
 import type { Stats } from './statistics.ts';
 import { spanText, toSeconds } from './statistics-text.ts';
@@ -27,7 +29,8 @@ interface GroupsOfWindow {
 
 /**
  * Prints groups, the largest first: `limit` of them, or `GROUPS_SHOWN` where the rest is summed in a line.
- * CSV and NDJSON hold all of them unless somebody chose a limit.
+ * CSV and NDJSON hold all of them unless somebody chose a limit. A table of hours or weekdays without a limit
+ * has all of them in the order of the clock.
  */
 export async function printGroups(
   { groups, window }: GroupsOfWindow,
@@ -36,13 +39,11 @@ export async function printGroups(
 ): Promise<void> {
   const { total } = groups;
   const { format } = options.format;
-  const isComplete = format === 'csv' || format === 'ndjson';
+  const isComplete = COMPLETE.has(format);
   const span = window ? [spanText({ window })] : [];
   for (const doubt of groups.doubts()) call.reporter.warning(doubt);
-  const largest = groups.largest();
-  const most = limit ?? (isComplete ? largest.length : GROUPS_SHOWN);
-  const [kept, others] = [largest.slice(0, most), largest.slice(most)];
-  const isOverlapping = countOf(largest) > total;
+  const { kept, others } = chooseGroups(groups, window, format, limit);
+  const isOverlapping = countOf(kept) + countOf(others) > total;
   const rest = others.length > 0 ? [isOverlapping ? groupsLeftOut(others) : restText(others, total)] : [];
   const notes = isOverlapping ? ['events with several values are counted in several groups'] : [];
   const numbers = numbersText(groups);
@@ -68,6 +69,24 @@ export async function printGroups(
   };
   await printSummary(summary, options, call);
   if (isComplete) for (const line of rest) call.reporter.notice(`not shown: ${line}`);
+}
+
+/** Formats that hold all groups, and those that are tables for people. */
+const COMPLETE: ReadonlySet<FormatOptions['format']> = new Set(['csv', 'ndjson']);
+const FOR_PEOPLE: ReadonlySet<FormatOptions['format']> = new Set(['table', 'markdown']);
+
+/** The groups to print, in their order, and the others. */
+function chooseGroups(
+  groups: EventGroups,
+  window: GroupsOfWindow['window'],
+  format: FormatOptions['format'],
+  limit: number | undefined,
+): { readonly kept: readonly EventGroup[]; readonly others: readonly EventGroup[] } {
+  const largest = groups.largest();
+  const clock = FOR_PEOPLE.has(format) && limit === undefined && inOrderOfClock(groups, largest, window);
+  if (clock) return { kept: clock, others: [] };
+  const most = limit ?? (COMPLETE.has(format) ? largest.length : GROUPS_SHOWN);
+  return { kept: largest.slice(0, most), others: largest.slice(most) };
 }
 
 /** Of all events: their percentiles if they are grouped, and how many have no number. */

@@ -1,0 +1,60 @@
+import { WEEKDAYS } from '../items/derived-values.ts';
+import { compareInstants, type Instant, milliseconds } from '../time/instant.ts';
+import { DAY_MS, HOUR_MS } from '../time/lengths.ts';
+import { type EventGroup, type EventGroups, groupWithoutEvents } from './event-groups.ts';
+
+interface Span {
+  readonly after: Instant;
+  readonly before: Instant;
+}
+
+const [SUNDAY, ...OTHER_WEEKDAYS] = WEEKDAYS;
+
+/** A clock that starts over, and the JSON texts of what it shows, in its order. */
+const CLOCKS = {
+  hour: {
+    values: Array.from({ length: DAY_MS / HOUR_MS }, (_, hour) => String(hour)),
+    roundMs: DAY_MS,
+  },
+  weekday: {
+    values: [...OTHER_WEEKDAYS, SUNDAY].map((name) => JSON.stringify(name)),
+    roundMs: 7 * DAY_MS,
+  },
+} as const;
+
+/**
+ * The groups of hours or of weekdays in the order of the clock, events without a time last. If the time that
+ * is asked about, or else the one that the events span, has all of them, those without events are there, too.
+ * Undefined for groups of anything else, such as a member that has such a name.
+ */
+export function inOrderOfClock(
+  { fields, numbers }: EventGroups,
+  groups: readonly EventGroup[],
+  window: Span | undefined,
+): readonly EventGroup[] | undefined {
+  const [field, another] = fields;
+  const derivation = field?.walk?.derivation;
+  if (another || (derivation !== 'hour' && derivation !== 'weekday')) return undefined;
+  const { values, roundMs } = CLOCKS[derivation];
+  const untimed = groups.filter((group) => group.values[0] === null);
+  const timed = new Map(groups.flatMap((group) => (group.values[0] ? [[group.values[0], group]] : [])));
+  if (![...timed.keys()].every((value) => values.includes(value))) return undefined;
+  const hasAll = lengthOf(window ?? spanOf(groups)) >= roundMs;
+  const shown = hasAll ? values : values.filter((value) => timed.has(value));
+  return [
+    ...shown.map((value) => timed.get(value) ?? groupWithoutEvents(value, numbers !== undefined)),
+    ...untimed,
+  ];
+}
+
+/** The time that the events of some groups span; undefined if none of them has a time. */
+function spanOf(groups: readonly EventGroup[]): Span | undefined {
+  const firsts = groups.flatMap(({ first }) => first ?? []).sort(compareInstants);
+  const lasts = groups.flatMap(({ last }) => last ?? []).sort(compareInstants);
+  const [after, before] = [firsts[0], lasts.at(-1)];
+  return after && before && { after, before };
+}
+
+function lengthOf(span: Span | undefined): number {
+  return span ? milliseconds(span.before) - milliseconds(span.after) : 0;
+}
