@@ -84,7 +84,7 @@ function foundTable({ found, profiles }: FindReport, zone: TimeZone): Table {
       STATUS_HEAD,
       TYPE_HEAD,
       whoHead('for'),
-      { title: 'found in', kind: 'text', least: LEAST_PATH_COLUMNS },
+      { title: 'found in', kind: 'text', least: LEAST_PATH_COLUMNS, isPath: true },
       EVENT_ID_HEAD,
     ],
     rows: found.map(cellsOf),

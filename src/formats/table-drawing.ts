@@ -59,11 +59,24 @@ export async function loadDraw(palette: Palette): Promise<Draw> {
 /** The state that is said behind an address: `crm.example.com/in, off`. */
 const SAID_BEHIND = /, (?:off|gone)$/;
 
-/** The cell, cut before what is said of an address, which matters more than the rest of its path. */
-function withEnd(cell: DrawnCell, { width }: Column): DrawnCell {
+/** The cell, cut neither at what is said of an address nor at the last names of a field path. */
+function withEnd(cell: DrawnCell, { width, isPath }: Column): DrawnCell {
+  if (isPath) return { ...cell, text: lastNames(cell.text, width) };
   const [end] = SAID_BEHIND.exec(cell.text) ?? [];
   if (end === undefined || cellWidth(cell.text) <= width) return cell;
   return { ...cell, text: cutToWidth(cell.text.slice(0, -end.length), width - end.length) + end };
+}
+
+/** As many of the last names of a field path as there is room for: `…amount.currency`. */
+function lastNames(path: string, width: number): string {
+  if (cellWidth(path) <= width) return path;
+  // A dot within a name has a backslash before it.
+  const names = path.split(/(?<!\\)\./);
+  for (let first = 1; first < names.length; first++) {
+    const rest = `…${names.slice(first).join('.')}`;
+    if (cellWidth(rest) <= width || first === names.length - 1) return rest;
+  }
+  return path;
 }
 
 /** Draws a table for a pipe: a text that is wider than its column pushes the rest of its row to the right. */

@@ -40,6 +40,8 @@ export interface ColumnHead {
    * True if it is never cut from 80 columns on, and without `spare` not left out: the id of an event.
    */
   readonly isWhole?: boolean;
+  /** True if its texts are field paths, whose last names tell most: they are cut at their front. */
+  readonly isPath?: boolean;
 }
 
 /** A column whose cells are of a known kind, for a format that aligns nothing. */
@@ -53,6 +55,8 @@ export interface KindedColumn {
 export interface Column extends KindedColumn {
   /** In columns of the terminal. */
   readonly width: number;
+  /** True if its texts are cut at their front. */
+  readonly isPath?: boolean;
 }
 
 /**
@@ -166,8 +170,8 @@ export function fitColumns(
   giveUpColumns(drafts, room);
   growIntoRest(drafts, room);
   return shownOf(drafts).map((draft) => {
-    const { index, title, kind } = draft;
-    return { index, title, kind, width: widthOf(draft) };
+    const { index, title, kind, isPath } = draft;
+    return { index, title, kind, width: widthOf(draft), isPath };
   });
 }
 
@@ -177,10 +181,10 @@ function draftOf(head: ColumnHead, index: number, texts: readonly string[], isCo
   const times = kind === 'time' ? texts.filter((text) => text !== NONE) : [];
   const days = times.map((text) => text.slice(0, 10));
   const { title, shortTitle = title, spare = 0, isConstant = false } = head;
-  const { isWhole = false, isTelling = false } = head;
+  const { isWhole = false, isTelling = false, isPath = false } = head;
   const least = head.least ?? (kind === 'bar' ? SHORTEST_BAR_COLUMNS : READABLE);
   return {
-    ...{ index, title, longTitle: title, shortTitle, kind, spare, isWhole, isTelling },
+    ...{ index, title, longTitle: title, shortTitle, kind, spare, isWhole, isTelling, isPath },
     least: isTelling ? Math.max(least, tellingWidth(texts)) : least,
     // Others are only cut when nothing else helps.
     isNarrowedEarly: kind === 'text' && (spare > 0 || head.least !== undefined),

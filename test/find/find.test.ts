@@ -168,6 +168,15 @@ describe('events find', () => {
     expect((await run('search')).stdout).toMatch(/eventId +customer +subscriptionId\n/);
   });
 
+  test('shows the last names of a long path on a narrow terminal', async () => {
+    const file = path.join(home.folder, 'deep.ndjson');
+    const deep = { eventDetails: { recipientOfDelivery: { address: { street: 'Quay 4711' } } } };
+    await writeFile(file, ndjsonOf([event(1, deep), event(2, deep)]));
+    const run = { env: home.env, terminal: 80 };
+    const { stdout } = await hooktrail(['events', 'find', '4711', '--from', file], run);
+    expect(stdout).toMatch(/ …(recipientOfDelivery\.)?address\.street\n/);
+  });
+
   test('looks back seven days unless told otherwise', async () => {
     await using at = await startSearching({ events: 0 });
     const day = 86_400_000;

@@ -3,10 +3,15 @@ import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import { createItemWriter } from '../../src/formats/formats.ts';
+import { loadDraw } from '../../src/formats/table-drawing.ts';
 import { parseFieldPaths } from '../../src/items/field-path.ts';
+import { loadWidths } from '../../src/terminal/cell-width.ts';
+import { plain } from '../../src/terminal/palette.ts';
 import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';
 import { faultRounds } from '../support/seed.ts';
 import { jsonText } from './json-text.ts';
+
+await loadWidths();
 
 const lines = async (...args: Parameters<typeof print>) =>
   (await print(...args)).text.split('\n').slice(0, -1);
@@ -24,6 +29,33 @@ const events = [
   delivered('FAILED', 'invoice.payment_failed', '1a'),
   delivered('SUCCESS', 'user.created', '2b'),
 ];
+
+describe('a column of field paths', () => {
+  test.each([
+    [40, 'eventData.body.recipient.address.street'],
+    [38, '…body.recipient.address.street'],
+    [20, '…address.street'],
+    [15, '…address.street'],
+    [14, '…street'],
+    [5, '…str…'],
+  ])('of %i columns has the last names', async (width, shown) => {
+    const draw = await loadDraw(plain);
+    const column = { index: 0, title: 'found', kind: 'text', width, isPath: true } as const;
+    const path = 'eventData.body.recipient.address.street';
+    expect(draw([column], [[path]], false)).toEqual([shown]);
+    // A drawer of ours draws what cli-table3 measures otherwise.
+    expect(draw([column], [[path.replace('street', 'straße')]], false)).toEqual([
+      shown.replace(/stre?e?t?/, (part) => 'straße'.slice(0, part.length)),
+    ]);
+  });
+
+  test('is cut at no dot that belongs to a name', async () => {
+    const draw = await loadDraw(plain);
+    const column = { index: 0, title: 'found', kind: 'text', width: 12, isPath: true } as const;
+    expect(draw([column], [['data.a\\.b.price']], false)).toEqual(['…a\\.b.price']);
+    expect(draw([{ ...column, width: 10 }], [['data.a\\.b.price']], false)).toEqual(['…price']);
+  });
+});
 
 describe('a table in a pipe', () => {
   test('shows the known fields in their order, whole and aligned', async () => {
