@@ -1,13 +1,15 @@
+import { type Advice, advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { NO_SUBSCRIPTIONS, namedSubscription } from '../filters/resolve-filters.ts';
 import { apiUrl } from '../http/service.ts';
 import { Items, type ItemWriter, isGuid, isObject } from '../items/items.ts';
 import { shownAddress } from '../names/callback-address.ts';
 import { keepSubscriptions } from '../names/kept-subscriptions.ts';
-import { LIST_PATH, subscriptionOf } from '../names/subscription-names.ts';
+import { LIST_PATH, type NamedSubscription, subscriptionOf } from '../names/subscription-names.ts';
 import { pageClient } from '../paging/page.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
+import { grouped } from '../terminal/terminal-text.ts';
 import { readSubscription } from './read-subscription.ts';
 
 /** Prints the service's subscriptions; with `isMasked` their addresses as they may be shown. */
@@ -25,7 +27,18 @@ export async function printSubscriptions(
     const writer = await createWriter();
     if (page.items.count > 0) await writer.write(isMasked ? masked(page.items) : page.items, true);
     await writer.end?.();
+    if (isMasked && call.context.stdout.isTerminal) call.reporter.notice(statesText(listed));
   });
+}
+
+/** How many subscriptions there are, how many of them are off, and where to look for more of those. */
+function statesText(listed: readonly NamedSubscription[]): Advice {
+  const shown = advise`${hooktrail('events health')} shows each that has events`;
+  if (listed.length === 0) return advise`a service may leave out those that are off: ${shown}`;
+  const off = listed.filter(({ state }) => state === 'off').length;
+  const number = listed.length === 1 ? '1 subscription' : `${grouped(listed.length)} subscriptions`;
+  const states = off === 0 ? 'none of them off' : `${grouped(off)} off`;
+  return advise`${number}, ${states}; a service may leave out those that are: ${shown}`;
 }
 
 /** The same items with the part of each address that may be shown. */

@@ -112,6 +112,24 @@ test('subscriptions has whole ids on a terminal of 80 columns: the other command
   ]);
 });
 
+test('subscriptions says on a terminal how many are off, and that the service may leave some out', async () => {
+  const more =
+    '; a service may leave out those that are: `hooktrail events health` shows each that has events\n';
+  const said = async (...args: string[]) =>
+    (await hooktrail(['subscriptions', ...args], { env: at.env, terminal: 200 })).stderr.replaceAll(
+      /\u001b\[[\d;]*m/g,
+      '',
+    );
+  expect(await said()).toBe(`2 subscriptions, none of them off${more}`);
+  at.answers.set('/subscriptions/mine', json(200, `{"items":[${LISTED[0]},${SWITCHED_OFF}]}`));
+  expect(await said()).toBe(`2 subscriptions, 1 off${more}`);
+  expect(await said('--json')).toBe('');
+  expect(await said('--quiet')).toBe('');
+  expect((await at.run(['subscriptions'])).stderr).toBe('');
+  at.answers.set('/subscriptions/mine', json(200, '{"items":[]}'));
+  expect(await said()).toBe(`no subscriptions match\n${more.replace('; ', '').replace('are:', 'are off:')}`);
+});
+
 test('an address that is cut on a narrow terminal still says that it is switched off', async () => {
   const { stdout } = await hooktrail(['events', 'health'], { env: at.env, terminal: 62 });
   const lines = stdout.replaceAll(/\u001b\[[\d;]*m/g, '').split('\n');
