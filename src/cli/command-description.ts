@@ -153,6 +153,10 @@ export const optionKinds: Readonly<Record<string, ValueKind>> = {
   '--body': 'files',
   '--error-format': { words: ['text', 'json'] },
   '--shape': { words: ['published', 'flat'] },
+  '--format': { words: ['ndjson', 'parquet'] },
+  '--partition': { words: ['day'] },
+  '--exit-code-for': { words: ['failing', 'silent'] },
+  '--hand-over': { words: ['event', 'record'] },
 };
 
 /** Values of arguments, by the words of the command and the argument's name. */

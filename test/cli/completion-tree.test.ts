@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import type { Command } from 'commander';
+import type { Command, Option } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { argumentKinds, optionKinds } from '../../src/cli/command-description.ts';
+import { argumentKinds, kindOfOption, optionKinds } from '../../src/cli/command-description.ts';
 import { expectedAt } from '../../src/cli/completion-answer.ts';
 import { buildProgram, type Program } from '../../src/cli/program.ts';
 import { describeAll, pathOf } from '../support/command-lines.ts';
@@ -53,6 +53,29 @@ describe('completion and the command tree', () => {
     expect(Object.keys(argumentKinds).filter((place) => !places.includes(place))).toEqual([]);
   });
 
+  test('every option that takes one of some words has them', () => {
+    const refusalOf = ({ parseArg }: Option) => {
+      try {
+        parseArg?.('no such word', undefined);
+      } catch (error) {
+        return /'no such word': must be ([a-z0-9]+(?:(?:, | or )[a-z0-9]+)*)$/i.exec(
+          (error as Error).message,
+        )?.[1];
+      }
+      return undefined;
+    };
+    const withWords = [program.root, ...leaves].flatMap(({ options }) =>
+      options.flatMap((option) => {
+        const words = refusalOf(option)?.split(/, | or /);
+        return words ? [[option.long, words, kindOfOption(option)]] : [];
+      }),
+    );
+    expect(withWords.length).toBeGreaterThan(8);
+    expect(withWords.filter(([, words, kind]) => JSON.stringify(kind) !== JSON.stringify({ words }))).toEqual(
+      [],
+    );
+  });
+
   test('an option that was given is offered again only if it may be repeated', async () => {
     expect(await wordsAt('events', 'search', '--limit', '3', '--')).not.toContain('--limit');
     expect(await wordsAt('events', 'search', '--type', 'a', '--')).toContain('--type');
@@ -85,6 +108,9 @@ test.each([
   ['events search --where publish', ['publishStatus']],
   ['events stats --by sub', ['subscriptionId']],
   ['events search --status FAILED,', ['FAILED,SUCCESS']],
+  ['events export lake --format ', ['ndjson', 'parquet']],
+  ['events export lake --partition=', ['--partition=day']],
+  ['events health --exit-code-for failing,', ['failing,silent']],
   // A command without its group.
   ['sea', ['events']],
   ['resend', ['webhooks']],
