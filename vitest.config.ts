@@ -1,10 +1,13 @@
 import { defineConfig } from 'vitest/config';
+import { isSampled } from './test/support/sampled.ts';
 
 /** Pinned, so that a failure is the change's and not the draw's; `.ci/run` draws another. */
 const seed = process.env['HOOKTRAIL_TEST_SEED'] ?? '20261120';
 
 /** With `npm run faults` a test repeats its work many times. */
 const isFaultRun = process.env['npm_lifecycle_event'] === 'faults';
+
+const sample = isSampled ? { runner: 'test/support/sampling-runner.ts' } : {};
 
 /** What works on items or hands them on runs again with a service that keeps everything at the top of an item. */
 const inBothShapes = [
@@ -50,6 +53,10 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     // They wait for processes and sockets more than they compute: one at a time would leave the machine idle.
     maxWorkers: 4,
+    // Tests make much garbage that is gone soon: with the usual room for it, a tenth of their time went into collecting it.
+    execArgv: ['--max-semi-space-size=64'],
+    // What one project has translated, the others and the next run read.
+    experimental: { fsModuleCache: true },
     // The layer of a test is in its file's name: docs/testing.md.
     projects: [
       {
@@ -80,6 +87,7 @@ export default defineConfig({
           include: inBothShapes.map((files) => `${files}.test.ts`),
           exclude: ['test/**/*.{process,machine}.test.ts', ...inOneShape.map((files) => `${files}.test.ts`)],
           isolate: false,
+          ...sample,
           provide: { shape: 'flat' },
         },
       },
@@ -90,6 +98,7 @@ export default defineConfig({
           include: inBothShapes.map((files) => `${files}.process.test.ts`),
           globalSetup: ['test/support/build.ts'],
           isolate: false,
+          ...sample,
           provide: { shape: 'flat' },
         },
       },

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import path from 'node:path';
 import tls from 'node:tls';
+import { isSampled } from '../sampled.ts';
 
 export const chromiumPath = process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium';
 
@@ -99,6 +100,10 @@ export default function setup(): void {
     console.log('left out: tests on Windows, whose Node .ci/run downloads');
   if (!hasDuckdb) console.log('left out: tests with DuckDB (npm --prefix build/duckdb ci)');
   if (!hasMatrix) console.log('left out: the matrix of Node versions, which is part of .ci/run');
+  if (isSampled)
+    console.log(
+      'left out: two thirds of the tests with a flat service, which the seed draws; .ci/run has all',
+    );
 }
 
 function isExecutable(file: string): boolean {
