@@ -26,6 +26,8 @@ class FakeService {
   /** Milliseconds by which the service's clock is ahead of this machine's. */
   ahead = 0;
   down = false;
+  /** False if its answers have no `Date`. */
+  isDated = true;
   requests = 0;
   /** Called before each answer. */
   onRequest = () => {};
@@ -52,7 +54,8 @@ class FakeService {
     const items = found.slice(start - 1, start - 1 + size).map(textOf);
     const body = `{"count":${found.length},"items":[${items.join(',')}]}`;
     // `Date` has whole seconds.
-    return { page: readPage(Buffer.from(body)), serviceTime: Math.floor(this.now / 1000) * 1000 };
+    const date = Math.floor(this.now / 1000) * 1000;
+    return { page: readPage(Buffer.from(body)), serviceTime: this.isDated ? date : undefined };
   };
 }
 
@@ -68,12 +71,13 @@ function following(
   state?: FollowerState,
   before?: Instant,
   queries: readonly Query[] = [{}],
+  ending = signal,
 ) {
   const parts = {
     fetchPage: service.fetchPage,
     baseUrl: new URL('http://service'),
     concurrency: () => 4,
-    signal,
+    signal: ending,
   };
   const watch = { queries, start: instant(START), before, keep: undefined, overlap, most };
   const follower = new Follower(watch, { ...parts, now: () => service.now - service.ahead }, state);
@@ -174,6 +178,52 @@ describe('following', () => {
     );
   });
 
+  test.each(['nothing', 'null', 'no time'] as const)(
+    'passes on once what many polls find whose time only the service knows, where an item has %s',
+    async (told) => {
+      const service = new FakeService();
+      const { printed, poll } = following(service, 5000);
+      service.now += 1000;
+      // Dated later than the service's own clock.
+      service.events.push({ id: 1, createdOn: service.now + 20_000, told });
+      for (let second = 0; second < 60; second++) {
+        await poll();
+        service.now += 1000;
+      }
+      expect(printed.map(({ id }) => id)).toEqual([1]);
+    },
+  );
+
+  test('passes on once what was created after the whole second of `Date`, without a time and an overlap', async () => {
+    const service = new FakeService();
+    const { printed, poll } = following(service, 0);
+    service.now += 1900;
+    service.events.push({ id: 1, createdOn: service.now, told: 'nothing' });
+    await poll();
+    service.now += 1000;
+    await poll();
+    expect(printed.map(({ id }) => id)).toEqual([1]);
+  });
+
+  test("goes by this machine's clock where the service sends no time", async () => {
+    const service = new FakeService();
+    service.isDated = false;
+    const { follower, printed, poll } = following(service, 5000);
+    service.events.push({ id: 1, createdOn: START + 9000 });
+    service.now += 10_700;
+    await poll();
+    expect([printed.map(({ id }) => id), follower.resumeAt.text]).toEqual([[1], '2026-11-01T00:00:05.700Z']);
+  });
+
+  test('passes on events of one moment in the order that the service has them in', async () => {
+    const service = new FakeService();
+    const { printed, poll } = following(service, 5000);
+    for (const id of [1, 2, 3, 4]) service.events.push({ id, createdOn: START + 500 });
+    service.now += 1000;
+    await poll();
+    expect(printed.map(({ id }) => id)).toEqual([1, 2, 3, 4]);
+  });
+
   test('loses no event that is created while several searches are read, without an overlap', async () => {
     const pauses = fc.array(fc.constantFrom(0, 1, 400, 999, 1000, 2500), { minLength: 1, maxLength: 30 });
     await fc.assert(
@@ -202,8 +252,12 @@ describe('following', () => {
     );
   });
 
-  test('catches up on a long gap in slices, in order across them', async () => {
+  test.each([
+    ['as this machine', 0],
+    ['a day ahead of this machine', 86_400_000],
+  ])('catches up on a long gap in slices, in order across them, from a service %s', async (_, ahead) => {
     const service = new FakeService();
+    service.ahead = ahead;
     const { printed, poll } = following(service, 5000, 50);
     for (let id = 0; id < 3000; id++) service.events.push({ id, createdOn: START + 1 + id * 1000 });
     service.now = START + 10 * 3_600_000;
@@ -277,6 +331,21 @@ describe('following', () => {
     expect(printed.map(({ id }) => id)).toEqual([10, 20]);
     await poll();
     expect(printed.map(({ id }) => id)).toEqual([10, 20, 11, 21]);
+  });
+
+  test('passes on nothing more once it is told to end', async () => {
+    const service = new FakeService();
+    const ending = new AbortController();
+    const queries = [{ eventType: '0' }, { eventType: '1' }];
+    const { printed, poll } = following(service, 0, 20_000, undefined, undefined, queries, ending.signal);
+    for (const id of [10, 11]) service.events.push({ id, createdOn: START + id });
+    service.now = START + 2000;
+    service.onRequest = () => {
+      if (service.requests === 2) ending.abort(new ServiceError('ended'));
+      service.down = ending.signal.aborted;
+    };
+    await poll();
+    expect(printed).toEqual([]);
   });
 
   test('reads as many events as may be held at once, and those of two seconds however many they are', async () => {
