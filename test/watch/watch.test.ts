@@ -1,6 +1,7 @@
 import fs, { lstatSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { outputOf } from '../../src/streams.ts';
 import { clock } from '../support/clock.ts';
 import type { startHooktrail } from '../support/program.ts';
 import { editJson, type Fault, times } from '../support/sandbox.ts';
@@ -101,9 +102,38 @@ describe('events watch', () => {
     const state = path.join(searching.env['HOME'] as string, 'watch.json');
     const program = watch(searching, '--ndjson', '--state', state);
     await started(program);
-    const { stderr } = await watch(searching, '--state', state).finished;
-    expect(stderr).toMatch(new RegExp(`^error: --state: another watch uses ${state}\n`));
+    const { code, stderr } = await watch(searching, '--state', state).finished;
+    expect([code, stderr]).toEqual([
+      2,
+      `error: --state: another watch uses ${state}\n  process ${process.pid}\nnext: end it, or choose another file\n`,
+    ]);
     await stopped(program);
+  });
+
+  test.each([
+    [['--state'], [['a', 0]]],
+    [[], []],
+  ])('%j: what was printed into a file is on the disk before the place moves on', async (flags, expected) => {
+    await using searching = await startSearching({ events: 5 });
+    const home = searching.env['HOME'] as string;
+    const [state, output] = [path.join(home, 'watch.json'), path.join(home, 'events.ndjson')];
+    const descriptor = fs.openSync(output, 'w');
+    onTestFinished(() => fs.closeSync(descriptor));
+    const never = () => expect.unreachable();
+    const file = outputOf(descriptor, 'file', never, never);
+    const synced: [type: string, placed: number][] = [];
+    const sync = async () => {
+      const [printed = ''] = fs.readFileSync(output, 'utf8').match(/(?<="eventType":")[^"]+/) ?? [];
+      synced.push([printed, JSON.parse(fs.readFileSync(state, 'utf8')).printed.length]);
+    };
+    const line = ['events', 'watch', '--interval', '1s', '--ndjson', '--count', '1'];
+    const program = searching.start([...line, ...flags.flatMap((flag) => [flag, state])], {
+      context: { stdout: { ...file, sync } },
+    });
+    await started(program);
+    searching.control.addEvent({ eventType: 'a' });
+    expect(await program.finished).toMatchObject({ code: 0 });
+    expect(synced).toEqual(expected);
   });
 
   test.each(['link', 'linked/watch.json'])(
@@ -179,6 +209,45 @@ describe('events watch', () => {
     const { code, stdout, stderr } = await vain.finished;
     expect({ code, ids: idsOf(stdout) }).toEqual({ code: 1, ids: [eventId] });
     expect(stderr).toMatch(/^watching .*\nerror: 1 of 2 events came within 10m\n$/);
+  });
+
+  test('--count takes no more than are missing of those that come together later', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const program = watch(searching, '--ndjson', '--count', '3');
+    await started(program);
+    const first = searching.control.addEvent().eventId;
+    await program.printed('stdout', new RegExp(first));
+    const later = Array.from({ length: 5 }, () => {
+      second();
+      return searching.control.addEvent().eventId;
+    });
+    const { code, stdout } = await program.finished;
+    expect([code, idsOf(stdout)]).toEqual([0, [first, ...later.slice(0, 2)]]);
+  });
+
+  test('of a time that has passed is refused, unless a place is kept', async () => {
+    await using searching = await startSearching({ events: 5 });
+    expect(await watch(searching, '--until', '1h').finished).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: "error: --until: 2026-11-20T11:00:00Z has passed: the service's time is 2026-11-20T12:00:00Z\n",
+    });
+  });
+
+  test('doubts a field that none of the latest events has', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const program = watch(searching, '--where', 'nosuch = 1');
+    await started(program);
+    const [doubt] = (await stopped(program)).stderr.split('\n');
+    expect(doubt).toMatch(/^warning: --where: .*nosuch.* \(of the latest 5\)$/);
+  });
+
+  test('an interrupt while it begins ends it without a word', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const interrupt = () => program.kill('SIGINT');
+    searching.control.fault('events', { kind: 'pass' }, { kind: 'run', run: interrupt });
+    const program = watch(searching, '--type', 'no.such');
+    expect(await program.finished).toEqual({ code: 130, stdout: '', stderr: '' });
   });
 
   test('a --timeout shorter than the interval asks once more at its end', async () => {
@@ -418,10 +487,15 @@ describe('a watch says at its start', () => {
       ['--failed', '--where', 'eventType != x', '--overlap', '1h'],
       "--status FAILED --where 'eventType != x'; what appears or changes its status more than 1h after its creation is not seen (--overlap)",
     ],
+    [
+      ['--timezone', 'Europe/Berlin'],
+      'all of them; what appears more than 2m after its creation is not seen (--overlap)',
+    ],
   ])('which events it waits for, and how far it looks back: %j', async (flags, said) => {
     await using at = await startSearching({ events: 5 });
+    const since = flags.includes('Europe/Berlin') ? '2026-11-20T12:00:00+01:00' : '2026-11-20T11:00:00Z';
     expect(await beginning(at, '--since', '1h', ...flags)).toBe(
-      `watching events created after 2026-11-20T11:00:00Z, every 1s: ${said}`,
+      `watching events created after ${since}, every 1s: ${said}`,
     );
   });
 
@@ -437,6 +511,21 @@ describe('a watch says at its start', () => {
       "warning: no event has the type 'document.singed' yet",
     ]);
     expect(said).toContain('next: `hooktrail events health` lists those that have some\n');
+  });
+
+  test('which type has no event, with the list of those on offer, for ten of them at most', async () => {
+    await using at = await startSearching({ events: 5 });
+    const types = Array.from({ length: 12 }, (_, index) => `no.${index}`);
+    const said = await beginning(at, ...types.flatMap((type) => ['--type', type]));
+    const lines = said?.split('\n').filter((line) => /no event|^next: /.test(line)) ?? [];
+    expect(lines).toEqual(
+      types
+        .slice(0, 10)
+        .flatMap((type) => [
+          `warning: no event has the type '${type}' yet`,
+          'next: `hooktrail event-types` lists the types on offer',
+        ]),
+    );
   });
 
   test('the same in a later run, unless it is to be quiet', async () => {
@@ -475,6 +564,20 @@ describe('a watch with a command', () => {
     expect(stderr).toMatch(
       /\nto resume: hooktrail events watch --since \S+ --interval 1s --retry-for 1m -- sh -c 'a b'\n/,
     );
+  });
+
+  test('ends with 0 when the command has run for as many events as --count says', async () => {
+    await using at = await startSearching({ events: 5 });
+    const startProgram = async () => ({ ended: Promise.resolve(0), kill: () => undefined });
+    const line = ['events', 'watch', '--interval', '1s', '--count', '1', '--', 'sh'];
+    const program = at.start(line, { context: { startProgram } });
+    await started(program);
+    at.control.addEvent();
+    expect(await program.finished).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringMatching(/^watching [^\n]*\n$/),
+    });
   });
 
   test('counts what was handled in the time of --timeout, also while it waits to try again', async () => {
