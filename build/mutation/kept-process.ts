@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import path from 'node:path';
+import type { RunnerTask } from 'vitest';
 import type { PoolOptions, PoolRunnerInitializer, PoolWorker, WorkerRequest } from 'vitest/node';
 
 type Listener = (argument: unknown) => void;
@@ -70,13 +71,25 @@ class RunInKeptProcess implements PoolWorker {
     this.#process.off(event, listener);
   }
 
+  /** What a test has begun may go on after its time is up, and would disturb the next change. */
   async stop(): Promise<void> {
     for (const [event, listener] of this.#listeners) this.#process.off(event, listener);
+    if (!hasHung(this.#project)) return;
+    if (kept === this.#process) kept = undefined;
+    this.#process.kill('SIGKILL');
   }
 
   deserialize(message: unknown): unknown {
     return message;
   }
+}
+
+/** True if the time of a test or of a hook was up in the run that has ended. */
+function hasHung({ vitest }: PoolOptions['project']): boolean {
+  const tasks: RunnerTask[] = vitest.state.getFiles();
+  for (const task of tasks) if ('tasks' in task) tasks.push(...task.tasks);
+  const errors = tasks.flatMap(({ result }) => result?.errors ?? []);
+  return errors.some(({ message }) => /timed out in \d+ms/.test(message));
 }
 
 export const keptProcess: PoolRunnerInitializer = {
