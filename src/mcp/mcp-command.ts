@@ -6,10 +6,10 @@ import type { SettingFlags } from '../settings/settings.ts';
 export const help = `
 Runs a Model Context Protocol server on standard input and output, with the
 tools search_events, get_events, count_events, event_statistics,
-explain_failures, subscription_health, list_event_types and sign_in_status. It
-only reads. It starts without a sign-in and says how to sign in; it opens no
-browser and returns no token. Answers are limited: 20 events by default, 200 at
-most, 100 KB.
+explain_failures, subscription_health, list_event_types, list_subscriptions and
+sign_in_status. It only reads. It starts without a sign-in and says how to sign
+in; it opens no browser and returns no token. Answers are limited: 20 events by
+default, 200 at most, 100 KB.
 
 Examples:
   $ hooktrail mcp --profile production
