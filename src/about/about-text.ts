@@ -122,6 +122,7 @@ function factsOf(about: About, { filters: { zone } }: SummaryOptions, unicode: b
     ...subscriptionFacts(about, time),
     silence && { label: 'silent', text: silentText(about, silence, time), isBad: true },
     outage && { label: 'outage', text: outageText(about, outage, zone) },
+    ...largestFacts(about, zone),
     lastFailed && { label: 'last failure', text: time(lastFailed) },
     health.lastError === undefined ? undefined : { label: 'reason', text: health.lastError },
     health.lastSuccess && { label: 'last success', text: time(health.lastSuccess) },
@@ -185,6 +186,15 @@ function outageText(
   return `${from}, ${end}, ${length} so far`;
 }
 
+/** A line for the largest outage, if the last one is another and smaller one. */
+function largestFacts(about: About, zone: TimeZone): Fact[] {
+  const { outage, largestOutage: largest } = about;
+  const isOther = largest && outage && compareInstants(largest.lastFailed, outage.lastFailed) !== 0;
+  if (!isOther) return [];
+  const failures = `${grouped(largest.failed)} ${largest.failed === 1 ? 'failure' : 'failures'}`;
+  return [{ label: 'largest', text: `${outageText(about, largest, zone)}, ${failures}` }];
+}
+
 function sharedText({ shared, health }: About): string {
   const { subscriptions, withFailures, failing } = shared;
   const others = withFailures - 1;
@@ -238,7 +248,8 @@ function isEndpointToCheck({ address, endpoint, health, shared }: About): boolea
 }
 
 function csvOf(json: ReturnType<typeof aboutJson>): { titles: string[]; rows: CsvRow[] } {
-  const { causes: _causes, next: _next, subscriptionIds, earlier, outage, shared, latency, ...plain } = json;
+  const { causes: _causes, next: _next, subscriptionIds, earlier, ...others } = json;
+  const { outage, largestOutage, shared, latency, ...plain } = others;
   const cells: Record<string, unknown> = {
     ...plain,
     subscriptionIds: subscriptionIds.join(' '),
@@ -246,6 +257,9 @@ function csvOf(json: ReturnType<typeof aboutJson>): { titles: string[]; rows: Cs
     'earlier.failed': earlier?.failed ?? null,
     'outage.since': outage?.since ?? null,
     'outage.until': outage?.until ?? null,
+    'largestOutage.since': largestOutage?.since ?? null,
+    'largestOutage.until': largestOutage?.until ?? null,
+    'largestOutage.failed': largestOutage?.failed ?? null,
     'shared.subscriptions': shared.subscriptions,
     'shared.withFailures': shared.withFailures,
     'shared.failing': shared.failing,

@@ -27,7 +27,7 @@ import {
 import { type Instant, instantAt, milliseconds, utcText } from '../time/instant.ts';
 import { DAY_MS } from '../time/lengths.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
-import { findOutage, type Outage } from './last-outage.ts';
+import { findLargestOutage, findOutage, type LargestOutage, type Outage } from './last-outage.ts';
 
 export interface AboutOptions extends SourceOptions {
   readonly word: string;
@@ -62,6 +62,8 @@ export interface About extends Subject {
    */
   readonly earlier: Counted | undefined;
   readonly outage: Outage | undefined;
+  /** The run of failures within the window that has most of them; of several subscriptions there is none. */
+  readonly largestOutage: LargestOutage | undefined;
   readonly silence: Silence | undefined;
   readonly causes: readonly Cause[];
   readonly shared: Shared;
@@ -142,6 +144,7 @@ export async function askAbout(
       ...endpointOf(ids, names),
       subscriptionIds: [...ids],
       ofSubscriptions: reading.ofSubscriptions(),
+      largestOutage: reading.largestOutage(),
       name: health.name,
       causes: reading.causes(filters.zone),
       shared: reading.shared(),
@@ -215,6 +218,11 @@ class AboutReading {
 
   causes(zone: TimeZone): readonly Cause[] {
     return this.#compared.failed > 0 ? explainTable(this.#compared, zone).causes : [];
+  }
+
+  /** Deliveries of another subscription end no outage: it is looked for in one alone. */
+  largestOutage(): LargestOutage | undefined {
+    return this.ids.size === 1 ? findLargestOutage(this.#compared) : undefined;
   }
 
   shared(): Shared {
@@ -381,7 +389,7 @@ export function aboutJson(about: About, next: readonly string[]) {
     silentSince: silence?.since,
     usualGapSeconds: silence?.usualGapSeconds,
   });
-  const { outage, earlier, latency } = about;
+  const { outage, largestOutage, earlier, latency } = about;
   return {
     word: about.word,
     foundBy: about.by,
@@ -400,14 +408,8 @@ export function aboutJson(about: About, next: readonly string[]) {
           failed: earlier.failed,
         }
       : null,
-    outage: outage
-      ? {
-          since: outage.since.text,
-          edge: outage.edge,
-          until: outage.until?.text ?? null,
-          lastFailed: outage.lastFailed.text,
-        }
-      : null,
+    outage: outage ? outageJson(outage) : null,
+    largestOutage: largestOutage ? { ...outageJson(largestOutage), failed: largestOutage.failed } : null,
     causes: about.causes.map(({ conditions, failed, events }) => ({
       conditions: conditions.map(({ field, op, value }) => ({ field, op, value })),
       failed,
@@ -417,6 +419,10 @@ export function aboutJson(about: About, next: readonly string[]) {
     latency: latency ? latencyJson(latency) : null,
     next,
   };
+}
+
+function outageJson({ since, edge, until, lastFailed }: Outage) {
+  return { since: since.text, edge, until: until?.text ?? null, lastFailed: lastFailed.text };
 }
 
 function latencyJson({ field, percentiles }: NonNullable<About['latency']>) {

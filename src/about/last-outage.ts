@@ -2,8 +2,10 @@ import type { EventFilters } from '../filters/event-filters.ts';
 import type { Health } from '../health/health.ts';
 import { memberPath } from '../items/field-path.ts';
 import { createCursor } from '../items/known-cursor.ts';
-import { latestRun } from '../outcomes/failure-runs.ts';
+import type { ComparisonTable } from '../outcomes/comparison-table.ts';
+import { largestRun, latestRun } from '../outcomes/failure-runs.ts';
 import { OUTCOMES } from '../outcomes/outcome-names.ts';
+import { sortRows } from '../outcomes/time-column.ts';
 import type { EventSource, PageOfOutcomes } from '../sources/event-source.ts';
 import { compareInstants, type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';
 import { DAY_MS, HOUR_MS } from '../time/lengths.ts';
@@ -16,6 +18,11 @@ export interface Outage {
   readonly lastFailed: Instant;
   /** The delivery that ended it; undefined if it goes on, or if no event came since. */
   readonly until: Instant | undefined;
+}
+
+/** The run of a window with the most failures. */
+export interface LargestOutage extends Outage {
+  readonly failed: number;
 }
 
 interface Outcome {
@@ -129,4 +136,20 @@ function outcomesOf({ items, haveFailed }: PageOfOutcomes): Outcome[] {
     const hasFailed = haveFailed ?? OUTCOMES.get(cursor.text(1) ?? '');
     return at && hasFailed !== undefined ? [{ at, hasFailed }] : [];
   }).flat();
+}
+
+/** Finds the run with the most failures among events that were read; undefined if none failed. */
+export function findLargestOutage({ times, failures, rows }: ComparisonTable): LargestOutage | undefined {
+  const known = Array.from({ length: rows }, (_, row) => row).filter((row) => times.isKnown(row));
+  const sorted = sortRows(known, times);
+  const run = largestRun(sorted.length, (index) => failures[sorted[index] as number] === 1);
+  if (!run) return undefined;
+  const at = (index: number) => times.at(sorted[index]) as Instant;
+  return {
+    since: at(run.start),
+    edge: run.isAtEdge,
+    lastFailed: at(run.lastFailed),
+    until: run.end === undefined ? undefined : at(run.end),
+    failed: run.failures,
+  };
 }

@@ -45,3 +45,43 @@ export function latestRun(count: number, hasFailed: (index: number) => boolean):
   }
   return start === undefined ? undefined : { start, isAtEdge, isOpen };
 }
+
+/** A run whose events are all known. */
+export interface WholeRun {
+  readonly start: number;
+  /** As in `FailureRun`. */
+  readonly isAtEdge: boolean;
+  readonly lastFailed: number;
+  /** The first of the successes that end it; undefined if the newest event is inside it. */
+  readonly end: number | undefined;
+  readonly failures: number;
+}
+
+/**
+ * The run with the most failures among events in order of creation, the oldest first, and of several the
+ * latest; undefined if none has failed.
+ */
+export function largestRun(count: number, hasFailed: (index: number) => boolean): WholeRun | undefined {
+  let largest: WholeRun | undefined;
+  let run: WholeRun | undefined;
+  for (let index = 0; index < count; index++) {
+    if (hasFailed(index)) {
+      run ??= {
+        start: index,
+        isAtEdge: index < ENDING_SUCCESSES,
+        lastFailed: index,
+        end: undefined,
+        failures: 0,
+      };
+      run = { ...run, lastFailed: index, failures: run.failures + 1 };
+    } else if (run && index - run.lastFailed === ENDING_SUCCESSES) {
+      largest = larger(largest, { ...run, end: run.lastFailed + 1 });
+      run = undefined;
+    }
+  }
+  return run ? larger(largest, run) : largest;
+}
+
+function larger(one: WholeRun | undefined, later: WholeRun): WholeRun {
+  return one && one.failures > later.failures ? one : later;
+}

@@ -349,6 +349,35 @@ describe('events about', () => {
     expect(stderr).toBe('');
   });
 
+  test('names the largest outage of the time where the last one is another', async () => {
+    const outcomes = 'SSFFFSFSSSSFFSS'.split('');
+    const own = outcomes.map((outcome, minute) =>
+      event(`20T08:${10 + minute}`, outcome === 'F' ? 'FAILED' : 'SUCCESS'),
+    );
+    const args = [OWN, '--since', '2026-11-20', '--until', '2026-11-21'];
+    const { lines } = await aboutOf(own, ...args);
+    expect(lines.slice(5, 8)).toEqual([
+      'outage         from 2026-11-20 08:21Z to 2026-11-20 08:23Z, 2 min',
+      'largest        from 2026-11-20 08:12Z to 2026-11-20 08:17Z, 5 min, 4 failures',
+      'last failure   2026-11-20 08:22:00Z',
+    ]);
+    const json = JSON.parse((await aboutOf(own, ...args, '--json')).lines.join('\n'));
+    expect(json.largestOutage).toEqual({
+      since: timeOf('20T08:12'),
+      edge: false,
+      until: timeOf('20T08:17'),
+      lastFailed: timeOf('20T08:16'),
+      failed: 4,
+    });
+    const [titles, cells] = readCsv((await aboutOf(own, ...args, '--csv')).lines.join('\n'));
+    expect(cells?.[titles?.indexOf('largestOutage.failed') as number]).toBe('4');
+    const once = await aboutOf(own.slice(0, 11), ...args);
+    expect(once.lines.filter((line) => line.startsWith('largest'))).toEqual([]);
+    const two = own.map((one, index) => (index < 9 ? one : { ...one, subscriptionId: OTHER }));
+    const ofName = JSON.parse((await aboutOf(two, 'freight', ...args.slice(1), '--json')).lines.join('\n'));
+    expect(ofName.largestOutage).toBeNull();
+  });
+
   test('lists and hands over all failures of the time, also those before the last outage', async () => {
     const outcomes = 'SSFFFFFFSSSSSSSSF'.split('');
     const own = outcomes.map((outcome, minute) =>
