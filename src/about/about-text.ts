@@ -18,7 +18,7 @@ import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
 import { compareInstants, type Instant, milliseconds } from '../time/instant.ts';
 import { SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { type About, aboutJson } from './about.ts';
+import { type About, aboutJson, type NameHealth } from './about.ts';
 
 /** A line of the page: what it is about, and what is said. */
 interface Fact {
@@ -31,6 +31,8 @@ interface Fact {
 const MOST_CAUSES = 3;
 /** Subscriptions of one name that the page has room for. */
 const MOST_SUBSCRIPTIONS = 3;
+/** Names with the word that the page has room for. */
+const MOST_NAMES = 5;
 const LABEL_COLUMNS = 15;
 
 /** Prints all about one subscription; Markdown is a text for the ticket. */
@@ -119,6 +121,7 @@ function factsOf(about: About, { filters: { zone } }: SummaryOptions, unicode: b
   const facts: (Fact | undefined)[] = [
     { label: 'state', text: stateText(about, zone), isBad: health.state === 'failing' },
     { label: 'events', text: `${counts}${then ?? ''}` },
+    ...nameFacts(about, time),
     ...subscriptionFacts(about, time),
     silence && { label: 'silent', text: silentText(about, silence, time), isBad: true },
     outage && { label: 'outage', text: outageText(about, outage, zone) },
@@ -140,14 +143,35 @@ function factsOf(about: About, { filters: { zone } }: SummaryOptions, unicode: b
   return facts.filter((fact) => fact !== undefined);
 }
 
+/** A line for each of several names that the word is in, the worst first. */
+function nameFacts({ ofNames }: About, time: (instant: Instant) => string): Fact[] {
+  if (ofNames.length < 2) return [];
+  const facts = ofNames
+    .slice(0, MOST_NAMES)
+    .map(({ name, ...health }) => partFact('name', name, health, time));
+  const more = ofNames.length - facts.length;
+  return more > 0
+    ? [...facts, { label: 'name', text: `${grouped(more)} more: give more of the name` }]
+    : facts;
+}
+
 /** A line for each of several subscriptions, the worst first. */
 function subscriptionFacts({ ofSubscriptions }: About, time: (instant: Instant) => string): Fact[] {
   if (ofSubscriptions.length < 2) return [];
-  return ofSubscriptions.slice(0, MOST_SUBSCRIPTIONS).map(({ id, state, failed, events, ...run }) => {
-    const since = run.failingSince ? ` since ${time(run.failingSince)}${run.edge ? ' or earlier' : ''}` : '';
-    const counts = `${grouped(failed)} of ${grouped(events)} failed`;
-    return { label: 'subscription', text: `${id}: ${state}${since}, ${counts}`, isBad: state === 'failing' };
-  });
+  const shown = ofSubscriptions.slice(0, MOST_SUBSCRIPTIONS);
+  return shown.map(({ id, ...health }) => partFact('subscription', id, health, time));
+}
+
+/** A line of one of several that the page is about. */
+function partFact(
+  label: string,
+  name: string,
+  { state, failed, events, failingSince, edge }: Omit<NameHealth, 'name'>,
+  time: (instant: Instant) => string,
+): Fact {
+  const since = failingSince ? ` since ${time(failingSince)}${edge ? ' or earlier' : ''}` : '';
+  const counts = `${grouped(failed)} of ${grouped(events)} failed`;
+  return { label, text: `${name}: ${state}${since}, ${counts}`, isBad: state === 'failing' };
 }
 
 /** `since 2026-11-20 08:00:00Z, for 15 h 20 min; usually one every 40 min at these hours`. */
@@ -248,7 +272,7 @@ function isEndpointToCheck({ address, endpoint, health, shared }: About): boolea
 }
 
 function csvOf(json: ReturnType<typeof aboutJson>): { titles: string[]; rows: CsvRow[] } {
-  const { causes: _causes, next: _next, subscriptionIds, earlier, ...others } = json;
+  const { causes: _causes, next: _next, names: _names, subscriptionIds, earlier, ...others } = json;
   const { outage, largestOutage, shared, latency, ...plain } = others;
   const cells: Record<string, unknown> = {
     ...plain,

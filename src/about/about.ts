@@ -8,6 +8,7 @@ import { findSilences, type Silence } from '../health/silence.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { guidsIn, type Items } from '../items/items.ts';
 import { noSuchField } from '../items/near-field.ts';
+import { wordMatcher } from '../items/whole-words.ts';
 import { shownAddress } from '../names/callback-address.ts';
 import { loadNameField } from '../names/name-field.ts';
 import { nameFilter } from '../names/name-filter.ts';
@@ -57,6 +58,8 @@ export interface About extends Subject {
   readonly health: Omit<Health, 'values' | 'label'>;
   /** Its subscriptions, the worst first; the events of others are not counted. */
   readonly ofSubscriptions: readonly SubscriptionHealth[];
+  /** The names that the word is in, the worst first; none of an id or an address. */
+  readonly ofNames: readonly NameHealth[];
   /**
    * The same length of time before; undefined for events that are read once, and where no time was given.
    */
@@ -70,10 +73,17 @@ export interface About extends Subject {
   readonly latency: { readonly field: string; readonly percentiles: Percentiles } | undefined;
 }
 
+type HealthInShort = Pick<Health, 'state' | 'failed' | 'events' | 'failingSince' | 'edge'>;
+
 /** How one of several subscriptions does. */
-interface SubscriptionHealth extends Pick<Health, 'state' | 'failed' | 'events' | 'failingSince' | 'edge'> {
+export interface SubscriptionHealth extends HealthInShort {
   readonly id: string;
   readonly lastFailed: Instant | undefined;
+}
+
+/** How one of several that the word may mean does. */
+export interface NameHealth extends HealthInShort {
+  readonly name: string;
 }
 
 export interface Counted {
@@ -144,6 +154,7 @@ export async function askAbout(
       ...endpointOf(ids, names),
       subscriptionIds: [...ids],
       ofSubscriptions: reading.ofSubscriptions(),
+      ofNames: reading.ofNames(),
       largestOutage: reading.largestOutage(),
       name: health.name,
       causes: reading.causes(filters.zone),
@@ -170,6 +181,8 @@ class AboutReading {
   readonly ids = new Set<string>();
   readonly #own;
   readonly #ownBySubscription = new HealthTable([SUBSCRIPTION], UTC);
+  readonly #ownByName: HealthTable | undefined;
+  readonly #isMeant: (name: string) => boolean;
   readonly #keep;
   readonly #compared = new ComparisonTable();
   readonly #latency: NumberColumn | undefined;
@@ -185,6 +198,8 @@ class AboutReading {
     const field = subject.by === 'name' && nameField ? nameField : SUBSCRIPTION;
     this.#keep = nameFilter(field, [subject.id ?? word]);
     this.#own = new HealthTable([], UTC, nameField);
+    this.#ownByName = subject.by === 'name' && nameField ? new HealthTable([nameField], UTC) : undefined;
+    this.#isMeant = wordMatcher(word);
     this.#latency = latencyField && new NumberColumn(latencyField, UTC);
     if (subject.id !== undefined) this.ids.add(subject.id);
   }
@@ -194,6 +209,7 @@ class AboutReading {
     this.all.add(items, haveFailed);
     this.#own.add(kept, haveFailed);
     this.#ownBySubscription.add(kept, haveFailed);
+    this.#ownByName?.add(kept, haveFailed);
     this.#compared.add(kept, haveFailed);
     this.#latency?.add(kept);
     if (kept.count > 0) this.#sample ??= kept;
@@ -214,6 +230,15 @@ class AboutReading {
   ofSubscriptions(): SubscriptionHealth[] {
     const rows = namedRows(this.#ownBySubscription.rows(), true, undefined);
     return rows.flatMap(({ values: [id], ...row }) => (typeof id === 'string' ? [{ ...row, id }] : []));
+  }
+
+  /** An event may be for several, of whom the word means one. */
+  ofNames(): NameHealth[] {
+    const rows = namedRows(this.#ownByName?.rows() ?? [], false, undefined);
+    return rows.flatMap(({ values: [value], ...row }) => {
+      const name = String(value ?? '');
+      return this.#isMeant(name) ? [{ ...row, name }] : [];
+    });
   }
 
   causes(zone: TimeZone): readonly Cause[] {
@@ -414,6 +439,13 @@ export function aboutJson(about: About, next: readonly string[]) {
       conditions: conditions.map(({ field, op, value }) => ({ field, op, value })),
       failed,
       events,
+    })),
+    names: about.ofNames.map(({ name, state, failed, events, failingSince }) => ({
+      name,
+      state,
+      failed,
+      events,
+      failingSince: failingSince?.text ?? null,
     })),
     shared: about.shared,
     latency: latency ? latencyJson(latency) : null,

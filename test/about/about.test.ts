@@ -342,6 +342,36 @@ describe('events about', () => {
     });
   });
 
+  test('has a line for each name that the word is in, the worst first', async () => {
+    const names = ['Lights', 'Freight', 'Lines', 'Cranes', 'Fish', 'Ice'].map((name) => `Harbour ${name}`);
+    const own = names.flatMap((customer, index) => [
+      event(`20T08:${10 + index}`, 'SUCCESS', { customer }),
+      event(`20T09:${10 + index}`, customer === 'Harbour Freight' ? 'FAILED' : 'SUCCESS', { customer }),
+    ]);
+    const all = [...own, event('20T08:00', 'SUCCESS', { customer: 'Hill' })];
+    const linesOf = async (word: string, some: readonly object[]) =>
+      (await aboutOf(some, word, '--since', '2026-11-20')).lines.filter((line) => line.startsWith('name '));
+    expect(await linesOf('harbour', all)).toEqual([
+      'name           Harbour Freight: failing since 2026-11-20 09:11:00Z or earlier, 1 of 2 failed',
+      'name           Harbour Cranes: ok, 0 of 2 failed',
+      'name           Harbour Fish: ok, 0 of 2 failed',
+      'name           Harbour Ice: ok, 0 of 2 failed',
+      'name           Harbour Lights: ok, 0 of 2 failed',
+      'name           1 more: give more of the name',
+    ]);
+    expect(await linesOf('freight', all)).toEqual([]);
+    expect(await linesOf(OWN, all)).toEqual([]);
+    // An event for two customers is one of the customer that is meant.
+    const both = [event('20T08:00', 'SUCCESS', { customer: ['Harbour Ice', 'Hill'] })];
+    const json = await hooktrail(['events', 'about', 'ice', '--from', '-', '--json'], {
+      env: { ...home.env, HOOKTRAIL_NAME_FIELD: 'customer[]' },
+      stdin: ndjsonOf(both),
+    });
+    expect(JSON.parse(json.stdout).names).toEqual([
+      { name: 'Harbour Ice', state: 'ok', failed: 0, events: 1, failingSince: null },
+    ]);
+  });
+
   test('has no doubt about a name in a part of the time in which others alone have events', async () => {
     const own = [event('20T08:00', 'SUCCESS'), event('20T09:00', 'FAILED')];
     const others = [event('20T10:00', 'SUCCESS', { subscriptionId: OTHER, customer: 'Hill' })];
