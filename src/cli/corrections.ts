@@ -94,8 +94,9 @@ function explained(error: ParseFault): UsageError {
   });
 }
 
-/** The command of a line such as `$ hooktrail logout  # of this profile`. */
-function commandOfExample(line: string): AdvisedCommand {
+/** The command of an example such as `$ hooktrail logout  # of this profile`, which may have several lines. */
+function commandOfExample(example: string): AdvisedCommand {
+  const line = example.replaceAll(/ \\\n\s*/g, ' ');
   const [, words = ''] = /^\$ hooktrail (.*?)( {2,}#.*)?$/.exec(line) ?? [];
   return hooktrail(words);
 }

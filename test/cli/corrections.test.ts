@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { COMMAND_RULES } from '../../src/cli/command-corrections.ts';
 import { FLAG_RULES } from '../../src/cli/flag-corrections.ts';
 import { OPERAND_RULES } from '../../src/cli/operand-corrections.ts';
+import { describeAll, pathOf } from '../support/command-lines.ts';
 import { createHome } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';
 
@@ -84,3 +85,17 @@ test.each([...COMMAND_RULES, ...FLAG_RULES, ...OPERAND_RULES].map(({ example }) 
     expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: CORRECTED[example] });
   },
 );
+
+test('each command that lacks an argument is shown in an example, with the argument', async () => {
+  const { commands } = await describeAll();
+  const lacking = commands.filter(({ command }) => command.registeredArguments[0]?.required);
+  expect(lacking.length).toBeGreaterThan(8);
+  await using home = await createHome();
+  for (const { command } of lacking) {
+    const words = pathOf(command).split(' ').slice(1);
+    const { code, stderr } = await hooktrail(words, { env: home.env });
+    const [, argument] =
+      new RegExp(`next: for instance \`hooktrail ${words.join(' ')} (.+)\`\n$`).exec(stderr) ?? [];
+    expect([words.join(' '), code, argument]).toEqual([words.join(' '), 2, expect.any(String)]);
+  }
+});
