@@ -1,4 +1,4 @@
-import { advise, hooktrail } from '../advice.ts';
+import { type Advice, advise, hooktrail } from '../advice.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
 import { type ChangeCall, changeSubscription, requireSwitch } from './change-subscription.ts';
@@ -32,14 +32,14 @@ export async function updateSubscription(word: string, update: Update, call: Cha
       const added =
         addType.length === 0 ? [] : await typesOnOffer(addType, '--add-type', service, settings, call);
       const withTypes = editList(text, EVENT_TYPES, added, (listed) =>
-        matchingTypes(removeType, '--remove-type', listed, 'of this subscription', SHOW),
+        matchingTypes(removeType, '--remove-type', listed, 'of this subscription', showing(word)),
       );
       if (isEmptied(now, withTypes, EVENT_TYPES))
         throw new UsageError('--remove-type: no event type would be left', {
-          next: advise`${hooktrail('subscriptions disable')} stops the deliveries`,
+          next: advise`${hooktrail('subscriptions disable', word)} stops the deliveries`,
         });
       const changed = editList(withTypes, MARKETPLACES, addMarketplace, (listed) =>
-        knownMarketplaces(removeMarketplace, listed),
+        knownMarketplaces(removeMarketplace, listed, word),
       );
       // Without a marketplace a service may deliver what is of all of them, or nothing.
       if (isEmptied(now, changed, MARKETPLACES))
@@ -52,14 +52,20 @@ export async function updateSubscription(word: string, update: Update, call: Cha
   );
 }
 
-const SHOW = advise`${hooktrail('subscriptions get ID')} shows what it has`;
+function showing(word: string): Advice {
+  return advise`${hooktrail('subscriptions get', word)} shows what it has`;
+}
 
-function knownMarketplaces(ids: readonly string[], listed: readonly string[]): readonly string[] {
+function knownMarketplaces(
+  ids: readonly string[],
+  listed: readonly string[],
+  word: string,
+): readonly string[] {
   const unknown = ids.find((id) => !listed.includes(id));
   if (unknown === undefined) return ids;
   throw new UsageError(
     `--remove-marketplace: the subscription has no '${unknown}'`,
-    didYouMean(unknown, listed, SHOW),
+    didYouMean(unknown, listed, showing(word)),
   );
 }
 

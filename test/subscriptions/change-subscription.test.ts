@@ -55,7 +55,14 @@ describe('update', () => {
       WRITTEN.replace('"marketplaces":["2001"]', '"marketplaces":["7"]').replace(', "order.paid"', ''),
     );
     const none = await at.run(['update', ID, '--remove-type', '*', '--yes']);
-    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('no event type would be left')]);
+    expect([none.code, none.stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        `error: --remove-type: no event type would be left\nnext: \`hooktrail subscriptions disable ${ID}\` stops the deliveries\n`,
+      ),
+    ]);
+    const absent = await at.run(['update', ID, '--remove-type', 'nothing.like.it', '--yes']);
+    expect(absent.stderr).toContain(`next: \`hooktrail subscriptions get ${ID}\` shows what it has\n`);
     const nowhere = await at.run(['update', ID, '--remove-marketplace', '7', '--yes']);
     expect([nowhere.code, nowhere.stderr]).toEqual([
       2,
