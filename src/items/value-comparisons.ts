@@ -68,10 +68,15 @@ function equalsOneText(condition: Condition): boolean {
   return quoted || !(isNumber(value) || /^(true|false|null)$/.test(value));
 }
 
-/** The value that people mean by another of a derived field: `mon` by Monday, `08` by the hour 8. */
+/**
+ * The value that people mean by another of a derived field: `mon` by Monday, `08` by the hour 8, and a domain
+ * in any case by the one in small letters.
+ */
 function derivedValue({ field, value }: Condition): string | undefined {
   const derivation = field.walk?.derivation;
   if (derivation === 'weekday') return weekdayMeant(value);
+  const lower = value.toLowerCase();
+  if (derivation === 'domain' && lower !== value) return lower;
   return derivation === 'hour' ? /^0(\d)$/.exec(value)?.[1] : undefined;
 }
 
