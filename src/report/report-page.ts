@@ -22,6 +22,8 @@ import { createRowReader, errorField, membersOf, tableColumns } from '../items/i
 import type { Items } from '../items/items.ts';
 import { scalarsText } from '../items/json-scanner.ts';
 import { untoldText } from '../sources/event-source.ts';
+import { inOrderOfClock } from '../stats/clock-groups.ts';
+import type { EventGroups } from '../stats/event-groups.ts';
 import { groupTable } from '../stats/groups-text.ts';
 import type { Stats } from '../stats/statistics.ts';
 import { talliesTable, timeTable, UNLISTED } from '../stats/statistics-text.ts';
@@ -97,8 +99,18 @@ ${stats.total > 0 ? overTime(stats) : ''}
 ${customers ? affectedSection('By customer', customers, stats, zone) : ''}
 ${byType.length > 0 ? section('By type', talliesTable('type', byType, stats)) : ''}
 ${subscriptions ? affectedSection('By subscription', subscriptions, stats, zone) : ''}
-${groups && groups.total > 0 ? section(`By ${groups.fields.map(({ text }) => text).join(', ')}`, groupTable(groups.largest(), groups, zone)) : ''}
+${groups && groups.total > 0 ? groupsSection(groups, stats) : ''}
 ${data.failures.count > 0 ? latest(data, zone) : ''}`;
+}
+
+/** Groups of the failures, the largest first; hours and weekdays in the order of the clock. */
+function groupsSection(groups: EventGroups, { window }: Stats): Html {
+  const largest = groups.largest();
+  const title = `By ${groups.fields.map(({ text }) => text).join(', ')}`;
+  const clock = inOrderOfClock(groups, largest, window);
+  // The rows of a clock are few, and the last are not those that are least affected.
+  if (clock) return section(title, groupTable(clock, groups, window.zone), clock.length);
+  return section(title, groupTable(largest, groups, window.zone));
 }
 
 function factsList(
@@ -198,13 +210,14 @@ function stateText({ state, failingSince, edge, lastFailed }: Health, zone: Time
 }
 
 /** A table of which the first rows matter most. */
-function section(title: string, { heads, rows }: Table): Html {
-  const folded = { heads, rows: rows.slice(SHOWN_ROWS, MOST_ROWS) };
-  const more = rows.length - SHOWN_ROWS;
+/** A table of which the rows behind the first `shown` are folded. */
+function section(title: string, { heads, rows }: Table, shown = SHOWN_ROWS): Html {
+  const folded = { heads, rows: rows.slice(shown, MOST_ROWS) };
+  const more = rows.length - shown;
   const number = more > folded.rows.length ? `${folded.rows.length} of ${grouped(more)}` : more;
   return html`<section>
 <h2>${title}</h2>
-${tableHtml({ heads, rows: rows.slice(0, SHOWN_ROWS) })}
+${tableHtml({ heads, rows: rows.slice(0, shown) })}
 ${more > 0 ? html`<details><summary>${number} more that are less affected</summary>${tableHtml(folded)}</details>` : ''}
 </section>`;
 }
