@@ -94,7 +94,7 @@ function explained(error: ParseFault): UsageError {
   });
 }
 
-/** The command of an example such as `$ hooktrail logout  # of this profile`, which may have several lines. */
+/** The command of an example, such as `$ hooktrail logout  # of this profile`, of one or several lines. */
 function commandOfExample(example: string): AdvisedCommand {
   const line = example.replaceAll(/ \\\n\s*/g, ' ');
   const [, words = ''] = /^\$ hooktrail (.*?)( {2,}#.*)?$/.exec(line) ?? [];

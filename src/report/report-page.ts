@@ -209,8 +209,7 @@ function stateText({ state, failingSince, edge, lastFailed }: Health, zone: Time
   return lastFailed ? `last failure ${boundText(lastFailed, zone)}` : '-';
 }
 
-/** A table of which the first rows matter most. */
-/** A table of which the rows behind the first `shown` are folded. */
+/** A table of which the first rows, `shown` of them, matter most: the others are folded. */
 function section(title: string, { heads, rows }: Table, shown = SHOWN_ROWS): Html {
   const folded = { heads, rows: rows.slice(shown, MOST_ROWS) };
   const more = rows.length - shown;
