@@ -14,6 +14,8 @@ const NULL = 0x6e;
 /** Texts of an item that are kept to find a near one among them, and how long they may be. */
 const MOST_NEAR = 1000;
 const LONGEST_NEAR_CHARACTERS = 100;
+/** Values of a list for which a near text is looked for. */
+const MOST_WANTED_NEAR = 20;
 /** A shorter text is a part of, or near, too many others. */
 const SHORTEST_NEAR_CHARACTERS = 3;
 
@@ -23,7 +25,9 @@ const SHORTEST_NEAR_CHARACTERS = 3;
  */
 export class ConditionDoubt {
   readonly #condition: Condition;
-  readonly #lower: string;
+  /** The values of which any one is enough. */
+  readonly #wanted: readonly Pick<Condition, 'value' | 'quoted'>[];
+  readonly #wantedLower: ReadonlySet<string>;
   readonly #isEquality: boolean;
   readonly #isOrder: boolean;
   isOpen = true;
@@ -31,15 +35,16 @@ export class ConditionDoubt {
   #isPresent = false;
   /** Undefined while no value tells. */
   #isComparable: boolean | undefined;
-  /** A value that is the condition's in another case. */
+  /** A value that is one of the condition's in another case. */
   #similar: string | undefined;
   /** Some of the other texts, of which one near the condition's may have been meant. */
   readonly #others = new Set<string>();
 
   constructor(condition: Condition) {
     this.#condition = condition;
-    this.#lower = condition.value.toLowerCase();
-    this.#isEquality = /^!?=$/.test(condition.operator);
+    this.#wanted = condition.alternatives ?? [condition];
+    this.#wantedLower = new Set(this.#wanted.map(({ value }) => value.toLowerCase()));
+    this.#isEquality = /^(!?=|in)$/.test(condition.operator);
     this.#isOrder = /[<>]/.test(condition.operator);
   }
 
@@ -71,19 +76,19 @@ export class ConditionDoubt {
   }
 
   #keepForNear(text: string, isText: boolean): void {
-    if (text.toLowerCase() === this.#lower) this.#similar ??= text;
+    if (this.#wantedLower.has(text.toLowerCase())) this.#similar ??= text;
     else if (isText && text.length <= LONGEST_NEAR_CHARACTERS && this.#others.size < MOST_NEAR)
       this.#others.add(text);
   }
 
-  /** A text of the field that holds the condition's as a part, or else the nearest. */
+  /** A text of the field that is near one of the values. */
   #nearValue(): string | undefined {
-    const { value, quoted } = this.#condition;
-    const isOfText = quoted || !isNumber(value);
-    const isLongEnough = this.#lower.length >= SHORTEST_NEAR_CHARACTERS;
-    if (!isOfText || !isLongEnough) return undefined;
     const texts = [...this.#others];
-    return texts.find((text) => text.toLowerCase().includes(this.#lower)) ?? nearest(value, texts);
+    for (const wanted of this.#wanted.slice(0, MOST_WANTED_NEAR)) {
+      const near = nearTo(wanted, texts);
+      if (near !== undefined) return near;
+    }
+    return undefined;
   }
 
   /** A warning, which looks for the field that was meant in a sample; undefined if there is none to give. */
@@ -92,7 +97,9 @@ export class ConditionDoubt {
     const { field, value, quoted, operator } = this.#condition;
     const looked = ` (${eventsText(this.#events)} looked at)`;
     if (!this.#isPresent) return `${flag}: ${noSuchField(field, sample)}${looked}`;
-    const none = `${flag}: no event has '${value}' in ${field.text}`;
+    const [only, another] = this.#wanted;
+    const values = another ? `any of the ${this.#wanted.length} values` : `'${only?.value ?? value}'`;
+    const none = `${flag}: no event has ${values} in ${field.text}`;
     if (operator === '=' && value.includes(',') && !quoted)
       return `${none}; for any of several values write ${flag} ${quotedWord(`${field.text} in (${value})`)}${looked}`;
     const near = this.#similar ?? this.#nearValue();
@@ -100,4 +107,15 @@ export class ConditionDoubt {
     if (this.#isComparable !== false) return undefined;
     return `${flag}: no event has a value in ${field.text} that compares with ${quoted ? `the text "${value}"` : value}`;
   }
+}
+
+/** The text that holds the value as a part, or else the nearest. */
+function nearTo(
+  { value, quoted }: Pick<Condition, 'value' | 'quoted'>,
+  texts: readonly string[],
+): string | undefined {
+  const isOfText = quoted || !isNumber(value);
+  if (!isOfText || value.length < SHORTEST_NEAR_CHARACTERS) return undefined;
+  const lower = value.toLowerCase();
+  return texts.find((text) => text.toLowerCase().includes(lower)) ?? nearest(value, texts);
 }

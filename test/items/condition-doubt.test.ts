@@ -90,6 +90,18 @@ describe('a condition that may be wrong', () => {
     ]);
     expect(doubtOf('who = Umbrella')).toEqual([]);
     expect(doubtOf('who in (Umbrella)')).toEqual([]);
+    expect(doubtOf('who in (Umbrella, Globex)')).toEqual([]);
+    expect(doubtOf('who in (Globx)')).toEqual([
+      "--where: no event has 'Globx' in who; did you mean Globex? (3 events looked at)",
+    ]);
+    expect(doubtOf('who in (Umbrella, acme, Globx)')).toEqual([
+      '--where: no event has any of the 3 values in who; did you mean Acme GmbH? (3 events looked at)',
+    ]);
+    expect(doubtOf('who in (Umbrella, GLOBEX)')).toEqual([
+      '--where: no event has any of the 2 values in who; did you mean Globex? (3 events looked at)',
+    ]);
+    const many = Array.from({ length: 20 }, (_, index) => `Umbrella ${index}`).join(', ');
+    expect(doubtOf(`who in (${many}, Globx)`)).toEqual([]);
   });
 
   test('a number, or a text of one or two characters, is near too many others', () => {
