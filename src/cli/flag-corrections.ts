@@ -58,6 +58,9 @@ export function correctFlag(flag: string, command: Command, words: readonly stri
   return firstCorrection(FLAG_RULES, fault) ?? meantOrMoved(fault);
 }
 
+/** Commands that sum up events, and exit with 0 whatever they find. */
+const WITHOUT_ALARM: ReadonlySet<string> = new Set(['explain', 'stats', 'about', 'report']);
+
 export const FLAG_RULES: readonly Rule<UnknownFlag>[] = [
   { example: 'login --client-secret s3cret', correct: refuseSecret },
   { example: 'events watch ./handle.sh --verbosely', correct: behindDashes },
@@ -75,6 +78,17 @@ export const FLAG_RULES: readonly Rule<UnknownFlag>[] = [
       if (name !== '--from' || command.name() !== 'recover' || parseTime(value ?? '')) return undefined;
       const replay = hooktrail('webhooks replay --from', value ?? 'exported');
       return { problem, next: advise`${replay} sends events of an export` };
+    },
+  },
+  {
+    // What failures have in common is no alarm: that is whether something is failing.
+    example: 'events explain --exit-code',
+    correct: ({ name, command, problem }) => {
+      if (name !== '--exit-code' || !WITHOUT_ALARM.has(command.name())) return undefined;
+      return {
+        problem,
+        next: advise`${hooktrail('events health --exit-code')} exits with 10 while something is failing`,
+      };
     },
   },
   { example: 'events watch --exec ./handle.sh', correct: asCommandAtEnd },

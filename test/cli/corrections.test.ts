@@ -30,6 +30,10 @@ const CORRECTED: Readonly<Record<string, string>> = {
     "error: unknown option '--from'",
     'next: `hooktrail webhooks replay --from exported` sends events of an export',
   ),
+  'events explain --exit-code': said(
+    "error: unknown option '--exit-code'",
+    'next: `hooktrail events health --exit-code` exits with 10 while something is failing',
+  ),
   'events watch --exec ./handle.sh': said(
     "error: unknown option '--exec'",
     'next: hooktrail events watch -- ./handle.sh',
