@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { advise, hooktrail } from '../advice.ts';
+import { type Advice, advise, hooktrail } from '../advice.ts';
 import { faultText, UsageError } from '../errors.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { parseCondition, type ReadValues } from '../items/item-conditions.ts';
@@ -183,16 +183,24 @@ function partsBesideIds(text: string): string[] {
  * The ids that a flag names, each once. Throws `UsageError` for a text that is none, and not among the
  * `words`.
  */
-function guids(flags: FilterFlags, { flag, noun }: FilterKey, words: readonly string[]): string[] {
+function guids(flags: FilterFlags, key: FilterKey, words: readonly string[]): string[] {
+  const { flag } = key;
   const given = (flags[flag] ?? []).flatMap(partsBesideIds);
   const found = given.flatMap((text) => {
     if (words.includes(text.trim())) return [];
     const whole = guidsIn(text);
     if (whole.length === 1) return whole;
-    const next = whole.length > 1 ? 'put one comma between two ids' : findByPart(text, noun, flags.from);
-    throw new UsageError(`--${flag}: ${notAGuid(text)}`, { next });
+    throw new UsageError(`--${flag}: ${notAGuid(text)}`, { next: nextOfId(text, flags, key) });
   });
   return distinctIds(found);
+}
+
+/** The next step where a text is not one id. */
+function nextOfId(text: string, { from }: FilterFlags, { flag, noun }: FilterKey): Advice | undefined {
+  if (guidsIn(text).length > 1) return 'put one comma between two ids';
+  const byPart = findByPart(text, noun, from);
+  if (byPart !== undefined || flag !== 'subscription' || from === undefined) return byPart;
+  return advise`stored events name no address; words choose them once the field is known that says who an event is for: ${hooktrail('config set name-field PATH')}`;
 }
 
 /** The next step of an error about several places. */

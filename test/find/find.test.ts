@@ -159,6 +159,11 @@ describe('events find', () => {
     expect(stderr).toMatch(
       /no event is for 'Harbur', by its \S*customer; did you mean Harbour \S+\? \(3 events looked at\)/,
     );
+    const unnamed = ['events', 'count', '--from', named, '--subscription', 'harbour'];
+    expect((await hooktrail(unnamed, { env: home.env })).stderr).toBe(
+      "error: --subscription: 'harbour' is not a GUID such as 0f8fad5b-d9cb-469f-a165-70867728950e\n" +
+        'next: stored events name no address; words choose them once the field is known that says who an event is for: `hooktrail config set name-field PATH`\n',
+    );
     // A name may have a comma.
     const { stderr: list } = await run('count', '--subscription', 'Hill,Freight');
     expect(list).toMatch(
