@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { binFolder, createHome } from '../support/home.ts';
 import { available } from '../support/machine/requirement.ts';
 import { hooktrail } from '../support/program.ts';
+import { sampleOf } from '../support/seed.ts';
 
 const execute = promisify(execFile);
 
@@ -86,11 +87,13 @@ const LINES = [
 ] as const;
 const AFTER_AN_EQUALS_SIGN = 'hooktrail events search --output=nd';
 
-describe.each([
+const SHELLS = [
   ['bash', inBash],
   ['zsh', inZsh],
   ['fish', inFish],
-] as const)('in %s', (shell, complete) => {
+] as const;
+
+describe.each(sampleOf('shells', 1, SHELLS))('in %s', (shell, complete) => {
   const isLeftOut = !available(shell);
   const offered = new Map<string, string[]>();
   beforeAll(async () => {

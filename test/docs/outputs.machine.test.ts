@@ -1,4 +1,5 @@
 import { describe, expect, inject, test } from 'vitest';
+import { sampleOf } from '../support/seed.ts';
 import { withFreshOutput, withoutVolatile } from './examples.ts';
 import { readPages } from './pages.ts';
 import { openStage } from './stage.ts';
@@ -6,7 +7,7 @@ import { openStage } from './stage.ts';
 // `npm run docs` updates everything that is compared here.
 const pages = (await readPages()).filter(({ text }) => /^```console$/m.test(text));
 
-describe.each(pages)('$file', ({ text }) => {
+describe.each(sampleOf('pages', 2, pages))('$file', ({ text }) => {
   test('every output is what its command prints', { timeout: 180_000 }, async () => {
     await using stage = await openStage(inject('program'));
     expect(withoutVolatile(await withFreshOutput(text, stage))).toBe(withoutVolatile(text));

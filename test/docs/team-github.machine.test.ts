@@ -12,13 +12,14 @@ import {
   blockWith,
   inRoot,
   mayHaveRoots,
+  PLATFORMS,
   packageFolder,
   realTime,
   startTeamSandbox,
   withAddresses,
 } from './team-page.ts';
 
-describe('the GitHub job', () => {
+describe.skipIf(!PLATFORMS.includes('GitHub'))('the GitHub job', () => {
   const workflow = blockWith('yaml', 'workflow_dispatch');
   const read = async (content: string) => {
     // It imports JSON as bundlers take it, and Node does not.

@@ -7,6 +7,7 @@ import { pack } from '../package/tarball.ts';
 import { clock } from '../support/clock.ts';
 import { available } from '../support/machine/requirement.ts';
 import { startSandbox } from '../support/sandbox.ts';
+import { sampleOf } from '../support/seed.ts';
 import { blocksOf, readPages } from './pages.ts';
 
 export const execute = promisify(execFile);
@@ -14,6 +15,8 @@ export const page = (await readPages()).find(({ file }) => file === 'docs/team.m
 export const blockWith = (kind: string, words: string) =>
   blocksOf(page, kind).find((text) => text.includes(words)) ?? `exit 99 # no ${kind} with ${words}`;
 
+/** The platforms of the page whose lines are run. */
+export const PLATFORMS = sampleOf('platforms', 1, ['Docker', 'GitHub', 'systemd']);
 export const mayHaveRoots = available('root') && available('namespaces (unshare)');
 export const NAME = 'hooktrail-0.1.0.tgz';
 export const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';

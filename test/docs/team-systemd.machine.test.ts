@@ -9,6 +9,7 @@ import {
   inRoot,
   mayHaveRoots,
   PATH,
+  PLATFORMS,
   packageFolder,
   page,
   realTime,
@@ -29,7 +30,7 @@ function settingOf(name: string, setting: string): string {
   return new RegExp(`^${setting}=(.*)$`, 'm').exec(text.replaceAll(/\\\n\s*/g, ''))?.[1] ?? '';
 }
 
-describe.skipIf(!mayHaveRoots)('systemd', () => {
+describe.skipIf(!mayHaveRoots || !PLATFORMS.includes('systemd'))('systemd', () => {
   const folder = () => path.join(os.tmpdir(), 'systemd-root');
 
   beforeAll(async () => {

@@ -9,6 +9,7 @@ import {
   mayHaveRoots,
   NAME,
   npm,
+  PLATFORMS,
   packageFolder,
   page,
   startTeamSandbox,
@@ -33,7 +34,7 @@ test('the version on the page is that of the package', async () => {
   expect(new Set(named)).toEqual(new Set([`hooktrail-${version}`, `hooktrail:${version}`]));
 });
 
-test.skipIf(!mayHaveRoots)(
+test.skipIf(!mayHaveRoots || !PLATFORMS.includes('Docker'))(
   'the Dockerfile installs it, and it runs without root with its settings on a volume and secrets from files',
   { timeout: 120_000 },
   async () => {

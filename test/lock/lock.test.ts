@@ -13,6 +13,7 @@ import { takeLock, whileHeld, withLock } from '../../src/lock/lock.ts';
 import { conditionOf, describeSelf } from '../../src/lock/lock-file.ts';
 import { clock } from '../support/clock.ts';
 import { createContext } from '../support/context.ts';
+import { sampleSize } from '../support/seed.ts';
 
 let home: string;
 let log: string;
@@ -66,14 +67,15 @@ async function leaveLock(holder: object): Promise<string> {
 test('there are never two holders, although holders are killed all the time', {
   timeout: 120_000,
 }, async () => {
-  const workers = Array.from({ length: 4 }, () => worker(25, 5));
+  const roundsOfWorker = sampleSize(10, 25);
+  const workers = Array.from({ length: 4 }, () => worker(roundsOfWorker, 5));
   const all = Promise.all(workers.map((child) => once(child, 'exit')));
   let running = true;
   void all.then(() => {
     running = false;
   });
   const victims = new Set<number>();
-  while (running && victims.size < 6) {
+  while (running && victims.size < sampleSize(3, 6)) {
     const victim = worker(1000, 1);
     await Promise.race([entered(victim), all]);
     victim.kill('SIGKILL');
@@ -96,7 +98,7 @@ test('there are never two holders, although holders are killed all the time', {
       if (!victims.has(Number(pid))) rounds++;
     }
   }
-  expect(rounds).toBe(100);
+  expect(rounds).toBe(4 * roundsOfWorker);
   expect((await readdir(await folder())).length).toBeLessThan(40);
 });
 

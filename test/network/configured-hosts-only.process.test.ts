@@ -6,6 +6,7 @@ import { browserCommand } from '../support/browser.ts';
 import { describeAll } from '../support/command-lines.ts';
 import { freePort } from '../support/ports.ts';
 import { startProcess } from '../support/process.ts';
+import { sampleOf } from '../support/seed.ts';
 import { type SigningIn, startSigningIn } from '../support/signing-in.ts';
 
 interface Row {
@@ -104,7 +105,7 @@ describe('the hosts that the program connects to', () => {
     expect(await readFile(log, 'utf8')).toContain('name nowhere.invalid\n');
   });
 
-  test.each(Object.entries(calls))(
+  test.each(sampleOf('calls', 8, Object.entries(calls)))(
     '%s: the configured service and provider, and nobody else',
     async (name, call) => {
       const handler = `http://127.0.0.1:${await freePort()}`;

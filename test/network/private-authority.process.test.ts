@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { spawnHooktrail } from '../support/process.ts';
+import { sampleOf } from '../support/seed.ts';
 import { authorityFile, type Certificate } from '../support/tls.ts';
 import { signInOverTls, startWorkingOverTls, workOverTls } from './working-over-tls.ts';
 
@@ -28,30 +29,37 @@ const EXPIRED = 'expired on Jan  1 00:00:00 2021 GMT (CERT_HAS_EXPIRED)';
 const OTHER_HOST = 'is for other.example.com, www.example.com (ERR_TLS_CERT_ALTNAME_INVALID)';
 const LOOK = "check the URL and this machine's date";
 
-test.each<[string, Certificate, string | undefined, string, string]>([
+const CERTIFICATES: [string, Certificate, string | undefined, string, string][] = [
   ['of an unknown authority', 'localhost', undefined, UNTRUSTED, NAME_IT],
   ['that has expired', 'expired', authorityFile, EXPIRED, LOOK],
   ['for another host', 'other-host', authorityFile, OTHER_HOST, LOOK],
-])('a certificate %s ends login, search and forwarding with the reason and what to do', async (...row) => {
-  const [, certificate, trusted, why, next] = row;
-  await using working = await startWorkingOverTls(certificate);
-  const env = { ...working.env, ...(trusted ? { NODE_EXTRA_CA_CERTS: trusted } : {}) };
-  const unreachable = (what: string, host: string) => ({
-    code: 5,
-    stdout: '',
-    stderr: `error: the ${what} could not be reached: the certificate of ${host} ${why}\nnext: ${next}\n`,
-  });
-  for (const login of [['login'], ['login', '--device']])
-    expect(await spawnHooktrail(login, { env })).toEqual(unreachable('identity provider', working.provider));
-  const withToken = { ...env, HOOKTRAIL_ACCESS_TOKEN: 'a-token' };
-  expect(await spawnHooktrail(['events', 'search'], { env: withToken })).toEqual(
-    unreachable('service', working.service),
-  );
-  const send = ['webhooks', 'send', '--type', 'document.created', '--forward-to', working.handler];
-  const handler = new URL(working.handler).host;
-  expect(await spawnHooktrail(send, { env })).toMatchObject({
-    code: 1,
-    stderr: `error: the handler did not answer: the certificate of ${handler} ${why}\nnext: ${next}\n`,
-  });
-  expect(working.received).toEqual([]);
-});
+];
+
+test.each(sampleOf('certificates', 1, CERTIFICATES))(
+  'a certificate %s ends login, search and forwarding with the reason and what to do',
+  async (...row) => {
+    const [, certificate, trusted, why, next] = row;
+    await using working = await startWorkingOverTls(certificate);
+    const env = { ...working.env, ...(trusted ? { NODE_EXTRA_CA_CERTS: trusted } : {}) };
+    const unreachable = (what: string, host: string) => ({
+      code: 5,
+      stdout: '',
+      stderr: `error: the ${what} could not be reached: the certificate of ${host} ${why}\nnext: ${next}\n`,
+    });
+    for (const login of [['login'], ['login', '--device']])
+      expect(await spawnHooktrail(login, { env })).toEqual(
+        unreachable('identity provider', working.provider),
+      );
+    const withToken = { ...env, HOOKTRAIL_ACCESS_TOKEN: 'a-token' };
+    expect(await spawnHooktrail(['events', 'search'], { env: withToken })).toEqual(
+      unreachable('service', working.service),
+    );
+    const send = ['webhooks', 'send', '--type', 'document.created', '--forward-to', working.handler];
+    const handler = new URL(working.handler).host;
+    expect(await spawnHooktrail(send, { env })).toMatchObject({
+      code: 1,
+      stderr: `error: the handler did not answer: the certificate of ${handler} ${why}\nnext: ${next}\n`,
+    });
+    expect(working.received).toEqual([]);
+  },
+);

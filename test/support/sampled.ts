@@ -1,5 +1,5 @@
 /**
- * True with `npm test`: a third of what runs a second time, with a flat service, is drawn by the seed. All of
- * it runs in `.ci/run`, and where files or a project are named.
+ * True with `npm test`, in which the seed draws a sample of the tests that are many of a kind, and of those
+ * that run a second time, with a flat service. All run in `.ci/run`, and where files or a project are named.
  */
 export const isSampled = process.env['npm_lifecycle_event'] === 'test' && process.env['CI'] === undefined;

@@ -1,5 +1,6 @@
 import { inject } from 'vitest';
 import { Random } from '../../src/sandbox/random.ts';
+import { isSampled } from './sampled.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -42,6 +43,16 @@ export function drawnCases<Case>(name: string, few: number, cases: readonly Case
   const count = faultRounds(few, cases.length);
   while (left.length > count) left.splice(random.below(left.length), 1);
   return left;
+}
+
+/** Returns the cases: with `npm test` `few` of them, which the run's seed draws; `.ci/run` tries all. */
+export function sampleOf<Case>(name: string, few: number, cases: readonly Case[]): Case[] {
+  return isSampled ? drawnCases(name, few, cases) : [...cases];
+}
+
+/** Returns how often a test repeats its work: `few` times with `npm test`, `many` times in `.ci/run`. */
+export function sampleSize(few: number, many: number): number {
+  return isSampled ? few : many;
 }
 
 /** With `npm run faults`, prints how many were tried, how many held, and the seed that repeats them. */
