@@ -5,7 +5,7 @@ import { resolveFilters } from '../filters/resolve-filters.ts';
 import type { FormatOptions } from '../formats/format-flags.ts';
 import { createItemWriter } from '../formats/formats.ts';
 import { type NoteWindow, tableNote } from '../formats/table-note.ts';
-import { waitText } from '../http/service.ts';
+import { type Service, waitText } from '../http/service.ts';
 import { memberPath } from '../items/field-path.ts';
 import type { Direction } from '../items/item-times.ts';
 import { type Items, isGuid } from '../items/items.ts';
@@ -85,19 +85,28 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
       return { pages, asked, window, lookedAt };
     };
     const printing = printFound({ ...options, format, filters: chosen }, call, find);
-    const { count, failedId, asked, lookedAt } = await printing.finally(() => names?.close());
+    const { count, failedId, asked, lookedAt, isDoubted } = await printing.finally(() => names?.close());
     if (context.stdout.isTerminal)
       reporter.notice(readNotice('searched', asked, lookedAt, filters.zone, settings, context));
-    if (count === 0 && !(await warnOfTypes(chosen, service, context, reporter))) sayFurtherBack(asked, call);
+    if (count === 0) await sayWhyNothing({ asked, isDoubted }, chosen, service, call);
     if (failedId !== undefined && context.stderr.isTerminal && options.format.format === 'table')
       for (const line of failureHints(failedId, filters, call)) reporter.notice(`next: ${line}`);
     return count;
   });
 }
 
-/** Says to a person how to look further back than a search that found nothing. */
-function sayFurtherBack({ after, before }: Query, { context, reporter }: SearchCall): void {
-  if (!after || before || !context.stderr.isTerminal) return;
+/**
+ * Warns of a type that is not on offer, after a search that found nothing. Where nothing is doubted, says to
+ * a person how to look further back.
+ */
+async function sayWhyNothing(
+  { asked: { after, before }, isDoubted }: Pick<Printed, 'asked' | 'isDoubted'>,
+  filters: EventFilters,
+  service: Service,
+  { context, reporter }: SearchCall,
+): Promise<void> {
+  const hasWarned = await warnOfTypes(filters, service, context, reporter);
+  if (hasWarned || isDoubted || !after || before || !context.stderr.isTerminal) return;
   const next = furtherBack(after, context.clock.now()) ?? 'without --since all events are searched';
   reporter.notice(`next: ${next}`);
 }
@@ -126,6 +135,8 @@ interface Printed {
   readonly failedId: string | undefined;
   readonly asked: Query;
   readonly lookedAt: number | undefined;
+  /** True if a doubt about the filters or the result was said. */
+  readonly isDoubted: boolean;
 }
 
 /** Prints the events found. */
@@ -138,13 +149,17 @@ async function printFound(options: SearchOptions, call: SearchCall, find: Find):
   let [count, pages] = [0, 0];
   let total: number | undefined;
   let failedId: string | undefined;
+  let isDoubted = false;
   const isForPerson = stdout.isTerminal && format.format === 'table';
   const matched =
     isForPerson && filters.grepTexts.length > 0 ? new MatchedFields(filters.grepTexts) : undefined;
   try {
     const found = await find({
       onRetry: (attempt) => progress.update({ note: waitText(attempt) }),
-      onDoubt: (doubt) => reporter.warning(doubt),
+      onDoubt: (doubt) => {
+        isDoubted = true;
+        reporter.warning(doubt);
+      },
     });
     const note = async () =>
       tableNote(call, { ...(await factsOf(options, found, count, total)), from: options.from });
@@ -169,7 +184,7 @@ async function printFound(options: SearchOptions, call: SearchCall, find: Find):
       reporter.notice(`the first ${count} of ${total ?? 'more'} events; --all prints all of them`);
     const places = matched?.text();
     if (places !== undefined) reporter.notice(`--grep: ${places}`);
-    return { count, failedId, asked: found.asked, lookedAt: found.lookedAt() };
+    return { count, failedId, asked: found.asked, lookedAt: found.lookedAt(), isDoubted };
   } finally {
     progress.stop();
   }

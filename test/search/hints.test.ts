@@ -109,6 +109,15 @@ describe('events search on a terminal', () => {
     const { screen } = await plain(searching, ['search', ...since]);
     expect(screen).toBe(`no events match\nsearched ${searched}next: \`--since 1d\` looks further back\n`);
     expect((await plain(searching, ['count', ...since])).screen).toContain(`counted ${searched}`);
+    const { screen: doubted } = await plain(searching, [
+      'search',
+      '--since',
+      '2026-11-20',
+      '--where',
+      'evntType = a',
+    ]);
+    expect(doubted).toContain('did you mean eventType? (2 events looked at)\n');
+    expect(doubted).not.toContain('looks further');
     expect((await plain(searching, ['search', '--grep', 'nope'])).screen).toBe(
       "no events match\nsearched 3 events at HOST (profile 'default')\n",
     );
