@@ -12,7 +12,7 @@ import { readPage } from '../../src/paging/page.ts';
 import { cellWidth, loadWidths } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import { TimeZone, UTC } from '../../src/time/time-zone.ts';
-import { faultRounds } from '../support/seed.ts';
+import { faultRounds, sampleSize } from '../support/seed.ts';
 
 await loadWidths();
 const look = {
@@ -609,6 +609,6 @@ test('fills the screen exactly, whatever its size, the events and the keys', asy
         expect(lines()).toHaveLength(rows);
       },
     ),
-    { numRuns: faultRounds(50, 1500) },
+    { numRuns: faultRounds(sampleSize(25, 50), 1500) },
   );
 });

@@ -8,7 +8,7 @@ import { type HandlerServer, startHandler } from '../support/handler.ts';
 import { createHome, type Home } from '../support/home.ts';
 import { hooktrail, type Result, startHooktrail } from '../support/program.ts';
 import { idsOf } from '../support/searching.ts';
-import { faultRounds, noteFaults } from '../support/seed.ts';
+import { faultRounds, noteFaults, sampleSize } from '../support/seed.ts';
 import {
   type Change,
   type ChangingService,
@@ -183,7 +183,10 @@ async function hold(
       restore();
     }
   });
-  await fc.assert(property, { numRuns: faultRounds(few, many), endOnFailure: false });
+  await fc.assert(property, {
+    numRuns: faultRounds(sampleSize(Math.ceil(few / 2), few), many),
+    endOnFailure: false,
+  });
   noteFaults(expect.getState().currentTestName as string, runs, sure);
   // Of a few runs chance may take two standard errors.
   expect(sure / runs).toBeGreaterThan(leastSure - 2 * Math.sqrt((leastSure * (1 - leastSure)) / runs));

@@ -6,7 +6,7 @@ import type { FetchPage } from '../../src/paging/page.ts';
 import { readPage } from '../../src/paging/page.ts';
 import { type Instant, instantAt } from '../../src/time/instant.ts';
 import { Follower, type FollowerState } from '../../src/watch/watch-follower.ts';
-import { faultRounds } from '../support/seed.ts';
+import { faultRounds, sampleSize } from '../support/seed.ts';
 
 const signal = new AbortController().signal;
 const START = Date.parse('2026-11-01T00:00:00Z');
@@ -131,7 +131,7 @@ describe('following', () => {
           expect(follower.state.printed.length).toBeLessThanOrEqual(service.events.length);
         },
       ),
-      { numRuns: faultRounds(100, 3000) },
+      { numRuns: faultRounds(sampleSize(50, 100), 3000) },
     );
   });
 
@@ -174,7 +174,7 @@ describe('following', () => {
         }
         expect(printed.map((event) => event.id).sort((a, b) => a - b)).toEqual([...Array(id).keys()]);
       }),
-      { numRuns: faultRounds(100, 3000) },
+      { numRuns: faultRounds(sampleSize(50, 100), 3000) },
     );
   });
 
@@ -248,7 +248,7 @@ describe('following', () => {
         await poll();
         expect(printed.map((event) => event.id).sort((a, b) => a - b)).toEqual(created);
       }),
-      { numRuns: faultRounds(70, 2000) },
+      { numRuns: faultRounds(sampleSize(35, 70), 2000) },
     );
   });
 
@@ -441,7 +441,7 @@ describe('following', () => {
         }
         expect(printed.sort((a, b) => a - b)).toEqual(service.events.map((event) => event.id));
       }),
-      { numRuns: faultRounds(70, 2000) },
+      { numRuns: faultRounds(sampleSize(35, 70), 2000) },
     );
   });
 });
