@@ -1,3 +1,4 @@
+import { advise, hooktrail } from '../advice.ts';
 import { UsageError } from '../errors.ts';
 import { type FieldPath, isOfZone } from '../items/field-path.ts';
 import type { Condition } from '../items/item-conditions.ts';
@@ -167,7 +168,10 @@ export class EventFilters implements FilterParts {
    */
   queries(now: number): Queries {
     const [word] = this.subscriptionWords;
-    if (word !== undefined) throw new UsageError(`--subscription: ${notAGuid(word)}`);
+    if (word !== undefined)
+      throw new UsageError(`--subscription: ${notAGuid(word)}`, {
+        next: advise`${hooktrail('subscriptions')} lists the subscriptions with their ids`,
+      });
     const after = this.after && instantOf(this.after, now);
     const before = this.before && instantOf(this.before, now);
     if (after && before && compareInstants(after, before) >= 0) {

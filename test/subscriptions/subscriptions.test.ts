@@ -304,7 +304,11 @@ test('what sends takes a GUID alone where nobody can confirm', async () => {
 
 test('requests that are only shown need a GUID', async () => {
   const { code, stderr } = await at.run(['events', 'search', '--subscription', 'hooks', '--dry-run']);
-  expect([code, stderr]).toEqual([2, expect.stringContaining("--subscription: 'hooks' is not a GUID")]);
+  expect([code, stderr]).toEqual([
+    2,
+    "error: --subscription: 'hooks' is not a GUID such as 0f8fad5b-d9cb-469f-a165-70867728950e\n" +
+      'next: `hooktrail subscriptions` lists the subscriptions with their ids\n',
+  ]);
 });
 
 test('a person confirms what a part of an address stands for before anything is sent', async () => {
