@@ -168,7 +168,7 @@ export function subscriptionWith(
     didYouMean(
       word,
       [...new Set(names)].filter((name) => name.length > 2),
-      advise`${hooktrail('subscriptions')} lists them`,
+      advise`${hooktrail('subscriptions')} lists them; ${hooktrail('events health')} shows those that are off, if they have events`,
     ),
   );
 }

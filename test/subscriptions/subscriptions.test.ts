@@ -279,6 +279,11 @@ test('a part of several addresses, or of none, is an error that lists or suggest
   expect(several.stderr).toContain(`crm.example.com/quiet (${SILENT})`);
   const none = await at.run(['events', 'search', '--subscription', 'crn.example.com']);
   expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('crm.example.com')]);
+  // The service lists none that is switched off.
+  expect((await at.run(['events', 'search', '--subscription', 'erp.example'])).stderr).toBe(
+    "error: --subscription: 'erp.example' is neither a GUID nor in the address of a subscription that is switched on\n" +
+      'next: `hooktrail subscriptions` lists them; `hooktrail events health` shows those that are off, if they have events\n',
+  );
   expect(at.asked.some((url) => url.startsWith('/integrator-events'))).toBe(false);
 });
 
