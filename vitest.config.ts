@@ -53,8 +53,6 @@ export default defineConfig({
     expect: { poll: { timeout: 30_000 } },
     // They wait for processes and sockets more than they compute: one at a time would leave the machine idle.
     maxWorkers: 4,
-    // Tests make much garbage that is gone soon: with the usual room for it, a tenth of their time went into collecting it.
-    execArgv: ['--max-semi-space-size=64'],
     // What one project has translated, the others and the next run read.
     experimental: { fsModuleCache: true },
     // The layer of a test is in its file's name: docs/testing.md.
