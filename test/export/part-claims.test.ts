@@ -164,7 +164,7 @@ describe('after its first page the newer of two parts waits for the older', () =
     const at = await claimsOn([NEWER, OLDER]);
     const newer = await at.begin(0);
     const older = await at.begin(1);
-    expect(await newer.take({ n1: '20T12:30:00' })).toEqual(['n1']);
+    expect(await newer.take({ n1: '20T12:59:59.5' })).toEqual(['n1']);
     let isTaken = false;
     const page = newer.take({ n2: SHARED, o1: SHARED }).then((own) => {
       isTaken = true;

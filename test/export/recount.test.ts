@@ -1,6 +1,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { recount } from '../../src/export/recount.ts';
+import { readPage } from '../../src/paging/page.ts';
+import type { Manifest } from '../../src/sources/export-manifest.ts';
+import type { Content } from '../../src/sources/export-part.ts';
+import { knownInstant } from '../../src/time/instant.ts';
 import { type Exporting, startExporting } from '../support/exporting.ts';
 import { times } from '../support/sandbox.ts';
 
@@ -107,4 +112,113 @@ test('a service that counts more in all than in the parts is reported, and the e
     ),
   ]);
   expect((await exporting.manifest())['finishedAt']).toBeNull();
+});
+
+describe('a recount asks', () => {
+  /** The end of the part at an index: a day each, from the first of the month on. */
+  const endOf = (index: number) => knownInstant(Date.UTC(2026, 10, index + 1));
+  const END = knownInstant(Date.UTC(2026, 10, 20));
+  const WHOLE = `lt(createdOn,${END.text})`;
+  const FAILED = '&eq(publishStatus,FAILED)';
+  const ofPart = (index: number) => `lt(createdOn,${endOf(index).text})`;
+
+  const read = (counted: number | null, ofAnyStatus: number | null = null, held = counted ?? 0): Content => {
+    return { state: 'written', held: { events: held, bytes: 1, sha256: 'a' }, counted, ofAnyStatus };
+  };
+  const SETTLED: Content = { ...read(2), state: 'settled' } as Content;
+  const PLANNED: Content = { state: 'planned', expected: 2, isRepair: false };
+
+  interface Case {
+    readonly parts: readonly Content[];
+    readonly filters?: Manifest['filters'];
+    readonly isFailed?: boolean;
+    /** What the service counts, by the search; it does not count others. */
+    readonly counts: Readonly<Record<string, number>>;
+  }
+
+  /** Recounts an export. The searches that were asked come without their page. */
+  async function recounted({ parts, filters = {}, isFailed = false, counts }: Case) {
+    const asked: string[] = [];
+    const fetchPage = async (url: URL) => {
+      const query = decodeURIComponent(url.search.slice(1)).replace(/&limit.*/, '');
+      asked.push(query);
+      const count = counts[query];
+      const body = count === undefined ? '{"items":[]}' : `{"count":${count},"items":[]}`;
+      return { page: readPage(Buffer.from(body)), serviceTime: undefined };
+    };
+    const status = isFailed ? { publishStatus: 'FAILED' } : {};
+    const manifest = {
+      filters,
+      queries: [{ before: END, ...status }],
+      parts: parts.map((content, index) => {
+        return { file: 'part-000001.ndjson', query: 0, after: null, before: endOf(index), content };
+      }),
+    };
+    const client = {
+      baseUrl: new URL('https://events.example.com'),
+      fetchPage,
+      concurrency: () => 1,
+      signal: new AbortController().signal,
+    };
+    const { total, changed } = await recount(manifest as never, client as never);
+    return { total, changed, asked };
+  }
+
+  test.each<[string, Case, Awaited<ReturnType<typeof recounted>>]>([
+    [
+      'once where the whole agrees',
+      { parts: [read(2), read(3)], counts: { [WHOLE]: 5 } },
+      { total: 5, changed: [], asked: [WHOLE] },
+    ],
+    [
+      'for each part where the whole does not agree',
+      { parts: [read(2), read(3)], counts: { [WHOLE]: 6, [ofPart(0)]: 2, [ofPart(1)]: 4 } },
+      { total: 6, changed: [1], asked: [WHOLE, ofPart(0), ofPart(1)] },
+    ],
+    [
+      'no more where the service does not count',
+      { parts: [read(2), read(3)], counts: {} },
+      { total: Number.NaN, changed: [], asked: [WHOLE] },
+    ],
+    [
+      'for a part that is still to be read',
+      { parts: [read(2), PLANNED], counts: { [WHOLE]: 4, [ofPart(0)]: 2, [ofPart(1)]: 2 } },
+      { total: 4, changed: [1], asked: [WHOLE, ofPart(0), ofPart(1)] },
+    ],
+    [
+      'for what was read, not for what filters here have kept of it',
+      { parts: [read(9, null, 1)], filters: { where: 'a = b' }, counts: { [ofPart(0)]: 9 } },
+      { total: Number.NaN, changed: [], asked: [ofPart(0)] },
+    ],
+    [
+      'for parts that have not settled',
+      { parts: [read(2), SETTLED], counts: { [ofPart(0)]: 3, [ofPart(1)]: 9 } },
+      { total: Number.NaN, changed: [0], asked: [ofPart(0)] },
+    ],
+    [
+      'nothing of a part that the service does not count',
+      { parts: [read(2), SETTLED], counts: {} },
+      { total: Number.NaN, changed: [], asked: [ofPart(0)] },
+    ],
+    [
+      'with a status for each part and for any status, where one of the parts has a count of those',
+      {
+        parts: [read(2, 5), read(3)],
+        isFailed: true,
+        counts: {
+          [`${WHOLE}${FAILED}`]: 5,
+          [`${ofPart(0)}${FAILED}`]: 2,
+          [`${ofPart(1)}${FAILED}`]: 3,
+          [ofPart(0)]: 6,
+        },
+      },
+      {
+        total: 5,
+        changed: [0],
+        asked: [`${WHOLE}${FAILED}`, `${ofPart(0)}${FAILED}`, `${ofPart(1)}${FAILED}`, ofPart(0), ofPart(1)],
+      },
+    ],
+  ])('%s', async (_, given, expected) => {
+    expect(await recounted(given)).toEqual(expected);
+  });
 });

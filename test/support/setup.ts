@@ -38,7 +38,10 @@ beforeEach(({ task, onTestFailed }) => {
 });
 // This is the first hook, so that it ends after those of the test file.
 afterEach(async () => {
-  await endLeft();
-  restoreClock();
-  process.chdir(folder);
+  try {
+    await endLeft();
+  } finally {
+    restoreClock();
+    process.chdir(folder);
+  }
 });
