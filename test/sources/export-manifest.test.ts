@@ -1,10 +1,13 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { UsageError } from '../../src/errors.ts';
+import { ServiceError, UsageError } from '../../src/errors.ts';
 import {
   checkNothingLost,
+  checkSame,
+  type Identity,
+  isFiltered,
   type Manifest,
   partQuery,
   readManifest,
@@ -80,15 +83,38 @@ const PARQUET: Manifest = {
   parts: [{ ...(MANIFEST.parts[0] as Part), file: 'part-000001.parquet' }],
 };
 
+/** A finished export of two searches, whose update is under way. */
+const UPDATING: Manifest = {
+  ...MANIFEST,
+  overlapFrom: time('2026-11-20T11:00:01Z'),
+  queries: [...MANIFEST.queries, { before: time('2026-11-20T12:00:01Z'), eventType: 'c.d' }],
+  parts: [],
+};
+
+const written = (events: number): Part => {
+  const held = { events, bytes: 100, sha256: 'a' };
+  const content = { state: 'written', held, counted: events, ofAnyStatus: null } as const;
+  return { ...(MANIFEST.parts[0] as Part), content };
+};
+const FINISHED: Manifest = {
+  ...MANIFEST,
+  finishedAt: '2026-11-20T12:00:09.000Z',
+  events: 5,
+  parts: [written(3), { ...written(2), file: 'part-000002.ndjson' }],
+};
+
 const folder = () => mkdtemp(path.join(tmpdir(), 'manifest-'));
 
 describe('the manifest of an export', () => {
-  test.each([MANIFEST, PARTITIONED, PARQUET])('reads back as it was written', async (manifest) => {
-    const directory = await folder();
-    expect(await readManifest(directory)).toBeUndefined();
-    await writeManifest(directory, manifest);
-    expect(await readManifest(directory)).toEqual(manifest);
-  });
+  test.each([MANIFEST, PARTITIONED, PARQUET, UPDATING, FINISHED])(
+    '%# reads back as it was written',
+    async (manifest) => {
+      const directory = await folder();
+      expect(await readManifest(directory)).toBeUndefined();
+      await writeManifest(directory, manifest);
+      expect(await readManifest(directory)).toEqual(manifest);
+    },
+  );
 
   const texts = ['x', '', '../../x'];
   const textsOrList = ['x', '', [], '../../x'];
@@ -239,6 +265,45 @@ describe('the manifest of an export', () => {
   });
 
   test.each([
+    ['events', 6],
+    ['events', null],
+    ['parts.0.sha256', null],
+    ['parts.1.events', null],
+    ['queries.0.eventType', 7],
+    ['finishedAt', 7],
+  ])('of a finished export with %s %j is damaged', async (place, value) => {
+    const directory = await folder();
+    const file = path.join(directory, 'manifest.json');
+    await writeManifest(directory, { ...FINISHED, queries: UPDATING.queries });
+    const manifest = JSON.parse(await readFile(file, 'utf8'));
+    const steps = place.split('.');
+    const last = steps.pop() as string;
+    steps.reduce((holder, step) => holder[step], manifest)[last] = value;
+    await writeFile(file, JSON.stringify(manifest));
+    await expect(readManifest(directory)).rejects.toThrow(`${file} is damaged`);
+  });
+
+  test('that is of another program is refused, and one that cannot be read is an error', async () => {
+    const directory = await folder();
+    const file = path.join(directory, 'manifest.json');
+    await writeFile(file, '{"format":"other"}');
+    const foreign = await readManifest(directory).catch((error) => error);
+    expect(foreign).toBeInstanceOf(UsageError);
+    expect(foreign).toMatchObject({
+      message: `${file} is not the manifest of an export`,
+      next: 'choose another directory, or remove this one',
+    });
+    const other = await folder();
+    await mkdir(path.join(other, 'manifest.json'));
+    const unreadable = await readManifest(other).catch((error) => error);
+    expect(unreadable).toBeInstanceOf(ServiceError);
+    expect(unreadable).toMatchObject({
+      message: `${path.join(other, 'manifest.json')} cannot be read: illegal operation on a directory (EISDIR)`,
+      cause: { code: 'EISDIR' },
+    });
+  });
+
+  test.each([
     '',
     'null',
     '7',
@@ -251,6 +316,120 @@ describe('the manifest of an export', () => {
     await writeFile(file, text);
     await expect(readManifest(directory)).rejects.toThrow(file);
     expect(await readFile(file, 'utf8')).toBe(text);
+  });
+});
+
+test.each([
+  [{}, false],
+  [{ after: '7d' }, false],
+  [{ where: 'a = b' }, true],
+  [{ grep: ['x'] }, true],
+])('the files of an export with the filters %j hold some of what is counted: %s', (filters, expected) => {
+  expect(isFiltered({ ...MANIFEST, filters })).toBe(expected);
+});
+
+describe('what an export has lost', () => {
+  const lostOf = (...held: [now: number, before: number][]): Manifest => {
+    const parts = held.map(([now, before], index): Part => {
+      const part = { ...written(now), file: `part-00000${index + 1}.ndjson` };
+      const { content } = written(before);
+      const original = content as Written;
+      return { ...part, content: { state: 'lost', original, now: part.content as Written } };
+    });
+    return { ...MANIFEST, parts: [...parts, written(9)] };
+  };
+  const failure = (manifest: Manifest) => {
+    try {
+      checkNothingLost('there', manifest);
+    } catch (error) {
+      const { message, details, next } = error as ServiceError;
+      return { message, details, next, isOfService: error instanceof ServiceError };
+    }
+    return undefined;
+  };
+  const next =
+    'put an undamaged copy of each such file in its place and run the same command again; the damaged ones are beside them as damaged-part-…';
+
+  test('is said by file, and in all', () => {
+    expect(failure({ ...MANIFEST, parts: [written(3)] })).toBeUndefined();
+    expect(failure(lostOf([3, 4]))).toEqual({
+      message: 'there lacks an event that it held before: the service does not return them any more',
+      details: ['part-000001.ndjson has 3 of 4 events'],
+      next,
+      isOfService: true,
+    });
+    expect(failure(lostOf([3, 5], [0, 7]))).toEqual({
+      message: 'there lacks 9 events that it held before: the service does not return them any more',
+      details: ['part-000001.ndjson has 3 of 5 events', 'part-000002.ndjson has 0 of 7 events'],
+      next,
+      isOfService: true,
+    });
+  });
+});
+
+describe('an export', () => {
+  const IDENTITY: Identity = { service: 'https://a.example/', filters: {}, gzip: false };
+  const differences = (there: Partial<Identity>, here: Partial<Identity>) => {
+    try {
+      checkSame('there', { ...IDENTITY, ...there }, { ...IDENTITY, ...here });
+    } catch (error) {
+      const { message, details, next } = error as UsageError;
+      expect([message, next, error instanceof UsageError]).toEqual([
+        'there holds another export',
+        'choose another directory, or repeat the command that began this one',
+        true,
+      ]);
+      return details;
+    }
+    return [];
+  };
+
+  test.each<[Partial<Identity>, Partial<Identity>]>([
+    [{}, {}],
+    [{ filters: { after: '7d' } }, { filters: { after: '7d' } }],
+    [{ filters: { after: '2026-11-01' } }, { filters: { after: '2026-11-01T00:00:00Z' } }],
+    [{ filters: { type: ['a', 'b'] } }, { filters: { type: ['a', 'b'] } }],
+    [
+      { gzip: true, partition: 'day' },
+      { gzip: true, partition: 'day' },
+    ],
+    [{ fileFormat: 'parquet' }, { fileFormat: 'parquet' }],
+  ])('goes on with the line that began it: %j and %j', (there, here) => {
+    expect(differences(there, here)).toEqual([]);
+  });
+
+  test.each<[Partial<Identity>, Partial<Identity>, string[]]>([
+    [
+      { service: 'https://b.example/' },
+      {},
+      ['--base-url: https://b.example/ there, https://a.example/ here'],
+    ],
+    [{ filters: { after: '7d' } }, { filters: { after: '8d' } }, ['--since: 7d there, 8d here']],
+    [
+      { filters: { after: '2026-11-01' } },
+      { filters: { after: '7d' } },
+      ['--since: 2026-11-01 there, 7d here'],
+    ],
+    [
+      { filters: { after: '7d' } },
+      { filters: { after: '2026-11-01' } },
+      ['--since: 7d there, 2026-11-01 here'],
+    ],
+    [
+      { filters: { after: '2026-11-01' } },
+      { filters: { after: '2026-11-02' } },
+      ['--since: 2026-11-01 there, 2026-11-02 here'],
+    ],
+    [
+      { filters: { type: ['a', 'b'] } },
+      { filters: { where: 'x' } },
+      ['--type: a, b there, not given here', '--where: not given there, x here'],
+    ],
+    [{ gzip: true }, {}, ['--gzip: given there, not given here']],
+    [{}, { partition: 'day' }, ['--partition: not given there, day here']],
+    [{ fileFormat: 'parquet' }, {}, ['--format: parquet there, not given here']],
+  ])('is another one for %j and %j', (there, here, expected) => {
+    expect(differences(there, here)).toEqual(expected);
   });
 });
 
