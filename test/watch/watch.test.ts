@@ -234,6 +234,16 @@ describe('events watch', () => {
     });
   });
 
+  test('that would begin later is refused', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const { code, stdout, stderr } = await watch(searching, '--since', '2026-11-20T13:00:00Z').finished;
+    expect([code, stdout, stderr.split('\n')[0]]).toEqual([
+      2,
+      '',
+      "error: --since: 2026-11-20T13:00:00Z is in the future: the service's time is 2026-11-20T12:00:00Z",
+    ]);
+  });
+
   test('doubts a field that none of the latest events has', async () => {
     await using searching = await startSearching({ events: 5 });
     const program = watch(searching, '--where', 'nosuch = 1');
