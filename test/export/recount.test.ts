@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { recount } from '../../src/export/recount.ts';
+import { countAnyStatus, recount } from '../../src/export/recount.ts';
 import { readPage } from '../../src/paging/page.ts';
 import type { Manifest } from '../../src/sources/export-manifest.ts';
 import type { Content } from '../../src/sources/export-part.ts';
@@ -221,4 +221,30 @@ describe('a recount asks', () => {
   ])('%s', async (_, given, expected) => {
     expect(await recounted(given)).toEqual(expected);
   });
+});
+
+test('events of any status are counted for the parts of searches with a status alone', async () => {
+  const asked: string[] = [];
+  const fetchPage = async (url: URL) => {
+    asked.push(decodeURIComponent(url.search.slice(1)));
+    return { page: readPage(Buffer.from('{"count":7,"items":[]}')), serviceTime: undefined };
+  };
+  const before = knownInstant(0);
+  const content: Content = { state: 'planned', expected: 1, isRepair: false };
+  const part = { file: 'part-000001.ndjson', after: null, before, content };
+  const manifest = {
+    queries: [{ eventType: 'a' }, { eventType: 'b', publishStatus: 'FAILED' }],
+    parts: [
+      { ...part, query: 0 },
+      { ...part, query: 1 },
+    ],
+  };
+  const client = {
+    baseUrl: new URL('https://events.example.com'),
+    fetchPage,
+    concurrency: () => 1,
+    signal: new AbortController().signal,
+  };
+  expect([...(await countAnyStatus(manifest as never, [0, 1], client as never))]).toEqual([[1, 7]]);
+  expect(asked).toEqual(['lt(createdOn,1970-01-01T00:00:00Z)&eq(eventType,b)&limit(1,1)']);
 });
