@@ -125,6 +125,18 @@ export const CORES: Readonly<Record<string, Core>> = {
     without: 'more groups than memory',
     floor: 95,
   },
+  export: {
+    mutate: [
+      'src/export/{export-plan,part-claims,recount,side-by-side,time-marks}.ts',
+      'src/sources/{export-manifest,export-part}.ts',
+    ],
+    tests: [
+      'test/export/{export-plan,export-window,part-claims,recount,side-by-side,time-marks}.test.ts',
+      'test/sources/{export-manifest,export-part}.test.ts',
+    ],
+    without: '1000000000 events|1,000,000,000 events|50000000 events',
+    floor: 94,
+  },
   'watch-state': {
     mutate: ['src/watch/watch-state.ts'],
     tests: ['test/watch/*.test.ts'],

@@ -74,7 +74,7 @@ class RunInKeptProcess implements PoolWorker {
   /** What a test has begun may go on after its time is up, and would disturb the next change. */
   async stop(): Promise<void> {
     for (const [event, listener] of this.#listeners) this.#process.off(event, listener);
-    if (!hasHung(this.#project)) return;
+    if (!isSpoilt(this.#project)) return;
     if (kept === this.#process) kept = undefined;
     this.#process.kill('SIGKILL');
   }
@@ -84,12 +84,14 @@ class RunInKeptProcess implements PoolWorker {
   }
 }
 
-/** True if the time of a test or of a hook was up in the run that has ended. */
-function hasHung({ vitest }: PoolOptions['project']): boolean {
-  const tasks: RunnerTask[] = vitest.state.getFiles();
+/** True if in the run that has ended the time of a test or of a hook was up, or a file could not be loaded. */
+function isSpoilt({ vitest }: PoolOptions['project']): boolean {
+  const files = vitest.state.getFiles();
+  const tasks: RunnerTask[] = [...files];
   for (const task of tasks) if ('tasks' in task) tasks.push(...task.tasks);
   const errors = tasks.flatMap(({ result }) => result?.errors ?? []);
-  return errors.some(({ message }) => /timed out in \d+ms/.test(message));
+  const hasHung = errors.some(({ message }) => /timed out in \d+ms/.test(message));
+  return hasHung || files.some(({ result }) => result?.errors?.length);
 }
 
 export const keptProcess: PoolRunnerInitializer = {

@@ -22,7 +22,7 @@ export default defineConfig({
     setupFiles: ['build/mutation/forget-last-change.mjs', 'test/support/setup.ts'],
     sequence: { setupFiles: 'list' },
     provide: { shape: 'published' },
-    testTimeout: 8_000,
+    testTimeout: 30_000,
     hookTimeout: 30_000,
     expect: { poll: { timeout: 10_000 } },
     pool: 'forks',
