@@ -3,6 +3,8 @@ interface Core {
   readonly tests: readonly string[];
   /** The titles of tests that are left out: thousands of runs for each mutant, or processes. */
   readonly without?: string;
+  /** Under many changes its tests wait for what never comes: none of them takes as long as this. */
+  readonly hangsAfterMs?: number;
   readonly floor: number;
 }
 
@@ -136,6 +138,13 @@ export const CORES: Readonly<Record<string, Core>> = {
     ],
     without: '1000000000 events|1,000,000,000 events|50000000 events',
     floor: 94,
+  },
+  watch: {
+    mutate: ['src/watch/{watch-follower,watch-opening,watch-run}.ts'],
+    tests: ['test/watch/{watch-follower,watch}.test.ts'],
+    without: 'whatever happens between polls|with a saved state, each event|only the service knows, read',
+    hangsAfterMs: 6_000,
+    floor: 92,
   },
   'watch-state': {
     mutate: ['src/watch/watch-state.ts'],

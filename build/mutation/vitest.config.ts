@@ -2,7 +2,8 @@ import { defineConfig } from 'vitest/config';
 import { CORES } from './cores.ts';
 import { keptProcess } from './kept-process.ts';
 
-const { tests = [], without = '$^' } = CORES[process.env['HOOKTRAIL_MUTATION_CORE'] ?? ''] ?? {};
+const core = CORES[process.env['HOOKTRAIL_MUTATION_CORE'] ?? ''];
+const { tests = [], without = '$^', hangsAfterMs = 30_000 } = core ?? {};
 
 /** The tests of one core, with nothing built, in one process, not threads, since tests change the folder. */
 export default defineConfig({
@@ -22,8 +23,8 @@ export default defineConfig({
     setupFiles: ['build/mutation/forget-last-change.mjs', 'test/support/setup.ts'],
     sequence: { setupFiles: 'list' },
     provide: { shape: 'published' },
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: hangsAfterMs,
+    hookTimeout: hangsAfterMs,
     expect: { poll: { timeout: 10_000 } },
     pool: 'forks',
     isolate: false,

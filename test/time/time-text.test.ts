@@ -29,6 +29,8 @@ describe('a point in time as people type it', () => {
     ['2026-11-01T08:30:00', '2026-11-01T08:30:00Z'],
     ['2026-11-01T08:30', '2026-11-01T08:30Z'],
     ['2026-11-01T08:30:00.100', '2026-11-01T08:30:00.100Z'],
+    ['1 Nov 2026, 08:30', '2026-11-01T08:30:00Z'],
+    ['Nov 1, 2026, 08:30', '2026-11-01T08:30:00Z'],
   ])('%s has no zone: it is UTC', (text, expected) => expect(sent(text)).toBe(expected));
 
   test.each([
@@ -461,6 +463,9 @@ describe('a point in time as people type it', () => {
     '1795328922Z',
     '999999999999999999999999',
     '@999999999999999999999999',
+    'Fri Nov 20 2026 08:30:00 GMT+0100 (CET',
+    'Fri Nov 20 2026 08:30:00 GMT+0100 (CET(',
+    'Fri Nov 20 2026 08:30:00 GMT+0100 (CET (x)',
   ])("'%s' is not a point in time", (text) => expect(parseTime(text)).toBeUndefined());
 });
 

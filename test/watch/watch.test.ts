@@ -227,11 +227,16 @@ describe('events watch', () => {
 
   test('of a time that has passed is refused, unless a place is kept', async () => {
     await using searching = await startSearching({ events: 5 });
-    expect(await watch(searching, '--until', '1h').finished).toEqual({
+    const passed = {
       code: 2,
       stdout: '',
       stderr: "error: --until: 2026-11-20T11:00:00Z has passed: the service's time is 2026-11-20T12:00:00Z\n",
-    });
+    };
+    expect(await watch(searching, '--until', '1h').finished).toEqual(passed);
+    // A job goes on from its last run; a time of the calendar was meant for one run.
+    const state = path.join(searching.env['HOME'] as string, 'watch.json');
+    const atTime = ['--until', '2026-11-20T11:00:00Z', '--state', state];
+    expect(await watch(searching, ...atTime).finished).toEqual(passed);
   });
 
   test('that would begin later is refused', async () => {
@@ -446,6 +451,8 @@ describe('events watch', () => {
       url.includes('/integrator-events') ? [(at - start) / 60_000] : [],
     );
     expect([...new Set(asked)]).toEqual([0, 7, 14, 21]);
+    // It waits no more once it has ended.
+    expect((clock.now() - start) / 60_000).toBe(21);
   });
 
   test.each([
