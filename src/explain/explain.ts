@@ -28,8 +28,8 @@ export async function explainEvents(
     if (baseline) checkBaseline(source);
     const names = source.askNames?.();
     const table = new ComparisonTable();
-    for await (const { items, haveFailed } of source.readOutcomes(source.filters, source.window))
-      table.add(items, haveFailed);
+    for await (const { items, haveFailed, share } of source.readOutcomes(source.filters, source.window))
+      table.add(items, haveFailed, share);
     if (table.rows === 0) source.doubt();
     const explanation = explainTable(table, source.filters.zone);
     await names?.learn(subscriptionsIn(explanation.causes));

@@ -1,6 +1,7 @@
 import { compareNumbers, isNumber } from '../items/exact-numbers.ts';
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { bareText, FIRST_CODE, type Field, NO_VALUE, NULL_TEXT } from '../outcomes/field-column.ts';
+import type { Codes } from '../outcomes/rows.ts';
 import { type Count, countRows, without } from './chance.ts';
 import { handicapOf, isFilterField, isOfTimes, OF_PRESENCE, pathHandicap } from './handicaps.ts';
 import type { Sample } from './sample.ts';
@@ -21,7 +22,7 @@ export class Feature {
    * The code of each event in the sample by its row, or of each value by its cell. Of a field with many
    * numbers it is the number's rank.
    */
-  readonly codes: Field['codes'] | Uint32Array;
+  readonly codes: Codes | Uint32Array;
   /** Of a field in cells: the row of each. */
   readonly #cellRows: Int32Array | undefined;
   /** The codes that stand for numbers, in ascending order. */
@@ -179,14 +180,16 @@ export class Feature {
   }
 
   /** The ranks of numbers by row or cell, for rows of the sample. */
-  #ranksOf(distinct: Float64Array, rows: Int32Array): Uint32Array {
-    const { numbers = distinct, codes, cellRows } = this.field;
+  #ranksOf(distinct: Float64Array, rows: Int32Array): Codes | Uint32Array {
+    const { numbers = distinct, codes, cellRows, cells } = this.field;
     const ranks = new Map(Array.from(distinct, (number, rank) => [number, FIRST_CODE + rank]));
-    const ranked = new Uint32Array(numbers.length);
+    const size = cellRows ? cells : this.rows;
+    const isSmall = FIRST_CODE + distinct.length <= 0x1_0000;
+    const ranked = isSmall ? new Uint16Array(size) : new Uint32Array(size);
     const rank = (place: number) => {
       ranked[place] = ranks.get(numbers[place] as number) ?? (codes[place] as number);
     };
-    if (cellRows) for (let cell = 0; cell < this.field.cells; cell++) rank(cell);
+    if (cellRows) for (let cell = 0; cell < cells; cell++) rank(cell);
     else for (const row of rows) rank(row);
     return ranked;
   }
@@ -226,18 +229,17 @@ function addTo({ events, failed }: CountsByCode, code: number, hasFailed: number
 /** The cells of some of all rows, with their codes. */
 function cellsAmong(
   { cellRows = new Int32Array(0), cells }: Field,
-  codes: Field['codes'] | Uint32Array,
+  codes: Codes | Uint32Array,
   rows: Int32Array,
   allRows: number,
-): { readonly rows: Int32Array; readonly codes: Field['codes'] | Uint32Array } {
+): { readonly rows: Int32Array; readonly codes: Codes | Uint32Array } {
   if (rows.length === allRows) return { rows: cellRows.subarray(0, cells), codes: codes.subarray(0, cells) };
   const isSampled = new Uint8Array(allRows);
   for (const row of rows) isSampled[row] = 1;
-  const sampled = Int32Array.from({ length: cells }, (_, cell) => cell).filter(
-    (cell) => isSampled[cellRows[cell] as number] === 1,
-  );
+  const sampled: number[] = [];
+  for (let cell = 0; cell < cells; cell++) if (isSampled[cellRows[cell] as number] === 1) sampled.push(cell);
   return {
-    rows: sampled.map((cell) => cellRows[cell] as number),
+    rows: Int32Array.from(sampled, (cell) => cellRows[cell] as number),
     codes: Uint32Array.from(sampled, (cell) => codes[cell] as number),
   };
 }

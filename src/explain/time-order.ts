@@ -1,4 +1,6 @@
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
+import { NO_VALUE } from '../outcomes/field-column.ts';
+import type { Codes } from '../outcomes/rows.ts';
 
 /** A number with more values than these may go with time. */
 const MOST_WITHOUT_ORDER = 20;
@@ -11,6 +13,9 @@ const OTHER_WAY = 0.02;
 const LEAST_CORRELATION = 0.9;
 /** A correlation of fewer numbers, beside one for each group, may be chance. */
 const LEAST_COMPARED = 20;
+
+/** More than a field has codes. */
+const CODES = 0x1_0000;
 
 /** Numbers by the rows that have them: of a list there may be several in a row. */
 export interface RankedNumbers {
@@ -35,8 +40,8 @@ interface Sums {
 export class TimeOrder {
   /** By row: its place in order of creation; -1 if its time is not known. */
   readonly #places: Int32Array;
-  /** Ways to part the rows: by row the number of its group. */
-  readonly #groupings: readonly Int32Array[];
+  /** Ways to part the rows: each tells a row's group by a number. */
+  readonly #groupings: readonly ((row: number) => number)[];
 
   /** `rows` are in order of creation. */
   constructor(table: ComparisonTable, rows: Int32Array) {
@@ -44,15 +49,10 @@ export class TimeOrder {
     for (const [place, row] of rows.entries()) if (table.times.isKnown(row)) this.#places[row] = place;
     const subscriptions = codesOf(table, 'subscriptionId');
     const types = codesOf(table, 'eventType');
-    const numberOfPair = new Map<string, number>();
-    const pairs = new Int32Array(table.rows);
-    for (const row of rows) {
-      const pair = `${subscriptions[row]} ${types[row]}`;
-      const number = numberOfPair.get(pair) ?? numberOfPair.size;
-      numberOfPair.set(pair, number);
-      pairs[row] = number;
-    }
-    this.#groupings = [new Int32Array(table.rows), subscriptions, types, pairs];
+    const subscriptionOf = (row: number) => subscriptions?.[row] ?? NO_VALUE;
+    const typeOf = (row: number) => types?.[row] ?? NO_VALUE;
+    const pairOf = (row: number) => CODES * subscriptionOf(row) + typeOf(row);
+    this.#groupings = [() => 0, subscriptionOf, typeOf, pairOf];
   }
 
   /**
@@ -61,7 +61,9 @@ export class TimeOrder {
    */
   goesWithTime(numbers: RankedNumbers): boolean {
     if (numbers.different <= MOST_WITHOUT_ORDER) return false;
-    return this.#isMonotonic(numbers) || this.#groupings.some((groups) => this.#isAlongTime(numbers, groups));
+    return (
+      this.#isMonotonic(numbers) || this.#groupings.some((groupOf) => this.#isAlongTime(numbers, groupOf))
+    );
   }
 
   #isMonotonic({ rows, rankAt }: RankedNumbers): boolean {
@@ -81,14 +83,14 @@ export class TimeOrder {
   }
 
   /** True if rank and time correlate inside the groups, all taken together. */
-  #isAlongTime({ rows, rankAt }: RankedNumbers, groups: Int32Array): boolean {
+  #isAlongTime({ rows, rankAt }: RankedNumbers, groupOf: (row: number) => number): boolean {
     const sumsOf = new Map<number, Sums>();
     for (let index = 0; index < rows.length; index++) {
       const row = rows[index] as number;
       const rank = rankAt(index);
       const time = this.#places[row] as number;
       if (rank === -1 || time === -1) continue;
-      const group = groups[row] as number;
+      const group = groupOf(row);
       const sums = sumsOf.get(group) ?? noSums();
       sumsOf.set(group, sums);
       addTo(sums, time, rank);
@@ -97,8 +99,8 @@ export class TimeOrder {
   }
 }
 
-function codesOf(table: ComparisonTable, name: string): Int32Array {
-  return Int32Array.from(table.fieldAtTop(name)?.codes.subarray(0, table.rows) ?? new Int32Array(table.rows));
+function codesOf(table: ComparisonTable, name: string): Codes | undefined {
+  return table.fieldAtTop(name)?.codes;
 }
 
 function noSums(): Sums {

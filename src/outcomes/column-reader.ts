@@ -96,7 +96,9 @@ export class ColumnReader {
 
   /** Makes columns longer. */
   grow(capacity: number): void {
-    for (const field of this.fields) field.fit(capacity);
+    // Where room is made for many more, it is the rows so far that show how many have a field.
+    const rows = Math.min(capacity, 2 * this.#soFar.rows);
+    for (const field of this.fields) field.fit(rows, capacity);
     this.#room.prepare(capacity);
     for (const field of [...this.fields, this.status]) field.grow(capacity);
     this.#size?.grow(capacity);
@@ -312,8 +314,9 @@ export class ColumnReader {
   }
 
   #newField(steps: readonly PathStep[], token: Buffer, derivation?: Derivation): Field {
-    const field = new Field(steps, token, this.#soFar.failures.length, derivation, this.#keptValues);
-    field.fit(this.#soFar.failures.length);
+    const capacity = this.#soFar.failures.length;
+    const field = new Field(steps, token, capacity, derivation, this.#keptValues);
+    field.fit(capacity, capacity);
     this.#room.fields.push(field);
     return field;
   }

@@ -8,8 +8,13 @@ import { OUTCOMES } from './outcome-names.ts';
 import { enlarged } from './rows.ts';
 import { TimeColumn } from './time-column.ts';
 
-/** From so many rows on columns grow by a quarter. */
-const MANY_ROWS = 65_536;
+/** Up to so many rows columns double. */
+const FEW_ROWS = 65_536;
+/** More rows get room for as many as are expected, within these limits. */
+const LEAST_GROWTH = 1.25;
+const MOST_GROWTH = 4;
+/** Events are not all of one size. */
+const MARGIN = 1.03;
 /** More events than this would take about half a gigabyte. */
 const MOST_ROWS = 6_000_000;
 
@@ -40,10 +45,10 @@ export class ComparisonTable {
   }
 
   /**
-   * `haveFailed` is for items that do not tell their outcome themselves. Throws `ServiceError` for too many
-   * events.
+   * `haveFailed` is for items that do not tell their outcome themselves; `share` is the part of all events
+   * that ends with these, if it is known. Throws `ServiceError` for too many events.
    */
-  add(items: Items, haveFailed?: boolean): void {
+  add(items: Items, haveFailed?: boolean, share?: number): void {
     if (this.rows > MOST_ROWS)
       throw new ServiceError(
         `there are more than ${MOST_ROWS / 1e6} million events: too many to compare at once`,
@@ -52,7 +57,7 @@ export class ComparisonTable {
     const { bytes, count } = items;
     const reader = this.#reader;
     for (let item = 0; item < count; item++) {
-      if (this.rows === this.failures.length) this.#grow();
+      if (this.rows === this.failures.length) this.#grow(share);
       reader.read({ bytes, start: items.start(item), end: items.end(item), row: this.rows });
       const text = reader.status.texts[reader.status.codes[this.rows] as number] as string;
       const hasFailed = haveFailed ?? OUTCOMES.get(bareText(text));
@@ -124,9 +129,15 @@ export class ComparisonTable {
     return none.total > 0 ? [none, ...named] : named;
   }
 
-  #grow(): void {
-    const rows = this.failures.length;
-    const capacity = rows < MANY_ROWS ? 2 * rows : Math.ceil(1.25 * rows);
+  /**
+   * Room that is made again and again leaves holes in the process's memory, a sixth of it for a million
+   * events.
+   */
+  #grow(share: number | undefined): void {
+    const { rows } = this;
+    const expected = share ? (MARGIN * rows) / share : 0;
+    const many = Math.min(Math.max(LEAST_GROWTH * rows, expected), MOST_GROWTH * rows);
+    const capacity = rows < FEW_ROWS ? 2 * rows : Math.ceil(many);
     this.#reader.grow(capacity);
     this.failures = enlarged(this.failures, capacity);
   }

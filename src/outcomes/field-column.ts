@@ -1,10 +1,11 @@
 import { type Derive, derive } from '../items/derived-values.ts';
 import { compareNumbers, isNumber, normalNumber } from '../items/exact-numbers.ts';
 import { type Derivation, EACH, type PathStep } from '../items/field-path.ts';
-import { startsWith } from '../items/json-scanner.ts';
 import { UTC } from '../time/time-zone.ts';
 import { NameNovelty } from './name-novelty.ts';
+import { orderedNumber } from './ordered-number.ts';
 import { type Codes, enlarged } from './rows.ts';
+import { ValueCodes } from './value-codes.ts';
 
 /** The code of a field that is missing or null. */
 export const NO_VALUE = 0;
@@ -28,19 +29,14 @@ const LEAST_VALUES = 20;
 const MANY = 10;
 /** So is one in a smaller share of the events that have the field. */
 const MANY_OF_ALL = 0.005;
-/** Values that are known by their bytes: the first ones are mostly those of many events. */
-const MOST_KNOWN = 64;
 /** Longer values are not compared. */
 const LONGEST_VALUE_BYTES = 512;
-/**
- * A double holds 15 digits exactly (IEEE 754), and of whole numbers with 18 digits enough to put them in
- * order: other numbers are compared only as texts.
- */
-const ORDERED_NUMBER = /^"?-?(?!0\d)(?:\d{1,18}|(?=[\d.]{1,16}"?$)\d+\.\d+)"?$/;
 /** From so many values on the lengths of texts are compared: of a few the value itself says more. */
 const FEWEST_TEXTS_MEASURED = 50;
 /** Texts of fewer lengths are names and ids with numbers in them. */
 const FEWEST_DIFFERENT = 10;
+/** Values of which it is tried what they derive. */
+const MOST_TRIED = 2048;
 /** Of what a text derives from: more domains than these are ids. */
 const MOST_DERIVED_SHARE = 0.5;
 /** Cells for which there is room at first. */
@@ -54,8 +50,8 @@ const FEWEST_ROWS_OF_CELLS = 16_384;
 /** Cells are worth it where they take this part of a column, or less. */
 const WORTH_CELLS = 0.5;
 
-/** Other texts have more bytes than characters. */
-const NOT_ASCII = /[^\0-\x7f]/;
+/** The canonical text that was written last: what is no part of an item is read as bytes too. */
+let written = Buffer.alloc(3 * LONGEST_VALUE_BYTES);
 
 const QUOTE = 0x22;
 
@@ -131,14 +127,10 @@ export class Field {
   present = 0;
   /** Of a field behind a `[]`: its values in the row that was set last. */
   filled = 0;
-  /** By the bytes of the values as the events write them, each of which is one character here. */
-  #codes: Map<string, number> | undefined = new Map();
-  /** Once the others are given up, the codes of values that many events have. */
-  readonly #kept = new Map<string, number>();
-  /**
-   * Some of the same by a few of their bytes: most values are one of few, and comparing bytes makes no text.
-   */
-  readonly #known: ({ readonly bytes: Buffer; readonly code: number } | undefined)[] = [];
+  /** Of the values as the events write them. Once they are given up, of those alone that many events have. */
+  #codes = new ValueCodes();
+  /** True until the values are given up: a new one gets a code. */
+  #keepsValues = true;
   readonly #keptInAll: KeptValues;
   /** Of a field behind a `[]`: the last row with a value, by its code. */
   #lastRows: number[] = [];
@@ -172,10 +164,7 @@ export class Field {
       const value = bytes[start] === QUOTE ? derive(bytes, start, end) : undefined;
       if (value !== undefined) field.setDerived(row, JSON.stringify(value));
     }
-    // Before the codes are named, since a new code may need a wider array.
-    const code =
-      this.#codes || this.numbers || this.#kept.size ? this.#codeOf(cell, bytes, start, end) : UNCODED;
-    this.#end(row, cell, code);
+    this.#end(row, cell, this.#codeOf(cell, bytes, start, end));
   }
 
   /** Records the value that is this JSON text. */
@@ -184,25 +173,25 @@ export class Field {
     this.set(row, bytes, 0, bytes.length);
   }
 
-  /** The same for a field that is derived: its values are short, and nothing is derived of them. */
+  /** The same for a field that is derived, of which nothing else is. */
   setDerived(row: number, json: string): void {
-    const text = NOT_ASCII.test(json) ? Buffer.from(json).toString('latin1') : json;
     const cell = this.#begin(row);
-    this.#end(row, cell, this.#codes?.get(text) ?? this.#newCode(cell, text));
+    this.#end(row, cell, this.codeFor(json, cell));
   }
 
   /** Records a number, of a field that has numbers alone. */
   setNumber(row: number, number: number): void {
     this.numbers ??= new Float64Array(this.codes.length).fill(Number.NaN);
-    this.#codes = undefined;
+    this.#keepsValues = false;
     this.present++;
     this.codes[row] = UNCODED;
     this.numbers[row] = number;
   }
 
   /** The code of the value that is this JSON text, for columns that are filled by hand. */
-  codeFor(json: string): number {
-    return this.#codes?.get(json) ?? this.#newCode(0, json);
+  codeFor(json: string, cell = 0): number {
+    const length = writeText(json);
+    return this.#codeOf(cell, written, 0, length);
   }
 
   /** Records that the field is there, as null, as an object or with a value that is not compared. */
@@ -219,8 +208,7 @@ export class Field {
   setLack(row: number): void {
     const { filled } = this;
     const cell = this.#begin(row);
-    const codes = this.#codes;
-    if (codes) this.#end(row, cell, codes.get(NULL_TEXT) ?? this.#newCode(cell, NULL_TEXT));
+    if (this.#keepsValues) this.#end(row, cell, this.codeFor(NULL_TEXT));
     this.filled = filled;
   }
 
@@ -261,13 +249,13 @@ export class Field {
   }
 
   /**
-   * Keeps the field in cells, or in a column, whichever takes less memory for so many rows. Fields of the
-   * items themselves are always columns.
+   * Keeps the field in cells, or in a column for `capacity` rows, whichever takes less memory for so many
+   * rows. Fields of the items themselves are always columns.
    */
-  fit(capacity: number): void {
-    for (const { field } of this.#derived) field.fit(capacity);
+  fit(rows: number, capacity: number): void {
+    for (const { field } of this.#derived) field.fit(rows, capacity);
     if (this.isInList || this.steps.length <= 1 || capacity < FEWEST_ROWS_OF_CELLS) return;
-    const share = (BYTES_OF_CELL * this.present) / capacity;
+    const share = (BYTES_OF_CELL * this.present) / rows;
     if (!this.cellRows && share <= WORTH_CELLS) this.#keepInCells();
     else if (this.cellRows && share > 1) this.#keepInColumn(this.cellRows, capacity);
   }
@@ -324,11 +312,11 @@ export class Field {
    * Decides at the end which fields hardly repeat a value, which values are one, and what is derived of them.
    */
   finish(): readonly Field[] {
-    const isDerived = this.#derived.length > 0 || !this.#codes;
+    const isDerived = this.#derived.length > 0 || !this.#keepsValues;
     const derived = isDerived ? this.#derived.map(({ field }) => field) : this.#deriveOfCodes();
     const values = this.texts.length - FIRST_CODE;
     const all = this.cellRows ? this.cells : this.present;
-    if (this.#codes && values >= LEAST_VALUES && values > NEARLY_ALL * all) {
+    if (this.#keepsValues && values >= LEAST_VALUES && values > NEARLY_ALL * all) {
       const isProse = /\p{L}{2}\S* \S/u.test(this.texts[FIRST_CODE] as string);
       const { codes, cellRows, cells } = this;
       if (isProse) this.prose = { codes, texts: [...this.texts], cellRows, cells };
@@ -404,51 +392,51 @@ export class Field {
     this.codes = this.codes.map((code) => joined[code] as number);
   }
 
+  /** The code of the value between two offsets; numbers are kept. A new code may need a wider array. */
   #codeOf(cell: number, bytes: Buffer, start: number, end: number): number {
-    const length = end - start;
-    if (length > LONGEST_VALUE_BYTES) {
+    if (end - start > LONGEST_VALUE_BYTES) {
       this.isUncompared = true;
       return UNCODED;
     }
-    const slot = slotOf(bytes, start, length);
-    const known = this.#known[slot];
-    if (known && known.bytes.length === length && startsWith(bytes, start, known.bytes)) return known.code;
-    const text = bytes.toString('latin1', start, end);
-    const code = this.#codes?.get(text) ?? this.#newCode(cell, text);
-    if (!known && this.#codes && code < MOST_KNOWN)
-      this.#known[slot] = { bytes: Buffer.from(text, 'latin1'), code };
-    return code;
+    if (this.numbers) this.#noteNumber(this.numbers, cell, orderedNumber(bytes, start, end));
+    if (!this.#keepsValues && this.#codes.size === 0) return UNCODED;
+    const code = this.#codes.get(bytes, start, end);
+    if (code !== undefined) return code;
+    return this.#keepsValues ? this.#newCode(cell, bytes, start, end) : UNCODED;
   }
 
-  #newCode(cell: number, text: string): number {
-    if (this.numbers) {
-      if (ORDERED_NUMBER.test(text)) this.numbers[cell] = Number(bareText(text));
-      else {
-        this.numbers = undefined;
-        this.isUncompared = true;
-      }
-    }
-    if (!this.#codes) return this.#kept.get(text) ?? UNCODED;
+  #noteNumber(numbers: Float64Array, cell: number, number: number): void {
+    numbers[cell] = number;
+    if (!Number.isNaN(number)) return;
+    this.numbers = undefined;
+    this.isUncompared = true;
+  }
+
+  #newCode(cell: number, bytes: Buffer, start: number, end: number): number {
     const values = this.texts.length - FIRST_CODE;
     const isUnique = values > NEARLY_ALL * (this.cellRows ? this.cells : this.present);
     const early = this.#keptInAll.count > MANY_IN_ALL ? EARLY_OF_MANY : EARLY;
     if (values === MOST_VALUES || (values >= early && values % EARLY_OF_MANY === 0 && isUnique)) {
       if (this.#derived.length === 0) this.#deriveFromNowOn(this.#derivations());
       this.#giveUp();
-      return this.#newCode(cell, text);
+      return this.#codeOf(cell, bytes, start, end);
     }
-    return this.#addValue(this.#codes, text);
+    return this.#addValue(bytes, start, end);
   }
 
   /** The code of a value that was not written in this way before. */
-  #addValue(codes: Map<string, number>, text: string): number {
-    const isAscii = !NOT_ASCII.test(text);
-    const value = canonicalText(isAscii ? text : Buffer.from(text, 'latin1').toString());
-    const key = isAscii ? value : Buffer.from(value).toString('latin1');
-    const code = codes.get(key) ?? this.#keep(value);
+  #addValue(bytes: Buffer, start: number, end: number): number {
+    const text = bytes.toString('utf8', start, end);
+    const value = canonicalText(text);
+    const code = value === text ? this.#addCode(value, bytes, start, end) : this.codeFor(value);
+    if (value !== text) this.#codes.add(bytes, start, end, code);
+    return code;
+  }
+
+  #addCode(value: string, bytes: Buffer, start: number, end: number): number {
+    const code = this.#keep(value);
     if (code === 0x100) this.codes = Uint16Array.from(this.codes);
-    codes.set(key, code);
-    if (key !== text) codes.set(text, code);
+    this.#codes.add(bytes, start, end, code);
     return code;
   }
 
@@ -469,16 +457,19 @@ export class Field {
    */
   #giveUp(): void {
     const texts = this.texts.splice(FIRST_CODE);
+    const oldCodes = this.#codes;
     this.#keptInAll.count -= texts.length;
-    const oldCodes = this.#codes ?? [];
-    this.#codes = undefined;
-    this.#known.length = 0;
+    this.#codes = new ValueCodes();
+    this.#keepsValues = false;
     this.#lastRows = [];
     const events = new Uint32Array(texts.length + FIRST_CODE);
     for (const code of this.codes) events[code] = (events[code] as number) + 1;
     let least = Math.max(MANY, MANY_OF_ALL * this.present);
-    if (texts.every((text) => ORDERED_NUMBER.test(text))) {
-      const numbers = Float64Array.from(texts, (text) => Number(bareText(text)));
+    const numbers = Float64Array.from(texts, (text) => {
+      const length = writeText(text);
+      return orderedNumber(written, 0, length);
+    });
+    if (numbers.every((number) => !Number.isNaN(number))) {
       this.numbers = Float64Array.from(this.codes, (code) => numbers[code - FIRST_CODE] ?? Number.NaN);
       least = Number.POSITIVE_INFINITY;
     } else this.isUncompared = true;
@@ -487,8 +478,10 @@ export class Field {
     const newCodes = events.map((count, code) => (code < FIRST_CODE ? code : codeOf(count, code)));
     const renamed = this.codes.map((code) => newCodes[code] as number);
     this.codes = this.texts.length <= 0x100 ? Uint8Array.from(renamed) : renamed;
-    for (const [text, code] of oldCodes)
-      if ((newCodes[code] as number) >= FIRST_CODE) this.#kept.set(text, newCodes[code] as number);
+    for (const [bytes, oldCode] of oldCodes.entries()) {
+      const code = newCodes[oldCode] as number;
+      if (code >= FIRST_CODE) this.#codes.add(bytes, 0, bytes.length, code);
+    }
   }
 
   /** Derives from the texts that follow what the texts so far derive. */
@@ -510,13 +503,14 @@ export class Field {
    */
   #derivations(): Derivation[] {
     if (this.derivation) return [];
-    const texts = this.texts.slice(FIRST_CODE).filter((json) => json.startsWith('"'));
+    const values = this.texts.slice(FIRST_CODE, FIRST_CODE + MOST_TRIED);
+    const texts = values.filter((json) => json.startsWith('"'));
     return (['length', 'domain'] as const).filter((derivation) => {
       if (derivation === 'length' && texts.length < FEWEST_TEXTS_MEASURED) return false;
-      const values = new Set(texts.map((json) => derivedText(json, derivation)));
-      values.delete(undefined);
-      if (derivation === 'length' && values.size < FEWEST_DIFFERENT) return false;
-      return values.size > 1 && values.size <= MOST_DERIVED_SHARE * texts.length;
+      const derived = new Set(texts.map((json) => derivedText(json, derivation)));
+      derived.delete(undefined);
+      if (derivation === 'length' && derived.size < FEWEST_DIFFERENT) return false;
+      return derived.size > 1 && derived.size <= MOST_DERIVED_SHARE * texts.length;
     });
   }
 
@@ -526,7 +520,7 @@ export class Field {
     if (this.cellRows && !this.isInList) field.cellRows = new Int32Array(this.codes.length);
     const codes = this.texts.map((json, code) => {
       const text = code < FIRST_CODE ? undefined : derivedText(json, derivation);
-      return text === undefined ? NO_VALUE : field.#newCode(0, text);
+      return text === undefined ? NO_VALUE : field.codeFor(text);
     });
     field.#takeCells(this, codes);
     return field;
@@ -557,11 +551,11 @@ function derivedText(json: string, derivation: Derivation): string | undefined {
   return value === undefined ? undefined : JSON.stringify(value);
 }
 
-/** A number up to 255 that is rarely the same for two values of a field. */
-function slotOf(bytes: Buffer, start: number, length: number): number {
-  const middle = 31 * length + (bytes[start + (length >> 1)] as number);
-  const quarter = 31 * middle + (bytes[start + (length >> 2)] as number);
-  return (31 * quarter + (bytes[start + length - 2] as number)) & 0xff;
+/** Writes a JSON text to `written`; returns its bytes. */
+function writeText(json: string): number {
+  // A character has at most three bytes.
+  if (written.length < 3 * json.length) written = Buffer.alloc(3 * json.length);
+  return written.write(json);
 }
 
 /** The characters of a string, the JSON text of anything else. */

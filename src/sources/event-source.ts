@@ -34,6 +34,8 @@ export interface PageOfOutcomes {
   readonly items: Items;
   /** True if all of them failed, false if none did; undefined if each says so itself, or says nothing. */
   readonly haveFailed: boolean | undefined;
+  /** As for `FoundPage`. */
+  readonly share?: number | undefined;
 }
 
 /** The service or a place with stored events, for commands that ask about a time. */
@@ -187,10 +189,10 @@ async function* readByOutcome(
   filters: EventFilters,
   within: Bounds | undefined,
 ): AsyncGenerator<PageOfOutcomes> {
-  for await (const { items, total } of read(filters, within)) {
+  for await (const { items, total, share } of read(filters, within)) {
     if (items.count > 0) isTold ??= keepTold(items).count > 0;
     if (isTold !== false) {
-      yield { items, haveFailed: undefined };
+      yield { items, haveFailed: undefined, share };
       continue;
     }
     // By the service's count, or all pages if it gives none: less what its filter finds below.

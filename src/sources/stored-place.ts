@@ -47,15 +47,24 @@ export async function openPlace(place: string, options: PlaceOptions): Promise<P
   if (pipe) return placeOfText(place, pipe, options);
   // Opened here, since a stream reports a missing file only later.
   const handle = await open(place).catch(unreadable);
-  const stream = (await isParquet(handle))
-    ? Readable.from(linesInParquet(handle))
-    : handle.createReadStream({ start: 0, highWaterMark: PIECE_BYTES });
-  return placeOfText(place, stream, options);
+  if (await isParquet(handle)) return placeOfText(place, Readable.from(linesInParquet(handle)), options);
+  const { size } = await handle.stat();
+  const stream = handle.createReadStream({ start: 0, highWaterMark: PIECE_BYTES });
+  return placeOfText(place, stream, options, () => stream.bytesRead / size);
 }
 
-function placeOfText(name: string, stream: Readable, options: PlaceOptions): Place {
+/** `shareRead` tells the part of the stream that has been read. */
+function placeOfText(name: string, stream: Readable, options: PlaceOptions, shareRead?: () => number): Place {
   const { context, comparesOutcomes, onDoubt } = options;
-  return { lists: [pagesOfText(name, stream, context.signal, comparesOutcomes ? onDoubt : undefined)] };
+  const pages = pagesOfText(name, stream, context.signal, comparesOutcomes ? onDoubt : undefined);
+  return { lists: [shareRead ? withShare(pages, shareRead) : pages] };
+}
+
+async function* withShare(
+  pages: AsyncIterable<FoundPage>,
+  shareRead: () => number,
+): AsyncGenerator<FoundPage> {
+  for await (const page of pages) yield { ...page, share: shareRead() };
 }
 
 async function openExport(
@@ -239,10 +248,14 @@ async function* pagesOfParts(
   signal: AbortSignal,
   onChecked: (part: Part) => void,
 ): AsyncGenerator<FoundPage> {
+  const all = parts.reduce((sum, part) => sum + (heldBy(part)?.events ?? 0), 0);
+  let read = 0;
   for (const part of parts) {
     for await (const items of readPart(directory, part)) {
       signal.throwIfAborted();
-      yield { items: again && isSettled(part) ? identified(items).without(again) : items, total: undefined };
+      read += items.count;
+      const left = again && isSettled(part) ? identified(items).without(again) : items;
+      yield { items: left, total: undefined, share: read / all };
     }
     onChecked(part);
   }

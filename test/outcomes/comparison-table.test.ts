@@ -208,3 +208,25 @@ describe('fields that few of many events have', () => {
     expect(field?.texts[codes[19_000] as number]).toBe('"b"');
   });
 });
+
+test('columns hold the same whatever part of all events they are told that they have', () => {
+  const item = (index: number) => {
+    const rare = index % 12 === 0 ? { rare: index % 5, note: `n${index % 7}` } : {};
+    const later = index > 80_000 ? { later: 'yes' } : {};
+    return { publishStatus: index % 9 ? 'SUCCESS' : 'FAILED', body: { id: `i${index}`, ...rare, ...later } };
+  };
+  const pages = Array.from({ length: 50 }, (_, page) =>
+    Items.of(
+      Array.from({ length: 2000 }, (_, index) => Buffer.from(JSON.stringify(item(2000 * page + index)))),
+    ),
+  );
+  const countsOf = (shareOf: (page: number) => number | undefined) => {
+    const table = new ComparisonTable();
+    for (const [page, items] of pages.entries()) table.add(items, undefined, shareOf(page + 1));
+    table.finish();
+    return table.fields.map((field) => [field.steps, field.texts, table.countCodes(field)]);
+  };
+  const counts = countsOf(() => undefined);
+  for (const shareOf of [(page: number) => page / 50, () => 0.001, () => 1, () => 0])
+    expect(countsOf(shareOf)).toEqual(counts);
+});
