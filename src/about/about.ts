@@ -276,7 +276,7 @@ function backTo(after: Instant): Instant {
   return instantAt(milliseconds(after) - OUTAGE_DAYS * DAY_MS) ?? after;
 }
 
-/** What a word is looked for in. */
+/** The places in which a word is looked for. */
 interface Knowledge {
   readonly source: EventSource;
   /** Undefined where nobody names subscriptions. */

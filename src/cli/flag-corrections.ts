@@ -81,7 +81,7 @@ export const FLAG_RULES: readonly Rule<UnknownFlag>[] = [
     },
   },
   {
-    // What failures have in common is no alarm: that is whether something is failing.
+    // Nothing that failures have in common is an alarm; a failing subscription is one.
     example: 'events explain --exit-code',
     correct: ({ name, command, problem }) => {
       if (name !== '--exit-code' || !WITHOUT_ALARM.has(command.name())) return undefined;

@@ -96,7 +96,7 @@ export class ColumnReader {
 
   /** Makes columns longer. */
   grow(capacity: number): void {
-    // Where room is made for many more, it is the rows so far that show how many have a field.
+    // With room for many more, the rows so far show how many have a field.
     const rows = Math.min(capacity, 2 * this.#soFar.rows);
     for (const field of this.fields) field.fit(rows, capacity);
     this.#room.prepare(capacity);

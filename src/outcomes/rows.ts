@@ -17,7 +17,7 @@ export function allRows(count: number): Int32Array {
   return rows;
 }
 
-/** Where rows are collected: memory of its own for each time would be garbage of four bytes an event. */
+/** Rows are collected here: memory for each question would be garbage of four bytes an event. */
 let collected = new Int32Array(1024);
 
 function roomFor(count: number): Int32Array {
