@@ -56,7 +56,7 @@ export const CORES: Readonly<Record<string, Core>> = {
     floor: 97,
   },
   page: {
-    mutate: ['src/paging/page.ts'],
+    mutate: ['src/paging/page.ts', 'src/items/byte-hash.ts'],
     tests: ['test/paging/page.test.ts'],
     without: 'pretty-printed or not',
     floor: 99,
