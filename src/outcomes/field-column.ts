@@ -54,6 +54,7 @@ const WORTH_CELLS = 0.5;
 let written = Buffer.alloc(3 * LONGEST_VALUE_BYTES);
 
 const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 
 /** Filters of the service that ignore case. */
 const IGNORE_CASE = new Set(['eventType', 'subscriptionId']);
@@ -402,7 +403,15 @@ export class Field {
     if (!this.#keepsValues && this.#codes.size === 0) return UNCODED;
     const code = this.#codes.get(bytes, start, end);
     if (code !== undefined) return code;
-    return this.#keepsValues ? this.#newCode(cell, bytes, start, end) : UNCODED;
+    return this.#keepsValues ? this.#newCode(cell, bytes, start, end) : this.#keptCode(bytes, start, end);
+  }
+
+  /** The code of a value that is kept, but was not written in this way before. */
+  #keptCode(bytes: Buffer, start: number, end: number): number {
+    // Of texts only those with escapes are written in several ways.
+    if (bytes[start] === QUOTE && !bytes.subarray(start, end).includes(BACKSLASH)) return UNCODED;
+    const value = Buffer.from(canonicalText(bytes.toString('utf8', start, end)));
+    return this.#codes.get(value, 0, value.length) ?? UNCODED;
   }
 
   #noteNumber(numbers: Float64Array, cell: number, number: number): void {
@@ -465,9 +474,10 @@ export class Field {
     const events = new Uint32Array(texts.length + FIRST_CODE);
     for (const code of this.codes) events[code] = (events[code] as number) + 1;
     let least = Math.max(MANY, MANY_OF_ALL * this.present);
+    // The value that was one too many may stand in `written`.
     const numbers = Float64Array.from(texts, (text) => {
-      const length = writeText(text);
-      return orderedNumber(written, 0, length);
+      const bytes = Buffer.from(text);
+      return orderedNumber(bytes, 0, bytes.length);
     });
     if (numbers.every((number) => !Number.isNaN(number))) {
       this.numbers = Float64Array.from(this.codes, (code) => numbers[code - FIRST_CODE] ?? Number.NaN);
