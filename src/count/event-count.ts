@@ -39,8 +39,10 @@ export async function countEvents(
     const chosen = await resolveFilters(filters, service, settings, call);
     const { count, queries, lookedAt } = await countAll(service, chosen, concurrency, context, reporter);
     const [counted] = queries;
+    // Of events that are only looked at, others are counted than those that the notice names.
+    const verb = lookedAt === undefined ? 'counted' : 'searched';
     if (context.stdout.isTerminal && counted)
-      reporter.notice(readNotice('counted', counted, lookedAt, filters.zone, settings, context));
+      reporter.notice(readNotice(verb, counted, lookedAt, filters.zone, settings, context));
     if (count === 0) await warnOfTypes(chosen, service, context, reporter);
     return count;
   });

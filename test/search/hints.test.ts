@@ -108,7 +108,7 @@ describe('events search on a terminal', () => {
     const searched = "2 events created after 2026-11-20, at HOST (profile 'default')\n";
     const { screen } = await plain(searching, ['search', ...since]);
     expect(screen).toBe(`no events match\nsearched ${searched}next: \`--since 1d\` looks further back\n`);
-    expect((await plain(searching, ['count', ...since])).screen).toContain(`counted ${searched}`);
+    expect((await plain(searching, ['count', ...since])).screen).toContain(`searched ${searched}`);
     const { screen: doubted } = await plain(searching, [
       'search',
       '--since',
@@ -170,6 +170,10 @@ describe('what was read, on a terminal', () => {
     );
     expect(await said(['count', '--since', '08:00', '--timezone', 'Europe/Berlin'])).toBe(
       "counted events created after 2026-11-20T08:00:00+01:00, at HOST (profile 'default')\n",
+    );
+    expect(await said(['count', '--grep', 'zzqq'])).toBe(
+      'reading the events to count them: the service does not filter by --where and --grep\n' +
+        "searched 5 events at HOST (profile 'default')\n",
     );
     expect(await said(['search', '--since', '2026-11-20', '--type', 'document.*', '-n', '1'])).toMatch(
       /^searched events created after 2026-11-20 \(2026-11-20T01:00:00\+01:00 here\), at HOST \(profile 'default'\)$/m,
