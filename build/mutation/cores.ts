@@ -57,7 +57,7 @@ export const CORES: Readonly<Record<string, Core>> = {
   },
   page: {
     mutate: ['src/paging/page.ts', 'src/items/byte-hash.ts'],
-    tests: ['test/paging/page.test.ts'],
+    tests: ['test/paging/page.test.ts', 'test/items/byte-hash.test.ts'],
     without: 'pretty-printed or not',
     floor: 99,
   },

@@ -61,6 +61,7 @@ const IGNORE_CASE = new Set(['eventType', 'subscriptionId']);
 
 /** In a list: that some of its elements have no value, as `= null` asks. */
 export const NULL_TEXT = 'null';
+const NULL_BYTES = Buffer.from(NULL_TEXT);
 
 /** The number of values that the fields of a table keep: those of thousands of fields need much memory. */
 export interface KeptValues {
@@ -209,7 +210,7 @@ export class Field {
   setLack(row: number): void {
     const { filled } = this;
     const cell = this.#begin(row);
-    if (this.#keepsValues) this.#end(row, cell, this.codeFor(NULL_TEXT));
+    if (this.#keepsValues) this.#end(row, cell, this.#codeOf(cell, NULL_BYTES, 0, NULL_BYTES.length));
     this.filled = filled;
   }
 

@@ -189,6 +189,27 @@ describe('the keys of items', () => {
     expect(identified(Items.of([Buffer.from(event('a')), Buffer.from(one)])).byEventId).toBe(false);
   });
 
+  test('are those of the subscription too, at the top or in the event', () => {
+    const of = (subscription: string) => `{"eventId":"a","subscriptionId":"${subscription}"}`;
+    const nested = '{"subscriptionId":"s","event":{"eventId":"a"}}';
+    const { keys } = keysOf(of('s'), of('t'), nested, event('a'));
+    expect(keys[0]).toBe(keys[2]);
+    expect(new Set(keys).size).toBe(3);
+  });
+
+  test('are doubtful where an item has an eventId in two members', () => {
+    const doubtful = '{"one":{"eventId":"a"},"two":{"eventId":"b"}}';
+    for (const [items, hasDoubtful] of [
+      [[event('a'), event('b')], false],
+      [[doubtful, event('a')], true],
+      [[event('a'), doubtful], true],
+    ] as const) {
+      expect(readPage(Buffer.from(`{"items":[${items.join(',')}]}`)).items.hasDoubtful).toBe(hasDoubtful);
+      const found = identified(Items.of(items.map((text) => Buffer.from(text))));
+      expect(found.hasDoubtful).toBe(hasDoubtful);
+    }
+  });
+
   test('differ for thousands of ids, and keep what is new apart', () => {
     const ids = Array.from({ length: 4000 }, (_, index) => event(`0f8fad5b-d9cb-469f-a165-${index}`));
     const { items } = readPage(Buffer.from(`{"items":[${ids.join(',')}]}`));

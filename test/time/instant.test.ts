@@ -21,6 +21,8 @@ describe('an instant', () => {
     ['2026-11-20T08:30+01:00', '2026-11-20T07:30:00Z'],
     ['2026-11-20T08:30:01.1203450Z', '2026-11-20T08:30:01.120345Z'],
     ['2026-11-20T23:59:59,000Z', '2026-11-20T23:59:59Z'],
+    ['2026-11-20T08:30+01', '2026-11-20T07:30:00Z'],
+    ['2026-11-20T08:30-0130', '2026-11-20T10:00:00Z'],
   ])('%s is %s as a full date-time in UTC', (text, full) => expect(utcText(at(text))).toBe(full));
 
   test('instants compare by time, to the last digit of the fraction', () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { type Instant, parseInstant } from '../../src/time/instant.ts';
 import { resolveTime } from '../../src/time/resolve-time.ts';
 import { parseTime } from '../../src/time/time-text.ts';
-import { localZone, TimeZone, zoneNamed, zoneNames, zoneOf } from '../../src/time/time-zone.ts';
+import { localZone, offsetMsIn, TimeZone, zoneNamed, zoneNames, zoneOf } from '../../src/time/time-zone.ts';
 import { thisMachine } from '../support/context.ts';
 
 const sentIn = (name: string, now: string) => {
@@ -25,6 +25,10 @@ describe('a time without a zone', () => {
     ['today', '2026-11-20T23:00:00Z'],
     ['yesterday', '2026-11-19T23:00:00Z'],
     ['00:15', '2026-11-20T23:15:00Z'],
+    // With one, it is in that.
+    ['2026-11-01T08:30Z', '2026-11-01T08:30Z'],
+    ['2026-11-01 08:30 gmt', '2026-11-01T08:30Z'],
+    ['2026-11-01 08:30 Z', '2026-11-01T08:30Z'],
     ['yesterday 8am', '2026-11-20T07:00:00Z'],
     ['11-21 00:10:00', '2026-11-20T23:10:00Z'],
     ['11-21 00:40:00', '2025-11-20T23:40:00Z'],
@@ -168,3 +172,16 @@ describe('every zone', () => {
     );
   });
 });
+
+test.each([
+  ['+05:45', 345],
+  ['+0545', 345],
+  ['-03', -180],
+  ['-00:30', -30],
+  ['11/1/2026, GMT+0100', 60],
+  ['11/1/2026, GMT', 0],
+  ['+24:00', Number.NaN],
+  ['+23:60', Number.NaN],
+])('the offset in %s is %i minutes', (text, minutes) => expect(offsetMsIn(text)).toBe(minutes * 60_000));
+
+test('white space around the name of a zone is none of it', () => expect(zoneNamed(' utc ')).toBe('UTC'));
