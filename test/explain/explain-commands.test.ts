@@ -150,6 +150,9 @@ const wordsOf = (line: string) =>
     word.replace(/'([^']*)'|\\(.)/g, (_, quoted, single) => quoted ?? single),
   );
 
+/** A run that meets no more says little. */
+const FEWEST_CAUSES = 10;
+
 test('each command that explain prints lists exactly the events that it counts', {
   timeout: 900_000,
 }, async () => {
@@ -158,7 +161,8 @@ test('each command that explain prints lists exactly the events that it counts',
   const random = randomOf('the commands of explain');
   const draw = drawOf(() => random.float());
   let causes = 0;
-  for (let round = 0; round < faultRounds(6, 500); round++) {
+  // Some histories have no cause.
+  for (let round = 0; round < faultRounds(6, 500) || causes <= FEWEST_CAUSES; round++) {
     const lines = historyOf(draw);
     await writeFile(file, lines.join('\n'));
     const run = async (...words: string[]) => {
@@ -189,5 +193,4 @@ test('each command that explain prints lists exactly the events that it counts',
       causes++;
     }
   }
-  expect(causes).toBeGreaterThan(10);
 });
