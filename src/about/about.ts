@@ -124,8 +124,7 @@ export async function askAbout(
       for await (const page of source.readOutcomes(chosen, source.window)) reading.add(page);
       return reading;
     };
-    const isStored = options.from !== undefined;
-    const { subject, reading } = await readSubject(word, { source, names, nameField, isStored }, read);
+    const { subject, reading } = await readSubject(word, { source, names, nameField }, read);
     const { all, ids, health } = reading;
     await names?.learn(ids);
     const { after, before } = windowOf(source, all.times.bounds, call.context.clock);
@@ -227,6 +226,11 @@ class AboutReading {
     return { ...row, state, failingSince, edge };
   }
 
+  /** The subscriptions of all events that were read, whoever they are for. */
+  idsOfAll(): ReadonlySet<string> {
+    return new Set(this.all.rows().flatMap(({ values: [id] }) => (typeof id === 'string' ? [id] : [])));
+  }
+
   ofSubscriptions(): SubscriptionHealth[] {
     const rows = namedRows(this.#ownBySubscription.rows(), true, undefined);
     return rows.flatMap(({ values: [id], ...row }) => (typeof id === 'string' ? [{ ...row, id }] : []));
@@ -282,7 +286,6 @@ interface Knowledge {
   /** Undefined where nobody names subscriptions. */
   readonly names: SubscriptionNames | undefined;
   readonly nameField: FieldPath | undefined;
-  readonly isStored: boolean;
 }
 
 /**
@@ -302,7 +305,7 @@ async function readSubject(
   const name: Subject = { by: 'name', id: undefined };
   const named = nameField && (await read(name, filters));
   if (named && named.health.events > 0) return { subject: name, reading: named };
-  if (names?.isListed) await names.learn(await subscriptionsWithEvents(source));
+  if (names?.isListed) await names.learn(named?.idsOfAll() ?? (await subscriptionsWithEvents(source)));
   const switchedOff = subjectOf(word, names);
   if (switchedOff) {
     const unread = named ? withoutDoubts(filters) : filters;
@@ -343,8 +346,8 @@ function subjectOf(word: string, names: SubscriptionNames | undefined): Subject 
   return undefined;
 }
 
-function unknownWord(word: string, { names, isStored }: Knowledge): UsageError {
-  if (isStored)
+function unknownWord(word: string, { source, names }: Knowledge): UsageError {
+  if (source.isStored)
     return new UsageError(`'${word}' is no id, and stored events name no address`, {
       next: advise`give the id of a subscription, or name the field that says who an event is for: ${hooktrail('config set name-field PATH')}`,
     });

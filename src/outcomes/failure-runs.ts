@@ -11,50 +11,28 @@ export interface FailureRun {
   readonly isOpen: boolean;
 }
 
-/** Successes in a row that end a run. */
-const ENDING_SUCCESSES = 2;
-
-/** The first run among events in order of creation, the oldest first; undefined if none has failed. */
-export function firstRun(
-  count: number,
-  hasFailed: (index: number) => boolean,
-): Pick<FailureRun, 'start' | 'isAtEdge'> | undefined {
-  for (let index = 0; index < count; index++)
-    if (hasFailed(index)) return { start: index, isAtEdge: index < ENDING_SUCCESSES };
-  return undefined;
-}
-
-/** The latest run among events in order of creation, the oldest first; undefined if none has failed. */
-export function latestRun(count: number, hasFailed: (index: number) => boolean): FailureRun | undefined {
-  let start: number | undefined;
-  let isOpen = false;
-  let successes = 0;
-  let isAtEdge = true;
-  for (let index = 0; index < count; index++) {
-    if (hasFailed(index)) {
-      if (!isOpen) {
-        start = index;
-        isAtEdge = index < ENDING_SUCCESSES;
-        isOpen = true;
-      }
-      successes = 0;
-      continue;
-    }
-    successes++;
-    if (successes === ENDING_SUCCESSES) isOpen = false;
-  }
-  return start === undefined ? undefined : { start, isAtEdge, isOpen };
-}
-
 /** A run whose events are all known. */
-export interface WholeRun {
-  readonly start: number;
-  /** As in `FailureRun`. */
-  readonly isAtEdge: boolean;
+export interface WholeRun extends Omit<FailureRun, 'isOpen'> {
   readonly lastFailed: number;
   /** The first of the successes that end it; undefined if the newest event is inside it. */
   readonly end: number | undefined;
   readonly failures: number;
+}
+
+/** Successes in a row that end a run. */
+const ENDING_SUCCESSES = 2;
+
+/** The first run among events in order of creation, the oldest first; undefined if none has failed. */
+export function firstRun(count: number, hasFailed: (index: number) => boolean): WholeRun | undefined {
+  const [first] = runsOf(count, hasFailed);
+  return first;
+}
+
+/** The latest run among events in order of creation, the oldest first; undefined if none has failed. */
+export function latestRun(count: number, hasFailed: (index: number) => boolean): FailureRun | undefined {
+  let latest: WholeRun | undefined;
+  for (const run of runsOf(count, hasFailed)) latest = run;
+  return latest && { start: latest.start, isAtEdge: latest.isAtEdge, isOpen: latest.end === undefined };
 }
 
 /**
@@ -63,25 +41,20 @@ export interface WholeRun {
  */
 export function largestRun(count: number, hasFailed: (index: number) => boolean): WholeRun | undefined {
   let largest: WholeRun | undefined;
-  let run: WholeRun | undefined;
+  for (const run of runsOf(count, hasFailed)) if (!largest || run.failures >= largest.failures) largest = run;
+  return largest;
+}
+
+/** The runs among events in order of creation, in that order. */
+function* runsOf(count: number, hasFailed: (index: number) => boolean): Generator<WholeRun> {
+  let run: Pick<WholeRun, 'start' | 'lastFailed' | 'failures'> | undefined;
   for (let index = 0; index < count; index++) {
     if (hasFailed(index)) {
-      run ??= {
-        start: index,
-        isAtEdge: index < ENDING_SUCCESSES,
-        lastFailed: index,
-        end: undefined,
-        failures: 0,
-      };
-      run = { ...run, lastFailed: index, failures: run.failures + 1 };
+      run = { start: run?.start ?? index, lastFailed: index, failures: (run?.failures ?? 0) + 1 };
     } else if (run && index - run.lastFailed === ENDING_SUCCESSES) {
-      largest = larger(largest, { ...run, end: run.lastFailed + 1 });
+      yield { ...run, isAtEdge: run.start < ENDING_SUCCESSES, end: run.lastFailed + 1 };
       run = undefined;
     }
   }
-  return run ? larger(largest, run) : largest;
-}
-
-function larger(one: WholeRun | undefined, later: WholeRun): WholeRun {
-  return one && one.failures > later.failures ? one : later;
+  if (run) yield { ...run, isAtEdge: run.start < ENDING_SUCCESSES, end: undefined };
 }

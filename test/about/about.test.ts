@@ -213,6 +213,14 @@ describe('events about', () => {
       }),
     );
     expect(await titleOf('signed')).toMatch(/^document\.signed.* found by 'signed' in the name-field/);
+    // The events that tell nobody's name tell their subscriptions, too: they are not read again.
+    const windowsRead = async (word: string) => {
+      const before = at.sandbox.log.length;
+      await titleOf(word);
+      const asked = at.sandbox.log.slice(before).map(({ url }) => decodeURIComponent(url));
+      return asked.filter((url) => url.includes('gt(createdOn,2026-11-20)')).length;
+    };
+    expect(await windowsRead('nobody')).toBe(1);
   });
 
   test('offers the check of an endpoint whose failures are its own', async () => {
