@@ -50,9 +50,6 @@ const FEWEST_ROWS_OF_CELLS = 16_384;
 /** Cells are worth it where they take this part of a column, or less. */
 const WORTH_CELLS = 0.5;
 
-/** The canonical text that was written last: what is no part of an item is read as bytes too. */
-let written = Buffer.alloc(3 * LONGEST_VALUE_BYTES);
-
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
@@ -61,7 +58,6 @@ const IGNORE_CASE = new Set(['eventType', 'subscriptionId']);
 
 /** In a list: that some of its elements have no value, as `= null` asks. */
 export const NULL_TEXT = 'null';
-const NULL_BYTES = Buffer.from(NULL_TEXT);
 
 /** The number of values that the fields of a table keep: those of thousands of fields need much memory. */
 export interface KeptValues {
@@ -192,8 +188,8 @@ export class Field {
 
   /** The code of the value that is this JSON text, for columns that are filled by hand. */
   codeFor(json: string, cell = 0): number {
-    const length = writeText(json);
-    return this.#codeOf(cell, written, 0, length);
+    const bytes = Buffer.from(json);
+    return this.#codeOf(cell, bytes, 0, bytes.length);
   }
 
   /** Records that the field is there, as null, as an object or with a value that is not compared. */
@@ -210,7 +206,7 @@ export class Field {
   setLack(row: number): void {
     const { filled } = this;
     const cell = this.#begin(row);
-    if (this.#keepsValues) this.#end(row, cell, this.#codeOf(cell, NULL_BYTES, 0, NULL_BYTES.length));
+    if (this.#keepsValues) this.#end(row, cell, this.codeFor(NULL_TEXT, cell));
     this.filled = filled;
   }
 
@@ -475,7 +471,6 @@ export class Field {
     const events = new Uint32Array(texts.length + FIRST_CODE);
     for (const code of this.codes) events[code] = (events[code] as number) + 1;
     let least = Math.max(MANY, MANY_OF_ALL * this.present);
-    // The value that was one too many may stand in `written`.
     const numbers = Float64Array.from(texts, (text) => {
       const bytes = Buffer.from(text);
       return orderedNumber(bytes, 0, bytes.length);
@@ -560,13 +555,6 @@ function derivedText(json: string, derivation: Derivation): string | undefined {
   const bytes = Buffer.from(json);
   const value = derive(derivation, UTC)(bytes, 0, bytes.length);
   return value === undefined ? undefined : JSON.stringify(value);
-}
-
-/** Writes a JSON text to `written`; returns its bytes. */
-function writeText(json: string): number {
-  // A character has at most three bytes.
-  if (written.length < 3 * json.length) written = Buffer.alloc(3 * json.length);
-  return written.write(json);
 }
 
 /** The characters of a string, the JSON text of anything else. */
