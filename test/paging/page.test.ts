@@ -6,6 +6,7 @@ import { Items } from '../../src/items/items.ts';
 import { JsonSyntaxError } from '../../src/items/json-scanner.ts';
 import {
   askCount,
+  DOUBTFUL_EVENT,
   type FetchPage,
   identified,
   keepPages,
@@ -208,6 +209,9 @@ describe('the keys of items', () => {
       const found = identified(Items.of(items.map((text) => Buffer.from(text))));
       expect(found.hasDoubtful).toBe(hasDoubtful);
     }
+    expect(DOUBTFUL_EVENT).toBe(
+      'some items have an eventId in two members or more: which is theirs is not known, so they have none; --fields takes either by its full path',
+    );
   });
 
   test('differ for thousands of ids, and keep what is new apart', () => {
@@ -328,6 +332,9 @@ describe('pages that are asked for', () => {
     const failed = asking(answer('{}', { status: 400 }), answer('{}'));
     await expect(failed.ask()).rejects.toThrow('the search failed');
     expect([none.left.length, failed.left.length, none.slept, failed.slept]).toEqual([1, 1, [], []]);
+    await expect(asking(answer('{}', { status: 429 })).ask()).rejects.toMatchObject({
+      next: 'try again later, or with --concurrency 1',
+    });
   });
 
   test('have a count of the whole collection, unless it is that of the page alone', async () => {

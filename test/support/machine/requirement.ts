@@ -100,11 +100,9 @@ export default function setup(): void {
     console.log('left out: tests on Windows, whose Node .ci/run downloads');
   if (!hasDuckdb) console.log('left out: tests with DuckDB (npm --prefix build/duckdb ci)');
   if (!hasMatrix) console.log('left out: the matrix of Node versions, which is part of .ci/run');
-  if (isSampled) console.log('left out: what is unused in the project (npx knip)');
-  if (isSampled)
-    console.log(
-      'left out: two thirds of the tests with a flat service, which the seed draws; .ci/run has all',
-    );
+  if (!isSampled) return;
+  console.log('left out: what is unused in the project (npx knip)');
+  console.log('left out: two thirds of the tests with a flat service, which the seed draws; .ci/run has all');
 }
 
 function isExecutable(file: string): boolean {
