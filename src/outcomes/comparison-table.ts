@@ -130,7 +130,7 @@ export class ComparisonTable {
   }
 
   /**
-   * Room that is made again and again leaves holes in the process's memory, a sixth of it for a million
+   * Room that is made again and again leaves holes in the process's memory, a tenth of it for a million
    * events.
    */
   #grow(share: number | undefined): void {

@@ -61,7 +61,7 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
       const read = (limit?: number) => storedEvents(from, filters, { ...stored, limit });
       const pages = direction ? inDirection(read(), direction, limit) : read(limit);
       const [asked] = filters.queries(context.clock.now());
-      return { pages, asked, window: async () => asked, lookedAt: () => undefined };
+      return { pages, asked, window: async () => asked, lookedAt: () => lookedAt };
     });
     if (printed.count === 0 && context.stdout.isTerminal)
       reporter.notice(`searched ${eventsText(lookedAt)} of ${from === '-' ? 'standard input' : from}`);
