@@ -12,6 +12,7 @@ import {
   parseInstant,
   utcText,
 } from '../../src/time/instant.ts';
+import { TimeZone } from '../../src/time/time-zone.ts';
 
 const at = (text: string) => parseInstant(text) as Instant;
 
@@ -24,6 +25,14 @@ describe('an instant', () => {
     ['2026-11-20T08:30+01', '2026-11-20T07:30:00Z'],
     ['2026-11-20T08:30-0130', '2026-11-20T10:00:00Z'],
   ])('%s is %s as a full date-time in UTC', (text, full) => expect(utcText(at(text))).toBe(full));
+
+  test.each([
+    ['2026-11-01T08:30Z', '2026-11-01T08:30:00Z'],
+    ['2026-11-01T08:30+05:00', '2026-11-01T03:30:00Z'],
+    ['2026-11-01T08:30', '2026-11-01T07:30:00Z'],
+  ])('%s is %s in UTC for somebody in Berlin', (text, full) =>
+    expect(utcText(parseInstant(text, new TimeZone('Europe/Berlin')) as Instant)).toBe(full),
+  );
 
   test('instants compare by time, to the last digit of the fraction', () => {
     expect(compareInstants(at('2026-11-01'), at('2026-11-01T00:00:00.000Z'))).toBe(0);
