@@ -62,7 +62,9 @@ async function sweep(
     const isDoubted = /may be invalid/.test(after.stderr) || after.code !== 0;
     const isLost = /is lost/.test(result.stderr);
     const isKilled = result.code === 'SIGKILL' || Number(result.code) >= 128;
-    const isSaid = isKilled || isTold(result);
+    // A signal while Node starts ends the process before the program can take it.
+    const isTooEarly = isUnasked && SIGNALS.includes(String(result.code));
+    const isSaid = isKilled || isTooEarly || isTold(result);
     const isHeld = isValid || isLost || isUnasked || (isKilled && isDoubted);
     return isSaid && isHeld ? undefined : { result, after, token: at.kept.token };
   });
