@@ -444,7 +444,7 @@ function liveLine(ended: Ended, now: number, zone: TimeZone, columns: number, pa
   const id = columns < WHOLE_ID_COLUMNS ? cut(delivery.eventId, 8) : shownId(delivery.eventId).padEnd(36);
   const said = saidText(ended).padEnd(9);
   const took = columns < DURATION_COLUMNS ? '' : `${Math.round(ms)} ms`.padStart(8);
-  const room = columns - time.length - 36 - said.length - took.length - 8;
+  const room = columns - time.length - id.length - said.length - took.length - 8;
   const type = cut(delivery.type, Math.min(Math.max(room, LEAST_TYPE_COLUMNS), MOST_TYPE_COLUMNS));
   const line = `${palette.dim(time)}  ${type}  ${id}  `;
   return took === '' ? line + paint(said.trimEnd()) : `${line}${paint(said)}  ${palette.dim(took)}`;

@@ -197,6 +197,47 @@ test('events that the handler refuses are tried again the next time', async () =
   expect(at.handler.taken.get(eventId)).toBe(1);
 });
 
+test.each([
+  [
+    2,
+    'warning: 2 found events were not accepted, and are tried again in 5m',
+    '1 accepted, 0 duplicates, 2 failed tries, 0 rejected; 1 of the accepted was recovered',
+  ],
+  [
+    1,
+    'warning: 1 found event was not accepted, and is tried again in 5m',
+    '2 accepted, 0 duplicates, 1 failed try, 0 rejected; 2 of the accepted were recovered',
+  ],
+])(
+  'found events of which the handler refuses %i are counted at the end of a terminal',
+  async (count, warning, summary) => {
+    await using at = await startRecovering({ events: 0 });
+    const ids = [1, 2, 3].map(() => at.searching.sandbox.control.addEvent({}).eventId);
+    const refused = ids.slice(0, count);
+    at.handler.answer = ({ body }) => (refused.some((id) => body.includes(id)) ? 400 : 200);
+    const args = at.listenArgs('--recover', '--no-color');
+    const program = startHooktrail(args, { env: at.env, terminal: 100 });
+    await program.printed('stderr', /tried again in 5m\n/);
+    program.kill('SIGTERM');
+    const { stderr } = await program.finished;
+    // The line of the progress is cleared before the last one is printed.
+    expect(stderr.replace('\r\u001b[K', '').split('\n').slice(-3)).toEqual([warning, summary, '']);
+  },
+);
+
+test('the found events that come after a stop are not handed on', async () => {
+  await using at = await startRecovering({ events: 0 });
+  for (let count = 0; count < 3; count++) at.searching.sandbox.control.addEvent({});
+  const answer = at.handler.hold();
+  await using listener = await startCatchingUp(at);
+  await expect.poll(() => at.handler.received.length).toBe(1);
+  listener.program.kill('SIGTERM');
+  await expect.poll(() => post(listener.port, '{"eventId":"a"}').catch(() => 'gone')).toBe('gone');
+  answer(200);
+  expect((await listener.program.finished).code).toBe(143);
+  expect(at.handler.received).toHaveLength(1);
+});
+
 test('a stop waits at most ten seconds for a found event whose handler never answers', async () => {
   await using at = await startRecovering({ events: 0 });
   at.searching.sandbox.control.addEvent({});

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFile, stat } from 'node:fs/promises';
+import { appendFile, readFile, stat } from 'node:fs/promises';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
@@ -241,6 +241,37 @@ describe('requests that are refused and never reach the handler', () => {
   });
 });
 
+test('of events that the handler refuses twenty are warned of in a second, then the latest with the number of the others', async () => {
+  clock.skips = 0;
+  await using listening = await startListening('--forward-to', handler.url);
+  handler.answer = () => 500;
+  for (let count = 1; count <= 23; count++) await listening.send(`{"eventId":"e${count}"}`);
+  const warnings = () => listening.program.stderr.split('\n').slice(1, -1);
+  const refused = (count: number) => `warning: e${count}: the handler answered 500: thanks`;
+  const first = Array.from({ length: 20 }, (_, index) => refused(index + 1));
+  await listening.program.printed('stderr', /e20: /);
+  expect(warnings()).toEqual(first);
+  await clock.asleep(1000);
+  clock.advance(1000);
+  await listening.program.printed('stderr', /e23: /);
+  const second = [...first, `${refused(23)} (and 2 more since the last warning)`];
+  expect(warnings()).toEqual(second);
+  // That one was the first of another twenty. What waits when the listener ends is printed then.
+  for (let count = 24; count <= 43; count++) await listening.send(`{"eventId":"e${count}"}`);
+  listening.program.kill('SIGTERM');
+  await listening.program.finished;
+  const third = Array.from({ length: 20 }, (_, index) => refused(index + 24));
+  expect(warnings()).toEqual([...second, ...third]);
+});
+
+test('with --debug each answer is a line', async () => {
+  await using listening = await startListening('--debug', '--path', '/in', '--health', '/health');
+  await listening.send('{"eventId":"a"}', {}, { path: '/in?x=1' });
+  await listening.send('', {}, { method: 'GET', path: '/health' });
+  await listening.program.printed('stderr', /GET \/health/);
+  expect(listening.program.stderr.replaceAll(/ \d+$/gm, ' N')).toContain('POST /in?x=1 200 N');
+});
+
 /** A listener on a terminal of that many columns. */
 async function startOnTerminal(columns: number, ...flags: string[]) {
   const home = await createHome();
@@ -280,10 +311,19 @@ test('on a terminal each delivery is a line, with a summary at the end', async (
   expect(stderr.split('\n').at(-2)).toMatch(/1 accepted, 1 duplicate, 2 failed tries, 1 rejected$/);
 });
 
-test('on a terminal of 80 columns the id of an event is whole, and its type is cut', async () => {
-  await using terminal = await startOnTerminal(80);
-  await terminal.send({ eventId: ID, eventType: 'recipient.authenticated' });
-  expect((await terminal.stop()).stdout).toBe(`12:00:00  recipient.authenti…  ${ID}  accepted\n`);
+test.each([
+  [48, `12:00:00  recipient.auth…  0f8fad5…  accepted`],
+  [79, `12:00:00  recipient.authenticated.by.sms.…  0f8fad5…  accepted`],
+  [80, `12:00:00  recipient.authenti…  ${ID}  accepted`],
+  [99, `12:00:00  recipient.authenticated.by.sms.…  ${ID}  accepted`],
+  [100, `12:00:00  recipient.authenticated.by.sms…  ${ID}  accepted       N ms`],
+  [200, `12:00:00  recipient.authenticated.by.sms.…  ${ID}  accepted       N ms`],
+])('a line on a terminal of %i columns', async (columns, line) => {
+  await using terminal = await startOnTerminal(columns);
+  await terminal.send({ eventId: ID, eventType: 'recipient.authenticated.by.sms.22' });
+  const { stdout } = await terminal.stop();
+  const took = (text: string) => `${' '.repeat(text.length - 5)}N ms\n`;
+  expect(stdout.replace(/ +\d+ ms\n/, took)).toBe(`${line}\n`);
 });
 
 test('the lines on a terminal have the time of --timezone', async () => {
@@ -315,6 +355,29 @@ test('--health answers GET with counts as JSON, and accepts no deliveries', asyn
     known: 1,
   });
   expect((await listening.send('{"eventId":"c"}', {}, { path: '/health' })).status).toBe(404);
+  const head = await listening.send('', { 'api-token': undefined }, { method: 'HEAD', path: '/health' });
+  expect([head.status, head.body]).toEqual([200, '']);
+});
+
+test('what the journal holds at the start is said, and how many of its lines cannot be read', async () => {
+  await using listening = await startListening();
+  const first = () => listening.program.stderr.replaceAll(String(listening.port), 'PORT');
+  const listens = (known: string) =>
+    `listening on http://127.0.0.1:PORT/; ${known} in ${listening.journal}; stop with Ctrl-C\n`;
+  expect(first()).toBe(listens('0 known ids'));
+  const skipped = (lines: string) =>
+    `warning: ${lines} of ${listening.journal} that cannot be read: skipped\n`;
+  const damages = [
+    ['', '', '1 known id'],
+    ['one\n', skipped('1 line'), '2 known ids'],
+    ['two\n', skipped('2 lines'), '3 known ids'],
+  ] as const;
+  for (const [damage, warning, known] of damages) {
+    await listening.send(`{"eventId":"${known}"}`);
+    await appendFile(listening.journal, damage);
+    await listening.restart('SIGTERM');
+    expect(first()).toBe(warning + listens(known));
+  }
 });
 
 describe('stopping', () => {
@@ -366,21 +429,37 @@ describe('stopping', () => {
     expect((await listening.program.finished).code).toBe(130);
   });
 
+  test('of several deliveries in progress their number is said after a second', async () => {
+    await using listening = await startListening('--forward-to', handler.url, '--forward-timeout', '3600');
+    handler.answer = () => new Promise(() => undefined);
+    const sent = ['a', 'b'].map((id) => listening.send(`{"eventId":"${id}"}`));
+    await expect.poll(() => handler.received.length).toBe(2);
+    listening.program.kill('SIGINT');
+    await listening.program.printed('stderr', /waiting/);
+    await clock.asleep(10_000);
+    clock.advance(9_000);
+    expect((await Promise.all(sent)).map(({ status }) => status)).toEqual([502, 502]);
+    await listening.program.finished;
+    expect(listening.program.stderr).toContain('\nwaiting up to 10 s for 2 deliveries in progress\n');
+  });
+
   test.each([
-    ['sends nothing', ''],
-    ['has sent half of its headers', 'POST / HTTP/1.1\r\nHost: x\r\n'],
+    ['sends nothing', '', ''],
+    ['has sent half of its headers', 'POST / HTTP/1.1\r\nHost: x\r\n', ''],
     [
       'has sent half of a body',
       `POST / HTTP/1.1\r\nHost: x\r\nApi-Token: ${API_TOKEN}\r\nContent-Length: 40\r\n\r\n{"eventId":`,
+      'waiting up to 10 s for 1 delivery in progress\n',
     ],
-  ])('does not wait for a sender that %s', async (_name, text) => {
+  ])('does not wait for a sender that %s', async (_name, text, said) => {
     await using listening = await startListening();
     const socket = connect(listening.port, '127.0.0.1');
     await once(socket, 'connect');
     socket.on('error', () => undefined).write(text);
     expect(await listening.send('{"eventId":"a"}')).toMatchObject(accepted);
+    const { stderr } = listening.program;
     listening.program.kill('SIGTERM');
-    expect((await listening.program.finished).code).toBe(143);
+    expect(await listening.program.finished).toMatchObject({ code: 143, stderr: stderr + said });
   });
 
   test('a second listener on one journal waits, and a signal ends the wait', async () => {
