@@ -66,8 +66,12 @@ export function writeHistory(count: number, seed: number, now: number): History 
   const subscriptions = endpoints.map(([endpoint, share]) => ({ id: randomGuid(random), endpoint, share }));
   const traffic = createTraffic(now);
   const outages = drawOutages(new Random(seed + 4), traffic, subscriptions, count);
-  const pickType = weighted(eventTypes, random);
-  const pickSubscription = weighted(subscriptions, random);
+  const outagesOf = new Map(
+    subscriptions.map((subscription) => [
+      subscription,
+      outages.filter((outage) => outage.subscription === subscription),
+    ]),
+  );
   const details: EventDetails[] = [];
   const events: StoredEvent[] = [];
 
@@ -86,10 +90,10 @@ export function writeHistory(count: number, seed: number, now: number): History 
       const word = last.word + 1 + random.below(0xffff);
       eventId = word.toString(16).padStart(8, '0') + eventId.slice(8);
     }
-    const subscription = pickSubscription();
+    const subscription = subscriptions[random.pick(endpointsByShare)] as SeededSubscription;
     const { id: subscriptionId, endpoint } = subscription;
-    const eventType = pickType().name;
-    const inOutage = causeOfOutage(outages, subscription, ms, random);
+    const eventType = (eventTypes[random.pick(typesByShare)] as EventType).name;
+    const inOutage = causeOfOutage(outagesOf.get(subscription) ?? [], ms, random);
     const stray = inOutage === undefined ? strayCause(newest, random) : undefined;
     const lastError = inOutage ?? stray;
     if (ordinal < DISTINCT_DETAILS) details.push(drawDetails(random));
@@ -159,16 +163,11 @@ function lasting(traffic: Traffic, count: number): number {
   return hours * HOUR_MS;
 }
 
-/** Returns the cause if a delivery at that time fails because of an outage. */
-function causeOfOutage(
-  outages: readonly Outage[],
-  subscription: SeededSubscription,
-  ms: number,
-  random: Random,
-): string | undefined {
+/** Returns the cause if a delivery at that time fails because of one of the outages of its endpoint. */
+function causeOfOutage(outages: readonly Outage[], ms: number, random: Random): string | undefined {
   for (const outage of outages) {
     if (outage.from > ms) break;
-    if (outage.subscription === subscription && outage.to > ms && random.float() < 0.97) return outage.cause;
+    if (outage.to > ms && random.float() < 0.97) return outage.cause;
   }
   return undefined;
 }
@@ -179,12 +178,14 @@ function strayCause(isNewest: boolean, random: Random): string | undefined {
   return isNewest ? causes[0] : undefined;
 }
 
-/** Returns a function that chooses a random value, each in proportion to its share. */
-function weighted<T extends SeededSubscription | EventType>(values: readonly T[], random: Random): () => T {
-  const total = values.reduce((sum, { share }) => sum + share, 0);
-  const table = values.flatMap((value) => new Array<T>(Math.ceil((value.share / total) * 1000)).fill(value));
-  return () => random.pick(table);
+/** Returns the places of the shares, each about as often as its share of a thousand: one of them is drawn. */
+function placesByShare(shares: readonly number[]): readonly number[] {
+  const total = shares.reduce((sum, share) => sum + share, 0);
+  return shares.flatMap((share, place) => new Array<number>(Math.ceil((share / total) * 1000)).fill(place));
 }
+
+const endpointsByShare = placesByShare(endpoints.map(([, share]) => share));
+const typesByShare = placesByShare(eventTypes.map(({ share }) => share));
 
 // Traffic by hour of the day (UTC): people sign documents at work, machines send reminders at night.
 const byHour = [8, 6, 5, 5, 7, 14, 30, 58, 86, 98, 100, 92, 78, 88, 96, 90, 80, 62, 44, 34, 27, 20, 15, 11];
