@@ -1,0 +1,236 @@
+import { describe, expect, test } from 'vitest';
+import {
+  ERROR_HEAD,
+  EVENT_ID_HEAD,
+  SECOND_ID,
+  STATUS_HEAD,
+  TIME_HEAD,
+  TYPE_HEAD,
+  whoHead,
+} from '../../src/formats/event-heads.ts';
+import { type ColumnHead, fitColumns, type TableCell } from '../../src/formats/table-layout.ts';
+import { loadWidths } from '../../src/terminal/cell-width.ts';
+
+await loadWidths();
+
+type Rows = readonly (readonly TableCell[])[];
+
+/** The titles of the columns that have room, each with its width. */
+function layout(heads: readonly ColumnHead[], rows: Rows, room: number, isComplete = true): string {
+  const columns = fitColumns(heads, rows, room, isComplete);
+  return columns.map(({ title, width }) => `${title} ${width}`).join(', ');
+}
+
+const id = (digit: number) => `${digit}a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b`;
+
+describe('events whose type and customer tell them apart', () => {
+  const heads = [
+    TIME_HEAD,
+    STATUS_HEAD,
+    TYPE_HEAD,
+    EVENT_ID_HEAD,
+    whoHead('customer'),
+    { title: 'subscriptionId', ...SECOND_ID },
+    ERROR_HEAD,
+  ];
+  const types = ['invoice.payment_failed', 'invoice.payment_refused'];
+  const customers = ['Harbour Freight of the North', 'Harbour Freight of the South'];
+  const rows = [
+    ['2026-11-01T06:58:12.345Z', 'FAILED', types[0], id(1), customers[0], id(3), '503 Service Unavailable'],
+    ['2026-11-01T06:59:12.345Z', 'SUCCESS', types[1], id(2), customers[1], id(4), '-'],
+  ] as Rows;
+
+  test.each([
+    [
+      195,
+      'createdOn 24, publishStatus 13, eventType 23, eventId 36, customer 28, subscriptionId 36, error 23',
+    ],
+    [
+      194,
+      'createdOn 20, publishStatus 13, eventType 23, eventId 36, customer 28, subscriptionId 36, error 23',
+    ],
+    [190, 'createdOn 24, status 7, eventType 23, eventId 36, customer 28, subscriptionId 36, error 23'],
+    [188, 'createdOn 20, status 7, eventType 23, eventId 36, customer 28, subscriptionId 36, error 23'],
+    [
+      184,
+      '2026-11-01 10, publishStatus 13, eventType 23, eventId 36, customer 28, subscriptionId 36, error 23',
+    ],
+    [180, 'createdOn 15, status 7, eventType 23, eventId 36, customer 28, subscriptionId 36, error 23'],
+    [179, '2026-11-01 10, status 7, eventType 23, eventId 36, customer 28, subscriptionId 36, error 23'],
+    [174, '2026-11-01 10, status 7, eventType 23, eventId 36, customer 28, subscriptionId 36, error 22'],
+    [167, '2026-11-01 10, status 7, eventType 23, eventId 36, customer 28, subscriptionId 36, error 15'],
+    [166, '2026-11-01 10, status 7, eventType 23, eventId 36, customer 27, subscriptionId 36, error 15'],
+    [163, 'createdOn 24, publishStatus 13, eventType 23, eventId 36, customer 28, error 23'],
+    [162, 'createdOn 24, publishStatus 13, eventType 23, eventId 36, customer 28, error 23'],
+    [125, 'createdOn 24, publishStatus 13, eventType 23, customer 28, error 23'],
+    [103, '2026-11-01 10, status 7, eventType 23, customer 28, error 23'],
+    [98, '2026-11-01 10, status 7, eventType 23, customer 28, error 22'],
+    [90, '2026-11-01 10, status 7, eventType 23, customer 27, error 15'],
+    [82, '2026-11-01 10, publishStatus 13, eventType 23, customer 28'],
+    [79, 'createdOn 15, status 7, eventType 23, customer 28'],
+    [78, '2026-11-01 10, status 7, eventType 23, customer 28'],
+    [73, '2026-11-01 10, status 7, eventType 23, customer 27'],
+    [72, '2026-11-01 10, status 7, eventType 23, customer 26'],
+    [50, '2026-11-01 10, status 7, eventType 17, customer 10'],
+    [43, '2026-11-01 10, status 7, eventType 10, customer 10'],
+    [42, '2026-11-01 10, status 7, eventType 21'],
+    [30, 'createdOn 20, status 7'],
+    [28, 'createdOn 15, status 7'],
+    [23, '2026-11-01 10, status 7'],
+    [18, 'createdOn 15'],
+    [14, '2026-11-01 10'],
+    [9, '2026-11-01 9'],
+  ])('in %i columns', (room, columns) => {
+    expect(layout(heads, rows, room)).toBe(columns);
+  });
+});
+
+describe('several times side by side', () => {
+  const heads: readonly ColumnHead[] = [
+    whoHead('address'),
+    { title: 'subscriptionId', ...SECOND_ID },
+    { title: 'state', kind: 'status' },
+    { title: 'failed', kind: 'number' },
+    { title: 'failing since', kind: 'time' },
+    { title: 'last failure', kind: 'time', spare: 2 },
+    { ...ERROR_HEAD, spare: 3 },
+    { title: 'last success', kind: 'time', spare: 1 },
+    { title: 'last ten', kind: 'text', spare: 4, least: 10 },
+  ];
+  const [since, latest] = ['2026-11-01T06:58:12Z', '2026-11-20T06:58:12Z'];
+  const ofOne = ['hooks.harbour.example/invoices', id(1), 'failing', '12 of 1,204', since, latest];
+  const ofOther = ['hooks.quay.example/in', id(2), 'ok', '0 of 7', '-', '-'];
+  const rows = [
+    [...ofOne, '503 Service Unavailable', '-', 'FFFFFFFFFF'],
+    [...ofOther, '-', latest, 'SSSSSSSSSS'],
+  ] as Rows;
+
+  test.each([
+    [
+      193,
+      'address 30, subscriptionId 36, state 7, failed 11, failing since 20, last failure 20, error 23, last success 20, last ten 10',
+    ],
+    [
+      192,
+      'address 30, subscriptionId 36, state 7, failed 11, failing since 15, last failure 15, error 23, last success 15, last ten 10',
+    ],
+    [
+      178,
+      'address 30, subscriptionId 36, state 7, failed 11, failing since 15, last failure 15, error 23, last success 15, last ten 10',
+    ],
+    [
+      177,
+      'address 30, subscriptionId 36, state 7, failed 11, failing since 15, last failure 15, error 22, last success 15, last ten 10',
+    ],
+    [
+      156,
+      'address 16, subscriptionId 36, state 7, failed 11, failing since 15, last failure 15, error 15, last success 15, last ten 10',
+    ],
+    [
+      155,
+      'address 23, subscriptionId 36, state 7, failed 11, failing since 13, last failure 12, error 15, last success 12, last ten 10',
+    ],
+    [
+      148,
+      'address 16, subscriptionId 36, state 7, failed 11, failing since 13, last failure 12, error 15, last success 12, last ten 10',
+    ],
+    [
+      147,
+      'address 30, state 7, failed 11, failing since 15, last failure 15, error 23, last success 15, last ten 10',
+    ],
+    [
+      140,
+      'address 30, state 7, failed 11, failing since 15, last failure 15, error 23, last success 15, last ten 10',
+    ],
+    [
+      118,
+      'address 16, state 7, failed 11, failing since 15, last failure 15, error 15, last success 15, last ten 10',
+    ],
+    [
+      117,
+      'address 23, state 7, failed 11, failing since 13, last failure 12, error 15, last success 12, last ten 10',
+    ],
+    [
+      110,
+      'address 16, state 7, failed 11, failing since 13, last failure 12, error 15, last success 12, last ten 10',
+    ],
+    [109, 'address 19, state 7, failed 11, failing since 15, last failure 15, error 15, last success 15'],
+    [105, 'address 23, state 7, failed 11, failing since 13, last failure 12, error 15, last success 12'],
+    [98, 'address 16, state 7, failed 11, failing since 13, last failure 12, error 15, last success 12'],
+    [97, 'address 20, state 7, failed 11, failing since 13, last failure 12, last success 12, last ten 10'],
+    [88, 'address 23, state 7, failed 11, failing since 13, last failure 12, last success 12'],
+    [80, 'address 17, state 7, failed 11, failing since 13, last success 12, last ten 10'],
+    [78, 'address 27, state 7, failed 11, failing since 13, last success 12'],
+    [66, 'address 17, state 7, failed 11, failing since 13, last ten 10'],
+    [64, 'address 27, state 7, failed 11, failing since 13'],
+    [53, 'address 16, state 7, failed 11, failing since 13'],
+    [52, 'address 16, state 7, failed 11, failing since 12'],
+    [51, 'address 29, state 7, failed 11'],
+    [37, 'address 28, state 7'],
+    [24, 'address 24'],
+  ])('in %i columns', (room, columns) => {
+    expect(layout(heads, rows, room)).toBe(columns);
+  });
+});
+
+describe('a bar', () => {
+  const heads: readonly ColumnHead[] = [
+    { title: 'eventType', least: 12 },
+    { title: 'failed', kind: 'number' },
+    { title: 'events', kind: 'number' },
+    { title: 'rate', kind: 'number' },
+    { title: 'failed of all', kind: 'bar', least: 4, most: 40, spare: 1 },
+  ];
+  const bar = { share: 1, draw: (width: number) => '#'.repeat(width) };
+  const rows = [
+    ['invoice.payment_failed', '12', '1,204', '1.0 %', bar],
+    ['order.created', '-', '7', '', bar],
+  ];
+
+  test.each([
+    [87, 'eventType 22, failed 6, events 6, rate 5, failed of all 40'],
+    [86, 'eventType 22, failed 6, events 6, rate 5, failed of all 39'],
+    [60, 'eventType 22, failed 6, events 6, rate 5, failed of all 13'],
+    [52, 'eventType 22, failed 6, events 6, rate 5, failed of all 5'],
+    [51, 'eventType 22, failed 6, events 6, rate 5, failed of all 4'],
+    [47, 'eventType 18, failed 6, events 6, rate 5, failed of all 4'],
+    [46, 'eventType 17, failed 6, events 6, rate 5, failed of all 4'],
+    [41, 'eventType 12, failed 6, events 6, rate 5, failed of all 4'],
+    [40, 'eventType 17, failed 6, events 6, rate 5'],
+    [35, 'eventType 12, failed 6, events 6, rate 5'],
+    [34, 'eventType 12, failed 6, events 5, rate 5'],
+    [33, 'eventType 15, failed 2, events 5, rate 5'],
+    [29, 'eventType 18, failed 2, events 5'],
+    [22, 'eventType 18, failed 2'],
+    [15, 'eventType 15'],
+  ])('in %i columns', (room, columns) => {
+    expect(layout(heads, rows, room)).toBe(columns);
+  });
+});
+
+describe('a field path', () => {
+  const heads: readonly ColumnHead[] = [
+    TIME_HEAD,
+    { title: 'found in', kind: 'text', least: 20, isPath: true },
+    EVENT_ID_HEAD,
+  ];
+  const rows = [['2026-11-01T06:58:12Z', 'eventData.body.recipient.address.street', id(1)]];
+
+  test.each([
+    [99, 'createdOn 20, found in 39, eventId 36'],
+    [98, 'createdOn 15, found in 39, eventId 36'],
+    [93, 'createdOn 15, found in 38, eventId 36'],
+    [78, 'createdOn 15, found in 23, eventId 36'],
+    [77, 'createdOn 15, found in 22, eventId 36'],
+    [75, 'createdOn 15, found in 20, eventId 36'],
+    [74, 'createdOn 20, found in 39'],
+    [61, 'createdOn 20, found in 39'],
+    [60, 'createdOn 15, found in 39'],
+    [37, 'createdOn 15, found in 20'],
+    [36, 'createdOn 20'],
+    [14, 'createdOn 14'],
+    [5, 'createdOn 5'],
+  ])('in %i columns', (room, columns) => {
+    expect(layout(heads, rows, room)).toBe(columns);
+  });
+});

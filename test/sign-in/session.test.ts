@@ -1,0 +1,148 @@
+import { expect, test } from 'vitest';
+import { openSession } from '../../src/sign-in/session.ts';
+import { clock } from '../support/clock.ts';
+import { createContext, thisMachine } from '../support/context.ts';
+import { forEachTest } from '../support/each-test.ts';
+import { fakeReporter } from '../support/outputs.ts';
+import { keychainOf } from '../support/program.ts';
+import { startRefreshing } from '../support/signing-in.ts';
+
+const at = forEachTest(startRefreshing);
+
+/** The access tokens of one run of a command. */
+async function startRun() {
+  const { tokens } = await openSession({}, createContext({ environment: at.env }), fakeReporter());
+  return tokens;
+}
+
+/** A run whose tokens live so many seconds from when it asks for them. */
+async function startRunWith(lifetimeSeconds: number) {
+  at.control.behaviour.tokenLifetimeSeconds = lifetimeSeconds;
+  const tokens = await startRun();
+  const first = await tokens.accessToken();
+  const began = clock.now();
+  return {
+    /** True if the first token still serves so many milliseconds after it was given. */
+    servesAt: async (milliseconds: number) => {
+      clock.set(began + milliseconds);
+      return (await tokens.accessToken()) === first;
+    },
+  };
+}
+
+test.each([
+  [1800, 1_740_000],
+  [121, 61_000],
+  // Of two minutes and less, half: not every request may ask for another.
+  [120, 60_000],
+  [30, 15_000],
+  [12, 6_000],
+  [8, 5_000],
+])('in one run a token of %i s serves for %i ms', async (seconds, milliseconds) => {
+  const run = await startRunWith(seconds);
+  expect(await run.servesAt(milliseconds - 1)).toBe(true);
+  expect(at.refreshes()).toEqual(['ok']);
+  expect(await run.servesAt(milliseconds)).toBe(false);
+  expect(at.refreshes()).toEqual(['ok', 'ok']);
+});
+
+test('a stored token serves another run until a minute before its end', async () => {
+  const first = await (await startRun()).accessToken();
+  const end = clock.now() + 1_800_000;
+  clock.set(end - 60_001);
+  expect(await (await startRun()).accessToken()).toBe(first);
+  clock.set(end - 60_000);
+  expect(await (await startRun()).accessToken()).not.toBe(first);
+  expect(at.refreshes()).toEqual(['ok', 'ok']);
+});
+
+/** Signs in with a keychain whose reads are counted, each of which may be a question to the user. */
+async function startWithKeychain() {
+  const environment = { ...at.env, HOOKTRAIL_STORE: 'keychain' };
+  const machine = { ...thisMachine(), platform: 'darwin' as const };
+  at.control.behaviour.tokenLifetimeSeconds = 30;
+  await at.run(['login'], { env: environment, context: { machine } });
+  at.control.behaviour.tokenLifetimeSeconds = 1800;
+  const keychain = keychainOf(environment);
+  let reads = 0;
+  const get = (account: string) => {
+    reads++;
+    return keychain.get(account);
+  };
+  const loadKeychain = async () => ({ ...keychain, get });
+  return {
+    startRun: async () => {
+      const context = createContext({ environment, machine, loadKeychain });
+      return (await openSession({}, context, fakeReporter())).tokens;
+    },
+    /** The reads that some work needs. */
+    readsOf: async (work: () => Promise<unknown>) => {
+      const before = reads;
+      await work();
+      return reads - before;
+    },
+  };
+}
+
+test('requests that need a token together read the keychain and ask the provider as one does', async () => {
+  const { startRun, readsOf } = await startWithKeychain();
+  const tokens = await startRun();
+  const ofThree = await readsOf(async () => {
+    const together = await Promise.all([1, 2, 3].map(() => tokens.accessToken()));
+    expect(new Set(together).size).toBe(1);
+  });
+  expect(at.refreshes()).toEqual(['ok']);
+  clock.advance(1_790_000);
+  const alone = await startRun();
+  expect(await readsOf(() => alone.accessToken())).toBe(ofThree);
+});
+
+test('requests that are rejected together read the keychain and ask the provider as one does', async () => {
+  const { startRun, readsOf } = await startWithKeychain();
+  const tokens = await startRun();
+  const first = await tokens.accessToken();
+  const ofThree = await readsOf(async () => {
+    const replaced = await Promise.all([1, 2, 3].map(() => tokens.replace(first)));
+    expect(new Set(replaced).size).toBe(1);
+  });
+  expect(at.refreshes()).toEqual(['ok', 'ok']);
+  const second = tokens.latest()?.token as string;
+  expect(second).not.toBe(first);
+  // A late answer rejects a token that is past.
+  const late = await readsOf(async () => expect(await tokens.replace(first)).toBe(second));
+  expect(late).toBe(0);
+  expect(await readsOf(() => tokens.replace(second))).toBe(ofThree);
+  expect(at.refreshes()).toEqual(['ok', 'ok', 'ok']);
+});
+
+test('a token from the environment is never replaced', async () => {
+  const environment = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: 'given' };
+  const { tokens } = await openSession({}, createContext({ environment }), fakeReporter());
+  expect(await tokens.accessToken()).toBe('given');
+  expect(await tokens.replace('given')).toBeUndefined();
+  expect(tokens.latest()).toBeUndefined();
+  expect(at.refreshes()).toEqual([]);
+});
+
+const HALF_AN_HOUR_MS = 1_800_000;
+const HUNDRED_YEARS_MS = 3_155_760_000_000;
+
+test.each<[unknown, number]>([
+  [90, 90_000],
+  ['90', 90_000],
+  ['90 s', 90_000],
+  [90.5, 90_500],
+  [0, 0],
+  [-5, 0],
+  [1e12, HUNDRED_YEARS_MS],
+  // The service description states it.
+  [undefined, HALF_AN_HOUR_MS],
+  [null, HALF_AN_HOUR_MS],
+  ['soon', HALF_AN_HOUR_MS],
+])('a lifetime of %j ends %i ms after the request', async (expires_in, milliseconds) => {
+  const body = JSON.stringify({ access_token: 'granted', refresh_token: 'next', expires_in });
+  at.control.fault('token', { kind: 'status', status: 200, body });
+  const tokens = await startRun();
+  expect(await tokens.accessToken()).toBe('granted');
+  expect(tokens.latest()?.expiresAt).toBe(clock.now() + milliseconds);
+});
