@@ -9,6 +9,10 @@ const isFaultRun = process.env['npm_lifecycle_event'] === 'faults';
 
 const sample = isSampled ? { runner: 'test/support/sampling-runner.ts' } : {};
 
+/** `npm test` has so many of the tests that run a second time, and of those of a machine: docs/testing.md. */
+const ONE_OF_FLAT = 6;
+const ONE_OF_MACHINE = 3;
+
 /** What works on items or hands them on runs again with a service that keeps everything at the top of an item. */
 const inBothShapes = [
   'test/{about,count,event-types,export,find,get,health,mcp,search}/*',
@@ -86,7 +90,7 @@ export default defineConfig({
           exclude: ['test/**/*.{process,machine}.test.ts', ...inOneShape.map((files) => `${files}.test.ts`)],
           isolate: false,
           ...sample,
-          provide: { shape: 'flat' },
+          provide: { shape: 'flat', oneIn: ONE_OF_FLAT },
         },
       },
       {
@@ -97,7 +101,7 @@ export default defineConfig({
           globalSetup: ['test/support/build.ts'],
           isolate: false,
           ...sample,
-          provide: { shape: 'flat' },
+          provide: { shape: 'flat', oneIn: ONE_OF_FLAT },
         },
       },
       {
@@ -107,7 +111,8 @@ export default defineConfig({
           include: ['test/**/*.machine.test.ts'],
           isolate: false,
           globalSetup: ['test/support/build.ts', 'test/support/machine/requirement.ts'],
-          provide: { shape: 'published' },
+          ...sample,
+          provide: { shape: 'published', oneIn: ONE_OF_MACHINE },
         },
       },
     ],

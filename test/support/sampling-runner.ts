@@ -1,16 +1,46 @@
-import { type RunnerTestCase, TestRunner } from 'vitest';
-import { randomOf } from './seed.ts';
+import { inject, type RunnerTestCase, type RunnerTestFile, type RunnerTestSuite, TestRunner } from 'vitest';
+import { drawnTests } from './seed.ts';
 
-/** One test in this many runs. */
-const SHARE = 3;
-
-/** Runs a sample of the tests, which the run's seed draws, and skips the others. */
-export default class SamplingRunner extends TestRunner {
-  override async onBeforeRunTask(test: RunnerTestCase): Promise<void> {
-    if (randomOf(test.fullName).below(SHARE) !== 0) {
-      test.mode = 'skip';
-      test.result = { state: 'skip' };
-    }
-    await super.onBeforeRunTask(test);
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Of so many tests of this project `npm test` runs one. */
+    oneIn: number;
   }
+}
+
+/** Runs a sample of the tests of each file, which the run's seed draws, and skips the others. */
+export default class SamplingRunner extends TestRunner {
+  /** Called when their tests are known. */
+  onBeforeRunFiles(files: readonly RunnerTestFile[]): void {
+    for (const file of files) sample(file);
+  }
+}
+
+function sample(file: RunnerTestFile): void {
+  const tests = testsOf(file).filter(({ mode }) => mode === 'run' || mode === 'queued');
+  const names = tests.map(({ fullName }) => fullName);
+  const drawn = new Set(drawnTests(names, inject('oneIn')));
+  for (const test of tests) {
+    if (drawn.has(test.fullName)) continue;
+    test.mode = 'skip';
+    test.result = { state: 'skip' };
+  }
+  for (const suite of [file, ...suitesOf(file)]) if (!hasTests(suite)) leaveOutHooks(suite);
+}
+
+function testsOf(suite: RunnerTestSuite): RunnerTestCase[] {
+  return suite.tasks.flatMap((task) => (task.type === 'suite' ? testsOf(task) : [task]));
+}
+
+function suitesOf(suite: RunnerTestSuite): RunnerTestSuite[] {
+  return suite.tasks.flatMap((task) => (task.type === 'suite' ? [task, ...suitesOf(task)] : []));
+}
+
+const hasTests = (suite: RunnerTestSuite) => testsOf(suite).some(({ mode }) => mode !== 'skip');
+
+/** A keychain or a browser would start for nothing. */
+function leaveOutHooks(suite: RunnerTestSuite): void {
+  const { beforeAll, afterAll } = TestRunner.getSuiteHooks(suite);
+  beforeAll.length = 0;
+  afterAll.length = 0;
 }

@@ -50,6 +50,16 @@ export function sampleOf<Case>(name: string, few: number, cases: readonly Case[]
   return isSampled ? drawnCases(name, few, cases) : [...cases];
 }
 
+/**
+ * Returns the tests of a file that the run's seed draws, each with a chance of one in `oneIn`, by their full
+ * names. It draws one at least, so that no file passes without a test.
+ */
+export function drawnTests(names: readonly string[], oneIn: number): string[] {
+  const drawn = names.filter((name) => randomOf(name).below(oneIn) === 0);
+  if (drawn.length > 0 || names.length === 0) return drawn;
+  return [randomOf(names.join('\n')).pick(names)];
+}
+
 /** Returns how often a test repeats its work: `few` times with `npm test`, `many` times in `.ci/run`. */
 export function sampleSize(few: number, many: number): number {
   return isSampled ? few : many;

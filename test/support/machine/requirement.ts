@@ -102,7 +102,7 @@ export default function setup(): void {
   if (!hasMatrix) console.log('left out: the matrix of Node versions, which is part of .ci/run');
   if (!isSampled) return;
   console.log('left out: what is unused in the project (npx knip)');
-  console.log('left out: two thirds of the tests with a flat service, which the seed draws; .ci/run has all');
+  console.log('left out: most tests with a flat service and of this layer; the seed draws, .ci/run has all');
 }
 
 function isExecutable(file: string): boolean {
