@@ -77,8 +77,8 @@ function conditionsOn({ events, order, field }: Feature): number {
   return presence + isOneOf + limits;
 }
 
-export function countIf(numbers: Iterable<number>, holds: (number: number) => boolean): number {
+export function countIf(numbers: ArrayLike<number>, holds: (number: number) => boolean): number {
   let count = 0;
-  for (const number of numbers) if (holds(number)) count++;
+  for (let index = 0; index < numbers.length; index++) if (holds(numbers[index] as number)) count++;
   return count;
 }

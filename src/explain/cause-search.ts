@@ -3,7 +3,7 @@ import { sortRows } from '../outcomes/time-column.ts';
 import { Candidates, countIf } from './candidates.ts';
 import { type Count, Likelihood, lnChance } from './chance.ts';
 import { Feature } from './feature.ts';
-import { fieldConditions } from './field-conditions.ts';
+import { fieldConditions, visitConditions } from './field-conditions.ts';
 import { FieldTest, filterByAll, type RowTest } from './row-tests.ts';
 import { Sample } from './sample.ts';
 import { MOST_CHANCE_OF_NEEDED, simplestCause } from './simplest-cause.ts';
@@ -124,21 +124,21 @@ export class CauseSearch {
     const all = feature.count(inside, sample);
     const best: Candidate[] = [];
     let delivered: readonly number[] | undefined;
-    for (const { op, code, events, failed, cost } of fieldConditions(feature, all)) {
-      const gain = this.#likelihood.gain({ events, failed }, whole);
+    visitConditions(feature, all, (op, code, events, failed, cost) => {
+      const gain = this.#likelihood.gain(events, failed, whole);
       const score = gain - lnCandidates - cost;
-      if (score <= (best[MOST_OF_FIELD - 1]?.score ?? Number.NEGATIVE_INFINITY)) continue;
+      if (score <= (best[MOST_OF_FIELD - 1]?.score ?? Number.NEGATIVE_INFINITY)) return;
       const test = new FieldTest(feature, op, code);
       // A form that takes in values which are delivered would name one that works, in place of several
       // causes.
       if (op !== '=') {
         delivered ??= this.#deliveredCodes(feature, all);
-        if (delivered.some((other) => test.accepts(other))) continue;
+        if (delivered.some((other) => test.accepts(other))) return;
       }
       if (best.length === MOST_OF_FIELD) best.pop();
       best.push({ tests: [...tests, test], events, failed, score });
       best.sort(byScore);
-    }
+    });
     return best;
   }
 
@@ -168,7 +168,7 @@ export class CauseSearch {
       whole.failed / whole.events,
     )) {
       const more = [...tests, test];
-      const gain = this.#likelihood.gain({ events, failed }, whole);
+      const gain = this.#likelihood.gain(events, failed, whole);
       const score = gain - this.candidates.lnOf(more) - COST_OF_SPAN;
       if (!best || score > best.score) best = { tests: more, events, failed, score };
     }
@@ -208,7 +208,8 @@ export class CauseSearch {
     const lnMost = Math.log(MOST_CHANCE_OF_NEEDED / countIf(events, (count) => count > 0));
     const least = leastForChance(delivered, lnMost);
     const codes: number[] = [];
-    for (const [code, inside] of events.entries()) {
+    for (let code = 0; code < events.length; code++) {
+      const inside = events[code] as number;
       if (inside < least) continue;
       const count = { events: inside, failed: failed[code] as number };
       if (this.#sample.rateOf(count) > mostRate) continue;

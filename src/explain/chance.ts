@@ -105,7 +105,7 @@ export class Likelihood {
    * The logarithm of the likelihood that the events of a part and the others have two rates of failure, to
    * compare with that of another part; minus infinity if the part fails no more often.
    */
-  gain({ events, failed }: Count, whole: Count): number {
+  gain(events: number, failed: number, whole: Count): number {
     const restEvents = whole.events - events;
     const restFailed = whole.failed - failed;
     if (failed * restEvents <= restFailed * events) return Number.NEGATIVE_INFINITY;

@@ -17,9 +17,31 @@ export interface FieldCondition extends Count {
   readonly cost: number;
 }
 
+/**
+ * Is called with what a `FieldCondition` has: a field of many numbers has thousands of conditions, for each
+ * of which an object would take longer than to judge it.
+ */
+export type VisitCondition = (
+  op: FieldOp,
+  code: number,
+  events: number,
+  failed: number,
+  cost: number,
+) => void;
+
 /** Every condition on the field that parts the events that it counted last; `all` are these events. */
 export function fieldConditions(feature: Feature, all: Count): FieldCondition[] {
-  return [...equalities(feature, all), ...limits(feature)];
+  const found: FieldCondition[] = [];
+  visitConditions(feature, all, (op, code, events, failed, cost) => {
+    found.push({ op, code, events, failed, cost });
+  });
+  return found;
+}
+
+/** Visits what `fieldConditions` returns. */
+export function visitConditions(feature: Feature, all: Count, visit: VisitCondition): void {
+  visitEqualities(feature, all, visit);
+  visitLimits(feature, visit);
 }
 
 /** True for counts of a condition that may tell something. Most values are of too few events. */
@@ -27,63 +49,63 @@ function mayTell(events: number, failed: number): boolean {
   return events >= LEAST_EVENTS && failed >= LEAST_FAILED;
 }
 
-function equalities(feature: Feature, all: Count): FieldCondition[] {
+function visitEqualities(feature: Feature, all: Count, visit: VisitCondition): void {
   const { field, events } = feature;
-  const found: FieldCondition[] = [];
   const states = field.numbers ? 0 : countIf(events, (count) => count > 0);
   const end = field.numbers ? FIRST_CODE : events.length;
   const hasOpposites = states > 2 && !feature.isOfTimes;
-  if (!field.derivation && events[NO_VALUE] !== 0) addEqualities(found, feature, NO_VALUE, all, true);
+  if (!field.derivation && events[NO_VALUE] !== 0) visitEquality(feature, NO_VALUE, all, true, visit);
   for (let code = FIRST_CODE; code < end; code++)
-    if (events[code] !== 0) addEqualities(found, feature, code, all, hasOpposites);
-  return found;
+    if (events[code] !== 0) visitEquality(feature, code, all, hasOpposites, visit);
 }
 
 /**
- * Adds that the field has the value of a code, or is missing, and the opposite where that is another
+ * Visits that the field has the value of a code, or is missing, and the opposite where that is another
  * condition.
  */
-function addEqualities(
-  found: FieldCondition[],
+function visitEquality(
   feature: Feature,
   code: number,
   all: Count,
   hasOpposite: boolean,
+  visit: VisitCondition,
 ): void {
   const isPresence = code === NO_VALUE;
   const events = feature.events[code] as number;
   const failed = feature.failed[code] as number;
   const cost = isPresence ? feature.handicapOfPresence : feature.handicap;
-  if (mayTell(events, failed)) found.push({ op: '=', code, events, failed, cost });
+  if (mayTell(events, failed)) visit('=', code, events, failed, cost);
   const others = all.events - events;
   const failedOthers = all.failed - failed;
   const costOfOpposite = isPresence ? cost : COST_OF_FORM + cost;
-  if (hasOpposite && mayTell(others, failedOthers))
-    found.push({ op: '!=', code, events: others, failed: failedOthers, cost: costOfOpposite });
+  if (hasOpposite && mayTell(others, failedOthers)) visit('!=', code, others, failedOthers, costOfOpposite);
 }
 
-/** Limits between the numbers: of a list, what any of its elements is. */
-function limits({ order, places, events, highest, lowest, handicap }: Feature): FieldCondition[] {
-  const found: FieldCondition[] = [];
+/** Visits limits between the numbers: of a list, what any of its elements is. */
+function visitLimits(feature: Feature, visit: VisitCondition): void {
+  const { order, places, events, highest, lowest, handicap } = feature;
   const cost = COST_OF_FORM + handicap;
-  const above = { events: 0, failed: 0 };
-  for (const code of order) {
-    above.events += highest.events[code] as number;
-    above.failed += highest.failed[code] as number;
+  let above = 0;
+  let failedAbove = 0;
+  for (let place = 0; place < order.length; place++) {
+    const code = order[place] as number;
+    above += highest.events[code] as number;
+    failedAbove += highest.failed[code] as number;
   }
-  const below = { events: 0, failed: 0 };
+  let below = 0;
+  let failedBelow = 0;
   let last: number | undefined;
-  for (const code of order) {
+  for (let place = 0; place < order.length; place++) {
+    const code = order[place] as number;
     if (events[code] === 0) continue;
     if (last !== undefined && places[last] !== places[code]) {
-      if (mayTell(below.events, below.failed)) found.push({ op: '<=', code: last, ...below, cost });
-      if (mayTell(above.events, above.failed)) found.push({ op: '>=', code, ...above, cost });
+      if (mayTell(below, failedBelow)) visit('<=', last, below, failedBelow, cost);
+      if (mayTell(above, failedAbove)) visit('>=', code, above, failedAbove, cost);
     }
-    above.events -= highest.events[code] as number;
-    above.failed -= highest.failed[code] as number;
-    below.events += lowest.events[code] as number;
-    below.failed += lowest.failed[code] as number;
+    above -= highest.events[code] as number;
+    failedAbove -= highest.failed[code] as number;
+    below += lowest.events[code] as number;
+    failedBelow += lowest.failed[code] as number;
     last = code;
   }
-  return found;
 }

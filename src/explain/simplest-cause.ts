@@ -52,7 +52,9 @@ export function simplestCause(
     const general = sample.countOf(filterByAll(simpler.tests, sample.rows));
     const isTelling = sample.makesDifference(general, whole);
     if (isNeeded(simpler.dropped, { own, general, isTelling, isSharp }, setting)) return [];
-    return [{ tests: simpler.tests, isTelling, gain: likelihood.gain(general, whole) }];
+    return [
+      { tests: simpler.tests, isTelling, gain: likelihood.gain(general.events, general.failed, whole) },
+    ];
   });
   const [best] = asGood.sort((a, b) => Number(b.isTelling) - Number(a.isTelling) || b.gain - a.gain);
   if (!best) return tests;
