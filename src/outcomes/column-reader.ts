@@ -1,9 +1,10 @@
 import { type Derivation, EACH, type PathStep } from '../items/field-path.ts';
 import { jsonInText } from '../items/json-in-text.ts';
-import { startsWith, stringEnd, stringText, valueEnd } from '../items/json-scanner.ts';
+import { startsWith, stringEnd, valueEnd } from '../items/json-scanner.ts';
 import { isKnownName } from '../items/known-fields.ts';
 import { ColumnRoom, type RowsSoFar } from './column-room.ts';
 import { FIRST_CODE, Field, type KeptValues, NO_VALUE, UNCODED } from './field-column.ts';
+import { ValueCodes } from './value-codes.ts';
 
 /** Elements of a list that are compared. */
 const MOST_ELEMENTS = 10_000;
@@ -38,6 +39,13 @@ interface ItemPlace {
   readonly row: number;
 }
 
+/** The offsets of an item's `createdOn`, equal where it has none. */
+interface TimePlace {
+  bytes: Buffer;
+  start: number;
+  end: number;
+}
+
 /** Reads items into columns, one a field, wherever the field stands in them. */
 export class ColumnReader {
   readonly root = new Field([], NO_TOKEN, 0);
@@ -60,7 +68,7 @@ export class ColumnReader {
   #isInText = false;
   #row = 0;
   /** When the event that was read was created. */
-  time = '';
+  readonly time: TimePlace = { bytes: NO_TOKEN, start: 0, end: 0 };
 
   /** With `only`, no other fields are kept than these of the first level. */
   constructor(soFar: RowsSoFar, only?: readonly string[]) {
@@ -145,14 +153,14 @@ export class ColumnReader {
     );
     for (const field of left) {
       member.members.splice(member.members.indexOf(field), 1);
-      member.places.clear();
+      member.places = undefined;
       this.#room.fields.splice(this.#room.fields.indexOf(field), 1);
     }
   }
 
   #readOnce(start: number, joinsEvents: boolean): void {
     const bytes = this.#bytes;
-    this.time = '';
+    this.time.end = this.time.start;
     this.#hasIdAtTop = false;
     if (this.#holders.length > 0) this.#holders = [];
     this.#joinsEvents = joinsEvents;
@@ -197,14 +205,14 @@ export class ColumnReader {
     const element = this.#newField([...object.steps, EACH], NO_TOKEN);
     const length = this.#newField(object.steps, NO_TOKEN, 'length');
     const members = object.members.splice(0);
-    object.places.clear();
+    object.places = undefined;
     object.isMap = true;
     object.element = element;
     object.length = length;
     for (const row of object.rowsAmong(this.#row + 1)) {
       const present = members.filter((member) => member.codesOf(row).length > 0);
       for (const member of present) this.#copy(row, member, element);
-      if (present.length > 0 && !object.isInList) length.setDerived(row, String(present.length));
+      if (present.length > 0 && !object.isInList) length.setDerived(row, present.length);
     }
     this.#room.remove(members);
   }
@@ -226,14 +234,14 @@ export class ColumnReader {
   /** The place among the members of the one whose name stands between two offsets, or `LEFT_OUT`. */
   #placeOf(parent: Field, members: readonly Field[], start: number, valueAt: number): number {
     const bytes = this.#bytes;
-    const places = members === parent.eventMembers ? parent.eventPlaces : parent.places;
-    const written = bytes.toString('latin1', start, valueAt);
-    const known = places.get(written);
+    const known = placesOf(parent, members).get(bytes, start, valueAt);
     if (known !== undefined) return known;
     const member = this.#memberNamed(parent, bytes.subarray(start, valueAt), valueAt);
     const place = member ? members.indexOf(member) : LEFT_OUT;
+    // They begin anew where members made room for this one.
+    const places = placesOf(parent, members);
     // With few fields it is the value that decides.
-    if (!this.#only && places.size < MOST_PLACES) places.set(written, place);
+    if (!this.#only && places.size < MOST_PLACES) places.add(bytes, start, valueAt, place);
     return place;
   }
 
@@ -254,7 +262,7 @@ export class ColumnReader {
 
   /** True if the item that is read has a value for a field other than null. */
   #isSet(field: Field): boolean {
-    return field === this.#createdOn ? this.time !== '' : field.codes[this.#row] !== NO_VALUE;
+    return field === this.#createdOn ? this.time.end > this.time.start : field.codes[this.#row] !== NO_VALUE;
   }
 
   /**
@@ -333,10 +341,16 @@ export class ColumnReader {
     if (!field.isInList && field.isSet(row)) field.clear(row);
     if (first === OBJECT || first === ARRAY) return this.#readInner(at, field);
     const end = valueEnd(bytes, at);
-    if (field === this.#createdOn) this.time = first === QUOTE ? stringText(bytes, at, end) : '';
+    if (field === this.#createdOn) this.#noteTime(at, first === NULL ? at : end);
     else if (first === NULL) field.setPresent(row, NO_VALUE);
     else if (first !== QUOTE || !this.#readText(at, end, field)) field.set(row, bytes, at, end);
     return end;
+  }
+
+  #noteTime(start: number, end: number): void {
+    this.time.bytes = this.#bytes;
+    this.time.start = start;
+    this.time.end = end;
   }
 
   /** Reads an object or a list; the offset after it. */
@@ -346,7 +360,7 @@ export class ColumnReader {
     const isObject = bytes[at] === OBJECT;
     if (bytes[at + 1] === (isObject ? END_OF_OBJECT : END_OF_ARRAY)) {
       field.set(row, bytes, at, at + 2);
-      if (!isObject || field.isMap) field.length?.setDerived(row, '0');
+      if (!isObject || field.isMap) field.length?.setDerived(row, 0);
       return at + 2;
     }
     if (field.steps.length === DEEPEST) {
@@ -422,7 +436,7 @@ export class ColumnReader {
   /** Notes how many elements there are, and which fields not all of them have. */
   #endList(list: Field, count: number): void {
     const row = this.#row;
-    list.length?.setDerived(row, String(count));
+    list.length?.setDerived(row, count);
     // An element of a list inside another is not told from its brothers.
     if (list.element && !list.isInList) noteLacks(list.element, row, count);
   }
@@ -436,6 +450,16 @@ function isOfManySizes({ numbers, present }: Field): boolean {
   const small = sizes[Math.floor(0.1 * present)] ?? 0;
   const large = sizes[Math.floor(0.9 * present)] ?? 0;
   return large >= LARGER_BY * small;
+}
+
+/** The places that are known among some members of an object: its own, or those as an event. */
+function placesOf(parent: Field, members: readonly Field[]): ValueCodes {
+  if (members === parent.eventMembers) {
+    parent.eventPlaces ??= new ValueCodes();
+    return parent.eventPlaces;
+  }
+  parent.places ??= new ValueCodes();
+  return parent.places;
 }
 
 /** Notes that a field inside the elements has a value in some of them alone. */

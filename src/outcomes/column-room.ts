@@ -108,7 +108,7 @@ export class ColumnRoom {
       for (const member of left) owner.leftOut.add(String(member.steps.at(-1)));
       owner.isOverfull = true;
       owner.members.splice(0, owner.members.length, ...owner.members.filter((member) => !gone.has(member)));
-      owner.places.clear();
+      owner.places = undefined;
     }
     this.#drop(gone);
     this.#canLeaveOut = rarest.length > 0;

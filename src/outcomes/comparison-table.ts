@@ -67,7 +67,7 @@ export class ComparisonTable {
         this.untold++;
         continue;
       }
-      this.times.push(reader.time);
+      this.times.pushValue(reader.time.bytes, reader.time.start, reader.time.end);
       if (hasFailed) {
         this.failures[this.rows] = 1;
         this.failed++;

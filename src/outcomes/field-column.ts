@@ -112,9 +112,9 @@ export class Field {
   isMap = false;
   /** Counts the names of an object that may be a map; undefined once that is known. */
   novelty: NameNovelty | undefined = new NameNovelty();
-  /** Where a member is among these by its name as events write it; `LEFT_OUT` if it is not kept. */
-  readonly places = new Map<string, number>();
-  readonly eventPlaces = new Map<string, number>();
+  /** Where a member is among these by its name as events write it, as far as that is known. */
+  places: ValueCodes | undefined;
+  eventPlaces: ValueCodes | undefined;
   /** Names of members that made room for others: a column begun anew would lack their first events. */
   readonly leftOut = new Set<string>();
   /** True for a member of the items that has been the event of one. */
@@ -127,6 +127,8 @@ export class Field {
   filled = 0;
   /** Of the values as the events write them. Once they are given up, of those alone that many events have. */
   #codes = new ValueCodes();
+  /** The codes of derived values, while these have codes. */
+  readonly #derivedCodes = new Map<string | number, number>();
   /** True until the values are given up: a new one gets a code. */
   #keepsValues = true;
   readonly #keptInAll: KeptValues;
@@ -158,11 +160,15 @@ export class Field {
     // Of texts that are too long to be compared their lengths are.
     const isLong = end - start > LONGEST_VALUE_BYTES && bytes[start] === QUOTE && !this.derivation;
     if (isLong && this.#derived.length === 0) this.#deriveFromNowOn(['length']);
+    if (this.#derived.length > 0) this.#setDerivedOf(row, bytes, start, end);
+    this.#end(row, cell, this.#codeOf(cell, bytes, start, end));
+  }
+
+  #setDerivedOf(row: number, bytes: Buffer, start: number, end: number): void {
     for (const { field, derive } of this.#derived) {
       const value = bytes[start] === QUOTE ? derive(bytes, start, end) : undefined;
-      if (value !== undefined) field.setDerived(row, JSON.stringify(value));
+      if (value !== undefined) field.setDerived(row, value);
     }
-    this.#end(row, cell, this.#codeOf(cell, bytes, start, end));
   }
 
   /** Records the value that is this JSON text. */
@@ -171,10 +177,10 @@ export class Field {
     this.set(row, bytes, 0, bytes.length);
   }
 
-  /** The same for a field that is derived, of which nothing else is. */
-  setDerived(row: number, json: string): void {
+  /** Records the value of a field that is derived, of which nothing else is. */
+  setDerived(row: number, value: string | number): void {
     const cell = this.#begin(row);
-    this.#end(row, cell, this.codeFor(json, cell));
+    this.#end(row, cell, this.#codeOfDerived(value, cell));
   }
 
   /** Records a number, of a field that has numbers alone. */
@@ -411,6 +417,15 @@ export class Field {
     return this.#codes.get(value, 0, value.length) ?? UNCODED;
   }
 
+  /** There are few of them: their texts are made once. */
+  #codeOfDerived(value: string | number, cell: number): number {
+    const known = this.#keepsValues ? this.#derivedCodes.get(value) : undefined;
+    if (known !== undefined) return known;
+    const code = this.codeFor(JSON.stringify(value), cell);
+    if (this.#keepsValues) this.#derivedCodes.set(value, code);
+    return code;
+  }
+
   #noteNumber(numbers: Float64Array, cell: number, number: number): void {
     numbers[cell] = number;
     if (!Number.isNaN(number)) return;
@@ -466,16 +481,14 @@ export class Field {
     const oldCodes = this.#codes;
     this.#keptInAll.count -= texts.length;
     this.#codes = new ValueCodes();
+    this.#derivedCodes.clear();
     this.#keepsValues = false;
     this.#lastRows = [];
     const events = new Uint32Array(texts.length + FIRST_CODE);
     for (const code of this.codes) events[code] = (events[code] as number) + 1;
     let least = Math.max(MANY, MANY_OF_ALL * this.present);
-    const numbers = Float64Array.from(texts, (text) => {
-      const bytes = Buffer.from(text);
-      return orderedNumber(bytes, 0, bytes.length);
-    });
-    if (numbers.every((number) => !Number.isNaN(number))) {
+    const numbers = numbersOf(texts);
+    if (numbers) {
       this.numbers = Float64Array.from(this.codes, (code) => numbers[code - FIRST_CODE] ?? Number.NaN);
       least = Number.POSITIVE_INFINITY;
     } else this.isUncompared = true;
@@ -547,6 +560,18 @@ export class Field {
       this.#end(row, place, code);
     }
   }
+}
+
+/** The numbers that JSON texts are, if they all are such that can be put in order. */
+function numbersOf(texts: readonly string[]): Float64Array | undefined {
+  const numbers = new Float64Array(texts.length);
+  for (const [index, text] of texts.entries()) {
+    const bytes = Buffer.from(text);
+    const number = orderedNumber(bytes, 0, bytes.length);
+    if (Number.isNaN(number)) return undefined;
+    numbers[index] = number;
+  }
+  return numbers;
 }
 
 /** The JSON text of what a text derives. */

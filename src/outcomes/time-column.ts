@@ -1,5 +1,9 @@
+import { stringText } from '../items/json-scanner.ts';
 import { type Instant, knownInstant, parseInstant, trimZeros } from '../time/instant.ts';
+import { UtcTimeReader } from '../time/utc-time-reader.ts';
 import { allRows, enlarged } from './rows.ts';
+
+const QUOTE = 0x22;
 
 /** When rows were created, with every digit up to nanoseconds. */
 export class TimeColumn {
@@ -10,23 +14,39 @@ export class TimeColumn {
   #seconds = new Float64Array(1024);
   /** Nanoseconds, and behind the point a sixteenth for each digit of the text's fraction. */
   #fractions = new Float64Array(1024);
+  readonly #reader = new UtcTimeReader();
 
   /** Adds a row, and returns it. The text may be anything. */
   push(text: string): number {
-    if (this.#rows === this.#seconds.length) {
-      this.#seconds = enlarged(this.#seconds, 2 * this.#rows);
-      this.#fractions = enlarged(this.#fractions, 2 * this.#rows);
-    }
     const instant = parseInstant(text);
-    const row = this.#rows++;
-    this.#seconds[row] = instant?.seconds ?? Number.NaN;
-    if (!instant) {
-      this.unknown++;
-      return row;
-    }
+    if (!instant) return this.#pushUnknown();
     const point = instant.text.indexOf('.');
     const digits = point === -1 ? 0 : Math.min(9, instant.text.length - point - 2);
-    this.#fractions[row] = digits / 16 + Number(instant.fraction.slice(0, 9).padEnd(9, '0'));
+    return this.#push(instant.seconds, Number(instant.fraction.slice(0, 9).padEnd(9, '0')), digits);
+  }
+
+  /** The same for the JSON value between two offsets, or none. */
+  pushValue(bytes: Buffer, start: number, end: number): number {
+    const reader = this.#reader;
+    if (reader.read(bytes, start, end)) return this.#push(reader.seconds, reader.nanoseconds, reader.digits);
+    return bytes[start] === QUOTE && end > start
+      ? this.push(stringText(bytes, start, end))
+      : this.#pushUnknown();
+  }
+
+  #pushUnknown(): number {
+    this.unknown++;
+    return this.#push(Number.NaN, 0, 0);
+  }
+
+  #push(seconds: number, nanoseconds: number, digits: number): number {
+    const row = this.#rows++;
+    if (row === this.#seconds.length) {
+      this.#seconds = enlarged(this.#seconds, 2 * row);
+      this.#fractions = enlarged(this.#fractions, 2 * row);
+    }
+    this.#seconds[row] = seconds;
+    this.#fractions[row] = digits / 16 + nanoseconds;
     return row;
   }
 

@@ -54,6 +54,18 @@ describe('known fields of events that are compared', () => {
     expect(valuesOf('cause.eventType')).toEqual(['null', 'not its type', 'not its type', 'not its type']);
   });
 
+  test('are those at the top though nobody can read them, but for null', () => {
+    const dated = (createdOn: unknown) => ({
+      ...{ createdOn, publishStatus: 'FAILED' },
+      eventData: { eventId: 'a', createdOn: '2026-11-01T00:00:00.50Z' },
+    });
+    const { table } = tableOf([dated(null), dated(''), dated('2026-11-02T10:00:00+01:00'), dated(17)]);
+    const { times } = table;
+    const known = [0, 1, 2, 3].map((row) => (times.isKnown(row) ? times.at(row).text : undefined));
+    expect(known).toEqual(['2026-11-01T00:00:00.50Z', undefined, '2026-11-02T09:00:00Z', undefined]);
+    expect(times.unknown).toBe(2);
+  });
+
   test('are those at the top alone where two members could be the event', () => {
     const one = { eventId: 'a', eventType: 'x' };
     const { valuesOf } = tableOf([
