@@ -10,6 +10,7 @@ import { outputKind, outputOf } from '../src/streams.ts';
 import { createHome } from './support/home.ts';
 import { spawnHooktrail } from './support/process.ts';
 import { idsOf, startSearching } from './support/searching.ts';
+import { sampleOf } from './support/seed.ts';
 
 const isLinux = process.platform === 'linux';
 
@@ -23,15 +24,17 @@ async function redirected(args: readonly string[], to: string, env: Readonly<Rec
 }
 
 describe.runIf(isLinux)('a full disk is an error', () => {
-  test.each([
-    ['--version'],
-    ['--help'],
-    ['help'],
-    ['events search --help'],
-    ['help events search'],
-    ['completion zsh'],
-    ['config path'],
-  ])('for %s', async (words) => {
+  test.each(
+    sampleOf('full', 3, [
+      ['--version'],
+      ['--help'],
+      ['help'],
+      ['events search --help'],
+      ['help events search'],
+      ['completion zsh'],
+      ['config path'],
+    ]),
+  )('for %s', async (words) => {
     await using home = await createHome();
     expect(await redirected(words.split(' '), '/dev/full', home.env)).toEqual({
       code: 1,
@@ -42,14 +45,16 @@ describe.runIf(isLinux)('a full disk is an error', () => {
     });
   });
 
-  test.each([
-    ['events search --limit 100'],
-    ['events search --limit 100 --ndjson'],
-    ['events search --limit 100 --json'],
-    ['events search --limit 100 --csv'],
-    ['events search --limit 100 --ndjson --jq .'],
-    ['events report -'],
-  ])('for %s, also if the last write is cut short', async (words) => {
+  test.each(
+    sampleOf('cut short', 2, [
+      ['events search --limit 100'],
+      ['events search --limit 100 --ndjson'],
+      ['events search --limit 100 --json'],
+      ['events search --limit 100 --csv'],
+      ['events search --limit 100 --ndjson --jq .'],
+      ['events report -'],
+    ]),
+  )('for %s, also if the last write is cut short', async (words) => {
     await using searching = await startSearching({ events: 1000 });
     const { code, stderr } = await redirected(words.split(' '), 'events.out', searching.env);
     const file = await readFile(path.join(searching.env['HOME'] as string, 'events.out'));

@@ -7,6 +7,7 @@ import { Items } from '../../src/items/items.ts';
 import { type Palette, plain } from '../../src/terminal/palette.ts';
 import { UTC } from '../../src/time/time-zone.ts';
 import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';
+import { sampleSize } from '../support/seed.ts';
 import { jsonNames, jsonText } from './json-text.ts';
 
 const items = ['{"id":9007199254740993,"d":1.10,"d":1e400}', '"b\\u0061re"', '-0'];
@@ -205,7 +206,7 @@ describe('picking fields', () => {
         expect(picked.map((text) => Object.keys(JSON.parse(text)))).toEqual(items.map(() => names));
         expect(picked.map((text) => Object.values(JSON.parse(text)))).toEqual(expected);
       }),
-      { numRuns: 500 },
+      { numRuns: sampleSize(125, 500) },
     );
   });
 });

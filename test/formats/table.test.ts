@@ -8,7 +8,7 @@ import { parseFieldPaths } from '../../src/items/field-path.ts';
 import { loadWidths } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';
-import { faultRounds } from '../support/seed.ts';
+import { faultRounds, sampleSize } from '../support/seed.ts';
 import { jsonText } from './json-text.ts';
 
 await loadWidths();
@@ -398,7 +398,7 @@ describe('a table on a terminal', () => {
           }
         },
       ),
-      { numRuns: faultRounds(100, 3000) },
+      { numRuns: faultRounds(sampleSize(30, 100), 3000) },
     );
   });
 
@@ -423,7 +423,7 @@ describe('a table on a terminal', () => {
           expect(stringWidth(line)).toBeLessThanOrEqual(width);
         }
       }),
-      { numRuns: faultRounds(100, 3000) },
+      { numRuns: faultRounds(sampleSize(30, 100), 3000) },
     );
   });
 });

@@ -67,7 +67,7 @@ async function leaveLock(holder: object): Promise<string> {
 test('there are never two holders, although holders are killed all the time', {
   timeout: 120_000,
 }, async () => {
-  const roundsOfWorker = sampleSize(10, 25);
+  const roundsOfWorker = sampleSize(5, 25);
   const workers = Array.from({ length: 4 }, () => worker(roundsOfWorker, 5));
   const all = Promise.all(workers.map((child) => once(child, 'exit')));
   let running = true;
@@ -75,7 +75,7 @@ test('there are never two holders, although holders are killed all the time', {
     running = false;
   });
   const victims = new Set<number>();
-  while (running && victims.size < sampleSize(3, 6)) {
+  while (running && victims.size < sampleSize(2, 6)) {
     const victim = worker(1000, 1);
     await Promise.race([entered(victim), all]);
     victim.kill('SIGKILL');

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { adviceText } from '../../src/advice.ts';
 import { encoded, followed, leadsTo, queryString, searchUrl } from '../../src/paging/event-query.ts';
 import { parseInstant } from '../../src/time/instant.ts';
+import { sampleSize } from '../support/seed.ts';
 
 /**
  * An independent parser for the query keys (service description, part 4): it splits on the literal characters
@@ -46,7 +47,7 @@ describe('the query keys of a search', () => {
           { operator: 'limit', args: ['1', '500'] },
         ]);
       }),
-      { numRuns: 2000 },
+      { numRuns: sampleSize(500, 2000) },
     );
   });
 

@@ -592,7 +592,7 @@ describe('--from, without a sign-in', () => {
     ['stats', '--by', 'eventType'],
     ['report', 'report.html'],
   ];
-  test.each(sampleOf('damages', 2, damages))(
+  test.each(sampleOf('damages', 1, damages))(
     'a part that was %s is an error that names it, for every command',
     async (_, damage) => {
       for (const { gzip, place } of [

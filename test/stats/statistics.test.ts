@@ -9,6 +9,7 @@ import type { Query } from '../../src/paging/event-query.ts';
 import { bucketEnds, byFailure, failureRate, gatherStats, statsOfTable } from '../../src/stats/statistics.ts';
 import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/time/instant.ts';
 import { TimeZone, UTC } from '../../src/time/time-zone.ts';
+import { sampleSize } from '../support/seed.ts';
 
 const at = (text: string) => parseInstant(text) as Instant;
 
@@ -74,7 +75,7 @@ describe('buckets', () => {
           expect(stats.moved).toBe(false);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: sampleSize(20, 60) },
     );
   });
 
@@ -129,7 +130,7 @@ describe('buckets', () => {
           expect(read).toEqual({ ...counted, types: named });
         },
       ),
-      { numRuns: 200 },
+      { numRuns: sampleSize(50, 200) },
     );
   });
 

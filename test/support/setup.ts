@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, inject } from 'vitest';
 import { clock } from './clock.ts';
 import { leftSince } from './running.ts';
-import { randomOf, seed } from './seed.ts';
+import { randomOf, sampleSize, seed } from './seed.ts';
 import { useShape } from './shape.ts';
 
 /** Runs before each test file: replaces what the machine would give to the test's process. */
@@ -23,7 +23,7 @@ machine.giveDate(() => clock.now());
 // The hooks of the file before may have moved it, as by an export that waits for its end.
 clock.reset();
 useShape(inject('shape'));
-fc.configureGlobal({ seed });
+fc.configureGlobal({ seed, numRuns: sampleSize(30, 100) });
 
 // A file may begin where the last one of its worker ended, in a folder that is gone.
 const folder = path.join(import.meta.dirname, '../..');

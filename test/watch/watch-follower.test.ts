@@ -131,7 +131,7 @@ describe('following', () => {
           expect(follower.state.printed.length).toBeLessThanOrEqual(service.events.length);
         },
       ),
-      { numRuns: faultRounds(sampleSize(50, 100), 3000) },
+      { numRuns: faultRounds(sampleSize(25, 100), 3000) },
     );
   });
 
@@ -174,7 +174,7 @@ describe('following', () => {
         }
         expect(printed.map((event) => event.id).sort((a, b) => a - b)).toEqual([...Array(id).keys()]);
       }),
-      { numRuns: faultRounds(sampleSize(50, 100), 3000) },
+      { numRuns: faultRounds(sampleSize(25, 100), 3000) },
     );
   });
 
@@ -248,7 +248,7 @@ describe('following', () => {
         await poll();
         expect(printed.map((event) => event.id).sort((a, b) => a - b)).toEqual(created);
       }),
-      { numRuns: faultRounds(sampleSize(35, 70), 2000) },
+      { numRuns: faultRounds(sampleSize(18, 70), 2000) },
     );
   });
 
@@ -441,7 +441,7 @@ describe('following', () => {
         }
         expect(printed.sort((a, b) => a - b)).toEqual(service.events.map((event) => event.id));
       }),
-      { numRuns: faultRounds(sampleSize(35, 70), 2000) },
+      { numRuns: faultRounds(sampleSize(18, 70), 2000) },
     );
   });
 });
