@@ -1,14 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import fs from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import os from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   type Claim,
   claimLock,
   conditionOf,
   describeSelf,
+  lockingFault,
   readLock,
   tidyLock,
 } from '../../src/lock/lock-file.ts';
@@ -195,4 +198,52 @@ test('each beat changes the text, and the holder can be read all the time', asyn
   expect(new Set(texts).size).toBe(3);
   await made?.release();
   expect(await readFile(path.join(folder, '1.lock'), 'utf8')).toMatch(/^R.*\n000000003$/);
+});
+
+describe('what locks rest on', () => {
+  /** One operation of the file system does this instead, until the end of the test. */
+  function replace(name: 'open' | 'readFile' | 'readdir', other: (...args: unknown[]) => unknown) {
+    const spy = vi.spyOn(fs.promises, name).mockImplementation(other as never);
+    // The lock imports it by its name.
+    syncBuiltinESMExports();
+    onTestFinished(() => {
+      spy.mockRestore();
+      syncBuiltinESMExports();
+    });
+  }
+  const { open, readdir: list } = fs.promises;
+
+  test('is there on a file system as it should be, and nothing of the trial remains', async () => {
+    expect(await lockingFault(folder)).toBeUndefined();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('is missing where a file can be created twice', async () => {
+    replace('open', (file) => open(file as string, 'a+'));
+    expect(await lockingFault(folder)).toBe('two processes can create the same file');
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test('is missing where the second creation fails for another reason', async () => {
+    let opened = 0;
+    replace('open', (file, flags) =>
+      opened++ === 0
+        ? open(file as string, flags as string)
+        : Promise.reject(Object.assign(new Error('EIO'), { code: 'EIO' })),
+    );
+    expect(await lockingFault(folder)).toBe('two processes can create the same file');
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test.each(['', '1'])('is missing where a reader is left with the content %j', async (content) => {
+    replace('readFile', async () => content);
+    expect(await lockingFault(folder)).toBe('what one process writes, another does not see');
+  });
+
+  test('is missing where a listing lacks a new file', async () => {
+    replace('readdir', async (place) =>
+      (await list(place as string)).filter((name) => !name.startsWith('probe-')),
+    );
+    expect(await lockingFault(folder)).toBe('a new file is not listed');
+  });
 });

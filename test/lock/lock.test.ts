@@ -7,7 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Context, Machine } from '../../src/context.ts';
 import { takeLock, whileHeld, withLock } from '../../src/lock/lock.ts';
 import { conditionOf, describeSelf } from '../../src/lock/lock-file.ts';
@@ -475,6 +475,57 @@ test('a lock beside a file keeps out processes with another home, and the home k
   const old = await takeLock('worker', here({ userHome: one }));
   expect([await taken(one, { beside }), await taken(other, { beside })]).toEqual([false, true]);
   await old.release();
+});
+
+describe('of a lock beside a file and the one at home', () => {
+  const other = { hostname: 'elsewhere', processes: '' };
+  let beside: string;
+  beforeEach(() => {
+    beside = path.join(home, 'volume');
+  });
+  /** Another process takes one of the two over. */
+  const takeOver = async (place: string) =>
+    writeFile(
+      path.join(place, '9.lock'),
+      JSON.stringify({ ...(await describeSelf(here().machine)), ...other }),
+    );
+  const released = async (place: string) =>
+    (await readFile(path.join(place, '1.lock'), 'utf8')).startsWith('R');
+
+  test.each(['beside', 'home'])('the loss of the one %s is the loss of both', async (which) => {
+    const { isStillHeld, lost, release } = await takeLock('worker', fast(), { beside });
+    expect([await isStillHeld(), lost.aborted]).toEqual([true, false]);
+    await takeOver(which === 'home' ? await folder() : beside);
+    expect(await isStillHeld()).toBe(false);
+    await once(lost, 'abort');
+    await release();
+    expect([await released(beside), await released(await folder())]).toEqual([true, true]);
+  });
+
+  test.each(['beside', 'home'])(
+    'a result that comes while the one %s is waited for is the end of it',
+    async (which) => {
+      await mkdir(beside);
+      const own = await takeLock('worker', here(), which === 'home' ? {} : { folder: beside });
+      const waiting = withLock('worker', here(), async () => 'took the lock', {
+        beside,
+        meanwhile: async () => 'done by the other',
+      });
+      await clock.slept();
+      await own.release();
+      expect(await waiting).toBe('done by the other');
+      expect(await released(beside)).toBe(true);
+    },
+  );
+
+  test('the one beside is free again if the home cannot have one', async () => {
+    await writeFile(path.join(home, 'file'), '');
+    const blocked = here({ userHome: path.join(home, 'file'), sharedFolder: path.join(home, 'file') });
+    await expect(withLock('worker', blocked, async () => undefined, { beside })).rejects.toThrow(
+      'cannot be used',
+    );
+    expect(await released(beside)).toBe(true);
+  });
 });
 
 test('a lock on a volume whose holder has another boot id is waited out, since it may be another machine of that name', async () => {
