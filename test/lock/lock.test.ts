@@ -129,16 +129,14 @@ test('a suspended holder keeps the lock; a waiting process names it and says wha
   });
 });
 
-test('a process number that was given to another process does not keep a lock', async () => {
-  const { machine } = here();
-  await leaveLock({ ...(await describeSelf(machine)), pid: process.ppid, started: '1' });
+test.each([
+  ['whose process number was given to another process', { pid: process.ppid, started: '1' }],
+  ['from before a reboot', { boot: 'another' }],
+])('a lock %s is taken over at once', async (_name, changes) => {
+  await leaveLock({ ...(await describeSelf(here().machine)), ...changes });
+  const since = clock.now();
   expect(await withLock('worker', here(), async () => 'mine', { patience: 1000 })).toBe('mine');
-});
-
-test('a lock from before a reboot is taken over', async () => {
-  const { machine } = here();
-  await leaveLock({ ...(await describeSelf(machine)), boot: 'another' });
-  expect(await withLock('worker', here(), async () => 'mine', { patience: 1000 })).toBe('mine');
+  expect(clock.now()).toBe(since);
 });
 
 /** Short enough for a test. */
@@ -277,10 +275,10 @@ test('a clock that is set, or a waiting process that was suspended, makes no sil
     clock.advance(sleeps++ % 2 === 0 ? 3_600_000 : -3_600_000);
     await clock.sleep(milliseconds);
   };
-  const rhythm = { beat: 4_000, silence: 20_000 };
-  const context = { ...here(), lockRhythm: rhythm, clock: { now: () => clock.now(), sleep: jumping } };
+  const context = { ...here(), clock: { now: () => clock.now(), sleep: jumping } };
   await withLock('worker', context, async () => 'mine', { patience: 0 });
-  expect(sleeps).toBeGreaterThanOrEqual(20);
+  // Of each hour forward a second counts, and of one back nothing: 20 s of silence have passed after this.
+  expect(sleeps).toBe(39);
 });
 
 test('an empty file, as a power failure leaves it, delays others for no longer than the silence', async () => {
@@ -334,7 +332,7 @@ test('a sign of life that finds the lock gone aborts `lost`', async () => {
   const lock = await takeLock('worker', fast());
   expect(lock.lost.aborted).toBe(false);
   await writeFile(path.join(await folder(), '2.lock'), JSON.stringify(await describeSelf(here().machine)));
-  await once(lock.lost, 'abort');
+  await expect.poll(() => lock.lost.aborted).toBe(true);
   expect(lock.lost.reason).toMatchObject({
     exitCode: 1,
     message: 'another hooktrail process took over the sign-in, since this one gave no sign of life',
@@ -497,7 +495,7 @@ describe('of a lock beside a file and the one at home', () => {
     expect([await isStillHeld(), lost.aborted]).toEqual([true, false]);
     await takeOver(which === 'home' ? await folder() : beside);
     expect(await isStillHeld()).toBe(false);
-    await once(lost, 'abort');
+    await expect.poll(() => lost.aborted).toBe(true);
     await release();
     expect([await released(beside), await released(await folder())]).toEqual([true, true]);
   });
@@ -518,6 +516,13 @@ describe('of a lock beside a file and the one at home', () => {
     },
   );
 
+  test('the one at home is taken over at once if it is from before a reboot', async () => {
+    await leaveLock({ ...(await describeSelf(here().machine)), boot: 'another' });
+    const since = clock.now();
+    expect(await withLock('worker', here(), async () => 'mine', { beside })).toBe('mine');
+    expect(clock.now()).toBe(since);
+  });
+
   test('the one beside is free again if the home cannot have one', async () => {
     await writeFile(path.join(home, 'file'), '');
     const blocked = here({ userHome: path.join(home, 'file'), sharedFolder: path.join(home, 'file') });
@@ -528,25 +533,29 @@ describe('of a lock beside a file and the one at home', () => {
   });
 });
 
-test('a lock on a volume whose holder has another boot id is waited out, since it may be another machine of that name', async () => {
-  const beside = path.join(home, 'volume');
-  await withLock('worker', here(), async () => undefined, { beside });
-  const file = path.join(beside, '2.lock');
-  const self = await describeSelf(here().machine);
-  await writeFile(file, JSON.stringify({ ...self, boot: 'another', pid: 1 }));
-  let isTaken = false;
-  const waiting = withLock('worker', fast(), async () => undefined, { beside }).then(() => {
-    isTaken = true;
-  });
-  // Signs of life for three silences, each within 4 naps of 50 ms at most.
-  for (let beat = 0; beat < 15; beat++) {
-    await appendFile(file, String(beat));
-    await clock.slept(4);
-  }
-  expect(isTaken).toBe(false);
-  await waiting;
-  expect(isTaken).toBe(true);
-});
+test.each(['beside', 'folder'])(
+  'a lock on a volume (%s) whose holder has another boot id is waited out, since it may be another machine of that name',
+  async (option) => {
+    const volume = path.join(home, 'volume');
+    await mkdir(volume);
+    const options = { [option]: volume };
+    await withLock('worker', here(), async () => undefined, options);
+    const file = path.join(volume, '2.lock');
+    const self = await describeSelf(here().machine);
+    await writeFile(file, `${JSON.stringify({ ...self, boot: 'another', pid: 1 })}\n`);
+    let isTaken = false;
+    const waiting = withLock('worker', fast(), async () => undefined, options).then(() => {
+      isTaken = true;
+    });
+    // Signs of life for three silences, each within 4 naps of 50 ms at most.
+    for (let beat = 0; beat < 15; beat++) {
+      await Promise.race([clock.slept(4), waiting]);
+      expect(isTaken).toBe(false);
+      await appendFile(file, String(beat));
+    }
+    await waiting;
+  },
+);
 
 test('a folder that cannot be written is an error that names it', async () => {
   const beside = path.join(home, 'file', 'locks');
