@@ -54,8 +54,10 @@ export interface Explanation {
   /** Failures that no cause explains. */
   readonly unexplained: number;
   readonly onlyInFailures: readonly Effect[];
-  /** Paths of fields that differ in nearly every event, or have too many values. */
+  /** Paths of fields that differ in nearly every event, or have too many or too long values. */
   readonly notCompared: readonly string[];
+  /** Those of them that are compared where their values are short. */
+  readonly comparedWhereShort: readonly string[];
   /**
    * Paths of lists whose later elements were not looked at, and of objects of which that is so of members.
    */
@@ -78,6 +80,7 @@ export function explainTable(table: ComparisonTable, zone: TimeZone = UTC): Expl
   const { failed, rows: events } = table;
   const pathsOf = (fields: readonly Field[]) =>
     fields.map(({ steps, derivation }) => fieldPath(steps, derivation).text).sort();
+  const fields = table.fields.filter(({ derivation }) => !derivation);
   const none = {
     events,
     failed,
@@ -85,7 +88,10 @@ export function explainTable(table: ComparisonTable, zone: TimeZone = UTC): Expl
     causes: [],
     unexplained: failed,
     onlyInFailures: [],
-    notCompared: pathsOf(table.fields.filter(({ isUncompared, derivation }) => isUncompared && !derivation)),
+    notCompared: pathsOf(fields.filter(({ isUncompared, hasLongValue }) => isUncompared || hasLongValue)),
+    comparedWhereShort: pathsOf(
+      fields.filter(({ isUncompared, hasLongValue }) => hasLongValue && !isUncompared),
+    ),
     notLookedAt: pathsOf(table.fields.filter(({ isOverfull }) => isOverfull)),
   };
   if (failed === 0) return none;

@@ -11,6 +11,7 @@ import {
 import { oneLine, type Table, type TableLook, tableLines } from '../formats/table.ts';
 import { GAP } from '../formats/table-layout.ts';
 import { isNumber } from '../items/exact-numbers.ts';
+import { LONGEST_VALUE_BYTES } from '../outcomes/field-column.ts';
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped, percent, shortened } from '../terminal/terminal-text.ts';
@@ -212,20 +213,27 @@ function explanationLines(
   look: TableLook,
   next: readonly { readonly command: string; readonly note: string }[],
 ): string[] {
-  const { failed, events, causes, notCompared, notLookedAt, onlyInFailures } = explained;
+  const { failed, events, causes, notLookedAt, onlyInFailures } = explained;
   const { palette } = look;
   const prose = (text: string) => proseLines(text, look);
   const lines = prose(title).map(palette.bold);
   if (failed === 0) return lines;
   // Of an effect the values are told already.
   const isEffect = (name: string) => onlyInFailures.some(({ field }) => field === name);
-  const untold = notCompared.filter((name) => !isEffect(name));
-  const names = failed === events ? '' : someOf(untold.map(oneLine));
+  const untold = (names: readonly string[]) =>
+    failed === events ? '' : someOf(names.filter((name) => !isEffect(name)).map(oneLine));
+  const tooLong = untold(explained.comparedWhereShort);
+  const different = untold(
+    explained.notCompared.filter((name) => !explained.comparedWhereShort.includes(name)),
+  );
   const facts = [
     ...explanationFacts(explained).flatMap(prose),
-    ...(names === ''
+    ...(different === ''
       ? []
-      : prose(`not compared, different in nearly every event: ${names}`).map(palette.dim)),
+      : prose(`not compared, different in nearly every event: ${different}`).map(palette.dim)),
+    ...(tooLong === ''
+      ? []
+      : prose(`not compared where longer than ${LONGEST_VALUE_BYTES} bytes: ${tooLong}`).map(palette.dim)),
     ...(notLookedAt.length === 0
       ? []
       : prose(

@@ -30,7 +30,7 @@ const MANY = 10;
 /** So is one in a smaller share of the events that have the field. */
 const MANY_OF_ALL = 0.005;
 /** Longer values are not compared. */
-const LONGEST_VALUE_BYTES = 512;
+export const LONGEST_VALUE_BYTES = 512;
 /** From so many values on the lengths of texts are compared: of a few the value itself says more. */
 const FEWEST_TEXTS_MEASURED = 50;
 /** Texts of fewer lengths are names and ids with numbers in them. */
@@ -101,11 +101,10 @@ export class Field {
   numbers: Float64Array | undefined;
   /** The values that were given up at the end, if they are sentences, such as messages with an id in them. */
   prose: Pick<Field, 'codes' | 'texts' | 'cellRows' | 'cells'> | undefined;
-  /**
-   * True if values are not compared: nearly every event has another one, or there are too many, or they are
-   * too long.
-   */
+  /** True if values are not compared: nearly every event has another one, or there are too many. */
   isUncompared = false;
+  /** True if some values are not compared, since they are longer than `LONGEST_VALUE_BYTES`. */
+  hasLongValue = false;
   /** True if elements after the first ones are not compared, or members that few events have. */
   isOverfull = false;
   /** True for an object whose names hardly repeat. */
@@ -399,7 +398,7 @@ export class Field {
   /** The code of the value between two offsets; numbers are kept. A new code may need a wider array. */
   #codeOf(cell: number, bytes: Buffer, start: number, end: number): number {
     if (end - start > LONGEST_VALUE_BYTES) {
-      this.isUncompared = true;
+      this.hasLongValue = true;
       return UNCODED;
     }
     if (this.numbers) this.#noteNumber(this.numbers, cell, orderedNumber(bytes, start, end));

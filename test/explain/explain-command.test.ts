@@ -82,6 +82,20 @@ describe('events explain', () => {
     expect(stdout).toContain('not compared, different in nearly every event: eventId\n');
   });
 
+  test('says that long values are not compared, of a field whose short ones are', async () => {
+    const long = events.map((event, minute) => ({
+      ...event,
+      memo: minute % 50 === 0 ? 'x'.repeat(511) : ['a', 'b'][minute % 2],
+      whole: `"${'y'.repeat(510)}`,
+    }));
+    const { stdout } = await explain([], { place: '-', stdin: ndjsonOf(long) });
+    expect(stdout).toContain(
+      'not compared, different in nearly every event: eventId\nnot compared where longer than 512 bytes: memo, whole\n',
+    );
+    const json = await explain(['--json'], { place: '-', stdin: ndjsonOf(long) });
+    expect(JSON.parse(json.stdout).notCompared).toEqual(['eventId', 'memo', 'whole']);
+  });
+
   test('has no titles under --no-header', async () => {
     for (const terminal of [undefined, 80])
       expect((await explain(['--no-header'], terminal ? { terminal } : {})).stdout).not.toContain(
