@@ -200,7 +200,7 @@ export function checkSame(directory: string, there: Identity, here: Identity): v
   const [one, other] = [named(there), named(here)];
   const differences = Object.keys({ ...one, ...other }).flatMap((name) => {
     const [a, b] = [one[name], other[name]];
-    const isSame = textOf(a) === textOf(b) || isSameTime(a, b);
+    const isSame = isSameChoice(a, b) || isSameTime(a, b);
     return isSame ? [] : [`--${SHOWN_NAMES[name] ?? name}: ${textOf(a)} there, ${textOf(b)} here`];
   });
   if (differences.length === 0) return;
@@ -208,6 +208,12 @@ export function checkSame(directory: string, there: Identity, here: Identity): v
     details: differences,
     next: 'choose another directory, or repeat the command that began this one',
   });
+}
+
+/** Values of one flag choose the same events in any order. */
+function isSameChoice(a: TypedFilters[string] | undefined, b: TypedFilters[string] | undefined): boolean {
+  const [one, other] = [a, b].map((value) => JSON.stringify([value ?? null].flat().sort()));
+  return one === other;
 }
 
 /**

@@ -389,6 +389,8 @@ describe('an export', () => {
     [{ filters: { after: '7d' } }, { filters: { after: '7d' } }],
     [{ filters: { after: '2026-11-01' } }, { filters: { after: '2026-11-01T00:00:00Z' } }],
     [{ filters: { type: ['a', 'b'] } }, { filters: { type: ['a', 'b'] } }],
+    [{ filters: { subscription: ['a', 'b'] } }, { filters: { subscription: ['b', 'a'] } }],
+    [{ filters: { type: 'a' } }, { filters: { type: ['a'] } }],
     [
       { gzip: true, partition: 'day' },
       { gzip: true, partition: 'day' },
