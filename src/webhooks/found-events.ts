@@ -138,7 +138,7 @@ export function notFound(ids: string[], filters: EventFilters, done: 'recovered'
   return new ServiceError(`${ids.length} of the events ${ids.length === 1 ? 'was' : 'were'} not ${found}`, {
     kind: 'not-found',
     details: fewOf(ids.sort()),
-    next: `leave ${filters.after ? 'them or --since' : 'them'} out; nothing was ${done} (the service has no event that \`webhooks send\` made)`,
+    next: `leave ${ids.length === 1 ? 'it' : 'them'}${filters.after ? ' or --since' : ''} out; nothing was ${done} (the service has no event that \`webhooks send\` made)`,
   });
 }
 

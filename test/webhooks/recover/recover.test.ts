@@ -117,7 +117,7 @@ test('an id names its event whatever its age, and an event that is not found is 
     expect(await recover('--id', `${oldest},${unknown}`, flag)).toEqual({
       code: 1,
       stdout: '',
-      stderr: `error: 1 of the events was not found\n  ${unknown}\nnext: leave them out; nothing was recovered (the service has no event that \`webhooks send\` made)\n`,
+      stderr: `error: 1 of the events was not found\n  ${unknown}\nnext: leave it out; nothing was recovered (the service has no event that \`webhooks send\` made)\n`,
     });
   expect(handler.received).toHaveLength(1);
 });

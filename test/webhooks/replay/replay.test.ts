@@ -121,7 +121,7 @@ test('an id that does not exist is named, and nothing is replayed', async () => 
   const refused = {
     code: 1,
     stdout: '',
-    stderr: `error: 1 of the events was not found\n  ${unknown}\nnext: leave them out; nothing was replayed (the service has no event that \`webhooks send\` made)\n`,
+    stderr: `error: 1 of the events was not found\n  ${unknown}\nnext: leave it out; nothing was replayed (the service has no event that \`webhooks send\` made)\n`,
   };
   expect(await at.replay(['-'], `${known}\n${unknown}\n`)).toEqual(refused);
   expect(await at.replay(['--id', `${known},${unknown}`])).toEqual(refused);
