@@ -60,7 +60,7 @@ describe('a planted cause', () => {
   );
 });
 
-test.each(drawnCases('chance', 4, SEEDS_OF_CHANCE))('chance (seed %i) is no cause', (seed) => {
+test.each(drawnCases('chance', sampleSize(2, 4), SEEDS_OF_CHANCE))('chance (seed %i) is no cause', (seed) => {
   const { items } = historyOf({
     kind: 'chance',
     seed,
