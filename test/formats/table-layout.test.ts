@@ -8,7 +8,14 @@ import {
   TYPE_HEAD,
   whoHead,
 } from '../../src/formats/event-heads.ts';
-import { type ColumnHead, fitColumns, type TableCell } from '../../src/formats/table-layout.ts';
+import {
+  type ColumnHead,
+  fitColumns,
+  kindedColumns,
+  type TableCell,
+  timeWithin,
+  wholeColumns,
+} from '../../src/formats/table-layout.ts';
 import { loadWidths } from '../../src/terminal/cell-width.ts';
 
 await loadWidths();
@@ -232,5 +239,162 @@ describe('a field path', () => {
     [5, 'createdOn 5'],
   ])('in %i columns', (room, columns) => {
     expect(layout(heads, rows, room)).toBe(columns);
+  });
+});
+
+describe('the kind of a column', () => {
+  const kindOf = (texts: readonly string[], title = 'x') =>
+    kindedColumns(
+      [{ title }],
+      texts.map((text) => [text]),
+    )[0]?.kind;
+
+  test.each([
+    ['time', ['2026-11-01T06:58:12.345Z', '2026-11-01 06:58:12', '-']],
+    ['time', ['2026-11-01T06:58:12+05:30', '2026-11-01T06:58:12-0530', '2026-11-01T06:58:12.5Z']],
+    ['text', ['2026-11-01T06:58:12Z', 'later']],
+    ['text', ['at 2026-11-01T06:58:12Z']],
+    ['text', ['2026-11-01T06:58:12Z or later']],
+    ['text', ['2026-11-01']],
+    ['id', [id(1), `{${id(2)}}`, id(3).toUpperCase(), '-']],
+    ['text', [id(1), 'a name']],
+    ['text', [`of ${id(1)}`]],
+    ['text', [`${id(1)}0`]],
+    ['number', ['7', '-7', '1,204.5', '<1', '>1', '-']],
+    ['number', ['1e10', '1E+10', '1e-3', '5 %', '0.1 %']],
+    ['text', ['7', 'seven']],
+    ['text', ['1e']],
+    ['text', ['x7']],
+    ['text', ['7 of 9']],
+    ['text', ['-', '-']],
+    ['text', []],
+  ])('%s: %j', (kind, texts) => {
+    expect(kindOf(texts)).toBe(kind);
+  });
+
+  test.each([
+    ['publishStatus', 'status'],
+    ['state', 'status'],
+    ['statusText', 'number'],
+  ])('under the title %s it is %s', (title, kind) => {
+    expect(kindOf(['7'], title)).toBe(kind);
+  });
+});
+
+test.each([
+  ['2026-11-01T06:58:12.345+05:30', [29, 25, 20, 17, 14]],
+  ['2026-11-01T06:58:12.345Z', [24, 20, 15, 12, 9]],
+  ['2026-11-01 06:58:12', [19, 19, 14, 11, 8]],
+] as const)('%s in less and less room', (text, widths) => {
+  const [zone = ''] = /(?:Z|[+-]\d\d:\d\d)$/.exec(text) ?? [];
+  const forms = [
+    text.replace('T', ' '),
+    `2026-11-01 06:58:12${zone}`,
+    `11-01 06:58:12${zone}`,
+    `11-01 06:58${zone}`,
+    `06:58:12${zone}`,
+  ];
+  expect(widths.map((width) => timeWithin(text, width))).toEqual(forms);
+  expect(timeWithin(text, (widths[3] as number) - 1)).toBe(forms[4]);
+  // Nothing shorter is left.
+  expect(timeWithin(text, 7)).toBe(text);
+  expect(timeWithin('-', 0)).toBe('-');
+});
+
+test('in a pipe a column is as wide as its widest text, and a bar as it may be', () => {
+  const bar = { share: 1, draw: (width: number) => '#'.repeat(width) };
+  const heads: readonly ColumnHead[] = [
+    { title: 'a title' },
+    { title: 'share', kind: 'bar', most: 40 },
+    { title: 'n', kind: 'number' },
+  ];
+  const rows = [['x'.repeat(200), bar, '1,204']];
+  expect(wholeColumns(heads, rows).map(({ width }) => width)).toEqual([200, 40, 5]);
+  expect(wholeColumns(heads, []).map(({ width }) => width)).toEqual([7, 40, 1]);
+});
+
+describe('what all rows share', () => {
+  const heads = [TIME_HEAD, STATUS_HEAD, { title: 'a' }];
+  const text = 'x'.repeat(30);
+  const rows = (status: string, time: string) => [
+    ['2026-11-01T06:58:12Z', 'FAILED', text],
+    [time, status, text],
+  ];
+  const [sameDay, sameYear, later] = ['2026-11-01T07:00:00Z', '2026-11-02T07:00:00Z', '2027-01-01T07:00:00Z'];
+
+  test.each([
+    // No other rows follow.
+    ['the day and the status', true, 'FAILED', sameDay, '2026-11-01 10, a 30'],
+    ['the status', true, 'FAILED', sameYear, 'createdOn 15, a 27'],
+    ['the year', true, 'SUCCESS', sameYear, 'createdOn 15, status 7, a 18'],
+    ['nothing', true, 'SUCCESS', later, 'createdOn 20, status 7, a 13'],
+    ['the day and the status, as far as is known', false, 'FAILED', sameDay, 'createdOn 15, status 7, a 18'],
+    ['nothing, as far as is known', false, 'FAILED', later, 'createdOn 20, status 7, a 13'],
+  ] as const)('%s', (_name, isComplete, status, time, columns) => {
+    expect(layout(heads, rows(status, time), 44, isComplete)).toBe(columns);
+  });
+
+  test('one row shares nothing', () => {
+    expect(layout(heads, rows('FAILED', sameDay).slice(0, 1), 44)).toBe('createdOn 15, status 7, a 18');
+  });
+
+  test('a column whose values the filters give goes before one that nothing gives', () => {
+    const [first, , third] = heads as [ColumnHead, ColumnHead, ColumnHead];
+    const given = [first, { ...STATUS_HEAD, isConstant: true }, third];
+    expect(layout(given, rows('FAILED', sameYear), 44, false)).toBe('createdOn 15, a 27');
+  });
+
+  test('of two times the day is no title', () => {
+    const times: readonly ColumnHead[] = [{ title: 'first' }, { title: 'last' }, { title: 'a' }];
+    const row = ['2026-11-01T06:58:12Z', '2026-11-01T07:00:00Z', text];
+    expect(layout(times, [row, row], 60)).toBe('first 12, last 12, a 30');
+  });
+});
+
+describe('an id that is whole', () => {
+  const heads: readonly ColumnHead[] = [{ title: 'eventId', isWhole: true }, { title: 'name' }];
+  const rows = [[id(1), 'x'.repeat(60)]];
+
+  test.each([
+    [98, 'eventId 36, name 60'],
+    [78, 'eventId 36, name 40'],
+    [77, 'eventId 36, name 39'],
+    [48, 'eventId 36, name 10'],
+    [47, 'eventId 9, name 36'],
+    [21, 'eventId 9, name 10'],
+  ])('in %i columns', (room, columns) => {
+    expect(layout(heads, rows, room)).toBe(columns);
+  });
+});
+
+describe('texts that have to be cut', () => {
+  const texts = (...widths: readonly number[]) => widths.map((width) => 'x'.repeat(width));
+  const heads = (count: number) => ['a', 'b', 'c'].slice(0, count).map((title) => ({ title }));
+
+  test.each([
+    [52, 'a 30, b 20'],
+    [43, 'a 21, b 20'],
+    [41, 'a 19, b 20'],
+    [23, 'a 10, b 11'],
+    [22, 'a 10, b 10'],
+    [21, 'a 21'],
+  ])('are the widest, in %i columns', (room, columns) => {
+    expect(layout(heads(2), [texts(30, 20)], room)).toBe(columns);
+  });
+
+  test.each([1, 2, 5, 9])('if nothing else is left the first has %i columns', (room) => {
+    expect(layout(heads(3), [texts(30, 20, 40)], room)).toBe(`a ${room}`);
+  });
+
+  test.each([
+    [['abc1', 'x', 'abc2'], 'x'.repeat(60), 'a 4'],
+    [['abc', 'abcdefghijklmnop'], 'x'.repeat(60), 'a 5'],
+  ])('that tell rows apart stay different: %j', (telling, other, first) => {
+    const cut = layout(
+      [{ title: 'a', isTelling: true, least: 2 }, { title: 'b' }],
+      telling.map((text) => [text, other]),
+      30,
+    );
+    expect(cut.split(', ')[0]).toBe(first);
   });
 });
