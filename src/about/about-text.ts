@@ -9,7 +9,7 @@ import {
   type SummaryOptions,
 } from '../formats/formats.ts';
 import { boundText, lengthText, proseLines, windowText } from '../formats/summary-words.ts';
-import type { Table } from '../formats/table.ts';
+import { oneLine, type Table } from '../formats/table.ts';
 import { percentilesText } from '../outcomes/percentiles.ts';
 import { toSeconds } from '../stats/statistics-text.ts';
 import { takesUnicode } from '../terminal/palette.ts';
@@ -74,7 +74,7 @@ function pageLines(
   const { bold, bad, dim } = look.palette;
   const lines = facts.flatMap(({ label, text, isBad }) => {
     const width = look.room === undefined ? look : { ...look, room: Math.max(20, look.room - LABEL_COLUMNS) };
-    const [first = '', ...others] = proseLines(text, width);
+    const [first = '', ...others] = proseLines(oneLine(text), width);
     const shown = [first, ...others].map((line) => (isBad ? bad(line) : line));
     return shown.map(
       (line, index) => (index === 0 ? label.padEnd(LABEL_COLUMNS) : ' '.repeat(LABEL_COLUMNS)) + line,
@@ -82,12 +82,12 @@ function pageLines(
   });
   const [title = '', window = ''] = titles;
   return [
-    ...proseLines(title, look).map(bold),
+    ...proseLines(oneLine(title), look).map(bold),
     ...proseLines(window, look).map(dim),
     '',
     ...lines,
     '',
-    ...next.flatMap((command) => [`next: ${command}`]),
+    ...next.flatMap((command) => [`next: ${oneLine(command)}`]),
   ];
 }
 

@@ -454,3 +454,15 @@ describe('events about', () => {
     expect((await at.run(['events', 'about', OWN])).stdout).toMatch(/state +well\n/);
   });
 });
+
+test('a name and a reason that break their line or drive a terminal are shown on one line', async () => {
+  const odd = { customer: 'Tab\tand\nline \u001b[31m', delivery: { lastError: 'down\r\n\tagain' } };
+  const place = path.join(home.folder, 'odd.ndjson');
+  await writeFile(place, ndjsonOf([event('20T11:30', 'FAILED', odd)]));
+  const { stdout } = await hooktrail(
+    ['events', 'about', 'Tab', '--from', place, '--since', '2026-11-20T11:00', '--until', '2026-11-20T12:00'],
+    { env: { ...home.env, HOOKTRAIL_NAME_FIELD: 'customer' } },
+  );
+  expect(stdout).toContain('Tab\\u0009and\\u000aline \\u001b[31m');
+  expect(stdout).toContain('down\\u000d\\u000a\\u0009again');
+});
