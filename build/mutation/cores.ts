@@ -84,6 +84,7 @@ export const CORES: Readonly<Record<string, Core>> = {
     mutate: ['src/lock/*.ts'],
     tests: ['test/lock/*.test.ts'],
     without: 'there are never two holders|without free file descriptors',
+    hangsAfterMs: 6_000,
     floor: 93,
   },
   journal: {

@@ -81,22 +81,22 @@ function bySynonym(fault: UnknownCommand): Correction | undefined {
 }
 
 /** The commands that the words may mean: one of the group, or any others. */
-function commandsCalled(typed: string, { word, group }: UnknownCommand): readonly Command[] {
+function commandsCalled(typed: string, { word, group, isVerb }: UnknownCommand): readonly Command[] {
   const isCalled = (one: Command) => namesOf(one).includes(typed);
+  const ofEvents = everyCommand(group).find((one) => one.parent?.name() === 'events' && isCalled(one));
+  if (isVerb && ofEvents) return [ofEvents];
   const sibling = group.commands.find(isCalled);
   if (sibling) return [sibling];
   return isOfSettings(group) && typed === word ? [] : everyCommand(group).filter(isCalled);
 }
 
 function oneOfCalled(called: readonly Command[], typed: string, fault: UnknownCommand): Correction {
-  const { word, words, at, count, isVerb, problem } = fault;
+  const { word, words, at, count, problem } = fault;
   const [first, another] = called as [Command, ...Command[]];
-  const ofEvents = isVerb ? called.find((one) => one.parent?.name() === 'events') : undefined;
   const get = isOfSettings(fault.group) ? undefined : getEvent(fault.group);
   const isOfId = isGuid(words[at + count] ?? '');
   if (another && get && isOfId && called.some((one) => one.parent === get.parent))
     return replacedBy(get, count, fault);
-  if (ofEvents) return replacedBy(ofEvents, count, fault);
   if (another) return { problem, next: advise`did you mean ${orCommands(called)}?` };
   return replacedBy(first, typed.startsWith(`${word} `) ? 2 : count, fault);
 }

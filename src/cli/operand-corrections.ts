@@ -49,11 +49,16 @@ export const OPERAND_RULES: readonly Rule<ExcessWord>[] = [
   {
     example: 'events watch ./handle.sh x',
     correct: ({ word, command, words, at, problem }) =>
-      takesCommand(command) && at !== -1 && command.args.length > 1
+      takesCommand(command) && at !== -1 && (command.args.length > 1 || isPlaceOfProgram(word))
         ? { problem, words: words.toSpliced(words.indexOf(word), 0, '--') }
         : undefined,
   },
 ];
+
+/** True if a word names a program by where it lies. */
+function isPlaceOfProgram(word: string): boolean {
+  return /^(\.{0,2}|~)\//.test(word);
+}
 
 function whatItTakes(command: Command): Advice {
   return hasOption(command, '--since')
@@ -80,7 +85,8 @@ function asTimeInWords({ words, at, problem }: ExcessWord): Correction | undefin
 }
 
 function asValueOfFlag({ word, command, words, at, taken, problem }: ExcessWord): Correction | undefined {
-  const isText = command.args.length === taken + 1 && /^[^=]{3,}$/.test(word);
+  const isProgram = takesCommand(command) && isPlaceOfProgram(word);
+  const isText = !isProgram && command.args.length === taken + 1 && /^[^=]{3,}$/.test(word);
   const texts = isText ? ['--grep', '--match'] : [];
   const meanings = [...flagForWord(word, words), ...texts.map((flag) => [flag, word])];
   const meant = meanings.find(([flag = '']) => flag === '--help' || hasOption(command, flag));

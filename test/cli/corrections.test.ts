@@ -90,6 +90,62 @@ test.each([...COMMAND_RULES, ...FLAG_RULES, ...OPERAND_RULES].map(({ example }) 
   },
 );
 
+const ID = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
+const FILTERS = 'next: events are chosen by filters: see `hooktrail help filters`';
+const flagsOf = (command: string) => `next: \`hooktrail ${command} --help\` shows its flags`;
+const ORDERS =
+  "next: events come newest first, and oldest first with --reverse; by another field with --jq 'sort_by(.field)'";
+
+test.each([
+  // A verb and its noun.
+  [`describe event ${ID}`, "unknown command 'describe'", `next: hooktrail events get ${ID}`],
+  ['get events', "unknown command 'get'", 'next: hooktrail events search'],
+  ['diagnose events', "unknown command 'diagnose'", 'next: hooktrail events explain'],
+  ['show event', "unknown command 'show'", 'next: hooktrail events get'],
+  // A flag before its command, and one of a group.
+  ['--limit 5 events search', '--limit stands before the command', 'next: hooktrail events search --limit 5'],
+  ['events --limit 5 search', '--limit stands before the command', 'next: hooktrail events search --limit 5'],
+  ['--tail 5 events search', "unknown option '--tail'", 'next: hooktrail events search --limit 5'],
+  ['events --limit 5', "unknown option '--limit'", flagsOf('events')],
+  ['events --nonsense', "unknown option '--nonsense'", flagsOf('events')],
+  // Nearly a flag of another program, and nearly a value of it.
+  ['events search --sort created-asc', "unknown option '--sort'", ORDERS],
+  ['events search --sort asc-first', "unknown option '--sort'", ORDERS],
+  ['events search --sort first-desc', "unknown option '--sort'", ORDERS],
+  ['events search --sort desc-first', "unknown option '--sort'", ORDERS],
+  ['events search --order-id 7', "unknown option '--order-id'", flagsOf('events search')],
+  ['events watch --executor ./x', "unknown option '--executor'", flagsOf('events watch')],
+  ['events watch --x--run ./x', "unknown option '--x--run'", flagsOf('events watch')],
+  // Words that are a time, a text or a program.
+  [
+    'events search --since=2 hours ago',
+    "events search takes no words, but was given 'hours'",
+    "next: hooktrail events search '--since=2 hours ago'",
+  ],
+  ['events search 2 hours ago', "events search takes no words, but was given '2'", FILTERS],
+  ['events search ab', "events search takes no words, but was given 'ab'", FILTERS],
+  ['events search a=b', "events search takes no words, but was given 'a=b'", FILTERS],
+  [
+    'events watch refused',
+    "events watch takes a command after --, but was given 'refused'",
+    'next: hooktrail events watch --grep refused',
+  ],
+  ...['./handle.sh', '../handle.sh', '/bin/handle'].map((program) => [
+    `events watch ${program}`,
+    `events watch takes a command after --, but was given '${program}'`,
+    `next: hooktrail events watch -- ${program}`,
+  ]),
+  [
+    'subscriptions token a b',
+    "subscriptions token takes only <id>, but was given 'b'",
+    'next: `hooktrail subscriptions token --help` shows what it takes',
+  ],
+])('%s', async (line = '', problem = '', next = '') => {
+  await using home = await createHome();
+  const { code, stdout, stderr } = await hooktrail(line.split(' '), { env: home.env });
+  expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: said(`error: ${problem}`, next) });
+});
+
 test('each command that lacks an argument is shown in an example, with the argument', async () => {
   const { commands } = await describeAll();
   const lacking = commands.filter(({ command }) => command.registeredArguments[0]?.required);
