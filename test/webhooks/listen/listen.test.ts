@@ -326,6 +326,13 @@ test.each([
   expect(stdout.replace(/ +\d+ ms\n/, took)).toBe(`${line}\n`);
 });
 
+test('a type that fills its column is whole', async () => {
+  await using terminal = await startOnTerminal(99);
+  const eventType = 'recipient.authenticated.by.sms.2';
+  await terminal.send({ eventId: ID, eventType });
+  expect((await terminal.stop()).stdout).toBe(`12:00:00  ${eventType}  ${ID}  accepted\n`);
+});
+
 test('the lines on a terminal have the time of --timezone', async () => {
   await using terminal = await startOnTerminal(100, '--timezone', 'Asia/Kolkata');
   await terminal.send({ eventId: 'a', eventType: 'order.created' });
@@ -357,6 +364,8 @@ test('--health answers GET with counts as JSON, and accepts no deliveries', asyn
   expect((await listening.send('{"eventId":"c"}', {}, { path: '/health' })).status).toBe(404);
   const head = await listening.send('', { 'api-token': undefined }, { method: 'HEAD', path: '/health' });
   expect([head.status, head.body]).toEqual([200, '']);
+  const elsewhere = await listening.send('', { 'api-token': undefined }, { method: 'GET', path: '/' });
+  expect(elsewhere.status).toBe(405);
 });
 
 test('what the journal holds at the start is said, and how many of its lines cannot be read', async () => {
