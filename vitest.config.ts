@@ -11,7 +11,7 @@ const sample = isSampled ? { runner: 'test/support/sampling-runner.ts' } : {};
 
 /** `npm test` has so many of the tests that run a second time, and of those of a machine: docs/testing.md. */
 const ONE_OF_FLAT = 8;
-const ONE_OF_MACHINE = 3;
+const ONE_OF_MACHINE = 4;
 
 /** What works on items or hands them on runs again with a service that keeps everything at the top of an item. */
 const inBothShapes = [
@@ -90,7 +90,7 @@ export default defineConfig({
           exclude: ['test/**/*.{process,machine}.test.ts', ...inOneShape.map((files) => `${files}.test.ts`)],
           isolate: false,
           ...sample,
-          provide: { shape: 'flat', oneIn: ONE_OF_FLAT },
+          provide: { shape: 'flat', oneIn: ONE_OF_FLAT, leastOfFile: 0 },
         },
       },
       {
@@ -101,7 +101,7 @@ export default defineConfig({
           globalSetup: ['test/support/build.ts'],
           isolate: false,
           ...sample,
-          provide: { shape: 'flat', oneIn: ONE_OF_FLAT },
+          provide: { shape: 'flat', oneIn: ONE_OF_FLAT, leastOfFile: 0 },
         },
       },
       {
@@ -112,7 +112,7 @@ export default defineConfig({
           isolate: false,
           globalSetup: ['test/support/build.ts', 'test/support/machine/requirement.ts'],
           ...sample,
-          provide: { shape: 'published', oneIn: ONE_OF_MACHINE },
+          provide: { shape: 'published', oneIn: ONE_OF_MACHINE, leastOfFile: 1 },
         },
       },
     ],

@@ -9,6 +9,7 @@ import { createHome, type Home } from '../support/home.ts';
 import { spawnHooktrail, startProcess } from '../support/process.ts';
 import { type CommandOptions, hooktrail, startHooktrail } from '../support/program.ts';
 import { accessTokenOf, authorized, rawGet } from '../support/sandbox-client.ts';
+import { sampleOf } from '../support/seed.ts';
 
 /**
  * Returns a Node script as a command for the sandbox. In the script, `hooktrail(...)` runs the program and
@@ -93,11 +94,13 @@ process.exitCode = status + 30;`,
     expect(seen['HOOKTRAIL_API_TOKEN']).toBeUndefined();
   });
 
-  test.each([
-    ['a flag', ['--api-token', 's3cret'], {}],
-    ['a variable', [], { HOOKTRAIL_API_TOKEN: 's3cret' }],
-    ['a command', [], { HOOKTRAIL_API_TOKEN_COMMAND: 'echo s3cret' }],
-  ])('gives it the Api-Token of the deliveries, from %s', async (_name, words, env) => {
+  test.each(
+    sampleOf('Api-Token of the sandbox', 1, [
+      ['a flag', ['--api-token', 's3cret'], {}],
+      ['a variable', [], { HOOKTRAIL_API_TOKEN: 's3cret' }],
+      ['a command', [], { HOOKTRAIL_API_TOKEN_COMMAND: 'echo s3cret' }],
+    ] as const),
+  )('gives it the Api-Token of the deliveries, from %s', async (_name, words, env) => {
     let token: string | undefined;
     const runProgram = async (_: readonly string[], environment: Environment) => {
       token = environment['HOOKTRAIL_API_TOKEN'];
@@ -146,10 +149,12 @@ process.exitCode = status + 30;`,
     expect(browsers).toEqual([undefined, 'hooktrail']);
   });
 
-  test.each([
-    ['SIGTERM', 'SIGTERM', 7],
-    ['SIGINT', 'SIGINT', 7],
-  ] as const)('forwards %s, and waits for the command', async (signal, name, code) => {
+  test.each(
+    sampleOf('signals of the sandbox', 1, [
+      ['SIGTERM', 'SIGTERM', 7],
+      ['SIGINT', 'SIGINT', 7],
+    ] as const),
+  )('forwards %s, and waits for the command', async (signal, name, code) => {
     const command = await script(
       home,
       `process.on('${name}', () => setTimeout(() => { console.log('cleaned up'); process.exit(${code}); }, 50));
@@ -257,19 +262,22 @@ describe('hooktrail sandbox', () => {
     }
   });
 
-  test.each(['200', '2.5'])('adds events at a rate of %s without delivering them', async (rate) => {
-    const program = startHooktrail(
-      ['sandbox', '--events', '0', '--rate', rate, '--json', '--auto-approve'],
-      home,
-    );
-    const [line] = await program.printed('stdout', /^.*\n/);
-    const settings = JSON.parse(line);
-    const headers = authorized({ settings }, await accessTokenOf({ settings }));
-    const count = async () =>
-      JSON.parse((await rawGet({ settings }, '/integrator-events?limit(1,1)', headers)).body.toString())
-        .count;
-    await expect.poll(count).toBeGreaterThan(2);
-    program.kill('SIGTERM');
-    expect((await program.finished).code).toBe(143);
-  });
+  test.each(sampleOf('rate of the sandbox', 1, ['200', '2.5']))(
+    'adds events at a rate of %s without delivering them',
+    async (rate) => {
+      const program = startHooktrail(
+        ['sandbox', '--events', '0', '--rate', rate, '--json', '--auto-approve'],
+        home,
+      );
+      const [line] = await program.printed('stdout', /^.*\n/);
+      const settings = JSON.parse(line);
+      const headers = authorized({ settings }, await accessTokenOf({ settings }));
+      const count = async () =>
+        JSON.parse((await rawGet({ settings }, '/integrator-events?limit(1,1)', headers)).body.toString())
+          .count;
+      await expect.poll(count).toBeGreaterThan(2);
+      program.kill('SIGTERM');
+      expect((await program.finished).code).toBe(143);
+    },
+  );
 });

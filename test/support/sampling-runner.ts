@@ -5,6 +5,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Of so many tests of this project `npm test` runs one. */
     oneIn: number;
+    /** And of each file so many at least. */
+    leastOfFile: 0 | 1;
   }
 }
 
@@ -19,7 +21,7 @@ export default class SamplingRunner extends TestRunner {
 function sample(file: RunnerTestFile): void {
   const tests = testsOf(file).filter(({ mode }) => mode === 'run' || mode === 'queued');
   const names = tests.map(({ fullName }) => fullName);
-  const drawn = new Set(drawnTests(names, inject('oneIn')));
+  const drawn = new Set(drawnTests(names, inject('oneIn'), inject('leastOfFile')));
   for (const test of tests) {
     if (drawn.has(test.fullName)) continue;
     test.mode = 'skip';

@@ -52,11 +52,11 @@ export function sampleOf<Case>(name: string, few: number, cases: readonly Case[]
 
 /**
  * Returns the tests of a file that the run's seed draws, each with a chance of one in `oneIn`, by their full
- * names. It draws one at least, so that no file passes without a test.
+ * names; but `least` of them at least, if there are so many.
  */
-export function drawnTests(names: readonly string[], oneIn: number): string[] {
+export function drawnTests(names: readonly string[], oneIn: number, least: 0 | 1): string[] {
   const drawn = names.filter((name) => randomOf(name).below(oneIn) === 0);
-  if (drawn.length > 0 || names.length === 0) return drawn;
+  if (drawn.length >= least || names.length === 0) return drawn;
   return [randomOf(names.join('\n')).pick(names)];
 }
 
