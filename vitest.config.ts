@@ -90,7 +90,7 @@ export default defineConfig({
           exclude: ['test/**/*.{process,machine}.test.ts', ...inOneShape.map((files) => `${files}.test.ts`)],
           isolate: false,
           ...sample,
-          provide: { shape: 'flat', oneIn: ONE_OF_FLAT, leastOfFile: 0 },
+          provide: { shape: 'flat', oneIn: ONE_OF_FLAT },
         },
       },
       {
@@ -101,7 +101,7 @@ export default defineConfig({
           globalSetup: ['test/support/build.ts'],
           isolate: false,
           ...sample,
-          provide: { shape: 'flat', oneIn: ONE_OF_FLAT, leastOfFile: 0 },
+          provide: { shape: 'flat', oneIn: ONE_OF_FLAT },
         },
       },
       {
@@ -112,7 +112,7 @@ export default defineConfig({
           isolate: false,
           globalSetup: ['test/support/build.ts', 'test/support/machine/requirement.ts'],
           ...sample,
-          provide: { shape: 'published', oneIn: ONE_OF_MACHINE, leastOfFile: 1 },
+          provide: { shape: 'published', oneIn: ONE_OF_MACHINE },
         },
       },
     ],

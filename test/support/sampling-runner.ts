@@ -5,12 +5,10 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** Of so many tests of this project `npm test` runs one. */
     oneIn: number;
-    /** And of each file so many at least. */
-    leastOfFile: 0 | 1;
   }
 }
 
-/** Runs a sample of the tests of each file, which the run's seed draws, and skips the others. */
+/** Runs a sample of the tests, which the run's seed draws, and skips the others: the report counts them. */
 export default class SamplingRunner extends TestRunner {
   /** Called when their tests are known. */
   onBeforeRunFiles(files: readonly RunnerTestFile[]): void {
@@ -21,7 +19,7 @@ export default class SamplingRunner extends TestRunner {
 function sample(file: RunnerTestFile): void {
   const tests = testsOf(file).filter(({ mode }) => mode === 'run' || mode === 'queued');
   const names = tests.map(({ fullName }) => fullName);
-  const drawn = new Set(drawnTests(names, inject('oneIn'), inject('leastOfFile')));
+  const drawn = new Set(drawnTests(names, inject('oneIn')));
   for (const test of tests) {
     if (drawn.has(test.fullName)) continue;
     test.mode = 'skip';

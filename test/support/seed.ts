@@ -50,14 +50,9 @@ export function sampleOf<Case>(name: string, few: number, cases: readonly Case[]
   return isSampled ? drawnCases(name, few, cases) : [...cases];
 }
 
-/**
- * Returns the tests of a file that the run's seed draws, each with a chance of one in `oneIn`, by their full
- * names; but `least` of them at least, if there are so many.
- */
-export function drawnTests(names: readonly string[], oneIn: number, least: 0 | 1): string[] {
-  const drawn = names.filter((name) => randomOf(name).below(oneIn) === 0);
-  if (drawn.length >= least || names.length === 0) return drawn;
-  return [randomOf(names.join('\n')).pick(names)];
+/** Returns the tests that the run's seed draws by their full names, each with a chance of one in `oneIn`. */
+export function drawnTests(names: readonly string[], oneIn: number): string[] {
+  return names.filter((name) => randomOf(name).below(oneIn) === 0);
 }
 
 /** Returns how often a test repeats its work: `few` times with `npm test`, `many` times in `.ci/run`. */
