@@ -74,7 +74,7 @@ function pageLines(
   const { bold, bad, dim } = look.palette;
   const lines = facts.flatMap(({ label, text, isBad }) => {
     const width = look.room === undefined ? look : { ...look, room: Math.max(20, look.room - LABEL_COLUMNS) };
-    const [first = '', ...others] = proseLines(oneLine(text), width);
+    const [first = '', ...others] = proseLines(text, width);
     const shown = [first, ...others].map((line) => (isBad ? bad(line) : line));
     return shown.map(
       (line, index) => (index === 0 ? label.padEnd(LABEL_COLUMNS) : ' '.repeat(LABEL_COLUMNS)) + line,
@@ -82,7 +82,7 @@ function pageLines(
   });
   const [title = '', window = ''] = titles;
   return [
-    ...proseLines(oneLine(title), look).map(bold),
+    ...proseLines(title, look).map(bold),
     ...proseLines(window, look).map(dim),
     '',
     ...lines,

@@ -4,7 +4,7 @@ import type { Instant } from '../time/instant.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { SummaryOptions } from './formats.ts';
-import type { TableLook } from './table.ts';
+import { oneLine, type TableLook } from './table.ts';
 
 /**
  * A time in the user's zone, without its fraction; always with its date, since answers are read on another
@@ -42,10 +42,11 @@ export function nothingText({ untold }: { readonly untold: number }, time: strin
   return untold === 0 ? `no events ${time}` : `of ${eventsText(untold)} no outcome is known`;
 }
 
-/** Words on lines of the width that there is. */
+/** Words on lines of the width that there is, broken nowhere else, whatever an event or a name has in it. */
 export function proseLines(text: string, { room }: TableLook, indent = ''): string[] {
-  if (room === undefined) return [indent + text];
-  return wrapWords(text, room - indent.length).map((line) => indent + line);
+  const words = oneLine(text);
+  if (room === undefined) return [indent + words];
+  return wrapWords(words, room - indent.length).map((line) => indent + line);
 }
 
 /** A JSON value in a text: a string as it is. */

@@ -78,6 +78,11 @@ describe('events find', () => {
     expect(stdout).toMatch(/\n2 of 4 events have '4711' as a whole word; shown: the newest 1\n$/);
   });
 
+  test('says on one line that there is no text that has several', async () => {
+    const { stdout } = await find(['no\tsuch\nword']);
+    expect(stdout).toBe("none of 4 events have 'no\\u0009such\\u000aword' as a whole word\n");
+  });
+
   test('names the field that has the text, and no longer number, time, GUID or name of a member', async () => {
     const { code, stdout, stderr } = await find(['4711']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
