@@ -111,7 +111,7 @@ export class Field {
   isMap = false;
   /** Counts the names of an object that may be a map; undefined once that is known. */
   novelty: NameNovelty | undefined = new NameNovelty();
-  /** Where a member is among these by its name as events write it, as far as that is known. */
+  /** The places of members among these by their names as events write them, as far as they are known. */
   places: ValueCodes | undefined;
   eventPlaces: ValueCodes | undefined;
   /** Names of members that made room for others: a column begun anew would lack their first events. */

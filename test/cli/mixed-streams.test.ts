@@ -10,7 +10,7 @@ type Tty = NonNullable<CommandOptions['tty']>;
 const ways = [0, 1, 2, 3, 4, 5, 6, 7].map(
   (bits): Tty => ({ stdin: (bits & 1) !== 0, stdout: (bits & 2) !== 0, stderr: (bits & 4) !== 0 }),
 );
-/** Where standard output is a pipe, a table is that of a pipe too. */
+/** A table is that of a pipe where standard output is one. */
 const triedWays = [
   ...sampleOf(
     'piped',

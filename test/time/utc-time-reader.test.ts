@@ -3,7 +3,7 @@ import { parseInstant } from '../../src/time/instant.ts';
 import { UtcTimeReader } from '../../src/time/utc-time-reader.ts';
 import { randomOf } from '../support/seed.ts';
 
-/** What is read of a JSON text that stands between others. */
+/** Reads a JSON text that stands between others. */
 function readTime(json: string, reader = new UtcTimeReader()) {
   const bytes = Buffer.from(`[${json},1]`);
   const isRead = reader.read(bytes, 1, 1 + Buffer.byteLength(json));

@@ -141,22 +141,9 @@ export function sortableTime(text: string): string | undefined {
   return `${whole}.${fraction.replace(/0+$/, '').padEnd(7, '0')}`;
 }
 
-/** The two digits of each number below 100: much faster than to write each number and pad it. */
-const twoDigits = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, '0'));
-const DAY_MS = 86_400_000;
-/** The day that was written last, `2026-11-01T`: most times have the day of the time before. */
-let written = { day: Number.NaN, text: '' };
-
 /** `2026-11-01T08:15:30.1234567Z`; `ticks` are the 100 ns within the millisecond, 0 to 9999. */
 export function createdOnText(ms: number, ticks: number): string {
-  const day = Math.floor(ms / DAY_MS);
-  if (day !== written.day) written = { day, text: new Date(ms).toISOString().slice(0, 11) };
-  const inDay = ms - day * DAY_MS;
-  const hour = twoDigits[Math.floor(inDay / 3_600_000)];
-  const minute = twoDigits[Math.floor(inDay / 60_000) % 60];
-  const second = twoDigits[Math.floor(inDay / 1000) % 60];
-  const fraction = String((inDay % 1000) * 10_000 + ticks).padStart(7, '0');
-  return `${written.text}${hour}:${minute}:${second}.${fraction}Z`;
+  return `${new Date(ms).toISOString().slice(0, -1)}${String(ticks).padStart(4, '0')}Z`;
 }
 
 const GUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
