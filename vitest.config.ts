@@ -10,8 +10,8 @@ const isFaultRun = process.env['npm_lifecycle_event'] === 'faults';
 const sample = isSampled ? { runner: 'test/support/sampling-runner.ts' } : {};
 
 /** `npm test` has so many of the tests that run a second time, and of those of a machine: docs/testing.md. */
-const ONE_OF_FLAT = 8;
-const ONE_OF_MACHINE = 4;
+const ONE_OF_FLAT = 12;
+const ONE_OF_MACHINE = 5;
 
 /** What works on items or hands them on runs again with a service that keeps everything at the top of an item. */
 const inBothShapes = [

@@ -63,13 +63,15 @@ describe('a span of more events than the search looks at', () => {
   const [FROM, TO] = [9001, 23_000];
   const isEu = (index: number) => index % 8 !== 3;
   let events: readonly Made[];
+  let causes: Awaited<ReturnType<typeof causesOf>>;
   beforeAll(async () => {
     const hasFailed = (index: number) => isEu(index) && index >= FROM && index <= TO;
     events = await write(30_000, SECOND, hasFailed, (index) => ({ region: isEu(index) ? 'eu' : 'us' }));
+    causes = await causesOf();
   });
 
-  test('begins and ends with the first and the last failure of all', async () => {
-    const [cause, ...others] = await causesOf();
+  test('begins and ends with the first and the last failure of all', () => {
+    const [cause, ...others] = causes;
     const failed = events.filter(({ publishStatus }) => publishStatus === 'FAILED');
     const [first, last] = [failed[0]?.createdOn, failed.at(-1)?.createdOn];
     expect(others).toEqual([]);
@@ -84,7 +86,7 @@ describe('a span of more events than the search looks at', () => {
   });
 
   test('has the counts that its conditions have as --where, and its command as filters', async () => {
-    const [cause] = await causesOf();
+    const [cause] = causes;
     const where = cause.conditions.flatMap((condition: { field: string; op: string; value: string }) => [
       '--where',
       `${condition.field} ${condition.op} ${condition.value}`,

@@ -3,6 +3,7 @@ import { clock } from '../support/clock.ts';
 import { hooktrail } from '../support/program.ts';
 import type { Fault } from '../support/sandbox.ts';
 import { idsOf, startSearching } from '../support/searching.ts';
+import { sampleOf } from '../support/seed.ts';
 import { inShape, itemOf, pathInEvent, pathOf } from '../support/shape.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
@@ -67,45 +68,49 @@ describe('events get', () => {
     expect(code).toBe(0);
   });
 
-  test.each([
-    [[]],
-    [['--fields', 'eventId']],
-    [['--fields', 'subscriptionId,eventType,eventId']],
-    [['--csv']],
-    [['--no-header']],
-    [['--no-header', '--timezone', 'Asia/Tokyo']],
-    [['--csv', '--no-header']],
-    [['--csv', '--fields', `${pathOf('resource.name')},subscriptionId,eventId`]],
-    [['--csv', '--fields', `eventId,${pathOf('resource.name')}`]],
-    [['--ndjson']],
-    [['--json']],
-    [['--jq', '.']],
-    [['--jq', `.[].${pathInEvent('eventId')}`]],
-    [['--jq', `[.[].${pathInEvent('eventId')}]`]],
-    [['--jq', `.[] | "{\\(.${pathInEvent('eventId')})}"`]],
-  ])('finds the ids in what search prints with %j', async (format) => {
-    await using searching = await startSearching({ events: 40 });
-    const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
-    const item = {
-      eventId: id,
-      subscriptionId: NONE,
-      eventType: 'a.b',
-      createdOn: new Date(clock.now() + 500).toISOString(),
-    };
-    // A cell of CSV with line feeds, of which one line could be a row.
-    const name = format.includes('--no-header') ? 'a "b", 合同, 2nd' : `a "b",\n${NONE}\n\n"",c, 合同, 2nd`;
-    searching.sandbox.control.addEvent({
-      eventId: id,
-      json: JSON.stringify(
-        itemOf({ ...item, ...inShape({ flat: { resource: { name } }, published: { body: { name } } }) }),
-      ),
-    });
-    const ids = newest(searching, 20);
-    const { code, stdout } = await searching.search('-n', '20', ...format);
-    expect(code).toBe(0);
-    const result = await get(searching, ['-', '--ndjson'], stdout);
-    expect({ ...result, stdout: idsOf(result.stdout) }).toEqual({ code: 0, stderr: '', stdout: ids });
-  });
+  const FORMATS = [
+    [],
+    ['--fields', 'eventId'],
+    ['--fields', 'subscriptionId,eventType,eventId'],
+    ['--csv'],
+    ['--no-header'],
+    ['--no-header', '--timezone', 'Asia/Tokyo'],
+    ['--csv', '--no-header'],
+    ['--csv', '--fields', `${pathOf('resource.name')},subscriptionId,eventId`],
+    ['--csv', '--fields', `eventId,${pathOf('resource.name')}`],
+    ['--ndjson'],
+    ['--json'],
+    ['--jq', '.'],
+    ['--jq', `.[].${pathInEvent('eventId')}`],
+    ['--jq', `[.[].${pathInEvent('eventId')}]`],
+    ['--jq', `.[] | "{\\(.${pathInEvent('eventId')})}"`],
+  ];
+  test.each(sampleOf('formats of ids', 4, FORMATS).map((format) => [format]))(
+    'finds the ids in what search prints with %j',
+    async (format) => {
+      await using searching = await startSearching({ events: 40 });
+      const id = '0f8fad5b-d9cb-469f-a165-70867728950e';
+      const item = {
+        eventId: id,
+        subscriptionId: NONE,
+        eventType: 'a.b',
+        createdOn: new Date(clock.now() + 500).toISOString(),
+      };
+      // A cell of CSV with line feeds, of which one line could be a row.
+      const name = format.includes('--no-header') ? 'a "b", 合同, 2nd' : `a "b",\n${NONE}\n\n"",c, 合同, 2nd`;
+      searching.sandbox.control.addEvent({
+        eventId: id,
+        json: JSON.stringify(
+          itemOf({ ...item, ...inShape({ flat: { resource: { name } }, published: { body: { name } } }) }),
+        ),
+      });
+      const ids = newest(searching, 20);
+      const { code, stdout } = await searching.search('-n', '20', ...format);
+      expect(code).toBe(0);
+      const result = await get(searching, ['-', '--ndjson'], stdout);
+      expect({ ...result, stdout: idsOf(result.stdout) }).toEqual({ code: 0, stderr: '', stdout: ids });
+    },
+  );
 
   test.each([';', '\t'])(
     'finds the ids in what a spreadsheet saves with %j between cells',

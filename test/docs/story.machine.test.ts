@@ -11,6 +11,6 @@ test('the stories of webhooks.md work as they are written, and each event reache
   expect(withoutCounts(lived.page)).toBe(withoutCounts(page));
   // The handler of the first is a line of its own.
   const [, taken = new Map<string, number>()] = lived.taken;
-  expect(taken.size).toBeGreaterThan(100);
+  expect(taken.size).toBeGreaterThan(60);
   expect([...taken.values()].filter((times) => times !== 1)).toEqual([]);
 });
