@@ -66,15 +66,12 @@ describe('what the service leaves open', () => {
     },
   );
 
-  test.each(['first', 'href'] as const)(
-    'links that lead in a circle, to %s, end in an error',
-    async (member) => {
-      await using searching = await startSearching({ events: 95 });
-      const circle = editJson(({ count: _, ...page }) => ({ ...page, next: page[member] }));
-      searching.sandbox.control.fault('events', ...times(20, circle));
-      const { code, stderr } = await searching.search(...lines('--page-size', '10'));
-      expect([code, stderr]).toEqual([1, expect.stringContaining('lead in a circle')]);
-      expect(searching.queries().length).toBeLessThanOrEqual(2);
-    },
-  );
+  test('links that lead in a circle end in an error', async () => {
+    await using searching = await startSearching({ events: 95 });
+    const circle = editJson(({ count: _, ...page }) => ({ ...page, next: page['first'] }));
+    searching.sandbox.control.fault('events', ...times(20, circle));
+    const { code, stderr } = await searching.search(...lines('--page-size', '10'));
+    expect([code, stderr]).toEqual([1, expect.stringContaining('lead in a circle')]);
+    expect(searching.queries().length).toBeLessThanOrEqual(2);
+  });
 });

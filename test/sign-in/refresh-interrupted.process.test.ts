@@ -49,13 +49,6 @@ test.each([
   expect(at.refreshes()).toEqual(['ok']);
 });
 
-test('a search interrupted during its refresh stores the new token', async () => {
-  const program = await during(at, interrupt('SIGINT'), ['events', 'search', '--json']);
-  expect((await program.finished).code).toBe(130);
-  expect(await at.run(['token'])).toMatchObject({ code: 0, stderr: '' });
-  expect(at.refreshes()).toEqual(['ok']);
-});
-
 test('a command killed after the rotation frees the lock, and the next one says that the sign-in has ended', async () => {
   const before = await at.stored();
   at.sandbox.control.fault('token', { kind: 'slow', ms: 20_000 });
