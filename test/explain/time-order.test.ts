@@ -11,8 +11,10 @@ import { drawOf, randomOf } from './planted-causes.ts';
 const mixed = (index: number, of: number) => Math.floor(((index * 0.618_033_988_75) % 1) * of);
 
 describe('limits of a number', () => {
-  const limitsOf = (count: number, member: (index: number) => object) => {
-    const table = tableOf(count, (index) => index % 5 === 0, member);
+  type Member = (index: number) => object;
+  type Minute = (index: number) => number | undefined;
+  const limitsOf = (count: number, member: Member, minute?: Minute) => {
+    const table = tableOf(count, (index) => index % 5 === 0, member, minute);
     const search = new CauseSearch(table);
     const ofMember = search.features.filter(({ field }) => field.steps[0] === 'v' && !field.derivation);
     return Math.max(...ofMember.map(({ order }) => order.length));
@@ -25,7 +27,7 @@ describe('limits of a number', () => {
   /** With noise of so much of all numbers in either direction. */
   const noisy = (part: number) => (index: number) => ({ v: index + (mixed(index, 1000) - 500) * part * 2 });
 
-  test.each<[string, (index: number) => object, number]>([
+  test.each<[string, Member, number]>([
     ['each subscription counts', ofSubscription, 0],
     ['each type counts', (i) => ({ eventType: 'abcde'[i % 5], v: (i % 5) * 900 + Math.floor(i / 5) }), 0],
     [
@@ -42,6 +44,76 @@ describe('limits of a number', () => {
   ])('are none where it stands for time: %s', (_, member, expected) =>
     expect(limitsOf(1000, member)).toBe(expected),
   );
+
+  const FIRST_OF_BOTH = [0, 4000, 2000, 1000, 3000, 5000];
+  /** Each type of a subscription counts from a number of its own on. Some events have no subscription. */
+  const ofBoth = (index: number) => ({
+    subscriptionId: ['s', 't', undefined][index % 3],
+    eventType: 'ab'[index % 2],
+    v: (FIRST_OF_BOTH[index % 6] as number) + Math.floor(index / 6),
+  });
+
+  test('are none where each type of each subscription, or of none, counts', () =>
+    expect(limitsOf(600, ofBoth)).toBe(0));
+
+  test('are there where only two numbers of each subscription go up, which may be chance', () => {
+    const subscriptions = 15;
+    const pairs = (index: number) => {
+      const subscription = index % subscriptions;
+      const isSecond = Number(index >= subscriptions);
+      return { subscriptionId: `s${subscription}`, v: 100 * mixed(subscription, 97) + isSecond };
+    };
+    expect(limitsOf(2 * subscriptions, pairs)).toBe(2 * subscriptions);
+  });
+
+  test('are none of 21 numbers that go up in disorder, and there of 20', () => {
+    const swapped = (index: number) => ({ v: index % 2 ? index - 1 : index + 1 });
+    expect([21, 20].map((count) => limitsOf(count, swapped))).toEqual([0, 20]);
+  });
+
+  describe('of which most are the same', () => {
+    const SAME = 300;
+    const STEPS = 50;
+    const ALL = SAME + 1 + STEPS;
+    /** How many events of other numbers there are up to this one. */
+    const step = (index: number) => Math.max(0, index - SAME);
+    const isBack = (index: number) => index === SAME + 20;
+    const hasLimits = (member: Member, minute?: Minute) => limitsOf(ALL, member, minute) > 0;
+
+    test.each<[string, Member, boolean]>([
+      ['up', (i) => ({ v: 1000 + step(i) }), false],
+      ['down', (i) => ({ v: 1000 - step(i) }), false],
+      ['up, but for one of 50 steps', (i) => ({ v: isBack(i) ? 1 : 1000 + step(i) }), true],
+      ['down, but for one of 50 steps', (i) => ({ v: isBack(i) ? 9999 : 1000 - step(i) }), true],
+      ['up, between texts', (i) => ({ v: i % 3 ? 1000 + step(i) : 'none' }), false],
+      [
+        'up, of each event two, the greater first',
+        (i) => ({ v: [{ n: 2 * step(i) + 1 }, { n: 2 * step(i) }] }),
+        false,
+      ],
+    ])('are none where the others go %s, unless too many do not', (_, member, expected) =>
+      expect(hasLimits(member)).toBe(expected),
+    );
+
+    test('are none where the others go up with time, in whatever order the events are', () => {
+      const minute = (index: number) => (index * 7) % ALL;
+      expect(hasLimits((i) => ({ v: [{ n: step(minute(i)) }] }), minute)).toBe(false);
+    });
+
+    test('are none where those of a known time go up', () => {
+      const isTimed = (index: number) => index < ALL - 10;
+      const member = (index: number) => ({ v: isTimed(index) ? step(index) : 9000 + mixed(index, 90) });
+      expect(hasLimits(member, (index) => (isTimed(index) ? index : undefined))).toBe(false);
+    });
+  });
+
+  test('are none of numbers with noise that stand beside texts, or beside others of no known time', () => {
+    const low = (index: number) => ({ v: index + mixed(index, 200) });
+    expect(limitsOf(1000, (i) => (i % 3 ? low(i) : { v: 'none' }))).toBe(0);
+    const isTimed = (index: number) => index < 800;
+    const minute = (index: number) => (isTimed(index) ? index : undefined);
+    expect(limitsOf(1000, (i) => (isTimed(i) ? low(i) : { v: 5000 + mixed(i, 900) }), minute)).toBe(0);
+  });
 });
 
 describe('a running number stands in for no time', () => {
