@@ -34,7 +34,7 @@ export interface ColumnHead {
   readonly least?: number;
   /** True if its values tell rows apart: they are only cut as far as they stay different. */
   readonly isTelling?: boolean;
-  /** The greatest width of a bar. */
+  /** The greatest width of a bar; columns of texts have none. */
   readonly most?: number;
   /**
    * True if it is never cut from 80 columns on, and without `spare` not left out: the id of an event.
@@ -120,14 +120,12 @@ export function kindedColumns(heads: readonly ColumnHead[], rows: Rows): KindedC
 /** Columns as wide as the rows at hand need: nothing is cut. A bar has its greatest width. */
 export function wholeColumns(heads: readonly ColumnHead[], rows: Rows): Column[] {
   return kindedColumns(heads, rows).map((column) => {
-    const { index, kind, title } = column;
-    const barWidth = heads[index]?.most ?? PLAIN_BAR;
-    const width = kind === 'bar' ? barWidth : widest([title, ...textsOf(rows, index)]);
+    const { index, title } = column;
+    const width = heads[index]?.most ?? widest([title, ...textsOf(rows, index)]);
     return { ...column, width };
   });
 }
 
-const PLAIN_BAR = 30;
 /** Text is cut to this width before another column is left out. */
 const READABLE = 10;
 /** A text that was narrowed gets this much back before dates and titles are whole again. */
@@ -390,7 +388,7 @@ function areShared(texts: readonly string[]): boolean {
 }
 
 function formWidths(kind: ColumnKind, texts: readonly string[], { most }: ColumnHead): readonly number[] {
-  if (kind === 'bar') return [most ?? PLAIN_BAR];
+  if (most !== undefined) return [most];
   const whole = widest(texts);
   if (kind === 'id') return [whole, SHORT_ID];
   if (kind !== 'time') return [whole];
