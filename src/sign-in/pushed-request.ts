@@ -2,7 +2,9 @@ import { NotSignedInError } from '../errors.ts';
 import { urlText } from '../settings/setting-names.ts';
 import type { AuthorizationRequest } from './authorization.ts';
 import type { ClientProof } from './client-authentication.ts';
-import { type Provider, pushAuthorizationRequest, requiredPushEndpoint } from './token-endpoint.ts';
+import type { Provider } from './provider.ts';
+import { requiredPushEndpoint } from './provider-metadata.ts';
+import { pushAuthorizationRequest } from './token-endpoint.ts';
 
 /** An authorization request as the browser opens it. */
 export interface OpenedRequest extends AuthorizationRequest {

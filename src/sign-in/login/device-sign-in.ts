@@ -1,17 +1,10 @@
 import { advise, hooktrail } from '../../advice.ts';
 import { NotSignedInError } from '../../errors.ts';
 import { terminalSafeLine } from '../../terminal/terminal-text.ts';
-import {
-  authorizeDevice,
-  exchangeDeviceCode,
-  findEndpoint,
-  type Grant,
-  mayPass,
-  NEW_SIGN_IN,
-  type Provider,
-  RefusedGrantError,
-  withProvider,
-} from '../token-endpoint.ts';
+import { mayPass, NEW_SIGN_IN, type Provider, withProvider } from '../provider.ts';
+import { findEndpoint } from '../provider-metadata.ts';
+import { authorizeDevice, exchangeDeviceCode, type Grant } from '../token-endpoint.ts';
+import { RefusedGrantError } from '../token-refusal.ts';
 import { keepGrant } from './keep-sign-in.ts';
 import { type Attempt, refusal, type SignInSetup, withinTime } from './login-attempt.ts';
 

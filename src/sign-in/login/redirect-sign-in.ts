@@ -10,9 +10,11 @@ import {
   pastedBeside,
   receivePasted,
 } from '../authorization.ts';
+import { NEW_SIGN_IN, type Provider, withProvider } from '../provider.ts';
+import { promisesIssuer } from '../provider-metadata.ts';
 import { pushIfRequired } from '../pushed-request.ts';
 import { listenForRedirect, type PageName, receiveRedirect } from '../redirect-listener.ts';
-import { exchangeCode, NEW_SIGN_IN, type Provider, promisesIssuer, withProvider } from '../token-endpoint.ts';
+import { exchangeCode } from '../token-endpoint.ts';
 import { announce } from './announce-sign-in.ts';
 import { keepGrant } from './keep-sign-in.ts';
 import { type Attempt, OPTIONAL, refusal, type SignInSetup, withinTime } from './login-attempt.ts';
