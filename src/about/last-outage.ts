@@ -1,5 +1,5 @@
 import type { EventFilters } from '../filters/event-filters.ts';
-import type { Health } from '../health/health.ts';
+import type { Health } from '../health/health-row.ts';
 import { memberPath } from '../items/field-path.ts';
 import { createCursor } from '../items/known-cursor.ts';
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';

@@ -15,7 +15,9 @@ import { toSeconds } from '../stats/statistics-text.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { grouped } from '../terminal/terminal-text.ts';
 import { type Instant, milliseconds } from '../time/instant.ts';
-import { type Health, type HealthReport, healthJson, healthMembers, NO_EVENTS } from './health.ts';
+import type { HealthReport } from './health.ts';
+import { healthJson, healthMembers } from './health-json.ts';
+import { type Health, NO_EVENTS } from './health-row.ts';
 
 const ORDER = 'newest first in order of creation, which is not the order of delivery';
 const EARLIER = 'failing from the beginning of this time on: since then or earlier';

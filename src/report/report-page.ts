@@ -16,7 +16,7 @@ import { conditionTexts } from '../formats/formats.ts';
 import { prettyJson } from '../formats/json.ts';
 import { anyText, boundText, isOpen } from '../formats/summary-words.ts';
 import type { Table } from '../formats/table.ts';
-import type { Health } from '../health/health.ts';
+import type { Health } from '../health/health-row.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { createRowReader, errorField, membersOf, tableColumns } from '../items/item-columns.ts';
 import type { Items } from '../items/items.ts';

@@ -1,0 +1,54 @@
+import { MISSING } from '../items/field-cursor.ts';
+import { errorField } from '../items/item-columns.ts';
+import type { Items } from '../items/items.ts';
+import { scalarsText } from '../items/json-scanner.ts';
+import { createCursor } from '../items/known-cursor.ts';
+
+const LONGEST_ERROR_CHARACTERS = 200;
+
+/**
+ * Why events failed, by the field that the first of them with a reason has it in. Most reasons are one of
+ * few: each is kept once.
+ */
+export class FailureReasons {
+  readonly #texts: string[] = [];
+  readonly #codes = new Map<string, number>();
+  readonly #codeOfRow = new Map<number, number>();
+  #cursor: ReturnType<typeof createCursor> | undefined;
+
+  /** Notes why an item failed, if it tells. */
+  note(row: number, items: Items, item: number): void {
+    const text = this.#read(items, item);
+    if (text === undefined || text === '-' || text === '') return;
+    let code = this.#codes.get(text);
+    if (code === undefined) {
+      code = this.#texts.push(text) - 1;
+      this.#codes.set(text, code);
+    }
+    this.#codeOfRow.set(row, code);
+  }
+
+  /** The reason of the first of some rows that has one. */
+  firstOf(rows: readonly number[]): string | undefined {
+    const row = rows.find((each) => this.#codeOfRow.has(each));
+    return row === undefined ? undefined : this.#texts[this.#codeOfRow.get(row) as number];
+  }
+
+  #read(items: Items, item: number): string | undefined {
+    const cursor = this.#cursorFor(items, item);
+    if (!cursor) return undefined;
+    cursor.read(items.bytes, items.start(item));
+    const start = cursor.starts[0] as number;
+    if (start === MISSING) return undefined;
+    const end = cursor.ends[0] as number;
+    return scalarsText(items.bytes, start, end, LONGEST_ERROR_CHARACTERS).slice(0, LONGEST_ERROR_CHARACTERS);
+  }
+
+  /** Reads the field of errors, which the first item that has one shows. */
+  #cursorFor(items: Items, item: number): ReturnType<typeof createCursor> | undefined {
+    if (this.#cursor) return this.#cursor;
+    const field = errorField([items.pick([item])]);
+    if (field) this.#cursor = createCursor([field]);
+    return this.#cursor;
+  }
+}

@@ -1,0 +1,29 @@
+import type { HealthReport } from './health.ts';
+import type { Health } from './health-row.ts';
+
+/** The rows as `events health --json` prints them. */
+export function healthJson({ by, rows }: Pick<HealthReport, 'by' | 'rows'>) {
+  return rows.map(({ values, ...row }) => ({
+    by: Object.fromEntries(by.map(({ text }, field) => [text, values[field]])),
+    value: values[0],
+    ...healthMembers(row),
+  }));
+}
+
+/** What is said of a row beside the values that it is about. */
+export function healthMembers(row: Omit<Health, 'values' | 'label'>) {
+  return {
+    name: row.name,
+    state: row.state,
+    failed: row.failed,
+    events: row.events,
+    failingSince: row.failingSince?.text ?? null,
+    edge: row.edge,
+    lastFailed: row.lastFailed?.text ?? null,
+    lastError: row.lastError ?? null,
+    lastSuccess: row.lastSuccess?.text ?? null,
+    silentSince: row.silentSince?.text ?? null,
+    usualGapSeconds: row.usualGapSeconds ?? null,
+    recent: row.recent,
+  };
+}

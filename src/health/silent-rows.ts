@@ -1,0 +1,133 @@
+import type { EventFilters } from '../filters/event-filters.ts';
+import type { FieldPath } from '../items/field-path.ts';
+import type { SubscriptionNames } from '../names/subscription-names.ts';
+import { HISTORY_MS } from '../outcomes/rhythm.ts';
+import type { EventSource } from '../sources/event-source.ts';
+import { type Instant, knownInstant, milliseconds } from '../time/instant.ts';
+import { HOUR_MS } from '../time/lengths.ts';
+import { lastOf, NO_EVENTS, subscriptionIdOf, type UnnamedHealth } from './health-row.ts';
+import { HealthTable } from './health-table.ts';
+import { findSilences, type Silence, silenceOf } from './silence.ts';
+
+/** A gap that is shorter is no silence, whatever the rhythm. */
+const SHORTEST_SILENCE_MS = 2 * HOUR_MS;
+/**
+ * Rows of the service that are looked at for a silence, those first that lack most by their rate in the
+ * window.
+ */
+const MOST_WATCHED = 100;
+
+/** The subscriptions of the service that have no row, unless filters left out the events of some. */
+export function quietSubscriptions(
+  names: SubscriptionNames,
+  rows: readonly UnnamedHealth[],
+  filters: EventFilters,
+): UnnamedHealth[] {
+  const otherFilters = filters.withSubscriptions([]).withStatuses().withoutTimes();
+  if (otherFilters.texts().length > 0) return [];
+  const asked = filters.subscriptionIds.map((id) => id.toLowerCase());
+  const seen = new Set(rows.map(({ values: [id] }) => String(id).toLowerCase()));
+  const isQuiet = (id: string) => !seen.has(id) && (asked.length === 0 || asked.includes(id));
+  return names.all
+    .filter(({ id }) => isQuiet(id.toLowerCase()))
+    .map(({ id, state }) => ({
+      ...NO_EVENTS,
+      values: [id],
+      state: state === 'on' ? 'silent' : 'off',
+      key: JSON.stringify(id),
+      names: 0,
+    }));
+}
+
+/** What the rows of a report are about. */
+export interface Watching {
+  readonly by: readonly FieldPath[];
+  readonly isBySubscription: boolean;
+  readonly names: SubscriptionNames | undefined;
+  /** The end of the window. */
+  readonly before: Instant;
+}
+
+/**
+ * The unusual silences of some rows, by their keys. `table` has the events of the window. Throws
+ * `ServiceError` and `UnreachableError` if the service does not say.
+ */
+export async function silencesOf(
+  source: EventSource,
+  table: HealthTable,
+  rows: readonly UnnamedHealth[],
+  { by, isBySubscription, names, before }: Watching,
+): Promise<ReadonlyMap<string, Silence>> {
+  const isSwitchedOn = ({ values: [id] }: UnnamedHealth) => (names?.of(String(id))?.state ?? 'on') === 'on';
+  const quiet = rows.filter((row) => gapMs(row, before) > SHORTEST_SILENCE_MS && isSwitchedOn(row));
+  if (quiet.length === 0) return new Map();
+  if (!source.count) return await storedSilences(source, table, by, before);
+  // The service filters by no other field of a row, and reading all events of weeks costs too much.
+  if (!isBySubscription || source.filters.runHere) return new Map();
+  return await silencesOfSubscriptions(source, quiet, before);
+}
+
+/** From the last event of a row to the end of the window. */
+function gapMs(row: UnnamedHealth, before: Instant): number {
+  const last = lastOf(row);
+  return last ? milliseconds(before) - milliseconds(last) : HISTORY_MS;
+}
+
+/**
+ * Stored events tell their rhythm themselves: those before a window are read too, if they can be read again.
+ */
+async function storedSilences(
+  source: EventSource,
+  table: HealthTable,
+  by: readonly FieldPath[],
+  before: Instant,
+): Promise<ReadonlyMap<string, Silence>> {
+  const isWhole = !source.window || source.isReadOnce;
+  const history = isWhole ? table : await readHistory(source, by, before);
+  const silences = new Map<string, Silence>();
+  for (const [key, instants] of history.instants()) {
+    const silence = silenceOf(instants, milliseconds(before));
+    if (silence) silences.set(key, silence);
+  }
+  return silences;
+}
+
+async function readHistory(
+  source: EventSource,
+  by: readonly FieldPath[],
+  before: Instant,
+): Promise<HealthTable> {
+  const history = new HealthTable(by, source.filters.zone);
+  const after = knownInstant(milliseconds(before) - HISTORY_MS);
+  for await (const { items, haveFailed } of source.readOutcomes(source.filters, { after, before }))
+    history.add(items, haveFailed);
+  return history;
+}
+
+async function silencesOfSubscriptions(
+  source: EventSource,
+  rows: readonly UnnamedHealth[],
+  before: Instant,
+): Promise<ReadonlyMap<string, Silence>> {
+  const missing = (row: UnnamedHealth) => row.events * gapMs(row, before);
+  const due = rows.toSorted((a, b) => missing(b) - missing(a)).slice(0, MOST_WATCHED);
+  const watched = due.flatMap((row) => {
+    const id = subscriptionIdOf(row);
+    if (id === undefined) return [];
+    return [{ key: row.key, chosen: source.filters.withSubscriptions([id]), last: lastOf(row) }];
+  });
+  const found = await findSilences(source, watched, before);
+  const silences = new Map<string, Silence>();
+  for (const [index, { key }] of watched.entries()) {
+    const silence = found[index];
+    if (silence) silences.set(key, silence);
+  }
+  return silences;
+}
+
+/** The row with its silence, if there is one. */
+export function withSilence(row: UnnamedHealth, silence: Silence | undefined): UnnamedHealth {
+  if (!silence) return row;
+  const state = row.state === 'failing' ? row.state : 'silent';
+  return { ...row, state, silentSince: silence.since, usualGapSeconds: silence.usualGapSeconds };
+}
