@@ -1,0 +1,85 @@
+import type { Context } from '../../context.ts';
+import type { Palette } from '../../terminal/palette.ts';
+import { terminalSafeLine } from '../../terminal/terminal-text.ts';
+import type { TimeZone } from '../../time/time-zone.ts';
+import { type Delivery, objectLine, shownId } from '../delivery.ts';
+import { shareWrites } from '../journal-file.ts';
+import type { Acceptance } from './receiver.ts';
+
+const NEWLINE = Buffer.from('\n');
+
+/** The outcome of a delivery or of a recovered event, after so many milliseconds. */
+type Ended = Acceptance & { readonly delivery: Delivery; readonly ms: number };
+
+/** Prints a line for each event: on a terminal one that tells its outcome, elsewhere the event itself. */
+export class DeliveryPrinter {
+  readonly #zone: TimeZone;
+  readonly #palette: Palette;
+  readonly #stdout: Context['stdout'];
+  readonly #clock: Context['clock'];
+  readonly #lines;
+
+  /** Times on a terminal are those of `zone`. */
+  constructor(zone: TimeZone, palette: Palette, { stdout, clock }: Pick<Context, 'stdout' | 'clock'>) {
+    this.#zone = zone;
+    this.#palette = palette;
+    this.#stdout = stdout;
+    this.#clock = clock;
+    this.#lines = shareWrites<Buffer>(async (waiting) => {
+      await stdout.write(Buffer.concat(waiting.flatMap((line) => [line, NEWLINE])), true);
+    });
+  }
+
+  /** Resolves when the event's line is written. On a terminal it comes with the outcome. */
+  async printEvent({ body }: Delivery): Promise<void> {
+    if (!this.#stdout.isTerminal) await this.#lines.add(objectLine(body));
+  }
+
+  printOutcome(ended: Ended): void {
+    if (!this.#stdout.isTerminal) return;
+    const now = this.#clock.now();
+    const line = liveLine(ended, now, this.#stdout.columns, this.#zone, this.#palette);
+    this.#lines.add(Buffer.from(line)).catch(() => undefined);
+  }
+
+  /** Prints what waits to be printed. */
+  async flush(): Promise<void> {
+    await this.#lines.inTurn(async () => {});
+  }
+}
+
+/** From this width on an id is whole. */
+const WHOLE_ID_COLUMNS = 80;
+/** From this width on the milliseconds are shown. */
+const DURATION_COLUMNS = 100;
+const LEAST_TYPE_COLUMNS = 8;
+const MOST_TYPE_COLUMNS = 32;
+
+/** `12:00:01  order.created  0f8fad5b-…  200  12 ms`; in another zone than UTC the time has an offset. */
+function liveLine(ended: Ended, now: number, columns: number, zone: TimeZone, palette: Palette): string {
+  const { delivery, outcome, ms } = ended;
+  const paint = { accepted: palette.good, duplicate: palette.dim, refused: palette.bad }[outcome];
+  const time = zone.shown(new Date(now).toISOString().slice(0, 19)).slice(11);
+  const id = columns < WHOLE_ID_COLUMNS ? cut(delivery.eventId, 8) : shownId(delivery.eventId).padEnd(36);
+  const said = saidText(ended).padEnd(9);
+  const took = columns < DURATION_COLUMNS ? '' : `${Math.round(ms)} ms`.padStart(8);
+  const room = columns - time.length - id.length - said.length - took.length - 8;
+  const type = cut(delivery.type, Math.min(Math.max(room, LEAST_TYPE_COLUMNS), MOST_TYPE_COLUMNS));
+  const line = `${palette.dim(time)}  ${type}  ${id}  `;
+  return took === '' ? line + paint(said.trimEnd()) : `${line}${paint(said)}  ${palette.dim(took)}`;
+}
+
+/** Returns the text in so many columns, escaped to stay on one line. */
+function cut(text: string, columns: number): string {
+  const line = terminalSafeLine(text);
+  return line.length <= columns ? line.padEnd(columns) : `${line.slice(0, columns - 1)}…`;
+}
+
+/**
+ * Returns a status, or a word for the outcome. If there was no answer, the warning on standard error says
+ * why.
+ */
+function saidText({ outcome, answer }: Ended): string {
+  if (outcome === 'duplicate' || answer === undefined) return outcome;
+  return answer.status === undefined ? 'no answer' : String(answer.status);
+}

@@ -1,0 +1,119 @@
+import { type Advice, advise, hooktrail } from '../../advice.ts';
+import { ClosedPipeError, InterruptedError } from '../../errors.ts';
+import { isGuid } from '../../items/items.ts';
+import { type Delivery, readDelivery, shownId } from '../delivery.ts';
+import { answerLine, type Handler, type HandlerAnswer, isTaken } from '../forward.ts';
+import type { Journal } from '../journal.ts';
+import type { DeliveryPrinter } from './delivery-printer.ts';
+import type { LimitedWarnings } from './limited-warnings.ts';
+import type { Acceptance } from './receiver.ts';
+
+/** Of a listener since its start. */
+export interface Counts {
+  accepted: number;
+  duplicates: number;
+  failed: number;
+  /** Requests that carry no delivery. */
+  rejected: number;
+  /** These are among the accepted. */
+  recovered: number;
+}
+
+const COUNTED = { accepted: 'accepted', duplicate: 'duplicates', refused: 'failed' } as const;
+
+interface IntakeParts {
+  /** The expected `Api-Token`, which the handler gets with events that were found by search. */
+  readonly token: () => string;
+  readonly journal: Journal;
+  /** Absent if events are only printed. */
+  readonly handler: Handler | undefined;
+  /** The handler's address. */
+  readonly forwardTo: URL | undefined;
+  readonly printer: DeliveryPrinter;
+  readonly failures: LimitedWarnings;
+}
+
+/**
+ * Takes events from deliveries, from `recover` and from the listener's own searches, and treats them alike.
+ */
+export class Intake {
+  readonly counts: Counts = { accepted: 0, duplicates: 0, failed: 0, rejected: 0, recovered: 0 };
+  /** Found events that wait for their outcome. */
+  foundUnderWay = 0;
+  readonly #parts: IntakeParts;
+
+  constructor(parts: IntakeParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Accepts an event. The sender gets 200 only when the handler has accepted it, its line is written and its
+   * id is on disk, in this order, and 502 otherwise, so that it sends the event again: an id in the journal
+   * without its line would make the second delivery a duplicate that nobody has seen. Never rejects.
+   */
+  async accept(delivery: Delivery): Promise<Acceptance> {
+    const began = performance.now();
+    const acceptance = await this.#handOnOnce(delivery);
+    this.counts[COUNTED[acceptance.outcome]]++;
+    this.#parts.printer.printOutcome({ ...acceptance, delivery, ms: performance.now() - began });
+    this.#warnOfFailure(delivery, acceptance);
+    return acceptance;
+  }
+
+  /** Accepts an event that was found by search. */
+  async acceptFound(body: Buffer): Promise<Acceptance> {
+    const apiToken = this.#parts.token();
+    const delivery = readDelivery(body, { contentType: 'application/json', apiToken });
+    this.foundUnderWay++;
+    const accepted = await this.accept(delivery).finally(() => this.foundUnderWay--);
+    if (accepted.outcome === 'accepted') this.counts.recovered++;
+    return accepted;
+  }
+
+  async #handOnOnce(delivery: Delivery): Promise<Acceptance> {
+    const { journal, handler, printer } = this.#parts;
+    let answer: HandlerAnswer | undefined;
+    const handOn = async () => {
+      answer = await handler?.forward(delivery);
+      if (answer && !isTaken(answer)) return false;
+      await printer.printEvent(delivery);
+      return true;
+    };
+    try {
+      const outcome = await journal.once(delivery.key, handOn);
+      return { outcome, answer, error: undefined };
+    } catch (error) {
+      return { outcome: 'refused', answer, error: error as Error };
+    }
+  }
+
+  #warnOfFailure({ eventId }: Delivery, { outcome, answer, error }: Acceptance): void {
+    const { failures, forwardTo } = this.#parts;
+    const id = shownId(eventId);
+    if (error) {
+      // If the program is being stopped, the delivery is not at fault.
+      const isStopped = error instanceof ClosedPipeError || error instanceof InterruptedError;
+      if (!isStopped) failures.report(`${id}: ${error.message}`);
+    } else if (outcome === 'refused' && answer)
+      failures.report(`${id}: ${answerLine(answer)}`, sendAgainStep(eventId, forwardTo));
+  }
+}
+
+/**
+ * Returns the command that sends an event again; undefined if the service cannot find it, since its id is no
+ * GUID.
+ */
+function sendAgainStep(eventId: string, forwardTo: URL | undefined): Advice | undefined {
+  if (!forwardTo || !isGuid(eventId)) return undefined;
+  return advise`${hooktrail('webhooks replay --id', eventId, '--forward-to', forwardTo.href)} sends it again`;
+}
+
+/** `12 accepted, 3 duplicates, 1 failed try, 2 rejected; 4 of the accepted were recovered`. */
+export function summaryText(counts: Counts): string {
+  const { accepted, duplicates, failed, rejected, recovered } = counts;
+  const copies = duplicates === 1 ? 'duplicate' : 'duplicates';
+  const tries = failed === 1 ? 'failed try' : 'failed tries';
+  const text = `${accepted} accepted, ${duplicates} ${copies}, ${failed} ${tries}, ${rejected} rejected`;
+  if (recovered === 0) return text;
+  return `${text}; ${recovered} of the accepted ${recovered === 1 ? 'was' : 'were'} recovered`;
+}

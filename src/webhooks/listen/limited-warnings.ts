@@ -1,0 +1,61 @@
+import type { Advice } from '../../advice.ts';
+import type { Clock } from '../../context.ts';
+import type { Reporter } from '../../terminal/reporter.ts';
+
+const INTERVAL_MS = 1_000;
+
+interface Warning {
+  readonly text: string;
+  readonly next: Advice | undefined;
+}
+
+/**
+ * Prints so many warnings a second, then the latest, with the number of the others: a thousand may come in
+ * that time.
+ */
+export class LimitedWarnings {
+  readonly #most: number;
+  readonly #reporter: Reporter;
+  readonly #clock: Clock;
+  readonly #closed = new AbortController();
+  /** Warnings of this second, which begins with the first. */
+  #count = 0;
+  /** The last one that was not printed. */
+  #latest: Warning | undefined;
+
+  constructor(most: number, reporter: Reporter, clock: Clock) {
+    this.#most = most;
+    this.#reporter = reporter;
+    this.#clock = clock;
+  }
+
+  report(text: string, next?: Advice): void {
+    if (this.#count === 0) this.#beginSecond();
+    this.#count++;
+    if (this.#count <= this.#most) this.#reporter.warning(text, { kind: 'incomplete', next });
+    else this.#latest = { text, next };
+  }
+
+  /** Prints the warning that waits. */
+  close(): void {
+    this.#closed.abort();
+    this.#endSecond();
+  }
+
+  #beginSecond(): void {
+    this.#clock.sleep(INTERVAL_MS, this.#closed.signal).then(
+      () => this.#endSecond(),
+      () => undefined,
+    );
+  }
+
+  #endSecond(): void {
+    const waiting = this.#latest;
+    const others = this.#count - this.#most - 1;
+    this.#count = 0;
+    this.#latest = undefined;
+    if (!waiting) return;
+    const more = others === 0 ? '' : ` (and ${others} more since the last warning)`;
+    this.report(`${waiting.text}${more}`, waiting.next);
+  }
+}
