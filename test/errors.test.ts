@@ -52,7 +52,7 @@ describe('every error', () => {
     'streams.ts error': 'streams.test.ts',
     'folders.ts `${named}: ${place} is a ${kind} that ${how}`': 'files/trusted-path.machine.test.ts',
     'service.ts message': 'http/hostile-answers.test.ts',
-    'provider.ts error.message': 'http/hostile-answers.test.ts',
+    'token-endpoint.ts error.message': 'http/hostile-answers.test.ts',
     'token-endpoint.ts unusableText(what': 'sign-in/client-authentication.test.ts',
     'lock.ts message': 'lock/lock.test.ts',
     'file-vault.ts `the encrypted file of secrets ${how}: ${place}`': 'secrets/file-vault.test.ts',

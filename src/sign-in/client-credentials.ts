@@ -1,8 +1,8 @@
 import { advise, hooktrail } from '../advice.ts';
 import type { AccessToken } from '../secrets/vault.ts';
 import type { ClientProof } from './client-authentication.ts';
-import { mayPass, type Provider, type ProviderAdvice } from './provider.ts';
-import { requestGrant } from './token-endpoint.ts';
+import { mayPass, type ProviderAdvice } from './provider-failure.ts';
+import { type Provider, requestGrant } from './token-endpoint.ts';
 
 const NOT_ALLOWED = advise`ask whoever issued the client to allow it the grant client_credentials, or sign in as a person with ${hooktrail('login')}`;
 

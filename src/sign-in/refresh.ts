@@ -13,10 +13,9 @@ import { type AccessToken, type Binding, type Secrets, storeSurely, type Vault }
 import type { Reporter } from '../terminal/reporter.ts';
 import { storedProof } from './client-authentication.ts';
 import { requestAsClient, STORED_CLIENT } from './client-credentials.ts';
-import { type Provider, withProvider } from './provider.ts';
+import { RefusedGrantError } from './provider-failure.ts';
 import type { SignInLock } from './sign-in-lock.ts';
-import { type Grant, refresh, UnusableGrantError } from './token-endpoint.ts';
-import { RefusedGrantError } from './token-refusal.ts';
+import { type Grant, type Provider, refresh, UnusableGrantError, withProvider } from './token-endpoint.ts';
 
 export interface RefreshParts {
   readonly binding: Binding;

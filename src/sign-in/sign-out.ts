@@ -18,12 +18,11 @@ import {
 import { canPrompt, confirm } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { storedProof } from './client-authentication.ts';
-import { OPTIONAL_LIMITS, type Provider, withProvider } from './provider.ts';
+import { RefusedGrantError } from './provider-failure.ts';
 import { findEndpoint } from './provider-metadata.ts';
 import { type BoundSettings, bindingOf, savedSettings } from './session.ts';
 import { signInLock } from './sign-in-lock.ts';
-import { revoke } from './token-endpoint.ts';
-import { RefusedGrantError } from './token-refusal.ts';
+import { OPTIONAL_LIMITS, type Provider, revoke, withProvider } from './token-endpoint.ts';
 
 export interface SignOutFlags {
   readonly profile?: string;

@@ -54,7 +54,7 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   if (state.signedIn) return ExitCode.done;
   const reason = await notSignedIn(settings, context);
   if (reason.details.length > 0) throw reason;
-  const { STORED } = await import('./provider.ts');
+  const { STORED } = await import('./provider-failure.ts');
   const { STORED_CLIENT } = await import('./client-credentials.ts');
   const advice = state.grant === 'client_credentials' ? STORED_CLIENT : STORED;
   const { refusedStep } = await import('./client-authentication.ts');

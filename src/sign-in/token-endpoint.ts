@@ -1,13 +1,53 @@
 import type * as OAuth from 'oauth4webapi';
-import { type ErrorParts, HooktrailError, ServiceError } from '../errors.ts';
-import type { HttpResponse } from '../http/transport.ts';
+import type { Clock, Context } from '../context.ts';
+import { type ErrorParts, HooktrailError, ServiceError, UnreachableError } from '../errors.ts';
+import { traced } from '../http/redaction.ts';
+import {
+  type HttpRequest,
+  type HttpResponse,
+  TOKEN_LIMITS,
+  type Transport,
+  TransportError,
+} from '../http/transport.ts';
+import { createTransport } from '../http/undici-client.ts';
 import { isHeaderSafe } from '../secrets/given-secret.ts';
 import type { AccessToken } from '../secrets/vault.ts';
 import { isLoopback, urlText } from '../settings/setting-names.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { Reporter } from '../terminal/reporter.ts';
 import type { AuthorizationRequest } from './authorization.ts';
 import { type ClientProof, libraryProof, refusedStep } from './client-authentication.ts';
-import { CHECK_ADDRESS, type JsonObject, type Provider, parseObject, send } from './provider.ts';
-import { refusalOf } from './token-refusal.ts';
+import { CHECK_ADDRESS, type ProviderAdvice, type Refusal, refusalOf, STORED } from './provider-failure.ts';
+
+/** The identity provider of one client. */
+export interface Provider {
+  readonly settings: Settings<'authUrl' | 'clientId'>;
+  readonly transport: Transport;
+  readonly clock: Clock;
+  readonly advice: ProviderAdvice;
+}
+
+/** Milliseconds and bytes for an answer that the sign-in can do without. */
+export const OPTIONAL_LIMITS = { connect: 5_000, idle: 5_000, total: 10_000, bytes: 1024 * 1024 };
+
+/**
+ * Runs `work` with connections of its own to the identity provider, which no other part of the command
+ * closes, and then closes them.
+ */
+export async function withProvider<Result>(
+  settings: Provider['settings'],
+  { context, reporter }: { readonly context: Context; readonly reporter: Reporter },
+  work: (provider: Provider) => Promise<Result>,
+  { limits = TOKEN_LIMITS, advice = STORED } = {},
+): Promise<Result> {
+  const { clock } = context;
+  const transport = traced(createTransport(context, limits), reporter, clock);
+  try {
+    return await work({ settings, transport, clock, advice });
+  } finally {
+    await transport.close();
+  }
+}
 
 /** A grant of the token endpoint (the service description, part 5). */
 export interface Grant {
@@ -154,7 +194,7 @@ async function loadLibrary(
       const headers = { ...given, 'content-type': 'application/x-www-form-urlencoded' };
       const form = String(body);
       const answer = await send(provider, { method: 'POST', url: new URL(url), headers, body: form });
-      if (answer.status < 200 || answer.status > 299) throw refusalOf(answer, what, advice, form);
+      if (answer.status < 200 || answer.status > 299) throw refusalOf(refusalIn(answer), what, advice, form);
       return Response.json(read(answer), { status });
     },
   };
@@ -254,4 +294,46 @@ function jsonObject(
     details: [`it has the status ${status}, ${type}, and ${body.length.toLocaleString('en-US')} bytes`],
     next: advice.unknown ? `${advice.unknown}; if this comes again, ${CHECK_ADDRESS}` : CHECK_ADDRESS,
   });
+}
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** The JSON object that a body is; undefined for any other. */
+export function parseObject(body: Buffer): JsonObject | undefined {
+  try {
+    // RFC 8259 section 8.1 allows a reader to ignore a byte order mark.
+    const value: unknown = JSON.parse(body.toString('utf8').replace(/^\ufeff/, ''));
+    return value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? (value as JsonObject)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function refusalIn(answer: HttpResponse): Refusal {
+  const code = parseObject(answer.body)?.['error'];
+  const error = typeof code === 'string' ? code : undefined;
+  return { answer, error, isPassing: isPassingStatus(answer.status) };
+}
+
+/** True if a request with such an answer may be answered otherwise later. */
+export function isPassingStatus(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408;
+}
+
+/** Sends a request to the provider. Throws `UnreachableError` if there is no answer. */
+export async function send({ transport, advice }: Provider, request: HttpRequest): Promise<HttpResponse> {
+  try {
+    return await transport.send(request);
+  } catch (error) {
+    if (!(error instanceof TransportError)) throw error;
+    const { message, kind, ambiguous, setupStep } = error;
+    if (kind === 'too-large') throw new ServiceError(error.message, { next: CHECK_ADDRESS, cause: error });
+    const then = (ambiguous && advice.unknown) || advice.again;
+    throw new UnreachableError(`the identity provider could not be reached: ${message}`, {
+      cause: error,
+      next: setupStep ?? `check the network and --auth-url (HOOKTRAIL_AUTH_URL), then ${then}`,
+    });
+  }
 }

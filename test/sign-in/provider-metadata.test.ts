@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Transport } from '../../src/http/transport.ts';
 import { resolveSettings } from '../../src/settings/settings.ts';
-import { NEW_SIGN_IN, type Provider } from '../../src/sign-in/provider.ts';
+import { NEW_SIGN_IN } from '../../src/sign-in/provider-failure.ts';
 import { findEndpoint, promisesIssuer } from '../../src/sign-in/provider-metadata.ts';
+import type { Provider } from '../../src/sign-in/token-endpoint.ts';
 
 /** A provider that answers at these paths alone. */
 function providerAt(authUrl: string, answers: Readonly<Record<string, unknown>>): Provider {

@@ -8,7 +8,7 @@ import { TransportError } from '../../src/http/transport.ts';
 import { takeLock } from '../../src/lock/lock.ts';
 import type { AccessToken, Secrets, Vault } from '../../src/secrets/vault.ts';
 import { resolveSettings } from '../../src/settings/settings.ts';
-import { NEW_SIGN_IN } from '../../src/sign-in/provider.ts';
+import { NEW_SIGN_IN } from '../../src/sign-in/provider-failure.ts';
 import { readRefusal, refreshSignIn, refreshUnderLock, refusalFile } from '../../src/sign-in/refresh.ts';
 import { BOUND } from '../../src/sign-in/session.ts';
 import { advising } from '../support/advice.ts';

@@ -3,8 +3,14 @@ import { UnreachableError } from '../../errors.ts';
 import { createTransport } from '../../http/undici-client.ts';
 import { isLoopback } from '../../settings/setting-names.ts';
 import { canPrompt } from '../../terminal/prompt.ts';
-import type { OpenedRequest } from '../pushed-request.ts';
+import type { AuthorizationRequest } from '../authorization.ts';
 import type { Attempt } from './login-attempt.ts';
+
+/** An authorization request as the browser opens it. */
+export interface OpenedRequest extends AuthorizationRequest {
+  /** If the address is valid for a short time only. */
+  readonly validSeconds?: number | undefined;
+}
 
 /**
  * Always shows the URL, and opens it in a browser if one is wanted and is on this machine. `over` aborts at

@@ -1,6 +1,6 @@
 import { keptProof } from '../client-authentication.ts';
 import { clientScopes, NEW_CLIENT, requestAsClient } from '../client-credentials.ts';
-import { type Provider, withProvider } from '../provider.ts';
+import { type Provider, withProvider } from '../token-endpoint.ts';
 import { keepSignIn } from './keep-sign-in.ts';
 import type { Attempt, SignInSetup } from './login-attempt.ts';
 

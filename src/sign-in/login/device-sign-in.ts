@@ -1,10 +1,15 @@
 import { advise, hooktrail } from '../../advice.ts';
 import { NotSignedInError } from '../../errors.ts';
 import { terminalSafeLine } from '../../terminal/terminal-text.ts';
-import { mayPass, NEW_SIGN_IN, type Provider, withProvider } from '../provider.ts';
+import { mayPass, NEW_SIGN_IN, RefusedGrantError } from '../provider-failure.ts';
 import { findEndpoint } from '../provider-metadata.ts';
-import { authorizeDevice, exchangeDeviceCode, type Grant } from '../token-endpoint.ts';
-import { RefusedGrantError } from '../token-refusal.ts';
+import {
+  authorizeDevice,
+  exchangeDeviceCode,
+  type Grant,
+  type Provider,
+  withProvider,
+} from '../token-endpoint.ts';
 import { keepGrant } from './keep-sign-in.ts';
 import { type Attempt, refusal, type SignInSetup, withinTime } from './login-attempt.ts';
 

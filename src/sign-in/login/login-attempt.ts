@@ -7,7 +7,8 @@ import type { SettingFlags, Settings } from '../../settings/settings.ts';
 import type { Lines } from '../../terminal/prompt.ts';
 import { terminalSafeLine } from '../../terminal/terminal-text.ts';
 import type { ClientProof } from '../client-authentication.ts';
-import { NEW_SIGN_IN, OPTIONAL_LIMITS } from '../provider.ts';
+import { NEW_SIGN_IN } from '../provider-failure.ts';
+import { OPTIONAL_LIMITS } from '../token-endpoint.ts';
 
 /** The flags of `login`. */
 export interface SignInFlags extends SettingFlags {

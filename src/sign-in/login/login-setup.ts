@@ -16,8 +16,8 @@ import {
 import { loadSettings, missingSettings, readConfig, type Settings } from '../../settings/settings.ts';
 import { canPrompt, confirm, promptSecret, promptText } from '../../terminal/prompt.ts';
 import { audienceOf, type ClientProof, givenProof, wantedMethod } from '../client-authentication.ts';
-import { type Provider, send, withProvider } from '../provider.ts';
 import { BOUND, type BoundSettings, bindingOf, savedSettings } from '../session.ts';
+import { type Provider, send, withProvider } from '../token-endpoint.ts';
 import { type Attempt, NEEDED, OPTIONAL, type SignInSetup, usesBrowser } from './login-attempt.ts';
 
 /**

@@ -10,12 +10,12 @@ import {
   pastedBeside,
   receivePasted,
 } from '../authorization.ts';
-import { NEW_SIGN_IN, type Provider, withProvider } from '../provider.ts';
-import { promisesIssuer } from '../provider-metadata.ts';
-import { pushIfRequired } from '../pushed-request.ts';
+import type { ClientProof } from '../client-authentication.ts';
+import { NEW_SIGN_IN } from '../provider-failure.ts';
+import { promisesIssuer, requiredPushEndpoint } from '../provider-metadata.ts';
 import { listenForRedirect, type PageName, receiveRedirect } from '../redirect-listener.ts';
-import { exchangeCode } from '../token-endpoint.ts';
-import { announce } from './announce-sign-in.ts';
+import { exchangeCode, type Provider, pushAuthorizationRequest, withProvider } from '../token-endpoint.ts';
+import { announce, type OpenedRequest } from './announce-sign-in.ts';
 import { keepGrant } from './keep-sign-in.ts';
 import { type Attempt, OPTIONAL, refusal, type SignInSetup, withinTime } from './login-attempt.ts';
 
@@ -56,6 +56,31 @@ export async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Pr
   } finally {
     port?.close();
   }
+}
+
+/**
+ * Sends an authorization request to the provider itself where its metadata requires that (RFC 9126): the
+ * browser then gets a reference to it. Returns the request unchanged elsewhere. Throws as `exchangeCode`
+ * does, and `NotSignedInError` if the provider names no endpoint of its own for it.
+ */
+async function pushIfRequired(
+  request: AuthorizationRequest,
+  provider: Provider,
+  proof: ClientProof,
+): Promise<OpenedRequest> {
+  const endpoint = await requiredPushEndpoint(provider);
+  if (endpoint === undefined) return request;
+  if (endpoint === 'none')
+    throw new NotSignedInError('the identity provider requires that sign-ins are announced to it', {
+      details: ['its metadata names no pushed_authorization_request_endpoint of its own'],
+      next: 'check --auth-url (HOOKTRAIL_AUTH_URL)',
+    });
+  const pushed = await pushAuthorizationRequest(provider, proof, endpoint, request.url.searchParams);
+  const url = new URL(`${urlText(provider.settings.authUrl)}/connect/authorize`);
+  // RFC 9126 section 4: the other parameters are in what was pushed.
+  const parameters = { client_id: provider.settings.clientId, request_uri: pushed.request_uri };
+  url.search = new URLSearchParams(parameters).toString().replaceAll('+', '%20');
+  return { ...request, url, validSeconds: pushed.expires_in };
 }
 
 /**

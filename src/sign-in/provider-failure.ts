@@ -1,9 +1,44 @@
 import { type Advice, advise, hooktrail } from '../advice.ts';
-import { type ErrorParts, type HooktrailError, NotSignedInError, ServiceError } from '../errors.ts';
+import {
+  type ErrorParts,
+  type HooktrailError,
+  NotSignedInError,
+  ServiceError,
+  UnreachableError,
+} from '../errors.ts';
 import { redactSecrets } from '../http/redaction.ts';
 import { describeBody } from '../http/service.ts';
-import type { HttpResponse } from '../http/transport.ts';
-import { CHECK_ADDRESS, isPassingStatus, type ProviderAdvice, parseObject } from './provider.ts';
+import { type HttpResponse, TransportError } from '../http/transport.ts';
+
+/** The next steps after a failure that may pass. */
+export interface ProviderAdvice {
+  /** If there was no answer; follows "check the network, then". */
+  readonly again: string;
+  /** If the client or its secret is refused. */
+  readonly refused: Advice;
+  /** If the client may not use this grant. */
+  readonly notAllowed?: Advice;
+  /** If the request is refused, and no code says why. */
+  readonly badRequest?: Advice;
+  /** Instead of `again`, if the request may have been carried out. */
+  readonly unknown?: string;
+}
+
+export const NEW_SIGN_IN: ProviderAdvice = {
+  again: 'run the same command again',
+  refused:
+    'check --client-id, and run the same command with --client-secret-stdin and the right client secret',
+};
+
+export const STORED: ProviderAdvice = {
+  again: 'run the command again later: the sign-in is kept',
+  refused: advise`check --client-id, and run ${hooktrail('login --client-secret-stdin')} with the right client secret`,
+  // If the request was carried out, the stored refresh token is spent.
+  unknown: 'run the command again to find out whether the sign-in is kept',
+};
+
+/** The next step if what answers is probably no identity provider. */
+export const CHECK_ADDRESS = 'check --auth-url (HOOKTRAIL_AUTH_URL)';
 
 /** The provider refused; holds the error code of RFC 6749 section 5.2 if it gave one. */
 export class RefusedGrantError extends NotSignedInError {
@@ -32,12 +67,21 @@ const SECRET_PARAMETERS = [
   'token',
 ];
 
+/** An answer that grants nothing. */
+export interface Refusal {
+  readonly answer: HttpResponse;
+  /** Its error code (RFC 6749 section 5.2), if it has one. */
+  readonly error: string | undefined;
+  /** True if the same request may be answered otherwise later. */
+  readonly isPassing: boolean;
+}
+
 /**
- * The error for an answer that grants nothing. `what` was asked for with the parameters of `form`, whose
- * secrets are redacted where the answer repeats them.
+ * The error for a refusal. `what` was asked for with the parameters of `form`, whose secrets are redacted
+ * where the answer repeats them.
  */
 export function refusalOf(
-  answer: HttpResponse,
+  { answer, error, isPassing }: Refusal,
   what: string,
   advice: ProviderAdvice,
   form: string,
@@ -45,7 +89,6 @@ export function refusalOf(
   const { status } = answer;
   if (status >= 300 && status < 400) return redirected(what, status);
   const details = shownDetails(answer, form);
-  const error = errorCode(answer);
   const refused = `${what} was refused by the identity provider`;
   const isOfClient = REFUSALS.includes(error ?? '') || status === 401;
   if (error === 'invalid_grant' || isOfClient) {
@@ -57,22 +100,15 @@ export function refusalOf(
     const next = stepAfterBadRequest(error, advice);
     return new RefusedGrantError(`${refused} (${status})`, { details, next }, error);
   }
-  const retryable = isPassingStatus(status);
-  const next = retryable ? stepAfterFailure(status, advice) : `${CHECK_ADDRESS} and the client settings`;
+  const next = isPassing ? stepAfterFailure(status, advice) : `${CHECK_ADDRESS} and the client settings`;
   const message = `${what} failed: the identity provider answered ${status}`;
-  return new ServiceError(message, { status, retryable, details, next });
+  return new ServiceError(message, { status, retryable: isPassing, details, next });
 }
 
 function shownDetails(answer: HttpResponse, form: string): string[] {
   const sent = new URLSearchParams(form);
   const secrets = SECRET_PARAMETERS.flatMap((name) => sent.get(name) ?? []);
   return describeBody(answer).map((line) => redactSecrets(line, secrets));
-}
-
-/** The error code of RFC 6749 section 5.2; undefined if the answer has none. */
-function errorCode({ body }: HttpResponse): string | undefined {
-  const code = parseObject(body)?.['error'];
-  return typeof code === 'string' ? code : undefined;
 }
 
 function redirected(what: string, status: number): ServiceError {
@@ -100,4 +136,10 @@ function stepAfter(error: string | undefined, { notAllowed, refused }: ProviderA
 function stepAfterBadRequest(error: string | undefined, { badRequest }: ProviderAdvice): Advice {
   if (error === 'invalid_scope') return 'name with --scope the scopes issued to the client';
   return badRequest ?? advise`check the client settings, and run ${hooktrail('login')}`;
+}
+
+/** True if the same request may be answered otherwise later. */
+export function mayPass(error: unknown): boolean {
+  if (error instanceof ServiceError) return error.retryable === true;
+  return error instanceof UnreachableError && error.cause instanceof TransportError && error.cause.passing;
 }
