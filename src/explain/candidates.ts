@@ -44,12 +44,12 @@ export class Candidates {
 }
 
 /** The moments at which events of the sample were created. */
-function countMoments({ rows, table }: Sample): number {
+function countMoments(sample: Sample): number {
+  const { times } = sample.table;
   let moments = 0;
   let last: number | undefined;
-  for (const row of rows) {
-    if (!table.times.isKnown(row)) continue;
-    if (last === undefined || table.times.compare(last, row) !== 0) moments++;
+  for (const row of sample.timed(sample.rows)) {
+    if (last === undefined || times.compare(last, row) !== 0) moments++;
     last = row;
   }
   return moments;

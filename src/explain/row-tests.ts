@@ -144,7 +144,8 @@ const LARGE = 10 ** 15;
 function roundNumber(lower: string, upper: string): string | undefined {
   const low = Number(lower);
   const high = Number(upper);
-  const isLarge = !(Math.abs(low) < LARGE && Math.abs(high) < LARGE);
+  if (!Number.isFinite(high)) return undefined;
+  const isLarge = Math.abs(high) >= LARGE;
   for (let digits = -MOST_ZEROS; digits <= (isLarge ? 0 : MOST_DECIMALS); digits++) {
     const unit = 10 ** Math.abs(digits);
     const number = digits < 0 ? Math.floor(high / unit) * unit : Math.floor(high * unit) / unit;

@@ -498,6 +498,12 @@ describe('values', () => {
     expect(explain(itemsOf(large)).causes[0]?.conditions).toMatchObject([
       { field: 'code', op: '=', value: 9007199254740992 },
     ]);
+    const beyond = events(200, half, () => ({})).map((event, index) =>
+      JSON.stringify(event).replace('}', `,"code":${index % 2 ? index % 7 : `${1 + (index % 6)}e400`}}`),
+    );
+    expect(explain(itemsOf(beyond)).causes.map(({ conditions }) => texts(conditions))).toEqual([
+      ['code >= 1e400'],
+    ]);
   });
 
   test('that differ in case, in kind or in escapes are compared as what they are', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { fieldCondition } from '../../src/explain/cause-conditions.ts';
 import { CauseSearch } from '../../src/explain/cause-search.ts';
 import { Feature } from '../../src/explain/feature.ts';
 import { FieldTest, limitOf, type RowTest, SpanTest } from '../../src/explain/row-tests.ts';
@@ -41,6 +42,8 @@ describe('a limit', () => {
     ['-1e15', '7', '< 0', '>= 0'],
     ['9007199254740992', '9007199254740993', '<= 9007199254740992', '>= 9007199254740993'],
     ['9007199254740993', '9007199254740992', '<= 9007199254740992', '>= 9007199254740993'],
+    ['9007199254740990000', '9007199254740995050', '<= 9007199254740990000', '>= 9007199254740995050'],
+    ['2', '1e400', '<= 2', '>= 1e400'],
     ['1e-15', '2.3e-15', '<= 1e-15', '>= 2e-15'],
     ['"1.2"', '"1.50"', '<= 1.2', '>= 1.5'],
   ])('between %s and %s is the roundest number there is: %s, %s', (low, high, under, over) =>
@@ -80,6 +83,45 @@ describe('a condition', () => {
       const keep = itemFilter([parseCondition(text, '--where', 0)], []);
       const kept = events.map((event) => keep(Items.of([Buffer.from(JSON.stringify(event))])).count);
       expect([text, ...test.filter(rows)]).toEqual([text, ...rows.filter((row) => kept[row] === 1)]);
+    }
+  });
+
+  const number = (index: number) => (index * 7919) % 997;
+  /** All of a few conditions, or so many of them. */
+  const spread = (tests: FieldTest[]) => tests.filter((_, at) => at % Math.ceil(tests.length / 24) === 0);
+  test.each<[string, number, (index: number) => unknown]>([
+    ['a list of texts', 60, (i) => [['a', 'b'], ['b'], [], undefined, ['c', null], [null], ['a']][i % 7]],
+    ['a list of numbers', 60, (i) => [[3, 9], [5], [], undefined, [7, null], ['x', 1]][i % 6]],
+    [
+      'a member of the elements of a list',
+      60,
+      (i) => [[{ x: 1 }, { x: 2 }], [{}], [{ x: null }, { y: 1 }], [], [{ x: 2 }], 'none'][i % 6],
+    ],
+    [
+      'more numbers in a list than there are codes',
+      300,
+      (i) => [{ x: number(i) }, { x: 2 * number(i) + 0.5 }],
+    ],
+  ])('on %s keeps the events that --where keeps by its text', (_, count, member) => {
+    const events = Array.from({ length: count }, (_, index) => ({ v: member(index) }));
+    const table = tableOf(
+      count,
+      () => false,
+      (index) => events[index] as object,
+    );
+    const all = Int32Array.from(events.keys());
+    const items = events.map((event) => Items.of([Buffer.from(JSON.stringify(event))]));
+    const features = new CauseSearch(table).features.filter(({ field }) => field.cellRows);
+    expect(features.length).toBeGreaterThan(0);
+    for (const feature of features) {
+      for (const test of spread(conditionsOn(feature))) {
+        const { text } = fieldCondition(test);
+        const keep = itemFilter([parseCondition(text, '--where', 0)], []);
+        expect([text, ...test.filter(all)]).toEqual([
+          text,
+          ...all.filter((row) => keep(items[row] as Items).count === 1),
+        ]);
+      }
     }
   });
 

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest';
+import { countRows } from '../../src/explain/chance.ts';
+import { Feature } from '../../src/explain/feature.ts';
+import { fieldConditions } from '../../src/explain/field-conditions.ts';
+import { FieldTest } from '../../src/explain/row-tests.ts';
+import { Sample } from '../../src/explain/sample.ts';
+import type { Field } from '../../src/outcomes/field-column.ts';
+import { tableOf, textOf } from './made-tables.ts';
+
+type Member = (index: number) => unknown;
+
+/** Numbers without order, the same in each run. */
+const mixed = (index: number, of: number) => Math.floor(((index * 0.618_033_988_75) % 1) * of);
+
+describe('the conditions on a field', () => {
+  const EVENTS = 400;
+  test.each<[string, Member]>([
+    ['texts, or none', (i) => ['a', 'b', 'c', undefined, null][mixed(i, 5)]],
+    ['numbers, or none', (i) => (i % 7 ? mixed(i, 12) : undefined)],
+    ['texts of numbers, two of which are one number', (i) => ['1', '1.0', '2', '3.5', '10'][mixed(i, 5)]],
+    ['numbers and texts', (i) => (i % 3 ? mixed(i, 9) : 'none')],
+    ['more numbers than there are codes', (i) => (i % 7 ? mixed(i, 390) + 0.5 : undefined)],
+    ['lists of texts', (i) => [['a', 'b'], ['b', 'b'], [], undefined, ['c', null]][mixed(i, 5)]],
+    ['lists of numbers', (i) => [[3, 9, 4], [5], [], undefined, [7, null, 1], ['x', 1]][mixed(i, 6)]],
+    ['lists of more numbers than there are codes', (i) => [{ x: mixed(i, 390) }, { x: 2 * i + 0.5 }]],
+  ])('have the counts of the events that they keep, of all and of some: %s', (_, member) => {
+    const table = tableOf(
+      EVENTS,
+      (index) => mixed(index, 997) % 3 === 0,
+      (index) => ({ v: member(index) }),
+    );
+    const sample = new Sample(table);
+    const some = sample.rows.filter((row) => row % 3 > 0);
+    const ofV = table.fields.filter(({ steps, derivation }) => steps[0] === 'v' && !derivation);
+    for (const field of ofV) {
+      for (const rows of [sample.rows, some]) {
+        const feature = new Feature(table, field, rows, 0);
+        for (const inside of [rows, rows.filter((row) => row % 2 > 0)]) {
+          const found = fieldConditions(feature, feature.count(inside, sample));
+          const counted = found.map(({ op, code, events, failed }) => ({ op, code, events, failed }));
+          const kept = found.map(({ op, code }) => ({
+            op,
+            code,
+            ...countRows(new FieldTest(feature, op, code).filter(inside), table.failures),
+          }));
+          expect(counted).toEqual(kept);
+        }
+      }
+    }
+  });
+
+  /** The conditions on `v` with what their form costs, beside the cheapest one. */
+  const conditionsOf = (members: readonly unknown[], failed: readonly number[]) => {
+    const table = tableOf(
+      members.length,
+      (index) => failed.includes(index),
+      (index) => ({ v: members[index] }),
+    );
+    const sample = new Sample(table);
+    const feature = new Feature(table, table.fields[0] as Field, sample.rows, 0);
+    const found = fieldConditions(feature, feature.count(sample.rows, sample));
+    return found.map(({ op, code, events, failed, cost }) => {
+      const price = Math.round(cost - feature.handicap);
+      return `${textOf(new FieldTest(feature, op, code))}: ${failed} of ${events}${price ? `, ${price}` : ''}`;
+    });
+  };
+  const times = (count: number, value: unknown) => Array<unknown>(count).fill(value);
+  const list = (...members: unknown[][]) => members.flat();
+
+  test.each<[string, unknown[], number[], string[]]>([
+    [
+      'two values, each of which is that it is not the other',
+      list(times(4, 'a'), times(4, 'b')),
+      [0, 1, 4, 5, 6],
+      ['v = "a": 2 of 4', 'v = "b": 3 of 4'],
+    ],
+    [
+      'three values, and all but each',
+      list(times(4, 'a'), times(3, 'b'), times(2, 'c')),
+      [0, 1, 4, 5, 7, 8],
+      [
+        'v = "a": 2 of 4',
+        'v != "a": 4 of 5, 2',
+        'v = "b": 2 of 3',
+        'v != "b": 4 of 6, 2',
+        'v != "c": 4 of 7, 2',
+      ],
+    ],
+    [
+      'one of which one event failed',
+      list(times(4, 'a'), times(4, 'b'), times(4, 'c')),
+      [0, 4, 5],
+      ['v != "a": 2 of 8, 2', 'v = "b": 2 of 4', 'v != "c": 3 of 8, 2'],
+    ],
+    [
+      'a value or none',
+      list(times(4, 'a'), times(4, undefined)),
+      [0, 1, 4, 5, 6],
+      ['v missing: 3 of 4', 'v exists: 2 of 4', 'v = "a": 2 of 4'],
+    ],
+    [
+      'limits between texts of numbers that differ',
+      list(times(3, '1'), times(3, '1.0'), times(3, '20')),
+      [0, 1, 3, 4, 6, 7],
+      [
+        ...['v = "1": 2 of 3', 'v != "1": 4 of 6, 2', 'v = "1.0": 2 of 3', 'v != "1.0": 4 of 6, 2'],
+        ...['v = "20": 2 of 3', 'v != "20": 4 of 6, 2', 'v <= 1.0: 4 of 6, 2', 'v >= 20: 2 of 3, 2'],
+      ],
+    ],
+    [
+      'a time, and not that it is another one',
+      list(...['01', '02', '03'].map((day) => times(3, `2026-11-${day}T00:00:00Z`))),
+      [0, 1, 3, 4, 6, 7],
+      ['01', '02', '03'].map((day) => `v = "2026-11-${day}T00:00:00Z": 2 of 3`),
+    ],
+  ])('are those that may tell something: %s', (_, members, failed, expected) =>
+    expect(conditionsOf(members, failed)).toEqual(expected),
+  );
+});
