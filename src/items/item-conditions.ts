@@ -178,11 +178,11 @@ function refuseLongerOperator(operator: Operator, rest: string, given: Given): v
   if (!/^[=!<>~]/.test(rest)) return;
   const { text, flag } = given;
   const longer = `${operator}${rest[0]}`;
-  throw invalid(
-    given,
-    `'${longer}' is no operator; put a value that begins with ${rest[0]} in quotes`,
-    longer === '==' ? `write ${flag} ${quotedWord(text.replace('==', '='))}` : undefined,
-  );
+  const why = `'${longer}' is no operator; put a value that begins with ${rest[0]} in quotes`;
+  const written = (condition: string) => `write ${flag} ${quotedWord(condition)}`;
+  const beforeValue = text.trimEnd().slice(0, -rest.length);
+  if (/\s$/.test(beforeValue)) throw invalid(given, why, written(beforeValue + JSON.stringify(rest)));
+  throw invalid(given, why, longer === '==' ? written(text.replace('==', '=')) : undefined);
 }
 
 /** Throws `UsageError` for a comparison by order with something that has none. */

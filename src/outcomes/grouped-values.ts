@@ -1,13 +1,15 @@
 import { MISSING } from '../items/field-cursor.ts';
 import type { FieldReader, UseValue } from '../items/field-reader.ts';
 
+const STRING = /"(?:[^"\\]|\\.)*"/g;
+
 /** Tells in which groups an event is, by the values of some fields. */
 export class GroupedValues {
   readonly #reader: FieldReader;
   readonly #fields: number;
   #texts: string[] = [];
   readonly #addText: UseValue = (bytes, start, end) => {
-    this.#texts.push(start === MISSING ? 'null' : bytes.toString('utf8', start, end));
+    this.#texts.push(start === MISSING ? 'null' : writtenAlike(bytes.toString('utf8', start, end)));
   };
 
   /** By the first `fields` fields of the reader. */
@@ -47,4 +49,13 @@ function combinationsOf(lists: readonly string[][]): string[][] {
     (chosen, texts) => chosen.flatMap((some) => texts.map((text) => [...some, text])),
     [[]],
   );
+}
+
+/**
+ * The JSON text with the same escapes for the same characters: one event may have `\u00e9` or `\/` where
+ * another has the character itself.
+ */
+function writtenAlike(json: string): string {
+  if (!json.includes('\\')) return json;
+  return json.replace(STRING, (string) => JSON.stringify(JSON.parse(string)));
 }

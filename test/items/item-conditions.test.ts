@@ -185,6 +185,8 @@ describe('--where', () => {
     ['createdOn = banana', "write a time as for --since, as in --where 'createdOn < 2026-11-20 08:30'"],
     ['a == 3', "write --where 'a = 3'"],
     ['a =~ b', EXAMPLES],
+    ['a = =cmd', `write --where 'a = "=cmd"'`],
+    ['a = <b>"x"</b> ', String.raw`write --where 'a = "<b>\"x\"</b>"'`],
     ['type in ()', "write it as in --where 'FIELD in (a, b)'"],
     ['type in (a,,b)', EXAMPLES],
     ['createdOn:weekday < Friday', "name them: --where 'createdOn:weekday in (Saturday, Sunday)'"],

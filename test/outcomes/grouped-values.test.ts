@@ -7,9 +7,13 @@ import { UTC } from '../../src/time/time-zone.ts';
 
 /** The groups of an event by fields, of which there may be so many. */
 function groupsOf(event: object, fields: string, most = 100) {
+  return groupsOfJson(JSON.stringify(event), fields, most);
+}
+
+function groupsOfJson(json: string, fields: string, most = 100) {
   const paths = parseFieldPaths(fields, '--by');
   const reader = new FieldReader(paths, UTC);
-  const items = Items.of([Buffer.from(JSON.stringify(event))]);
+  const items = Items.of([Buffer.from(json)]);
   reader.read(items.bytes, items.start(0));
   return new GroupedValues(reader, paths.length).ofEvent(most);
 }
@@ -31,6 +35,18 @@ test('a field that is missing is null, and without fields there is one group', (
   expect(groupsOf(EVENT, 'd,c')).toEqual([['null', '"z"']]);
   const nothing = new FieldReader([], UTC);
   expect(new GroupedValues(nothing, 0).ofEvent(1)).toEqual([[]]);
+});
+
+test.each([
+  ['a text', String.raw`{"f":"a\/b \u00e9"}`, '{"f":"a/b é"}'],
+  [
+    'a text in an object',
+    String.raw`{"f":{"n\u0061me":"\u00e9","id":9007199254740993}}`,
+    '{"f":{"name":"é","id":9007199254740993}}',
+  ],
+  ['a quote and a line end', String.raw`{"f":"\u0022\u000a"}`, String.raw`{"f":"\"\n"}`],
+])('%s is in one group, however it is escaped', (_, escaped, plain) => {
+  expect(groupsOfJson(escaped, 'f')).toEqual(groupsOfJson(plain, 'f'));
 });
 
 test('more groups than wanted are none', () => {
