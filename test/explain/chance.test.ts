@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { countRows, differenceOf, isCause, lnChance, without } from '../../src/explain/chance.ts';
+import {
+  countRows,
+  differenceOf,
+  isCause,
+  Likelihood,
+  lnChance,
+  lnChoose,
+  without,
+} from '../../src/explain/chance.ts';
 
 /**
  * The probability by whole numbers: ways to draw at least as many failed events, of all ways to draw so many.
@@ -67,4 +75,24 @@ describe('the probability of a cause by chance', () => {
     expect(without({ events: 12, failed: 5 }, { events: 4, failed: 3 })).toEqual({ events: 8, failed: 2 });
     expect(countRows(Int32Array.of(0, 2, 3), Uint8Array.of(1, 1, 0, 1))).toEqual({ events: 3, failed: 2 });
   });
+});
+
+test('the ways to choose one, two or all but one of very many are exact', () => {
+  for (const all of [10, 65_535, 65_536, 65_537, 1_000_000]) {
+    expect([all, lnChoose(all, 1)]).toEqual([all, expect.closeTo(Math.log(all), 7)]);
+    expect([all, lnChoose(all, 2)]).toEqual([all, expect.closeTo(Math.log((all * (all - 1)) / 2), 7)]);
+    expect([all, lnChoose(all, all - 1)]).toEqual([all, expect.closeTo(Math.log(all), 7)]);
+  }
+});
+
+test('what two rates gain is the logarithm of how likely they make what happened, for more events than were foretold too', () => {
+  const ln = (failed: number, events: number) =>
+    failed * Math.log(failed / events) + (events - failed) * Math.log(1 - failed / events);
+  const whole = { events: 200, failed: 40 };
+  for (const foretold of [200, 60, 10, 0]) {
+    const likelihood = new Likelihood(foretold);
+    expect(likelihood.gain(50, 30, whole)).toBeCloseTo(ln(30, 50) + ln(10, 150), 9);
+    expect(likelihood.gain(50, 10, whole)).toBe(Number.NEGATIVE_INFINITY);
+    expect(likelihood.gain(50, 11, whole)).toBeCloseTo(ln(11, 50) + ln(29, 150), 9);
+  }
 });

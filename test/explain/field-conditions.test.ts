@@ -49,8 +49,8 @@ describe('the conditions on a field', () => {
     }
   });
 
-  /** The conditions on `v` with what their form costs, beside the cheapest one. */
-  const conditionsOf = (members: readonly unknown[], failed: readonly number[]) => {
+  /** The conditions on `v` among the events from one on, with what they cost more than `v = value` does. */
+  const conditionsOf = (members: readonly unknown[], failed: readonly number[], from = 0) => {
     const table = tableOf(
       members.length,
       (index) => failed.includes(index),
@@ -58,9 +58,9 @@ describe('the conditions on a field', () => {
     );
     const sample = new Sample(table);
     const feature = new Feature(table, table.fields[0] as Field, sample.rows, 0);
-    const found = fieldConditions(feature, feature.count(sample.rows, sample));
+    const found = fieldConditions(feature, feature.count(sample.rows.subarray(from), sample));
     return found.map(({ op, code, events, failed, cost }) => {
-      const price = Math.round(cost - feature.handicap);
+      const price = Number((cost - feature.handicap).toFixed(2));
       return `${textOf(new FieldTest(feature, op, code))}: ${failed} of ${events}${price ? `, ${price}` : ''}`;
     });
   };
@@ -96,7 +96,7 @@ describe('the conditions on a field', () => {
       'a value or none',
       list(times(4, 'a'), times(4, undefined)),
       [0, 1, 4, 5, 6],
-      ['v missing: 3 of 4', 'v exists: 2 of 4', 'v = "a": 2 of 4'],
+      ['v missing: 3 of 4, 0.2', 'v exists: 2 of 4, 0.2', 'v = "a": 2 of 4'],
     ],
     [
       'limits between texts of numbers that differ',
@@ -116,4 +116,22 @@ describe('the conditions on a field', () => {
   ])('are those that may tell something: %s', (_, members, failed, expected) =>
     expect(conditionsOf(members, failed)).toEqual(expected),
   );
+
+  test('are limits with three events of which two failed, on either side', () => {
+    const found = conditionsOf(list([1, 2, 3], times(3, 4), [5, 6, 7]), [0, 1, 7, 8]);
+    expect(found.filter((text) => !text.startsWith('v !='))).toEqual([
+      ...['v >= 2: 3 of 8, 2', 'v >= 3: 2 of 7, 2', 'v <= 3: 2 of 3, 2', 'v >= 4: 2 of 6, 2'],
+      ...['v <= 4: 2 of 6, 2', 'v >= 5: 2 of 3, 2', 'v <= 5: 2 of 7, 2', 'v <= 6: 3 of 8, 2'],
+    ]);
+  });
+
+  test('are about no value that only other events have', () => {
+    const members = list(['z', 'z', 'z'], times(3, 'a'), times(3, 'b'), times(3, 'c'));
+    expect(conditionsOf(members, [0, 1, 3, 4, 6], 3)).toEqual([
+      ...['v = "a": 2 of 3', 'v != "b": 2 of 6, 2', 'v != "c": 3 of 6, 2'],
+    ]);
+    expect(conditionsOf(list([5, 5, 5], times(3, 1), times(3, 9)), [0, 1, 3, 4, 6, 7], 3)).toEqual([
+      ...['v = 1: 2 of 3', 'v = 9: 2 of 3', 'v <= 1: 2 of 3, 2', 'v >= 9: 2 of 3, 2'],
+    ]);
+  });
 });

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest';
+import { Sample } from '../../src/explain/sample.ts';
+import { heaviestSpans } from '../../src/explain/spans.ts';
+import { tableOf, textOf } from './made-tables.ts';
+
+type Minute = Parameters<typeof tableOf>[3];
+
+/** The spans that are found among so many events, each with its failures and its events. */
+const spansOf = (count: number, failed: (index: number) => boolean, minute?: Minute) => {
+  const table = tableOf(count, failed, () => ({}), minute);
+  const sample = new Sample(table);
+  const found = heaviestSpans(table, sample.timed(sample.rows), table.failed / table.rows);
+  return [...new Set(found.map(({ test, events, failed }) => `${textOf(test)}: ${failed} of ${events}`))];
+};
+const isIn = (index: number, from: number, to: number) => index >= from && index <= to;
+
+test.each<[string, number, (index: number) => boolean, string[]]>([
+  ['of which all fail', 100, (i) => isIn(i, 20, 39), ['rows 20..39: 20 of 20']],
+  ['of which half fail', 200, (i) => isIn(i, 20, 79) && i % 2 === 0, ['rows 20..78: 30 of 59']],
+  ['of which a third fail', 200, (i) => isIn(i, 20, 79) && i % 3 === 0, ['rows 21..78: 20 of 58']],
+  ['of which a fifth fail', 200, (i) => isIn(i, 20, 79) && i % 5 === 0, ['rows 20..75: 12 of 56']],
+  ['that goes on', 100, (i) => isIn(i, 80, 99), ['rows 80..: 20 of 20']],
+  ['that began before the first event', 100, (i) => isIn(i, 0, 19), ['rows ..19: 20 of 20']],
+  // What follows, or came before, fails alike from 0.4 of the rate on.
+  [
+    'after which two of five fail',
+    100,
+    (i) => isIn(i, 20, 39) || (i > 39 && i % 5 > 2),
+    ['rows 20..: 44 of 80'],
+  ],
+  [
+    'after which a third fail',
+    100,
+    (i) => isIn(i, 20, 39) || (i > 39 && i % 3 === 0),
+    ['rows 20..39: 20 of 20', 'rows 20..: 40 of 80'],
+  ],
+  [
+    'before which two of five fail',
+    100,
+    (i) => isIn(i, 60, 79) || (i < 60 && i % 5 < 2),
+    ['rows ..79: 44 of 80'],
+  ],
+  [
+    'before which a third fail',
+    100,
+    (i) => isIn(i, 60, 79) || (i < 60 && i % 3 === 0),
+    ['rows 60..79: 20 of 20', 'rows ..79: 40 of 80'],
+  ],
+  [
+    'of which half fail, after which a quarter fail',
+    300,
+    (i) => (isIn(i, 20, 99) ? i % 2 === 0 : i > 99 && i % 4 === 3),
+    ['rows 20..: 90 of 280'],
+  ],
+  ['of most events', 100, (i) => i > 9, ['rows 10..: 90 of 90']],
+  ['of nearly all events', 100, (i) => i > 3, ['rows 4..: 96 of 96']],
+  ['of two failures and what is between them', 100, (i) => i === 3 || i === 5, ['rows 3..5: 2 of 3']],
+  [
+    'of few that fail, and one of many that fail sometimes',
+    300,
+    (i) => isIn(i, 20, 36) || (isIn(i, 200, 299) && i % 10 < 3),
+    ['rows 20..36: 17 of 17', 'rows 200..: 30 of 100'],
+  ],
+  ['of one failure is none', 100, (i) => i === 30, []],
+  ['of no failure is none', 100, () => false, []],
+  ['of all events is none', 100, () => true, []],
+])('a span %s', (_, count, failed, expected) => expect(spansOf(count, failed)).toEqual(expected));
+
+test('a span holds all events of one moment', () => {
+  const pairs = (index: number) => index >> 1;
+  expect(spansOf(100, (i) => isIn(i, 21, 38), pairs)).toEqual(['rows 20..39: 18 of 20']);
+  expect(spansOf(100, (i) => isIn(i, 1, 20), pairs)).toEqual(['rows ..21: 20 of 22']);
+  expect(spansOf(100, (i) => isIn(i, 81, 98), pairs)).toEqual(['rows 80..: 18 of 20']);
+  const threes = (index: number) => Math.floor(index / 3);
+  expect(spansOf(120, (i) => isIn(i, 20, 39), threes)).toEqual(['rows 18..41: 20 of 24']);
+});
