@@ -100,6 +100,7 @@ test('scopes that are not granted are a warning', async () => {
   });
   at.sandbox.control.fault('token', { kind: 'status', status: 200, body });
   expect((await at.login('--scope', 'event_api other')).stderr).toContain('warning: not granted: other\n');
+  expect(at.requests().at(-1)).toMatchObject({ scope: 'event_api other' });
 });
 
 test('a refresh token that comes with the answer is not kept, and a missing lifetime is the stated one', async () => {
