@@ -265,9 +265,8 @@ function nearFlag(name: string, command: Command): string | undefined {
   if (!name.startsWith('--') || command.commands.length > 0) return undefined;
   const isNear = (long: string) =>
     long !== '--version' && (name.startsWith('--no') || !long.startsWith('--no-'));
-  const names = optionsOf(command).flatMap(({ long, hidden }) =>
-    long && !hidden && isNear(long) ? [long.slice(2)] : [],
-  );
+  // Help hides synonyms such as `--after`, which people misspell like other flags.
+  const names = optionsOf(command).flatMap(({ long }) => (long && isNear(long) ? [long.slice(2)] : []));
   const near = nearest(name.slice(2), names);
   return near === undefined ? undefined : `--${near}`;
 }

@@ -106,7 +106,7 @@ ${data.failures.count > 0 ? latest(data, zone) : ''}`;
 /** Groups of the failures, the largest first; hours and weekdays in the order of the clock. */
 function groupsSection(groups: EventGroups, { window }: Stats): Html {
   const largest = groups.largest();
-  const title = `By ${groups.fields.map(({ text }) => text).join(', ')}`;
+  const title = `Failures by ${groups.fields.map(({ text }) => text).join(', ')}`;
   const clock = inOrderOfClock(groups, largest, window);
   // The rows of a clock are few, and the last are not those that are least affected.
   if (clock) return section(title, groupTable(clock, groups, window.zone), clock.length);

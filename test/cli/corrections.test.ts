@@ -58,6 +58,14 @@ const CORRECTED: Readonly<Record<string, string>> = {
     "error: events search takes no words, but was given '7c9e6679-7425-40de-944b-e07fc1f90ae7'",
     'next: hooktrail events get 7c9e6679-7425-40de-944b-e07fc1f90ae7',
   ),
+  'events search --aftre 1d': said(
+    "error: unknown option '--aftre'",
+    'next: hooktrail events search --after 1d',
+  ),
+  'webhooks replay --failed --beforre=1d --forward-to http://127.0.0.1:9/': said(
+    "error: unknown option '--beforre'",
+    'next: hooktrail webhooks replay --failed --before 1d --forward-to http://127.0.0.1:9/',
+  ),
   'events search --since 2026-11-20 08:30': said(
     "error: events search takes no words, but was given '08:30'",
     "next: hooktrail events search --since '2026-11-20 08:30'",

@@ -268,7 +268,7 @@ describe('events stats --by', () => {
       groups.set(group, (groups.get(group) ?? 0) + 1);
     }
     const [largest] = [...groups.values()].sort((a, b) => b - a);
-    const [, section = ''] = page.split(`<h2>By ${pathOf('resource.name')}, eventType</h2>`);
+    const [, section = ''] = page.split(`<h2>Failures by ${pathOf('resource.name')}, eventType</h2>`);
     const [shown, unfolded] = section.split('</section>')[0]?.split('<details>') ?? [];
     expect(shown?.match(/<tr>/g)).toHaveLength(1 + 15);
     expect(unfolded?.match(/<tr>/g)).toHaveLength(1 + groups.size - 15);

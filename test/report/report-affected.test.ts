@@ -190,7 +190,7 @@ describe('the page', () => {
 
   test('has a section of hours in the order of the clock', async () => {
     const { html } = await pageOf(['--by', 'createdOn:hour']);
-    const [, section = ''] = html.split('<h2>By createdOn:hour</h2>');
+    const [, section = ''] = html.split('<h2>Failures by createdOn:hour</h2>');
     const [table = ''] = section.split('</table>');
     const hours = [...table.matchAll(/<tr><td[^>]*><bdi>(\d+)<\/bdi>/g)].map(([, hour]) => Number(hour));
     expect(hours).toEqual(Array.from({ length: 24 }, (_, hour) => hour));
