@@ -77,7 +77,7 @@ export const CORES: Readonly<Record<string, Core>> = {
       'src/explain/{candidates,cause-search,chance,feature,field-conditions,row-tests,sample,simplest-cause,spans,time-order}.ts',
     ],
     tests: [
-      'test/explain/{candidates,cause-search,chance,explain,field-conditions,row-tests,spans,time-order}.test.ts',
+      'test/explain/{candidates,cause-search,chance,explain,feature,field-conditions,row-tests,spans,time-order}.test.ts',
     ],
     without: 'more values than one or two|nearly every event has another',
     floor: 93,
