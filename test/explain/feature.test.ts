@@ -53,6 +53,13 @@ test('the size of an event is compared without the byte that SUCCESS has more th
   const rows = Int32Array.from(events.keys());
   const size = featuresOf(events).find(({ field }) => field.derivation === 'size') as Feature;
   expect(size.order.length).toBe(DIFFERENT);
+  const sizes = size.order.map((code) => Number(size.bareText(code)));
+  const bounds = size.order.slice(0, -1).map((_, place) => Number(size.lowerBound(place)));
+  // Where there is room for it, a limit is above the delivered events too.
+  expect(bounds.map((bound, place) => bound - (sizes[place] as number))).toEqual([
+    ...Array<number>(20).fill(0),
+    ...Array<number>(20).fill(1),
+  ]);
   const limits = [
     ...size.order.slice(1).map((code) => new FieldTest(size, '>=', code)),
     ...size.order.slice(0, -1).map((code) => new FieldTest(size, '<=', code)),
