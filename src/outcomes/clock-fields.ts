@@ -1,7 +1,8 @@
 import { derive } from '../items/derived-values.ts';
 import { DAY_MS, MINUTE_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
-import { Field, NO_VALUE } from './field-column.ts';
+import { NO_VALUE } from './code-column.ts';
+import { Field } from './field-column.ts';
 import { allRows } from './rows.ts';
 import type { TimeColumn } from './time-column.ts';
 

@@ -1,10 +1,9 @@
-import { type Derivation, EACH, type PathStep } from '../items/field-path.ts';
 import { jsonInText } from '../items/json-in-text.ts';
 import { startsWith, stringEnd, valueEnd } from '../items/json-scanner.ts';
 import { isKnownName } from '../items/known-fields.ts';
-import { ColumnRoom, type RowsSoFar } from './column-room.ts';
-import { FIRST_CODE, Field, type KeptValues, NO_VALUE, UNCODED } from './field-column.ts';
-import { ValueCodes } from './value-codes.ts';
+import { NO_VALUE, UNCODED } from './code-column.ts';
+import type { Field } from './field-column.ts';
+import type { FieldTree } from './field-tree.ts';
 
 /** Elements of a list that are compared. */
 const MOST_ELEMENTS = 10_000;
@@ -23,13 +22,9 @@ const NULL = 0x6e;
 const END_OF_OBJECT = 0x7d;
 const END_OF_ARRAY = 0x5d;
 
-/** Of items that are alike in size, the size only repeats what their values are. */
-const LARGER_BY = 1.5;
-
 const SUCCESS_TEXT = '"SUCCESS"';
 
-/** Elements have no names. */
-const NO_TOKEN = Buffer.alloc(0);
+const NO_BYTES = Buffer.alloc(0);
 
 /** An item without white space between tokens, between two offsets, and its row. */
 interface ItemPlace {
@@ -46,70 +41,25 @@ interface TimePlace {
   end: number;
 }
 
-/** Reads items into columns, one a field, wherever the field stands in them. */
+/** Reads items into the columns of their fields. */
 export class ColumnReader {
-  readonly root = new Field([], NO_TOKEN, 0);
-  // Outcome and time (service description, part 4) are no fields to compare.
-  readonly status: Field;
-  readonly #createdOn = new Field(['createdOn'], Buffer.from('"createdOn":'), 0);
-  /** The bytes of items, without those that only tell the outcome. */
-  readonly #size: Field | undefined;
-  readonly #only: readonly string[] | undefined;
-  readonly #soFar: RowsSoFar;
-  readonly #room: ColumnRoom;
-  readonly #keptValues: KeptValues = { count: 0 };
+  readonly #tree: FieldTree;
+  readonly #createdOn: Field;
   /** Of the item that is read: whether its top has a text `eventId`, and the members that have one. */
   #hasIdAtTop = false;
   #holders: Field[] = [];
   /** True while known fields in an event are taken for the item's own. */
   #joinsEvents = true;
   /** The page that is read, or a text in it that is JSON, and the row of its item. */
-  #bytes: Buffer = NO_TOKEN;
+  #bytes: Buffer = NO_BYTES;
   #isInText = false;
   #row = 0;
   /** When the event that was read was created. */
-  readonly time: TimePlace = { bytes: NO_TOKEN, start: 0, end: 0 };
+  readonly time: TimePlace = { bytes: NO_BYTES, start: 0, end: 0 };
 
-  /** With `only`, no other fields are kept than these of the first level. */
-  constructor(soFar: RowsSoFar, only?: readonly string[]) {
-    this.#soFar = soFar;
-    this.#only = only && [...only, 'eventId', 'publishStatus', 'createdOn'];
-    this.status = new Field(['publishStatus'], Buffer.from('"publishStatus":'), soFar.failures.length);
-    this.#room = new ColumnRoom(this.root, soFar, this.#keptValues);
-    this.#size = only ? undefined : new Field([], NO_TOKEN, soFar.failures.length, 'size');
-  }
-
-  get fields(): readonly Field[] {
-    return this.#room.fields;
-  }
-
-  /** Called after the last item: adds what is derived of fields. */
-  finish(): void {
-    const derived = this.fields.flatMap((field) => field.finish());
-    for (const field of derived) field.finish();
-    this.#room.fields.push(...derived);
-    if (this.#size && isOfManySizes(this.#size)) this.#room.fields.push(this.#size);
-  }
-
-  /** Takes back what was read of the last item. */
-  clear(row: number): void {
-    this.root.clear(row);
-    this.#size?.clear(row);
-  }
-
-  /** Adds a field that is no part of the items. */
-  addDerived(field: Field): void {
-    this.#room.fields.push(field);
-  }
-
-  /** Makes columns longer. */
-  grow(capacity: number): void {
-    // With room for many more, the rows so far show how many have a field.
-    const rows = Math.min(capacity, 2 * this.#soFar.rows);
-    for (const field of this.fields) field.fit(rows, capacity);
-    this.#room.prepare(capacity);
-    for (const field of [...this.fields, this.status]) field.grow(capacity);
-    this.#size?.grow(capacity);
+  constructor(tree: FieldTree) {
+    this.#tree = tree;
+    this.#createdOn = tree.createdOn;
   }
 
   /** Reads an item, whose known fields are where `known-fields.ts` says. */
@@ -117,20 +67,20 @@ export class ColumnReader {
     this.#bytes = bytes;
     this.#row = row;
     this.#readWhole(start);
-    this.#size?.setNumber(row, end - start - this.#moreOfSuccess());
+    this.#tree.size?.setNumber(row, end - start - this.#moreOfSuccess());
   }
 
   #readWhole(start: number): void {
     this.#readOnce(start, true);
-    const [holder, another] = this.#holders;
+    const [holder] = this.#holders;
     if (holder === undefined) return;
-    const event = this.#hasIdAtTop || another ? undefined : holder;
-    if (event?.isEvent) return;
-    this.root.clear(this.#row);
-    if (event) this.#makeEvent(event);
+    const isEvent = this.#holders.length === 1 && !this.#hasIdAtTop;
+    if (isEvent && holder.isEvent) return;
+    this.#tree.root.clear(this.#row);
+    if (isEvent) this.#tree.makeEvent(holder);
     // Otherwise the event is at the top, or nobody can tell which it is: fields in members are none of the
     // item's own.
-    this.#readOnce(start, event !== undefined);
+    this.#readOnce(start, isEvent);
   }
 
   /**
@@ -138,24 +88,9 @@ export class ColumnReader {
    * without it.
    */
   #moreOfSuccess(): number {
-    const code = this.status.codes[this.#row] as number;
-    return this.status.texts[code] === SUCCESS_TEXT ? 1 : 0;
-  }
-
-  /**
-   * From now on known fields in this member are those of the item, and columns of its own without any value
-   * go.
-   */
-  #makeEvent(member: Field): void {
-    member.isEvent = true;
-    const left = member.members.filter(
-      ({ steps, present }) => present === 0 && isKnownName(steps.at(-1) as string),
-    );
-    for (const field of left) {
-      member.members.splice(member.members.indexOf(field), 1);
-      member.places = undefined;
-      this.#room.fields.splice(this.#room.fields.indexOf(field), 1);
-    }
+    const { status } = this.#tree;
+    const code = status.codes[this.#row] as number;
+    return status.texts[code] === SUCCESS_TEXT ? 1 : 0;
   }
 
   #readOnce(start: number, joinsEvents: boolean): void {
@@ -164,7 +99,8 @@ export class ColumnReader {
     this.#hasIdAtTop = false;
     if (this.#holders.length > 0) this.#holders = [];
     this.#joinsEvents = joinsEvents;
-    if (bytes[start] === OBJECT && bytes[start + 1] !== END_OF_OBJECT) this.#readMembers(start, this.root);
+    if (bytes[start] === OBJECT && bytes[start + 1] !== END_OF_OBJECT)
+      this.#readMembers(start, this.#tree.root);
   }
 
   /** Reads the members of the object at `at`; the offset after it. */
@@ -186,7 +122,7 @@ export class ColumnReader {
       expected++;
       count++;
     } while (bytes[index] === COMMA);
-    if (parent.novelty) this.#noteNames(parent, count);
+    if (parent.names.novelty) this.#noteNames(parent, count);
     return index + 1;
   }
 
@@ -194,54 +130,25 @@ export class ColumnReader {
    * Notes the names of an object, which may show that it is a map. The members of items and events are known.
    */
   #noteNames(object: Field, names: number): void {
-    const isMap = object === this.root || object.isEvent ? false : object.novelty?.note(names);
+    const isKnown = object === this.#tree.root || object.isEvent;
+    const isMap = isKnown ? false : object.names.novelty?.note(names);
     if (isMap === undefined) return;
-    object.novelty = undefined;
-    if (isMap && !this.#room.isFull(this.#soFar.failures.length)) this.#makeMap(object);
-  }
-
-  /** From now on the members of this object are the elements of a list; those so far are copied. */
-  #makeMap(object: Field): void {
-    const element = this.#newField([...object.steps, EACH], NO_TOKEN);
-    const length = this.#newField(object.steps, NO_TOKEN, 'length');
-    const members = object.members.splice(0);
-    object.places = undefined;
-    object.isMap = true;
-    object.element = element;
-    object.length = length;
-    for (const row of object.rowsAmong(this.#row + 1)) {
-      const present = members.filter((member) => member.codesOf(row).length > 0);
-      for (const member of present) this.#copy(row, member, element);
-      if (present.length > 0 && !object.isInList) length.setDerived(row, present.length);
-    }
-    this.#room.remove(members);
-  }
-
-  /** Copies what a field and those inside it have in a row. */
-  #copy(row: number, from: Field, to: Field): void {
-    for (const code of from.codesOf(row)) {
-      if (code >= FIRST_CODE) to.setText(row, from.texts[code] as string);
-      else if (code === UNCODED) to.setPresent(row, UNCODED);
-    }
-    for (const member of from.members) {
-      const name = member.steps.at(-1) as string;
-      if (member.codesOf(row).length > 0) this.#copy(row, member, this.#memberOf(to, name, member.token));
-    }
-    if (from.element && from.element.codesOf(row).length > 0)
-      this.#copy(row, from.element, this.#elementOf(to));
+    object.names.novelty = undefined;
+    if (isMap && !this.#tree.isFull) this.#tree.makeMap(object, this.#row);
   }
 
   /** The place among the members of the one whose name stands between two offsets, or `LEFT_OUT`. */
   #placeOf(parent: Field, members: readonly Field[], start: number, valueAt: number): number {
     const bytes = this.#bytes;
-    const known = placesOf(parent, members).get(bytes, start, valueAt);
+    const isEvent = members === parent.eventMembers;
+    const known = parent.names.placesAmong(isEvent).get(bytes, start, valueAt);
     if (known !== undefined) return known;
     const member = this.#memberNamed(parent, bytes.subarray(start, valueAt), valueAt);
     const place = member ? members.indexOf(member) : LEFT_OUT;
     // They begin anew where members made room for this one.
-    const places = placesOf(parent, members);
+    const places = parent.names.placesAmong(isEvent);
     // With few fields it is the value that decides.
-    if (!this.#only && places.size < MOST_PLACES) places.add(bytes, start, valueAt, place);
+    if (!this.#tree.only && places.size < MOST_PLACES) places.add(bytes, start, valueAt, place);
     return place;
   }
 
@@ -256,7 +163,7 @@ export class ColumnReader {
   }
 
   #noteId(parent: Field): void {
-    if (parent === this.root) this.#hasIdAtTop = true;
+    if (parent === this.#tree.root) this.#hasIdAtTop = true;
     else if (parent.steps.length === 1) this.#holders.push(parent);
   }
 
@@ -273,11 +180,9 @@ export class ColumnReader {
     const json = token.toString().slice(0, -1);
     const name = json.includes('\\') ? (JSON.parse(json) as string) : json.slice(1, -1);
     const isJoined = this.#joinsEvents && parent.isEvent;
-    const owner = isJoined && isKnownName(name) ? this.root : parent;
+    const owner = isJoined && isKnownName(name) ? this.#tree.root : parent;
     if (!this.#isKept(owner, name, valueAt)) return undefined;
-    const known = owner.members.find(({ steps }) => steps.at(-1) === name);
-    const member = known ?? this.#newMember(owner, name, token);
-    if (!known) owner.novelty?.noteNew();
+    const member = this.#tree.member(owner, name, token);
     if (member && isJoined && !parent.eventMembers.includes(member)) parent.eventMembers.push(member);
     return member;
   }
@@ -287,46 +192,10 @@ export class ColumnReader {
    * fields.
    */
   #isKept(owner: Field, name: string, valueAt: number): boolean {
-    if (this.#only === undefined) return true;
-    if (owner !== this.root) return owner.steps.length === 1 && name === 'eventId';
-    return this.#only.includes(name) || (!this.#hasIdAtTop && this.#bytes[valueAt] === OBJECT);
-  }
-
-  #newMember(owner: Field, name: string, token: Buffer): Field | undefined {
-    if (!this.#room.isOpenFor(owner, name)) {
-      owner.isOverfull = true;
-      return undefined;
-    }
-    const own = [this.status, this.#createdOn].find(({ steps }) => owner === this.root && steps[0] === name);
-    if (own) owner.members.push(own);
-    return own ?? this.#addMember(owner, name, Buffer.from(token));
-  }
-
-  /** The member of an object, which is added if it is new. */
-  #memberOf(owner: Field, name: string, token: Buffer): Field {
-    const known = owner.members.find(({ steps }) => steps.at(-1) === name);
-    return known ?? this.#addMember(owner, name, token);
-  }
-
-  #addMember(owner: Field, name: string, token: Buffer): Field {
-    const member = this.#newField([...owner.steps, name], token);
-    owner.members.push(member);
-    return member;
-  }
-
-  /** What the elements of a list are. */
-  #elementOf(list: Field): Field {
-    list.element ??= this.#newField([...list.steps, EACH], NO_TOKEN);
-    list.length ??= this.#newField(list.steps, NO_TOKEN, 'length');
-    return list.element;
-  }
-
-  #newField(steps: readonly PathStep[], token: Buffer, derivation?: Derivation): Field {
-    const capacity = this.#soFar.failures.length;
-    const field = new Field(steps, token, capacity, derivation, this.#keptValues);
-    field.fit(capacity, capacity);
-    this.#room.fields.push(field);
-    return field;
+    const { only } = this.#tree;
+    if (only === undefined) return true;
+    if (owner !== this.#tree.root) return owner.steps.length === 1 && name === 'eventId';
+    return only.includes(name) || (!this.#hasIdAtTop && this.#bytes[valueAt] === OBJECT);
   }
 
   /** Records the value at `at`; the offset after it. */
@@ -377,7 +246,7 @@ export class ColumnReader {
    * Reads a text that is JSON; false for any other. Texts in it are texts: a path goes on inside one alone.
    */
   #readText(start: number, end: number, field: Field): boolean {
-    if (this.#isInText || this.#only) return false;
+    if (this.#isInText || this.#tree.only) return false;
     const bytes = this.#bytes;
     const text = jsonInText(bytes, start, end);
     if (!text) return false;
@@ -392,7 +261,7 @@ export class ColumnReader {
   /** Reads the elements of a list. One of values is a value itself, and so is each element. */
   #readElements(at: number, list: Field): number {
     const bytes = this.#bytes;
-    const element = this.#openElement(list);
+    const element = this.#tree.element(list);
     let index = at;
     let isFlat = true;
     let count = 0;
@@ -420,13 +289,6 @@ export class ColumnReader {
     return index + 1;
   }
 
-  /** The field of the elements; undefined if there is no room for one. */
-  #openElement(list: Field): Field | undefined {
-    if (list.element || list.isOverfull) return list.element;
-    list.isOverfull = this.#room.isFull(this.#soFar.failures.length);
-    return list.isOverfull ? undefined : this.#elementOf(list);
-  }
-
   #readElement(at: number, place: number, list: Field, element: Field | undefined): number {
     if (element && place < MOST_ELEMENTS) return this.#readValue(at, element);
     list.isOverfull = true;
@@ -440,26 +302,6 @@ export class ColumnReader {
     // An element of a list inside another is not told from its brothers.
     if (list.element && !list.isInList) noteLacks(list.element, row, count);
   }
-}
-
-/**
- * True if a tenth of the items is so much larger than another tenth that their size may be why they failed.
- */
-function isOfManySizes({ numbers, present }: Field): boolean {
-  const sizes = (numbers ?? new Float64Array(0)).slice(0, present).sort();
-  const small = sizes[Math.floor(0.1 * present)] ?? 0;
-  const large = sizes[Math.floor(0.9 * present)] ?? 0;
-  return large >= LARGER_BY * small;
-}
-
-/** The places that are known among some members of an object: its own, or those as an event. */
-function placesOf(parent: Field, members: readonly Field[]): ValueCodes {
-  if (members === parent.eventMembers) {
-    parent.eventPlaces ??= new ValueCodes();
-    return parent.eventPlaces;
-  }
-  parent.places ??= new ValueCodes();
-  return parent.places;
 }
 
 /** Notes that a field inside the elements has a value in some of them alone. */

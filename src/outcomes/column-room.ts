@@ -1,5 +1,7 @@
 import { isKnownName } from '../items/known-fields.ts';
-import { type Field, type KeptValues, NO_VALUE } from './field-column.ts';
+import { NO_VALUE } from './code-column.ts';
+import type { KeptValues } from './coded-values.ts';
+import type { Field } from './field-column.ts';
 
 /** Fields in all: those that the fewest failures have make room for others. */
 const MOST_FIELDS = 4000;
@@ -49,7 +51,7 @@ export class ColumnRoom {
   /** True if a new member of an object gets a column. */
   isOpenFor(owner: Field, name: string): boolean {
     if (this.#isAlwaysCompared(owner, name)) return true;
-    const isOpen = () => owner.leftOut.size <= MOST_LEFT_OUT && !owner.leftOut.has(name);
+    const isOpen = () => owner.names.leftOut.size <= MOST_LEFT_OUT && !owner.names.leftOut.has(name);
     if (!isOpen()) return false;
     if (this.#hasRoomForOne()) return true;
     return this.#canLeaveOut && this.#leaveOutRarest() && isOpen();
@@ -105,10 +107,10 @@ export class ColumnRoom {
     const gone = new Set(rarest.map(({ field }) => field));
     for (const owner of new Set(rarest.map(({ owner }) => owner))) {
       const left = owner.members.filter((member) => gone.has(member));
-      for (const member of left) owner.leftOut.add(String(member.steps.at(-1)));
+      for (const member of left) owner.names.leftOut.add(String(member.steps.at(-1)));
       owner.isOverfull = true;
       owner.members.splice(0, owner.members.length, ...owner.members.filter((member) => !gone.has(member)));
-      owner.places = undefined;
+      owner.names.forgetPlaces();
     }
     this.#drop(gone);
     this.#canLeaveOut = rarest.length > 0;

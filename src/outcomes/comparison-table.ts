@@ -2,11 +2,14 @@ import { ServiceError } from '../errors.ts';
 import type { Items } from '../items/items.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { clockFields } from './clock-fields.ts';
+import { NO_VALUE } from './code-column.ts';
 import { ColumnReader } from './column-reader.ts';
-import { bareText, type Field, NO_VALUE } from './field-column.ts';
+import type { Field } from './field-column.ts';
+import { FieldTree } from './field-tree.ts';
 import { OUTCOMES } from './outcome-names.ts';
 import { enlarged } from './rows.ts';
 import { TimeColumn } from './time-column.ts';
+import { bareText } from './value-texts.ts';
 
 /** Up to so many rows columns double. */
 const FEW_ROWS = 65_536;
@@ -33,15 +36,17 @@ export class ComparisonTable {
   failures = new Uint8Array(1024);
   /** Bytes by which the size of a delivered event is greater than `item:size` among the fields. */
   moreOfDelivered = 0;
+  readonly #tree: FieldTree;
   readonly #reader: ColumnReader;
 
   /** With `only`, no other fields are kept than these of the first level. */
   constructor(only?: readonly string[]) {
-    this.#reader = new ColumnReader(this, only);
+    this.#tree = new FieldTree(this, only);
+    this.#reader = new ColumnReader(this.#tree);
   }
 
   get fields(): readonly Field[] {
-    return this.#reader.fields;
+    return this.#tree.fields;
   }
 
   /**
@@ -56,14 +61,15 @@ export class ComparisonTable {
       );
     const { bytes, count } = items;
     const reader = this.#reader;
+    const { status } = this.#tree;
     for (let item = 0; item < count; item++) {
       if (this.rows === this.failures.length) this.#grow(share);
       reader.read({ bytes, start: items.start(item), end: items.end(item), row: this.rows });
-      const text = reader.status.texts[reader.status.codes[this.rows] as number] as string;
+      const text = status.texts[status.codes[this.rows] as number] as string;
       const hasFailed = haveFailed ?? OUTCOMES.get(bareText(text));
       if (hasFailed === false && text === '"SUCCESS"') this.moreOfDelivered = 1;
       if (hasFailed === undefined) {
-        reader.clear(this.rows);
+        this.#tree.clear(this.rows);
         this.untold++;
         continue;
       }
@@ -78,8 +84,8 @@ export class ComparisonTable {
 
   /** Called once, after the last event. Hours and weekdays are those of the zone's clock. */
   finish(zone: TimeZone = UTC): void {
-    this.#reader.finish();
-    for (const field of clockFields(this.times, this.rows, zone)) this.#reader.addDerived(field);
+    this.#tree.finish();
+    for (const field of clockFields(this.times, this.rows, zone)) this.#tree.add(field);
   }
 
   /**
@@ -138,7 +144,7 @@ export class ComparisonTable {
     const expected = share ? (MARGIN * rows) / share : 0;
     const many = Math.min(Math.max(LEAST_GROWTH * rows, expected), MOST_GROWTH * rows);
     const capacity = rows < FEW_ROWS ? 2 * rows : Math.ceil(many);
-    this.#reader.grow(capacity);
+    this.#tree.grow(capacity);
     this.failures = enlarged(this.failures, capacity);
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Items } from '../../src/items/items.ts';
 import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
-import { bareText } from '../../src/outcomes/field-column.ts';
+import { bareText } from '../../src/outcomes/value-texts.ts';
 
 function tableOf(items: readonly object[], only?: readonly string[]) {
   const table = new ComparisonTable(only);

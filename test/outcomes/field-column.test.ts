@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { EACH } from '../../src/items/field-path.ts';
-import { FIRST_CODE, Field, UNCODED } from '../../src/outcomes/field-column.ts';
+import { FIRST_CODE, UNCODED } from '../../src/outcomes/code-column.ts';
+import { Field } from '../../src/outcomes/field-column.ts';
 
 /** So many values that hardly repeat are given up. */
 const MANY_VALUES = 8192;
