@@ -194,6 +194,13 @@ describe('the best explanation', () => {
     expect(bestOf(tableOf(800, isBad, members, timeless))).toBe('a = "x" and b = "x" and c = "x"');
   });
 
+  test('of two conditions is found among more fields than are combined, of which those that tell most by themselves are', () => {
+    const others = (i: number) =>
+      Object.fromEntries(Array.from({ length: 410 }, (_, n) => [`n${n}`, 'ab'[mixed(i * i * (n + 3), 2)]]));
+    const members = (i: number) => ({ ...others(i), w: 'st'[i & 1], x: 'uv'[(i >> 1) & 1] });
+    expect(bestOf(tableOf(120, (i) => i % 4 === 3, members, timeless))).toBe('w = "t" and x = "v"');
+  });
+
   test.each<[string, string, string]>([
     ['endpoint', 'subscriptionId', 'subscriptionId'],
     ['endpoint', 'eventType', 'eventType'],
