@@ -1,4 +1,4 @@
-import { FIRST_CODE, NO_VALUE } from '../outcomes/field-column.ts';
+import { FIRST_CODE, NO_VALUE } from '../outcomes/code-column.ts';
 import { lnChoose } from './chance.ts';
 import type { Feature } from './feature.ts';
 import type { RowTest } from './row-tests.ts';

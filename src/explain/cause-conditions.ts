@@ -1,7 +1,7 @@
 import { exactValue } from '../items/exact-numbers.ts';
 import { fieldPath, memberPath } from '../items/field-path.ts';
 import { type Condition, conditionOn } from '../items/item-conditions.ts';
-import { NO_VALUE } from '../outcomes/field-column.ts';
+import { NO_VALUE } from '../outcomes/code-column.ts';
 import type { TimeColumn } from '../outcomes/time-column.ts';
 import { type FieldTest, limitOf, type RowTest, type SpanTest } from './row-tests.ts';
 

@@ -1,6 +1,7 @@
 import { fieldPath } from '../items/field-path.ts';
+import { FIRST_CODE, NO_VALUE } from '../outcomes/code-column.ts';
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { FIRST_CODE, type Field, isInside, NO_VALUE } from '../outcomes/field-column.ts';
+import { type Field, isInside } from '../outcomes/field-column.ts';
 import { allRows, rowsWithout, selectRows } from '../outcomes/rows.ts';
 import type { Instant } from '../time/instant.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';

@@ -1,7 +1,9 @@
 import { exactValue } from '../items/exact-numbers.ts';
+import { FIRST_CODE, NO_VALUE } from '../outcomes/code-column.ts';
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { bareText, FIRST_CODE, type Field, isInside, NO_VALUE } from '../outcomes/field-column.ts';
+import { type Field, isInside } from '../outcomes/field-column.ts';
 import { allRows } from '../outcomes/rows.ts';
+import { bareText } from '../outcomes/value-texts.ts';
 import { isOfReason } from './outcome-words.ts';
 import type { FieldTest } from './row-tests.ts';
 

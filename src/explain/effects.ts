@@ -1,5 +1,6 @@
+import { FIRST_CODE, NO_VALUE, UNCODED } from '../outcomes/code-column.ts';
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { FIRST_CODE, type Field, isInside, NO_VALUE, UNCODED } from '../outcomes/field-column.ts';
+import { type Field, isInside } from '../outcomes/field-column.ts';
 import { allRows } from '../outcomes/rows.ts';
 import { type CauseCondition, fieldCondition } from './cause-conditions.ts';
 import type { CauseSearch } from './cause-search.ts';

@@ -1,7 +1,9 @@
 import { compareNumbers, isNumber } from '../items/exact-numbers.ts';
+import { FIRST_CODE, NO_VALUE } from '../outcomes/code-column.ts';
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { bareText, FIRST_CODE, type Field, NO_VALUE, NULL_TEXT } from '../outcomes/field-column.ts';
+import type { Field } from '../outcomes/field-column.ts';
 import type { Codes } from '../outcomes/rows.ts';
+import { bareText, NULL_TEXT } from '../outcomes/value-texts.ts';
 import { type Count, countRows, without } from './chance.ts';
 import { handicapOf, isFilterField, isOfTimes, OF_PRESENCE, pathHandicap } from './handicaps.ts';
 import type { Sample } from './sample.ts';

@@ -1,5 +1,7 @@
 import { isGuid } from '../items/items.ts';
-import { bareText, FIRST_CODE, type Field } from '../outcomes/field-column.ts';
+import { FIRST_CODE } from '../outcomes/code-column.ts';
+import type { Field } from '../outcomes/field-column.ts';
+import { bareText } from '../outcomes/value-texts.ts';
 import { parseInstant } from '../time/instant.ts';
 import { wordsOfName } from './outcome-words.ts';
 

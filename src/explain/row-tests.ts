@@ -1,5 +1,5 @@
 import { compareNumbers } from '../items/exact-numbers.ts';
-import { NO_VALUE } from '../outcomes/field-column.ts';
+import { NO_VALUE } from '../outcomes/code-column.ts';
 import { filterRows, selectRows } from '../outcomes/rows.ts';
 import type { TimeColumn } from '../outcomes/time-column.ts';
 import type { Feature } from './feature.ts';

@@ -1,4 +1,4 @@
-import { NO_VALUE } from '../outcomes/field-column.ts';
+import { NO_VALUE } from '../outcomes/code-column.ts';
 import type { Candidates } from './candidates.ts';
 import { type Count, type Likelihood, lnChance, SIGNIFICANCE, without } from './chance.ts';
 import { FieldTest, filterByAll, type RowTest } from './row-tests.ts';

@@ -1,5 +1,5 @@
+import { NO_VALUE } from '../outcomes/code-column.ts';
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { NO_VALUE } from '../outcomes/field-column.ts';
 import type { Codes } from '../outcomes/rows.ts';
 
 /** A number with more values than these may go with time. */

@@ -8,10 +8,6 @@ import { MemberNames } from './member-names.ts';
 import { orderedNumber } from './ordered-number.ts';
 import { canonicalText, NULL_TEXT, orderedNumbers } from './value-texts.ts';
 
-// Codes and texts of values, for those that work with fields.
-export { FIRST_CODE, NO_VALUE, UNCODED } from './code-column.ts';
-export { bareText, NULL_TEXT } from './value-texts.ts';
-
 /** Longer values are not compared. */
 export const LONGEST_VALUE_BYTES = 512;
 /** A field with fewer values is not given up. */
