@@ -168,6 +168,20 @@ describe('the best explanation', () => {
       [350, 1, 'yx'],
       [350, 1, 'yy'],
     ],
+    [
+      'all but one value, another of which is delivered too',
+      'a = "x"',
+      ...([
+        [10, 6, 'wp'],
+        [60, 0, 'wr'],
+        [60, 36, 'xp'],
+        [60, 36, 'xq'],
+        [20, 0, 'xr'],
+        [20, 0, 'yp'],
+        [60, 0, 'yq'],
+        [40, 0, 'yr'],
+      ] satisfies Group[]),
+    ],
     ['ten points by no chance', 'a = "x" and b = "x"', [220, 28, 'xx'], [80, 0, 'xy'], [700, 2, 'yx']],
   ])('of events that differ in little: %s: %s', (_, expected, ...groups) =>
     expect(bestOf(tableOfGroups(groups)) ?? '').toBe(expected),
