@@ -63,13 +63,11 @@ export function lnChoose(all: number, some: number): number {
 
 /** Logarithms of factorials up to here are kept: a search asks for those of its sample again and again. */
 const MOST_KEPT = 65_536;
-/**
- * By number; 0 for one that was not asked for, as the first two are anyway. What is written beyond the end is
- * not kept.
- */
+/** By number; 0 for one that was not asked for, as the first two are anyway. */
 const lnFactorials = new Float64Array(MOST_KEPT);
 
 function lnFactorial(number: number): number {
+  if (number >= MOST_KEPT) return lnGamma(number + 1);
   const kept = lnFactorials[number];
   if (kept) return kept;
   const computed = lnGamma(number + 1);

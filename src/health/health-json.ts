@@ -10,7 +10,7 @@ export function healthJson({ by, rows }: Pick<HealthReport, 'by' | 'rows'>) {
   }));
 }
 
-/** What is said of a row beside the values that it is about. */
+/** The members of a row's JSON beside the values that it is about. */
 export function healthMembers(row: Omit<Health, 'values' | 'label'>) {
   return {
     name: row.name,

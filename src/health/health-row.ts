@@ -32,8 +32,8 @@ export interface Health {
   /** `F` or `S` for each of the last ten events, newest first. */
   readonly recent: string;
   /**
-   * Who its events are for, or of a subscription that the service names the address as it may be shown; null
-   * for others.
+   * The name of those that its events are for, or of a subscription that the service names the address as it
+   * may be shown; null for others.
    */
   readonly name: string | null;
   /** The same with `off` or `gone`, for people. */
@@ -100,14 +100,14 @@ function withName(
 ): Health {
   const address = id === undefined ? undefined : names?.nameOf(id);
   const label = id === undefined ? undefined : names?.labelOf(id);
-  // Where several names share a subscription, its address says more than the first of them.
+  // The address of a subscription that several names share says more than the first of them.
   const isShared = row.names > 1 && address !== undefined;
   if (row.name === null || isShared) return { ...row, name: address ?? null, label: label ?? null };
   const state = id === undefined ? undefined : names?.of(id)?.state;
   return { ...row, label: state === undefined || state === 'on' ? row.name : `${row.name}, ${state}` };
 }
 
-/** What fails comes first, then what is silent against its rhythm. */
+/** Rows that fail come first, then those that are silent against their rhythm. */
 function rankOf({ state, silentSince }: Health): number {
   if (state === 'failing') return -2;
   return silentSince ? -1 : STATES.indexOf(state);

@@ -39,7 +39,7 @@ export function quietSubscriptions(
     }));
 }
 
-/** What the rows of a report are about. */
+/** The subject of the rows of a report. */
 export interface Watching {
   readonly by: readonly FieldPath[];
   readonly isBySubscription: boolean;

@@ -4,6 +4,7 @@ import { isKnownName } from '../items/known-fields.ts';
 import { NO_VALUE, UNCODED } from './code-column.ts';
 import type { Field } from './field-column.ts';
 import type { FieldTree } from './field-tree.ts';
+import { bareText } from './value-texts.ts';
 
 /** Elements of a list that are compared. */
 const MOST_ELEMENTS = 10_000;
@@ -177,8 +178,7 @@ export class ColumnReader {
    * it is not kept.
    */
   #memberNamed(parent: Field, token: Buffer, valueAt: number): Field | undefined {
-    const json = token.toString().slice(0, -1);
-    const name = json.includes('\\') ? (JSON.parse(json) as string) : json.slice(1, -1);
+    const name = bareText(token.toString().slice(0, -1));
     const isJoined = this.#joinsEvents && parent.isEvent;
     const owner = isJoined && isKnownName(name) ? this.#tree.root : parent;
     if (!this.#isKept(owner, name, valueAt)) return undefined;

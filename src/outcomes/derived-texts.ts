@@ -12,8 +12,8 @@ const FEWEST_DIFFERENT = 10;
 const MOST_DERIVED_SHARE = 0.5;
 
 /**
- * What values, as JSON texts, tell by their lengths or domains: neither if all are alike in it, or hardly any
- * two.
+ * The derivations by which values, as JSON texts, tell more than by themselves: not lengths or domains in
+ * which all are alike, or hardly any two.
  */
 export function worthDeriving(values: readonly string[]): Derivation[] {
   const texts = values.slice(0, MOST_TRIED).filter((json) => json.startsWith('"'));

@@ -1,5 +1,6 @@
 import { MISSING } from '../items/field-cursor.ts';
 import type { FieldReader, UseValue } from '../items/field-reader.ts';
+import { canonicalText } from './value-texts.ts';
 
 const STRING = /"(?:[^"\\]|\\.)*"/g;
 
@@ -57,5 +58,5 @@ function combinationsOf(lists: readonly string[][]): string[][] {
  */
 function writtenAlike(json: string): string {
   if (!json.includes('\\')) return json;
-  return json.replace(STRING, (string) => JSON.stringify(JSON.parse(string)));
+  return json.replace(STRING, (string) => canonicalText(string));
 }

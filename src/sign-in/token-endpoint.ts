@@ -101,16 +101,11 @@ export async function authorizeDevice(
   scope: string,
 ): Promise<OAuth.DeviceAuthorizationResponse> {
   const what = 'the sign-in';
-  const read = (answer: HttpResponse) => jsonObject(answer, provider);
-  const { oauth, parties, options } = await loadLibrary(what, provider, proof, read);
+  const { oauth, parties, options } = await loadForObject(what, provider, proof);
   const [issuer, ...client] = parties;
   const server = { ...issuer, device_authorization_endpoint: endpoint };
   const response = await oauth.deviceAuthorizationRequest(server, ...client, { scope }, options);
-  try {
-    return await oauth.processDeviceAuthorizationResponse(server, client[0], response);
-  } catch (error) {
-    throw new ServiceError(unusableText(what, error));
-  }
+  return await usable(what, oauth.processDeviceAuthorizationResponse(server, client[0], response));
 }
 
 /**
@@ -155,13 +150,22 @@ export async function pushAuthorizationRequest(
   parameters: URLSearchParams,
 ): Promise<OAuth.PushedAuthorizationResponse> {
   const what = 'announcing the sign-in';
-  const read = (answer: HttpResponse) => jsonObject(answer, provider);
-  const { oauth, parties, options } = await loadLibrary(what, provider, proof, read, 201);
+  const { oauth, parties, options } = await loadForObject(what, provider, proof, 201);
   const [issuer, ...client] = parties;
   const server = { ...issuer, pushed_authorization_request_endpoint: endpoint };
   const response = await oauth.pushedAuthorizationRequest(server, ...client, parameters, options);
+  return await usable(what, oauth.processPushedAuthorizationResponse(server, client[0], response));
+}
+
+/** Loads the library for a request that is answered with an object, with the status that it expects. */
+function loadForObject(what: string, provider: Provider, proof: ClientProof, status = 200) {
+  return loadLibrary(what, provider, proof, (answer) => jsonObject(answer, provider), status);
+}
+
+/** The answer to a request that grants nothing. Throws `ServiceError` if the library finds it unusable. */
+async function usable<Answer>(what: string, answer: Promise<Answer>): Promise<Answer> {
   try {
-    return await oauth.processPushedAuthorizationResponse(server, client[0], response);
+    return await answer;
   } catch (error) {
     throw new ServiceError(unusableText(what, error));
   }

@@ -55,7 +55,7 @@ test('the size of an event is compared without the byte that SUCCESS has more th
   expect(size.order.length).toBe(DIFFERENT);
   const sizes = size.order.map((code) => Number(size.bareText(code)));
   const bounds = size.order.slice(0, -1).map((_, place) => Number(size.lowerBound(place)));
-  // Where there is room for it, a limit is above the delivered events too.
+  // A limit is above the delivered events too, if there is room for it.
   expect(bounds.map((bound, place) => bound - (sizes[place] as number))).toEqual([
     ...Array<number>(20).fill(0),
     ...Array<number>(20).fill(1),

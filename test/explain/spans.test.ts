@@ -21,7 +21,7 @@ test.each<[string, number, (index: number) => boolean, string[]]>([
   ['of which a fifth fail', 200, (i) => isIn(i, 20, 79) && i % 5 === 0, ['rows 20..75: 12 of 56']],
   ['that goes on', 100, (i) => isIn(i, 80, 99), ['rows 80..: 20 of 20']],
   ['that began before the first event', 100, (i) => isIn(i, 0, 19), ['rows ..19: 20 of 20']],
-  // What follows, or came before, fails alike from 0.4 of the rate on.
+  // Events before or after it fail alike from 0.4 of the rate on.
   [
     'after which two of five fail',
     100,

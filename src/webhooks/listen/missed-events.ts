@@ -2,7 +2,7 @@ import type { Clock } from '../../context.ts';
 import { NotSignedInError, UsageError } from '../../errors.ts';
 import { sortByCreation } from '../../sources/creation-order.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
-import { durationText } from '../../time/lengths.ts';
+import { DAY_MS, durationText } from '../../time/lengths.ts';
 import { isPassing } from '../forward.ts';
 import { type FoundEvent, oncePerEvent } from '../found-events.ts';
 import type { Journal } from '../journal.ts';
@@ -30,7 +30,7 @@ const SETTLED_MS = 10_000;
  * Found events that a handler which is down did not take are tried again for so long, if the window is
  * shorter.
  */
-const TRIED_FOR_MS = 24 * 3_600_000;
+const TRIED_FOR_MS = DAY_MS;
 
 interface Recovery {
   readonly find: FindMissed;
@@ -71,7 +71,7 @@ export async function keepRecovering(recovery: Recovery, signal: AbortSignal): P
   }
 }
 
-/** What one search for missed events came to. */
+/** The result of one search for missed events. */
 interface Recovered {
   readonly recovered: number;
   /** Found events that the handler did not take. */
