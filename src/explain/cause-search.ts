@@ -1,7 +1,7 @@
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { sortRows } from '../outcomes/time-column.ts';
 import { Candidates, countIf } from './candidates.ts';
-import { type Count, Likelihood, lnChance } from './chance.ts';
+import { type Count, Likelihood, leastForChance, lnChance } from './chance.ts';
 import { Feature } from './feature.ts';
 import { fieldConditions, visitConditions } from './field-conditions.ts';
 import { FieldTest, filterByAll, type RowTest } from './row-tests.ts';
@@ -218,16 +218,6 @@ export class CauseSearch {
     }
     return codes;
   }
-}
-
-/**
- * The number of events from which on chance may be smaller than a limit: of fewer even all of one kind are no
- * surprise. Each that is drawn is of that kind with at least the probability of the last one.
- */
-function leastForChance({ events, failed }: Count, lnLimit: number): number {
-  for (let drawn = 1; drawn < failed; drawn++)
-    if (drawn * Math.log((failed - drawn + 1) / (events - drawn + 1)) < lnLimit) return drawn;
-  return failed;
 }
 
 /** The fields whose conditions tell most by themselves, and the service's own filters. */

@@ -56,6 +56,19 @@ export function lnChance(inside: Count, whole: Count): number {
   return Math.min(0, lnFirst + Math.log(sum));
 }
 
+/**
+ * The number of events from which on chance may be below a limit, given as its logarithm: fewer are no
+ * surprise, even if all of them failed. At most the number that failed in all.
+ */
+export function leastForChance({ events, failed }: Count, lnLimit: number): number {
+  let lnAllFailed = 0;
+  for (let drawn = 1; drawn < failed; drawn++) {
+    lnAllFailed += Math.log((failed - drawn + 1) / (events - drawn + 1));
+    if (lnAllFailed < lnLimit) return drawn;
+  }
+  return failed;
+}
+
 /** The logarithm of the number of ways to choose `some` of `all`. */
 export function lnChoose(all: number, some: number): number {
   return lnFactorial(all) - lnFactorial(some) - lnFactorial(all - some);

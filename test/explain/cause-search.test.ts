@@ -215,6 +215,25 @@ describe('the best explanation', () => {
     expect(bestOf(tableOf(120, (i) => i % 4 === 3, members, timeless))).toBe('w = "t" and x = "v"');
   });
 
+  test('combines of so many fields also the filters of the service, which tell nothing by themselves, and no others that do not', () => {
+    const others = (i: number) =>
+      Object.fromEntries(Array.from({ length: 410 }, (_, n) => [`n${n}`, 'ab'[mixed(i * i * (n + 3), 2)]]));
+    /** One event in six of either value fails, but each of `v` beside `t`. */
+    const groups = [
+      ...Array(24).fill({ w: 't', value: 'v', failed: true }),
+      ...Array(16).fill({ w: 't', value: 's', failed: false }),
+      ...Array(120).fill({ w: 'u', value: 'v', failed: false }),
+      ...Array(10).fill({ w: 'u', value: 's', failed: true }),
+      ...Array(34).fill({ w: 'u', value: 's', failed: false }),
+    ];
+    const bestWith = (name: string) => {
+      const members = (i: number) => ({ ...others(i), w: groups[i].w, [name]: groups[i].value });
+      return bestOf(tableOf(groups.length, (i) => groups[i].failed, members, timeless));
+    };
+    expect(bestWith('eventType')).toBe('eventType = "v" and w = "t"');
+    expect(bestWith('x')).toBe('w = "t"');
+  });
+
   test.each<[string, string, string]>([
     ['endpoint', 'subscriptionId', 'subscriptionId'],
     ['endpoint', 'eventType', 'eventType'],
@@ -393,5 +412,23 @@ describe('the best explanation', () => {
     expect(sampleOf(48_000, (i) => isBad(i) && i % 8 === 0)[2]).toBe('v = "b"');
     // Of the events of this value 9 in 100 failed, which makes a third of those in the sample.
     expect(sampleOf(48_000, (i) => isBad(i) && i % 11 === 0)[2]).toBeUndefined();
+  });
+
+  test('has the first and last event of all, where a part was looked at', () => {
+    const isBad = (i: number) => i % 4 === 1 && i >= 10_001 && i < 22_000;
+    const table = tableOf(30_000, isBad, (i) => ({ v: 'abcd'[i % 4] }));
+    const search = new CauseSearch(table);
+    const found = search.best(search.features) ?? [];
+    const all = Int32Array.from({ length: 30_000 }, (_, row) => row);
+    expect(search.withExactSpan(found, all).map(textOf).sort()).toEqual(['rows 10001..21997', 'v = "b"']);
+    // Rows that a cause explained before are none of this one.
+    expect(search.withExactSpan(found, all.subarray(10_002)).map(textOf).sort()).toEqual([
+      'rows ..21997',
+      'v = "b"',
+    ]);
+    const values = found.filter(({ feature }) => feature);
+    expect(search.withExactSpan(values, all)).toBe(values);
+    // Where none of them is left, the span stays as it is.
+    expect(search.withExactSpan(found, all.subarray(0, 0))).toBe(found);
   });
 });

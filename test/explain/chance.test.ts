@@ -4,6 +4,7 @@ import {
   differenceOf,
   isCause,
   Likelihood,
+  leastForChance,
   lnChance,
   lnChoose,
   without,
@@ -75,6 +76,21 @@ describe('the probability of a cause by chance', () => {
     expect(without({ events: 12, failed: 5 }, { events: 4, failed: 3 })).toEqual({ events: 8, failed: 2 });
     expect(countRows(Int32Array.of(0, 2, 3), Uint8Array.of(1, 1, 0, 1))).toEqual({ events: 3, failed: 2 });
   });
+});
+
+test('the least events that chance does not explain are found without the test of each number', () => {
+  for (const whole of [
+    { events: 60, failed: 20 },
+    { events: 60, failed: 59 },
+    { events: 60, failed: 60 },
+    { events: 2000, failed: 1000 },
+    { events: 2000, failed: 3 },
+  ])
+    for (const lnLimit of [0.01, 0.0001, 1e-9].map(Math.log)) {
+      let least = 1;
+      while (least < whole.failed && lnChance({ events: least, failed: least }, whole) >= lnLimit) least++;
+      expect([whole, lnLimit, leastForChance(whole, lnLimit)]).toEqual([whole, lnLimit, least]);
+    }
 });
 
 test('the ways to choose one, two or all but one of very many are exact', () => {

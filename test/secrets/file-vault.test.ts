@@ -179,6 +179,18 @@ test('a write replaces everything, and after a read it reads nothing', async () 
   });
 });
 
+test('a write after a read takes the key that opened the file, which a passphrase would have to derive anew', async () => {
+  await open(KEY).write(secrets);
+  const vault = open(KEY);
+  const header = async () => (await readFile(vault.place)).subarray(0, 'hooktrail-secrets-2\n'.length + 16);
+  const opened = await header();
+  await vault.read();
+  await vault.write(secrets);
+  expect(await header()).toEqual(opened);
+  await open(KEY).write(secrets);
+  expect(await header()).not.toEqual(opened);
+});
+
 test('secrets rescued to another folder are found by the next read, until a write follows', async () => {
   const vault = await open(KEY);
   await vault.write(secrets);
@@ -240,8 +252,14 @@ test('a file that is sealed the other way is reported, and a sign-in seals it ag
   await vault.probe(true);
   expect(await vault.read()).toBeUndefined();
   expect(await (await open('pass')).read()).toEqual(secrets);
+  const before = await readFile(place);
   await vault.write(secrets);
+  const after = await readFile(place);
   expect(await (await open(key)).read()).toEqual(secrets);
+  // From then on it is wrong again.
+  await writeFile(place, before);
+  await expect(vault.read()).rejects.toMatchObject(refused);
+  await writeFile(place, after);
   await expect((await open('pass')).read()).rejects.toMatchObject({
     message: `${place} is sealed with a key of \`hooktrail keygen\`, and a passphrase was given`,
   });

@@ -224,7 +224,11 @@ test('a write after a read is one call of the keychain, or none if the key stays
   await vault.write({ refreshToken: long });
   await vault.write({ refreshToken: `${long}er` });
   expect(calls).toEqual(['set', 'set']);
-  expect(await open().read()).toEqual({ refreshToken: `${long}er` });
+  const later = open();
+  expect(await later.read()).toEqual({ refreshToken: `${long}er` });
+  await later.write({ refreshToken: `${long}est` });
+  expect(calls).toEqual(['set', 'set', 'get']);
+  expect(await open().read()).toEqual({ refreshToken: `${long}est` });
 });
 
 test('if the keychain stops answering after the rotation, the new token goes to a file, and the next read finds it', async () => {
