@@ -204,10 +204,10 @@ function outageText(
   zone: TimeZone,
 ): string {
   const from = `from ${boundText(since, zone)}${edge ? ' or earlier' : ''}`;
-  const length = lengthText(milliseconds(until ?? lastFailed) - milliseconds(since));
-  if (until) return `${from} to ${boundText(until, zone)}, ${length}`;
-  const end = health.state === 'failing' ? 'goes on' : `last failure ${boundText(lastFailed, zone)}`;
-  return `${from}, ${end}, ${length} so far`;
+  const length = milliseconds(until ?? lastFailed) - milliseconds(since);
+  if (until) return `${from} to ${boundText(until, zone)}, ${lengthText(length)}`;
+  const open = health.state === 'failing' ? `${from}, goes on` : from;
+  return length === 0 ? open : `${open}, last failure after ${lengthText(length)}`;
 }
 
 /** A line for the largest outage, if the last one is another and smaller one. */

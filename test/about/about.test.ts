@@ -337,7 +337,7 @@ describe('events about', () => {
         'events         4 of 18 failed (22.2 %), 14 delivered; 0 of 0 in the same time before',
         `subscription   ${OWN}: failing since 2026-11-20 09:00:00Z, 4 of 6 failed`,
         `subscription   ${SECOND}: ok, 0 of 12 failed`,
-        'outage         from 2026-11-20 09:00Z, goes on, 3 h so far',
+        'outage         from 2026-11-20 09:00Z, goes on, last failure after 3 h',
         'last failure   2026-11-20 12:00:00Z',
         'last success   2026-11-20 12:20:00Z',
         "shared         no other of 3 subscriptions failed: it is this one's endpoint",
@@ -422,7 +422,7 @@ describe('events about', () => {
       event(`20T08:${10 + minute}`, outcome === 'F' ? 'FAILED' : 'SUCCESS'),
     );
     const { lines } = await aboutOf(own, OWN, '--since', '2026-11-20', '--until', '2026-11-21');
-    expect(lines.join('\n')).toContain('outage         from 2026-11-20 08:26Z, goes on');
+    expect(lines.join('\n')).toContain('outage         from 2026-11-20 08:26Z, goes on\n');
     expect(lines.slice(-3)).toEqual([
       `next: hooktrail events search --failed --subscription ${OWN} --since 2026-11-20T08:11:59Z --from FILE`,
       `next: hooktrail webhooks replay --failed --forward-to URL --subscription ${OWN} --since 2026-11-20T08:11:59Z --from FILE`,
