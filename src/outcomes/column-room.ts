@@ -109,7 +109,8 @@ export class ColumnRoom {
       const left = owner.members.filter((member) => gone.has(member));
       for (const member of left) owner.names.leftOut.add(String(member.steps.at(-1)));
       owner.isOverfull = true;
-      owner.members.splice(0, owner.members.length, ...owner.members.filter((member) => !gone.has(member)));
+      for (const members of [owner.members, owner.eventMembers])
+        members.splice(0, members.length, ...members.filter((member) => !gone.has(member)));
       owner.names.forgetPlaces();
     }
     this.#drop(gone);

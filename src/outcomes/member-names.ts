@@ -23,8 +23,9 @@ export class MemberNames {
     return this.#places;
   }
 
-  /** Called when the object's own members change their places. */
+  /** Called when members change their places. */
   forgetPlaces(): void {
     this.#places = undefined;
+    this.#eventPlaces = undefined;
   }
 }

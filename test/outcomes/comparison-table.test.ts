@@ -221,6 +221,24 @@ describe('fields that few of many events have', () => {
   });
 });
 
+test('members of an event that made room for others take no values any more', () => {
+  const members = (name: string, count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`${name}${index}`, 'x']));
+  const withMembers = (publishStatus: string, more: object) => {
+    const { eventData, ...item } = published('a', 'order.shipped', publishStatus);
+    return Items.of([Buffer.from(JSON.stringify({ ...item, eventData: { ...eventData, ...more } }))]);
+  };
+  const table = new ComparisonTable();
+  const rare = members('rare', 3900);
+  table.add(withMembers('SUCCESS', rare));
+  const before = [...table.fields];
+  table.add(withMembers('FAILED', members('frequent', 500)));
+  const dropped = before.filter((field) => !table.fields.includes(field));
+  expect(dropped.length).toBeGreaterThan(400);
+  table.add(withMembers('SUCCESS', rare));
+  expect(dropped.filter(({ present }) => present > 1)).toEqual([]);
+});
+
 test('columns hold the same whatever part of all events they are told that they have', () => {
   const item = (index: number) => {
     const rare = index % 12 === 0 ? { rare: index % 5, note: `n${index % 7}` } : {};
