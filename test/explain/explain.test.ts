@@ -609,26 +609,6 @@ describe('the times of a cause', () => {
   });
 });
 
-test('every event of a field with more values than one or two bytes can number is counted', () => {
-  const fieldOf = (values: number, textOf: (value: number) => string) => {
-    const table = new ComparisonTable();
-    table.add(itemsOf(Array.from({ length: 2 * values }, (_, index) => `{"v":${textOf(index >> 1)}}`)));
-    table.finish();
-    const [field] = table.fields;
-    return { field, codes: field?.codes.subarray(0, table.rows) };
-  };
-  for (const values of [253, 254, 255, 65_533]) {
-    const { codes } = fieldOf(values, (value) => `"v${value}"`);
-    expect(codes?.every((code, row) => code === 2 + (row >> 1))).toBe(true);
-  }
-  const texts = fieldOf(65_534, (value) => `"v${value}"`);
-  expect(texts.field?.isUncompared).toBe(true);
-  expect(texts.codes?.every((code) => code === 1)).toBe(true);
-  const { field, codes } = fieldOf(65_534, (value) => `${value}.5`);
-  expect(field?.isUncompared).toBe(false);
-  expect(codes?.every((code, row) => code === 1 && field?.numbers?.[row] === (row >> 1) + 0.5)).toBe(true);
-});
-
 test('a field of nearly as many values as events is named as not compared', () => {
   const amount = (index: number) => ({ amount: index * 1.5, note: `n${index}` });
   const found = explain(itemsOf(events(300, (index) => index % 7 === 0, amount)));
