@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { topicText } from '../../src/cli/topics.ts';
+import { EFFECT_RULES } from '../../src/explain/effect-rules.ts';
 import { callsIn, commandFor } from '../support/command-lines.ts';
 import { blocksOf, isThere, type Page, readPages, root } from './pages.ts';
 
@@ -31,6 +32,15 @@ describe('the README', () => {
       pages.map(({ file }) => file).filter((file) => file !== 'README.md' && !reached.includes(file)),
     ).toEqual([]);
   });
+});
+
+test('the page on explain has each rule for effects, with its threshold and the event that made it', () => {
+  const [, rules = ''] = pageAt('docs/explaining.md').text.split('## Causes and effects');
+  for (const [name, { failed, ...rule }] of Object.entries(EFFECT_RULES)) {
+    const [example] = Object.keys(failed);
+    expect([name, rules.includes(example as string)]).toEqual([name, true]);
+    if ('share' in rule) expect([name, rules.includes(`${100 * rule.share} %`)]).toEqual([name, true]);
+  }
 });
 
 describe('every page', () => {
