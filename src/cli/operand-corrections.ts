@@ -45,6 +45,7 @@ export const OPERAND_RULES: readonly Rule<ExcessWord>[] = [
       return isFile && words.includes('--from') ? { problem, next: SEVERAL_PLACES } : undefined;
     },
   },
+  { example: 'events find Harbour Freight', correct: asOneText },
   { example: 'events search order.created', correct: asValueOfFlag },
   {
     example: 'events watch ./handle.sh x',
@@ -84,13 +85,29 @@ function asTimeInWords({ words, at, problem }: ExcessWord): Correction | undefin
   return undefined;
 }
 
+/** A text of several words without its quotes, unless the word too many means a flag. */
+function asOneText({ word, command, words, problem }: ExcessWord): Correction | undefined {
+  const { args } = command;
+  const first = words.lastIndexOf(word) - 1;
+  const isTogether = args.every((one, index) => one === words[first + index]);
+  const isText = /^events (find|about)$/.test(wordsOf(command)) && isTogether;
+  return isText && !firstOffered(command, flagForWord(word, words))
+    ? { problem, words: words.toSpliced(first, args.length, args.join(' ')) }
+    : undefined;
+}
+
 function asValueOfFlag({ word, command, words, at, taken, problem }: ExcessWord): Correction | undefined {
   const isProgram = takesCommand(command) && isPlaceOfProgram(word);
   const isText = !isProgram && command.args.length === taken + 1 && /^[^=]{3,}$/.test(word);
   const texts = isText ? ['--grep', '--match'] : [];
   const meanings = [...flagForWord(word, words), ...texts.map((flag) => [flag, word])];
-  const meant = meanings.find(([flag = '']) => flag === '--help' || hasOption(command, flag));
+  const meant = firstOffered(command, meanings);
   return meant && at !== -1 ? { problem, words: words.toSpliced(at, 1, ...meant) } : undefined;
+}
+
+/** The first flag, with its value, that the command has. */
+function firstOffered(command: Command, flags: readonly string[][]): string[] | undefined {
+  return flags.find(([flag = '']) => flag === '--help' || hasOption(command, flag));
 }
 
 /** The flags that a word may be the value of; the first that the command has is meant. */

@@ -86,6 +86,8 @@ export function declare(command: Command): void {
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context, reporter } = call;
   const given = args[0] as string;
+  // An unset variable of a script would otherwise stand for the working directory.
+  if (given === '') throw new UsageError('<directory>: the name of the directory is empty');
   if (given === '-')
     throw new UsageError('<directory>: an export needs a directory, not standard output', {
       next: advise`${hooktrail('events search --ndjson')} prints all events on standard output`,

@@ -75,6 +75,7 @@ export function parseCondition(
   if (name.trim() === '') throw invalid(given, text.trim() === '' ? 'it is empty' : 'it names no field');
   if (typed) return parseComparison(parseFieldPath(name, flag, text), typed as Operator, rest, given);
   const word = wordOfOtherLanguages(name);
+  if (word !== undefined && /^in$/i.test(word)) throw unlisted(name, word, given);
   if (word !== undefined) throw invalid(given, `'${word}' is no operator`);
   const field = parseFieldPath(name, flag, text);
   const operator = not ? 'missing' : 'exists';
@@ -102,6 +103,19 @@ function formOf(flag: string): string {
   return `write it as in ${flag} 'eventData.body.pages > 20', ${flag} 'eventType ~ signed' or ${flag} '!eventData.partition'`;
 }
 
+function formOfIn(flag: string): string {
+  return `write it as in ${flag} 'FIELD in (a, b)'`;
+}
+
+/** The error for `FIELD in a, b`, whose values do not stand between ( and ). */
+function unlisted(text: string, word: string, given: Given): UsageError {
+  const [, field = '', list = ''] = /^(.*?(?<!\\)\s)in\s+\(?([^)]*)/is.exec(text) ?? [];
+  const meant = `${field.trim()} in (${list.trim()})`;
+  const isListed = (listedValues(list)?.length ?? 0) > 0;
+  const next = isListed ? `write ${given.flag} ${quotedWord(meant)}` : formOfIn(given.flag);
+  return invalid(given, `'${word}' takes its values in ( )`, next);
+}
+
 /** `FIELD in (a, b)` or `FIELD in @FILE`; `valuesOf` is undefined for a list that cannot be read. */
 function parseMembership(
   name: string,
@@ -113,8 +127,7 @@ function parseMembership(
   const values = valuesOf();
   if (values === undefined)
     throw invalid(given, 'the values in ( ) are parted by commas; one with a comma is in JSON quotes');
-  if (values.length === 0)
-    throw invalid(given, 'in needs a value', `write it as in ${flag} 'FIELD in (a, b)'`);
+  if (values.length === 0) throw invalid(given, 'in needs a value', formOfIn(flag));
   const alternatives = values.map((value) => equality(field, value, given));
   return { text, field, operator: 'in', value: '', quoted: false, instant: undefined, alternatives };
 }
@@ -171,8 +184,8 @@ function instantOf(value: string, { now, zone }: Given): Instant | undefined {
 }
 
 /**
- * Throws `UsageError` for `a == b` and `a =~ b`, which are other languages' operators; a value that begins so
- * is written in quotes.
+ * Throws `UsageError` for `a == b`, `a === b` and `a =~ b`, which are other languages' operators; a value
+ * that begins so is written in quotes.
  */
 function refuseLongerOperator(operator: Operator, rest: string, given: Given): void {
   if (!/^[=!<>~]/.test(rest)) return;
@@ -182,7 +195,8 @@ function refuseLongerOperator(operator: Operator, rest: string, given: Given): v
   const written = (condition: string) => `write ${flag} ${quotedWord(condition)}`;
   const beforeValue = text.trimEnd().slice(0, -rest.length);
   if (/\s$/.test(beforeValue)) throw invalid(given, why, written(beforeValue + JSON.stringify(rest)));
-  throw invalid(given, why, longer === '==' ? written(text.replace('==', '=')) : undefined);
+  const isEquality = longer === '==' || longer === '!==';
+  throw invalid(given, why, isEquality ? written(beforeValue + rest.replace(/^=+/, '')) : undefined);
 }
 
 /** Throws `UsageError` for a comparison by order with something that has none. */

@@ -61,9 +61,10 @@ export function wholeNumber(flag: string, least: number, most = Number.MAX_SAFE_
   return takes(type, (text) => {
     const value = Number(text);
     if (/^\d+$/.test(text) && value >= least && value <= most) return value;
-    const accepted = isBounded
-      ? `a whole number from ${least} to ${most}`
-      : `a whole number of at least ${least}`;
+    const accepted =
+      isBounded || value > most
+        ? `a whole number from ${least} to ${most}`
+        : `a whole number of at least ${least}`;
     throw new UsageError(`${flag}: invalid value '${text}': must be ${accepted}`);
   });
 }

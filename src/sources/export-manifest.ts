@@ -63,14 +63,24 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
   try {
     const saved = JSON.parse(text);
     if (saved?.format !== 'hooktrail-export') throw foreign(file, 'is not the manifest of an export');
-    if (saved.version > NEWEST_VERSION) throw foreign(file, 'was written by a newer version of hooktrail');
+    if (saved.version > NEWEST_VERSION)
+      throw foreign(
+        file,
+        'was written by a newer version of hooktrail',
+        'upgrade hooktrail, or choose another directory',
+      );
     const [queries, parts] = [saved.queries.map(restoreTimes), saved.parts.map(restoreTimes)];
     const manifest: SavedManifest = { ...restoreTimes<SavedManifest>(saved), queries, parts };
     if (isSound(manifest)) return { ...manifest, parts: manifest.parts.map(restoredPart) };
   } catch (error) {
     if (error instanceof UsageError) throw error;
   }
-  throw foreign(file, 'is damaged');
+  // The service may have deleted the events that the files hold.
+  throw foreign(
+    file,
+    'is damaged',
+    'choose another directory; --from reads the files of this one, each by itself',
+  );
 }
 
 export async function writeManifest(directory: string, manifest: Manifest): Promise<void> {
@@ -179,8 +189,8 @@ function isQuery({ after, before, ...others }: Query): boolean {
   return isInTime && Object.values(others).every(isText);
 }
 
-function foreign(file: string, why: string): UsageError {
-  return new UsageError(`${file} ${why}`, { next: 'choose another directory, or remove this one' });
+function foreign(file: string, why: string, next = 'choose another directory'): UsageError {
+  return new UsageError(`${file} ${why}`, { next });
 }
 
 /** Two calls with the same identity refer to the same export. */

@@ -74,6 +74,10 @@ const CORRECTED: Readonly<Record<string, string>> = {
     "error: events search takes no words, but was given 'b.ndjson'",
     'next: several files go through standard input: cat FILES | hooktrail … --from -',
   ),
+  'events find Harbour Freight': said(
+    "error: events find takes only <text>, but was given 'Freight'",
+    "next: hooktrail events find 'Harbour Freight'",
+  ),
   'events search order.created': said(
     "error: events search takes no words, but was given 'order.created'",
     'next: hooktrail events search --type order.created',
@@ -143,6 +147,27 @@ test.each([
     `events watch takes a command after --, but was given '${program}'`,
     `next: hooktrail events watch -- ${program}`,
   ]),
+  // Words of one text.
+  [
+    'events find --since 7d Harbour Freight Ltd --json',
+    "events find takes only <text>, but was given 'Freight'",
+    "next: hooktrail events find --since 7d 'Harbour Freight Ltd' --json",
+  ],
+  [
+    'events about a b',
+    "events about takes only <word>, but was given 'b'",
+    "next: hooktrail events about 'a b'",
+  ],
+  [
+    'events find Harbour --since 7d Freight',
+    "events find takes only <text>, but was given 'Freight'",
+    'next: hooktrail events find Harbour --since 7d --grep Freight',
+  ],
+  [
+    'events find Harbour failed',
+    "events find takes only <text>, but was given 'failed'",
+    'next: hooktrail events find Harbour --failed',
+  ],
   [
     'subscriptions token a b',
     "subscriptions token takes only <id>, but was given 'b'",

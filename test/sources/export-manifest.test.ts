@@ -291,7 +291,17 @@ describe('the manifest of an export', () => {
     expect(foreign).toBeInstanceOf(UsageError);
     expect(foreign).toMatchObject({
       message: `${file} is not the manifest of an export`,
-      next: 'choose another directory, or remove this one',
+      next: 'choose another directory',
+    });
+    await writeFile(file, '{"format":"hooktrail-export","version":99}');
+    await expect(readManifest(directory)).rejects.toMatchObject({
+      message: `${file} was written by a newer version of hooktrail`,
+      next: 'upgrade hooktrail, or choose another directory',
+    });
+    await writeFile(file, '{"format":"hooktrail-ex');
+    await expect(readManifest(directory)).rejects.toMatchObject({
+      message: `${file} is damaged`,
+      next: 'choose another directory; --from reads the files of this one, each by itself',
     });
     const other = await folder();
     await mkdir(path.join(other, 'manifest.json'));
