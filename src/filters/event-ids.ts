@@ -33,7 +33,8 @@ export async function* idsOfInput(
   for await (const line of stdin.lines(ending)) yield* list.idsOfLine(line);
   if (ending.aborted) return;
   if (list.holdsIds()) return;
-  if (!list.isEmpty || !onEmpty) throw noIds();
+  if (!list.isEmpty) throw new UsageError('standard input holds no event id', { next: ID_LIST });
+  if (!onEmpty) throw noIds();
   onEmpty();
 }
 
@@ -46,6 +47,7 @@ class IdList {
   #found = 0;
   /** The lines so far of a row of CSV that goes on in the next one. */
   #row = '';
+  readonly #json = new JsonValues();
 
   /** The ids of the next line. Throws `UsageError` if it holds none where one belongs. */
   idsOfLine(typed: string): readonly string[] {
@@ -65,22 +67,28 @@ class IdList {
   #formOf(line: string): IdsOf {
     const header = this.#idsOf ? undefined : idsBelowHeader(line);
     // In JSON no digit or letter follows a brace, unlike in {GUID}.
-    this.#idsOf ??= header ?? (/^\s*(\[|\{(?!\s*\w))/.test(line) ? idsOfJson : idOfLine);
-    const isEmptyArray = this.#idsOf === idsOfJson && /^[\s[\]]*$/.test(line);
+    this.#idsOf ??= header ?? (/^\s*(\[|\{(?!\s*\w))/.test(line) ? this.#idsOfJson : idOfLine);
+    const isEmptyArray = this.#idsOf === this.#idsOfJson && /^[\s[\]]*$/.test(line);
     if (!header && !isEmptyArray) this.isEmpty = false;
     return this.#idsOf;
   }
 
-  /** True if any line held an id. Throws `UsageError` if the list ends within a row. */
+  readonly #idsOfJson: IdsOf = (line, number) => this.#json.endingWith(line, number).flatMap(idsIn);
+
+  /** True if any line held an id. Throws `UsageError` if the list ends within a row, or a value of JSON. */
   holdsIds(): boolean {
     if (this.#row !== '')
       throw new UsageError(`standard input, line ${this.#lines}: the CSV ends within a cell`);
+    this.#json.requireEnd();
     return this.#found > 0;
   }
 }
 
 /** Said of an empty list, which a pipe brings on a quiet night. */
 export const EMPTY_LIST = 'standard input holds no event id: there is nothing to do';
+
+/** The next step for a list without ids. */
+const ID_LIST = 'give one event id a line, or the output of events search';
 
 export function noIds(): UsageError {
   return new UsageError('an event id is missing', {
@@ -93,6 +101,8 @@ type IdsOf = (line: string, number: number) => readonly string[] | undefined;
 
 /** Headings of columns with event ids: of tables of events, and of statistics by a field. */
 const ID_HEADING = /^(eventid|example)$/i;
+/** The same where the column was asked for by its whole path, such as `eventData.eventId`. */
+const ID_PATH = /\.eventid$/i;
 
 /** Reads the rows below a table's heading, or below the header of CSV; undefined if the line is neither. */
 function idsBelowHeader(header: string): IdsOf | undefined {
@@ -100,7 +110,8 @@ function idsBelowHeader(header: string): IdsOf | undefined {
   // Spreadsheets save CSV with semicolons where the comma is the decimal sign, and copy cells with tabs.
   const separator = header.trim().startsWith('|') ? '|' : (/[,;\t]/.exec(header)?.[0] ?? ',');
   const cells = cellsOf(header, separator);
-  const column = cells.findIndex((cell) => ID_HEADING.test(cell));
+  const known = cells.findIndex((cell) => ID_HEADING.test(cell));
+  const column = known >= 0 ? known : cells.findIndex((cell) => ID_PATH.test(cell));
   // Below a table in Markdown, blocks of JSON may hold any text.
   const isRow = (row: string) => separator !== '|' || row.trim().startsWith('|');
   const isOpen = (row: string) =>
@@ -132,20 +143,81 @@ function cellsOf(line: string, separator: string): string[] {
 }
 
 /**
- * The ids of events on a line of JSON: a whole value, part of an array, or the member of an indented event.
+ * Values of JSON, one a line, in an array of which each line has an element, or indented over several lines:
+ * then a value ends where its brackets do.
  */
-function idsOfJson(line: string): readonly string[] {
-  const text = line.trim().replace(/,$/, '');
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    value = /^"eventId"\s*:\s*"([^"]*)"/.exec(text)?.[1];
+class JsonValues {
+  /** The lines so far of a value that goes on in the next one. */
+  readonly #lines: string[] = [];
+  /** Brackets that are open at the end of these. */
+  #depth = 0;
+
+  /** The number of the first of these lines. */
+  #begunAt = 0;
+
+  /** The value that ends with this line; none if it goes on. Throws `UsageError` for what is not JSON. */
+  endingWith(line: string, number: number): readonly unknown[] {
+    // The brackets and commas of the array around the values.
+    const isWithin = this.#lines.length > 0;
+    if (!isWithin && /^[\s[\],]*$/.test(line)) return [];
+    const value = isWithin ? undefined : parsed(line);
+    if (value !== undefined) return [value];
+    if (!isWithin) this.#begunAt = number;
+    this.#lines.push(line);
+    this.#depth += openedIn(line);
+    if (this.#depth > 0) return [];
+    const whole = parsed(this.#lines.join('\n'));
+    if (whole === undefined) throw this.#unreadable('cannot be read');
+    this.#lines.length = 0;
+    this.#depth = 0;
+    return [whole];
   }
-  return [value].flat().flatMap((event) => {
-    const id = isObject(event) ? knownValues(event).eventId : event;
-    return typeof id === 'string' ? guidsIn(id).slice(0, 1) : [];
-  });
+
+  /** Throws `UsageError` if the last value has no end. */
+  requireEnd(): void {
+    if (this.#lines.length > 0) throw this.#unreadable('has no end');
+  }
+
+  #unreadable(why: string): UsageError {
+    return new UsageError(`standard input, line ${this.#begunAt}: the JSON that begins here ${why}`);
+  }
+}
+
+/** The value of JSON; a comma may stand behind it. Undefined for other text. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text.trim().replace(/,$/, ''));
+  } catch {
+    return undefined;
+  }
+}
+
+/** How many more brackets a line opens than it closes. No text of JSON goes on in the next line. */
+function openedIn(line: string): number {
+  const brackets = line.replaceAll(/"[^"\\]*(?:\\.[^"\\]*)*"/g, '').match(/[[\]{}]/g) ?? [];
+  const closed = brackets.filter((bracket) => bracket === ']' || bracket === '}').length;
+  return brackets.length - 2 * closed;
+}
+
+/**
+ * Members that hold events: of what `find` prints, of a page of the service, and of statistics by a field.
+ */
+const HOLDERS = ['item', 'items', 'groups'];
+
+/**
+ * The ids of the events in a value of JSON: a text, an event, a list, or what this program prints of events.
+ */
+function idsIn(value: unknown): readonly string[] {
+  if (Array.isArray(value)) return value.flatMap(idsIn);
+  if (!isObject(value)) return typeof value === 'string' ? guidsIn(value).slice(0, 1) : [];
+  const id = knownValues(value).eventId ?? valueOfPath(value) ?? value['example'];
+  if (typeof id === 'string') return guidsIn(id).slice(0, 1);
+  return HOLDERS.flatMap((name) => (name in value ? idsIn(value[name]) : []));
+}
+
+/** The id that `--fields` shows under its whole path. */
+function valueOfPath(value: Readonly<Record<string, unknown>>): unknown {
+  return Object.entries(value).find(([name]) => ID_PATH.test(name))?.[1];
 }
 
 function idOfLine(line: string, number: number): readonly string[] {
@@ -155,7 +227,7 @@ function idOfLine(line: string, number: number): readonly string[] {
   const isRow = /^"?\d{4}-\d\d-\d\d[T ]/.test(line);
   if (id === undefined || (another !== undefined && !isRow))
     throw new UsageError(`standard input, line ${number}: ${notAGuid(line.trim())}`, {
-      next: findByPart(line, 'an event') ?? 'give one event id a line, or the output of events search',
+      next: findByPart(line, 'an event') ?? ID_LIST,
     });
   return [id];
 }

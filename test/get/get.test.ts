@@ -80,6 +80,8 @@ describe('events get', () => {
     ['--csv', '--fields', `eventId,${pathOf('resource.name')}`],
     ['--ndjson'],
     ['--json'],
+    ['--csv', '--fields', `subscriptionId,${pathInEvent('eventId')}`],
+    ['--ndjson', '--fields', `subscriptionId,${pathInEvent('eventId')}`],
     ['--jq', '.'],
     ['--jq', `.[].${pathInEvent('eventId')}`],
     ['--jq', `[.[].${pathInEvent('eventId')}]`],
@@ -161,6 +163,44 @@ describe('events get', () => {
     expect(idsOf(examples.stdout)).toHaveLength(2);
     const markdown = `| createdOn | eventId | subscriptionId |\n| --- | --- | --- |\n| now | ${a} | ${NONE} |\n\n*1 event*\n`;
     expect(idsOf((await get(searching, ['--ndjson'], markdown)).stdout)).toEqual([a]);
+  });
+
+  test('finds the ids in indented JSON, whatever ids are inside the events', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const [a, b] = newest(searching, 2) as [string, string];
+    const events = [a, b].map((eventId) => itemOf({ eventId, related: [{ eventId: NONE }], ids: [NONE] }));
+    const indented = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+    const hits = events.map((item) => ({ profile: 'default', field: 'eventId', item }));
+    for (const stdin of [
+      indented(events),
+      events.map(indented).join(''),
+      `[${events.map((event) => JSON.stringify(event)).join(',\n')}]\n`,
+      indented({ count: 2, items: events }),
+      indented(hits),
+      hits.map((hit) => `${JSON.stringify(hit)}\n`).join(''),
+      indented({ total: 2, groups: [a, b].map((example) => ({ by: {}, example })) }),
+    ]) {
+      const result = await get(searching, ['-', '--ndjson'], stdin);
+      expect({ ...result, stdout: idsOf(result.stdout) }).toEqual({ code: 0, stderr: '', stdout: [a, b] });
+    }
+  });
+
+  test('JSON that cannot be read, or has no end, is an error, and no shorter list', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const [a] = newest(searching, 1) as [string];
+    const first = `{"eventId":"${a}"}\n`;
+    for (const [stdin, fault] of [
+      [`${first}${a}\n`, 'line 2: the JSON that begins here cannot be read'],
+      [`${first}{\n  "eventId": "${a}",\n}\n`, 'line 2: the JSON that begins here cannot be read'],
+      [`${first}{\n  "eventId": "${a}"\n`, 'line 2: the JSON that begins here has no end'],
+    ] as const) {
+      const result = await get(searching, ['-', '--ndjson'], stdin);
+      expect({ ...result, stdout: idsOf(result.stdout) }).toEqual({
+        code: 2,
+        stdout: [a],
+        stderr: `error: standard input, ${fault}\n`,
+      });
+    }
   });
 
   test('-o markdown shows each event whole, as a block of JSON below the table, and its ids can be read again', async () => {

@@ -226,7 +226,7 @@ test.each([
     await at.searching.run(['events', 'get', '-'], { stdin }),
   ]) {
     expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toMatch(/^error: (an event id is missing|standard input, line 1: )/);
+    expect(stderr).toMatch(/^error: standard input(, line 1: | holds no event id\n)/);
   }
 });
 
