@@ -76,7 +76,7 @@ async function exportInto(
   const { given, filters, gzip, partition, fileFormat, update, pageSize } = options;
   const { context, reporter } = call;
   const { clock, signal } = context;
-  const identity = { service: baseUrl.href, filters: filters.typed(), gzip, partition, fileFormat };
+  const identity = { service: baseUrl.href, filters: filters.identity(), gzip, partition, fileFormat };
   let manifest = await readManifest(directory);
   if (!manifest) await checkUnused(directory);
   else {

@@ -27,7 +27,7 @@ export interface Manifest extends PartForm {
   readonly hooktrail: string;
   /** The event service's base URL. */
   readonly service: string;
-  /** The filters as they were typed. */
+  /** The filters as they were typed, with checksums of the values that conditions read from files. */
   readonly filters: TypedFilters;
   /** Events created before this belong to the export: the service's time when it began, or `--until`. */
   readonly pin: Instant;

@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { startExporting } from '../support/exporting.ts';
@@ -153,4 +155,31 @@ test('an export of a service that gives no count says each time what could not b
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining(doubt) });
     clock.advance(60_000);
   }
+});
+
+test('an export whose condition reads other values from its file is another one', async () => {
+  await using exporting = await startExporting({ events: 40 });
+  const file = path.join(exporting.directory, '..', 'statuses.txt');
+  const condition = `publishStatus in @${file}`;
+  await writeFile(file, 'FAILED\n');
+  const { stderr: begun } = await exporting.export('--where', condition);
+  const failed = (await exporting.ids()).length;
+  expect([failed > 0, begun]).toEqual([true, expect.stringMatching(`^exported: ${failed} events in 1 file`)]);
+  // The same values, written otherwise.
+  await writeFile(file, '\ufeff FAILED\r\n\r\nFAILED');
+  expect((await exporting.export('--where', condition)).stderr).toMatch(
+    `verified: ${failed} events in 1 file`,
+  );
+  await writeFile(file, 'FAILED\nSUCCESS\n');
+  for (const flags of [[], ['--update']]) {
+    const { code, stderr } = await exporting.export('--where', condition, ...flags);
+    expect({ code, stderr: stderr.replaceAll(/[0-9a-f]{16}/g, 'SUM') }).toEqual({
+      code: 2,
+      stderr: `error: ${exporting.directory} holds another export
+  --where: ${condition} (1 value, checksum SUM) there, ${condition} (2 values, checksum SUM) here
+next: choose another directory, or repeat the command that began this one
+`,
+    });
+  }
+  expect(await exporting.ids()).toHaveLength(failed);
 });
