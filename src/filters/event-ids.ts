@@ -151,14 +151,13 @@ class JsonValues {
   readonly #lines: string[] = [];
   /** Brackets that are open at the end of these. */
   #depth = 0;
-
   /** The number of the first of these lines. */
   #begunAt = 0;
 
   /** The value that ends with this line; none if it goes on. Throws `UsageError` for what is not JSON. */
   endingWith(line: string, number: number): readonly unknown[] {
-    // The brackets and commas of the array around the values.
     const isWithin = this.#lines.length > 0;
+    // The brackets and commas of the array around the values.
     if (!isWithin && /^[\s[\],]*$/.test(line)) return [];
     const value = isWithin ? undefined : parsed(line);
     if (value !== undefined) return [value];

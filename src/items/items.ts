@@ -156,6 +156,16 @@ export function guidsIn(text: string): string[] {
   return [...distinct.values()];
 }
 
+/**
+ * The GUID that a text is, as people paste it: with white space, braces, quotes or `urn:uuid:` around it;
+ * undefined for a text with anything else, such as an address.
+ */
+export function pastedGuid(text: string): string | undefined {
+  const bare = text.replace(/^[\s"'`{(]*(urn:uuid:)?/i, '').replace(/[\s"'`})]*$/, '');
+  const [guid] = guidsIn(bare);
+  return guid !== undefined && guid.replaceAll('-', '') === bare.replaceAll('-', '') ? guid : undefined;
+}
+
 /** The maximum length of an invalid GUID in a message. */
 const SHOWN_CHARACTERS = 60;
 

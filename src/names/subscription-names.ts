@@ -146,8 +146,9 @@ export function subscriptionOf(item: unknown): NamedSubscription | undefined {
   };
 }
 
-/** The subscriptions with a word in their address, in any case. */
+/** The subscriptions with a word in their address, in any case; an empty word is in none. */
 export function withWord(subscriptions: readonly NamedSubscription[], word: string): NamedSubscription[] {
   const wanted = word.trim().toLowerCase();
+  if (wanted === '') return [];
   return subscriptions.filter(({ callbackUrl }) => searchedAddress(callbackUrl ?? '').includes(wanted));
 }

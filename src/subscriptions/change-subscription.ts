@@ -5,7 +5,7 @@ import { type HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { namedSubscription } from '../filters/resolve-filters.ts';
 import { printItem } from '../formats/formats.ts';
 import { apiUrl, mediaType, type Service } from '../http/service.ts';
-import { Items, isGuid } from '../items/items.ts';
+import { Items, isGuid, pastedGuid } from '../items/items.ts';
 import { subscriptionPath } from '../names/subscription-names.ts';
 import type { SettingFlags, Settings } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
@@ -111,7 +111,8 @@ export function requireConsent({ yes, dryRun }: ChangeFlags, context: Context): 
  * confirmed or shown.
  */
 export async function idOf(word: string, service: Service, call: ChangeCall): Promise<string> {
-  if (isGuid(word)) return word;
+  const given = pastedGuid(word);
+  if (given !== undefined) return given;
   if (call.flags.yes)
     throw new UsageError(`'${word}' is not a GUID, and with --yes nobody confirms what it stands for`, {
       next: advise`${hooktrail('subscriptions')} lists the subscriptions with their ids`,

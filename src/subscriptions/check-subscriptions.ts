@@ -6,7 +6,7 @@ import { printJson } from '../formats/formats.ts';
 import { secondText } from '../formats/summary-words.ts';
 import { type EndpointProbe, type EndpointProblem, probeEndpoint } from '../http/endpoint-probe.ts';
 import type { Service } from '../http/service.ts';
-import { isGuid } from '../items/items.ts';
+import { pastedGuid } from '../items/items.ts';
 import { shownAddress } from '../names/callback-address.ts';
 import { type NamedSubscription, withWord } from '../names/subscription-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -97,10 +97,11 @@ function recoverCommand(broken: readonly Checked[]): AdvisedCommand {
 }
 
 async function targetsOf(word: string | undefined, service: Service, call: CheckCall): Promise<Target[]> {
-  if (word !== undefined && isGuid(word)) {
-    const { text } = await readSubscription(word, service, call.context);
+  const id = word === undefined ? undefined : pastedGuid(word);
+  if (id !== undefined) {
+    const { text } = await readSubscription(id, service, call.context);
     const address = text.value(CALLBACK_URL);
-    return targetOf({ id: word, callbackUrl: typeof address === 'string' ? address : undefined });
+    return targetOf({ id, callbackUrl: typeof address === 'string' ? address : undefined });
   }
   const listed = await listSubscriptions(service, call.context);
   if (word === undefined) return listed.flatMap(targetOf);

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { isGuid } from '../items/items.ts';
+import { pastedGuid } from '../items/items.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 
@@ -40,7 +40,8 @@ export async function run(call: Call<SettingFlags>): Promise<void> {
 }
 
 async function idOfWord(word: string, call: Call<SettingFlags>): Promise<string> {
-  if (isGuid(word)) return word;
+  const given = pastedGuid(word);
+  if (given !== undefined) return given;
   const { withService } = await import('../sign-in/session.ts');
   const { idOf } = await import('./change-subscription.ts');
   return await withService(call, (service) => idOf(word, service, call));

@@ -2,7 +2,7 @@ import { type Advice, advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { NO_SUBSCRIPTIONS, namedSubscription } from '../filters/resolve-filters.ts';
 import { apiUrl } from '../http/service.ts';
-import { Items, type ItemWriter, isGuid, isObject } from '../items/items.ts';
+import { Items, type ItemWriter, isObject, pastedGuid } from '../items/items.ts';
 import { shownAddress } from '../names/callback-address.ts';
 import { keepSubscriptions } from '../names/kept-subscriptions.ts';
 import { LIST_PATH, type NamedSubscription, subscriptionOf } from '../names/subscription-names.ts';
@@ -59,7 +59,7 @@ export async function printSubscription(
   createWriter: () => Promise<ItemWriter>,
 ): Promise<void> {
   await withService(call, async (service) => {
-    const id = isGuid(word) ? word : (await namedSubscription(word, service, call)).id;
+    const id = pastedGuid(word) ?? (await namedSubscription(word, service, call)).id;
     const { text } = await readSubscription(id, service, call.context);
     const writer = await createWriter();
     await writer.write(text.compact(), true);

@@ -252,6 +252,33 @@ describe('a change', () => {
     expect((await at.run(['check', 'nowhere', '--yes'])).stderr).toMatch(/^error: 'nowhere' is neither/);
   });
 
+  test.each([`{${ID.toUpperCase()}}`, ` "${ID}" `, `urn:uuid:${ID}`, ID.replaceAll('-', '')])(
+    'takes the id as it is pasted: %s',
+    async (pasted) => {
+      const shown = await at.run(['get', pasted, '--json']);
+      expect([shown.code, JSON.parse(shown.stdout)[0].subscriptionId]).toEqual([0, ID]);
+      expect((await at.run(['disable', pasted, '--yes'])).code).toBe(0);
+      expect(at.sent('PUT')[0]?.url.toLowerCase()).toMatch(new RegExp(`/subscriptions/id/${ID}$`));
+      expect((await at.run(['token', pasted])).stderr).toMatch(/^error: no Api-Token is saved here for/);
+    },
+  );
+
+  test('an id inside an address is a part of that address', async () => {
+    const { stderr } = await at.run(['get', `https://hooks.example.net/${ID}`]);
+    expect(stderr).toMatch(
+      /^error: 'https:\/\/hooks\.example\.net\/.*' is neither a GUID nor in the address/,
+    );
+  });
+
+  test.each([['get'], ['token'], ['disable', '--dry-run'], ['check', '--yes']])(
+    '%s with an empty word, as of a variable that is not set, means no subscription',
+    async (command, ...flags) => {
+      const { code, stdout, stderr } = await at.run([command, '', ...flags]);
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toMatch(/^error: '' is neither a GUID nor in the address of a subscription/);
+    },
+  );
+
   test('--dry-run prints the difference, and writes nothing', async () => {
     const { code, stdout } = await at.run(['update', ID, '--remove-type', 'order.paid', '--dry-run']);
     expect([code, stdout]).toEqual([0, 'subscriptionRules.eventTypes:\n  - order.paid\n']);
