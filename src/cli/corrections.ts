@@ -51,13 +51,14 @@ function correctionOf(fault: ParseFault, words: readonly string[]): Correction |
   return flag === undefined ? undefined : correctFlag(flag, command, words);
 }
 
-/** The line with the value that was meant, if the value stands in the line. */
+/** The line with the value that was meant, if the value stands in the line, and stands there once. */
 export function withCorrectedValue(error: UsageError, argv: readonly string[]): UsageError {
   const { correction, message, details } = error;
   if (!correction) return error;
-  const at = argv.findIndex((word) => word === correction.typed || word.endsWith(`=${correction.typed}`));
-  if (at === -1) return error;
-  const word = argv[at] as string;
+  const isTyped = (word: string) => word === correction.typed || word.endsWith(`=${correction.typed}`);
+  const [word, another] = argv.filter(isTyped);
+  if (word === undefined || another !== undefined) return error;
+  const at = argv.indexOf(word);
   const meant = word.slice(0, word.length - correction.typed.length) + correction.meant;
   const words = argv.toSpliced(at, 1, meant, ...(correction.followedBy ?? []));
   return new UsageError(message, { details, next: lineOf(words, argv) });

@@ -234,6 +234,16 @@ describe('a change', () => {
     ]);
   });
 
+  test('with a wrong word that another flag has too is corrected by the word, and not by a line', async () => {
+    const same = 'order.shiped';
+    const added = ['--add-marketplace', same];
+    const { code, stderr } = await at.run(['update', ID, ...added, '--add-type', same, '--dry-run']);
+    expect([code, stderr]).toEqual([
+      2,
+      `error: --add-type: no event type on offer is '${same}'\nnext: did you mean order.shipped?\n`,
+    ]);
+  });
+
   test('of a word that is in no address, or in several, is an error about that word', async () => {
     const none = await at.run(['disable', 'hoks.example.com', '--dry-run']);
     expect(none).toEqual({
