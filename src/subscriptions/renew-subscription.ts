@@ -29,7 +29,11 @@ export async function renewToken(word: string, call: ChangeCall): Promise<void> 
     const id = await idOf(word, service, call);
     const found = await readSubscription(id, service, context);
     const title = titleOf(found.text, id);
-    if (flags.dryRun) return reporter.notice(`would renew the Api-Token of ${title}`);
+    if (flags.dryRun) {
+      reporter.notice(`would renew the Api-Token of ${title}`);
+      if (!flags.json) return;
+      return await printJson({ subscriptionId: id, savedIn: null }, undefined, context, reporter);
+    }
     const headers = matchOf(found);
     const tokens = openSubscriptionTokens(settings, context);
     await tokens.probe();

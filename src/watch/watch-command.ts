@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { addCommandArgument, type Call } from '../command.ts';
+import { addCommandArgument, type Call, typedWords } from '../command.ts';
 import type { Output } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { addFilterFlags } from '../filters/filter-flags.ts';
@@ -101,6 +101,11 @@ async function optionsOf(call: Call<Flags>) {
   const { flags, args: words } = call;
   const { interval = INTERVAL_MS, overlap = OVERLAP_MS, timeout, state } = flags;
   const isRun = words.length > 0;
+  // A variable that is not set, in its place, must not let events pass as done.
+  if (!isRun && typedWords(call.commands.root).behind.length > 0)
+    throw new UsageError('the command after -- is missing', {
+      next: 'give the program and its arguments there, or leave -- out to print the events',
+    });
   if (isRun) refuseFormat(flags);
   else if (flags.retryFor !== undefined)
     throw new UsageError('--retry-for needs a command to run for each event', {

@@ -197,7 +197,18 @@ describe('renew', () => {
     const { code, stderr } = await program.finished;
     expect([code, stderr]).toEqual([2, expect.stringContaining('nothing was renewed')]);
     expect(at.sent('POST')).toEqual([]);
-    expect((await at.run(['renew', ID, '--dry-run'])).stderr).toContain('would renew');
+  });
+
+  test('--dry-run renews nothing, and with --json prints an object too', async () => {
+    const stderr = `would renew the Api-Token of hooks.example.com/in/… (${ID})\n`;
+    expect(await at.run(['renew', ID, '--dry-run'])).toEqual({ code: 0, stdout: '', stderr });
+    const shown = await at.run(['renew', ID, '--dry-run', '--json']);
+    expect({ ...shown, stdout: JSON.parse(shown.stdout) }).toEqual({
+      code: 0,
+      stdout: { subscriptionId: ID, savedIn: null },
+      stderr,
+    });
+    expect(at.sent('POST')).toEqual([]);
   });
 
   test.each([503, 0])('whose answer is lost (%s) leaves a doubt until the next', async (status) => {
