@@ -92,6 +92,15 @@ test('replay names another value of --hand-over in its next step', async () => {
   ]);
 });
 
+test('the next step of replay keeps the subscription, whose token and record it is', async () => {
+  at.handler.answer = () => 500;
+  const flags = ['--forward-to', at.handler.url, '--subscription', ONE, '--id', FIRST];
+  const { stderr } = await hooktrail(['webhooks', 'replay', ...flags], { env: at.env });
+  expect(stderr).toContain(
+    `next: \`hooktrail webhooks replay --id ${FIRST} --forward-to '${at.handler.url}' --subscription ${ONE}\` sends it again\n`,
+  );
+});
+
 test('listen --recover hands over the event of each record once', async () => {
   const flags = ['--port', '0', '--journal', at.journal, '--recover', '2h', '--forward-to', at.handler.url];
   const listener = startHooktrail(['webhooks', 'listen', ...flags], { env: at.env });

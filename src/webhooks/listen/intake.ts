@@ -29,6 +29,8 @@ interface IntakeParts {
   readonly handler: Handler | undefined;
   /** The handler's address. */
   readonly forwardTo: URL | undefined;
+  /** The subscription whose deliveries come; absent: any. */
+  readonly subscription: string | undefined;
   readonly printer: DeliveryPrinter;
   readonly failures: LimitedWarnings;
 }
@@ -88,14 +90,14 @@ export class Intake {
   }
 
   #warnOfFailure({ eventId }: Delivery, { outcome, answer, error }: Acceptance): void {
-    const { failures, forwardTo } = this.#parts;
+    const { failures } = this.#parts;
     const id = shownId(eventId);
     if (error) {
       // If the program is being stopped, the delivery is not at fault.
       const isStopped = error instanceof ClosedPipeError || error instanceof InterruptedError;
       if (!isStopped) failures.report(`${id}: ${error.message}`);
     } else if (outcome === 'refused' && answer)
-      failures.report(`${id}: ${answerLine(answer)}`, sendAgainStep(eventId, forwardTo));
+      failures.report(`${id}: ${answerLine(answer)}`, sendAgainStep(eventId, this.#parts));
   }
 }
 
@@ -103,9 +105,15 @@ export class Intake {
  * Returns the command that sends an event again; undefined if the service cannot find it, since its id is no
  * GUID.
  */
-function sendAgainStep(eventId: string, forwardTo: URL | undefined): Advice | undefined {
+function sendAgainStep(
+  eventId: string,
+  { forwardTo, subscription }: Pick<IntakeParts, 'forwardTo' | 'subscription'>,
+): Advice | undefined {
   if (!forwardTo || !isGuid(eventId)) return undefined;
-  return advise`${hooktrail('webhooks replay --id', eventId, '--forward-to', forwardTo.href)} sends it again`;
+  // The handler expects the token of that subscription.
+  const whose = subscription === undefined ? [] : ['--subscription', subscription];
+  const replay = hooktrail('webhooks replay --id', eventId, '--forward-to', forwardTo.href, ...whose);
+  return advise`${replay} sends it again`;
 }
 
 /** `12 accepted, 3 duplicates, 1 failed try, 2 rejected; 4 of the accepted were recovered`. */

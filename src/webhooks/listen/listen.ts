@@ -127,7 +127,7 @@ async function listen(
   context: Context,
   reporter: Reporter,
 ): Promise<void> {
-  const { forwardTo, forwardTimeout } = options;
+  const { forwardTo, forwardTimeout, subscription } = options;
   const { clock, machine, signal } = context;
   const journal = await openListenersJournal(options, context, reporter);
   // Count the ids before the first delivery of this run adds one.
@@ -136,7 +136,8 @@ async function listen(
   const palette = await paletteOf(reporter.stdoutColor);
   const printer = new DeliveryPrinter(options.zone, palette, context);
   const failures = new LimitedWarnings(MOST_FAILURES, reporter, clock);
-  const intake = new Intake({ token: options.token, journal, handler, forwardTo, printer, failures });
+  const to = { handler, forwardTo, subscription };
+  const intake = new Intake({ token: options.token, journal, ...to, printer, failures });
   const rejections = new LimitedWarnings(MOST_REJECTIONS, reporter, clock);
   const since = new Date(clock.now()).toISOString();
   try {

@@ -59,7 +59,11 @@ export interface ReplayFlags {
   readonly yes?: true;
 }
 
-type Sending = ReplayFlags & { readonly forwardTo: URL };
+interface Sending extends ReplayFlags {
+  readonly forwardTo: URL;
+  /** The only subscription whose events were chosen; its `Api-Token` is sent. */
+  readonly subscription: string | undefined;
+}
 type Find = (ids: Ids) => AsyncIterable<Got>;
 
 /** Replays the chosen events with the sign-in and the `Api-Token` of the profile. */
@@ -82,9 +86,9 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
       reporter.notice(`${events.length} to replay${to}${from && `, from ${from}`}`);
       return noticeHandOver(events, reporter);
     }
-    const owner = { ...place, subscription: onlySubscription(chosenBy) };
-    const apiToken = await apiTokenOrWarning(owner, context, reporter);
-    await replay(events, { ...flags, forwardTo }, apiToken, call);
+    const subscription = onlySubscription(chosenBy);
+    const apiToken = await apiTokenOrWarning({ ...place, subscription }, context, reporter);
+    await replay(events, { ...flags, forwardTo, subscription }, apiToken, call);
   };
   if (typeof source === 'object') {
     const settings = await loadSettings(call.flags, context);
@@ -188,15 +192,21 @@ async function replay(
 const MOST_IDS = 5;
 
 /** The command that sends again what the handler did not take. */
-function nextReplay(due: ReadonlySet<FoundEvent>, { forwardTo, rate, source, handOver }: Sending): Advice {
+function nextReplay(
+  due: ReadonlySet<FoundEvent>,
+  { forwardTo, rate, source, handOver, subscription }: Sending,
+): Advice {
   const ids = [...due].flatMap(({ eventId }) => (eventId !== undefined && isGuid(eventId) ? [eventId] : []));
   const from = typeof source === 'object' ? source.from : undefined;
   const what = handOver === 'event' ? [] : ['--hand-over', handOver];
   const pace = rate === undefined ? [] : ['--rate', String(rate)];
-  const to = ['--forward-to', forwardTo.href, ...what, ...pace];
-  if (ids.length > 0 && ids.length <= MOST_IDS)
+  const whose = subscription === undefined ? [] : ['--subscription', subscription];
+  const to = ['--forward-to', forwardTo.href, ...whose, ...what, ...pace];
+  // An event without an id can be chosen again as a whole alone.
+  const areNamed = ids.length === due.size;
+  if (areNamed && ids.length <= MOST_IDS)
     return advise`${hooktrailOver(from, 'webhooks replay --id', ids.join(','), ...to)} sends ${ids.length === 1 ? 'it' : 'them'} again`;
-  if (from === '-')
+  if (from === '-' || !areNamed)
     return advise`list them with --ndjson, and pipe that to ${hooktrail('webhooks replay', ...to, '--from', '-')}`;
   return advise`pipe what is listed to ${hooktrailOver(from, 'webhooks replay -', ...to)}, which sends them again`;
 }

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { ID, startChanging } from '../../subscriptions/changing-service.ts';
 import { thisMachine } from '../../support/context.ts';
 import { forEachTest } from '../../support/each-test.ts';
+import { startHandler } from '../../support/handler.ts';
 import { hooktrail, keychainOf, startHooktrail } from '../../support/program.ts';
 import { ask } from '../../support/server.ts';
 
@@ -58,6 +59,17 @@ test('--save-token with --subscription saves for that subscription alone', async
   await stop();
   expect((await at.run(['token', ID])).stdout).toBe('given-1\n');
   expect((await at.run(['token', OTHER])).code).toBe(2);
+});
+
+test('the command that sends a refused event again names the subscription, for its token', async () => {
+  await at.run(['renew', ID, '--yes']);
+  await using handler = await startHandler();
+  handler.answer = () => 422;
+  const { deliver, program, stop } = await startListener(['--forward-to', handler.url]);
+  expect(await deliver('token-2')).toBe(502);
+  await program.printed('stderr', /sends it again\n/);
+  expect(program.stderr).toMatch(new RegExp(` --forward-to \\S+ --subscription ${ID}\` sends it again\n`));
+  await stop();
 });
 
 test('HOOKTRAIL_API_TOKEN is never replaced', async () => {

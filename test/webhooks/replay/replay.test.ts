@@ -87,6 +87,12 @@ test('the next step after refused events of a file sends them from the file, wit
   expect(single).toContain(
     `next: \`hooktrail webhooks replay --id ${one} ${to} --from ${file}\` sends it again\n`,
   );
+  const unnamed = `${lines.split('\n')[0]}\n{"eventType":"of an event without an id"}\n`;
+  await writeFile(file, unnamed);
+  const { stderr: some } = await hooktrail(at.args('--from', file), { env });
+  expect(some).toContain(
+    `next: list them with --ndjson, and pipe that to \`hooktrail webhooks replay ${to} --from -\`\n`,
+  );
   const { stderr: piped } = await hooktrail(at.args('--from', '-'), { env, stdin: lines });
   expect(piped).toContain(
     `next: list them with --ndjson, and pipe that to \`hooktrail webhooks replay ${to} --from -\`\n`,
