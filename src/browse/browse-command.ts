@@ -41,12 +41,16 @@ Examples:
   $ hooktrail events browse --type document.signed`;
 
 export function declare(command: Command): void {
-  addFromFlag(addFilterFlags(command));
+  addFromFlag(addFilterFlags(command), 'an export or of a file (NDJSON or a JSON array)');
   addConnectionFlags(command);
 }
 
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, context } = call;
+  if (flags.from === '-')
+    throw new UsageError('--from - cannot be browsed: the keys are read from standard input', {
+      next: 'write the events to a file, and give its name to --from',
+    });
   const nameField = await loadNameField(flags, context);
   const filters = await loadFilters(flags, context, nameField);
   const fields = await loadSavedFields(flags, context);
@@ -55,8 +59,6 @@ export async function run(call: Call<Flags>): Promise<void> {
       next: advise`use ${hooktrail('events search')} with the same filters`,
     });
   }
-  if (flags.from === '-')
-    throw new UsageError('--from - cannot be browsed: the keys are read from standard input');
   const { browseEvents } = await import('./browse.ts');
   await browseEvents(call, { filters, from: flags.from, fields, nameField, help: KEYS });
 }

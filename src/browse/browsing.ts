@@ -1,7 +1,7 @@
 import { HooktrailError, UsageError } from '../errors.ts';
 import { isNumber } from '../items/exact-numbers.ts';
 import { type FieldPath, parseFieldPath } from '../items/field-path.ts';
-import { parseCondition } from '../items/item-conditions.ts';
+import { isMembership, parseCondition } from '../items/item-conditions.ts';
 import { itemFilter, type KeepItems } from '../items/item-filter.ts';
 import { Items } from '../items/items.ts';
 import { fieldsOf } from '../items/near-field.ts';
@@ -473,13 +473,13 @@ export interface Narrowing {
 
 /**
  * Reads a condition of `--where`; a text without an operator, or in quotes, is one of `--grep`. Throws
- * `UsageError`. Spans ago count from `now` (milliseconds since the epoch), times without a zone are those of
- * `zone`.
+ * `UsageError`, for values in a file too. Spans ago count from `now` (milliseconds since the epoch), times
+ * without a zone are those of `zone`.
  */
 export function narrowingOf(typed: string, now: number, zone: TimeZone): Narrowing {
   const text = typed.trim();
   const isQuoted = /^"[^"]+"$/.test(text);
-  if (!isQuoted && /[!=<>~]/.test(text)) {
+  if (!isQuoted && (/[!=<>~]/.test(text) || isMembership(text))) {
     const condition = parseCondition(text, 'w', now, zone);
     const { instant, operator, value } = condition;
     const isTime = instant && /[<>]/.test(operator) && !isNumber(value);

@@ -292,6 +292,11 @@ function isListOrObject(value: string): boolean {
   }
 }
 
+/** True for `FIELD in (a, b)` and `FIELD in @FILE`. */
+export function isMembership(text: string): boolean {
+  return IN.test(text);
+}
+
 /** Throws `UsageError` for a condition whose values are to be read from a file. */
 export function refuseFileOfValues(condition: string, flag: string): void {
   const file = fileOfValues(condition);

@@ -88,6 +88,16 @@ async function browsing(
 }
 const many = Array.from({ length: 95 }, (_, number) => event(number));
 
+test('w takes a list of values, and reads no file', async () => {
+  const { lines, press } = await browsing(many);
+  await press(...typed('weventId in (id-3, "id-5")'), named('return'));
+  expect(lines()[0]).toBe('95 events, 2 with eventId in (id-3, "id-5")');
+  await press(named('escape'), ...typed('weventId in @ids.txt'), named('return'));
+  expect(lines().at(-1)).toBe('w: @ids.txt names a file, and no files are read here');
+  await press(named('escape'), ...typed('w"eventId in (id-3)"'), named('return'));
+  expect(lines()[0]).toBe('95 events, 0 with "eventId in (id-3)"');
+});
+
 test('the list shows who an event is for, where a field names that', async () => {
   const items = [event(1, ',"subscriptionId":"s","customer":{"name":"Harbour Freight"}'), event(2)];
   const { state } = await browsing(items, { columns: 100 });
