@@ -107,11 +107,12 @@ function merged(
 function failureOf(
   failures: readonly { readonly profile: string; readonly error: HooktrailError }[],
 ): HooktrailError | undefined {
-  if (failures.length === 0) return undefined;
+  const [first] = failures;
+  if (!first) return undefined;
   const names = failures.map(({ profile }) => profile).join(', ');
   return new ServiceError(`not looked in, since that failed: ${names}`, {
     details: failures.map(({ profile, error }) => `${profile}: ${error.message}`),
-    next: advise`what was found elsewhere is complete; ${hooktrail('status --check --profile NAME')} says more`,
+    next: advise`what was found elsewhere is complete; ${hooktrail('status --check --profile', first.profile)} says more`,
   });
 }
 
