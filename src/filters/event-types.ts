@@ -1,6 +1,6 @@
 import { promises as files } from 'node:fs';
 import path from 'node:path';
-import { adviceText, advise, hooktrail, hooktrailOver } from '../advice.ts';
+import { type Advice, adviceText, advise, hooktrail, hooktrailOver } from '../advice.ts';
 import type { Clock, Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { cacheFolder, makeFolder } from '../files/folders.ts';
@@ -49,18 +49,21 @@ export function warnOfUnlisted(
   if (typePatterns.length > 1 !== (time === 'before')) return false;
   const listed = eventTypeNames(items);
   const unlisted = eventTypes.filter((one) => !listed.includes(one));
-  for (const type of unlisted) reporter.warning(unlistedText(type, listed));
+  for (const type of unlisted) reporter.warning(unlistedAdvice(type, listed));
   return unlisted.length > 0;
 }
 
-/**
- * The warning that a type, which may be a pattern, is not among those of the service, or of the events `from`
- * a place.
- */
-export function unlistedText(type: string, listed: readonly string[], from?: string): string {
-  const there = from === undefined ? 'on offer' : `of ${from === '-' ? 'standard input' : from}`;
+/** The warning that a type, which may be a pattern, is not among those of the service. */
+function unlistedAdvice(type: string, listed: readonly string[]): Advice {
+  const { next = '' } = nearestType(type, listed);
+  return advise`'${type}' is not among the event types on offer; ${next}`;
+}
+
+/** The warning that a type is not among those of the events `from` a place, which no profile changes. */
+export function unlistedText(type: string, listed: readonly string[], from: string): string {
+  const there = from === '-' ? 'standard input' : from;
   const { next = '' } = nearestType(type, listed, from);
-  return `'${type}' is not among the event types ${there}; ${adviceText(next, {})}`;
+  return `'${type}' is not among the event types of ${there}; ${adviceText(next, {})}`;
 }
 
 /** The parts of an error that name the type that was meant, or where types are listed. */

@@ -32,7 +32,7 @@ export interface Reporter {
   /** Prints a notice of success. */
   success(text: string): void;
   /** Its kind is `usage` unless the parts name another. */
-  warning(text: string, parts?: Pick<ErrorParts, 'kind' | 'details' | 'next'>): void;
+  warning(text: Advice, parts?: Pick<ErrorParts, 'kind' | 'details' | 'next'>): void;
   /** Printed under `--verbose` and `--debug`. */
   trace(text: string): void;
 }
@@ -74,8 +74,9 @@ export async function createReporter(
     notice: (text) => notice(fitted(adviceText(text, run))),
     command: (words) => notice(`\n${palette.dim('$')} ${palette.bold(terminalSafe(words))}`),
     success: (text) => notice(palette.good(fitted(text))),
-    warning: (message, { kind = 'usage', details = [], next } = {}) => {
+    warning: (text, { kind = 'usage', details = [], next } = {}) => {
       const exitCode = kind === 'not-found' ? ExitCode.notFound : undefined;
+      const message = adviceText(text, run);
       const nextText = next && adviceText(next, run);
       const warning = { level: 'warning', kind, exitCode, message, details, next: nextText } as const;
       void writeAboveQuestion(context, problemText(warning, format, palette, columns)).catch(() => undefined);

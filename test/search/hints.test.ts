@@ -48,6 +48,10 @@ describe('events search on a terminal', () => {
         "searched HOST (profile 'default')\n" +
         "warning: 'qqqq' is not among the event types on offer; `hooktrail event-types` lists them\n",
     );
+    const named = await searching.search('--type', 'q`q', '--profile', 'night');
+    expect(named.stderr).toBe(
+      "no events match\nwarning: 'q`q' is not among the event types on offer; `hooktrail event-types --profile night` lists them\n",
+    );
     const known = await plain(searching, ['search', '--type', 'document.signed', '--before', '2020-01-01']);
     expect(known.screen).toBe(
       "no events match\nsearched events created before 2020-01-01, at HOST (profile 'default')\n",
