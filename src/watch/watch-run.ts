@@ -9,7 +9,7 @@ import {
   UnreachableError,
   UsageError,
 } from '../errors.ts';
-import { refusePlanted } from '../files/folders.ts';
+import { makeFolder, refusePlanted } from '../files/folders.ts';
 import { followLinks } from '../files/whole-files.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import { resolveListed } from '../filters/event-types.ts';
@@ -29,7 +29,7 @@ import { type Instant, knownInstant, milliseconds } from '../time/instant.ts';
 import { durationText } from '../time/lengths.ts';
 import { Follower, type FollowerState, type WatchedItem } from './watch-follower.ts';
 import { tellOfSilentOnes, tellWhatIsWatched } from './watch-opening.ts';
-import { WatchStateFile } from './watch-state.ts';
+import { unwritableState, WatchStateFile } from './watch-state.ts';
 
 /** A watch in its final form. Times are in milliseconds. */
 export interface WatchOptions {
@@ -86,6 +86,7 @@ export async function watchEvents(
   const place = await followLinks(file);
   const beside = `${place}.lock`;
   refusePlanted(beside, '--state', context.machine);
+  makeLockFolder(beside, file);
   const only = { patience: 0, subject: `the watch of ${file}`, beside };
   const lock = await takeLock(`watch ${place}`, context, only).catch((error) => {
     if (!(error instanceof LockedError)) throw error;
@@ -99,6 +100,15 @@ export async function watchEvents(
     await follow(options, { ...call, context: whileHeld(context, lock) }, createWriter, place);
   } finally {
     await lock.release();
+  }
+}
+
+/** Makes the folder for the lock of a state. Throws the error that the state itself would meet. */
+function makeLockFolder(folder: string, state: string): void {
+  try {
+    makeFolder(folder);
+  } catch (error) {
+    throw unwritableState(state, error as NodeJS.ErrnoException);
   }
 }
 

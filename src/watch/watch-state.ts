@@ -1,4 +1,4 @@
-import { faultText, UsageError, unusableFile } from '../errors.ts';
+import { faultText, type HooktrailError, UsageError, unusableFile } from '../errors.ts';
 import { readRegularFile, replaceFile } from '../files/whole-files.ts';
 import { type EventFilters, isTypedFilters, type TypedFilters } from '../filters/event-filters.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -81,11 +81,15 @@ export class WatchStateFile {
     try {
       await replaceFile(this.#place, `${JSON.stringify(saved)}\n`);
     } catch (error) {
-      const message = `--state: ${this.#file} cannot be written: ${faultText(error)}`;
-      const next = 'name a file in a folder that exists and can be written';
-      throw unusableFile(message, next, error as NodeJS.ErrnoException);
+      throw unwritableState(this.#file, error as NodeJS.ErrnoException);
     }
   }
+}
+
+/** The error for a state that cannot be written, by the user's name for its file. */
+export function unwritableState(file: string, fault: NodeJS.ErrnoException): HooktrailError {
+  const message = `--state: ${file} cannot be written: ${faultText(fault)}`;
+  return unusableFile(message, 'name a file in a folder that exists and can be written', fault);
 }
 
 /** The filters decide which events a watch prints. It begins where the state says, and any run may end it. */
