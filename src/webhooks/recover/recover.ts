@@ -73,6 +73,9 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFl
     if (records === undefined && !flags.newJournal)
       throw noJournal(flags.journal, settings.profile, subscription, context);
     if (records && records.damaged > 0 && !flags.newJournal) throw unreadableLines(journal, records.damaged);
+    // A listener begins a journal with a line: one without any was emptied, or never used.
+    if (records?.end === 0 && !flags.newJournal)
+      reporter.warning(`--journal: ${journal} is empty: every event counts as missed`);
     const ids = records?.ids;
     const filters = await resolveToSend(flags.filters, service, settings, call);
     // A listener has its own token: the warning is for events that go straight to the handler.

@@ -238,6 +238,17 @@ test('on SIGINT deliveries in progress are finished and journaled', async () => 
   expect([...handler.taken.values()]).toEqual(Array(60).fill(1));
 });
 
+test('a journal that is empty is said: what it recorded, if anything, comes again', async () => {
+  await using recovering = await startRecovering();
+  await writeFile(recovering.journal, '');
+  const warning = `warning: --journal: ${recovering.journal} is empty: every event counts as missed\n`;
+  const { code, stderr } = await recovering.recover();
+  expect([code, stderr]).toEqual([0, expect.stringContaining(`${warning}60 forwarded;`)]);
+  expect((await recovering.recover()).stderr).toMatch(/^0 forwarded; 60 in the journal already;/);
+  await writeFile(recovering.journal, '');
+  expect((await recovering.recover('--new-journal')).stderr).toMatch(/^60 forwarded;/);
+});
+
 test('a journal with lines that cannot be read is refused: what they recorded would come again', async () => {
   await using recovering = await startRecovering();
   await recovering.recover('--failed', '--new-journal');
