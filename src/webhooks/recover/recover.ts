@@ -4,6 +4,7 @@ import type { Call } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { ServiceError, UsageError } from '../../errors.ts';
 import type { EventFilters } from '../../filters/event-filters.ts';
+import { warnOfTypes } from '../../filters/event-types.ts';
 import { resolveToSend } from '../../filters/resolve-filters.ts';
 import type { FormatOptions } from '../../formats/format-flags.ts';
 import { type Service, waitText } from '../../http/service.ts';
@@ -69,14 +70,9 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFl
   await withService(call, async (service, settings) => {
     const subscription = onlySubscription(flags.filters);
     const journal = flags.journal ?? defaultJournal(settings.profile, context, subscription);
-    const records = await readJournal(journal, context.machine);
-    if (records === undefined && !flags.newJournal)
+    const ids = await idsIn(journal, flags.newJournal === true, call);
+    if (ids === undefined && !flags.newJournal)
       throw noJournal(flags.journal, settings.profile, subscription, context);
-    if (records && records.damaged > 0 && !flags.newJournal) throw unreadableLines(journal, records.damaged);
-    // A listener begins a journal with a line: one without any was emptied, or never used.
-    if (records?.end === 0 && !flags.newJournal)
-      reporter.warning(`--journal: ${journal} is empty: every event counts as missed`);
-    const ids = records?.ids;
     const filters = await resolveToSend(flags.filters, service, settings, call);
     // A listener has its own token: the warning is for events that go straight to the handler.
     const place = { ...settings, subscription: onlySubscription(filters) };
@@ -85,9 +81,28 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFl
     const warn = () => unsaid.splice(0).map((text) => reporter.warning(text));
     const apiToken = flags.forwardTo && (await apiTokenOrWarning(place, context, later));
     const found = await findMissing(ids, { ...flags, filters }, service, call);
+    const isNothing = !found.failure && found.missing.length + found.known === 0;
+    if (isNothing) await warnOfTypes(filters, service, context, reporter);
     if (flags.forwardTo === undefined) await listMissing(found, flags.format, call);
     else await recoverMissing(found, { ...flags, journal, forwardTo: flags.forwardTo, warn }, apiToken, call);
   });
+}
+
+/**
+ * The ids that a journal has; undefined without one. Throws `UsageError` if a part of it cannot be read.
+ * `isNew`: true if it may know nothing.
+ */
+async function idsIn(
+  journal: string,
+  isNew: boolean,
+  { context, reporter }: Pick<Call, 'context' | 'reporter'>,
+): Promise<EventKeys | undefined> {
+  const records = await readJournal(journal, context.machine);
+  if (records === undefined || isNew) return records?.ids;
+  if (records.damaged > 0) throw unreadableLines(journal, records.damaged);
+  // A listener begins a journal with a line: one without any was emptied, or never used.
+  if (records.end === 0) reporter.warning(`--journal: ${journal} is empty: every event counts as missed`);
+  return records.ids;
 }
 
 /** Without a journal every event would be forwarded again, so the user has to confirm that. */

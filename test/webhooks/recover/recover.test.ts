@@ -238,6 +238,17 @@ test('on SIGINT deliveries in progress are finished and journaled', async () => 
   expect([...handler.taken.values()]).toEqual(Array(60).fill(1));
 });
 
+test('a type that the service does not offer is said where nothing is found', async () => {
+  await using recovering = await startRecovering();
+  const flags = ['--type', 'documnt.signed'];
+  const { code, stderr } = await recovering.recover(...flags, '--new-journal');
+  const warning =
+    "warning: 'documnt.signed' is not among the event types on offer; did you mean document.signed?\n";
+  expect([code, stderr]).toEqual([0, `${warning}0 forwarded; 0 in the journal already; 0 left\n`]);
+  const replay = ['webhooks', 'replay', '--forward-to', recovering.handler.url, ...flags];
+  expect((await hooktrail(replay, { env: recovering.env })).stderr).toBe(`${warning}0 replayed; 0 refused\n`);
+});
+
 test('a journal that is empty is said: what it recorded, if anything, comes again', async () => {
   await using recovering = await startRecovering();
   await writeFile(recovering.journal, '');
