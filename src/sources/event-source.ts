@@ -170,7 +170,10 @@ function sayFurtherBack(
 ): void {
   const now = clock.now();
   const [{ after, before }] = filters.queries(now);
-  const next = after ? furtherBack(after, now) : '`--since 30d` looks further back than a day';
+  const isDefault = !after && !before;
+  const next = isDefault
+    ? '`--since 30d` looks further back than a day'
+    : furtherBack(storedWindow(filters, now).after, now);
   if (next !== undefined && !(after && before)) reporter.notice(`next: ${next}`);
 }
 

@@ -96,6 +96,10 @@ describe('events search on a terminal', () => {
     ['stats --since 46d', 'at HOST\n'],
     ['stats --since 2h --until 1h', 'at HOST\n'],
     ['health --since 7d', 'next: `--since 30d` looks further back\n'],
+    ['stats --until 1h', 'next: `--since 7d` looks further back\n'],
+    ['stats --until 10d', 'next: `--since 30d` looks further back\n'],
+    ['stats --until 30d', 'next: `--since 90d` looks further back\n'],
+    ['stats --until 60d', 'at HOST\n'],
   ])('events %s says how to look further back where nothing is found, if that helps', async (line, last) => {
     await using searching = await startSearching({ events: 0 });
     const { code, screen } = await plain(searching, line.split(' '), 200);
