@@ -116,8 +116,7 @@ function reportRecovered(
 ): void {
   const events = `${recovered} ${recovered === 1 ? 'event' : 'events'}`;
   if (firstWindow !== undefined) reporter.notice(`recovered ${events} of the last ${firstWindow}`);
-  else if (recovered > 0)
-    reporter.warning(`recovered ${events} whose delivery never came: deliveries are being lost`);
+  else if (recovered > 0) reporter.warning(`recovered ${events} whose delivery never came or was refused`);
   if (left === 0) return;
   const found = left === 1 ? '1 found event was' : `${left} found events were`;
   const text = `${found} not accepted, and ${left === 1 ? 'is' : 'are'} tried again in ${again}`;
