@@ -226,7 +226,9 @@ export async function readConfig(context: Place): Promise<SavedConfig> {
   refusePlanted(file, 'the settings', context.machine);
   let text: string;
   try {
-    text = readRegularFile(file).toString();
+    text = readRegularFile(file)
+      .toString()
+      .replace(/^\ufeff/, '');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { version: 1, profiles: {} };
     throw new UsageError(`the settings in ${file} cannot be read: ${faultText(error)}`, {

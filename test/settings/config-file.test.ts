@@ -38,3 +38,12 @@ test('a link to the settings stays, and the file behind it gets the change', asy
     expect(readdirSync(files)).toEqual(['hooktrail.json']);
   }
 });
+
+test('a byte order mark, as editors of Windows write it, is no damage', async () => {
+  await using home = await createHome();
+  const context = createContext({ environment: home.env });
+  const file = configPath(context);
+  mkdirSync(path.dirname(file), { recursive: true });
+  writeFileSync(file, '\ufeff{"version":1,"profiles":{"default":{"vendor":"first"}}}\r\n');
+  expect((await readConfig(context)).profiles).toEqual({ default: { vendor: 'first' } });
+});
