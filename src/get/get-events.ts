@@ -109,9 +109,11 @@ export type Ids = (ending: AbortSignal) => AsyncIterable<string> | Iterable<stri
 async function printAll(
   all: AsyncIterable<Got>,
   writer: ItemWriter,
-  { batch, isForPeople, from }: GetOptions,
+  options: GetOptions,
   { context, reporter }: Call,
 ): Promise<number> {
+  const { batch, isForPeople } = options;
+  const absence = absenceOf(options);
   let missing = 0;
   let isPrinted = false;
   let found: Buffer[] = [];
@@ -124,8 +126,8 @@ async function printAll(
   try {
     for await (const { id, items } of all) {
       if (items.count === 0) {
-        const next = missing++ === 0 && from === undefined ? NOT_HERE : undefined;
-        reporter.warning(`the event ${id} was not found`, { kind: 'not-found', next });
+        const next = missing++ === 0 ? absence.next : undefined;
+        reporter.warning(`the event ${id} was not ${absence.found}`, { kind: 'not-found', next });
       }
       found.push(...items.texts());
       if (found.length >= batch) await print();
@@ -140,6 +142,13 @@ async function printAll(
   if (!isPrinted && isForPeople) await writer.abort?.();
   else await writer.end?.();
   return missing;
+}
+
+/** What an event was not, if there is none with an id, and the next step of the first. */
+function absenceOf({ filters, from }: Pick<GetOptions, 'filters' | 'from'>) {
+  const isFiltered = filters.texts().length > filters.eventIds.length;
+  if (isFiltered) return { found: 'found by these filters', next: 'without the filters it may be found' };
+  return { found: 'found', next: from === undefined ? NOT_HERE : undefined };
 }
 
 const NOT_HERE = advise`another profile may know it (${hooktrail('profiles')} lists them); the service keeps events for a limited time`;

@@ -343,7 +343,10 @@ describe('a condition that no event can meet', () => {
     expect(await warned('get', (all[0] as Event).eventId, ...wrong)).toEqual({
       ...said,
       code: 3,
-      warnings: [...said.warnings, `the event ${(all[0] as Event).eventId} was not found`].toReversed(),
+      warnings: [
+        ...said.warnings,
+        `the event ${(all[0] as Event).eventId} was not found by these filters`,
+      ].toReversed(),
     });
     const watch = at.start(['events', 'watch', ...wrong]);
     await watch.printed(

@@ -40,6 +40,11 @@ describe('events get', () => {
         'next: another profile may know it (`hooktrail profiles` lists them); the service keeps events for a limited time\n',
     );
     expect(code).toBe(3);
+    expect(await get(searching, [a, '--status', 'FAILED', '--since', '1s'])).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: `warning: the event ${a} was not found by these filters\nnext: without the filters it may be found\n`,
+    });
     // A table of nothing says nothing more.
     expect(await get(searching, [NONE])).toEqual({ code: 3, stdout: '', stderr });
     expect(await get(searching, [NONE, '--json', '--quiet'])).toEqual({
