@@ -96,9 +96,14 @@ export class Follower {
     return laterOf(instantAt(this.#watermark - Math.max(overlap, 1)), start);
   }
 
+  /** The end of the watch; undefined if it has none. */
+  get before(): Instant | undefined {
+    return this.#watch.before;
+  }
+
   /** True if the service's clock has passed `before`. */
   get ended(): boolean {
-    const { before } = this.#watch;
+    const { before } = this;
     return before !== undefined && this.#readTo >= milliseconds(before);
   }
 

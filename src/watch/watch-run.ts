@@ -198,7 +198,7 @@ async function followUntilEnd(
     const isInterrupted = context.signal.reason instanceof InterruptedError;
     await writer[progress.printed > 0 && isInterrupted ? 'end' : 'abort']?.();
     if (!deadline.over.signal.aborted && !(context.signal.reason instanceof ClosedPipeError))
-      tellHowToResume(options, follower.resumeAt, reporter);
+      tellHowToResume(options, follower, reporter);
     throw error;
   }
   await writer.end?.();
@@ -251,11 +251,13 @@ function startDeadline(
 
 function tellHowToResume(
   { filters, state, resumeWords }: WatchOptions,
-  at: Instant,
+  { resumeAt, before }: Pick<Follower, 'resumeAt' | 'before'>,
   reporter: Pick<Reporter, 'notice'>,
 ): void {
-  const words = ['hooktrail', 'events', 'watch', '--since', at.text];
-  const line = shellText([...words, ...filters.words('since'), ...resumeWords]);
+  // A time such as +1h would be another one by then.
+  const until = before === undefined ? [] : ['--until', before.text];
+  const words = ['hooktrail', 'events', 'watch', '--since', resumeAt.text, ...until];
+  const line = shellText([...words, ...filters.words('since', 'until'), ...resumeWords]);
   reporter.notice(`to resume: ${state === undefined ? line : 'run the same command again'}`);
   if (state === undefined)
     reporter.notice('events created since then may come again; --state FILE keeps the place');

@@ -62,6 +62,15 @@ describe('events watch', () => {
     );
   });
 
+  test('the command to resume ends when this watch would have ended', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const program = watch(searching, '--ndjson', '--since', '2h', '--until', '+1h', '--overlap', '3h');
+    await started(program);
+    expect((await stopped(program)).stderr).toContain(
+      '\nto resume: hooktrail events watch --since 2026-11-20T10:00:00Z --until 2026-11-20T13:00:00Z --interval 1s --overlap 3h --ndjson\n',
+    );
+  });
+
   test('the command to resume keeps the form of CSV', async () => {
     await using searching = await startSearching({ events: 5 });
     const program = watch(searching, '--csv', '--csv-raw', '--no-header', '--since', '2h');
