@@ -110,6 +110,23 @@ test('listen --recover hands over the event of each record once', async () => {
   expect(at.bodies()).toEqual([eventOf(SECOND), eventOf(FIRST)]);
 });
 
+test('a record that is read in two ways is refused alone, and the others go over', async () => {
+  const eventId = '33333333-3333-4333-8333-333333333333';
+  const twice = `{"createdOn":"${timeAt(0)}","eventData":{"eventId":"${eventId}"},"eventData":{"n":1}}`;
+  at.searching.sandbox.control.store.add({
+    ...{ eventId, subscriptionId: ONE, publishStatus: 'FAILED', createdOn: timeAt(0), json: twice },
+  });
+  const flags = ['--recover', '2h', '--hand-over', 'record', '--forward-to', at.handler.url];
+  const args = ['webhooks', 'listen', '--port', '0', '--journal', at.journal, ...flags];
+  const listener = startHooktrail(args, { env: at.env });
+  await listener.printed('stderr', /again in 5m/);
+  listener.kill('SIGTERM');
+  const { stderr } = await listener.finished;
+  expect(at.bodies().map((body) => JSON.parse(body).eventData.eventId)).toEqual([SECOND, FIRST]);
+  expect(stderr).toContain("warning: a found event cannot be handed over: the body has no 'eventId'\n");
+  expect(stderr).toContain('recovered 2 events of the last 2h\nwarning: 1 found event was not accepted, ');
+});
+
 test('a listener takes a delivery of the event, and of the record', async () => {
   await using listener = await listening(startHooktrail, []);
   expect((await listener.send(eventOf(FIRST))).status).toBe(200);

@@ -62,10 +62,17 @@ export class Intake {
     return acceptance;
   }
 
-  /** Accepts an event that was found by search. */
+  /** Accepts an event that was found by search. Never rejects: one that is no delivery is refused. */
   async acceptFound(body: Buffer): Promise<Acceptance> {
     const apiToken = this.#parts.token();
-    const delivery = readDelivery(body, { contentType: 'application/json', apiToken });
+    let delivery: Delivery;
+    try {
+      delivery = readDelivery(body, { contentType: 'application/json', apiToken });
+    } catch (error) {
+      const { message } = error as Error;
+      this.#parts.failures.report(`a found event cannot be handed over: ${message}`);
+      return { outcome: 'refused', error: error as Error };
+    }
     this.foundUnderWay++;
     const accepted = await this.accept(delivery).finally(() => this.foundUnderWay--);
     if (accepted.outcome === 'accepted') this.counts.recovered++;
