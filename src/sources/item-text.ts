@@ -178,6 +178,7 @@ class ItemTextParser {
   #unexpected(bytes: Buffer, at: number): ServiceError {
     if (encodingOf(bytes) === 'utf16le')
       return this.faultAt('it is UTF-16, which Windows PowerShell makes of it with >; use --output-file');
+    if (bytes[0] === 0xfe && bytes[1] === 0xff) return this.faultAt('it is UTF-16; write it as UTF-8');
     if (this.#state === 'start' && bytes.includes(0)) return this.faultAt('it is not text; unpack it first');
     if (this.#state === 'end') return this.faultAt('something follows the array', bytes, at);
     if (this.#state === 'value') return this.faultAt("',' or ']' expected", bytes, at);

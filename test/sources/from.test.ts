@@ -522,6 +522,10 @@ describe('--from, without a sign-in', () => {
       1,
       `error: ${file}, line 1: it is UTF-16, which Windows PowerShell makes of it with >; use --output-file`,
     ]);
+    await writeFile(file, Buffer.from(text, 'utf16le').swap16());
+    expect((await offline(['count', '--from', file])).stderr.split('\n')[0]).toBe(
+      `error: ${file}, line 1: it is UTF-16; write it as UTF-8`,
+    );
   });
 
   test.each([
