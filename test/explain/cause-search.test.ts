@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CauseSearch } from '../../src/explain/cause-search.ts';
 import type { Feature } from '../../src/explain/feature.ts';
+import { type FieldTest, limitOf } from '../../src/explain/row-tests.ts';
 import type { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
 import { tableOf, textOf } from './made-tables.ts';
 
@@ -278,6 +279,20 @@ describe('the best explanation', () => {
     expect(bestOf(table((i) => i <= 2400 && amount(i) >= 200))).toBe('v >= 200');
     expect(bestOf(table((i) => i <= 2400 && amount(i) < 50.05))).toBe('v <= 50');
     expect(bestOf(table((i) => i % 100 === 3 || (i > 2400 && i % 3 > 0)))).toBe('v missing');
+  });
+
+  test('of more numbers than two bytes can tell is a limit in lists too', () => {
+    const EVENTS = 12_000;
+    const OF_EVENT = 6;
+    /** Each number once, in no order. */
+    const numbers = (i: number) =>
+      Array.from({ length: OF_EVENT }, (_, at) => ((OF_EVENT * i + at) * 7919) % (OF_EVENT * EVENTS));
+    const isGreat = (number: number) => number >= 70_000;
+    const members = (i: number) => ({ v: numbers(i) });
+    const table = tableOf(EVENTS, (i) => numbers(i).some(isGreat), members, timeless);
+    const search = new CauseSearch(table);
+    const [limit] = search.best(search.features) ?? [];
+    expect(limitOf(limit as FieldTest)).toEqual({ op: '>=', json: '70000' });
   });
 
   test.each<[string, number, (index: number) => unknown, number]>([
