@@ -99,9 +99,8 @@ export const CORES: Readonly<Record<string, Core>> = {
   vaults: {
     mutate: ['src/secrets/file-vault.ts', 'src/secrets/encrypted-file.ts', 'src/secrets/keychain-vault.ts'],
     tests: [
-      'test/secrets/file-vault.test.ts',
-      'test/secrets/keychain-vault.test.ts',
-      'test/subscriptions/tokens-of-subscriptions.test.ts',
+      'test/secrets/{file-vault,keychain-vault}.test.ts',
+      'test/secrets/planted-secrets.machine.test.ts',
     ],
     floor: 94,
   },

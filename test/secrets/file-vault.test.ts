@@ -9,8 +9,10 @@ import {
   deleteSecretFile,
   encryptFile,
   generateKey,
+  listRescued,
   listSecretFiles,
   newFileKey,
+  openCopies,
   sealKindOf,
 } from '../../src/secrets/encrypted-file.ts';
 import { findSignIns, forgetSignIns, openVault } from '../../src/secrets/stored-sign-ins.ts';
@@ -493,6 +495,19 @@ test('secrets are rescued to a folder that only the user can use', async () => {
       `${opened} is not a folder that only this user can use`,
     );
   }
+});
+
+test('a file of secrets and the copy that was rescued are read, listed and deleted together', async () => {
+  const file = path.join(at.folder, 'secrets', 'hooks.token');
+  const copies = openCopies<{ readonly written: number }>(file, context());
+  const latest = () => copies.read((content) => ({ written: Number(content) }));
+  expect([await latest(), await listRescued(context())]).toEqual([undefined, []]);
+  await copies.write(Buffer.from('1'));
+  const rescued = await copies.rescue(Buffer.from('2'));
+  expect([await latest(), await listRescued(context())]).toEqual([{ written: 2 }, ['hooks.token']]);
+  await copies.remove();
+  expect([await latest(), await listRescued(context())]).toEqual([undefined, []]);
+  for (const place of [file, rescued]) await expect(stat(place)).rejects.toThrow('ENOENT');
 });
 
 test('on Windows rescued secrets are in a folder of the home, and are listed there', async () => {
