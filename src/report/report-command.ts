@@ -109,6 +109,8 @@ function titleText(text: string): string {
  * Throws `UsageError` for a name that the system would not show as a page, or people would not take for one.
  */
 function checkName(file: string, isOpened: boolean): void {
+  // An unset variable of a script.
+  if (file === '') throw new UsageError('<file>: the name of the file is empty');
   if (file === '-' && isOpened)
     throw new UsageError('--open: a page on standard output cannot be shown: name a file');
   // The system opens a file with the program for its extension, which might run it.

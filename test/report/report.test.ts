@@ -113,6 +113,14 @@ describe('a report', () => {
     expect(stdout).toMatch(/^<!doctype html>\n[\s\S]*<\/html>\n$/);
   });
 
+  test('has a file whose name is not empty, as that of a variable that is not set', async () => {
+    await using reporting = await startReporting({ events: 10 });
+    expect(await hooktrail(['events', 'report', ''], reporting)).toEqual({
+      ...{ code: 2, stdout: '' },
+      stderr: 'error: <file>: the name of the file is empty\n',
+    });
+  });
+
   test('replaces a file at once and leaves nothing beside it', async () => {
     await using reporting = await startReporting({ events: 10 });
     await writeFile(reporting.file, 'old');
