@@ -25,6 +25,7 @@ import { verifyExport } from '../sources/verify-export.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { ExportRun } from './export-run.ts';
+import { identityOfFilters } from './filter-identity.ts';
 
 export interface ExportOptions {
   /** As it was typed. */
@@ -76,7 +77,13 @@ async function exportInto(
   const { given, filters, gzip, partition, fileFormat, update, pageSize } = options;
   const { context, reporter } = call;
   const { clock, signal } = context;
-  const identity = { service: baseUrl.href, filters: filters.identity(), gzip, partition, fileFormat };
+  const identity = {
+    service: baseUrl.href,
+    filters: identityOfFilters(filters),
+    gzip,
+    partition,
+    fileFormat,
+  };
   let manifest = await readManifest(directory);
   if (!manifest) await checkUnused(directory);
   else {

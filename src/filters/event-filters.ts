@@ -1,7 +1,7 @@
 import { advise, hooktrail } from '../advice.ts';
 import { UsageError } from '../errors.ts';
 import { type FieldPath, isOfZone } from '../items/field-path.ts';
-import { type Condition, conditionIdentity } from '../items/item-conditions.ts';
+import type { Condition } from '../items/item-conditions.ts';
 import { itemFilter, type KeepItems } from '../items/item-filter.ts';
 import { type Items, isObject, notAGuid } from '../items/items.ts';
 import { FILTER_FIELDS, type FilterField } from '../items/known-fields.ts';
@@ -241,12 +241,6 @@ export class EventFilters implements FilterParts {
       ),
       ...(this.#dependsOnZone ? { timezone: this.zone.name } : {}),
     };
-  }
-
-  /** As `typed`, but other values in the file of a condition are another filter. */
-  identity(): TypedFilters {
-    const where = this.conditions.map(conditionIdentity).sort();
-    return { ...this.typed(), ...(where.length > 0 ? { where } : {}) };
   }
 
   #typedValues(field: FilterField): readonly string[] {

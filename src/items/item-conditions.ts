@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { UsageError } from '../errors.ts';
 import { quotedWord } from '../shell-words.ts';
 import type { Instant } from '../time/instant.ts';
@@ -303,19 +302,9 @@ export function refuseFileOfValues(condition: string, flag: string): void {
   if (file !== undefined) refuseFiles(file.trim(), flag);
 }
 
-function fileOfValues(condition: string): string | undefined {
+/** The file in `FIELD in @FILE`; undefined for any other condition. */
+export function fileOfValues(condition: string): string | undefined {
   return IN.exec(condition)?.[3];
-}
-
-/**
- * The text of a condition, with a checksum of the values that were read from its file: two conditions with
- * the same one choose the same events.
- */
-export function conditionIdentity({ text, alternatives = [] }: Condition): string {
-  if (fileOfValues(text) === undefined) return text;
-  const values = [...new Set(alternatives.map((alternative) => alternative.text))].sort();
-  const checksum = hash('sha256', JSON.stringify(values)).slice(0, 16);
-  return `${text} (${values.length === 1 ? '1 value' : `${values.length} values`}, checksum ${checksum})`;
 }
 
 /**
