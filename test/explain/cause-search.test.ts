@@ -291,6 +291,9 @@ describe('the best explanation', () => {
     const members = (i: number) => ({ v: numbers(i) });
     const table = tableOf(EVENTS, (i) => numbers(i).some(isGreat), members, timeless);
     const search = new CauseSearch(table);
+    // Each event has a greatest number.
+    const { highest } = search.features.find(({ field }) => field.isInList) as Feature;
+    expect(highest.events.reduce((sum, count) => sum + count, 0)).toBe(EVENTS);
     const [limit] = search.best(search.features) ?? [];
     expect(limitOf(limit as FieldTest)).toEqual({ op: '>=', json: '70000' });
   });
