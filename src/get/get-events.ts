@@ -144,7 +144,7 @@ async function printAll(
   return missing;
 }
 
-/** What an event was not, if there is none with an id, and the next step of the first. */
+/** The words for events that are missing: how each was not found, and the next step of the first. */
 function absenceOf({ filters, from }: Pick<GetOptions, 'filters' | 'from'>) {
   const isFiltered = filters.texts().length > filters.eventIds.length;
   if (isFiltered) return { found: 'found by these filters', next: 'without the filters it may be found' };

@@ -16,6 +16,9 @@ describe('the best explanation', () => {
   const third = (index: number, of: number) => Math.floor(((index * 0.732_050_807_57) % 1) * of);
   const noise = (index: number) =>
     Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`n${n}`, 'abcd'[mixed(index * (n + 2), 4)]]));
+  /** More fields than are combined with others, of values in no order. */
+  const manyFields = (i: number) =>
+    Object.fromEntries(Array.from({ length: 410 }, (_, n) => [`n${n}`, 'ab'[mixed(i * i * (n + 3), 2)]]));
   const timeless = () => undefined;
   type Member = (index: number) => unknown;
 
@@ -210,15 +213,11 @@ describe('the best explanation', () => {
   });
 
   test('of two conditions is found among more fields than are combined, of which those that tell most by themselves are', () => {
-    const others = (i: number) =>
-      Object.fromEntries(Array.from({ length: 410 }, (_, n) => [`n${n}`, 'ab'[mixed(i * i * (n + 3), 2)]]));
-    const members = (i: number) => ({ ...others(i), w: 'st'[i & 1], x: 'uv'[(i >> 1) & 1] });
+    const members = (i: number) => ({ ...manyFields(i), w: 'st'[i & 1], x: 'uv'[(i >> 1) & 1] });
     expect(bestOf(tableOf(120, (i) => i % 4 === 3, members, timeless))).toBe('w = "t" and x = "v"');
   });
 
   test('combines of so many fields also the filters of the service, which tell nothing by themselves, and no others that do not', () => {
-    const others = (i: number) =>
-      Object.fromEntries(Array.from({ length: 410 }, (_, n) => [`n${n}`, 'ab'[mixed(i * i * (n + 3), 2)]]));
     /** One event in six of either value fails, but each of `v` beside `t`. */
     const groups = [
       ...Array(24).fill({ w: 't', value: 'v', failed: true }),
@@ -228,7 +227,7 @@ describe('the best explanation', () => {
       ...Array(34).fill({ w: 'u', value: 's', failed: false }),
     ];
     const bestWith = (name: string) => {
-      const members = (i: number) => ({ ...others(i), w: groups[i].w, [name]: groups[i].value });
+      const members = (i: number) => ({ ...manyFields(i), w: groups[i].w, [name]: groups[i].value });
       return bestOf(tableOf(groups.length, (i) => groups[i].failed, members, timeless));
     };
     expect(bestWith('eventType')).toBe('eventType = "v" and w = "t"');
@@ -446,7 +445,7 @@ describe('the best explanation', () => {
     ]);
     const values = found.filter(({ feature }) => feature);
     expect(search.withExactSpan(values, all)).toBe(values);
-    // Where none of them is left, the span stays as it is.
+    // The span stays as it is if none of them is left.
     expect(search.withExactSpan(found, all.subarray(0, 0))).toBe(found);
   });
 });
