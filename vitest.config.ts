@@ -36,7 +36,7 @@ const inBothShapes = [
 const inOneShape = [
   'test/demo/demo',
   'test/explain/explain-commands',
-  'test/export/{export-plan,export-window,side-by-side}',
+  'test/export/{export-manifest,export-part,export-plan,export-window,part-reader,side-by-side}',
   'test/report/report-page',
   'test/watch/{watch-follower,watch-state}',
   'test/webhooks/listen/listen{,.hostile,.renewed}',

@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { describe, expect, inject, test } from 'vitest';
 import { ClosedPipeError, type HooktrailError, OutputError } from '../src/errors.ts';
-import { diskFault } from '../src/sources/export-directory.ts';
+import { diskFault } from '../src/export/export-directory.ts';
 import { outputKind, outputOf } from '../src/streams.ts';
 import { createHome } from './support/home.ts';
 import { spawnHooktrail } from './support/process.ts';

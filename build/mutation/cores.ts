@@ -136,12 +136,10 @@ export const CORES: Readonly<Record<string, Core>> = {
   },
   export: {
     mutate: [
-      'src/export/{export-plan,part-claims,recount,side-by-side,time-marks}.ts',
-      'src/sources/{export-manifest,export-part}.ts',
+      'src/export/{export-manifest,export-part,export-plan,part-claims,recount,side-by-side,time-marks}.ts',
     ],
     tests: [
-      'test/export/{export-plan,export-window,part-claims,recount,side-by-side,time-marks}.test.ts',
-      'test/sources/{export-manifest,export-part}.test.ts',
+      'test/export/{export-manifest,export-part,export-plan,export-window,part-claims,recount,side-by-side,time-marks}.test.ts',
     ],
     without: '1000000000 events|1,000,000,000 events|50000000 events',
     floor: 94,

@@ -9,7 +9,7 @@ import { PAGE_SIZE } from '../paging/event-query.ts';
 import { oneOf } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
-import type { FileFormat, Partition } from '../sources/export-part.ts';
+import type { FileFormat, Partition } from './export-part.ts';
 
 interface Flags extends FilterFlags, SettingFlags {
   readonly pageSize?: number;

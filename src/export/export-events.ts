@@ -12,20 +12,14 @@ import { adaptiveConcurrency } from '../paging/read-ahead.ts';
 import { UNCOUNTED } from '../paging/read-pages.ts';
 import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
-import {
-  checkUnused,
-  diskFault,
-  LOCK_FOLDER,
-  openDirectory,
-  removeLeftOvers,
-} from '../sources/export-directory.ts';
-import { checkNothingLost, checkSame, type Manifest, readManifest } from '../sources/export-manifest.ts';
-import { type FileFormat, filesOf, heldBy, isUncounted, type Partition } from '../sources/export-part.ts';
-import { verifyExport } from '../sources/verify-export.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { checkUnused, diskFault, LOCK_FOLDER, openDirectory, removeLeftOvers } from './export-directory.ts';
+import { checkNothingLost, checkSame, type Manifest, readManifest } from './export-manifest.ts';
+import { type FileFormat, filesOf, heldBy, isUncounted, type Partition } from './export-part.ts';
 import { ExportRun } from './export-run.ts';
 import { identityOfFilters } from './filter-identity.ts';
+import { verifyExport } from './verify-export.ts';
 
 export interface ExportOptions {
   /** As it was typed. */

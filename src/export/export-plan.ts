@@ -1,9 +1,6 @@
 import type { EventFilters } from '../filters/event-filters.ts';
 import { addQueries, type Query } from '../paging/event-query.ts';
 import { askCount, askPage } from '../paging/page.ts';
-import { type Identity, type Manifest, versionOf } from '../sources/export-manifest.ts';
-import { createNamer, type Part, type Partition, settled } from '../sources/export-part.ts';
-import { dayOf, folderOfDay } from '../sources/partitions.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import {
   compareInstants,
@@ -16,6 +13,9 @@ import {
 } from '../time/instant.ts';
 import { version } from '../version.ts';
 import type { ExportClient } from './export-client.ts';
+import { type Identity, type Manifest, versionOf } from './export-manifest.ts';
+import { createNamer, type Part, type Partition, settled } from './export-part.ts';
+import { dayOf, folderOfDay } from './partitions.ts';
 import { type Mark, markDays, markTime } from './time-marks.ts';
 
 /**

@@ -4,8 +4,12 @@ import type { KeepItems } from '../items/item-filter.ts';
 import { identified } from '../paging/page.ts';
 import { readPages } from '../paging/read-pages.ts';
 import { inSlots } from '../paging/request-slots.ts';
-import { removeLeftOvers } from '../sources/export-directory.ts';
-import { createManifestWriter, type Identity, type Manifest, partQuery } from '../sources/export-manifest.ts';
+import type { Progress } from '../terminal/progress.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { compareInstants } from '../time/instant.ts';
+import type { ExportClient } from './export-client.ts';
+import { removeLeftOvers } from './export-directory.ts';
+import { createManifestWriter, type Identity, type Manifest, partQuery } from './export-manifest.ts';
 import {
   contentOf,
   createNamer,
@@ -18,15 +22,11 @@ import {
   toBeReadAgain,
   trimmedPart,
   withContent,
-} from '../sources/export-part.ts';
-import { keysReadAgain, readPart } from '../sources/part-reader.ts';
-import { PartWriter } from '../sources/part-writer.ts';
-import type { Progress } from '../terminal/progress.ts';
-import type { Reporter } from '../terminal/reporter.ts';
-import { compareInstants } from '../time/instant.ts';
-import type { ExportClient } from './export-client.ts';
+} from './export-part.ts';
 import { beginExport, planUpdate, warnOfLaterDated } from './export-plan.ts';
 import { type PartClaim, PartClaims } from './part-claims.ts';
+import { keysReadAgain, readPart } from './part-reader.ts';
+import { PartWriter } from './part-writer.ts';
 import { countAnyStatus, recount } from './recount.ts';
 import { sideBySide } from './side-by-side.ts';
 

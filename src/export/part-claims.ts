@@ -1,11 +1,11 @@
 import type { KeepItems } from '../items/item-filter.ts';
 import { createdOnReader } from '../items/item-times.ts';
 import type { IdentifiedItems } from '../paging/page.ts';
-import type { Manifest } from '../sources/export-manifest.ts';
-import { heldBy, isSettled, overlap, type Part } from '../sources/export-part.ts';
-import { keysOf, keysWithoutDay } from '../sources/part-reader.ts';
-import { createDayReader, dayOf, startOfDay } from '../sources/partitions.ts';
 import { compareInstants } from '../time/instant.ts';
+import type { Manifest } from './export-manifest.ts';
+import { heldBy, isSettled, overlap, type Part } from './export-part.ts';
+import { keysOf, keysWithoutDay } from './part-reader.ts';
+import { createDayReader, dayOf, startOfDay } from './partitions.ts';
 
 /*
  * Each part of an export reaches a second into the next older one, and parts are read side by side: an event

@@ -1,9 +1,9 @@
 import type { Query } from '../paging/event-query.ts';
 import { askCount } from '../paging/page.ts';
 import { readAhead } from '../paging/read-ahead.ts';
-import { isFiltered, type Manifest, partQuery } from '../sources/export-manifest.ts';
-import { contentOf, eventsIn, isSettled, type Part, type PartRead } from '../sources/export-part.ts';
 import type { ExportClient } from './export-client.ts';
+import { isFiltered, type Manifest, partQuery } from './export-manifest.ts';
+import { contentOf, eventsIn, isSettled, type Part, type PartRead } from './export-part.ts';
 
 /**
  * Compares the export with what the service counts now: the total, NaN if the service gives no count or the

@@ -1,9 +1,9 @@
 import type { Query } from '../paging/event-query.ts';
 import { askCount } from '../paging/page.ts';
 import { readAhead } from '../paging/read-ahead.ts';
-import { dayOf, startOfDay } from '../sources/partitions.ts';
 import { knownInstant } from '../time/instant.ts';
 import type { ExportClient } from './export-client.ts';
+import { dayOf, startOfDay } from './partitions.ts';
 
 /**
  * A second at which parts may meet, and the number of a search's events before it: none at a boundary is

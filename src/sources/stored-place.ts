@@ -1,21 +1,18 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import path from 'node:path';
 import { Readable } from 'node:stream';
 import { advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { faultText, HooktrailError, ServiceError, UsageError } from '../errors.ts';
+import { gunzipped, PIECE_BYTES } from '../export/part-formats.ts';
+import { openExport } from '../export/read-export.ts';
 import { openPipe } from '../files/whole-files.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import { memberPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';
-import { type FoundPage, identified } from '../paging/page.ts';
+import type { FoundPage } from '../paging/page.ts';
 import { parseTime } from '../time/time-text.ts';
-import { MANIFEST, readManifest } from './export-manifest.ts';
-import { heldBy, isSettled, lossOf, type Part } from './export-part.ts';
 import { BYTE_ORDER_MARK, itemsOfText } from './item-text.ts';
-import { gunzipped, PIECE_BYTES } from './part-formats.ts';
-import { keysReadAgain, readPart } from './part-reader.ts';
 
 /** Where stored events are read from. */
 export interface Place {
@@ -42,7 +39,8 @@ export async function openPlace(place: string, options: PlaceOptions): Promise<P
   const unreadable = (error: NodeJS.ErrnoException) => {
     throw unreadablePlace(place, error);
   };
-  if ((await stat(place).catch(unreadable)).isDirectory()) return await openExport(place, options);
+  if ((await stat(place).catch(unreadable)).isDirectory())
+    return await openExport(place, { ...options, signal });
   const pipe = await openPipe(place, signal).catch(unreadable);
   if (pipe) return placeOfText(place, pipe, options);
   // Opened here, since a stream reports a missing file only later.
@@ -67,46 +65,6 @@ async function* withShare(
   for await (const page of pages) yield { ...page, share: shareRead() };
 }
 
-async function openExport(
-  place: string,
-  { context, onDoubt, comparesOutcomes }: PlaceOptions,
-): Promise<Place> {
-  const { signal } = context;
-  const manifest = await readManifest(place);
-  if (!manifest) {
-    throw new UsageError(`--from: ${place} holds no export: there is no ${MANIFEST}`, {
-      next: advise`name the directory of ${hooktrail('events export')}, or a file of NDJSON`,
-    });
-  }
-  if (!manifest.finishedAt)
-    onDoubt?.(
-      `the export in ${place} is not finished: events are missing; the same \`hooktrail events export\` adds them`,
-    );
-  const statuses = [manifest.filters['status'] ?? []].flat();
-  if (comparesOutcomes && statuses.length === 1)
-    onDoubt?.(`the export in ${place} was made with --status ${statuses[0]}: other events are missing`);
-  for (const part of manifest.parts) {
-    const loss = lossOf(part);
-    if (loss)
-      onDoubt?.(
-        `${path.join(place, loss.file)} was damaged: it has ${loss.held} of ${loss.heldBefore} events`,
-      );
-  }
-  const unchecked = new Set(manifest.parts.filter(heldBy));
-  const again = await keysReadAgain(place, manifest);
-  const lists = manifest.queries.map((_, query) => {
-    const parts = [...unchecked].filter((part) => part.query === query);
-    return pagesOfParts(place, parts, again, signal, (part) => unchecked.delete(part));
-  });
-  const checkRest = async () => {
-    for (const part of unchecked) {
-      signal.throwIfAborted();
-      for await (const _ of readPart(place, part));
-    }
-  };
-  return { lists, checkRest };
-}
-
 /** The first bytes of a file of Parquet. */
 const PARQUET = 'PAR1';
 
@@ -120,7 +78,7 @@ async function isParquet(handle: FileHandle): Promise<boolean> {
 /** The events of a file of Parquet as NDJSON; closes the file. */
 async function* linesInParquet(handle: FileHandle): AsyncGenerator<Buffer> {
   // The library is loaded where it is used.
-  const { readItemTexts } = await import('./parquet-files.ts');
+  const { readItemTexts } = await import('../export/parquet-files.ts');
   try {
     const { size: byteLength } = await handle.stat();
     const slice = async (start: number, end = byteLength) => {
@@ -235,28 +193,4 @@ async function* decompressed(stream: Readable): AsyncGenerator<Buffer> {
     yield* stream;
   })();
   yield* start[0] === 0x1f && start[1] === 0x8b ? gunzipped(all) : all;
-}
-
-/**
- * The events of parts that are as the manifest says. Those with the keys of `again` come from the parts of an
- * update alone.
- */
-async function* pagesOfParts(
-  directory: string,
-  parts: readonly Part[],
-  again: ReadonlySet<number> | undefined,
-  signal: AbortSignal,
-  onChecked: (part: Part) => void,
-): AsyncGenerator<FoundPage> {
-  const all = parts.reduce((sum, part) => sum + (heldBy(part)?.events ?? 0), 0);
-  let read = 0;
-  for (const part of parts) {
-    for await (const items of readPart(directory, part)) {
-      signal.throwIfAborted();
-      read += items.count;
-      const left = again && isSettled(part) ? identified(items).without(again) : items;
-      yield { items: left, total: undefined, share: read / all };
-    }
-    onChecked(part);
-  }
 }

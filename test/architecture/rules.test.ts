@@ -21,7 +21,6 @@ const layers: readonly string[] = [
   'search',
   'find',
   'watch',
-  'export',
   'get',
   'count',
   'about',
@@ -30,6 +29,7 @@ const layers: readonly string[] = [
   'stats',
   'sources',
   'outcomes',
+  'export',
   'sign-in',
   'secrets',
   'formats',
@@ -73,6 +73,7 @@ const QUOTED_COMMAND = /\\?`hooktrail [a-z-]/;
  */
 const HAS_FIXED_TEXTS: readonly string[] = [
   'src/demo/sandbox-command.ts',
+  'src/export/read-export.ts',
   'src/mcp/mcp-server.ts',
   'src/mcp/mcp-tools.ts',
   'src/report/report-page.ts',

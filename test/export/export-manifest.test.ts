@@ -12,10 +12,10 @@ import {
   partQuery,
   readManifest,
   writeManifest,
-} from '../../src/sources/export-manifest.ts';
-import { filesOf, lossOf, type Part, type Written } from '../../src/sources/export-part.ts';
-import { readPart } from '../../src/sources/part-reader.ts';
-import { NO_DAY_FOLDER } from '../../src/sources/partitions.ts';
+} from '../../src/export/export-manifest.ts';
+import { filesOf, lossOf, type Part, type Written } from '../../src/export/export-part.ts';
+import { readPart } from '../../src/export/part-reader.ts';
+import { NO_DAY_FOLDER } from '../../src/export/partitions.ts';
 import { type Instant, parseInstant } from '../../src/time/instant.ts';
 
 const time = (text: string) => parseInstant(text) as Instant;

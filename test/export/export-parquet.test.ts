@@ -2,7 +2,7 @@ import { readFile, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect, test } from 'vitest';
-import { NO_DAY_FOLDER } from '../../src/sources/partitions.ts';
+import { NO_DAY_FOLDER } from '../../src/export/partitions.ts';
 import { clock } from '../support/clock.ts';
 import { type Exporting, rowsOf, startExporting } from '../support/exporting.ts';
 import { itemOf, knownOf } from '../support/shape.ts';

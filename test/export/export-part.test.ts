@@ -21,7 +21,7 @@ import {
   toBeReadAgain,
   trimmedPart,
   withContent,
-} from '../../src/sources/export-part.ts';
+} from '../../src/export/export-part.ts';
 import { knownInstant } from '../../src/time/instant.ts';
 
 const at = (seconds: number) => knownInstant(seconds * 1000);

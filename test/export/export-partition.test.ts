@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { NO_DAY_FOLDER } from '../../src/sources/partitions.ts';
+import { NO_DAY_FOLDER } from '../../src/export/partitions.ts';
 import { clock } from '../support/clock.ts';
 import { type Exporting, startExporting } from '../support/exporting.ts';
 import { editJson, type SandboxOptions, times } from '../support/sandbox.ts';

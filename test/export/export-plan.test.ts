@@ -2,12 +2,12 @@ import { mkdtemp, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { readManifest, writeManifest } from '../../src/export/export-manifest.ts';
+import { contentOf, type Part } from '../../src/export/export-part.ts';
 import { beginExport } from '../../src/export/export-plan.ts';
 import { EventFilters } from '../../src/filters/event-filters.ts';
 import type { FetchPage, PageAnswer } from '../../src/paging/page.ts';
 import { readPage } from '../../src/paging/page.ts';
-import { readManifest, writeManifest } from '../../src/sources/export-manifest.ts';
-import { contentOf, type Part } from '../../src/sources/export-part.ts';
 import { clock } from '../support/clock.ts';
 import { sampleSize } from '../support/seed.ts';
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import type { Manifest } from '../../src/export/export-manifest.ts';
+import { contentOf, type Part, withContent } from '../../src/export/export-part.ts';
 import { beginExport, planUpdate, warnOfLaterDated } from '../../src/export/export-plan.ts';
 import { EventFilters } from '../../src/filters/event-filters.ts';
 import { parseCondition } from '../../src/items/item-conditions.ts';
 import { type FetchPage, readPage } from '../../src/paging/page.ts';
-import type { Manifest } from '../../src/sources/export-manifest.ts';
-import { contentOf, type Part, withContent } from '../../src/sources/export-part.ts';
 import { type Instant, milliseconds, parseInstant } from '../../src/time/instant.ts';
 import { version } from '../../src/version.ts';
 

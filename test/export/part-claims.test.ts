@@ -3,19 +3,19 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { PartClaims } from '../../src/export/part-claims.ts';
-import { itemFilter, type KeepItems } from '../../src/items/item-filter.ts';
-import { Items } from '../../src/items/items.ts';
-import { identified } from '../../src/paging/page.ts';
-import type { Manifest } from '../../src/sources/export-manifest.ts';
+import type { Manifest } from '../../src/export/export-manifest.ts';
 import {
   type Content,
   heldBy,
   type Part,
   type Partition,
   withContent,
-} from '../../src/sources/export-part.ts';
-import { PartWriter } from '../../src/sources/part-writer.ts';
+} from '../../src/export/export-part.ts';
+import { PartClaims } from '../../src/export/part-claims.ts';
+import { PartWriter } from '../../src/export/part-writer.ts';
+import { itemFilter, type KeepItems } from '../../src/items/item-filter.ts';
+import { Items } from '../../src/items/items.ts';
+import { identified } from '../../src/paging/page.ts';
 import { type Instant, parseInstant } from '../../src/time/instant.ts';
 import { itemOf, knownOf } from '../support/shape.ts';
 

@@ -3,11 +3,11 @@ import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import type { Part } from '../../src/export/export-part.ts';
+import { PIECE_BYTES } from '../../src/export/part-formats.ts';
+import { readPart } from '../../src/export/part-reader.ts';
+import { PartWriter } from '../../src/export/part-writer.ts';
 import { Items } from '../../src/items/items.ts';
-import type { Part } from '../../src/sources/export-part.ts';
-import { PIECE_BYTES } from '../../src/sources/part-formats.ts';
-import { readPart } from '../../src/sources/part-reader.ts';
-import { PartWriter } from '../../src/sources/part-writer.ts';
 import { knownInstant } from '../../src/time/instant.ts';
 
 /** Items of all sizes up to more than is read at once; the bytes of the longest do not repeat. */

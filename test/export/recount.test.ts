@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import type { Manifest } from '../../src/export/export-manifest.ts';
+import type { Content } from '../../src/export/export-part.ts';
 import { countAnyStatus, recount } from '../../src/export/recount.ts';
 import { readPage } from '../../src/paging/page.ts';
-import type { Manifest } from '../../src/sources/export-manifest.ts';
-import type { Content } from '../../src/sources/export-part.ts';
 import { knownInstant } from '../../src/time/instant.ts';
 import { type Exporting, startExporting } from '../support/exporting.ts';
 import { times } from '../support/sandbox.ts';
