@@ -60,7 +60,7 @@ describe('every error', () => {
     'settings.ts message': 'files/replaced.machine.test.ts',
     'check-subscriptions.ts `${broken.length} of ${checked.length} endpoints are broken, seen from this machine`':
       'subscriptions/check-subscriptions.test.ts',
-    "subscription-tokens.ts 'refused'": 'secrets/keychain-vault.test.ts',
+    "api-tokens.ts 'refused'": 'secrets/keychain-vault.test.ts',
     'new-token.ts message': 'subscriptions/tokens-of-subscriptions.test.ts',
     'journal-file.ts message': 'webhooks/listen/listen.disk.machine.test.ts',
     'recover.ts has': 'webhooks/recover/recover.together.process.test.ts',

@@ -85,13 +85,6 @@ export const profileDelete: CommandModule = {
 };
 
 async function removeProfile({ args, context, reporter }: Call): Promise<void> {
-  const typed = args[0] as string;
-  const name = savedProfileName(typed, await readConfig(context));
-  const [{ deleteProfile }, { forgetApiToken }] = await Promise.all([
-    import('../sign-in/sign-out.ts'),
-    import('../webhooks/api-token.ts'),
-  ]);
-  // First, since the command finds a deleted profile no more.
-  if (name !== undefined) await forgetApiToken(name, context);
-  await deleteProfile(typed, context, reporter);
+  const { deleteProfile } = await import('../sign-in/sign-out.ts');
+  await deleteProfile(args[0] as string, context, reporter);
 }

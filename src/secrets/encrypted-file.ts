@@ -277,6 +277,12 @@ export function openCopies<Content extends Dated>(file: string, context: Place) 
      */
     read: (open: OpenSealed<Content>) =>
       readLatest(isOwnRescueFolder(context) ? [file, rescued] : [file], open),
+    /** Returns the copies as they are; none if they cannot be read. */
+    async readSealed(): Promise<Buffer[]> {
+      const places = isOwnRescueFolder(context) ? [file, rescued] : [file];
+      const found = await Promise.all(places.map((place) => readSecretFile(place).catch(() => undefined)));
+      return found.filter((sealed) => sealed !== undefined);
+    },
     async write(sealed: Buffer): Promise<void> {
       await writeSecretFile(file, sealed, machine);
       // A copy that cannot be deleted does no harm: it is older than the file just written.

@@ -2,10 +2,10 @@ import { advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { type HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { withLock } from '../lock/lock.ts';
+import { forgetApiTokens } from '../secrets/api-tokens.ts';
 import { isSecretGiven } from '../secrets/given-secret.ts';
 import { KeychainError } from '../secrets/keychain-error.ts';
 import { forgetSignIns, openVault } from '../secrets/stored-sign-ins.ts';
-import { forgetSubscriptionTokens } from '../secrets/subscription-tokens.ts';
 import type { Secrets } from '../secrets/vault.ts';
 import {
   changeConfig,
@@ -90,23 +90,21 @@ function signedOutOf(
 
 /** Deletes what belongs to no saved profile, and all Api-Tokens. */
 async function forgetRest(context: Context, reporter: Reporter): Promise<SignedOut> {
-  const tokens = await forgetSubscriptionTokens(undefined, context);
-  if (tokens > 0)
-    reporter.notice(
-      `deleted the saved Api-Tokens of ${tokens} ${tokens === 1 ? 'subscription' : 'subscriptions'}`,
-    );
+  const tokens = await forgetApiTokens(undefined, context);
+  if (tokens > 0) reporter.notice(`deleted ${tokens} saved ${tokens === 1 ? 'Api-Token' : 'Api-Tokens'}`);
   const { removed } = await forgetSignIns(undefined, context);
   if (removed > 0) return { isNothing: false, unknown: 'profiles that are no longer saved' };
   return { isNothing: tokens === 0 };
 }
 
-/** Signs out of a profile and deletes what is saved under its name. */
+/** Signs out of a profile and deletes what is saved under its name, its Api-Tokens included. */
 export async function deleteProfile(typed: string, context: Context, reporter: Reporter): Promise<void> {
   const config = await readConfig(context);
   const name = savedProfileName(typed, config);
   if (name === undefined) throw unknownProfile(typed, config, advise`${hooktrail('profiles')} lists them`);
   // Secrets first: a profile without secrets can be deleted again, secrets without a profile are hard to
   // find.
+  await forgetApiTokens(name, context);
   const { failure, unasked } = await signOut(name, config, context, reporter);
   await changeConfig(context, (saved) => {
     delete saved.profiles[name];

@@ -6,7 +6,7 @@ import { apiUrl, mediaType, type Service, serviceError } from '../http/service.t
 import type { HttpResponse } from '../http/transport.ts';
 import { guidsIn, isGuid } from '../items/items.ts';
 import { shownAddress } from '../names/callback-address.ts';
-import { openSubscriptionTokens } from '../secrets/subscription-tokens.ts';
+import { openApiTokens } from '../secrets/api-tokens.ts';
 import { withService } from '../sign-in/session.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { type ChangeCall, requireConsent } from './change-subscription.ts';
@@ -47,7 +47,7 @@ export async function createSubscription(
       reporter.notice('would create this subscription');
       return await printJson(content, undefined, context, reporter);
     }
-    const tokens = openSubscriptionTokens(settings, context);
+    const tokens = openApiTokens(settings, context);
     await tokens.probe();
     await askToCreate(content, call);
     const proceed = context.holdOff?.();

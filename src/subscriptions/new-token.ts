@@ -3,8 +3,8 @@ import type { Call } from '../command.ts';
 import { type HooktrailError, OutputError, ServiceError } from '../errors.ts';
 import type { Service, ServiceRequest } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
+import type { ApiTokens } from '../secrets/api-tokens.ts';
 import { isHeaderSafe } from '../secrets/given-secret.ts';
-import type { SubscriptionTokens } from '../secrets/subscription-tokens.ts';
 import { storeSurely } from '../secrets/vault.ts';
 import { isDone } from './read-subscription.ts';
 
@@ -58,7 +58,7 @@ export function tokenIn({ headers }: HttpResponse): string | undefined {
 export async function keepToken(
   token: string,
   id: string,
-  tokens: SubscriptionTokens,
+  tokens: ApiTokens,
   { context, reporter }: Pick<Call, 'context' | 'reporter'>,
 ): Promise<string> {
   const store = tokens.of(id);
@@ -68,7 +68,7 @@ export async function keepToken(
     if (elsewhere === undefined) return store.place;
     reporter.warning(
       `the new Api-Token could not be stored in ${store.place}; it is kept, encrypted, in ${elsewhere}, where the next command finds it`,
-      { kind: 'service', next: 'restart a listener that runs: it still has the old one' },
+      { kind: 'service' },
     );
     return elsewhere;
   } catch (error) {

@@ -3,7 +3,7 @@ import { type HooktrailError, type OutputError, ServiceError, UsageError } from 
 import { printJson } from '../formats/formats.ts';
 import { apiUrl, type Service, serviceError } from '../http/service.ts';
 import { subscriptionPath } from '../names/subscription-names.ts';
-import { openSubscriptionTokens } from '../secrets/subscription-tokens.ts';
+import { openApiTokens } from '../secrets/api-tokens.ts';
 import { withService } from '../sign-in/session.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { readAgain } from './change-outcome.ts';
@@ -35,7 +35,7 @@ export async function renewToken(word: string, call: ChangeCall): Promise<void> 
       return await printJson({ subscriptionId: id, savedIn: null }, undefined, context, reporter);
     }
     const headers = matchOf(found);
-    const tokens = openSubscriptionTokens(settings, context);
+    const tokens = openApiTokens(settings, context);
     await tokens.probe();
     if (!flags.yes) {
       reporter.say(`the Api-Token of ${title} becomes invalid at once, for every handler that has it`);

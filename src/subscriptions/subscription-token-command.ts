@@ -24,8 +24,8 @@ export async function run(call: Call<SettingFlags>): Promise<void> {
   const { flags, context, reporter } = call;
   const settings = await loadSettings(flags, context);
   const id = await idOfWord(call.args[0] as string, call);
-  const { openSubscriptionTokens } = await import('../secrets/subscription-tokens.ts');
-  const saved = openSubscriptionTokens(settings, context).of(id);
+  const { openApiTokens } = await import('../secrets/api-tokens.ts');
+  const saved = openApiTokens(settings, context).of(id);
   const token = await saved.read();
   if (token === undefined)
     throw new UsageError(`no Api-Token is saved here for the subscription ${id}`, {

@@ -1,30 +1,9 @@
-import path from 'node:path';
 import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { InterruptedError, UsageError } from '../errors.ts';
-import { configFolder } from '../files/folders.ts';
-import {
-  damageOf,
-  decryptFile,
-  deleteSecretFile,
-  encryptFile,
-  fileKey,
-  newFileKey,
-  readSecretFile,
-  writeSecretFile,
-} from '../secrets/encrypted-file.ts';
-import { askPassphrase } from '../secrets/file-vault.ts';
+import { openApiTokens, type TokenStore } from '../secrets/api-tokens.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
-import { openKeychain, probeKeychain } from '../secrets/keychain.ts';
-import { noteSaved, savedNoteOf, watchSaved } from '../secrets/saved-token-note.ts';
-import { checkStore, requireNoneHeld } from '../secrets/stored-sign-ins.ts';
-import {
-  forgetSubscriptionTokens,
-  openSubscriptionTokens,
-  ownerName,
-  type TokenOwner,
-} from '../secrets/subscription-tokens.ts';
 import { canPrompt, promptSecret } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
@@ -32,7 +11,7 @@ import type { Reporter } from '../terminal/reporter.ts';
  * The place of the expected `Api-Token`. It belongs to a subscription, not to a sign-in: one is saved per
  * profile, for whoever has a single subscription, and one for each subscription.
  */
-export interface TokenPlace extends TokenOwner {
+export interface TokenPlace extends TokenStore {
   readonly subscription?: string | undefined;
 }
 
@@ -52,12 +31,9 @@ export async function findApiToken(
   return await read();
 }
 
-/** Reads the saved token anew with each call. What opens it is asked for once. */
+/** Reads the saved token anew with each call. The passphrase is asked for once. */
 function tokenReader(place: TokenPlace, context: Context): () => Promise<string | undefined> {
-  const { subscription } = place;
-  if (subscription !== undefined) return openSubscriptionTokens(place, context).of(subscription).read;
-  if (place.store === 'file') return async () => await readFile(place, context);
-  return async () => (await (await openKeychain(context)).get(account(place))) ?? undefined;
+  return openApiTokens(place, context).of(place.subscription).read;
 }
 
 /** The token that deliveries must carry. */
@@ -67,9 +43,12 @@ export interface ExpectedToken {
   readonly close: () => void;
 }
 
+/** Milliseconds between two looks for a token that was saved. */
+const WATCH_MS = 500;
+
 /**
  * Finds the token as `requireApiToken` does. One that comes from the store gives way to another that is saved
- * later: the note that saving leaves is watched, so that no request of a stranger leads to the store.
+ * later.
  */
 export async function openExpectedToken(
   place: TokenPlace,
@@ -77,20 +56,25 @@ export async function openExpectedToken(
   { context, reporter }: Pick<Call, 'context' | 'reporter'>,
 ): Promise<ExpectedToken> {
   const isGiven = isSecretGiven(VARIABLE, context.environment);
-  const read = tokenReader(place, context);
+  const { read, revision } = openApiTokens(place, context).of(place.subscription);
   let current: string | undefined;
+  let seen = await revision();
   const takeOver = async () => {
     const found = await read();
     if (found === undefined || found === current) return;
     current = found;
     reporter.notice('another Api-Token was saved; it is expected from now on');
   };
-  const onSaved = () => {
-    takeOver().catch((error: Error) =>
+  const look = async () => {
+    const latest = await revision();
+    if (latest === seen) return;
+    seen = latest;
+    await takeOver().catch((error: Error) =>
       reporter.warning(`another Api-Token was saved, and cannot be read: ${error.message}`),
     );
   };
-  const close = isGiven ? () => undefined : watchSaved(ownerOf(place), context, onSaved);
+  const timer = isGiven ? undefined : setInterval(look, WATCH_MS).unref();
+  const close = () => clearInterval(timer);
   try {
     current = await requireApiToken(place, context, isNew, read);
     if (place.subscription !== undefined && !isGiven)
@@ -107,15 +91,11 @@ async function warnOfDoubt(
   place: TokenPlace,
   { context, reporter }: Pick<Call, 'context' | 'reporter'>,
 ): Promise<void> {
-  if (!(await openSubscriptionTokens(place, context).of(subscription).isInDoubt())) return;
+  if (!(await openApiTokens(place, context).of(subscription).isInDoubt())) return;
   reporter.warning('a renewal was begun, and its end is not known: the saved Api-Token may be invalid', {
     kind: 'service',
     next: advise`${hooktrail('subscriptions renew', subscription)} gets another`,
   });
-}
-
-function ownerOf({ profile, subscription }: TokenPlace): string {
-  return subscription === undefined ? profile : ownerName(profile, subscription);
 }
 
 /**
@@ -176,71 +156,20 @@ export async function apiTokenOrWarning(
 
 /** Checks that a token can be saved, before anyone is asked for it. Throws the store's own error. */
 export async function probeTokenStore(place: TokenPlace, context: Context): Promise<void> {
-  if (place.subscription !== undefined) return await openSubscriptionTokens(place, context).probe();
-  await checkStore(place.store, context);
-  if (place.store === 'keychain') await probeKeychain(await openKeychain(context), `${account(place)}~probe`);
+  await openApiTokens(place, context).probe();
 }
 
 /** Saves the token in the store of the profile's secrets. Returns the name of the place for a message. */
 export async function saveApiToken(token: string, place: TokenPlace, context: Context): Promise<string> {
-  const { profile, subscription } = place;
-  if (subscription !== undefined) {
-    const store = openSubscriptionTokens(place, context).of(subscription);
-    await store.write(token);
-    await store.forgetRenewal();
-    return store.place;
-  }
-  if (place.store === 'keychain') {
-    await (await openKeychain(context)).set(account(place), token);
-    await noteSaved(profile, context);
-    return 'the OS keychain';
-  }
-  const file = fileOf(place, context);
-  const key = await newFileKey(await askPassphrase(context, true));
-  await writeSecretFile(file, encryptFile(key, token, account(place)), context.machine);
-  await noteSaved(profile, context);
-  return file;
-}
-
-/**
- * Deletes the token of a profile, and those of its subscriptions, from both stores. A keychain that holds
- * nothing of ours counts as empty.
- */
-export async function forgetApiToken(profile: string, context: Context): Promise<void> {
-  await deleteSecretFile(fileOf({ profile }, context));
-  await deleteSecretFile(savedNoteOf(profile, context));
-  await forgetSubscriptionTokens(profile, context);
-  const deleting = openKeychain(context).then((keychain) => keychain.delete(account({ profile })));
-  await deleting.catch(requireNoneHeld);
+  const saved = openApiTokens(place, context).of(place.subscription);
+  await saved.write(token);
+  await saved.forgetRenewal();
+  return saved.place;
 }
 
 async function given(context: Context): Promise<string | undefined> {
   const token = await givenSecret(VARIABLE, context);
   return token ? checked(token, VARIABLE) : undefined;
-}
-
-async function readFile(place: TokenPlace, context: Context): Promise<string | undefined> {
-  const file = fileOf(place, context);
-  const content = await readSecretFile(file);
-  if (content === undefined) return undefined;
-  if (!damageOf(content)) {
-    const key = await fileKey(await askPassphrase(context, false), content);
-    const token = decryptFile(key, content, account(place));
-    if (token !== undefined) return token;
-  }
-  throw new UsageError(
-    `the saved Api-Token in ${file} cannot be read: it is damaged, or was saved with another passphrase`,
-    { next: 'check HOOKTRAIL_PASSPHRASE, or remove the file and save the token again with --save-token' },
-  );
-}
-
-/** Sign-in entries never have this form, so signing out does not delete the token. */
-function account({ profile }: Pick<TokenPlace, 'profile'>): string {
-  return `api-token~${profile}`;
-}
-
-function fileOf({ profile }: Pick<TokenPlace, 'profile'>, context: Context): string {
-  return path.join(configFolder(context), 'webhooks', `${profile}.api-token`);
 }
 
 /** A header value (RFC 9110 section 5.5) without leading or trailing white space. */

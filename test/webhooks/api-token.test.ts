@@ -76,7 +76,8 @@ test('another passphrase does not open the file', async () => {
   await saveApiToken('secret', place, withPassphrase('a passphrase'));
   await expect(findApiToken(place, withPassphrase('another'))).rejects.toMatchObject({
     exitCode: 2,
-    message: expect.stringContaining('cannot be read: it is damaged, or was saved with another passphrase'),
+    message: expect.stringMatching(/^the saved Api-Token in \S+ cannot be read$/),
+    details: ['it is damaged, or was saved with another passphrase or in another store'],
   });
 });
 

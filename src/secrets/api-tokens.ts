@@ -1,8 +1,10 @@
+import { hash } from 'node:crypto';
 import { promises as files } from 'node:fs';
 import path from 'node:path';
 import { advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import { configFolder } from '../files/folders.ts';
 import { withLock } from '../lock/lock.ts';
 import {
   damageOf,
@@ -23,11 +25,10 @@ import {
 import { askPassphrase } from './file-vault.ts';
 import { openKeychain } from './keychain.ts';
 import { KeychainError } from './keychain-error.ts';
-import { noteSaved, savedNoteOf } from './saved-token-note.ts';
 import { checkStore, requireNoneHeld } from './stored-sign-ins.ts';
 
 /** The profile that tokens belong to, and the store of its secrets. */
-export interface TokenOwner {
+export interface TokenStore {
   readonly profile: string;
   readonly store: 'keychain' | 'file';
 }
@@ -37,14 +38,15 @@ interface StoredToken {
   readonly written: number;
 }
 
-export type SubscriptionTokens = ReturnType<typeof openSubscriptionTokens>;
+export type ApiTokens = ReturnType<typeof openApiTokens>;
 
 /**
- * The `Api-Token`s of a profile's subscriptions, each in an encrypted file. The key is the passphrase of the
- * encrypted store or, with the keychain, a random one in an item of its own: the item is there before a token
- * is, so that a new token, which is the only one that works, needs no more than a file in one of two folders.
+ * The saved `Api-Token`s of a profile: its own, for whoever has a single subscription, and one for each
+ * subscription. Each is in an encrypted file. The key is the passphrase of the encrypted store or, with the
+ * keychain, a random one in an item of its own. That item exists before the first token does, so saving a new
+ * token, the only one that works, takes no more than a file in one of two folders.
  */
-export function openSubscriptionTokens({ profile, store }: TokenOwner, context: Context) {
+export function openApiTokens({ profile, store }: TokenStore, context: Context) {
   let secret: string | undefined;
   let sealing: FileKey | undefined;
 
@@ -53,7 +55,7 @@ export function openSubscriptionTokens({ profile, store }: TokenOwner, context: 
     store === 'file' ? await askPassphrase(context, false) : ((await readKey()) ?? undefined);
   const makeKey = async (): Promise<string> => {
     const found = await readKey();
-    if (found !== null) return found;
+    if (found !== null && sealKindOf(found) === 'key') return found;
     const keychain = await openKeychain(context);
     const made = generateKey();
     await keychain.set(keyAccount(profile), made);
@@ -71,8 +73,9 @@ export function openSubscriptionTokens({ profile, store }: TokenOwner, context: 
     return sealing;
   };
 
-  const of = (id: string) => {
-    const owner = ownerName(profile, id);
+  /** The token of the subscription, or the profile's own. */
+  const of = (subscription?: string) => {
+    const owner = ownerName(profile, subscription);
     const copies = openCopies<StoredToken>(tokenFile(owner, context), context);
     const bound = JSON.stringify(['api-token', owner]);
     let lastWritten = 0;
@@ -88,16 +91,18 @@ export function openSubscriptionTokens({ profile, store }: TokenOwner, context: 
         const text = decryptFile(await fileKey(secret, file), file, bound);
         if (text !== undefined) return JSON.parse(text) as StoredToken;
       }
-      throw unreadable(place, id, store);
+      throw unreadable(place, subscription, store);
     };
     return {
       place: copies.file,
       /** The saved token; undefined if there is none. Throws `UsageError` if it cannot be read. */
       read: async () => (await copies.read(open))?.token,
-      write: async (token: string) => {
-        await copies.write(await seal(token));
-        await noteSaved(owner, context);
-      },
+      /**
+       * Changes with each save, by whatever process. Only the sealed files are read: neither the keychain nor
+       * a person is asked.
+       */
+      revision: async () => hash('sha256', Buffer.concat(await copies.readSealed())),
+      write: async (token: string) => await copies.write(await seal(token)),
       rescue: async (token: string) => await copies.rescue(await seal(token)),
       /**
        * Notes that a renewal is under way, which makes the saved token invalid at once. The note stays where
@@ -133,11 +138,11 @@ export function openSubscriptionTokens({ profile, store }: TokenOwner, context: 
 
 const ENDING = '.api-token';
 
-/** Deletes the tokens of the subscriptions of a profile, or of all. Returns how many there were. */
-export async function forgetSubscriptionTokens(
-  profile: string | undefined,
-  context: Context,
-): Promise<number> {
+/**
+ * Deletes the tokens of a profile and of its subscriptions, or all. Returns how many there were. A keychain
+ * that holds nothing of ours counts as empty.
+ */
+export async function forgetApiTokens(profile: string | undefined, context: Context): Promise<number> {
   const folder = tokenFolder(context);
   const listed = await files.readdir(folder).catch((): string[] => []);
   const names = [...new Set([...listed, ...(await listRescued(context))])].filter((name) =>
@@ -156,17 +161,21 @@ export async function forgetSubscriptionTokens(
   return names.filter((name) => name.endsWith(ENDING)).length;
 }
 
-/** True for a file of a token, for a note about one, and for what an interrupted write of these left. */
+/** True for the file of a token, for a note about one, and for what an interrupted write of these left. */
 function isOurs(name: string, profile: string | undefined): boolean {
-  const [, owner] = /^([^~]+)~[^~]+\.(api-token|renewal|token-saved)(\.[0-9a-f]+\.tmp)?$/.exec(name) ?? [];
+  const [, owner] = /^([^~]+?)(?:~[^~]+)?\.(?:api-token|renewal)(?:\.[0-9a-f]+\.tmp)?$/.exec(name) ?? [];
   return owner !== undefined && (profile === undefined || owner === profile);
 }
 
-function unreadable(place: string, id: string, store: TokenOwner['store']): UsageError {
+function unreadable(place: string, subscription: string | undefined, store: TokenStore['store']): UsageError {
   const check = store === 'file' ? 'check HOOKTRAIL_PASSPHRASE, or ' : '';
+  const again =
+    subscription === undefined
+      ? advise`${check}save it again with ${hooktrail('webhooks listen --save-token')}`
+      : advise`${check}get another with ${hooktrail('subscriptions renew', subscription)}`;
   return new UsageError(`the saved Api-Token in ${place} cannot be read`, {
     details: ['it is damaged, or was saved with another passphrase or in another store'],
-    next: advise`${check}get another with ${hooktrail('subscriptions renew', id)}`,
+    next: again,
   });
 }
 
@@ -177,13 +186,15 @@ function keyAccount(profile: string): string {
   return `${KEY_ACCOUNT}${profile}`;
 }
 
-/** The name of a subscription's files. Profile names cannot contain `~`. */
-export function ownerName(profile: string, id: string): string {
-  return `${profile}~${encodeURIComponent(id.toLowerCase())}`;
+/** The name of the files of a profile or of a subscription. Profile names cannot contain `~`. */
+function ownerName(profile: string, subscription: string | undefined): string {
+  return subscription === undefined
+    ? profile
+    : `${profile}~${encodeURIComponent(subscription.toLowerCase())}`;
 }
 
 function tokenFolder(context: Pick<Context, 'environment' | 'machine'>): string {
-  return path.dirname(savedNoteOf('', context));
+  return path.join(configFolder(context), 'webhooks');
 }
 
 function tokenFile(owner: string, context: Context): string {
