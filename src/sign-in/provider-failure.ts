@@ -40,13 +40,15 @@ export const STORED: ProviderAdvice = {
 /** The next step if what answers is probably no identity provider. */
 export const CHECK_ADDRESS = 'check --auth-url (HOOKTRAIL_AUTH_URL)';
 
-/** The provider refused; holds the error code of RFC 6749 section 5.2 if it gave one. */
+/** The provider refused; holds the error code and description of RFC 6749 section 5.2 if it gave them. */
 export class RefusedGrantError extends NotSignedInError {
   readonly error: string | undefined;
+  readonly description: string | undefined;
 
-  constructor(message: string, parts: ErrorParts, error: string | undefined) {
+  constructor(message: string, parts: ErrorParts, error: string | undefined, description?: string) {
     super(message, parts);
     this.error = error;
+    this.description = description;
   }
 }
 
@@ -55,6 +57,27 @@ const REFUSALS = ['invalid_client', 'unauthorized_client', 'unsupported_grant_ty
 
 /** Error codes that mean a refusal of the grant, not of the client. */
 const NOT_ALLOWED = ['unauthorized_client', 'unsupported_grant_type'];
+
+/** Other error codes that mean a refusal, whatever the status: RFC 6749 section 5.2, RFC 8628 section 3.5. */
+const OTHER_CODES = [
+  'invalid_request',
+  'invalid_scope',
+  'authorization_pending',
+  'slow_down',
+  'expired_token',
+];
+
+/** Error codes of a provider that fails for a while (RFC 6749 section 4.1.2.1). */
+const PASSING_CODES = ['server_error', 'temporarily_unavailable'];
+
+/** Names that some providers give to `invalid_grant`. */
+const ENDED_GRANT = [
+  'bad_refresh_token',
+  'bad_verification_code',
+  'invalid_refresh_token',
+  'token_expired',
+  'token_revoked',
+];
 
 /** The parameters of a request that an answer may repeat, and that must not be shown. */
 const SECRET_PARAMETERS = [
@@ -71,9 +94,13 @@ const SECRET_PARAMETERS = [
 export interface Refusal {
   readonly answer: HttpResponse;
   /** Its error code (RFC 6749 section 5.2), if it has one. */
-  readonly error: string | undefined;
-  /** True if the same request may be answered otherwise later. */
-  readonly isPassing: boolean;
+  readonly code: string | undefined;
+  readonly description: string | undefined;
+}
+
+/** True if a request with such an answer may be answered otherwise later. */
+export function isPassingStatus(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408;
 }
 
 /**
@@ -81,34 +108,45 @@ export interface Refusal {
  * where the answer repeats them.
  */
 export function refusalOf(
-  { answer, error, isPassing }: Refusal,
+  { answer, code, description }: Refusal,
   what: string,
   advice: ProviderAdvice,
   form: string,
 ): HooktrailError {
   const { status } = answer;
   if (status >= 300 && status < 400) return redirected(what, status);
-  const details = shownDetails(answer, form);
+  const secrets = secretsIn(form);
+  const details = describeBody(answer).map((line) => redactSecrets(line, secrets));
+  const why = description && redactSecrets(description, secrets);
   const refused = `${what} was refused by the identity provider`;
+  const error = code !== undefined && ENDED_GRANT.includes(code) ? 'invalid_grant' : code;
   const isOfClient = REFUSALS.includes(error ?? '') || status === 401;
   if (error === 'invalid_grant' || isOfClient) {
     const next = stepAfter(error, advice);
-    return new RefusedGrantError(refused, { details, next }, error);
+    return new RefusedGrantError(refused, { details, next }, error, why);
   }
-  // The description shows no error answers, so these statuses count as a refusal whatever the body.
-  if (status === 400 || status === 403) {
+  const isPassing = isPassingStatus(status) || PASSING_CODES.includes(error ?? '');
+  if (isRefused(status, error) && !isPassing) {
     const next = stepAfterBadRequest(error, advice);
-    return new RefusedGrantError(`${refused} (${status})`, { details, next }, error);
+    return new RefusedGrantError(`${refused} (${status})`, { details, next }, error, why);
   }
   const next = isPassing ? stepAfterFailure(status, advice) : `${CHECK_ADDRESS} and the client settings`;
   const message = `${what} failed: the identity provider answered ${status}`;
   return new ServiceError(message, { status, retryable: isPassing, details, next });
 }
 
-function shownDetails(answer: HttpResponse, form: string): string[] {
+/**
+ * True if an answer refuses the request itself. The service description shows no error answers, so 400 and
+ * 403 count as a refusal whatever the body. Some providers answer 200 with an error, or 428 while a device
+ * sign-in waits.
+ */
+function isRefused(status: number, error = ''): boolean {
+  return status < 300 || status === 400 || status === 403 || OTHER_CODES.includes(error);
+}
+
+function secretsIn(form: string): string[] {
   const sent = new URLSearchParams(form);
-  const secrets = SECRET_PARAMETERS.flatMap((name) => sent.get(name) ?? []);
-  return describeBody(answer).map((line) => redactSecrets(line, secrets));
+  return SECRET_PARAMETERS.flatMap((name) => sent.get(name) ?? []);
 }
 
 function redirected(what: string, status: number): ServiceError {

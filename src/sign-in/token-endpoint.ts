@@ -10,6 +10,7 @@ import {
   TransportError,
 } from '../http/transport.ts';
 import { createTransport } from '../http/undici-client.ts';
+import { isObject } from '../items/items.ts';
 import { isHeaderSafe } from '../secrets/given-secret.ts';
 import type { AccessToken } from '../secrets/vault.ts';
 import { isLoopback, urlText } from '../settings/setting-names.ts';
@@ -101,7 +102,8 @@ export async function authorizeDevice(
   scope: string,
 ): Promise<OAuth.DeviceAuthorizationResponse> {
   const what = 'the sign-in';
-  const { oauth, parties, options } = await loadForObject(what, provider, proof);
+  const read = (answer: HttpResponse) => conformingDevice(jsonObject(answer, provider));
+  const { oauth, parties, options } = await loadLibrary(what, provider, proof, read);
   const [issuer, ...client] = parties;
   const server = { ...issuer, device_authorization_endpoint: endpoint };
   const response = await oauth.deviceAuthorizationRequest(server, ...client, { scope }, options);
@@ -142,7 +144,10 @@ export async function revoke(
   await oauth.processRevocationResponse(await oauth.revocationRequest(server, ...client, token, hinted));
 }
 
-/** Pushes an authorization request (RFC 9126 section 2). Throws as `exchangeCode` does. */
+/**
+ * Pushes an authorization request (RFC 9126 section 2). Its lifetime is 0 if the answer gives none. Throws as
+ * `exchangeCode` does.
+ */
 export async function pushAuthorizationRequest(
   provider: Provider,
   proof: ClientProof,
@@ -150,16 +155,15 @@ export async function pushAuthorizationRequest(
   parameters: URLSearchParams,
 ): Promise<OAuth.PushedAuthorizationResponse> {
   const what = 'announcing the sign-in';
-  const { oauth, parties, options } = await loadForObject(what, provider, proof, 201);
+  const read = (answer: HttpResponse) => {
+    const { request_uri, expires_in } = jsonObject(answer, provider);
+    return { request_uri, expires_in: secondsIn(expires_in) ?? 0 };
+  };
+  const { oauth, parties, options } = await loadLibrary(what, provider, proof, read, 201);
   const [issuer, ...client] = parties;
   const server = { ...issuer, pushed_authorization_request_endpoint: endpoint };
   const response = await oauth.pushedAuthorizationRequest(server, ...client, parameters, options);
   return await usable(what, oauth.processPushedAuthorizationResponse(server, client[0], response));
-}
-
-/** Loads the library for a request that is answered with an object, with the status that it expects. */
-function loadForObject(what: string, provider: Provider, proof: ClientProof, status = 200) {
-  return loadLibrary(what, provider, proof, (answer) => jsonObject(answer, provider), status);
 }
 
 /** The answer to a request that grants nothing. Throws `ServiceError` if the library finds it unusable. */
@@ -198,7 +202,8 @@ async function loadLibrary(
       const headers = { ...given, 'content-type': 'application/x-www-form-urlencoded' };
       const form = String(body);
       const answer = await send(provider, { method: 'POST', url: new URL(url), headers, body: form });
-      if (answer.status < 200 || answer.status > 299) throw refusalOf(refusalIn(answer), what, advice, form);
+      const refusal = refusalIn(answer);
+      if (refusal) throw refusalOf(refusal, what, advice, form);
       return Response.json(read(answer), { status });
     },
   };
@@ -266,23 +271,56 @@ const LONGEST_LIFETIME_SECONDS = 3_155_760_000;
 
 /**
  * The members of a grant that the service description has, with what real providers get wrong put right: a
- * lifetime as text, out of range or missing, no token type, and optional members of a wrong type, which are
- * left out.
+ * lifetime as text, out of range or missing, no token type, scopes as a list or with commas, and optional
+ * members of a wrong type, which are left out.
  */
 function conformingMembers(
   { access_token, token_type, refresh_token, scope, expires_in }: JsonObject,
   isRenewable: boolean,
 ) {
-  const refreshToken = typeof refresh_token === 'string' && refresh_token !== '' ? refresh_token : undefined;
-  const seconds = Number.parseFloat(String(expires_in));
+  const refreshToken = textIn(refresh_token);
   const stated = isRenewable || refreshToken !== undefined ? STATED_LIFETIME_SECONDS : undefined;
   return {
     access_token,
     token_type: token_type ?? 'Bearer',
     refresh_token: refreshToken,
-    scope: typeof scope === 'string' ? scope : undefined,
-    expires_in: Number.isNaN(seconds) ? stated : Math.min(Math.max(seconds, 0), LONGEST_LIFETIME_SECONDS),
+    scope: scopesIn(Array.isArray(scope) ? scope.join(' ') : String(scope ?? '')).join(' ') || undefined,
+    expires_in: secondsIn(expires_in) ?? stated,
   };
+}
+
+/**
+ * The members of a device authorization answer (RFC 8628 section 3.2), with what real providers get wrong put
+ * right: the draft's `verification_url`, numbers as text, a code as a number, no lifetime. Without a lifetime
+ * the code lasts until the provider says that it has expired.
+ */
+function conformingDevice({ device_code, user_code, expires_in, interval, ...page }: JsonObject) {
+  const pauseSeconds = secondsIn(interval);
+  return {
+    device_code,
+    user_code: typeof user_code === 'number' ? String(user_code) : user_code,
+    verification_uri: textIn(page['verification_uri']) ?? page['verification_url'],
+    verification_uri_complete:
+      textIn(page['verification_uri_complete']) ?? textIn(page['verification_url_complete']),
+    expires_in: secondsIn(expires_in) ?? LONGEST_LIFETIME_SECONDS,
+    // The library refuses 0, and no interval is shorter than a second here.
+    interval: pauseSeconds === undefined ? undefined : Math.max(1, pauseSeconds),
+  };
+}
+
+/** The scopes of a list that is separated by spaces (RFC 6749 section 3.3), or by commas as some write it. */
+export function scopesIn(list: string): string[] {
+  return list.split(/[\s,]+/).filter(Boolean);
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** A time in seconds, as a number or as text, from 0 to a hundred years. */
+function secondsIn(value: unknown): number | undefined {
+  const seconds = Number.parseFloat(String(value));
+  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), LONGEST_LIFETIME_SECONDS);
 }
 
 /** The object in a successful answer. The body of another is not shown, since it may hold tokens. */
@@ -307,23 +345,23 @@ export function parseObject(body: Buffer): JsonObject | undefined {
   try {
     // RFC 8259 section 8.1 allows a reader to ignore a byte order mark.
     const value: unknown = JSON.parse(body.toString('utf8').replace(/^\ufeff/, ''));
-    return value !== null && typeof value === 'object' && !Array.isArray(value)
-      ? (value as JsonObject)
-      : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-function refusalIn(answer: HttpResponse): Refusal {
-  const code = parseObject(answer.body)?.['error'];
-  const error = typeof code === 'string' ? code : undefined;
-  return { answer, error, isPassing: isPassingStatus(answer.status) };
-}
-
-/** True if a request with such an answer may be answered otherwise later. */
-export function isPassingStatus(status: number): boolean {
-  return status >= 500 || status === 429 || status === 408;
+/**
+ * Returns the refusal that an answer is; undefined if it grants something. Some providers answer 200 with an
+ * error (RFC 6749 section 5.2 wants 400 or 401).
+ */
+function refusalIn(answer: HttpResponse): Refusal | undefined {
+  const { error, error_description: description, access_token: token } = parseObject(answer.body) ?? {};
+  const code = textIn(error);
+  const isError = code !== undefined || isObject(error);
+  const isSuccess = answer.status >= 200 && answer.status <= 299;
+  if (isSuccess && (!isError || typeof token === 'string')) return undefined;
+  return { answer, code, description: textIn(description) };
 }
 
 /** Sends a request to the provider. Throws `UnreachableError` if there is no answer. */

@@ -146,6 +146,57 @@ test.each<[string, Fault]>([
   expect(await program.finished).toMatchObject({ code: 0 });
 });
 
+test.each([
+  [200, 'authorization_pending'],
+  [428, 'authorization_pending'],
+  [200, 'slow_down'],
+  [428, 'slow_down'],
+])('a poll that is answered %i with %s goes on', async (status, error) => {
+  at.sandbox.control.fault('token', { kind: 'status', status, body: JSON.stringify({ error }) });
+  const { program, url } = await startDevice();
+  await nextPoll();
+  await decide(url, 'approve');
+  await nextPoll();
+  expect(await program.finished).toMatchObject({ code: 0 });
+});
+
+test.each([200, 428])(
+  'a poll that is refused with %i ends the sign-in with the description',
+  async (status) => {
+    const body = JSON.stringify({ error: 'access_denied', error_description: 'The owner said no.' });
+    at.sandbox.control.fault('token', { kind: 'status', status, body });
+    const { program } = await startDevice();
+    await nextPoll();
+    expect(await program.finished).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining(
+        'error: the sign-in was refused: access_denied\n  The owner said no.\nnext: sign in again and allow the access\n',
+      ),
+    });
+  },
+);
+
+test.each<[string, (body: Readonly<Record<string, unknown>>) => object]>([
+  ['an interval as text', (body) => ({ ...body, interval: '1' })],
+  ['an interval of no time', (body) => ({ ...body, interval: 0 })],
+  ['a lifetime as text', (body) => ({ ...body, expires_in: '600' })],
+  ['no lifetime', ({ expires_in: _, ...body }) => body],
+  [
+    'verification_url',
+    ({ verification_uri, verification_uri_complete, ...body }) => ({
+      ...body,
+      verification_url: verification_uri,
+      verification_url_complete: verification_uri_complete,
+    }),
+  ],
+])('a device answer with %s signs in', async (_, change) => {
+  at.sandbox.control.fault('device', editJson(change));
+  const { program, url } = await startDevice();
+  await decide(url, 'approve');
+  await nextPoll();
+  expect(await program.finished).toMatchObject({ code: 0 });
+});
+
 test('the wait ends when the code expires, even if the provider asks for longer pauses', async () => {
   answerDevice({ interval: 2_147_484, expires_in: 90 });
   const { program } = await startDevice();

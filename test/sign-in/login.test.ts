@@ -5,6 +5,7 @@ import { resolveSettings } from '../../src/settings/settings.ts';
 import { checkResponse, expectedOf } from '../../src/sign-in/authorization.ts';
 import { changed, redirectOf, visit } from '../support/browser.ts';
 import { startHooktrail } from '../support/program.ts';
+import { editJson } from '../support/sandbox.ts';
 import { useSigningIn } from '../support/signing-in.ts';
 
 const at = useSigningIn();
@@ -214,6 +215,32 @@ test('after logout, login needs no address again', async () => {
   await at.run(['logout']);
   const env = { ...at.home.env, HOOKTRAIL_CLIENT_SECRET: at.sandbox.settings.clientSecret };
   expect(await at.run(['login'], { env })).toMatchObject({ code: 0 });
+});
+
+test.each([
+  ['in another order', 'offline_access event_api'],
+  ['with commas', 'event_api,offline_access'],
+  ['as a list', ['event_api', 'offline_access']],
+  ['without offline_access, beside a refresh token', 'event_api'],
+])('scopes that are granted %s are not reported as withheld', async (_, scope) => {
+  at.control.fault(
+    'token',
+    editJson((body) => ({ ...body, scope })),
+  );
+  const { code, stderr } = await at.run(['login']);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('renewed when needed') });
+  expect(stderr).not.toContain('not granted');
+});
+
+test('a code that is answered 200 with an error is refused with its description', async () => {
+  const body = JSON.stringify({ error: 'invalid_client', error_description: 'Unknown client.' });
+  at.control.fault('token', { kind: 'status', status: 200, body });
+  expect(await at.run(['login'])).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining(
+      'error: the sign-in was refused by the identity provider\n  error: invalid_client\n  error_description: Unknown client.\nnext: check --client-id, and run the same command with --client-secret-stdin and the right client secret\n',
+    ),
+  });
 });
 
 test('settings typed into a failed sign-in are saved, except the secret', async () => {

@@ -136,8 +136,49 @@ test.each([
   expect((await token(at)).code).toBe(0);
 });
 
+test.each(['invalid_grant', 'bad_refresh_token'])(
+  'a refresh that is answered 200 with %s ends the sign-in, and status says so',
+  async (error) => {
+    const body = JSON.stringify({ error, error_description: 'Grant revoked.' });
+    at.sandbox.control.fault('token', { kind: 'status', status: 200, body });
+    expect(await token(at)).toEqual({
+      code: 4,
+      stdout: '',
+      stderr:
+        'error: the sign-in has ended: the identity provider does not accept the refresh token\n' +
+        `  error: ${error}\n  error_description: Grant revoked.\n` +
+        'next: run `hooktrail login`\n',
+    });
+    clock.advance(60_000);
+    expect(await at.run(['status'])).toMatchObject({
+      code: 4,
+      stdout: expect.stringContaining('signed in  no: the sign-in has ended\n'),
+      stderr: 'next: run `hooktrail login`\n',
+    });
+  },
+);
+
+test.each([
+  [200, 4, 'invalid_client', 'check --client-id, and run `hooktrail login --client-secret-stdin`'],
+  [200, 4, 'something_else', 'check the client settings, and run `hooktrail login`'],
+  [200, 1, 'temporarily_unavailable', 'run the command again later: the sign-in is kept'],
+  [400, 1, 'server_error', 'run the command again later: the sign-in is kept'],
+])('%i with an error is that error: exit code %i for %s', async (status, exitCode, error, next) => {
+  const body = JSON.stringify({ error, error_description: 'Because of this.' });
+  at.sandbox.control.fault('token', { kind: 'status', status, body });
+  const { code, stderr } = await token(at);
+  expect({ code, stderr }).toEqual({
+    code: exitCode,
+    stderr: expect.stringContaining(
+      `  error: ${error}\n  error_description: Because of this.\nnext: ${next}`,
+    ),
+  });
+  expect((await token(at)).code).toBe(0);
+});
+
 test.each([
   [400, 'no'],
+  [200, '{"error":{"message":"Bad token","code":190}}'],
   [400, '{"error":"unsupported_grant_type"}'],
   [401, ''],
   [403, '<title>Forbidden</title>'],

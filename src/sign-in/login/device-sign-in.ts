@@ -63,8 +63,8 @@ async function grantByDevice(
  * sign-in.
  */
 function pollingAnswer(error: unknown): 'pending' | 'slow down' {
-  const code = error instanceof RefusedGrantError ? error.error : undefined;
-  if (code === 'access_denied') throw refusal(code);
+  const { error: code, description } = error instanceof RefusedGrantError ? error : {};
+  if (code === 'access_denied') throw refusal(code, description);
   if (code === 'expired_token') throw codeExpired();
   if (code === 'authorization_pending') return 'pending';
   // After a time-out, too, the next poll waits longer.

@@ -15,7 +15,7 @@ import {
 import { durationWords } from '../../terminal/terminal-text.ts';
 import { audienceOf, keptProof, methodWords } from '../client-authentication.ts';
 import { signInLock } from '../sign-in-lock.ts';
-import type { Grant } from '../token-endpoint.ts';
+import { type Grant, scopesIn } from '../token-endpoint.ts';
 import type { Attempt, SignInSetup } from './login-attempt.ts';
 import { NEEDED } from './login-attempt.ts';
 
@@ -28,7 +28,7 @@ export async function keepGrant(
   { settings, proof, vault }: SignInSetup,
   attempt: Attempt,
 ): Promise<void> {
-  const asked = settings.scope.split(' ');
+  const asked = scopesIn(settings.scope);
   const how = asked.includes('offline_access') ? 'granted' : 'asked for by --scope';
   const after = refreshToken ? 'renewed when needed' : `then sign in again (no refresh token was ${how})`;
   const secrets = { refreshToken, ...keptProof(proof), access };
@@ -72,8 +72,10 @@ export async function keepSignIn(
       advise`Commands ask for the passphrase. Where nobody can type it, seal the file with a key: ${hooktrail('keygen --help')}.`,
     );
   // An answer without scopes grants those that were asked for (RFC 6749 section 5.1).
-  const granted = access.scope?.split(' ') ?? asked;
-  const withheld = asked.filter((name) => !granted.includes(name));
+  const granted = access.scope === undefined ? asked : scopesIn(access.scope);
+  const isGranted = (name: string) =>
+    granted.includes(name) || (name === 'offline_access' && secrets.refreshToken !== undefined);
+  const withheld = asked.filter((name) => !isGranted(name));
   if (withheld.length > 0) reporter.warning(`not granted: ${withheld.join(' ')}`, { kind: 'sign-in' });
 }
 

@@ -80,7 +80,7 @@ async function pushIfRequired(
   // RFC 9126 section 4: the other parameters are in what was pushed.
   const parameters = { client_id: provider.settings.clientId, request_uri: pushed.request_uri };
   url.search = new URLSearchParams(parameters).toString().replaceAll('+', '%20');
-  return { ...request, url, validSeconds: pushed.expires_in };
+  return { ...request, url, validSeconds: pushed.expires_in || undefined };
 }
 
 /**
