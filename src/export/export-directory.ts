@@ -1,11 +1,13 @@
 import { realpathSync } from 'node:fs';
-import { access, constants, readdir, realpath, rm, rmdir, stat } from 'node:fs/promises';
+import { access, constants, readdir, realpath, rename, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Machine } from '../context.ts';
 import { faultText, fewOf, HooktrailError, isDiskFull, ServiceError, UsageError } from '../errors.ts';
 import { checkWritable, makeFolder } from '../files/folders.ts';
+import { finalName, syncFolder } from '../files/whole-files.ts';
+import type { Reporter } from '../terminal/reporter.ts';
 import { MANIFEST, type Manifest } from './export-manifest.ts';
-import { filesOf, isPartName } from './export-part.ts';
+import { filesOf, folderOf, isPartName } from './export-part.ts';
 import { isPartitionFolder } from './partitions.ts';
 
 /**
@@ -49,35 +51,97 @@ export async function checkUnused(directory: string): Promise<void> {
   });
 }
 
-/** Removes half-written files that a crash left, and parts that the manifest does not list. */
-export async function removeLeftOvers(directory: string, { parts, partition }: Manifest): Promise<void> {
-  const listed = new Set(parts.flatMap((part) => [part.file, ...filesOf(part).map(({ file }) => file)]));
-  const clean = async (folder: string) => {
-    for (const name of await readdir(path.join(directory, folder))) {
-      const file = path.posix.join(folder, name);
-      if (isLeftOver(name) || (isPartName(name) && !listed.has(file)))
-        await rm(path.join(directory, file), { force: true });
-    }
-  };
-  await clean('');
-  if (!partition) return;
-  for (const entry of await readdir(directory, { withFileTypes: true })) {
-    if (!entry.isDirectory() || !isPartitionFolder(entry.name)) continue;
-    await clean(entry.name);
-    // It stays where it holds anything else.
-    await rmdir(path.join(directory, entry.name)).catch(() => undefined);
+/**
+ * Removes files that a crash left unfinished. Parts that the manifest does not list as finished get other
+ * names and a warning: an older manifest may have been put back, and the service may have deleted their
+ * events.
+ */
+export async function tidyDirectory(
+  directory: string,
+  { parts, partition }: Manifest,
+  reporter: Pick<Reporter, 'warning'>,
+): Promise<void> {
+  const listed = new Set(parts.flatMap(filesOf).map(({ file }) => file));
+  const isUnlisted = (file: string) => isPartName(path.posix.basename(file)) && !listed.has(file);
+  const folders = partition ? await dayFolders(directory) : [];
+  const kept: string[] = [];
+  for (const folder of ['', ...folders]) {
+    const files = (await namesIn(path.join(directory, folder))).map((name) => path.posix.join(folder, name));
+    for (const file of files.filter((one) => isLeftOver(path.posix.basename(one))))
+      await rm(path.join(directory, file), { force: true });
+    for (const file of files.filter(isUnlisted).sort())
+      kept.push(`${file} as ${await setAside(directory, file, 'unlisted')}`);
   }
+  for (const folder of folders) await removeIfEmpty(path.join(directory, folder));
+  if (kept.length === 0) return;
+  const subject = kept.length === 1 ? 'a file' : `${kept.length} files`;
+  reporter.warning(
+    `${directory} holds ${subject} that ${MANIFEST} does not list, kept under other names: ${fewOf(kept).join(', ')}`,
+  );
+}
+
+/** Removes the files that other ones of the same export have replaced. */
+export async function removeReplaced(
+  directory: string,
+  replaced: Iterable<string>,
+  { parts }: Manifest,
+): Promise<void> {
+  const listed = new Set(parts.flatMap(filesOf).map(({ file }) => file));
+  for (const file of replaced) {
+    if (listed.has(file)) continue;
+    await rm(path.join(directory, file), { force: true });
+    if (folderOf(file)) await removeIfEmpty(path.join(directory, folderOf(file)));
+  }
+}
+
+async function removeIfEmpty(folder: string): Promise<void> {
+  await rmdir(folder).catch(() => undefined);
+}
+
+async function dayFolders(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { withFileTypes: true });
+  return entries.flatMap((entry) =>
+    entry.isDirectory() && isPartitionFolder(entry.name) ? [entry.name] : [],
+  );
+}
+
+/**
+ * Gives a file of an export another name, which begins with `why`. Returns it; undefined if there is no such
+ * file.
+ */
+export async function setAside(
+  directory: string,
+  file: string,
+  why: 'damaged' | 'unlisted',
+): Promise<string | undefined> {
+  const folder = path.join(directory, folderOf(file));
+  if (!(await namesIn(folder)).includes(path.posix.basename(file))) return undefined;
+  // The name matches neither part-* nor *.ndjson, and the place is no partition: other programs read those.
+  const names = await namesIn(directory);
+  const base = `${why}-${path.posix.basename(file)}`;
+  let number = 1;
+  while (names.includes(`${base}.${number}`)) number++;
+  const aside = `${base}.${number}`;
+  await rename(path.join(directory, file), path.join(directory, aside));
+  await syncFolder(directory);
+  if (folder !== directory) await syncFolder(folder);
+  return aside;
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    // A partition that was removed by hand.
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
 }
 
 /** Where processes that export into a directory lock each other out, also those in other containers. */
 export const LOCK_FOLDER = '.lock';
 
-/** The ending of a file that is not finished. */
-export const UNFINISHED = '.tmp';
-
 function isLeftOver(name: string): boolean {
-  if (!name.endsWith(UNFINISHED)) return false;
-  return name.startsWith(`${MANIFEST}.`) || isPartName(name.slice(0, -UNFINISHED.length));
+  const final = finalName(name);
+  return final !== undefined && (final === MANIFEST || isPartName(final));
 }
 
 /** Turns an error of the file system into one with a next step. Returns any other error unchanged. */

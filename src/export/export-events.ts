@@ -14,7 +14,7 @@ import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { checkUnused, diskFault, LOCK_FOLDER, openDirectory, removeLeftOvers } from './export-directory.ts';
+import { checkUnused, diskFault, LOCK_FOLDER, openDirectory, tidyDirectory } from './export-directory.ts';
 import { checkNothingLost, checkSame, type Manifest, readManifest } from './export-manifest.ts';
 import { type FileFormat, filesOf, heldBy, isUncounted, type Partition } from './export-part.ts';
 import { ExportRun } from './export-run.ts';
@@ -83,7 +83,7 @@ async function exportInto(
   else {
     checkSame(given, manifest, identity);
     manifest = await verifyExport(directory, manifest, reporter, signal);
-    await removeLeftOvers(directory, manifest);
+    await tidyDirectory(directory, manifest, reporter);
     if (manifest.finishedAt && !update) {
       checkNothingLost(given, manifest);
       warnOfUncounted(manifest, reporter);

@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { faultText, ServiceError, UsageError } from '../errors.ts';
-import { replaceFile } from '../files/whole-files.ts';
+import { readRegularFile, replaceFile } from '../files/whole-files.ts';
 import { isTypedFilters, SHOWN_NAMES, type TypedFilters } from '../filters/event-filters.ts';
 import type { Query } from '../paging/event-query.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
@@ -55,7 +54,7 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
   const file = path.join(directory, MANIFEST);
   let text: string;
   try {
-    text = await readFile(file, 'utf8');
+    text = readRegularFile(file).toString();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new ServiceError(`${file} cannot be read: ${faultText(error)}`, { cause: error });

@@ -8,12 +8,13 @@ import type { Progress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { compareInstants } from '../time/instant.ts';
 import type { ExportClient } from './export-client.ts';
-import { removeLeftOvers } from './export-directory.ts';
+import { removeReplaced } from './export-directory.ts';
 import { createManifestWriter, type Identity, type Manifest, partQuery } from './export-manifest.ts';
 import {
   contentOf,
   createNamer,
   eventsIn,
+  filesOf,
   folderOf,
   heldBy,
   isSettled,
@@ -54,6 +55,8 @@ export class ExportRun {
   #manifest!: Manifest;
   /** The manifest is written once at a time. */
   #saved: Promise<void> = Promise.resolve();
+  /** Files that parts had before this run read them again. */
+  readonly #replaced = new Set<string>();
   /** Events in files, including those being written. */
   #events = 0;
   /** Of these, events that were there when this run began to read. */
@@ -108,7 +111,12 @@ export class ExportRun {
   }
 
   async #savePart(index: number, part: Part): Promise<void> {
+    this.#noteReplaced(this.#manifest.parts[index] as Part);
     await this.#save({ parts: this.#manifest.parts.with(index, part) });
+  }
+
+  #noteReplaced(part: Part): void {
+    for (const { file } of filesOf(part)) this.#replaced.add(file);
   }
 
   /**
@@ -127,6 +135,7 @@ export class ExportRun {
       if (round === MAX_ROUNDS) throw incompleteError(held, total);
       const isChanged = new Set(changed);
       const parts = this.#manifest.parts.map((part, at) => (isChanged.has(at) ? toBeReadAgain(part) : part));
+      for (const index of changed) this.#noteReplaced(this.#manifest.parts[index] as Part);
       await this.#save({ parts });
       this.#events = eventsIn(parts);
     }
@@ -136,7 +145,7 @@ export class ExportRun {
       events: eventsIn(this.#manifest.parts),
       overlapFrom: null,
     });
-    await removeLeftOvers(this.#job.directory, this.#manifest);
+    await removeReplaced(this.#job.directory, this.#replaced, this.#manifest);
   }
 
   /** Reads several parts at once, each of which is in the manifest as soon as its file is on the disk. */

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { type FileHandle, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { faultText, HooktrailError, ServiceError } from '../errors.ts';
+import { openToRead } from '../files/whole-files.ts';
 import type { Items } from '../items/items.ts';
 import { identified } from '../paging/page.ts';
 import { compareInstants } from '../time/instant.ts';
@@ -116,7 +117,7 @@ async function openChecked(directory: string, expected: PartitionFile): Promise<
   if (!found.isFile()) throw await damagedOrReplaced(directory, expected, 'is not a file');
   if (found.size !== bytes)
     throw await damagedOrReplaced(directory, expected, `has ${found.size} bytes instead of ${bytes}`);
-  const handle = await open(file).catch(refuse);
+  const handle = await openToRead(file).catch(refuse);
   const content: OpenFile = {
     bytes,
     pieces: () => piecesOf(handle, bytes),

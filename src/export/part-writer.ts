@@ -1,11 +1,10 @@
 import { createHash, hash } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { type FileHandle, open, rm } from 'node:fs/promises';
+import { existsSync, type Stats } from 'node:fs';
+import { type FileHandle, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { makeFolder } from '../files/folders.ts';
-import { renameOver, syncFolder } from '../files/whole-files.ts';
+import { makeOwnFolder } from '../files/folders.ts';
+import { createUnfinished, renameOver, reopenToAppend, syncFolder } from '../files/whole-files.ts';
 import type { Items } from '../items/items.ts';
-import { UNFINISHED } from './export-directory.ts';
 import { folderOf, type Held, type Part, type PartitionFile } from './export-part.ts';
 import type { PartEncoder } from './part-format.ts';
 import { formatOf } from './part-formats.ts';
@@ -91,15 +90,24 @@ class PartFile {
   readonly #isInFolder: boolean;
   readonly #encoder: PartEncoder;
   readonly #hash = createHash('sha256');
+  readonly #temporary: string;
+  readonly #created: Stats;
   #handle: FileHandle | undefined;
   #bytes = 0;
   events = 0;
 
-  private constructor(file: string, isInFolder: boolean, encoder: PartEncoder, handle: FileHandle) {
+  private constructor(
+    file: string,
+    isInFolder: boolean,
+    encoder: PartEncoder,
+    unfinished: { readonly temporary: string; readonly handle: FileHandle; readonly created: Stats },
+  ) {
     this.#file = file;
     this.#isInFolder = isInFolder;
     this.#encoder = encoder;
-    this.#handle = handle;
+    this.#temporary = unfinished.temporary;
+    this.#created = unfinished.created;
+    this.#handle = unfinished.handle;
   }
 
   static async create(directory: string, file: string): Promise<PartFile> {
@@ -107,7 +115,9 @@ class PartFile {
     if (folder !== '') await createFolder(path.join(directory, folder));
     const place = path.join(directory, file);
     const encoder = (await formatOf(file)).createEncoder();
-    return new PartFile(place, folder !== '', encoder, await open(`${place}${UNFINISHED}`, 'w', 0o600));
+    const { temporary, handle } = await createUnfinished(place, 0o600);
+    const created = await handle.stat();
+    return new PartFile(place, folder !== '', encoder, { temporary, handle, created });
   }
 
   async add(items: Items): Promise<void> {
@@ -133,7 +143,7 @@ class PartFile {
     const handle = await this.#open();
     await handle.sync();
     await this.#close();
-    await renameOver(`${this.#file}${UNFINISHED}`, this.#file);
+    await renameOver(this.#temporary, this.#file);
     // The export's own folder is synced with its manifest.
     if (this.#isInFolder) await syncFolder(path.dirname(this.#file));
     return { bytes: this.#bytes, sha256: this.#hash.digest('hex') };
@@ -141,11 +151,11 @@ class PartFile {
 
   async discard(): Promise<void> {
     await this.#close().catch(() => undefined);
-    await rm(`${this.#file}${UNFINISHED}`, { force: true });
+    await rm(this.#temporary, { force: true });
   }
 
   async #open(): Promise<FileHandle> {
-    this.#handle ??= await open(`${this.#file}${UNFINISHED}`, 'a', 0o600);
+    this.#handle ??= await reopenToAppend(this.#temporary, this.#created);
     return this.#handle;
   }
 
@@ -162,7 +172,7 @@ class PartFile {
 
 /** Makes the folder of a day if it is missing, with the permissions of the export's own, and durably. */
 async function createFolder(folder: string): Promise<void> {
-  if (existsSync(folder)) return;
-  makeFolder(folder, 0o777);
-  await syncFolder(path.dirname(folder));
+  const isThere = existsSync(folder);
+  makeOwnFolder(folder, 0o777);
+  if (!isThere) await syncFolder(path.dirname(folder));
 }

@@ -1,18 +1,7 @@
-import { readdir, rename } from 'node:fs/promises';
-import path from 'node:path';
-import { syncFolder } from '../files/whole-files.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { setAside } from './export-directory.ts';
 import { type Manifest, writeManifest } from './export-manifest.ts';
-import {
-  damagedPart,
-  eventsIn,
-  filesOf,
-  folderOf,
-  heldBy,
-  isSettled,
-  type Part,
-  settled,
-} from './export-part.ts';
+import { damagedPart, eventsIn, filesOf, heldBy, isSettled, type Part, settled } from './export-part.ts';
 import { DamagedPartError, readPart } from './part-reader.ts';
 
 async function damageOf(directory: string, part: Part): Promise<DamagedPartError | undefined> {
@@ -94,34 +83,11 @@ async function putAside(
   { file, damage }: DamagedPartError,
   reporter: Pick<Reporter, 'warning'>,
 ): Promise<Part> {
-  const aside = await setAside(directory, file);
+  const aside = await setAside(directory, file, 'damaged');
   // All files of the part are written again: the service may return less than an intact one holds.
-  for (const other of filesOf(part)) if (other.file !== file) await setAside(directory, other.file);
+  for (const other of filesOf(part))
+    if (other.file !== file) await setAside(directory, other.file, 'damaged');
   const kept = aside ? `it is kept as ${aside}, and its events` : 'its events';
   reporter.warning(`${file} ${damage}; ${kept} will be downloaded again`);
   return damagedPart(part);
-}
-
-/** Gives a damaged file another name, and returns it; undefined if there is no such file. */
-async function setAside(directory: string, file: string): Promise<string | undefined> {
-  const folder = path.join(directory, folderOf(file));
-  if (!(await namesIn(folder)).includes(path.posix.basename(file))) return undefined;
-  // The name matches neither part-* nor *.ndjson, and the place is no partition: other programs read those.
-  const names = await namesIn(directory);
-  const base = `damaged-${path.posix.basename(file)}`;
-  let number = 1;
-  while (names.includes(`${base}.${number}`)) number++;
-  const aside = `${base}.${number}`;
-  await rename(path.join(directory, file), path.join(directory, aside));
-  await syncFolder(directory);
-  if (folder !== directory) await syncFolder(folder);
-  return aside;
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    // A partition that was removed by hand.
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
 }

@@ -214,6 +214,18 @@ export function makeFolder(folder: string, mode = 0o700): void {
 }
 
 /**
+ * Creates a folder that this program names, as `makeFolder` does, and refuses a link in its place or in that
+ * of its parent: others may write to the folder that holds them, and choose where a link leads. Throws the
+ * system's error.
+ */
+export function makeOwnFolder(folder: string, mode?: number): void {
+  makeFolder(folder, mode);
+  for (const place of [path.dirname(folder), folder])
+    if (lstatSync(place).isSymbolicLink())
+      throw Object.assign(new Error(`${place} is a link`), { code: 'ELOOP', syscall: 'mkdir', path: place });
+}
+
+/**
  * Creates a folder in the common `/tmp` that nobody else can read or write, and the folders `names` below it:
  * a place for users without a writable home. Throws the system's error, or an `Error` if another user has put
  * something there.

@@ -64,10 +64,7 @@ export type Replacement = Awaited<ReturnType<typeof startReplacement>>;
  * new content. Throws the system's error.
  */
 export async function startReplacement(file: string, mode: number) {
-  // Every command that reads the settings loads this module, and `node:crypto` takes 3 ms to load.
-  const { randomBytes } = await import('node:crypto');
-  const temporary = `${file}.${randomBytes(8).toString('hex')}.tmp`;
-  const handle = await files.open(temporary, 'wx', mode);
+  const { temporary, handle } = await createUnfinished(file, mode);
   /** Removes the temporary file. The old content stays. */
   const abandon = async () => {
     await handle.close().catch(() => undefined);
@@ -92,11 +89,49 @@ export async function startReplacement(file: string, mode: number) {
   return { temporary, handle, finish, abandon };
 }
 
+/** The ending of the name of a file that is not finished, after the name that it will have. */
+const UNFINISHED = /\.[0-9a-f]{16}\.tmp$/;
+
+/** The name that an unfinished file will have; undefined if its own is not the name of an unfinished one. */
+export function finalName(name: string): string | undefined {
+  return UNFINISHED.test(name) ? name.replace(UNFINISHED, '') : undefined;
+}
+
+/**
+ * Creates an empty file next to `file` for its new content. The name is new and cannot be foreseen: nothing
+ * that others put into the folder is opened, no link and no file. Throws the system's error.
+ */
+export async function createUnfinished(
+  file: string,
+  mode: number,
+): Promise<{ temporary: string; handle: files.FileHandle }> {
+  // Every command that reads the settings loads this module, and `node:crypto` takes 3 ms to load.
+  const { randomBytes } = await import('node:crypto');
+  const temporary = `${file}.${randomBytes(8).toString('hex')}.tmp`;
+  return { temporary, handle: await files.open(temporary, NEW_FILE, mode) };
+}
+
+/** Fails for a name that exists, even as a link that leads nowhere. */
+const NEW_FILE = 'wx+';
+
+/**
+ * Opens a file that this process has created, to append to it. Throws the system's error, or an `Error` if
+ * another file or a link has taken its place.
+ */
+export async function reopenToAppend(file: string, created: Stats): Promise<files.FileHandle> {
+  const { O_WRONLY, O_APPEND, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+  const handle = await files.open(file, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK);
+  const { dev, ino } = await handle.stat();
+  if (dev === created.dev && ino === created.ino) return handle;
+  await handle.close();
+  throw Object.assign(new Error('another file has taken its place'), { code: 'EEXIST', syscall: 'open' });
+}
+
 /**
  * Creates a new file with mode 0600 and syncs it to the disk. Throws `UnsyncedError` or the system's error.
  */
 export async function createFile(file: string, content: string): Promise<void> {
-  const handle = await files.open(file, 'wx', 0o600);
+  const handle = await files.open(file, NEW_FILE, 0o600);
   try {
     await handle.writeFile(content);
     await handle.sync();
@@ -170,6 +205,11 @@ export function openWithoutWaiting(file: string): { readonly fd: number; readonl
     closeSync(fd);
     throw error;
   }
+}
+
+/** The same for a file that is read piece by piece. */
+export async function openToRead(file: string): Promise<files.FileHandle> {
+  return await files.open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
 }
 
 /**

@@ -1,10 +1,9 @@
-import { promises as files } from 'node:fs';
 import path from 'node:path';
 import { type Advice, adviceText, advise, hooktrail, hooktrailOver } from '../advice.ts';
 import type { Clock, Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
 import { cacheFolder, makeFolder } from '../files/folders.ts';
-import { replaceFile } from '../files/whole-files.ts';
+import { readRegularFile, replaceFile } from '../files/whole-files.ts';
 import type { Service } from '../http/service.ts';
 import { createRowReader, membersOf, tableColumns } from '../items/item-columns.ts';
 import type { Items } from '../items/items.ts';
@@ -202,7 +201,7 @@ export async function keptEventTypes(
 
 async function namesIn(file: string): Promise<readonly string[]> {
   try {
-    const { names } = JSON.parse(await files.readFile(file, 'utf8'));
+    const { names } = JSON.parse(readRegularFile(file).toString());
     return Array.isArray(names) ? names.map(String) : [];
   } catch {
     return [];

@@ -4,7 +4,7 @@ import { access, constants } from 'node:fs/promises';
 import path from 'node:path';
 import type { Context, LockRhythm, Machine } from '../context.ts';
 import { type ErrorParts, faultText, ServiceError, SHORTAGE_STEPS, UsageError } from '../errors.ts';
-import { makeFolder, ownFolderInTmp } from '../files/folders.ts';
+import { makeFolder, makeOwnFolder, ownFolderInTmp } from '../files/folders.ts';
 import {
   type Claim,
   claimLock,
@@ -134,7 +134,7 @@ async function take<T>(
       options,
     );
   try {
-    makeFolder(beside);
+    makeOwnFolder(beside);
     await access(beside, constants.W_OK | constants.X_OK);
   } catch (error) {
     throw explained(error, beside);

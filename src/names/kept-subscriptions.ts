@@ -1,8 +1,7 @@
-import { promises as files } from 'node:fs';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 import { cacheFolder, makeFolder } from '../files/folders.ts';
-import { replaceFile } from '../files/whole-files.ts';
+import { readRegularFile, replaceFile } from '../files/whole-files.ts';
 import { isObject } from '../items/items.ts';
 import { loadSettings } from '../settings/settings.ts';
 import { shownAddress } from './callback-address.ts';
@@ -53,7 +52,7 @@ export async function keptSubscriptions(
     const settings = await loadSettings(profile === undefined ? {} : { profile }, context);
     const { baseUrl } = settings;
     if (!baseUrl) return [];
-    const text = await files.readFile(cacheFile({ profile: settings.profile, baseUrl }, context), 'utf8');
+    const text = readRegularFile(cacheFile({ profile: settings.profile, baseUrl }, context)).toString();
     const kept: unknown = JSON.parse(text);
     return Array.isArray(kept) ? kept.filter(isKept) : [];
   } catch {

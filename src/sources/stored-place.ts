@@ -1,11 +1,11 @@
-import { type FileHandle, open, stat } from 'node:fs/promises';
+import { type FileHandle, stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { faultText, HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { gunzipped, PIECE_BYTES } from '../export/part-formats.ts';
 import { openExport } from '../export/read-export.ts';
-import { openPipe } from '../files/whole-files.ts';
+import { openPipe, openToRead } from '../files/whole-files.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import { memberPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
@@ -44,7 +44,7 @@ export async function openPlace(place: string, options: PlaceOptions): Promise<P
   const pipe = await openPipe(place, signal).catch(unreadable);
   if (pipe) return placeOfText(place, pipe, options);
   // Opened here, since a stream reports a missing file only later.
-  const handle = await open(place).catch(unreadable);
+  const handle = await openToRead(place).catch(unreadable);
   if (await isParquet(handle)) return placeOfText(place, Readable.from(linesInParquet(handle)), options);
   const { size } = await handle.stat();
   const stream = handle.createReadStream({ start: 0, highWaterMark: PIECE_BYTES });

@@ -9,7 +9,7 @@ import {
   UnreachableError,
   UsageError,
 } from '../errors.ts';
-import { makeFolder, refusePlanted } from '../files/folders.ts';
+import { makeOwnFolder, refusePlanted } from '../files/folders.ts';
 import { followLinks } from '../files/whole-files.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import { resolveListed } from '../filters/event-types.ts';
@@ -106,7 +106,7 @@ export async function watchEvents(
 /** Makes the folder for the lock of a state. Throws the error that the state itself would meet. */
 function makeLockFolder(folder: string, state: string): void {
   try {
-    makeFolder(folder);
+    makeOwnFolder(folder);
   } catch (error) {
     throw unwritableState(state, error as NodeJS.ErrnoException);
   }

@@ -86,6 +86,22 @@ const HAS_FIXED_TEXTS: readonly string[] = [
   'src/sources/stored-place.ts',
 ];
 
+/** An import or a call of what opens a file for writing, or makes a folder. */
+const OPENING =
+  '(?:open|openSync|writeFile|writeFileSync|appendFile|appendFileSync|createWriteStream|mkdir|mkdirSync|mkdtemp|copyFile)';
+const OPENS_TO_WRITE = new RegExp(
+  `import \\{[^}]*\\b${OPENING}\\b[^}]*\\} from 'node:fs(?:/promises)?'|\\b(?:fs|files)\\.${OPENING}\\(`,
+);
+/**
+ * Beside `src/files`: a lock's file, which only one process can create; a journal, which is opened again; and
+ * a device that the user names.
+ */
+const MAY_OPEN_TO_WRITE: readonly string[] = [
+  'src/formats/output-file.ts',
+  'src/lock/lock-file.ts',
+  'src/webhooks/journal-file.ts',
+];
+
 /** Returns one line for each rule that a file breaks, and one for each circle of imports. */
 function violations(sources: readonly Source[]): string[] {
   const broken = sources.flatMap((source) =>
@@ -143,6 +159,9 @@ function brokenRules({ path: file, text }: Source): string[] {
     importsOf(code).some(({ from, isType }) => !isType && /support\/(process\.ts|machine\/.*)$/.test(from))
   )
     broken.push('a test that starts processes or needs a tool says so in its name');
+  const mayOpen = file.startsWith('src/files/') || MAY_OPEN_TO_WRITE.includes(file);
+  if (isSource && !mayOpen && OPENS_TO_WRITE.test(code))
+    broken.push('files are opened for writing in src/files');
   if (isSource && !HAS_FIXED_TEXTS.includes(file) && QUOTED_COMMAND.test(code))
     broken.push('a text has a command of ours as a value (src/advice.ts)');
   if (isSource) for (const imported of importsOf(code)) broken.push(...brokenBy(file, imported));
@@ -247,6 +266,11 @@ test.each([
     'src/paging/x.ts',
     "const next = 'run `hooktrail login`';",
     'a text has a command of ours as a value (src/advice.ts)',
+  ],
+  [
+    'src/paging/x.ts',
+    "import { open } from 'node:fs/promises';\nawait open(file, 'w');",
+    'files are opened for writing in src/files',
   ],
   ['src/paging/x.ts', 'const now = Date.now();', 'only the system knows the clock'],
   ['test/paging/x.test.ts', 'const now = Date.now();', "a test's time is clock.now()"],

@@ -256,7 +256,7 @@ describe('events export --partition day', () => {
     const before = await at.files();
     const [name = ''] = Object.keys(before);
     await writeFile(path.join(at.directory, name), 'damaged');
-    await writeFile(path.join(at.directory, `${name}.tmp`), '{"half');
+    await writeFile(path.join(at.directory, `${name}.0123456789abcdef.tmp`), '{"half');
     const aside = `damaged-${path.basename(name)}.1`;
     expect(await at.export(...small)).toMatchObject({
       code: 0,
@@ -265,7 +265,7 @@ describe('events export --partition day', () => {
     expect(await readFile(path.join(at.directory, aside), 'utf8')).toBe('damaged');
     expect(await at.files()).toEqual(before);
     expect(await readdir(path.dirname(path.join(at.directory, name)))).not.toContain(
-      `${path.basename(name)}.tmp`,
+      `${path.basename(name)}.0123456789abcdef.tmp`,
     );
   });
 
