@@ -47,7 +47,7 @@ export function addFilterFlags(command: Command): Command {
     if (field === 'publishStatus') add('--failed', 'the same as --status FAILED');
   }
   const where =
-    "with a field that matches: 'eventData.body.pages > 20', 'lines[].sku = A-7' (any element); also != < <= >= ~ (contains), 'FIELD in (a, b)', in @FILE, FIELD (present) and '!FIELD'";
+    "with a field that matches: 'eventData.body.pages > 20', 'lines[].sku = A-7' (any element); also != < <= >= ~ (contains), 'FIELD in (a, b)', 'not in', in @FILE, FIELD (present) and '!FIELD'";
   addOption(listFlag('--where <condition>', where));
   const grep = 'with this text in a value or a name, ignoring case (repeatable: any of them)';
   addOption(listFlag('--grep <text>', grep));
@@ -152,7 +152,7 @@ function textOfFile(file: string, flag: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const next = file === '-' ? 'standard input is a file, too: in @/dev/stdin' : undefined;
+    const next = file === '-' ? 'standard input is a file, too: @/dev/stdin' : undefined;
     throw new UsageError(`${flag}: @${file} cannot be read: ${faultText(error)}`, { cause: error, next });
   }
 }

@@ -2,7 +2,7 @@ import { nearest } from '../settings/nearest-word.ts';
 import { quotedWord } from '../shell-words.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { isNumber } from './exact-numbers.ts';
-import type { Condition } from './item-conditions.ts';
+import type { Condition, Operator } from './item-conditions.ts';
 import type { Items } from './items.ts';
 import { rawText } from './json-scanner.ts';
 import { noSuchField } from './near-field.ts';
@@ -44,7 +44,7 @@ export class ConditionDoubt {
     this.#condition = condition;
     this.#wanted = condition.alternatives ?? [condition];
     this.#wantedLower = new Set(this.#wanted.map(({ value }) => value.toLowerCase()));
-    this.#isEquality = /^(!?=|in)$/.test(condition.operator);
+    this.#isEquality = /^(!?=|(not )?in)$/.test(condition.operator);
     this.#isOrder = /[<>]/.test(condition.operator);
   }
 
@@ -100,14 +100,23 @@ export class ConditionDoubt {
     const [only, another] = this.#wanted;
     const values = another ? `any of the ${this.#wanted.length} values` : `'${only?.value ?? value}'`;
     const none = `${flag}: no event has ${values} in ${field.text}`;
-    if (operator === '=' && value.includes(',') && !quoted)
-      return `${none}; for any of several values write ${flag} ${quotedWord(`${field.text} in (${value})`)}${looked}`;
+    const membership = MEMBERSHIPS[operator];
+    if (membership && value.includes(',') && !quoted) {
+      const [form, meant] = membership;
+      return `${none}; for ${meant} of several values write ${flag} ${quotedWord(`${field.text} ${form} (${value})`)}${looked}`;
+    }
     const near = this.#similar ?? this.#nearValue();
     if (near !== undefined) return `${none}; did you mean ${near}?${looked}`;
     if (this.#isComparable !== false) return undefined;
     return `${flag}: no event has a value in ${field.text} that compares with ${quoted ? `the text "${value}"` : value}`;
   }
 }
+
+/** The form that compares with several values, and how many of them an event has. */
+const MEMBERSHIPS: Readonly<Partial<Record<Operator, readonly [form: Operator, meant: string]>>> = {
+  '=': ['in', 'any'],
+  '!=': ['not in', 'none'],
+};
 
 /** The text that holds the value as a part, or else the nearest. */
 function nearTo(

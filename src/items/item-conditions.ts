@@ -8,7 +8,7 @@ import { isNumber } from './exact-numbers.ts';
 import { type FieldPath, parseFieldPath, pathText } from './field-path.ts';
 
 const COMPARISONS = ['!=', '<=', '>=', '=', '<', '>', '~'] as const;
-export type Operator = (typeof COMPARISONS)[number] | 'exists' | 'missing' | 'in';
+export type Operator = (typeof COMPARISONS)[number] | 'exists' | 'missing' | 'in' | 'not in';
 
 /** A condition on a field of an item. */
 export interface Condition {
@@ -22,7 +22,7 @@ export interface Condition {
   readonly quoted: boolean;
   /** The value as a time, if it is one. */
   readonly instant: Instant | undefined;
-  /** Of `in`: what `=` has to hold for, with any one of the values. */
+  /** Of `in` and `not in`: an equality for each of the values. */
   readonly alternatives?: readonly Condition[];
 }
 
@@ -43,8 +43,11 @@ const CONDITION = new RegExp(`^\\s*(!(?!=))?(${NAME})(?:(!=|<=|>=|=|<|>|~)([\\s\
 /** `and`, `or`, `&&` or `||` between two conditions; a backslash makes the white space part of a name. */
 const JOINT = /((?<=(?<!\\)\s)(?:and|or)(?=\s)|&&|\|\|)/i;
 
-/** `FIELD in (a, b)` and `FIELD in @FILE`; a backslash makes the white space part of a name. */
-const IN = /^((?:[^\\!=<>~\s]|\\[\s\S]|[^\S\n](?!\s))+?)\s+in\s*(?:\(([\s\S]*)\)|@([\s\S]+))\s*$/i;
+/** `FIELD in (a, b)`, `FIELD not in @FILE`; a backslash makes the white space part of a name. */
+const IN =
+  /^\s*(?<name>(?:[^\\!=<>~\s]|\\[\s\S]|[^\S\n](?!\s))+?)\s+(?<not>not\s+)?in\s*(?:\((?<list>[\s\S]*)\)|@(?<file>[\s\S]+))\s*$/i;
+/** Other languages write `!FIELD in (a, b)` and `not FIELD in (a, b)`. */
+const NEGATION = /^\s*(?:!\s*|not\s+)(?=[^\s=])/i;
 
 /**
  * Reads `FIELD OP VALUE`, `FIELD` (present) or `!FIELD` (absent). Times have the same forms as for `--since`,
@@ -60,13 +63,9 @@ export function parseCondition(
   readValues = refuseFiles,
 ): Condition {
   const given: Given = { text, flag, now, zone };
-  const membership = IN.exec(text);
-  if (membership) {
-    const [, name = '', list, file = ''] = membership;
-    return parseMembership(name, given, () =>
-      list === undefined ? readValues(file.trim(), flag) : listedValues(list),
-    );
-  }
+  refuseNegatedMembership(given);
+  const membership = membershipIn(text);
+  if (membership) return parseMembership(membership, given, readValues);
   const [whole, not, name = '', typed, behind = ''] = CONDITION.exec(text) ?? [];
   const rest = behind.trim();
   if (JOINT.test(name) || goesOn(rest)) throw joined(given);
@@ -90,12 +89,18 @@ interface Given {
   readonly zone: TimeZone;
 }
 
-function invalid({ text, flag }: Given, why: string, next = formOf(flag)): UsageError {
+function invalid(
+  { text, flag }: Given,
+  why: string,
+  next = formOf(flag),
+  correction?: UsageError['correction'],
+): UsageError {
   return new UsageError(`${flag}: invalid value '${text}': ${why}`, {
     details: [
-      `a condition is FIELD OP VALUE, where OP is one of ${COMPARISONS.join(' ')}; or FIELD; or !FIELD`,
+      `a condition is FIELD OP VALUE, where OP is one of ${COMPARISONS.join(' ')}; FIELD in (a, b); FIELD not in (a, b); FIELD; or !FIELD`,
     ],
     next,
+    ...(correction ? { correction } : {}),
   });
 }
 
@@ -107,29 +112,71 @@ function formOfIn(flag: string): string {
   return `write it as in ${flag} 'FIELD in (a, b)'`;
 }
 
-/** The error for `FIELD in a, b`, whose values do not stand between ( and ). */
+/** The error for `FIELD in a, b`, whose values are not between ( and ). */
 function unlisted(text: string, word: string, given: Given): UsageError {
   const [, field = '', list = ''] = /^(.*?(?<!\\)\s)in\s+\(?([^)]*)/is.exec(text) ?? [];
-  const meant = `${field.trim()} in (${list.trim()})`;
+  const negation = NEGATION.exec(given.text) ? 'not ' : '';
+  const meant = `${field.replace(NEGATION, '').trim()} ${negation}in (${list.trim()})`;
   const isListed = (listedValues(list)?.length ?? 0) > 0;
   const next = isListed ? `write ${given.flag} ${quotedWord(meant)}` : formOfIn(given.flag);
   return invalid(given, `'${word}' takes its values in ( )`, next);
 }
 
-/** `FIELD in (a, b)` or `FIELD in @FILE`; `valuesOf` is undefined for a list that cannot be read. */
+/** The parts of `FIELD in (a, b)` or `FIELD not in @FILE`. */
+interface Membership {
+  readonly name: string;
+  readonly operator: 'in' | 'not in';
+  /** The text between the parentheses; undefined where a file is named. */
+  readonly list: string | undefined;
+  readonly file: string;
+}
+
+function membershipIn(text: string): Membership | undefined {
+  const parts = IN.exec(text)?.groups;
+  if (!parts) return undefined;
+  const { name = '', not, list, file = '' } = parts;
+  return { name, operator: not === undefined ? 'in' : 'not in', list, file: file.trim() };
+}
+
+/** Throws `UsageError` for `!FIELD in (a, b)` and `not FIELD in (a, b)`. */
+function refuseNegatedMembership(given: Given): void {
+  const membership = membershipIn(given.text.replace(NEGATION, ''));
+  if (!membership || !NEGATION.test(given.text)) return;
+  const { name, operator, list, file } = membership;
+  const opposite = operator === 'in' ? 'not in' : 'in';
+  const values = list === undefined ? `@${file}` : `(${list})`;
+  throw meaning(given, "a list is negated by 'not in'", `${name} ${opposite} ${values}`);
+}
+
+/** Throws `UsageError` for `= @FILE` and `!= @FILE`, which would compare with the name of the file. */
+function refuseFileName(operator: Operator, rest: string, given: Given): void {
+  if (!/^@\S/.test(rest) || (operator !== '=' && operator !== '!=')) return;
+  const name = given.text.trimEnd().slice(0, -rest.length).trimEnd().slice(0, -operator.length);
+  const membership = operator === '=' ? 'in' : 'not in';
+  const why = `'${operator}' does not read a file; put a value that begins with @ in quotes`;
+  throw meaning(given, why, `${name.trim()} ${membership} ${rest}`);
+}
+
+/** The error for a condition that was written in another way; its next step has the one that was meant. */
+function meaning(given: Given, why: string, meant: string): UsageError {
+  const next = `write ${given.flag} ${quotedWord(meant)}`;
+  return invalid(given, why, next, { typed: given.text, meant });
+}
+
+/** Throws `UsageError` for a list that cannot be read, or has no value. */
 function parseMembership(
-  name: string,
+  { name, operator, list, file }: Membership,
   given: Given,
-  valuesOf: () => readonly string[] | undefined,
+  readValues: ReadValues,
 ): Condition {
   const { text, flag } = given;
   const field = parseFieldPath(name, flag, text);
-  const values = valuesOf();
+  const values = list === undefined ? readValues(file, flag) : listedValues(list);
   if (values === undefined)
     throw invalid(given, 'the values in ( ) are parted by commas; one with a comma is in JSON quotes');
-  if (values.length === 0) throw invalid(given, 'in needs a value', formOfIn(flag));
+  if (values.length === 0) throw invalid(given, `${operator} needs a value`, formOfIn(flag));
   const alternatives = values.map((value) => equality(field, value, given));
-  return { text, field, operator: 'in', value: '', quoted: false, instant: undefined, alternatives };
+  return { text, field, operator, value: '', quoted: false, instant: undefined, alternatives };
 }
 
 /** A condition that holds where `FIELD = VALUE` does; the value may be in quotes. */
@@ -145,6 +192,7 @@ function equality(field: FieldPath, text: string, given: Given): Condition {
 /** `FIELD OP VALUE`, of which `rest` is what stands behind the operator. */
 function parseComparison(field: FieldPath, operator: Operator, rest: string, given: Given): Condition {
   refuseLongerOperator(operator, rest, given);
+  refuseFileName(operator, rest, given);
   const quotation = quotedText(rest);
   if (quotation === null) throw invalid(given, 'the text in quotes is not a JSON string');
   const quoted = quotation !== undefined;
@@ -291,20 +339,20 @@ function isListOrObject(value: string): boolean {
   }
 }
 
-/** True for `FIELD in (a, b)` and `FIELD in @FILE`. */
+/** True for `FIELD in (a, b)`, `FIELD not in @FILE` and the like. */
 export function isMembership(text: string): boolean {
-  return IN.test(text);
+  return membershipIn(text) !== undefined;
 }
 
 /** Throws `UsageError` for a condition whose values are to be read from a file. */
 export function refuseFileOfValues(condition: string, flag: string): void {
   const file = fileOfValues(condition);
-  if (file !== undefined) refuseFiles(file.trim(), flag);
+  if (file !== undefined) refuseFiles(file, flag);
 }
 
-/** The file in `FIELD in @FILE`; undefined for any other condition. */
+/** The file in `FIELD in @FILE` and `FIELD not in @FILE`; undefined for any other condition. */
 export function fileOfValues(condition: string): string | undefined {
-  return IN.exec(condition)?.[3];
+  return membershipIn(condition)?.file || undefined;
 }
 
 /**

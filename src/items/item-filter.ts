@@ -73,7 +73,7 @@ function textTest(texts: readonly string[]): Test {
 }
 
 /** The operators that hold where no value fulfils their opposite. */
-const OPPOSITES: ReadonlySet<Operator> = new Set(['!=', 'missing']);
+const OPPOSITES: ReadonlySet<Operator> = new Set(['!=', 'missing', 'not in']);
 
 /** The operators that hold by order; the others hold where values are equal. */
 const HOLDS: Readonly<Partial<Record<Operator, (order: number) => boolean>>> = {

@@ -19,7 +19,7 @@ const UNEQUAL = Number.NaN;
 export type Comparison = (bytes: Buffer, start: number, end: number) => number | undefined;
 
 /**
- * How a condition compares. `exists`, `~` and `in`, which have no order, are equal to a value that fulfils
+ * How a condition compares. `exists`, `~`, `in` and `not in`, which have no order, are equal to a value that fulfils
  * them.
  */
 export function comparisonOf(condition: Condition): Comparison {
@@ -30,6 +30,7 @@ export function comparisonOf(condition: Condition): Comparison {
     case '~':
       return containment(condition);
     case 'in':
+    case 'not in':
       return membership(condition);
     default:
       return comparisonWith(condition);

@@ -205,7 +205,9 @@ describe('--where', () => {
     expect(() => parseCondition(text, '--where', 0)).toThrow(
       expect.objectContaining({
         next,
-        details: ['a condition is FIELD OP VALUE, where OP is one of != <= >= = < > ~; or FIELD; or !FIELD'],
+        details: [
+          'a condition is FIELD OP VALUE, where OP is one of != <= >= = < > ~; FIELD in (a, b); FIELD not in (a, b); FIELD; or !FIELD',
+        ],
       }),
     );
   });
@@ -227,6 +229,8 @@ describe('--where', () => {
     ['a  in (b)', 'a', 'in', '', false],
     ['a in(b)', 'a', 'in', '', false],
     ['a in (b) ', 'a', 'in', '', false],
+    ['a not  in (b)', 'a', 'not in', '', false],
+    ['opted\\ not in (b)', 'opted not', 'in', '', false],
     ['card holder in (b)', 'card holder', 'in', '', false],
     ['opted\\ in in (b)', 'opted in', 'in', '', false],
     ['a\\=b in (c)', 'a=b', 'in', '', false],

@@ -225,7 +225,7 @@ describe('hooktrail mcp', () => {
     const refused = await other.call('count_events', { where: ['a and b'] });
     expect(refused.content[0]?.text.split('\n').slice(0, 3)).toEqual([
       "error: --where: invalid value 'a and b': and cannot join conditions in one --where",
-      '  a condition is FIELD OP VALUE, where OP is one of != <= >= = < > ~; or FIELD; or !FIELD',
+      '  a condition is FIELD OP VALUE, where OP is one of != <= >= = < > ~; FIELD in (a, b); FIELD not in (a, b); FIELD; or !FIELD',
       "next: give each a flag of its own: --where 'a' --where 'b'",
     ]);
   });
