@@ -2,7 +2,6 @@ import { type AdvisedCommand, hooktrailOver } from '../advice.ts';
 import { EventFilters } from '../filters/event-filters.ts';
 import { isOfZone } from '../items/field-path.ts';
 import { isGuid } from '../items/items.ts';
-import type { TimeZone } from '../time/time-zone.ts';
 import { type CauseCondition, fieldConditionsOf } from './cause-conditions.ts';
 import type { Cause } from './causes.ts';
 import type { Explained } from './explain.ts';
@@ -25,24 +24,28 @@ export function searchCommand(
     'events search --failed',
     ...narrowed.filters.words(...times.map(({ name }) => name)),
     ...narrowed.rest.flatMap(({ text }) => ['--where', text]),
-    ...zoneWords(narrowed.rest, filters.zone),
+    ...zoneWords(narrowed.rest, filters),
     ...times.flatMap(({ name, at }) => [`--${name}`, at.text]),
   );
 }
 
 /** An hour or a weekday is that of a zone, which a setting may change where the command is typed. */
-function zoneWords(conditions: readonly CauseCondition[], zone: TimeZone): string[] {
+function zoneWords(conditions: readonly CauseCondition[], { zone, isZoneTyped }: EventFilters): string[] {
   const dependsOnZone = conditions.some(({ condition }) => isOfZone(condition.field));
-  // Another zone than UTC is among the words of the filters.
-  return dependsOnZone && zone.isUtc ? ['--timezone', zone.name] : [];
+  // A typed zone is among the words of the filters.
+  return dependsOnZone && !isZoneTyped ? ['--timezone', zone.name] : [];
 }
 
 /**
  * The command that compares with all other events of the time; undefined if the filters chose all of them.
  */
-export function wideCommand({ zone, after, before, ...filters }: EventFilters, from?: string) {
+export function wideCommand({ zone, isZoneTyped, after, before, ...filters }: EventFilters, from?: string) {
   if (new EventFilters(filters).withStatuses().texts().length === 0) return undefined;
-  return hooktrailOver(from, 'events explain', ...new EventFilters({ zone, after, before }).words());
+  return hooktrailOver(
+    from,
+    'events explain',
+    ...new EventFilters({ zone, isZoneTyped, after, before }).words(),
+  );
 }
 
 /** The filters with the conditions that the service filters by itself, and the other conditions. */

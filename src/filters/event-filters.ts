@@ -22,6 +22,9 @@ export interface GivenTime {
   readonly time: Time;
 }
 
+/** The flags of whole days and months, which are two times in one. */
+const PERIOD_FLAGS: ReadonlySet<string> = new Set(['--day', '--month']);
+
 /** The service's clock is read from `Date`, which has no fraction. */
 const CLOCK_GRAIN_MS = 1000;
 
@@ -42,6 +45,8 @@ export type FilterValues = Readonly<Partial<Record<FilterField, readonly string[
 interface FilterParts {
   /** The zone that times are read and shown in. */
   readonly zone: TimeZone;
+  /** True if the line names the zone: otherwise another command has it from the same settings. */
+  readonly isZoneTyped: boolean;
   readonly after: GivenTime | undefined;
   readonly before: GivenTime | undefined;
   readonly values: FilterValues;
@@ -67,6 +72,7 @@ interface FilterParts {
 /** Chooses events. Spans ago become instants when the present time is known. */
 export class EventFilters implements FilterParts {
   readonly zone: TimeZone = UTC;
+  readonly isZoneTyped: boolean = false;
   readonly after: GivenTime | undefined = undefined;
   readonly before: GivenTime | undefined = undefined;
   readonly values: FilterValues = {};
@@ -215,7 +221,7 @@ export class EventFilters implements FilterParts {
         next:
           after.time.kind === 'day' && after.time.daysAgo === 0
             ? `for the day before, write ${after.flag} 'yesterday ${after.text.replace(/^(today|at) ?/i, '')}'`
-            : `give a time in the past, such as ${after.flag} 2h`,
+            : `give a time in the past, such as ${this.#period ? '--day yesterday' : `${after.flag} 2h`}`,
       },
     );
   }
@@ -258,21 +264,37 @@ export class EventFilters implements FilterParts {
     return [this.after, this.before].some(isTimeOfZone) || this.conditions.some(dependsOnZone);
   }
 
-  #timeText({ text, time }: GivenTime): string {
-    return time.kind === 'instant' && !this.zone.isUtc ? time.instant.text : text;
+  #timeText({ flag, text, time }: GivenTime): string {
+    const isExact = time.kind === 'instant' && (!this.zone.isUtc || PERIOD_FLAGS.has(flag));
+    return isExact ? time.instant.text : text;
   }
 
   /** Each filter as a flag and its value, for people. */
   texts(): string[] {
-    return flagsOf(this.typed()).map(([name, value]) => `--${name} ${value}`);
+    return flagsOf(this.#shown()).map(([name, value]) => `--${name} ${value}`);
   }
 
-  /**
-   * Words of a line that give the same filters and zone to another command, except the ones named.
-   */
+  /** The flag of a whole day or month, if that is the time of the filters. */
+  get #period(): GivenTime | undefined {
+    const { after, before } = this;
+    const isPeriod = after !== undefined && PERIOD_FLAGS.has(after.flag) && after.flag === before?.flag;
+    return isPeriod ? after : undefined;
+  }
+
+  /** The filters as typed, with a whole day or month as that. */
+  #shown(): TypedFilters {
+    const { after: _, before: __, ...others } = this.typed();
+    const period = this.#period;
+    return period ? { [period.flag.slice(2)]: period.text, ...others } : this.typed();
+  }
+
+  /** Words of a line that give the same filters, and a typed zone, to another command, but the ones named. */
   words(...without: string[]): string[] {
-    const zone = this.zone.isUtc ? {} : { timezone: this.zone.name };
-    return flagsOf({ ...this.typed(), ...zone }).flatMap(([name, value]) => {
+    const { timezone: _, ...filters } = without.some((name) => name === 'since' || name === 'until')
+      ? this.typed()
+      : this.#shown();
+    const zone = this.isZoneTyped ? { timezone: this.zone.name } : {};
+    return flagsOf({ ...filters, ...zone }).flatMap(([name, value]) => {
       if (without.includes(name)) return [];
       return [`--${name}`, takesText(name) ? escapeCommas(value) : value];
     });

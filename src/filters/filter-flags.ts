@@ -8,6 +8,8 @@ import { guidsIn, isGuid, notAGuid } from '../items/items.ts';
 import type { FilterField } from '../items/known-fields.ts';
 import { listFlag, oneOf } from '../settings/flags.ts';
 import { addTimezoneFlag } from '../settings/setting-names.ts';
+import type { Instant } from '../time/instant.ts';
+import { readDayPeriod, readMonthPeriod } from '../time/period.ts';
 import { parseTime } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { distinctIds, EventFilters, type FilterValues, type GivenTime, notATime } from './event-filters.ts';
@@ -20,6 +22,9 @@ export interface FilterFlags extends Readonly<Partial<Record<FilterFlagName, str
   readonly since?: string;
   readonly before?: string;
   readonly until?: string;
+  readonly day?: string;
+  readonly month?: string;
+  readonly timezone?: string;
   readonly failed?: true;
   readonly where?: string[];
   readonly grep?: string[];
@@ -42,6 +47,8 @@ export function addFilterFlags(command: Command): Command {
   add('--after <time>', 'the same as --since').hideHelp();
   add('--until <time>', 'created earlier than this');
   add('--before <time>', 'the same as --until').hideHelp();
+  add('--day <date>', 'created on this day of the zone: 2026-11-01, yesterday');
+  add('--month <month>', 'created in this month of the zone: 2026-11');
   for (const { field, flag, value, description } of filterKeys) {
     addList(`--${flag} <${value}>`, description);
     if (field === 'publishStatus') add('--failed', 'the same as --status FAILED');
@@ -74,8 +81,11 @@ export function eventFilters(
   const values = valuesOf(flags, words);
   const filters = new EventFilters({
     zone,
-    after: givenTime(flags, zone, 'since', 'after'),
-    before: givenTime(flags, zone, 'until', 'before'),
+    isZoneTyped: flags.timezone !== undefined,
+    ...(givenPeriod(flags, now, zone) ?? {
+      after: givenTime(flags, zone, 'since', 'after'),
+      before: givenTime(flags, zone, 'until', 'before'),
+    }),
     values: byName ? { ...values, subscriptionId: [] } : values,
     subscriptionWords: isStored ? [] : words,
     nameWords: byName ? [...words, ...(values.subscriptionId ?? [])] : [],
@@ -120,6 +130,37 @@ function givenTime(
   const time = parseTime(text, zone);
   if (!time) throw notATime(flag, text);
   return { flag, text: text.trim(), time };
+}
+
+const PERIODS = [
+  { name: 'day', read: readDayPeriod, forms: '2026-11-20, 20 Nov, yesterday or monday' },
+  { name: 'month', read: readMonthPeriod, forms: '2026-11 or Nov 2026' },
+] as const;
+
+/** The bounds of a whole day or month, if there is one. Its days are counted from this machine's time. */
+function givenPeriod(flags: FilterFlags, now: number, zone: TimeZone) {
+  const [given, another] = PERIODS.filter(({ name }) => flags[name] !== undefined);
+  if (!given) return undefined;
+  const { name, read, forms } = given;
+  const flag = `--${name}`;
+  const excluded = (['since', 'after', 'until', 'before'] as const).find((one) => flags[one] !== undefined);
+  const other = another?.name ?? excluded;
+  if (other !== undefined)
+    throw new UsageError(`${flag} and --${other} exclude each other: ${flag} has a beginning and an end`, {
+      next: 'give one of them',
+    });
+  const typed = flags[name] as string;
+  const period = read(typed, now, zone);
+  if (!period)
+    throw new UsageError(`${flag}: invalid value '${typed}': must be a ${name}`, {
+      next: `write it as ${forms}; --since and --until take times of day`,
+    });
+  const bound = (instant: Instant): GivenTime => ({
+    flag,
+    text: period.text,
+    time: { kind: 'instant', instant },
+  });
+  return { after: bound(period.after), before: bound(period.before) };
 }
 
 /** The values of a flag that is repeated or holds commas; `\,` is a comma inside a value. */

@@ -93,6 +93,8 @@ export const FILTER_FLAGS: readonly string[] = [
   'since',
   'before',
   'until',
+  'day',
+  'month',
   ...filterKeys.map(({ flag }) => flag),
   'where',
   'grep',

@@ -229,5 +229,5 @@ function inZone(cell: CsvCell, zone: TimeZone | undefined): CsvCell {
 
 /** The filters in words, but for those of time. */
 export function conditionTexts(filters: EventFilters): string[] {
-  return filters.texts().filter((text) => !/^--(since|until) /.test(text));
+  return filters.withoutTimes().texts();
 }

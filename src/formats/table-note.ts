@@ -48,8 +48,17 @@ export async function tableNote(
 
 /** The line with `--since` and `--until` of the window: tomorrow `--since 8am` is another time. */
 function withFullTimes({ own, behind }: TypedWords, { after, before }: NoteWindow): TypedWords {
-  const since = withTime(own, ['--since', '--after'], after);
+  const since = withTime(withoutPeriod(own), ['--since', '--after'], after);
   return { own: withTime(since, ['--until', '--before'], before), behind };
+}
+
+const PERIOD = /^--(?:day|month)(?:=|$)/;
+
+/** The words without `--day` or `--month`, whose bounds take their place. */
+function withoutPeriod(words: readonly string[]): readonly string[] {
+  const at = words.findIndex((word) => PERIOD.test(word));
+  if (at === -1) return words;
+  return words.toSpliced(at, words[at]?.includes('=') ? 1 : 2);
 }
 
 /** The words with a time in place of the one that was typed, or at their end. */

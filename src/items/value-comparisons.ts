@@ -19,7 +19,7 @@ const UNEQUAL = Number.NaN;
 export type Comparison = (bytes: Buffer, start: number, end: number) => number | undefined;
 
 /**
- * How a condition compares. `exists`, `~`, `in` and `not in`, which have no order, are equal to a value that fulfils
+ * How a condition compares. `exists`, `~` and lists have no order: they are equal to a value that fulfils
  * them.
  */
 export function comparisonOf(condition: Condition): Comparison {

@@ -229,7 +229,7 @@ function firstFailedId(items: Items): string | undefined {
 function failureHints(id: string, filters: EventFilters, { flags, context }: SearchCall): string[] {
   const profile = flags.profile ?? (context.environment['HOOKTRAIL_PROFILE'] || undefined);
   const place = flagWords({ profile }, ['profile']);
-  const chosen = filters.words('id', 'status', ...(flags.timezone === undefined ? ['timezone'] : []));
+  const chosen = filters.words('id', 'status');
   const command = (...words: string[]) => shellText(['hooktrail', 'events', ...words, ...place]);
   return [
     `${command('get', id)}  # in full`,

@@ -104,6 +104,20 @@ function readExtendedDate(tokens: TimeTokens): CalendarDay | undefined {
   return { kind: 'calendar', year, monthDay: `${month}-${day}`, notation: 'extended' };
 }
 
+/** Reads `2026-11`, `Nov 2026`, `November`. Months have two digits. */
+export function readMonth(
+  tokens: TimeTokens,
+): { readonly year?: string | undefined; readonly month: string } | undefined {
+  const year = tokens.number(4);
+  if (year !== undefined) {
+    const month = tokens.numberAfter('-', 2);
+    return month !== undefined && /^(0[1-9]|1[0-2])$/.test(month) ? { year, month } : undefined;
+  }
+  const month = tokens.word(MONTHS);
+  if (month === undefined) return undefined;
+  return { month, year: tokens.attempt(() => tokens.sign(' ') && tokens.number(4)) };
+}
+
 /** `20261120`. */
 function readBasicDate(tokens: TimeTokens): CalendarDay | undefined {
   const digits = tokens.number(8);

@@ -1,7 +1,7 @@
 import { MIDNIGHT, readBasicClock, readClock, readHour, type TimeOfDay } from './clock-text.ts';
 import { type Day, readDay } from './day-text.ts';
 import { type Instant, instantAt, parseInstant } from './instant.ts';
-import { instantIn, type Time, type Zone } from './resolve-time.ts';
+import { instantIn, resolveTime, type Time, type Zone } from './resolve-time.ts';
 import { type CalendarSpan, isoDuration, readSpanAgo, readSpanAhead } from './span-text.ts';
 import { TimeTokens, wordsFor } from './time-tokens.ts';
 import { type TimeZone, UTC } from './time-zone.ts';
@@ -120,6 +120,12 @@ function skipComment(tokens: TimeTokens): void {
     while (token !== undefined && token !== '(' && token !== ')') token = tokens.any();
     return token === ')' ? token : undefined;
   });
+}
+
+/** The first instant of a day at `now` (milliseconds since the epoch); undefined if no calendar has it. */
+export function firstInstantOf(day: Day, now: number, zone: TimeZone): Instant | undefined {
+  const time = timeOf({ day }, zone);
+  return time && resolveTime(time, now);
 }
 
 function timeOf({ day, clock, zone: ownZone }: Dated, defaultZone: TimeZone): Time | undefined {

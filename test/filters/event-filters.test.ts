@@ -114,9 +114,11 @@ test('filters as typed mean the same in another zone', () => {
     where: ['createdOn > 2026-11-01'],
     timezone: 'Europe/Berlin',
   });
-  expect(eventFilters({ since: 'yesterday' }, NOW, zone).words()).toEqual([
+  expect(eventFilters({ since: 'yesterday', timezone: 'Europe/Berlin' }, NOW, zone).words()).toEqual([
     ...['--since', 'yesterday', '--timezone', 'Europe/Berlin'],
   ]);
+  // A saved zone is the next command's too.
+  expect(eventFilters({ since: 'yesterday' }, NOW, zone).words()).toEqual(['--since', 'yesterday']);
 });
 
 test('--where takes values from the lines of a file, with a byte order mark and CR LF or without', async () => {

@@ -77,7 +77,8 @@ export function declare(command: Command): void {
 
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags } = call;
-  if (flags.after === undefined && flags.since === undefined && flags.id === undefined) {
+  const { after, since, day, month, id } = flags;
+  if (!after && !since && !day && !month && !id) {
     throw new UsageError('--since is missing: the time from which events are recovered', {
       next: 'give the time when deliveries began to be missed, such as --since 6h',
     });
