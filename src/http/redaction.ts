@@ -3,27 +3,62 @@ import type { Clock } from '../context.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { Transport } from './transport.ts';
 
-const SECRET_HEADERS =
-  /^(authorization|proxy-authorization|api-token|cookie|set-cookie|.*(secret|token|password|api-?key).*)$/i;
+const SECRET_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie']);
+const SECRET_HEADER = /secret|token|password|api-?key/i;
+/** The end of the name of a member of JSON whose value is a secret. */
+const SECRET_MEMBER = /(?:secret|token|password|api[-_]?key|assertion|code_verifier|device_code)s?$/i;
 /** The value of a secret parameter in the query or the fragment of an address. */
 const IN_ADDRESS =
   /([?&#](?:code|state|code_verifier|client_secret|client_assertion|refresh_token|access_token|id_token|token|password)=)[^&#\s]*/gi;
 /** The value of a secret parameter in a form, in JSON or in a sentence; whole where it is quoted. */
 const IN_TEXT =
-  /\b((?:access|refresh|id)_token|client_secret|code_verifier|device_code|password)(["']?\s*[:=]\s*)(?:(")(?:[^"\\]|\\.)*"|(')[^']*'|["']?[^\s"',&#]+)/gi;
+  /\b((?:access|refresh|id)_token|api[-_]?(?:token|key)|client_secret|code_verifier|device_code|password)(["']?\s*[:=]\s*)(?:(")(?:[^"\\]|\\.)*"|(')[^']*'|["']?[^\s"',&#]+)/gi;
 /** A token after `Bearer` (RFC 6750 section 2.1), and anything that looks like a JWT (RFC 7519 section 3). */
 const TOKENS = /\b(Bearer +)(?![\w-]+=)[\w.~+/=-]+|\beyJ[\w-]{8,}(?:\.[\w-]*)*/gi;
+
+type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+/** The shortest text that is taken for a secret because of its name. */
+const SHORTEST_SECRET_CHARACTERS = 8;
+
+function isSecretHeader(name: string): boolean {
+  return SECRET_HEADERS.has(name.toLowerCase()) || SECRET_HEADER.test(name);
+}
+
+/** The secrets in the headers of a request or an answer. */
+export function secretsInHeaders(headers: Headers): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => {
+    if (!isSecretHeader(name) || value === undefined) return [];
+    const texts = [value].flat();
+    if (/cookie$/i.test(name)) return texts.flatMap(valuesOfCookies);
+    // A proxy may write a header twice: then both values stand in it with a comma between them.
+    return texts.flatMap((text) => [text, text.replace(/^(?:Bearer|Basic) +/i, ''), ...text.split(', ')]);
+  });
+}
+
+function valuesOfCookies(text: string): string[] {
+  return text
+    .split(';')
+    .map((pair) => pair.slice(pair.indexOf('=') + 1).trim())
+    .filter((value) => /^[^\s,]{16,}$/.test(value));
+}
+
+/** The secrets in members of JSON that have the name of one, at any depth. */
+export function secretsInJson(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    const isSecret = typeof member === 'string' && SECRET_MEMBER.test(name) && !/\s/.test(member);
+    if (isSecret && member.length >= SHORTEST_SECRET_CHARACTERS) return [member];
+    return secretsInJson(member);
+  });
+}
 
 /**
  * Returns a text of others without secrets: those in `known`, which a peer may repeat in its explanation, the
  * values of secret parameters, and all that looks like a token.
  */
 export function redactSecrets(text: string, known: readonly string[] = []): string {
-  let safe = text;
-  for (const secret of known.filter((secret) => secret.length > 3))
-    for (const form of [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)])
-      safe = safe.replaceAll(form, '[redacted]');
-  return safe
+  return redactKnown(text, known)
     .replace(IN_ADDRESS, '$1[redacted]')
     .replace(IN_TEXT, (_, name, sign, double = '', single = '') => {
       const quote = double || single;
@@ -32,26 +67,113 @@ export function redactSecrets(text: string, known: readonly string[] = []): stri
     .replace(TOKENS, (_, announcement = '') => `${announcement}[redacted]`);
 }
 
-/** Header lines for `--debug`, with the value of every secret replaced. `token` is the known token. */
+/** Returns the text without these secrets, in whatever encoding they stand there. */
+export function redactKnown(text: string, known: readonly string[]): string {
+  const secrets = [...new Set(known)].filter((secret) => secret.length > 3);
+  // The longest first: one may be a part of another.
+  secrets.sort((a, b) => b.length - a.length);
+  let safe = text;
+  for (const secret of secrets) {
+    for (const form of formsOf(secret)) safe = safe.replaceAll(form, REDACTED);
+    safe = redactDecoded(safe, secret);
+  }
+  return safe;
+}
+
+const REDACTED = '[redacted]';
+
+function formsOf(secret: string): string[] {
+  const forms = [secret, JSON.stringify(secret).slice(1, -1)];
+  if (secret.isWellFormed()) forms.push(encodeURIComponent(secret));
+  if (secret.length < SHORTEST_SECRET_CHARACTERS) return forms;
+  const bytes = Buffer.from(secret);
+  return [...forms, bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')];
+}
+
+/** Replaces a secret some of whose characters are encoded for an address, JSON or HTML, once or repeatedly. */
+function redactDecoded(text: string, secret: string): string {
+  if (text.search(ESCAPE) === -1) return text;
+  const source = Buffer.from(text).toString('latin1');
+  const { decoded, offsets } = decode(source);
+  const wanted = decode(Buffer.from(secret).toString('latin1')).decoded;
+  let safe = '';
+  let end = 0;
+  for (let at = decoded.indexOf(wanted); at !== -1; at = decoded.indexOf(wanted, at + wanted.length)) {
+    safe += source.slice(end, offsets[at]) + REDACTED;
+    end = offsets[at + wanted.length] as number;
+  }
+  return end === 0 ? text : Buffer.from(safe + source.slice(end), 'latin1').toString();
+}
+
+/** A character that is encoded, for an address also twice; in JSON in a text in JSON it has more backslashes. */
+const ESCAPE =
+  /%(?:25)*([0-9a-f]{2})|\\+u([0-9a-f]{4})|\\+([^u])|&#(\d{1,7});|&#x([0-9a-f]{1,6});|&(amp|lt|gt|quot|apos);/i;
+const HTML_NAMES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+const JSON_NAMES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
+
+/** The bytes that a text with escapes stands for, and the offset of each of them in it, and of its end. */
+function decode(source: string): { readonly decoded: string; readonly offsets: readonly number[] } {
+  const offsets: number[] = [];
+  const parts: string[] = [];
+  const add = (part: string, start: number, step: 0 | 1) => {
+    parts.push(part);
+    for (let index = 0; index < part.length; index++) offsets.push(start + index * step);
+  };
+  let end = 0;
+  for (const match of source.matchAll(new RegExp(ESCAPE, 'gi'))) {
+    add(source.slice(end, match.index), end, 1);
+    add(decodedText(match), match.index, 0);
+    end = match.index + match[0].length;
+  }
+  add(source.slice(end), end, 1);
+  offsets.push(source.length);
+  return { decoded: parts.join(''), offsets };
+}
+
+/** The UTF-8 of the character that an escape stands for. */
+function decodedText([, percent, unicode, json, decimal, hex, name]: readonly (
+  | string
+  | undefined
+)[]): string {
+  if (percent !== undefined) return String.fromCharCode(Number.parseInt(percent, 16));
+  if (json !== undefined) return JSON_NAMES[json] ?? json;
+  if (name !== undefined) return HTML_NAMES[name.toLowerCase()] as string;
+  const code = decimal === undefined ? Number.parseInt(unicode ?? hex ?? '', 16) : Number(decimal);
+  return Buffer.from(String.fromCodePoint(Math.min(code, 0x10_ffff))).toString('latin1');
+}
+
+/** Redacts the strings of a value of JSON, and the values of members with the name of a secret. */
+export function redactJson(value: unknown, known: readonly string[]): unknown {
+  if (typeof value === 'string') return redactSecrets(value, known);
+  if (Array.isArray(value)) return value.map((element) => redactJson(element, known));
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).map(([name, member]) => [
+    redactKnown(name, known),
+    redactJson(member, known),
+  ]);
+  return Object.fromEntries(members);
+}
+
+/** Header lines for `--debug`, with the value of every secret replaced, and of those that are known. */
 export function redactHeaders(
   headers: Readonly<Record<string, string>> | IncomingHttpHeaders,
-  token?: string,
+  known: readonly string[] = [],
 ): string[] {
   return Object.entries(headers).flatMap(([name, value]) => {
     if (value === undefined) return [];
     if (name.toLowerCase() === 'authorization') return [`${name}: Bearer [redacted]`];
-    if (SECRET_HEADERS.test(name)) return [`${name}: [redacted]`];
-    return [`${name}: ${redactSecrets(String(value), token ? [token] : [])}`];
+    if (isSecretHeader(name)) return [`${name}: [redacted]`];
+    return [`${name}: ${redactSecrets(String(value), known)}`];
   });
 }
 
 /** An address without user information and with the values of secret parameters replaced. */
-export function redactUrl(url: URL): string {
+export function redactUrl(url: URL, known: readonly string[] = []): string {
   const copy = new URL(url);
   copy.username = '';
   copy.password = '';
   copy.search = copy.search.replace(IN_ADDRESS, '$1[redacted]');
-  return copy.href;
+  return redactKnown(copy.href, known);
 }
 
 /**
@@ -65,22 +187,25 @@ export function traced(transport: Transport, reporter: Reporter, clock: Clock): 
     async send(request) {
       const began = clock.now();
       const { method, url, headers = {} } = request;
+      // Some services repeat the request in their answer.
+      const sentSecrets = secretsInHeaders(headers);
       const trace = (outcome: string, received: string[] = []) => {
-        reporter.trace(`${method} ${redactUrl(url)} ${outcome} ${clock.now() - began} ms`);
-        const sent = redactHeaders(headers).map((header) => `> ${header}`);
+        const line = `${method} ${redactUrl(url, sentSecrets)} ${outcome} ${clock.now() - began} ms`;
+        reporter.trace(line);
+        const sent = redactHeaders(headers, sentSecrets).map((header) => `> ${header}`);
         if (reporter.debug) for (const line of [...sent, ...received]) reporter.trace(line);
       };
       try {
         const response = await transport.send(request);
-        // Some services repeat the request in their answer.
-        const token = headers['authorization']?.replace(/^Bearer /, '');
+        const known = [...sentSecrets, ...secretsInHeaders(response.headers)];
         trace(
           String(response.status),
-          redactHeaders(response.headers, token).map((header) => `< ${header}`),
+          redactHeaders(response.headers, known).map((header) => `< ${header}`),
         );
         return response;
       } catch (error) {
-        trace(`failed: ${error instanceof Error ? error.message : String(error)}`);
+        const message = error instanceof Error ? error.message : String(error);
+        trace(`failed: ${redactKnown(message, sentSecrets)}`);
         throw error;
       }
     },

@@ -3,6 +3,7 @@ import { type Advice, advise, hooktrail } from '../advice.ts';
 import type { Clock, Context } from '../context.ts';
 import {
   type ErrorParts,
+  fewOf,
   type HooktrailError,
   NotSignedInError,
   ServiceError,
@@ -12,7 +13,7 @@ import {
 import { isObject } from '../items/items.ts';
 import { urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
-import { redactSecrets } from './redaction.ts';
+import { redactJson, redactKnown, redactSecrets, secretsInHeaders, secretsInJson } from './redaction.ts';
 import {
   type HttpRequest,
   type HttpResponse,
@@ -70,7 +71,9 @@ export function createService(
     const response = await (repeatable
       ? sendWithRetry(transport, complete, { clock, onRetry })
       : transport.send(complete));
-    return response.status < 400 ? response : { ...response, body: without(token, response.body) };
+    const isDone = response.status >= 200 && response.status < 300;
+    const secrets = [token, ...secretsInHeaders({ ...headers }), ...secretsInHeaders(response.headers)];
+    return isDone ? response : { ...response, body: without(secrets, response.body) };
   };
   return {
     baseUrl,
@@ -91,10 +94,11 @@ export function createService(
   };
 }
 
-/** Errors end up on screens, in logs and in tickets, and some services quote the rejected token. */
-function without(token: string, body: Buffer): Buffer {
-  if (!body.includes(token)) return body;
-  return Buffer.from(body.toString('latin1').replaceAll(token, '[redacted]'), 'latin1');
+/**
+ * Errors end up on screens, in logs and in tickets, and some services quote a rejected token, or a new one.
+ */
+function without(secrets: readonly string[], body: Buffer): Buffer {
+  return Buffer.from(redactKnown(body.toString('latin1'), secrets), 'latin1');
 }
 
 /**
@@ -174,24 +178,47 @@ export function serviceError(
   });
 }
 
+/** The longest body of an error that a program gets whole. */
+const MAX_OBJECT_BYTES = 32_768;
+/** Lines of an error's body for a person: services describe a fault in a few. */
+const MOST_LINES = 30;
+
 /** The body of an error for a person and for a program, whatever the status. */
 export function describeError(response: HttpResponse): Pick<ErrorParts, 'details' | 'errorObject'> {
-  return { details: describeBody(response), errorObject: parsed(response.body.toString('utf8')) };
+  const details = describeBody(response);
+  if (response.body.length > MAX_OBJECT_BYTES) return { details };
+  const body = parsed(response.body.toString('utf8'));
+  return { details, errorObject: body && withoutSecrets(body, response.headers) };
 }
 
-/** The body of an error as lines for a person; no lines if it is empty. */
+/** The body of an error as lines for a person, without secrets; no lines if it is empty. */
 export function describeBody({ body, headers }: Pick<HttpResponse, 'body' | 'headers'>): string[] {
   const text = body.toString('utf8').trim();
   if (text === '') return [];
-  const lines = errorsIn(parsed(text) ?? {}).flatMap((error) =>
+  const errors = errorsIn(withoutSecrets(parsed(text) ?? {}, headers));
+  const lines = errors.flatMap((error) =>
     Object.entries(error).flatMap(([name, member]) => describeMember(name, member)),
   );
-  if (lines.length > 0) return lines;
+  if (lines.length > 0) return fewOf(lines, MOST_LINES).map((line) => redactSecrets(line));
+  const safe = redactSecrets(text, secretsInHeaders(headers));
   if (/html/i.test(headers['content-type'] ?? '')) {
-    const title = /<title[^>]*>([^<]*)<\/title>/i.exec(text)?.[1]?.trim();
-    return [title ? `an HTML page: ${title}` : 'an HTML page'];
+    const title = titleOf(safe);
+    return [title ? `an HTML page: ${limited(title)}` : 'an HTML page'];
   }
-  return [text.length > MAX_TEXT ? `${limited(text)} (${text.length} characters)` : text];
+  return [safe.length > MAX_TEXT ? `${limited(safe)} (${safe.length} characters)` : safe];
+}
+
+function withoutSecrets(body: Record<string, unknown>, headers: HttpResponse['headers']) {
+  const known = [...secretsInHeaders(headers), ...secretsInJson(body)];
+  return redactJson(body, known) as Record<string, unknown>;
+}
+
+/** The text of the first title of an HTML page. */
+function titleOf(page: string): string | undefined {
+  const tag = page.search(/<title[\s>]/i);
+  const start = tag === -1 ? -1 : page.indexOf('>', tag);
+  const end = start === -1 ? -1 : page.indexOf('<', start);
+  return end === -1 ? undefined : page.slice(start + 1, end).trim();
 }
 
 /** The Error objects of a body: those of the list that some services send, or else the body itself. */

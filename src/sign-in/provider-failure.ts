@@ -6,7 +6,7 @@ import {
   ServiceError,
   UnreachableError,
 } from '../errors.ts';
-import { redactSecrets } from '../http/redaction.ts';
+import { redactSecrets, secretsInHeaders } from '../http/redaction.ts';
 import { describeBody } from '../http/service.ts';
 import { type HttpResponse, TransportError } from '../http/transport.ts';
 
@@ -115,7 +115,7 @@ export function refusalOf(
 ): HooktrailError {
   const { status } = answer;
   if (status >= 300 && status < 400) return redirected(what, status);
-  const secrets = secretsIn(form);
+  const secrets = [...secretsIn(form), ...secretsInHeaders(answer.headers)];
   const details = describeBody(answer).map((line) => redactSecrets(line, secrets));
   const why = description && redactSecrets(description, secrets);
   const refused = `${what} was refused by the identity provider`;

@@ -197,6 +197,36 @@ test('a known secret is replaced in each form in which a peer may repeat it', ()
   expect(redactSecrets('a short one: abc', ['abc'])).toBe('a short one: abc');
 });
 
+const TOKEN = 'sE+cret/To"ken&9';
+/** How a peer may repeat a secret in its answer. */
+const FORMS: readonly (readonly [string, string])[] = [
+  ['as it is', TOKEN],
+  ['in an address', encodeURIComponent(TOKEN)],
+  [
+    'in an address, in lower case',
+    encodeURIComponent(TOKEN).toLowerCase().replace('se', 'sE').replace('%2fto', '%2fTo'),
+  ],
+  ['in an address twice', encodeURIComponent(encodeURIComponent(TOKEN))],
+  ['in an address, each byte', [...Buffer.from(TOKEN)].map((byte) => `%${byte.toString(16)}`).join('')],
+  ['in JSON', JSON.stringify(TOKEN).slice(1, -1)],
+  ['in JSON with escaped slashes', JSON.stringify(TOKEN).slice(1, -1).replace('/', '\\/')],
+  ['in JSON, each character', [...TOKEN].map((one) => `\\u00${one.charCodeAt(0).toString(16)}`).join('')],
+  ['in JSON in JSON', JSON.stringify(JSON.stringify(TOKEN)).slice(3, -3)],
+  ['in HTML', TOKEN.replace('&', '&amp;').replace('"', '&quot;')],
+  ['in HTML, by numbers', [...TOKEN].map((one) => `&#x${one.charCodeAt(0).toString(16)};`).join('')],
+  ['in base64', Buffer.from(TOKEN).toString('base64').replace(/=+$/, '')],
+];
+
+test.each(FORMS)('a known secret %s is replaced', (_, form) => {
+  expect(redactSecrets(`a ${form} z`, [TOKEN])).toBe('a [redacted] z');
+});
+
+test('a hostile secret and text are compared in a time that grows with their length', () => {
+  const secret = `${'\\'.repeat(50)}x`;
+  const text = '\\'.repeat(200_000);
+  expect(redactSecrets(text, [secret])).toBe(text);
+});
+
 test.each(['eyJhbGciOiJub25lIn0', 'eyJhbGciOiJub25lIn0.eyJhIjoxfQ', 'eyJhbGciOiJub25lIn0.eyJhIjoxfQ.c2ln-_'])(
   'what looks like a JWT is replaced where nothing announces it: %s',
   (token) => {
@@ -217,7 +247,7 @@ test.each([
 
 test('a token that is known is replaced in headers that repeat it, and in those of a list', () => {
   expect(
-    redactHeaders({ 'x-echo': 'got opaque-token', via: ['a', 'opaque-token'] as never }, 'opaque-token'),
+    redactHeaders({ 'x-echo': 'got opaque-token', via: ['a', 'opaque-token'] as never }, ['opaque-token']),
   ).toEqual(['x-echo: got [redacted]', 'via: a,[redacted]']);
 });
 

@@ -147,3 +147,15 @@ test.each(['[{"code":"a"}]', 'null', '"text"', '{"half'])('the body %s is no Err
   expect(error.errorObject).toBeUndefined();
   expect(error.details).toEqual([body]);
 });
+
+test('a page that repeats the beginning of a title is described in a time that grows with its length', () => {
+  expect(lines('<title'.repeat(100_000), 'text/html')).toEqual(['an HTML page']);
+});
+
+test('of very many errors the first are shown, with the number of the others', () => {
+  const body = JSON.stringify({ errors: Array.from({ length: 200_000 }, (_, code) => ({ code })) });
+  const shown = lines(body);
+  expect([shown.length, shown.at(-1)]).toEqual([31, 'and 199970 more']);
+  const { errorObject } = serviceError({ status: 500, headers: {}, body: Buffer.from(body) }, 'it failed');
+  expect(errorObject).toBeUndefined();
+});

@@ -158,6 +158,29 @@ describe('create', () => {
     ]);
   });
 
+  describe.each([
+    ['create', [...CREATE, '--marketplace', '2001', '--yes']],
+    ['renew', RENEW],
+  ])('%s: an error that repeats the new token is shown without it', (_, args) => {
+    const NEW = 'nEw+tok/en=1234';
+    test.each([
+      ['in a message', JSON.stringify({ message: `made ${NEW}` })],
+      ['in an address', JSON.stringify({ message: 'see', url: `/x?t=${encodeURIComponent(NEW)}` })],
+      ['in JSON in JSON', JSON.stringify({ errors: [{ detail: JSON.stringify({ given: NEW }) }] })],
+      ['in text', `failed after ${NEW}`],
+      ['in a title', `<html><title>${NEW}</title></html>`],
+    ])('%s', async (_where, body) => {
+      for (const name of ['Api-Token', 'Api-Key'])
+        for (const flags of [['--debug'], ['--error-format', 'json']]) {
+          at.next('POST', (response) => at.send(response, 500, body, { [name]: NEW, 'X-Echo': NEW }));
+          const { code, stdout, stderr } = await at.run([...args, ...flags]);
+          expect(code).toBe(1);
+          expect(stderr).toContain('[redacted]');
+          expect(decodeURIComponent(stdout + stderr)).not.toContain(NEW);
+        }
+    });
+  });
+
   test('that the service makes switched off is a warning', async () => {
     at.next('POST', (response) =>
       at.send(response, 201, `{"subscriptionId":"${ID}","isEnabled":false}`, { 'Api-Token': 't' }),
