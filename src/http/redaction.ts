@@ -90,7 +90,7 @@ function formsOf(secret: string): string[] {
   return [...forms, bytes.toString('base64').replace(/=+$/, ''), bytes.toString('base64url')];
 }
 
-/** Replaces a secret some of whose characters are encoded for an address, JSON or HTML, once or repeatedly. */
+/** Replaces a secret of which characters are encoded for an address, JSON or HTML, once or repeatedly. */
 function redactDecoded(text: string, secret: string): string {
   if (text.search(ESCAPE) === -1) return text;
   const source = Buffer.from(text).toString('latin1');
@@ -105,7 +105,7 @@ function redactDecoded(text: string, secret: string): string {
   return end === 0 ? text : Buffer.from(safe + source.slice(end), 'latin1').toString();
 }
 
-/** A character that is encoded, for an address also twice; in JSON in a text in JSON it has more backslashes. */
+/** A character that is encoded, perhaps repeatedly: in JSON in a text in JSON it has more backslashes. */
 const ESCAPE =
   /%(?:25)*([0-9a-f]{2})|\\+u([0-9a-f]{4})|\\+([^u])|&#(\d{1,7});|&#x([0-9a-f]{1,6});|&(amp|lt|gt|quot|apos);/i;
 const HTML_NAMES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
