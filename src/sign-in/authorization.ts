@@ -93,14 +93,17 @@ export async function checkResponse(
   // RFC 6749 section 3.1: parameters must not be included more than once.
   if (new Set(names).size < names.length)
     return { kind: 'stray', reason: 'a parameter appears more than once' };
-  if (!sameSecret(parameters.get('state') ?? '', expected.state))
-    return { kind: 'stray', reason: 'its state does not match this sign-in' };
+  const state = parameters.get('state');
+  if (!state) return { kind: 'stray', reason: 'it has no state' };
+  if (!sameSecret(state, expected.state))
+    return { kind: 'stray', reason: 'its state does not match this sign-in (an old tab?)' };
   const issuer = parameters.get('iss') ?? undefined;
-  const isChecked = expected.issuer !== 'none';
+  const error = parameters.get('error');
+  // An error without an issuer gives away nothing, and its words are what a person needs.
+  const isChecked = expected.issuer !== 'none' && (error === null || issuer !== undefined);
   // RFC 9207 section 2.4: compared as strings, without normalizing them.
   if (isChecked && (issuer === undefined || ![expected.issuer, expected.issuerAsTyped].includes(issuer)))
     return { kind: 'foreign', issuer, parameters };
-  const error = parameters.get('error');
   if (error !== null)
     return { kind: 'refused', error, description: parameters.get('error_description') ?? undefined };
   if (!parameters.get('code')) return { kind: 'stray', reason: 'it has neither code nor error' };
@@ -113,6 +116,17 @@ export async function checkResponse(
     // A JARM, implicit or hybrid response: none of them was asked for.
     return { kind: 'stray', reason: 'it is not the answer to a code request' };
   }
+}
+
+/** The longest error of an answer that is shown, with its description. */
+const ERROR_CHARACTERS = 300;
+
+/** The error in an answer that anyone may have sent, for a message; undefined if it has none. */
+export function errorIn(parameters: URLSearchParams): string | undefined {
+  const error = parameters.get('error');
+  if (!error) return undefined;
+  const description = parameters.get('error_description');
+  return terminalSafeLine(`${error}${description ? ` (${description})` : ''}`.slice(0, ERROR_CHARACTERS));
 }
 
 /** The issuer that a redirect named, for a message: one line, its control characters escaped. */
@@ -210,5 +224,7 @@ async function readPaste(text: string, request: AuthorizationRequest): Promise<A
   if (url.origin !== origin || url.pathname !== pathname)
     return `it does not begin with ${origin}${pathname}`;
   const result = await checkResponse(url.searchParams, request);
-  return result.kind === 'stray' ? result.reason : result;
+  if (result.kind !== 'stray') return result;
+  const error = errorIn(url.searchParams);
+  return error === undefined ? result.reason : `${result.reason}; it has the error ${error}`;
 }

@@ -96,11 +96,8 @@ export interface Refusal {
   /** Its error code (RFC 6749 section 5.2), if it has one. */
   readonly code: string | undefined;
   readonly description: string | undefined;
-}
-
-/** True if a request with such an answer may be answered otherwise later. */
-export function isPassingStatus(status: number): boolean {
-  return status >= 500 || status === 429 || status === 408;
+  /** True if its status is one after which the same request may be answered otherwise. */
+  readonly hasPassingStatus: boolean;
 }
 
 /**
@@ -108,7 +105,7 @@ export function isPassingStatus(status: number): boolean {
  * where the answer repeats them.
  */
 export function refusalOf(
-  { answer, code, description }: Refusal,
+  { answer, code, description, hasPassingStatus }: Refusal,
   what: string,
   advice: ProviderAdvice,
   form: string,
@@ -125,7 +122,7 @@ export function refusalOf(
     const next = stepAfter(error, advice);
     return new RefusedGrantError(refused, { details, next }, error, why);
   }
-  const isPassing = isPassingStatus(status) || PASSING_CODES.includes(error ?? '');
+  const isPassing = hasPassingStatus || PASSING_CODES.includes(error ?? '');
   if (isRefused(status, error) && !isPassing) {
     const next = stepAfterBadRequest(error, advice);
     return new RefusedGrantError(`${refused} (${status})`, { details, next }, error, why);

@@ -1,7 +1,6 @@
 import { ServiceError } from '../errors.ts';
 import { expectedOf } from './authorization.ts';
-import { isPassingStatus } from './provider-failure.ts';
-import { type JsonObject, type Provider, parseObject, send } from './token-endpoint.ts';
+import { isPassingStatus, type JsonObject, type Provider, parseObject, send } from './token-endpoint.ts';
 
 /**
  * Returns an endpoint that the provider's metadata names. One on another origin than the provider's counts as

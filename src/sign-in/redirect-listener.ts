@@ -1,18 +1,12 @@
 import { hash } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import {
-  createServer,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-  type Server,
-  type ServerResponse,
-} from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import type { Clock } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import { HEADER_LIMIT_BYTES, listenOnHost, refuseUnreadable } from '../http/local-server.ts';
 import { isLoopback, type RedirectUri } from '../settings/setting-names.ts';
-import { type AuthorizationAnswer, checkResponse, type ExpectedRedirect } from './authorization.ts';
+import { terminalSafeLine } from '../terminal/terminal-text.ts';
+import { type AuthorizationAnswer, checkResponse, type ExpectedRedirect, errorIn } from './authorization.ts';
 
 /**
  * Opens sockets on loopback for the browser's redirect (RFC 8252 sections 7.3 and 8.3): one on every address
@@ -25,8 +19,20 @@ export async function listenForRedirect(redirectUri: RedirectUri) {
       next: 'use --paste, and paste the URL that the browser ends up at',
     });
   }
-  const bound = new URL(url);
-  const servers: Server[] = [];
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const port = Number(url.port || 80);
+  const create = () => createServer({ maxHeaderSize: HEADER_LIMIT_BYTES });
+  const { servers, port: bound } = await listenOnHost({ host, port }, create).catch((error) => {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const taken = `port ${port} of ${url.hostname} is taken by another program, such as a \`hooktrail login\` that still waits`;
+    throw new UsageError(
+      `cannot wait for the sign-in on ${url.host}: ${code === 'EADDRINUSE' ? taken : message}`,
+      {
+        next: 'give another address with --redirect-uri (it has to be registered for the client), or use --paste',
+        cause: error,
+      },
+    );
+  });
   /** Frees the port at once, and closes the sockets that a browser keeps open. */
   const close = () => {
     for (const server of servers) {
@@ -34,39 +40,11 @@ export async function listenForRedirect(redirectUri: RedirectUri) {
       server.closeAllConnections();
     }
   };
-  for (const host of addressesOf(url)) {
-    const server = createServer();
-    try {
-      server.listen({ host, port: Number(bound.port || 80) });
-      // If 'error' is emitted instead, `once` rejects.
-      await once(server, 'listening');
-    } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException;
-      // `localhost` on a machine without IPv6: no other program can listen there either.
-      if (servers.length > 0 && ['EADDRNOTAVAIL', 'EAFNOSUPPORT'].includes(String(code))) continue;
-      close();
-      const taken = `port ${bound.port || 80} of ${bound.hostname} is taken by another program, such as a \`hooktrail login\` that still waits`;
-      const why = code === 'EADDRINUSE' ? taken : message;
-      throw new UsageError(`cannot wait for the sign-in on ${bound.host}: ${why}`, {
-        next: 'give another address with --redirect-uri (it has to be registered for the client), or use --paste',
-        cause: error,
-      });
-    }
-    servers.push(server);
-    bound.port = String((server.address() as AddressInfo).port);
-  }
+  const real = new URL(url);
+  real.port = String(bound);
   /** As given, with port 0 replaced by the port that was bound. */
-  const actual = url.port === '0' ? { text: bound.href, url: bound } : redirectUri;
+  const actual = url.port === '0' ? { text: real.href, url: real } : redirectUri;
   return { redirectUri: actual, servers, close };
-}
-
-/**
- * `localhost` may resolve to either address family, and a program that holds the port on the other one would
- * get the code.
- */
-function addressesOf({ hostname }: URL): string[] {
-  if (hostname === '[::1]') return ['::1'];
-  return hostname.endsWith('localhost') ? ['127.0.0.1', '::1'] : [hostname];
 }
 
 /** Milliseconds that a browser waits for the outcome; then the page points to the terminal. */
@@ -74,20 +52,37 @@ const PATIENCE_MS = 10_000;
 /** Milliseconds that a browser may take to fetch the page. */
 const FAREWELL_MS = 2_000;
 
+/** A request that was not taken as the redirect. */
+export interface RefusedRequest {
+  /** For people: `a GET of 127.0.0.1:8976/callback with the error access_denied`. */
+  readonly came: string;
+  /** One of a few. */
+  readonly reason: string;
+  /** False for what browsers ask for by themselves, such as an icon. */
+  readonly isRedirect: boolean;
+}
+
 /**
- * Receives the browser's redirect. Call it once; earlier requests get no answer. `onStray` gets a short
- * reason for each rejected request. A repeated answer gets the same page as the first one.
+ * Receives the browser's redirect. Call it once; earlier requests get no answer. `onRefused` gets each
+ * request that is refused before the redirect. A repeated answer gets the same page as the first one.
  */
 export function receiveRedirect(
   { servers, redirectUri }: Awaited<ReturnType<typeof listenForRedirect>>,
   expected: ExpectedRedirect,
   clock: Pick<Clock, 'sleep'>,
-  onStray: (reason: string) => void,
+  onRefused: (request: RefusedRequest) => void,
 ) {
+  let isAnswered = false;
   let accept: (answer: AuthorizationAnswer) => void;
   const answer = new Promise<AuthorizationAnswer>((resolve) => {
-    accept = resolve;
+    accept = (first) => {
+      isAnswered = true;
+      resolve(first);
+    };
   });
+  const report = (refused: RefusedRequest) => {
+    if (!isAnswered) onRefused(refused);
+  };
   const showing: Promise<void>[] = [];
   const concluded = new AbortController();
   const shown = new AbortController();
@@ -104,12 +99,15 @@ export function receiveRedirect(
     if (response.writableFinished) shown.abort();
   };
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
-    const parameters = redirectParameters(request, redirectUri.url);
+    const objection = objectionTo(request, redirectUri.url);
+    const parameters = parametersOf(request);
     const refuse = ({ status, reason }: Refusal) => {
-      onStray(reason);
+      const isThere = request.url?.split('?', 1)[0] === redirectUri.url.pathname;
+      const isRedirect = isThere || ANSWERS.some((name) => parameters.has(name));
+      report({ came: whatCame(request, parameters), reason, isRedirect });
       respond(response, status);
     };
-    if (!(parameters instanceof URLSearchParams)) return refuse(parameters);
+    if (objection) return refuse(objection);
     const result = await checkResponse(parameters, expected);
     if (result.kind === 'stray') return refuse({ status: 400, reason: result.reason });
     // Only the first call resolves the promise; a later one is a reload or a replay.
@@ -124,6 +122,14 @@ export function receiveRedirect(
       // If the connection breaks, the browser shows that.
       response.on('error', () => undefined);
       void handle(request, response).catch(() => response.destroy());
+    });
+    refuseUnreadable(server, () => {
+      const kilobytes = HEADER_LIMIT_BYTES / 1024;
+      report({
+        came: `a request with more than ${kilobytes} KB of headers`,
+        reason: `delete the cookies that the browser has for ${redirectUri.url.hostname}`,
+        isRedirect: true,
+      });
     });
   }
   return {
@@ -172,27 +178,44 @@ interface Refusal {
   readonly reason: string;
 }
 
-/**
- * Returns the parameters of a request that a browser sends for the redirect URI, or the reason why it is not
- * one.
- */
-function redirectParameters(
+/** Returns the reason why a request cannot be the redirect, if there is one. */
+function objectionTo(
   { method, url = '', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
-  { pathname, hostname, port }: URL,
-): URLSearchParams | Refusal {
+  { pathname, hostname, port, host }: URL,
+): Refusal | undefined {
   const refuse = (status: Refusal['status'], reason: string): Refusal => ({ status, reason });
   // A browser sends the host of the redirect URI. Another name that resolves to this machine is DNS
   // rebinding.
   const hosts = port ? [`${hostname}:${port}`] : [hostname, `${hostname}:80`];
-  if (!hosts.includes(String(headers.host).toLowerCase())) return refuse(400, 'another Host');
-  const [path, ...query] = url.split('?');
-  if (path !== pathname) return refuse(404, 'another path');
+  if (!hosts.includes(String(headers.host).toLowerCase()))
+    return refuse(400, `its host is not ${host} (--redirect-uri)`);
+  if (url.split('?', 1)[0] !== pathname) return refuse(404, `its path is not ${pathname} (--redirect-uri)`);
   // A prefetch may never be shown, and would leave the person's own request without an answer.
   if (PREFETCHES.some((name) => /\bpre(fetch|render|view)\b/i.test(String(headers[name]))))
-    return refuse(400, 'a prefetch');
+    return refuse(400, 'a prefetch is not the answer');
   // HEAD comes from link previews and virus scanners: it must not use up the code.
-  if (method !== 'GET') return refuse(405, 'not a GET');
-  return new URLSearchParams(query.join('?'));
+  return method === 'GET' ? undefined : refuse(405, 'the answer has to be a GET (response_mode=query)');
+}
+
+function parametersOf({ url = '' }: Pick<IncomingMessage, 'url'>): URLSearchParams {
+  return new URLSearchParams(url.split('?').slice(1).join('?'));
+}
+
+/** The parameters of answers; a request without one is no redirect of a provider. */
+const ANSWERS = ['code', 'error', 'state'];
+
+/** The longest part of a stranger's request that is shown. */
+const SHOWN_CHARACTERS = 100;
+
+/** Describes a request for people. Codes and states are not shown. */
+function whatCame(
+  { method = '', url = '', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
+  parameters: URLSearchParams,
+): string {
+  const error = errorIn(parameters);
+  const [path = ''] = url.split('?', 1);
+  const address = terminalSafeLine(`${headers.host ?? ''}${path}`.slice(0, SHOWN_CHARACTERS));
+  return `a ${method} of ${address}${error === undefined ? '' : ` with the error ${error}`}`;
 }
 
 /**

@@ -10,7 +10,6 @@ import {
   TransportError,
 } from '../http/transport.ts';
 import { createTransport } from '../http/undici-client.ts';
-import { isObject } from '../items/items.ts';
 import { isHeaderSafe } from '../secrets/given-secret.ts';
 import type { AccessToken } from '../secrets/vault.ts';
 import { isLoopback, urlText } from '../settings/setting-names.ts';
@@ -345,7 +344,8 @@ export function parseObject(body: Buffer): JsonObject | undefined {
   try {
     // RFC 8259 section 8.1 allows a reader to ignore a byte order mark.
     const value: unknown = JSON.parse(body.toString('utf8').replace(/^\ufeff/, ''));
-    return isObject(value) ? value : undefined;
+    const isObject = value !== null && typeof value === 'object' && !Array.isArray(value);
+    return isObject ? (value as JsonObject) : undefined;
   } catch {
     return undefined;
   }
@@ -358,10 +358,16 @@ export function parseObject(body: Buffer): JsonObject | undefined {
 function refusalIn(answer: HttpResponse): Refusal | undefined {
   const { error, error_description: description, access_token: token } = parseObject(answer.body) ?? {};
   const code = textIn(error);
-  const isError = code !== undefined || isObject(error);
+  const isError = code !== undefined || (typeof error === 'object' && error !== null);
   const isSuccess = answer.status >= 200 && answer.status <= 299;
   if (isSuccess && (!isError || typeof token === 'string')) return undefined;
-  return { answer, code, description: textIn(description) };
+  const hasPassingStatus = isPassingStatus(answer.status);
+  return { answer, code, description: textIn(description), hasPassingStatus };
+}
+
+/** True if a request with such an answer may be answered otherwise later. */
+export function isPassingStatus(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408;
 }
 
 /** Sends a request to the provider. Throws `UnreachableError` if there is no answer. */

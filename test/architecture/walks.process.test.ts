@@ -16,7 +16,7 @@ const entry = `import { start } from ${JSON.stringify(urlOf('src/cli/start.ts'))
 const WALKS = sampleOf('walks', 1, [
   ['search', 60],
   ['refresh', 31],
-  ['login', 43],
+  ['login', 44],
   ['recover', 81],
 ] as const);
 

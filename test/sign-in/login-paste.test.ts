@@ -52,7 +52,7 @@ test.each<[string, (redirect: URL) => string, string]>([
     'it does not begin with http://127.0.0.1:',
   ],
   ['a wrong state', (url) => changed(url, { state: 'x' }).href, 'its state does not match this sign-in'],
-  ['no state', (url) => changed(url, { state: undefined }).href, 'its state does not match this sign-in'],
+  ['no state', (url) => changed(url, { state: undefined }).href, 'it has no state'],
   ['no code', (url) => changed(url, { code: undefined }).href, 'it has neither code nor error'],
   ['the code twice', (url) => `${url.href}&code=x`, 'a parameter appears more than once'],
 ])('%s is refused with its reason and without the code', async (_name, change, reason) => {
@@ -77,7 +77,7 @@ test('lines that are not the answer do not end the wait', async () => {
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
   expect(stderr.match(/^warning: .*$/gm)).toEqual([
     'warning: the pasted URL is not accepted: it is not a whole URL',
-    'warning: the pasted URL is not accepted: its state does not match this sign-in',
+    'warning: the pasted URL is not accepted: its state does not match this sign-in (an old tab?); it has the error access_denied',
   ]);
   expect(stderr).not.toContain(redirect.searchParams.get('code'));
 });

@@ -3,6 +3,7 @@ import { connect, createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { changed, redirectOf, visit } from '../support/browser.ts';
 import { freePort } from '../support/ports.ts';
+import { ask } from '../support/server.ts';
 import { startSigningIn, useSigningIn } from '../support/signing-in.ts';
 
 const at = useSigningIn();
@@ -35,6 +36,51 @@ test('an answer with our state that names another issuer ends the sign-in; page 
 test("an error of another issuer is not mistaken for our provider's error", async () => {
   const { stderr } = await endsWith('https://evil.example', { error: 'access_denied', code: undefined });
   expect(stderr).not.toContain('access_denied');
+});
+
+test("the provider's error is shown with its description even if the answer names no issuer", async () => {
+  const { program, authorizeUrl } = await at.login();
+  const error = { error: 'access_denied', error_description: 'No access for you.', code: undefined };
+  await visit(changed(await redirectOf(authorizeUrl), { iss: undefined, ...error }));
+  expect(await program.finished).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining(
+      'error: the sign-in was refused: access_denied\n  No access for you.\nnext: sign in again and allow the access\n',
+    ),
+  });
+});
+
+test('what is refused at the redirect is reported once for each kind, and the wait goes on', async () => {
+  const { program, authorizeUrl } = await at.login();
+  const redirect = await redirectOf(authorizeUrl);
+  const { host } = redirect;
+  const error = { error: 'invalid_scope', error_description: 'Unknown\nscope.', code: undefined };
+  const send = (parameters: Record<string, string | undefined>, request = {}) =>
+    ask(changed(redirect, parameters), request);
+  for (let round = 0; round < 2; round++) {
+    await send({ ...error, state: undefined });
+    await send({ state: 'of another tab' });
+    await send({}, { method: 'POST' });
+    await send({}, { target: `${redirect.pathname}${redirect.search}&code=two` });
+    await send({}, { headers: { host: `localhost:${redirect.port}` } });
+    await send({}, { target: `${redirect.pathname}/${redirect.search}` });
+    await send({}, { target: '/favicon.ico' });
+    await send({}, { headers: { cookie: 'x'.repeat(70_000) } });
+  }
+  await visit(redirect);
+  const { code, stderr } = await program.finished;
+  expect({ code, warnings: stderr.split('\n').filter((line) => line.startsWith('warning')) }).toEqual({
+    code: 0,
+    warnings: [
+      `a GET of ${host}/callback with the error invalid_scope (Unknown\\u000ascope.): it has no state`,
+      `a GET of ${host}/callback: its state does not match this sign-in (an old tab?)`,
+      `a POST of ${host}/callback: the answer has to be a GET (response_mode=query)`,
+      `a GET of ${host}/callback: a parameter appears more than once`,
+      `a GET of localhost:${redirect.port}/callback: its host is not ${host} (--redirect-uri)`,
+      `a GET of ${host}/callback/: its path is not /callback (--redirect-uri)`,
+      'a request with more than 64 KB of headers: delete the cookies that the browser has for 127.0.0.1',
+    ].map((line) => `warning: refused ${line}; login still waits`),
+  });
 });
 
 test('an issuer that differs only by a slash is another issuer', async () => {

@@ -21,7 +21,7 @@ async function listening(text = 'http://127.0.0.1:0/callback') {
   clock.skips = 10_000;
   const port = await listenForRedirect(uri(text));
   const strays: string[] = [];
-  const reception = receiveRedirect(port, expected, clock, (reason) => void strays.push(reason));
+  const reception = receiveRedirect(port, expected, clock, ({ reason }) => void strays.push(reason));
   const redirect = changed(port.redirectUri.url, good);
   return { ...reception, port, redirect, strays, [Symbol.asyncDispose]: async () => port.close() };
 }
@@ -36,44 +36,74 @@ interface Stray {
 }
 
 test.each<[string, Stray, number, string]>([
-  ['a request for the favicon', { path: '/favicon.ico' }, 404, 'another path'],
-  ['a path below the redirect path', { path: '/callback/more' }, 404, 'another path'],
-  ['a path with a slash after it', { path: '/callback/' }, 404, 'another path'],
-  ['a path in other letters', { path: '/CALLBACK' }, 404, 'another path'],
-  ['a percent-encoded path', { path: '/%63allback' }, 404, 'another path'],
-  ['a path in absolute form', { path: 'http://127.0.0.1/callback' }, 404, 'another path'],
-  ['a Host with another name', { headers: { host: 'evil.example' } }, 400, 'another Host'],
-  ['a Host with the name localhost', { headers: { host: 'localhost' } }, 400, 'another Host'],
-  ['a Host without the port', { headers: { host: '127.0.0.1' } }, 400, 'another Host'],
-  ['a Host with another port', { headers: { host: '127.0.0.1:1' } }, 400, 'another Host'],
-  ['a POST request', { method: 'POST' }, 405, 'not a GET'],
-  ['a PUT request', { method: 'PUT' }, 405, 'not a GET'],
-  ['an OPTIONS request', { method: 'OPTIONS' }, 405, 'not a GET'],
-  ['a DELETE request', { method: 'DELETE' }, 405, 'not a GET'],
+  ['a request for the favicon', { path: '/favicon.ico' }, 404, 'its path is not /callback (--redirect-uri)'],
+  [
+    'a path below the redirect path',
+    { path: '/callback/more' },
+    404,
+    'its path is not /callback (--redirect-uri)',
+  ],
+  ['a path with a slash after it', { path: '/callback/' }, 404, 'its path is not /callback (--redirect-uri)'],
+  ['a path in other letters', { path: '/CALLBACK' }, 404, 'its path is not /callback (--redirect-uri)'],
+  ['a percent-encoded path', { path: '/%63allback' }, 404, 'its path is not /callback (--redirect-uri)'],
+  [
+    'a path in absolute form',
+    { path: 'http://127.0.0.1/callback' },
+    404,
+    'its path is not /callback (--redirect-uri)',
+  ],
+  [
+    'a Host with another name',
+    { headers: { host: 'evil.example' } },
+    400,
+    'its host is not HOST (--redirect-uri)',
+  ],
+  [
+    'a Host with the name localhost',
+    { headers: { host: 'localhost' } },
+    400,
+    'its host is not HOST (--redirect-uri)',
+  ],
+  [
+    'a Host without the port',
+    { headers: { host: '127.0.0.1' } },
+    400,
+    'its host is not HOST (--redirect-uri)',
+  ],
+  [
+    'a Host with another port',
+    { headers: { host: '127.0.0.1:1' } },
+    400,
+    'its host is not HOST (--redirect-uri)',
+  ],
+  ['a POST request', { method: 'POST' }, 405, 'the answer has to be a GET (response_mode=query)'],
+  ['a PUT request', { method: 'PUT' }, 405, 'the answer has to be a GET (response_mode=query)'],
+  ['an OPTIONS request', { method: 'OPTIONS' }, 405, 'the answer has to be a GET (response_mode=query)'],
+  ['a DELETE request', { method: 'DELETE' }, 405, 'the answer has to be a GET (response_mode=query)'],
   // It comes from link previews and virus scanners.
-  ['a HEAD request', { method: 'HEAD' }, 405, 'not a GET'],
-  ['a prefetch', { headers: { 'Sec-Purpose': 'prefetch' } }, 400, 'a prefetch'],
-  ['a prerender', { headers: { 'sec-purpose': 'x;prerender' } }, 400, 'a prefetch'],
-  ['a prefetch of an older browser', { headers: { Purpose: 'Prefetch' } }, 400, 'a prefetch'],
-  ['a preview', { headers: { 'X-Purpose': 'preview' } }, 400, 'a prefetch'],
-  ['a prefetch of Firefox', { headers: { 'X-Moz': 'prefetch' } }, 400, 'a prefetch'],
+  ['a HEAD request', { method: 'HEAD' }, 405, 'the answer has to be a GET (response_mode=query)'],
+  ['a prefetch', { headers: { 'Sec-Purpose': 'prefetch' } }, 400, 'a prefetch is not the answer'],
+  ['a prerender', { headers: { 'sec-purpose': 'x;prerender' } }, 400, 'a prefetch is not the answer'],
+  [
+    'a prefetch of an older browser',
+    { headers: { Purpose: 'Prefetch' } },
+    400,
+    'a prefetch is not the answer',
+  ],
+  ['a preview', { headers: { 'X-Purpose': 'preview' } }, 400, 'a prefetch is not the answer'],
+  ['a prefetch of Firefox', { headers: { 'X-Moz': 'prefetch' } }, 400, 'a prefetch is not the answer'],
   [
     'an answer with a wrong state',
     { parameters: { state: 'x'.repeat(43) } },
     400,
-    'its state does not match this sign-in',
+    'its state does not match this sign-in (an old tab?)',
   ],
-  [
-    'an answer without state',
-    { parameters: { state: undefined } },
-    400,
-    'its state does not match this sign-in',
-  ],
+  ['an answer without state', { parameters: { state: undefined } }, 400, 'it has no state'],
   [
     'a forged error without the state',
     { parameters: { error: 'access_denied', state: undefined, code: undefined } },
     400,
-    'its state does not match this sign-in',
+    'it has no state',
   ],
   ['an answer with two codes', { more: '&code=x' }, 400, 'a parameter appears more than once'],
   ['an answer with two states', { more: '&state=x' }, 400, 'a parameter appears more than once'],
@@ -106,10 +136,20 @@ test.each<[string, Stray, number, string]>([
     ...(status === 405 ? { allow: 'GET' } : {}),
     date: expect.any(String),
   });
-  expect(at.strays).toEqual([reason]);
+  expect(at.strays).toEqual([reason.replace('HOST', at.redirect.host)]);
   expect((await ask(at.redirect)).status).toBe(200);
   expect(await at.answer).toMatchObject({ kind: 'code' });
-  expect(at.strays).toEqual([reason]);
+  await ask(at.redirect, { method: 'HEAD' });
+  expect(at.strays).toHaveLength(1);
+});
+
+test('64 KB of cookies of other services do no harm', async () => {
+  await using at = await listening();
+  const cookies = (bytes: number) => ({ headers: { cookie: 'x'.repeat(bytes) } });
+  expect((await ask(at.redirect, cookies(65_536))).status).toBe(431);
+  expect(at.strays).toEqual(['delete the cookies that the browser has for 127.0.0.1']);
+  expect((await ask(at.redirect, cookies(63_000))).status).toBe(200);
+  expect(await at.answer).toMatchObject({ kind: 'code' });
 });
 
 const pageHeaders = {

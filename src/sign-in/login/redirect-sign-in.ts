@@ -1,6 +1,7 @@
 import { NotSignedInError } from '../../errors.ts';
 import { urlText } from '../../settings/setting-names.ts';
 import { canPrompt, confirm } from '../../terminal/prompt.ts';
+import type { Reporter } from '../../terminal/reporter.ts';
 import {
   type AuthorizationAnswer,
   type AuthorizationRequest,
@@ -13,7 +14,12 @@ import {
 import type { ClientProof } from '../client-authentication.ts';
 import { NEW_SIGN_IN } from '../provider-failure.ts';
 import { promisesIssuer, requiredPushEndpoint } from '../provider-metadata.ts';
-import { listenForRedirect, type PageName, receiveRedirect } from '../redirect-listener.ts';
+import {
+  listenForRedirect,
+  type PageName,
+  type RefusedRequest,
+  receiveRedirect,
+} from '../redirect-listener.ts';
 import { exchangeCode, type Provider, pushAuthorizationRequest, withProvider } from '../token-endpoint.ts';
 import { announce, type OpenedRequest } from './announce-sign-in.ts';
 import { keepGrant } from './keep-sign-in.ts';
@@ -27,9 +33,7 @@ export async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Pr
     const own = await createAuthorizationRequest(settings, port?.redirectUri ?? settings.redirectUri);
     const push = (provider: Provider) => pushIfRequired(own, provider, setup.proof);
     const request = await withProvider(settings, attempt, push, OPTIONAL);
-    const onStray = (reason: string) =>
-      reporter.trace(`a request to the redirect URI was rejected: ${reason}`);
-    const reception = port && receiveRedirect(port, request, context.clock, onStray);
+    const reception = port && receiveRedirect(port, request, context.clock, refusalReporter(reporter));
     const answer = await withinTime(attempt, (signal, over) => {
       announce(request, attempt, over);
       const waiting = { ...context, signal };
@@ -56,6 +60,17 @@ export async function signInByRedirect(setup: SignInSetup, attempt: Attempt): Pr
   } finally {
     port?.close();
   }
+}
+
+/** Returns what reports refused requests: each kind of refused redirect once, the rest under `--verbose`. */
+function refusalReporter(reporter: Reporter): (request: RefusedRequest) => void {
+  const reported = new Set<string>();
+  return ({ came, reason, isRedirect }) => {
+    const line = `refused ${came}: ${reason}; login still waits`;
+    if (!isRedirect || reported.has(reason)) return reporter.trace(line);
+    reported.add(reason);
+    reporter.warning(line, { kind: 'sign-in' });
+  };
 }
 
 /**

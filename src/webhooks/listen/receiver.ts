@@ -1,6 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { HEADER_LIMIT_BYTES, listenOnHost } from '../../http/local-server.ts';
 import { sameSecret } from '../../sign-in/authorization.ts';
 import { BodyError, type Delivery, readDelivery } from '../delivery.ts';
 import type { HandlerAnswer } from '../forward.ts';
@@ -59,12 +59,6 @@ const HALF_SENT_MS = 1_000;
 /** Listens for deliveries. Rejects with the system's error if it cannot bind the host and port. */
 export async function startReceiver(options: ReceiverOptions) {
   const { host, port, maxBody, requestTimeout, health } = options;
-  const server = createServer({
-    headersTimeout: Math.min(HEADERS_MS, requestTimeout),
-    requestTimeout,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, requestTimeout),
-  });
   const sockets = new Set<Socket>();
   const underWay = new Set<ServerResponse>();
   let stopping = false;
@@ -129,16 +123,26 @@ export async function startReceiver(options: ReceiverOptions) {
     options.onAnswer(`${request.method} ${request.url} ${status} ${Math.round(performance.now() - began)}`);
   };
 
-  server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
-  // A sender that disconnects before the end of its body gets no answer.
-  server.on('request', (request, response) => handle(request, response).catch(() => response.destroy()));
-  server.listen({ port, host, backlog: 4096 });
-  await once(server, 'listening');
+  const create = () => {
+    const server = createServer({
+      maxHeaderSize: HEADER_LIMIT_BYTES,
+      headersTimeout: Math.min(HEADERS_MS, requestTimeout),
+      requestTimeout,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: Math.min(CHECK_INTERVAL_MS, requestTimeout),
+    });
+    server.on('connection', (socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    });
+    // A sender that disconnects before the end of its body gets no answer.
+    return server.on('request', (request, response) =>
+      handle(request, response).catch(() => response.destroy()),
+    );
+  };
+  const { servers, port: bound } = await listenOnHost({ host, port, backlog: 4096 }, create);
   return {
-    port: (server.address() as AddressInfo).port,
+    port: bound,
     /** Requests that wait for their answer. */
     get underWay(): number {
       return underWay.size;
@@ -146,7 +150,7 @@ export async function startReceiver(options: ReceiverOptions) {
     /** Stops accepting deliveries, and resolves when those in progress have ended. */
     stop: async (): Promise<void> => {
       stopping = true;
-      const closed = new Promise((resolve) => server.close(resolve));
+      const closed = Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
       const timer = setTimeout(() => {
         const whole = Array.from(underWay, ({ req }) => req).filter(({ complete }) => complete);
         const answered = new Set(whole.map(({ socket }) => socket));
@@ -156,7 +160,9 @@ export async function startReceiver(options: ReceiverOptions) {
       clearTimeout(timer);
     },
     /** Ends every connection at once. */
-    destroy: (): void => server.closeAllConnections(),
+    destroy: (): void => {
+      for (const server of servers) server.closeAllConnections();
+    },
   };
 }
 

@@ -3,36 +3,46 @@ import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { startReceiver } from '../../../src/webhooks/listen/receiver.ts';
+import { requireCondition } from '../../support/conditions.ts';
 import { forEachTest } from '../../support/each-test.ts';
 import { API_TOKEN, accepted, post } from '../../support/listening.ts';
+import { ask } from '../../support/server.ts';
 
 /** The time that senders get to finish a request passes when a test says so. */
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A receiver whose deliveries wait until the test accepts them. */
-const at = forEachTest(async () => {
-  const rejected: string[] = [];
-  let accept = () => {};
-  const isAccepted = new Promise<void>((resolve) => {
-    accept = resolve;
-  });
-  const held: string[] = [];
-  const receiver = await startReceiver({
-    host: '127.0.0.1',
+const rejected: string[] = [];
+beforeEach(() => void rejected.splice(0));
+
+/** A receiver of deliveries, which `accept` decides about. */
+const startAccepting = (host: string, accept = async (_eventId: string) => {}) =>
+  startReceiver({
+    host,
     port: 0,
     path: '/',
     token: () => API_TOKEN,
     maxBody: 1000,
     requestTimeout: 60_000,
     accept: async ({ eventId }) => {
-      held.push(eventId);
-      await isAccepted;
+      await accept(eventId);
       return { outcome: 'accepted' };
     },
     onRejected: (status, message) => rejected.push(`${status} ${message}`),
     onAnswer: () => undefined,
     report: () => ({}),
+  });
+
+/** A receiver whose deliveries wait until the test accepts them. */
+const at = forEachTest(async () => {
+  let accept = () => {};
+  const isAccepted = new Promise<void>((resolve) => {
+    accept = resolve;
+  });
+  const held: string[] = [];
+  const receiver = await startAccepting('127.0.0.1', async (eventId) => {
+    held.push(eventId);
+    await isAccepted;
   });
   return {
     receiver,
@@ -90,4 +100,18 @@ test('a second after the stop only senders whose delivery is whole are waited fo
   accept();
   expect(await delivered).toMatchObject(accepted);
   await stopped;
+});
+
+test('a receiver on localhost is reached at both loopback addresses', async (context) => {
+  await requireCondition(context, 'IPv6');
+  const receiver = await startAccepting('localhost');
+  for (const host of ['127.0.0.1', '[::1]']) {
+    const answer = await ask(`http://${host}:${receiver.port}/`, {
+      method: 'POST',
+      headers: { 'api-token': API_TOKEN, cookie: 'x'.repeat(60_000) },
+      body: '{"eventId":"a"}',
+    });
+    expect(answer).toMatchObject(accepted);
+  }
+  await receiver.stop();
 });
