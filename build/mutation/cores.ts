@@ -98,10 +98,7 @@ export const CORES: Readonly<Record<string, Core>> = {
   },
   vaults: {
     mutate: ['src/secrets/file-vault.ts', 'src/secrets/encrypted-file.ts', 'src/secrets/keychain-vault.ts'],
-    tests: [
-      'test/secrets/{file-vault,keychain-vault}.test.ts',
-      'test/secrets/planted-secrets.machine.test.ts',
-    ],
+    tests: ['test/secrets/{file-vault,keychain-vault}.test.ts'],
     floor: 96,
   },
   refresh: {

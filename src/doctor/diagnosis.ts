@@ -153,14 +153,14 @@ async function checkLock(
   name: string,
   free: string,
   context: Context,
-  place: { readonly beside?: string } = {},
+  place: { readonly folder?: string } = {},
 ): Promise<Outcome> {
   await withLock(name, context, async () => undefined, { patience: 0, subject: 'the sign-in', ...place });
-  if (place.beside === undefined) return ok(free);
-  const fault = await lockingFault(place.beside);
+  if (place.folder === undefined) return ok(free);
+  const fault = await lockingFault(place.folder);
   if (fault === undefined) return ok(free);
   return broken(
-    `the file system of ${place.beside} cannot keep processes apart: ${fault}`,
+    `the file system of ${place.folder} cannot keep processes apart: ${fault}`,
     'keep HOOKTRAIL_CONFIG_DIR on a local file system or on NFSv4, or give each container its own sign-in',
   );
 }

@@ -43,7 +43,7 @@ export async function exportEvents(options: ExportOptions, call: Call<SettingFla
   const directory = await openDirectory(given, context.machine);
   // Nothing is put into a directory that is no export.
   if (!(await readManifest(directory))) await checkUnused(directory);
-  const only = { patience: 0, subject: `the export ${given}`, beside: path.join(directory, LOCK_FOLDER) };
+  const only = { patience: 0, subject: `the export ${given}`, folder: path.join(directory, LOCK_FOLDER) };
   const lock = await takeLock(`export ${directory}`, context, only).catch((error) => {
     if (!(error instanceof LockedError)) throw error;
     throw new ServiceError(`another export into ${given} is under way`, {

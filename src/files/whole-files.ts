@@ -144,6 +144,18 @@ export async function createFile(file: string, content: string): Promise<void> {
   await syncFolder(path.dirname(path.resolve(file))).catch(throwUnsynced);
 }
 
+/** Overwrites an existing file in its place, which takes no space on the disk. Throws the system's error. */
+export async function overwriteFile(file: string, content: Uint8Array): Promise<void> {
+  const handle = await files.open(file, constants.O_WRONLY | (constants.O_NOFOLLOW ?? 0));
+  try {
+    await handle.write(content, 0, content.length, 0);
+    await handle.truncate(content.length);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
 function throwUnsynced(error: NodeJS.ErrnoException): never {
   throw new UnsyncedError(error);
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { open, readdir, readFile, readlink, rm } from 'node:fs/promises';
+import { lstat, open, readdir, readFile, readlink, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Machine } from '../context.ts';
 import { readRegularFile } from '../files/whole-files.ts';
@@ -25,15 +25,16 @@ export interface LockState {
   readonly holder?: Holder | undefined;
 }
 
+/** Throws the system's error, or one of its form for a folder or file that is not ours, such as a link. */
 export async function readLock(folder: string): Promise<LockState> {
   for (;;) {
-    const number = highest(await readdir(folder));
+    const number = highest(await numberedNames(folder));
     if (number === 0) return { number, text: '', released: true };
     try {
       return { number, ...parse(readRegularFile(fileOf(folder, number)).toString()) };
     } catch (error) {
       // Another process removed this file because a higher number exists: look again.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      if (!isMissing(error)) throw error;
     }
   }
 }
@@ -46,6 +47,7 @@ export type Claim = NonNullable<Awaited<ReturnType<typeof claimLock>>>;
  */
 export async function claimLock(folder: string, previous: number, holder: Holder) {
   const number = previous + 1;
+  if (number > HIGHEST_NUMBER) throw fault(`it holds ${previous}.lock, and no number follows that`);
   const handle = await open(fileOf(folder, number), 'wx+', 0o600).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'EEXIST') return undefined;
     throw error;
@@ -57,7 +59,7 @@ export async function claimLock(folder: string, previous: number, holder: Holder
     // Until this is written, others see a holder that they do not know, and wait.
     await handle.writeFile(line);
     await handle.sync();
-    const names = await readdir(folder);
+    const names = await numberedNames(folder);
     isOurs = highest(names) === number && (previous === 0 || names.includes(`${previous}.lock`));
   } finally {
     if (!isOurs) {
@@ -69,9 +71,13 @@ export async function claimLock(folder: string, previous: number, holder: Holder
   let beats = 0;
   return {
     number,
+    /** False also if the folder is gone, since any process may make it again. */
     isHeld: async () => {
-      const latest = await readLock(folder);
-      return latest.number === number && latest.holder?.nonce === holder.nonce;
+      const latest = await readLock(folder).catch((error) => {
+        if (isMissing(error)) return undefined;
+        throw error;
+      });
+      return latest?.number === number && latest.holder?.nonce === holder.nonce;
     },
     /**
      * Changes the file's content, so that waiting processes see this one live; on a volume of the network,
@@ -128,13 +134,35 @@ function fileOf(folder: string, number: number): string {
   return path.join(folder, `${number}.lock`);
 }
 
+/** Numbers have at most 15 digits, which a JavaScript number holds exactly. */
+const HIGHEST_NUMBER = 999_999_999_999_999;
+
 /** Returns NaN for another file. */
 function numberOf(name: string): number {
-  return Number(/^([1-9]\d{0,15})\.lock$/.exec(name)?.[1]);
+  return Number(/^([1-9]\d{0,14})\.lock$/.exec(name)?.[1]);
+}
+
+/** Returns the names of a lock's files, and passes over other names. Throws for a link, folder or pipe. */
+async function numberedNames(folder: string): Promise<string[]> {
+  if (!(await lstat(folder)).isDirectory()) throw fault('it is not a folder');
+  const entries = await readdir(folder, { withFileTypes: true });
+  const numbered = entries.filter(({ name }) => Number.isFinite(numberOf(name)));
+  const odd = numbered.find((entry) => !entry.isFile());
+  if (odd) throw fault(`${odd.name} in it is not a file`);
+  return numbered.map(({ name }) => name);
+}
+
+/** An error that is reported as one of the file system. */
+function fault(message: string): Error {
+  return Object.assign(new Error(message), { code: 'EINVAL', syscall: 'open' });
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT';
 }
 
 function highest(names: readonly string[]): number {
-  return Math.max(0, ...names.map(numberOf).filter(Number.isFinite));
+  return Math.max(0, ...names.map(numberOf));
 }
 
 /**

@@ -35,9 +35,13 @@ export class LockedError extends ServiceError {
  * such as spending a token or writing the file that the lock is for.
  */
 export interface HeldLock {
+  /** This process, as others see it while it holds the lock. */
+  readonly holder: Holder;
+  /** The condition of another holder, as seen from here. One that was replaced for its silence is dead. */
+  conditionOf(holder: Holder): Promise<HolderCondition>;
   /**
-   * Checks the disk: false once another process has taken the lock over. Throws `UsageError` if it cannot
-   * check.
+   * Checks the disk: false once another process has taken the lock over, or could. Throws `UsageError` if it
+   * cannot check.
    */
   isStillHeld(): Promise<boolean>;
   /**
@@ -63,26 +67,24 @@ export interface LockOptions<T = never> {
    * taking the lock.
    */
   readonly meanwhile?: () => Promise<T | undefined>;
-  /** An existing folder that holds the lock; by default the user's own place for that name. */
-  readonly folder?: string;
   /**
-   * A folder beside what the lock is for, made if it is missing. Processes that see another home, as in other
-   * containers, reach it on the same volume. The lock in the user's own place is taken too, for versions that
-   * know only that one.
+   * The folder of the lock, made if it is missing. One on the volume of what is locked is reached by
+   * processes that see another home, as in other containers. By default it is the user's own place for that
+   * name.
    */
-  readonly beside?: string;
+  readonly folder?: string | undefined;
   /** The thing that is locked, for the error when the wait is given up. */
   readonly subject?: string;
 }
 
 type LockContext = Pick<Context, 'clock' | 'machine' | 'signal' | 'lockRhythm'>;
 
-const RHYTHM: LockRhythm = { beat: 4_000, silence: 20_000 };
+export const RHYTHM: LockRhythm = { beat: 4_000, silence: 20_000 };
 const CONDITION_INTERVAL_MS = 200;
 
 /**
  * Runs `work` while no other process of this user runs work under the same name, whatever their working
- * directory, `$HOME`, `XDG_*`, `TMPDIR` or version. A holder that is known to be dead is replaced at once. A
+ * directory, `$HOME`, `XDG_*` or `TMPDIR`. A holder that is known to be dead is replaced at once. A
  * holder that this process can see keeps the lock however long it is suspended; one that it cannot see is
  * replaced after 20 s without a sign of life. Throws `LockedError` naming the holder when the wait is given
  * up, `UsageError` if the lock's folder is unusable, and the reason of the context's signal when that aborts
@@ -113,7 +115,10 @@ export async function takeLock(
 }
 
 /** Returns a context for long work under a lock. Its signal also aborts when the lock is lost. */
-export function whileHeld<Part extends Pick<Context, 'signal'>>(context: Part, { lost }: HeldLock): Part {
+export function whileHeld<Part extends Pick<Context, 'signal'>>(
+  context: Part,
+  { lost }: Pick<HeldLock, 'lost'>,
+): Part {
   const signal = AbortSignal.any([context.signal, lost]);
   // Every request and wait in progress listens to this signal.
   setMaxListeners(0, signal);
@@ -123,64 +128,19 @@ export function whileHeld<Part extends Pick<Context, 'signal'>>(context: Part, {
 async function take<T>(
   name: string,
   context: LockContext,
-  options: LockOptions<T>,
-): Promise<TakenLock | { readonly result: T }> {
-  const { folder, beside } = options;
-  if (folder !== undefined) return await takeIn({ folder, isShared: true }, context, options);
-  if (beside === undefined)
-    return await takeIn(
-      { folder: await lockFolder(name, context.machine), isShared: false },
-      context,
-      options,
-    );
-  try {
-    makeOwnFolder(beside);
-    await access(beside, constants.W_OK | constants.X_OK);
-  } catch (error) {
-    throw explained(error, beside);
-  }
-  const shared = await takeIn({ folder: beside, isShared: true }, context, options);
-  if ('result' in shared) return shared;
-  try {
-    const own = { folder: await lockFolder(name, context.machine), isShared: false };
-    const taken = await takeIn(own, context, options);
-    if (!('result' in taken)) return bothOf(shared, taken);
-    await shared.release();
-    return taken;
-  } catch (error) {
-    await shared.release();
-    throw error;
-  }
-}
-
-/** Two locks that are held together. */
-function bothOf(one: TakenLock, other: TakenLock): TakenLock {
-  return {
-    isStillHeld: async () => (await one.isStillHeld()) && (await other.isStillHeld()),
-    lost: AbortSignal.any([one.lost, other.lost]),
-    release: async () => {
-      await other.release();
-      await one.release();
-    },
-  };
-}
-
-/** The folder of a lock. Machines and containers with another home may reach one that is shared. */
-interface LockPlace {
-  readonly folder: string;
-  readonly isShared: boolean;
-}
-
-async function takeIn<T>(
-  place: LockPlace,
-  context: LockContext,
   { subject = 'the sign-in', ...options }: LockOptions<T>,
 ): Promise<TakenLock | { readonly result: T }> {
-  const { folder } = place;
+  const { machine } = context;
+  const locate = async () =>
+    options.folder === undefined ? await ownFolder(name, machine) : givenFolder(options.folder);
+  const folder = await locate();
   const explain = (error: unknown): never => {
     throw explained(error, folder);
   };
-  const self = await describeSelf(context.machine);
+  // Machines and containers with another home may reach a folder that was given.
+  const isShared = options.folder !== undefined;
+  const self = await describeSelf(machine);
+  const place = { folder, isShared, remake: locate };
   const claim = await waitAndClaim(place, self, context, { subject, ...options }).catch(explain);
   if ('result' in claim) return claim;
   // Leftover files do no harm.
@@ -200,6 +160,9 @@ async function takeIn<T>(
     beating = beating.then(look);
   }, beat).unref();
   return {
+    holder: self,
+    conditionOf: async (holder) =>
+      holder.nonce === claim.replaced?.nonce ? 'dead' : await conditionOf(holder, machine, isShared),
     lost: lost.signal,
     isStillHeld: () => claim.isHeld().catch(explain),
     release: async () => {
@@ -210,27 +173,43 @@ async function takeIn<T>(
   };
 }
 
+interface LockPlace {
+  readonly folder: string;
+  readonly isShared: boolean;
+  /** Makes the folder again. */
+  readonly remake: () => Promise<unknown>;
+}
+
+/** A lock that was free, or whose holder is gone and was replaced. */
+type Taken = Claim & { readonly replaced: Holder | undefined };
+
 /** Waits until the lock is free or its holder is gone, and claims it. */
 async function waitAndClaim<T>(
-  { folder, isShared }: LockPlace,
+  { folder, isShared, remake }: LockPlace,
   self: Holder,
   { clock, machine, signal, lockRhythm = RHYTHM }: LockContext,
   { patience = 60_000, meanwhile, subject }: LockOptions<T> & { readonly subject: string },
-): Promise<Claim | { readonly result: T }> {
+): Promise<Taken | { readonly result: T }> {
   const watch = new HolderWatch(clock.now());
+  /** Resolves to undefined if the folder was removed. It is there again then. */
+  const inFolder = <Found>(looking: Promise<Found>): Promise<Found | undefined> =>
+    looking.catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+      await remake();
+      return undefined;
+    });
   for (;;) {
-    const latest = await readLock(folder);
+    const latest = (await inFolder(readLock(folder))) ?? { number: 0, text: '', released: true };
     const hasChanged = watch.hasChanged(latest, clock.now());
     const result = hasChanged ? await meanwhile?.() : undefined;
     if (result !== undefined) return { result };
     await watch.see(latest, (holder) => conditionOf(holder, machine, isShared));
     if (watch.isGone(lockRhythm.silence)) {
-      const claim = await claimLock(folder, latest.number, self);
-      if (claim) return claim;
-      continue;
-    }
-    if (watch.waitedMs >= patience && watch.isCertain)
+      const claim = await inFolder(claimLock(folder, latest.number, self));
+      if (claim) return { ...claim, replaced: watch.holder };
+    } else if (watch.waitedMs >= patience && watch.isCertain) {
       throw outOfPatience(watch.holder, watch.condition, machine, patience, subject);
+    }
     // Jitter keeps many waiters from asking at the same moments.
     await clock.sleep(15 + Math.random() * 35, signal);
   }
@@ -328,11 +307,21 @@ function outOfPatience(
  */
 const UNWRITABLE = new Set(['ENOENT', 'EACCES', 'EPERM', 'EROFS', 'ENOTDIR']);
 
+async function givenFolder(folder: string): Promise<string> {
+  try {
+    makeOwnFolder(folder);
+    await access(folder, constants.W_OK | constants.X_OK);
+    return folder;
+  } catch (error) {
+    throw explained(error, folder);
+  }
+}
+
 /**
  * The folder of one lock, created if it is missing. The path depends only on the user's entry in the user
- * database: processes with another `$HOME`, `XDG_*`, `TMPDIR` or version have to meet at the same lock.
+ * database: processes with another `$HOME`, `XDG_*` or `TMPDIR` have to meet at the same lock.
  */
-async function lockFolder(name: string, user: Machine): Promise<string> {
+async function ownFolder(name: string, user: Machine): Promise<string> {
   const digest = hash('sha256', name).slice(0, 32);
   const home = path.join(user.userHome, '.hooktrail', 'locks', digest);
   try {
@@ -358,6 +347,6 @@ function explained(error: unknown, folder: string): unknown {
 function unusable(folder: string, cause: NodeJS.ErrnoException): UsageError {
   return new UsageError(
     `the folder ${folder}, where hooktrail's processes lock each other out, cannot be used: ${faultText(cause)}`,
-    { next: SHORTAGE_STEPS[String(cause.code)] ?? 'repair the folder, or remove it', cause },
+    { next: SHORTAGE_STEPS[String(cause.code)] ?? 'make it a folder that this user can write to', cause },
   );
 }

@@ -12,8 +12,14 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Context } from '../context.ts';
 import { faultText, UsageError } from '../errors.ts';
-import { configFolder, makeFolder, ownFolderInTmp, refusePlanted } from '../files/folders.ts';
-import { readRegularFile, replaceFile, syncFolder, UnsyncedError } from '../files/whole-files.ts';
+import { configFolder, makeFolder, refusePlanted } from '../files/folders.ts';
+import {
+  overwriteFile,
+  readRegularFile,
+  replaceFile,
+  syncFolder,
+  UnsyncedError,
+} from '../files/whole-files.ts';
 import type { Binding, StoredSecrets } from './vault.ts';
 
 /**
@@ -225,9 +231,7 @@ export async function probeSecretFolder(context: Place): Promise<void> {
   await deleteSecretFile(file);
 }
 
-/**
- * A file of one sign-in's secrets, and the copy that `rescue` left where the usual folder did not accept it.
- */
+/** A file of one sign-in's secrets, and the copy that `rescue` left where its folder did not accept it. */
 export function openSecretCopies(binding: Binding, kind: string, context: Place) {
   // Profile names cannot contain `~`, so names of two profiles cannot collide.
   const name = `${binding.profile}~${bindingHash(binding)}.${kind}`;
@@ -275,29 +279,36 @@ export function openCopies<Content extends Dated>(file: string, context: Place) 
      * Returns the later of the copies that `open` opens; undefined if there is none. Throws the first failure
      * if no copy could be read and opened.
      */
-    read: (open: OpenSealed<Content>) =>
-      readLatest(isOwnRescueFolder(context) ? [file, rescued] : [file], open),
+    read: (open: OpenSealed<Content>) => readLatest([file, rescued], open),
     /** Returns the copies as they are; none if they cannot be read. */
     async readSealed(): Promise<Buffer[]> {
-      const places = isOwnRescueFolder(context) ? [file, rescued] : [file];
-      const found = await Promise.all(places.map((place) => readSecretFile(place).catch(() => undefined)));
-      return found.filter((sealed) => sealed !== undefined);
+      const reading = [file, rescued].map((place) => readSecretFile(place).catch(() => undefined));
+      return (await Promise.all(reading)).filter((sealed) => sealed !== undefined);
     },
     async write(sealed: Buffer): Promise<void> {
       await writeSecretFile(file, sealed, machine);
       // A copy that cannot be deleted does no harm: it is older than the file just written.
-      if (isOwnRescueFolder(context)) await deleteSecretFile(rescued).catch(() => undefined);
+      await deleteSecretFile(rescued).catch(() => undefined);
     },
     /** Deletes both. */
     async remove(): Promise<void> {
       await deleteSecretFile(file);
-      if (isOwnRescueFolder(context)) await deleteSecretFile(rescued);
+      await deleteSecretFile(rescued);
     },
-    /** Writes the copy, and returns its path. Throws if that folder does not accept it either. */
+    /**
+     * Writes the copy or, where a full disk takes no other file, overwrites the file itself, whose content is
+     * worthless by now. Returns the path. Throws the first error if neither works.
+     */
     async rescue(sealed: Buffer): Promise<string> {
-      if (machine.platform !== 'win32') await ownFolderInTmp(machine, 'secrets', configName(context));
-      await writeSecretFile(rescued, sealed, machine);
-      return rescued;
+      try {
+        await writeSecretFile(rescued, sealed, machine);
+        return rescued;
+      } catch (error) {
+        await overwriteFile(file, sealed).catch(() => {
+          throw error;
+        });
+        return file;
+      }
     },
   };
 }
@@ -313,7 +324,7 @@ export async function listSecretFiles(
   context: Place,
   profile: string | undefined,
 ): Promise<(StoredEntry & { readonly file: string })[]> {
-  const folders = [secretFolder(context), ...(isOwnRescueFolder(context) ? [rescueFolder(context)] : [])];
+  const folders = [secretFolder(context), rescueFolder(context)];
   const names = async (folder: string) => {
     const listed = files.readdir(folder).catch((error) => requireMissing(error, `the folder ${folder}`));
     return ((await listed) ?? []).map((name) => path.join(folder, name));
@@ -332,32 +343,14 @@ function secretFolder(context: Place): string {
 }
 
 /**
- * The folder for secrets that the configuration folder did not accept. It is usually on another file system,
- * and processes without a session, as those of cron, find it too. Each configuration folder has its own.
+ * The folder for secrets that their own folder did not accept. It is in the configuration folder, where all
+ * who share the secrets look, in whatever container.
  */
 function rescueFolder(context: Place): string {
-  const { platform, sharedFolder, userHome, userId } = context.machine;
-  const top =
-    platform === 'win32' ? path.join(userHome, '.hooktrail') : path.join(sharedFolder, `hooktrail-${userId}`);
-  return path.join(top, 'secrets', configName(context));
+  return path.join(configFolder(context), 'rescued');
 }
 
-function configName(context: Place): string {
-  return shortHash(configFolder(context));
-}
-
-/** The names of all rescued files of this configuration folder. */
+/** The names of all rescued files. */
 export async function listRescued(context: Place): Promise<string[]> {
-  if (!isOwnRescueFolder(context)) return [];
   return await files.readdir(rescueFolder(context)).catch(() => []);
-}
-
-/** False if another user has put something into the shared folder under our name. */
-function isOwnRescueFolder(context: Place): boolean {
-  try {
-    refusePlanted(rescueFolder(context), 'the secrets', context.machine);
-    return true;
-  } catch {
-    return false;
-  }
 }

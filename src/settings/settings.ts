@@ -274,8 +274,8 @@ export async function changeConfig(
       });
     }
   };
-  const beside = path.join(path.dirname(file), 'locks', 'settings');
-  const options = { patience: 30_000, subject: 'the saved settings', beside };
+  const folder = path.join(path.dirname(file), 'locks', 'settings');
+  const options = { patience: 30_000, subject: 'the saved settings', folder };
   await withLock(`settings ${real}`, surroundings, work, options);
 }
 

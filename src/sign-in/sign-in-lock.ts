@@ -8,7 +8,7 @@ import type { Settings } from '../settings/settings.ts';
 export interface SignInLock {
   readonly name: string;
   /** As `withLock` takes it. */
-  readonly place: { readonly beside?: string };
+  readonly place: { readonly folder?: string };
 }
 
 type LockedSettings = Pick<Settings<'authUrl' | 'clientId'>, 'authUrl' | 'clientId' | 'profile' | 'store'>;
@@ -24,5 +24,5 @@ export function signInLock(
   const name = JSON.stringify([authUrl.href, clientId, profile]);
   if (store !== 'file') return { name, place: {} };
   const digest = hash('sha256', name).slice(0, 32);
-  return { name, place: { beside: path.join(configFolder(context), 'locks', digest) } };
+  return { name, place: { folder: path.join(configFolder(context), 'locks', digest) } };
 }

@@ -84,10 +84,10 @@ export async function watchEvents(
   if (file === undefined) return await follow(options, call, createWriter);
   refusePlanted(file, '--state', context.machine);
   const place = await followLinks(file);
-  const beside = `${place}.lock`;
-  refusePlanted(beside, '--state', context.machine);
-  makeLockFolder(beside, file);
-  const only = { patience: 0, subject: `the watch of ${file}`, beside };
+  const folder = `${place}.lock`;
+  refusePlanted(folder, '--state', context.machine);
+  makeLockFolder(folder, file);
+  const only = { patience: 0, subject: `the watch of ${file}`, folder };
   const lock = await takeLock(`watch ${place}`, context, only).catch((error) => {
     if (!(error instanceof LockedError)) throw error;
     throw new UsageError(`--state: another watch uses ${file}`, {

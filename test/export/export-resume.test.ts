@@ -93,11 +93,11 @@ describe('while it runs', () => {
 
 test('an export that another process took over ends, says so, and leaves the directory to it', async () => {
   await using at = await startExporting({ events: 2_000 });
-  const locks = path.join(at.env['HOME'] as string, '.hooktrail', 'locks');
+  const lock = path.join(at.directory, '.lock');
   const run = async ({ socket }: IncomingMessage) => {
     // Another process claims the lock, and the answer never arrives: this one notices when it gives its next
     // sign of life.
-    for (const name of await readdir(locks)) await writeFile(path.join(locks, name, '99.lock'), '{}');
+    await writeFile(path.join(lock, '99.lock'), '{}');
     await once(socket, 'close');
   };
   at.sandbox.control.fault('events', { kind: 'pass' }, { kind: 'run', run });

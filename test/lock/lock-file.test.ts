@@ -98,14 +98,14 @@ test('nobody releases a lock that another process holds', async () => {
 });
 
 test('what is no number is no lock', async () => {
-  for (const name of ['0.lock', '01.lock', 'x1.lock', '1.lock.tmp', '1xlock', `1${'0'.repeat(16)}.lock`])
+  for (const name of ['0.lock', '01.lock', 'x1.lock', '1.lock.tmp', '1xlock', `1${'0'.repeat(15)}.lock`])
     await writeFile(path.join(folder, name), '');
   expect(await readLock(folder)).toEqual({ number: 0, text: '', released: true });
   await tidyLock(folder, 100);
   expect(await readdir(folder)).toHaveLength(6);
-  await writeFile(path.join(folder, `1${'0'.repeat(15)}.lock`), 'R');
+  await writeFile(path.join(folder, `1${'0'.repeat(14)}.lock`), 'R');
   await writeFile(path.join(folder, '999.lock'), '');
-  expect(await readLock(folder)).toEqual({ number: 1e15, text: 'R', released: true });
+  expect(await readLock(folder)).toEqual({ number: 1e14, text: 'R', released: true });
 });
 
 test.each(['', 'no JSON', 'null', '{"pid":1}', '{"pid":"1","hostname":"here"}', '{"hostname":"here"}', ' R'])(

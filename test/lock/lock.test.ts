@@ -2,12 +2,22 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFileSync } from 'node:fs';
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Context, Machine } from '../../src/context.ts';
 import { takeLock, whileHeld, withLock } from '../../src/lock/lock.ts';
 import { conditionOf, describeSelf } from '../../src/lock/lock-file.ts';
@@ -249,7 +259,7 @@ test('work under a lock ends with the program, and when the lock is lost', () =>
   for (const ended of ['program', 'lock'] as const) {
     const [program, lock] = [new AbortController(), new AbortController()];
     const context = { ...here(), signal: program.signal };
-    const { signal, machine } = whileHeld(context, { isStillHeld: async () => true, lost: lock.signal });
+    const { signal, machine } = whileHeld(context, { lost: lock.signal });
     expect(machine).toBe(context.machine);
     expect(signal.aborted).toBe(false);
     (ended === 'program' ? program : lock).abort(new Error(ended));
@@ -260,7 +270,7 @@ test('work under a lock ends with the program, and when the lock is lost', () =>
 test('more than ten requests under one lock are no leak that Node warns of', async () => {
   const warnings: string[] = [];
   const warn = ({ message }: Error) => warnings.push(message);
-  const { signal } = whileHeld(here(), { isStillHeld: async () => true, lost: new AbortController().signal });
+  const { signal } = whileHeld(here(), { lost: new AbortController().signal });
   process.on('warning', warn);
   for (let request = 0; request < 20; request++) signal.addEventListener('abort', () => undefined);
   await delay(1);
@@ -352,9 +362,11 @@ test('signs of life keep a lock, also while its folder cannot be read, and end w
   await expect.poll(() => beats(place)).toBeGreaterThanOrEqual(2);
   expect(lost.aborted).toBe(false);
   await rename(place, away);
+  await writeFile(place, '');
   const since = await beats(away);
   await expect.poll(() => beats(away)).toBeGreaterThanOrEqual(since + 3);
   expect(lost.aborted).toBe(false);
+  await rm(place);
   await rename(away, place);
   await release();
   await delay(5 * beat);
@@ -405,7 +417,7 @@ test('without a writable home the lock is in a folder that only the user can use
   ).rejects.toMatchObject({
     exitCode: 2,
     message: `the folder ${taken}, where hooktrail's processes lock each other out, cannot be used: ${taken} is not a folder that only this user can use`,
-    next: 'repair the folder, or remove it',
+    next: 'make it a folder that this user can write to',
   });
   // On Windows there is no such folder.
   const place = path.join(nobody.userHome, '.hooktrail', 'locks', hash);
@@ -425,7 +437,7 @@ test('an unusable lock folder is an error with a reason and a next step', async 
   await expect(withLock('worker', here(), async () => 'never')).rejects.toMatchObject({
     exitCode: 2,
     message: `the folder ${place}, where hooktrail's processes lock each other out, cannot be used: file already exists (EEXIST)`,
-    next: 'repair the folder, or remove it',
+    next: 'make it a folder that this user can write to',
   });
 });
 
@@ -443,124 +455,124 @@ test('a holder that cannot check gets that error, and not that it lost the lock'
   await withLock('worker', here(), async (lock) => {
     const place = await folder();
     await rm(place, { recursive: true });
+    await writeFile(place, '');
     await expect(lock.isStillHeld()).rejects.toMatchObject({
       exitCode: 2,
-      next: 'repair the folder, or remove it',
+      next: 'make it a folder that this user can write to',
     });
     expect(lock.lost.aborted).toBe(false);
   });
 });
 
-test('a lock beside a file keeps out processes with another home, and the home keeps out versions that know only that', async () => {
-  const beside = path.join(home, 'volume', 'locks');
-  const [one, other] = [path.join(home, 'one'), path.join(home, 'other')];
-  const held = await takeLock('worker', here({ userHome: one }), { beside });
-  const taken = (userHome: string, options = {}) =>
-    takeLock('worker', here({ userHome }), { patience: 0, ...options }).then(
+test('a lock in a folder that was given keeps out processes with another home', async () => {
+  const shared = path.join(home, 'volume', 'locks');
+  const held = await takeLock('worker', here({ userHome: path.join(home, 'one') }), { folder: shared });
+  const isTaken = () =>
+    takeLock('worker', here({ userHome: path.join(home, 'other') }), { patience: 0, folder: shared }).then(
       async (lock) => {
         await lock.release();
         return true;
       },
       () => false,
     );
-  expect([await taken(other, { beside }), await taken(one), await taken(other)]).toEqual([
-    false,
-    false,
-    true,
-  ]);
+  expect(await isTaken()).toBe(false);
   await held.release();
-  expect([await taken(other, { beside }), await taken(one)]).toEqual([true, true]);
-  const old = await takeLock('worker', here({ userHome: one }));
-  expect([await taken(one, { beside }), await taken(other, { beside })]).toEqual([false, true]);
-  await old.release();
+  expect(await isTaken()).toBe(true);
+  expect(await readdir(home)).not.toContain('one');
 });
 
-describe('of a lock beside a file and the one at home', () => {
-  const other = { hostname: 'elsewhere', processes: '' };
-  let beside: string;
-  beforeEach(() => {
-    beside = path.join(home, 'volume');
-  });
-  /** Another process takes one of the two over. */
-  const takeOver = async (place: string) =>
-    writeFile(
-      path.join(place, '9.lock'),
-      JSON.stringify({ ...(await describeSelf(here().machine)), ...other }),
-    );
-  const released = async (place: string) =>
-    (await readFile(path.join(place, '1.lock'), 'utf8')).startsWith('R');
-
-  test.each(['beside', 'home'])('the loss of the one %s is the loss of both', async (which) => {
-    const { isStillHeld, lost, release } = await takeLock('worker', fast(), { beside });
-    expect([await isStillHeld(), lost.aborted]).toEqual([true, false]);
-    await takeOver(which === 'home' ? await folder() : beside);
-    expect(await isStillHeld()).toBe(false);
-    await expect.poll(() => lost.aborted).toBe(true);
-    await release();
-    expect([await released(beside), await released(await folder())]).toEqual([true, true]);
-  });
-
-  test.each(['beside', 'home'])(
-    'a result that comes while the one %s is waited for is the end of it',
-    async (which) => {
-      await mkdir(beside);
-      const own = await takeLock('worker', here(), which === 'home' ? {} : { folder: beside });
-      const waiting = withLock('worker', here(), async () => 'took the lock', {
-        beside,
-        meanwhile: async () => 'done by the other',
-      });
-      await clock.slept();
-      await own.release();
-      expect(await waiting).toBe('done by the other');
-      expect(await released(beside)).toBe(true);
-    },
+test('a folder that is removed is made again by those that wait, and one of them gets the lock', async () => {
+  const held = await takeLock('worker', here());
+  const order: string[] = [];
+  const waiting = ['first', 'second', 'third'].map((name) =>
+    withLock('worker', here(), async () => {
+      order.push(name);
+      await readdir(home);
+      order.push(name);
+    }),
   );
+  await clock.slept(5);
+  await rm(await folder(), { recursive: true });
+  await Promise.all(waiting);
+  // Each entered and left before the next.
+  expect(order.filter((name, index) => name === order[index - (index % 2)])).toHaveLength(6);
+  // Whoever had the lock before the removal has it no longer.
+  expect(await held.isStillHeld()).toBe(false);
+  await held.release();
+});
 
-  test('the one at home is taken over at once if it is from before a reboot', async () => {
-    await leaveLock({ ...(await describeSelf(here().machine)), boot: 'another' });
-    const since = clock.now();
-    expect(await withLock('worker', here(), async () => 'mine', { beside })).toBe('mine');
-    expect(clock.now()).toBe(since);
-  });
-
-  test('the one beside is free again if the home cannot have one', async () => {
-    await writeFile(path.join(home, 'file'), '');
-    const blocked = here({ userHome: path.join(home, 'file'), sharedFolder: path.join(home, 'file') });
-    await expect(withLock('worker', blocked, async () => undefined, { beside })).rejects.toThrow(
-      'cannot be used',
-    );
-    expect(await released(beside)).toBe(true);
+test.each([
+  [
+    'a link in place of the folder',
+    'it is not a folder',
+    (place: string) => rename(place, `${place}.away`).then(() => symlink(`${place}.away`, place)),
+  ],
+  [
+    'a link among its files',
+    '9.lock in it is not a file',
+    (place: string) => symlink('/dev/zero', path.join(place, '9.lock')),
+  ],
+  [
+    'a folder among its files',
+    '9.lock in it is not a file',
+    (place: string) => mkdir(path.join(place, '9.lock')),
+  ],
+  [
+    'the highest number',
+    'it holds 999999999999999.lock, and no number follows that',
+    (place: string) => writeFile(path.join(place, '999999999999999.lock'), 'R'),
+  ],
+])('%s is refused', async (_, problem, plant) => {
+  await withLock('worker', here(), async () => undefined);
+  const place = await folder();
+  await plant(place);
+  await expect(withLock('worker', here(), async () => undefined)).rejects.toMatchObject({
+    exitCode: 2,
+    message: `the folder ${place}, where hooktrail's processes lock each other out, cannot be used: ${problem}`,
   });
 });
 
-test.each(['beside', 'folder'])(
-  'a lock on a volume (%s) whose holder has another boot id is waited out, since it may be another machine of that name',
-  async (option) => {
-    const volume = path.join(home, 'volume');
-    await mkdir(volume);
-    const options = { [option]: volume };
-    await withLock('worker', here(), async () => undefined, options);
-    const file = path.join(volume, '2.lock');
-    const self = await describeSelf(here().machine);
-    await writeFile(file, `${JSON.stringify({ ...self, boot: 'another', pid: 1 })}\n`);
-    let isTaken = false;
-    const waiting = withLock('worker', fast(), async () => undefined, options).then(() => {
-      isTaken = true;
-    });
-    // Signs of life for three silences, each within 4 naps of 50 ms at most.
-    for (let beat = 0; beat < 15; beat++) {
-      await Promise.race([clock.slept(4), waiting]);
-      expect(isTaken).toBe(false);
-      await appendFile(file, String(beat));
-    }
-    await waiting;
-  },
-);
+test('a file whose number has more than 15 digits is passed over', async () => {
+  await withLock('worker', here(), async () => undefined);
+  await writeFile(path.join(await folder(), '9999999999999999.lock'), '');
+  expect(await withLock('worker', here(), async () => 'mine', { patience: 0 })).toBe('mine');
+});
+
+test('a holder knows the condition of another, and that the one it replaced is gone', async () => {
+  const gone = { ...(await describeSelf(here().machine)), hostname: 'gone', boot: 'gone' };
+  await leaveLock(gone);
+  await withLock('worker', fast(), async (lock) => {
+    expect(await lock.conditionOf(gone)).toBe('dead');
+    expect(await lock.conditionOf({ ...gone, nonce: 'another' })).toBe('unknown');
+    expect(await lock.conditionOf(lock.holder)).toBe('running');
+  });
+});
+
+test('a lock on a volume whose holder has another boot id is waited out, since it may be another machine of that name', async () => {
+  const volume = path.join(home, 'volume');
+  await mkdir(volume);
+  const options = { folder: volume };
+  await withLock('worker', here(), async () => undefined, options);
+  const file = path.join(volume, '2.lock');
+  const self = await describeSelf(here().machine);
+  await writeFile(file, `${JSON.stringify({ ...self, boot: 'another', pid: 1 })}\n`);
+  let isTaken = false;
+  const waiting = withLock('worker', fast(), async () => undefined, options).then(() => {
+    isTaken = true;
+  });
+  // Signs of life for three silences, each within 4 naps of 50 ms at most.
+  for (let beat = 0; beat < 15; beat++) {
+    await Promise.race([clock.slept(4), waiting]);
+    expect(isTaken).toBe(false);
+    await appendFile(file, String(beat));
+  }
+  await waiting;
+});
 
 test('a folder that cannot be written is an error that names it', async () => {
-  const beside = path.join(home, 'file', 'locks');
+  const folder = path.join(home, 'file', 'locks');
   await writeFile(path.join(home, 'file'), '');
-  await expect(withLock('worker', here(), async () => undefined, { beside })).rejects.toThrow(
+  await expect(withLock('worker', here(), async () => undefined, { folder })).rejects.toThrow(
     /^the folder .*file.locks, where hooktrail's processes lock each other out, cannot be used/,
   );
 });

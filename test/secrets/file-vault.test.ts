@@ -1,6 +1,5 @@
 import fs from 'node:fs';
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import os from 'node:os';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -18,7 +17,7 @@ import {
 import { findSignIns, forgetSignIns, openVault } from '../../src/secrets/stored-sign-ins.ts';
 import type { Binding, Vault } from '../../src/secrets/vault.ts';
 import { advising } from '../support/advice.ts';
-import { createContext, thisMachine } from '../support/context.ts';
+import { createContext } from '../support/context.ts';
 import { forEachTest } from '../support/each-test.ts';
 import { createHome } from '../support/home.ts';
 
@@ -197,11 +196,7 @@ test('secrets rescued to another folder are found by the next read, until a writ
   const vault = await open(KEY);
   await vault.write(secrets);
   const place = await vault.rescue({ ...secrets, refreshToken: 'rescued' });
-  const hash = path.basename(path.dirname(place));
-  expect(hash).toMatch(/^[0-9a-f]{16}$/);
-  expect(place).toBe(
-    path.join(os.tmpdir(), `hooktrail-${os.userInfo().uid}`, 'secrets', hash, path.basename(vault.place)),
-  );
+  expect(place).toBe(path.join(at.folder, 'rescued', path.basename(vault.place)));
   expect((await stat(place)).mode & 0o777).toBe(0o600);
   expect(await (await open(KEY)).read()).toEqual({ ...secrets, refreshToken: 'rescued' });
   await rm(vault.place);
@@ -483,18 +478,21 @@ test('the files of sign-ins are listed by their names, those of a profile and th
   expect(await list()).toEqual([...a, 'b~0123456789abcdef.vault b/0123456789abcdef vault']);
 });
 
-test('secrets are rescued to a folder that only the user can use', async () => {
-  const machine = { ...thisMachine(), sharedFolder: at.folder };
-  const vault = openVault('file', binding, { ...context(KEY), machine });
-  const place = path.join(at.folder, `hooktrail-${os.userInfo().uid}`);
-  for (const opened of [path.join(place, 'secrets'), place]) {
-    await mkdir(opened, { recursive: true });
-    await chmod(place, 0o700);
-    await chmod(opened, 0o755);
-    await expect(vault.rescue(secrets)).rejects.toThrow(
-      `${opened} is not a folder that only this user can use`,
-    );
-  }
+test('secrets are rescued beside their folder, where all who share it look, and nowhere else', async () => {
+  const vault = await open(KEY);
+  const place = await vault.rescue(secrets);
+  expect(path.relative(at.folder, place)).toMatch(/^rescued.default~[0-9a-f]{16}\.vault$/);
+  expect((await stat(path.dirname(place))).mode & 0o777).toBe(0o700);
+  expect((await listSecretFiles(context(), 'default')).map(({ file }) => file)).toEqual([place]);
+});
+
+test('where no other file can be written, the file itself is overwritten in its place', async () => {
+  const vault = await open(KEY);
+  await vault.write({ ...secrets, refreshToken: 'a longer one that is spent' });
+  await writeFile(path.join(at.folder, 'rescued'), 'in the way');
+  expect(await vault.rescue(secrets)).toBe(vault.place);
+  await rm(path.join(at.folder, 'rescued'));
+  expect(await (await open(KEY)).read()).toEqual(secrets);
 });
 
 test('a file of secrets and the copy that was rescued are read, listed and deleted together', async () => {
@@ -508,22 +506,6 @@ test('a file of secrets and the copy that was rescued are read, listed and delet
   await copies.remove();
   expect([await latest(), await listRescued(context())]).toEqual([undefined, []]);
   for (const place of [file, rescued]) await expect(stat(place)).rejects.toThrow('ENOENT');
-});
-
-test('on Windows rescued secrets are in a folder of the home, and are listed there', async () => {
-  const machine = {
-    ...thisMachine(),
-    platform: 'win32' as const,
-    userHome: path.join(at.folder, 'home'),
-    sharedFolder: path.join(at.folder, 'nowhere'),
-  };
-  const windows = { ...context(KEY), machine };
-  const place = await openVault('file', binding, windows).rescue(secrets);
-  const [, hash] =
-    /^\.hooktrail.secrets.([0-9a-f]{16}).default~/.exec(path.relative(machine.userHome, place)) ?? [];
-  expect(hash).toBeDefined();
-  expect((await listSecretFiles(windows, 'default')).map(({ file }) => file)).toEqual([place]);
-  expect(await openVault('file', binding, windows).read()).toEqual(secrets);
 });
 
 test('all secrets of a profile are deleted, and those of no other', async () => {

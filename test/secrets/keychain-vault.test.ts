@@ -257,7 +257,7 @@ test('if neither the keychain nor the folder takes the new token, another folder
   await rename(secretsFolder, `${secretsFolder}.away`);
   await writeFile(secretsFolder, 'in the way');
   const place = await vault.rescue({ refreshToken: 'new' });
-  expect(path.relative(at.folder, place)).toMatch(/^\.\./);
+  expect(path.dirname(place)).toBe(path.join(at.folder, 'rescued'));
   await rm(secretsFolder);
   expect(await open().read()).toEqual({ refreshToken: 'new' });
   await expect(open().rescue({ refreshToken: 'new' })).rejects.toThrow('the OS keychain refused');

@@ -12,11 +12,10 @@ test('a process that lost the lock over the settings leaves the file to the one 
   await changeConfig(context, (config) => {
     config.profiles['default'] = { vendor: 'first' };
   });
-  const locks = path.join(home.folder, '.hooktrail', 'locks');
+  const lock = path.join(path.dirname(configPath(context)), 'locks', 'settings');
   const late = changeConfig(context, (config) => {
     config.profiles['default'] = { vendor: 'late' };
-    const [name = ''] = readdirSync(locks);
-    writeFileSync(path.join(locks, name, '3.lock'), '{}\n');
+    writeFileSync(path.join(lock, '3.lock'), '{}\n');
   });
   await expect(late).rejects.toThrow('another process changed the settings meanwhile');
   expect((await readConfig(context)).profiles).toEqual({ default: { vendor: 'first' } });

@@ -1,5 +1,5 @@
 import { renameSync, writeFileSync } from 'node:fs';
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { thisMachine } from '../support/context.ts';
@@ -42,13 +42,11 @@ test('a store that fails after the rotation loses nothing: another folder gets t
 
 test('if every folder is unwritable, the error says that the sign-in is lost', async () => {
   const secrets = secretsOf(at);
-  const nowhere = path.join(at.home.folder, 'nowhere');
-  const machine = { ...thisMachine(), userHome: at.home.folder, sharedFolder: nowhere };
   afterRotation(at, () => {
     shut(secrets);
-    writeFileSync(path.join(at.home.folder, '.hooktrail', 'secrets'), 'in the way');
+    writeFileSync(path.join(path.dirname(secrets), 'rescued'), 'in the way');
   });
-  const { code, stdout, stderr } = await at.run(['token'], { context: { machine } });
+  const { code, stdout, stderr } = await at.run(['token']);
   expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
   expect(stderr).toMatch(
     /^error: the sign-in is lost: the identity provider exchanged the stored tokens for new ones, which could not be stored\n {2}secrets cannot be written to \S+: .*EEXIST.*\nnext: make the folder writable and free some space, .*; then run `hooktrail login`\n$/,
@@ -75,7 +73,7 @@ test('a keychain that locks after the rotation loses nothing', async () => {
 
 test('a container that was killed during a refresh is given up after its silence, and its successor refreshes', async () => {
   // Leave locks whose holder ran in another container and gives no sign of life.
-  const locks = path.join(at.home.folder, '.hooktrail', 'locks');
+  const locks = path.join(at.home.folder, 'config', 'locks');
   const gone = { pid: 1, started: '1', hostname: 'gone', boot: 'gone', processes: 'pid:[1]', nonce: 'gone' };
   for (const name of await readdir(locks))
     await writeFile(path.join(locks, name, '9.lock'), `${JSON.stringify(gone)}\n000000001`);
@@ -85,16 +83,14 @@ test('a container that was killed during a refresh is given up after its silence
 });
 
 test('a lock folder that cannot be created is an error that says so', async () => {
-  await rm(path.join(at.home.folder, '.hooktrail'), { recursive: true });
-  await mkdir(path.join(at.home.folder, '.hooktrail'));
-  await writeFile(path.join(at.home.folder, '.hooktrail', 'locks'), 'in the way');
-  const nowhere = path.join(at.home.folder, 'nowhere');
-  const machine = { ...thisMachine(), userHome: at.home.folder, sharedFolder: nowhere };
-  const { code, stderr } = await at.run(['token'], { context: { machine } });
+  const locks = path.join(at.home.folder, 'config', 'locks');
+  await rm(locks, { recursive: true });
+  await writeFile(locks, 'in the way');
+  const { code, stderr } = await at.run(['token']);
   expect({ code, stderr }).toEqual({
     code: 2,
     stderr: expect.stringMatching(
-      /^error: the folder \S+, where hooktrail's processes lock each other out, cannot be used: no such file or directory \(ENOENT\)\nnext: repair the folder, or remove it\n$/,
+      /^error: the folder \S+, where hooktrail's processes lock each other out, cannot be used: not a directory \(ENOTDIR\)\nnext: make it a folder that this user can write to\n$/,
     ),
   });
 });

@@ -336,14 +336,14 @@ describe('a new token', () => {
     [100, 'it is shown above, this once'],
   ])('that nothing keeps is shown on a terminal alone (%s)', async (terminal, problem) => {
     await at.run(RENEW);
-    const machine = { ...thisMachine(), sharedFolder: path.join(at.home.folder, 'missing', 'folder') };
     at.next('POST', async (response) => {
       await rm(folder, { recursive: true });
       await writeFile(folder, 'no folder');
+      await writeFile(path.join(path.dirname(folder), 'rescued'), 'no folder');
       at.send(response, 200, '', { 'Api-Token': 'homeless-1' });
     });
     const options = terminal === undefined ? {} : { terminal };
-    const { code, stdout, stderr } = await at.run(RENEW, { ...options, context: { machine } });
+    const { code, stdout, stderr } = await at.run(RENEW, options);
     expect([code, stderr]).toEqual([1, expect.stringContaining(problem)]);
     expect([stdout, stderr.includes('homeless-1')]).toEqual(['', terminal !== undefined]);
     expect(stderr).toContain(`hooktrail subscriptions renew ${ID}`);
