@@ -164,19 +164,26 @@ const flagTexts: { readonly [Name in SettingName]?: FlagText } = {
   store: ['where', 'where secrets live: keychain or file', settingDefaults.store],
 };
 
-/** RFC 8252 section 8.3 and the URL standard: names and addresses that a browser takes for this machine. */
-export function isLoopback(url: URL): boolean {
-  return /^(?:(?:.*\.)?localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(url.hostname);
+/** A loopback host: 127.0.0.0/8, `::1`, or `localhost`, which connects to these two addresses alone. */
+export function isLoopback({ hostname }: URL): boolean {
+  return /^(?:localhost|\[::1\]|127\.\d+\.\d+\.\d+)$/.test(hostname);
+}
+
+/** Browsers take such a name for this machine, but a resolver may answer with another one. */
+export function isBelowLocalhost({ hostname }: URL): boolean {
+  return /(?:^|\.)localhost\.?$/.test(hostname) && hostname !== 'localhost';
 }
 
 /**
- * An address that secrets may be sent to: `https:`, or `http:` on a host of this machine, and without user
- * name and password. `accepted` describes valid values, for the error if the text is not a URL.
+ * An address that secrets may be sent to: `https:`, or `http:` on a loopback host, and without user name and
+ * password. `accepted` describes valid values, for the error if the text is not a URL.
  */
-export function secureUrl(text: string, accepted: string, refuse: Refuse, isHere = isLoopback): URL {
+export function secureUrl(text: string, accepted: string, refuse: Refuse): URL {
   if (!URL.canParse(text)) return refuse(accepted, schemeMeant(text));
   const url = new URL(text);
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isHere(url)))
+  if (isBelowLocalhost(url))
+    return refuse('a URL of localhost itself: a name below it may lead to another machine');
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url)))
     return refuse('an https: URL (http: only for loopback hosts)', schemeMeant(text));
   if (url.username || url.password) return refuse('a URL without user name and password');
   return url;
@@ -267,10 +274,7 @@ function serviceUrl(text: string, refuse: Refuse): URL {
   const address = text.replace(ENDPOINT, '');
   if (address !== text)
     return refuse('an address without the path of an endpoint', didYouMean(text, [], '', address));
-  // Below `localhost` other programs than browsers ask a name server, which may send the client secret
-  // anywhere.
-  const isHere = (url: URL) => isLoopback(url) && !url.hostname.endsWith('.localhost');
-  const url = secureUrl(text, 'an https: URL', refuse, isHere);
+  const url = secureUrl(text, 'an https: URL', refuse);
   if (url.search || url.hash) return refuse('a URL without query and fragment');
   url.pathname = url.pathname.replace(/\/+$/, '');
   return url;

@@ -1,7 +1,12 @@
 import type { Command } from 'commander';
 import { UsageError } from '../errors.ts';
 import { takes } from '../settings/flags.ts';
-import { addConnectionFlags, isLoopback, withoutCredentials } from '../settings/setting-names.ts';
+import {
+  addConnectionFlags,
+  isBelowLocalhost,
+  isLoopback,
+  withoutCredentials,
+} from '../settings/setting-names.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
 /** The flags of what writes to the service. */
@@ -30,7 +35,8 @@ export function givenNames(flag: string): (text: string, earlier?: readonly stri
 
 /** A parser for the address that a service sends deliveries to. */
 export const callbackUrl = takes({ type: 'url' }, (text) => {
-  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url && /^https?:$/.test(url.protocol) && !isBelowLocalhost(url)) return text;
   throw new UsageError(`--url: invalid value '${withoutCredentials(text)}': must be the URL of a webhook`, {
     next: 'give it whole, as in https://hooks.example.com/in',
   });

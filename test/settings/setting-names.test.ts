@@ -23,6 +23,7 @@ function read(name: SettingName, text: string): unknown {
     return next === undefined ? message : [message, next];
   }
 }
+const BELOW_LOCALHOST = 'a URL of localhost itself: a name below it may lead to another machine';
 const invalid = (text: string, wanted: string) => `--x: invalid value '${text}': must be ${wanted}`;
 
 test.each<[string, unknown]>([
@@ -36,7 +37,10 @@ test.each<[string, unknown]>([
   ['ftp://a.example', invalid('ftp://a.example', 'an https: URL (http: only for loopback hosts)')],
   ['ftp://localhost', invalid('ftp://localhost', 'an https: URL (http: only for loopback hosts)')],
   ['http://a.example', invalid('http://a.example', 'an https: URL (http: only for loopback hosts)')],
-  ['http://a.localhost', invalid('http://a.localhost', 'an https: URL (http: only for loopback hosts)')],
+  ...['http://a.localhost', 'https://a.localhost', 'https://localhost.'].map((text): [string, unknown] => [
+    text,
+    invalid(text, BELOW_LOCALHOST),
+  ]),
   ['https://me@a.example', invalid('https://[redacted]@a.example', 'a URL without user name and password')],
   ['https://:pw@a.example', invalid('https://[redacted]@a.example', 'a URL without user name and password')],
   ['https://a.example?key=1', invalid('https://a.example?[redacted]', 'a URL without query and fragment')],
@@ -138,9 +142,10 @@ test.each<[SettingName, string, unknown]>([
   ],
   [
     'redirectUri',
-    'http://a.localhost/x?y',
-    { text: 'http://a.localhost/x?y', url: new URL('http://a.localhost/x?y') },
+    'http://localhost/x?y',
+    { text: 'http://localhost/x?y', url: new URL('http://localhost/x?y') },
   ],
+  ['redirectUri', 'http://a.localhost/x', invalid('http://a.localhost/x', BELOW_LOCALHOST)],
   ['redirectUri', 'http://127.0.0.1/#a', invalid('http://127.0.0.1/#a', 'a URL without fragment')],
   ['redirectUri', 'nonsense', invalid('nonsense', 'a URL such as http://127.0.0.1:8976/callback')],
 ])('the setting %s %j', (name, text, expected) => {
@@ -185,7 +190,9 @@ test.each([
 
 test.each([
   ['localhost', true],
-  ['a.b.localhost', true],
+  ['a.b.localhost', false],
+  ['localhost.', false],
+  ['[::ffff:127.0.0.1]', false],
   ['127.0.0.1', true],
   ['127.255.34.45', true],
   ['[::1]', true],

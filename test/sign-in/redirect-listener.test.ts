@@ -289,7 +289,6 @@ function through(address: string, redirect: URL): [URL, { headers: { host: strin
 test.for([
   ['localhost', '127.0.0.1', ['127.0.0.1', '::1']],
   ['localhost', '[::1]', ['127.0.0.1', '::1']],
-  ['mine.localhost', '[::1]', ['127.0.0.1', '::1']],
   ['[::1]', '[::1]', ['::1']],
   ['127.0.0.2', '127.0.0.2', ['127.0.0.2']],
 ] as const)(

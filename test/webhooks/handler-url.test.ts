@@ -16,9 +16,10 @@ test.each([
   expect(parse(text).href).toBe(url);
 });
 
-test.each(['70000', '70000/in', '3000in', '3000:in', 'example.com:3000', 'localhost', ''])(
-  '%j does not name a handler',
-  (text) => {
-    expect(() => parse(text)).toThrow(`--forward-to: invalid value '${text}': must be `);
-  },
-);
+test.each([
+  ...['70000', '70000/in', '3000in', '3000:in', 'example.com:3000', 'localhost', ''],
+  // A resolver may answer with another machine, which would get the Api-Token in the clear.
+  ...['http://x.localhost', 'http://x.localhost:3000/in', 'https://x.localhost', 'http://localhost./'],
+])('%j does not name a handler', (text) => {
+  expect(() => parse(text)).toThrow(`--forward-to: invalid value '${text}': must be `);
+});
