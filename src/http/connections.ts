@@ -1,9 +1,12 @@
+import { setMaxListeners } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import buildConnector from 'undici/lib/core/connect.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import type { RequestLimits } from '../context.ts';
 import { isUntrusted, systemTrust, trustFailure } from './certificates.ts';
+import { addressesOf, connectToFirst, portOf, type ResolveHost, within } from './host-connection.ts';
+import { liftParserLimits, NO_IDLE_LIMITS } from './lifted-limits.ts';
 import { connectFailure, TEMPORARY, TransportError } from './transport.ts';
 
 // The only file that loads undici, by its parts: its full entry point costs as much to load as Node itself.
@@ -17,24 +20,42 @@ export interface Connections {
  * Opens connections when requests need them, through the proxy that `proxyFor` names, and keeps them alive.
  * That fails with `TransportError`.
  */
-export function createConnections(limits: RequestLimits, proxyFor: (url: URL) => URL | undefined) {
+export function createConnections(
+  limits: RequestLimits,
+  proxyFor: (url: URL) => URL | undefined,
+  resolveHost?: ResolveHost,
+) {
   const sockets = new Set<Socket>();
+  const closing = new AbortController();
+  // Every connection that is being opened listens to it.
+  setMaxListeners(0, closing.signal);
   const connectorWith = (tls: buildConnector.BuildOptions = {}) =>
-    // TCP keep-alive probes would begin after a minute without data. Every request has ended by then, and
-    // Wine refuses them.
-    buildConnector({ keepAlive: false, timeout: limits.connect, ...tls });
+    // `within` limits the time. TCP keep-alive probes would begin after a minute without data. Every request
+    // has ended by then, and Wine refuses them.
+    buildConnector({ keepAlive: false, timeout: 0, ...tls });
   let connector = connectorWith();
 
-  /** Opens one socket; rejects with the error of the system or of undici. */
-  const openSocket = (connect: buildConnector.connector, options: buildConnector.Options) =>
+  const kept = <Opened extends Socket>(socket: Opened): Opened => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    return socket;
+  };
+
+  /** TLS over a connection, with its certificate verified. Rejects with Node's error. */
+  const secure = (
+    connect: buildConnector.connector,
+    options: buildConnector.Options,
+    httpSocket: Socket,
+    signal: AbortSignal,
+  ) =>
     new Promise<Socket>((resolve, reject) => {
       // Its types leave out that it returns the socket that it opens.
-      const opening = connect(options, (error, socket) => {
+      const opening = connect({ ...options, httpSocket }, (error, socket) => {
         if (error) reject(error);
         else resolve(socket);
       }) as unknown as Socket;
-      sockets.add(opening);
-      opening.once('close', () => sockets.delete(opening));
+      kept(opening);
+      signal.addEventListener('abort', () => opening.destroy(), { once: true });
     });
 
   /**
@@ -42,8 +63,14 @@ export function createConnections(limits: RequestLimits, proxyFor: (url: URL) =>
    * with `TransportError`, which names a refused certificate.
    */
   const openTrusted = async (options: buildConnector.Options, url: URL, isProxy: boolean, proxy?: URL) => {
-    const open = async (connect: buildConnector.connector) =>
-      await openSocket(connect, proxy ? { ...options, httpSocket: await openTunnel(proxy, url) } : options);
+    const open = async (connect: buildConnector.connector) => {
+      const tunnel = proxy && (await openTunnel(proxy, url));
+      return await within(limits.connect, closing.signal, async (signal) => {
+        const socket =
+          tunnel ?? kept(await connectToFirst(await addressesOf(url, resolveHost), portOf(url), signal));
+        return options.protocol === 'https:' ? await secure(connect, options, socket, signal) : socket;
+      });
+    };
     try {
       return await open(connector).catch(async (error) => {
         const secureContext = isUntrusted(error) ? await systemTrust() : undefined;
@@ -89,7 +116,7 @@ export function createConnections(limits: RequestLimits, proxyFor: (url: URL) =>
       const url = new URL(`${options.protocol}//${options.host ?? options.hostname}`);
       return await openTrusted(options, url, false, proxyFor(url));
     },
-    { headersTimeout: limits.idle, bodyTimeout: limits.idle, maxResponseSize: limits.bytes },
+    { ...NO_IDLE_LIMITS, maxResponseSize: limits.bytes },
   );
   return {
     openTunnel,
@@ -97,6 +124,7 @@ export function createConnections(limits: RequestLimits, proxyFor: (url: URL) =>
       agent.dispatch(options, handler),
     /** Closes every connection at once, including those that are still being opened. */
     async close() {
+      closing.abort(new Error('the connections were closed'));
       for (const socket of sockets) socket.destroy();
       await agent.destroy();
     },
@@ -104,8 +132,8 @@ export function createConnections(limits: RequestLimits, proxyFor: (url: URL) =>
 }
 
 /** Sends over a connection that its caller opens and has verified. */
-export function connectionsOver(open: () => Promise<Socket>, limits: RequestLimits): Connections {
-  const agent = agentOver(open, { headersTimeout: limits.idle, bodyTimeout: limits.idle });
+export function connectionsOver(open: () => Promise<Socket>): Connections {
+  const agent = agentOver(open, NO_IDLE_LIMITS);
   return {
     dispatch: (options, handler) => agent.dispatch(options, handler),
     close: () => agent.destroy(),
@@ -113,7 +141,7 @@ export function connectionsOver(open: () => Promise<Socket>, limits: RequestLimi
 }
 
 function agentOver(open: (options: buildConnector.Options) => Promise<Socket>, options: Agent.Options) {
-  return new Agent({
+  const agent = new Agent({
     ...options,
     connect: (options, callback) => {
       open(options).then(
@@ -122,6 +150,8 @@ function agentOver(open: (options: buildConnector.Options) => Promise<Socket>, o
       );
     },
   });
+  liftParserLimits(agent);
+  return agent;
 }
 
 /** User information should be percent-encoded in a URL, but people may type it unencoded. */

@@ -1,9 +1,9 @@
-import { lookup } from 'node:dns/promises';
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import { checkServerIdentity, connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls';
 import type { Context } from '../context.ts';
 import { isUntrusted, systemTrust } from './certificates.ts';
 import { connectionsOver, createConnections } from './connections.ts';
+import { addressesOf, bareHost, connectToFirst, portOf, within } from './host-connection.ts';
 import { isPrivateAddress } from './private-addresses.ts';
 import { proxyFor } from './proxy.ts';
 import { connectFailure, PAGE_LIMITS } from './transport.ts';
@@ -58,7 +58,7 @@ export async function probeEndpoint(
   const proxy = proxyFor(endpoint, context.environment);
   let dns: readonly string[] | null;
   try {
-    dns = await addressesOf(endpoint, context);
+    dns = await within(STEP_LIMIT_MS, signal, () => addressesOf(endpoint, context.resolveHost));
   } catch (error) {
     signal.throwIfAborted();
     // Behind a proxy it is the proxy that knows names.
@@ -85,27 +85,7 @@ function failed(kind: 'name' | 'connection' | 'http' | 'tls', error: unknown, ur
   return { kind, message: connectFailure(error, url).message };
 }
 
-async function addressesOf(url: URL, { resolveHost, signal }: ProbeContext): Promise<readonly string[]> {
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  if (isIP(host) !== 0) return [host];
-  return await untilAborted((resolveHost ?? lookUp)(host), signal);
-}
-
-async function lookUp(host: string): Promise<readonly string[]> {
-  return (await lookup(host, { all: true })).map(({ address }) => address);
-}
-
-/** What cannot be ended is no longer waited for. Rejects with the signal's reason. */
-async function untilAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  signal.throwIfAborted();
-  return await new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
-}
-
-/** Opens a connection through the proxy, or to the first of the addresses that takes it. */
+/** Opens a connection through the proxy, or to the first of the addresses that accepts. */
 async function openConnection(
   url: URL,
   proxy: URL | undefined,
@@ -114,22 +94,13 @@ async function openConnection(
 ): Promise<Socket> {
   if (proxy) {
     const connections = createConnections(LIMITS, () => undefined);
-    return await untilAborted(connections.openTunnel(proxy, url), signal).catch(async (error) => {
+    const tunnel = within(3 * STEP_LIMIT_MS, signal, () => connections.openTunnel(proxy, url));
+    return await tunnel.catch(async (error) => {
       await connections.close();
       throw error;
     });
   }
-  const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
-  let first: unknown;
-  for (const host of addresses) {
-    try {
-      return await opened(connectTcp({ host, port }), 'connect', signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      first ??= error;
-    }
-  }
-  throw first;
+  return await within(STEP_LIMIT_MS, signal, (ending) => connectToFirst(addresses, portOf(url), ending));
 }
 
 /** Waits until a socket has come so far. Rejects after some time, and then destroys it. */
@@ -165,7 +136,7 @@ async function secured(
   signal: AbortSignal,
   secureContext?: SecureContext,
 ): Promise<TLSSocket> {
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  const host = bareHost(url);
   const name = isIP(host) === 0 ? { servername: host } : {};
   // What the certificate is worth is looked at below; nothing is sent unless it is verified.
   const options = { socket, host, ...name, ALPNProtocols: ['http/1.1'], rejectUnauthorized: false };
@@ -198,7 +169,7 @@ async function probeTls(
     const certificate = socket.getPeerCertificate();
     const validTo = new Date(certificate.valid_to).toISOString();
     const { CN, O } = certificate.issuer ?? {};
-    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    const host = bareHost(url);
     const code = socket.authorized ? '' : String(socket.authorizationError);
     const tls: TlsProbe = {
       validTo,
@@ -234,7 +205,7 @@ async function askHead(
 ): Promise<Pick<EndpointProbe, 'http' | 'problem'>> {
   const url = new URL(pathname, origin);
   const transport = transportOver(
-    connectionsOver(async () => socket, LIMITS),
+    connectionsOver(async () => socket),
     LIMITS,
   );
   try {

@@ -119,8 +119,8 @@ async function replacement(tokens: TokenSource, rejected: string, response: Http
 }
 
 function failed(error: TransportError): HooktrailError {
-  const { kind, message, next = 'try again later' } = error;
-  if (kind === 'too-large') return new ServiceError(message, { next: CHECK_BASE_URL, cause: error });
+  const { kind, message, isReached, next = isReached ? CHECK_BASE_URL : 'try again later' } = error;
+  if (isReached) return new ServiceError(message, { next, cause: error });
   const mayHaveMoved = /^(refused|unknown-host)$/.test(kind);
   return new UnreachableError(`the service could not be reached: ${message}`, {
     next: mayHaveMoved ? advise`${next}; ${SAVE_BASE_URL}` : next,

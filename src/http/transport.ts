@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestLimits } from '../context.ts';
+import { isPlainPeer, otherProtocol, tlsFault } from './tls-faults.ts';
 
 export interface HttpRequest {
   readonly method: string;
@@ -7,7 +8,10 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** Only so many bytes of the body are kept, as they are sent; the rest is read and dropped. */
+  /**
+   * Only so many bytes of the body are kept, as they are sent; the rest is read and dropped. An answer of
+   * success is returned when its head is there, without its body.
+   */
   readonly keepBytes?: number;
   /**
    * Called before the body: what stands in a header is known then, even if the body never comes to its end.
@@ -44,6 +48,9 @@ export const PAGE_LIMITS: RequestLimits = {
 /** An answer of the token endpoint is a few KiB, and other processes wait for it. */
 export const TOKEN_LIMITS: RequestLimits = { ...PAGE_LIMITS, total: 60_000, bytes: 1024 * 1024 };
 
+const CHECK_SERVER = 'check the URL; its server, or a proxy before it, has to answer with valid HTTP/1.1';
+const MORE_MEMORY =
+  'raise the limit of virtual memory: `ulimit -v unlimited` where that is allowed; WebAssembly reserves 10 GiB and more';
 const CHECK_NETWORK = 'check the URL and the network; behind a proxy set HTTPS_PROXY';
 
 /**
@@ -75,7 +82,9 @@ const FAILURES = {
   stalled: { ambiguous: true },
   'too-slow': { isLasting: true, ambiguous: true },
   broken: { ambiguous: true },
-  'too-large': { isLasting: true },
+  'too-large': { isLasting: true, isReached: true },
+  protocol: { isLasting: true, isReached: true, ambiguous: true, next: CHECK_SERVER },
+  'no-memory': { isLasting: true, isReached: true, isSetup: true, next: MORE_MEMORY },
 } as const satisfies Record<string, FailureTraits>;
 
 interface FailureTraits {
@@ -83,6 +92,8 @@ interface FailureTraits {
   readonly isLasting?: boolean;
   /** It is mended by the setup of this machine. */
   readonly isSetup?: boolean;
+  /** The peer was reached: the fault is in its answer, or here. */
+  readonly isReached?: boolean;
   readonly ambiguous?: boolean;
   readonly next?: string;
 }
@@ -97,24 +108,30 @@ export class TransportError extends Error {
   readonly passing: boolean;
   /** The user's next step, if known. */
   readonly next: string | undefined;
+  /** True if the peer was reached: its answer is at fault, or this machine. */
+  readonly isReached: boolean;
   /** The user's next step for certificates and proxies, which are set up on this machine. */
   readonly setupStep: string | undefined;
 
-  constructor(kind: TransportFailure, message: string, cause?: unknown) {
+  /** `step`: the next step, where that of the kind does not fit. */
+  constructor(kind: TransportFailure, message: string, cause?: unknown, step?: string) {
     super(message, { cause });
     this.name = 'TransportError';
     this.kind = kind;
-    const { isLasting = false, isSetup, ambiguous = false, next }: FailureTraits = FAILURES[kind];
+    const {
+      isLasting = false,
+      isSetup,
+      isReached = false,
+      ambiguous = false,
+      next,
+    }: FailureTraits = FAILURES[kind];
     this.ambiguous = ambiguous;
     this.passing = !isLasting;
-    this.next = next;
-    this.setupStep = isSetup ? next : undefined;
+    this.isReached = isReached;
+    this.next = step ?? next;
+    this.setupStep = isSetup ? this.next : undefined;
   }
 }
-
-/** OpenSSL's codes for a peer whose first bytes are not those of TLS. */
-const NO_TLS =
-  /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|RECORD_LAYER_FAILURE)$|^EPROTO$/;
 
 /** The error for a connection that could not be opened; `url` is the peer or the proxy. */
 export function connectFailure(error: unknown, url: URL, isProxy = false): TransportError {
@@ -128,28 +145,59 @@ export function connectFailure(error: unknown, url: URL, isProxy = false): Trans
   if (/^EAI_(AGAIN|FAIL)$/.test(code)) return failure('dns', unresolved);
   if (/^(ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/.test(code))
     return failure(isProxy ? 'proxy-down' : 'refused', `${peer} does not accept connections`);
-  if (/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT|UND_ERR_HEADERS_TIMEOUT)$/.test(code))
+  if (/^(ETIMEDOUT|UND_ERR_HEADERS_TIMEOUT)$/.test(code))
     return failure(isProxy ? 'proxy-down' : 'connect-timeout', `no connection to ${peer} in time`);
-  if (isProxy && NO_TLS.test(code))
-    return failure('proxy-plain', `${peer} does not answer as one that speaks TLS does`);
-  if (/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO|^EPROTO$/.test(code))
-    return failure('tls', `no trusted TLS connection to ${peer}`);
-  return failure('broken', `the connection to ${peer} broke`);
+  return ownFailure(error, url, isProxy) ?? failure('broken', `the connection to ${peer} broke`);
+}
+
+/** The error for TLS, HTTP or this machine, which can show before the request is sent and after. */
+function ownFailure(error: unknown, url: URL, isProxy = false): TransportError | undefined {
+  const peer = isProxy ? `the proxy ${url.host}` : url.host;
+  const { code, message } = causeOf(error);
+  if (/WebAssembly/.test(message))
+    return new TransportError('no-memory', 'WebAssembly cannot start: it gets too little memory', error);
+  if (isProxy && isPlainPeer(code))
+    return new TransportError(
+      'proxy-plain',
+      `${peer} does not answer as one that speaks TLS does (${code})`,
+      error,
+    );
+  const fault = tlsFault(code, url);
+  if (fault) return new TransportError('tls', `${peer} ${fault.text} (${code})`, error, fault.next);
+  const refusal = parserRefusal(error);
+  if (!refusal || refusal.reason === CUT_OFF) return undefined;
+  const { text, next } = otherProtocol(refusal.data, url) ?? {
+    text: `does not answer with valid HTTP (${refusal.reason})`,
+    next: undefined,
+  };
+  return new TransportError('protocol', `${peer} ${text}`, error, next);
+}
+
+/** llhttp's reason for refusing an answer that ends too early. */
+const CUT_OFF = 'Invalid EOF state';
+
+/** llhttp's reason for refusing an answer, and the bytes from there on; undefined for other errors. */
+function parserRefusal(error: unknown): { readonly reason: string; readonly data: string } | undefined {
+  const { name, message, data = '' } = error as Error & { data?: string };
+  if (name !== 'HTTPParserError') return undefined;
+  return { reason: /\((.*)\)$/s.exec(message)?.[1] ?? message, data };
 }
 
 /** The error for an exchange that failed on an open connection, whatever the error code. */
 export function exchangeFailure(
   error: unknown,
   url: URL,
-  { bytes, idle }: Pick<RequestLimits, 'bytes' | 'idle'>,
+  { bytes }: Pick<RequestLimits, 'bytes'>,
 ): TransportError {
   if (error instanceof TransportError) return error;
   const { code, message } = causeOf(error);
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return tooLarge(url, bytes, error);
   if (code === 'UND_ERR_HEADERS_OVERFLOW')
     return new TransportError('too-large', `the headers of the answer of ${url.host} are too large`, error);
-  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT')
-    return new TransportError('stalled', `${url.host} stopped answering (${idle / 1000} s)`, error);
+  const own = ownFailure(error, url);
+  if (own) return own;
+  if (parserRefusal(error))
+    return new TransportError('broken', `the answer of ${url.host} was cut off`, error);
   // The library's own codes mean nothing to a person.
   const reason = code === '' || code.startsWith('UND_ERR_') ? message : code;
   return new TransportError('broken', `the connection to ${url.host} broke (${reason})`, error);

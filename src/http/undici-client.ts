@@ -6,6 +6,7 @@ import type { Dispatcher } from 'undici';
 import type { Context, RequestLimits } from '../context.ts';
 import { version } from '../version.ts';
 import type { Connections } from './connections.ts';
+import { PROGRESS_BYTES } from './lifted-limits.ts';
 import { proxyFor } from './proxy.ts';
 import {
   exchangeFailure,
@@ -22,14 +23,14 @@ const ACCEPT_ENCODING = 'gzip, deflate, br';
 
 /** Returns a transport over undici, which is loaded while the caller prepares its first request. */
 export function createTransport(
-  { environment, requestLimits }: Pick<Context, 'environment' | 'requestLimits'>,
+  { environment, requestLimits, resolveHost }: Pick<Context, 'environment' | 'requestLimits' | 'resolveHost'>,
   limits: RequestLimits = PAGE_LIMITS,
 ): Transport {
   const all = { ...limits, ...requestLimits };
   const open = async (): Promise<Connections> => {
     const { createConnections } = await import('./connections.ts');
     if (!('enableCompileCache' in module)) await stopOptimizingParser();
-    return createConnections(all, (url) => proxyFor(url, environment));
+    return createConnections(all, (url) => proxyFor(url, environment), resolveHost);
   };
   const connections = open();
   return {
@@ -42,7 +43,7 @@ export function createTransport(
       // would open another one.
       await turn();
       if (request.keepBytes !== undefined) return answer;
-      return { ...answer, body: await decoded(answer, request.url, all.bytes) };
+      return { ...answer, body: await bodyOf(answer, request.url, all.bytes) };
     },
     async close() {
       await (await connections).close();
@@ -80,14 +81,16 @@ function exchange(
   limits: RequestLimits,
 ): Promise<HttpResponse> {
   return new Promise<HttpResponse>((resolve, reject) => {
-    let status = 0;
-    let headers: IncomingHttpHeaders = {};
+    let head: Omit<HttpResponse, 'body'> | undefined;
     const chunks: Buffer[] = [];
     let room = keepBytes ?? Number.POSITIVE_INFINITY;
     let controller: Dispatcher.DispatchController | undefined;
     let failure: Error | undefined;
+    let stalling: NodeJS.Timeout | undefined;
+    let freshBytes = 0;
     const end = () => {
       clearTimeout(timer);
+      clearTimeout(stalling);
       signal?.removeEventListener('abort', onAbort);
     };
     const fail = (error: Error) => {
@@ -96,9 +99,24 @@ function exchange(
       reject(error);
       controller?.abort(error);
     };
+    /** Once there is a head, its status decides, unless it is the body that was asked for. */
+    const failOrAnswer = (error: Error) => {
+      if (head && !isBodyNeeded(head.status, keepBytes)) resolve({ ...head, body: Buffer.concat(chunks) });
+      fail(error);
+    };
     const onAbort = () => fail(signal?.reason);
+    const onStall = () => {
+      const seconds = limits.idle / 1000;
+      const what =
+        freshBytes > 0 ? `sent less than 1 KB in ${seconds} s` : `stopped answering (${seconds} s)`;
+      failOrAnswer(new TransportError('stalled', `${url.host} ${what}`));
+    };
+    const noteProgress = () => {
+      freshBytes = 0;
+      stalling?.refresh();
+    };
     const timer = setTimeout(() => {
-      fail(
+      failOrAnswer(
         new TransportError('too-slow', `${url.host} took more than ${limits.total / 1000} s for its answer`),
       );
     }, limits.total);
@@ -119,27 +137,43 @@ function exchange(
         onRequestStart(started) {
           controller = started;
           if (failure) started.abort(failure);
+          else stalling = setTimeout(onStall, limits.idle);
         },
-        onResponseStart(_controller, statusCode, received) {
+        onResponseStart(_controller, status, received) {
           // An unrequested upgrade: no other answer follows (RFC 9110 section 15.2.2).
-          if (statusCode === 101)
-            fail(new TransportError('broken', `${url.host} answered 101 Switching Protocols`));
-          status = statusCode;
-          headers = singleHeaders(received);
-          onHeaders?.({ status, headers });
+          if (status === 101)
+            return fail(new TransportError('broken', `${url.host} answered 101 Switching Protocols`));
+          const isInterim = status < 200;
+          if (isInterim) return;
+          noteProgress();
+          head = { status, headers: singleHeaders(received) };
+          onHeaders?.(head);
+          // What is left of the body is read, for the next request on this connection.
+          if (keepBytes !== undefined && isSuccess(status)) resolve({ ...head, body: Buffer.alloc(0) });
         },
         onResponseData(_controller, chunk) {
+          freshBytes += chunk.length;
+          if (freshBytes >= PROGRESS_BYTES) noteProgress();
           if (room > 0) chunks.push(chunk.subarray(0, room));
           room -= chunk.length;
         },
         onResponseEnd() {
           end();
-          resolve({ status, headers, body: Buffer.concat(chunks) });
+          if (head) resolve({ ...head, body: Buffer.concat(chunks) });
         },
-        onResponseError: (_controller, error) => fail(exchangeFailure(error, url, limits)),
+        onResponseError: (_controller, error) => failOrAnswer(exchangeFailure(error, url, limits)),
       },
     );
   });
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/** True if an answer is of use with its whole body alone: 204 has none (RFC 9110 section 15.3.5). */
+function isBodyNeeded(status: number, keepBytes: number | undefined): boolean {
+  return isSuccess(status) && status !== 204 && keepBytes === undefined;
 }
 
 /** Headers of the same name, except `Set-Cookie`, are joined with commas (RFC 9110 section 5.3). */
@@ -149,6 +183,16 @@ function singleHeaders(received: IncomingHttpHeaders): IncomingHttpHeaders {
     Array.isArray(value) && name !== 'set-cookie' ? value.join(', ') : value,
   ]);
   return Object.fromEntries(entries);
+}
+
+/** The body, decompressed; that of an error is left out if it is damaged, since its status is enough. */
+async function bodyOf(answer: HttpResponse, url: URL, limit: number): Promise<Buffer> {
+  try {
+    return await decoded(answer, url, limit);
+  } catch (error) {
+    if (isBodyNeeded(answer.status, undefined)) throw error;
+    return Buffer.alloc(0);
+  }
 }
 
 /** The body with its `Content-Encoding` undone (RFC 9110 section 8.4), `limit` bytes at most. */
@@ -167,8 +211,8 @@ async function decoded({ body, headers }: HttpResponse, url: URL, limit: number)
   ]).get(coding);
   if (!decoder)
     throw new TransportError(
-      'broken',
-      `the answer has the content encoding '${coding}', which was not asked for`,
+      'protocol',
+      `the answer of ${url.host} has the content encoding '${coding}', which was not asked for`,
     );
   try {
     return await promisify<Buffer, { maxOutputLength: number }, Buffer>(decoder)(body, {

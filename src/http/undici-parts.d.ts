@@ -4,3 +4,7 @@ declare module 'undici/lib/dispatcher/agent.js' {
 declare module 'undici/lib/core/connect.js' {
   export { buildConnector as default } from 'undici';
 }
+declare module 'undici/lib/core/symbols.js' {
+  const symbols: { readonly kParser: unique symbol; readonly kSocket: unique symbol };
+  export default symbols;
+}

@@ -376,8 +376,8 @@ export async function send({ transport, advice }: Provider, request: HttpRequest
     return await transport.send(request);
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
-    const { message, kind, ambiguous, setupStep } = error;
-    if (kind === 'too-large') throw new ServiceError(error.message, { next: CHECK_ADDRESS, cause: error });
+    const { message, isReached, ambiguous, setupStep } = error;
+    if (isReached) throw new ServiceError(message, { next: setupStep ?? CHECK_ADDRESS, cause: error });
     const then = (ambiguous && advice.unknown) || advice.again;
     throw new UnreachableError(`the identity provider could not be reached: ${message}`, {
       cause: error,

@@ -100,6 +100,21 @@ describe('a request without a proxy', () => {
     expect(headers).toEqual({ location: '/a, /b', 'set-cookie': 'c', 'content-length': '0' });
   });
 
+  test('may take longer than the idle limit while a kilobyte comes now and then', async () => {
+    const timers: NodeJS.Timeout[] = [];
+    await using server = await serve((_, response) => {
+      let left = 6;
+      const more = () => {
+        if (left-- > 0) response.write('x'.repeat(1024));
+        else response.end();
+      };
+      timers.push(setInterval(more, 100));
+    });
+    await using transport = open({ idle: 400 });
+    expect((await transport.send({ method: 'GET', url: server.url })).body.length).toBe(6 * 1024);
+    for (const timer of timers) clearInterval(timer);
+  });
+
   test('drops an unwanted body, however large', async () => {
     await using server = await serve((_, response) => void response.writeHead(503).end('x'.repeat(5000)));
     await using transport = open();
@@ -142,11 +157,10 @@ describe('a request that fails says why', () => {
   });
 
   test('when the answer does not begin, or stops', async () => {
-    const stalled = ['stalled', 'HOST stopped answering (0.2 s)'];
     await using silent = await serve(() => undefined);
-    expect(await failure(silent.url, { idle: 200 })).toEqual(stalled);
+    expect(await failure(silent.url, { idle: 200 })).toEqual(['stalled', 'HOST stopped answering (0.2 s)']);
     await using slow = await serve((_, response) => void response.writeHead(200).write('some'));
-    expect(await failure(slow.url, { idle: 200 })).toEqual(stalled);
+    expect(await failure(slow.url, { idle: 200 })).toEqual(['stalled', 'HOST sent less than 1 KB in 0.2 s']);
   });
 
   test('when the answer is cut off, or is not HTTP', async () => {
@@ -155,7 +169,7 @@ describe('a request that fails says why', () => {
     );
     expect(await failure(cut.url)).toEqual(['broken', 'the connection to HOST broke (other side closed)']);
     await using other = await serveBytes((socket) => socket.end('SSH-2.0-OpenSSH\r\n'));
-    expect((await failure(other.url))[0]).toBe('broken');
+    expect((await failure(other.url))[0]).toBe('protocol');
   });
 
   test('when the peer speaks no TLS', async () => {
@@ -166,7 +180,7 @@ describe('a request that fails says why', () => {
     const mute = new URL(silent.url.href.replace('http:', 'https:'));
     expect(await failure(mute, { connect: 200 })).toEqual([
       'connect-timeout',
-      'no connection to HOST in time (UND_ERR_CONNECT_TIMEOUT)',
+      'no connection to HOST in time (ETIMEDOUT)',
     ]);
   });
 
@@ -196,6 +210,19 @@ describe('a request that fails says why', () => {
     expect(await failure(server.url, { total: 300 })).toEqual([
       'too-slow',
       'HOST took more than 0.3 s for its answer',
+    ]);
+    for (const timer of timers) clearInterval(timer);
+  });
+
+  test('when it is a trickle, which is no progress', async () => {
+    const timers: NodeJS.Timeout[] = [];
+    await using server = await serveBytes((socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000000\r\n\r\n');
+      timers.push(setInterval(() => socket.write('x'), 20));
+    });
+    expect(await failure(server.url, { idle: 300 })).toEqual([
+      'stalled',
+      'HOST sent less than 1 KB in 0.3 s',
     ]);
     for (const timer of timers) clearInterval(timer);
   });

@@ -67,7 +67,7 @@ test.each<[Certificate, object, object, string]>([
     const { code, checked, stderr } = await checkOne(ALLOWED, resolver(['127.0.0.1']));
     expect(checked).toMatchObject({
       ...{ subscriptionId: ID, address, verdict: 'broken', http: null },
-      ...{ dns: ['127.0.0.1'], tls, problem },
+      ...{ dns: ['127.0.0.1', '::1'], tls, problem },
     });
     expect([code, stderr]).toEqual([1, expect.stringContaining(text)]);
     expect(stderr).not.toContain(SECRET);
@@ -228,7 +228,7 @@ test('one is named by its id or a part of its address, and the text is for peopl
     expect(stdout).toBe(
       [
         `localhost:${endpoint.port}/in (${ID}): broken: its certificate ended 2021-01-01 00:00:00Z`,
-        '  name          127.0.0.1',
+        '  name          127.0.0.1, ::1',
         '  certificate   for this host, until 2021-01-01 00:00:00Z, by Example Private CA\n',
       ].join('\n'),
     );

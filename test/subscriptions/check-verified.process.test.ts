@@ -12,6 +12,8 @@ test.each([200, 405, 500, 302])(
     const requests: string[] = [];
     await using endpoint = await startTlsServer('localhost', (request, response) => {
       requests.push(`${request.method} ${request.url} ${request.headers.authorization ?? '-'}`);
+      // Some servers send this without being asked.
+      response.writeContinue();
       response.writeHead(status, { location: 'https://elsewhere.invalid/' }).end();
     });
     const callbackUrl = `https://user:pass@127.0.0.1:${endpoint.port}/in/${SECRET}?key=${SECRET}`;

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Oddity, writeOddly } from './odd-answers.ts';
 
 export interface Answer {
   status: number;
@@ -30,7 +31,9 @@ export type Fault =
   /** Answers later. */
   | { readonly kind: 'slow'; readonly ms: number }
   /** Carries the request out, but answers with this. */
-  | { readonly kind: 'edit'; readonly edit: (answer: Answer) => Answer };
+  | { readonly kind: 'edit'; readonly edit: (answer: Answer) => Answer }
+  /** Carries the request out, but writes the answer as the oddity has it. */
+  | { readonly kind: 'bytes'; readonly odd: Oddity };
 
 /** Carries the request out, but answers with the changed JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: the test knows what the service sends.
@@ -117,14 +120,21 @@ function spoil(
     }
     case 'edit':
       changeAnswer(response, body, end, fault.edit);
+      return;
+    case 'bytes':
+      writeOddly(socket, fault.odd({ ...headOf(response), body }));
   }
 }
 
-function changeAnswer(response: ServerResponse, body: Buffer, end: End, edit: (answer: Answer) => Answer) {
+function headOf(response: ServerResponse): Omit<Answer, 'body'> {
   const headers = Object.fromEntries(
     Object.entries(response.getHeaders()).map(([name, value]) => [name, String(value)]),
   );
-  const answer = edit({ status: response.statusCode, headers, body });
+  return { status: response.statusCode, headers };
+}
+
+function changeAnswer(response: ServerResponse, body: Buffer, end: End, edit: (answer: Answer) => Answer) {
+  const answer = edit({ ...headOf(response), body });
   for (const name of response.getHeaderNames()) response.removeHeader(name);
   response.statusCode = answer.status;
   for (const [name, value] of Object.entries(answer.headers)) response.setHeader(name, value);

@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { type Oddity, writeOddly } from './odd-answers.ts';
 import { onLoopback } from './server.ts';
 
 export interface Handed {
@@ -8,6 +9,8 @@ export interface Handed {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
 }
+
+const THANKS = Buffer.from('thanks');
 
 /** An application that receives events and answers with `answer`. */
 export async function startHandler(port = 0) {
@@ -24,7 +27,8 @@ export async function startHandler(port = 0) {
       const { eventId } = JSON.parse(new TextDecoder().decode(handed.body));
       taken.set(eventId, (taken.get(eventId) ?? 0) + 1);
     }
-    response.writeHead(status).end('thanks');
+    if (handler.odd) writeOddly(request.socket, handler.odd({ status, headers: {}, body: THANKS }));
+    else response.writeHead(status).end(THANKS);
   });
   const loopback = await onLoopback(server, port);
   const url = `${loopback.origin}/hooks?tenant=1`;
@@ -39,7 +43,9 @@ export async function startHandler(port = 0) {
       });
     return (status: number) => release(status);
   };
-  const handler = { ...loopback, url, received, taken, answer, hold };
+  const odd = undefined as Oddity | undefined;
+  /** `odd`: the bytes of its answers from now on. */
+  const handler = { ...loopback, odd, url, received, taken, answer, hold };
   return handler;
 }
 

@@ -8,15 +8,15 @@ export interface LoopbackServer extends AsyncDisposable {
   readonly origin: string;
 }
 
-/** Lets a server listen on a free port of the loopback address, or the given one, until it is disposed of. */
-export async function onLoopback(server: Server, port = 0): Promise<LoopbackServer> {
+/** Lets a server listen on a free port of a loopback address, or the given one, until it is disposed of. */
+export async function onLoopback(server: Server, port = 0, host = '127.0.0.1'): Promise<LoopbackServer> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket) => sockets.add(socket));
-  await once(server.listen(port, '127.0.0.1'), 'listening');
+  await once(server.listen(port, host), 'listening');
   const bound = (server.address() as AddressInfo).port;
   return {
     port: bound,
-    origin: `http://127.0.0.1:${bound}`,
+    origin: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
     async [Symbol.asyncDispose]() {
       const closed = once(server, 'close');
       server.close();

@@ -1,0 +1,88 @@
+import { isLoopback } from '../settings/setting-names.ts';
+
+interface ConnectionFault {
+  /** Follows the peer's name. */
+  readonly text: string;
+  readonly next: string;
+}
+
+const CLIENT_CERTIFICATE =
+  'ask its operator for an address that takes no client certificate: hooktrail sends none; a local proxy that adds one helps too';
+
+/** What a peer's handshake failed on, by OpenSSL's codes, whose beginnings differ by its version. */
+const TLS_FAULTS: readonly (readonly [codes: RegExp, fault: ConnectionFault])[] = [
+  [
+    /ALERT_(CERTIFICATE_REQUIRED|BAD_CERTIFICATE|NO_CERTIFICATE|CERTIFICATE_UNKNOWN|UNKNOWN_CA|ACCESS_DENIED)$/,
+    { text: 'requires a client certificate', next: CLIENT_CERTIFICATE },
+  ],
+  [
+    /ALERT_(PROTOCOL_VERSION|INSUFFICIENT_SECURITY)$|UNSUPPORTED_PROTOCOL$|VERSION_TOO_LOW$/,
+    {
+      text: 'offers only TLS 1.1 or older, which is not secure',
+      next: 'ask its operator to offer TLS 1.2 or 1.3; a TLS proxy on the way may be what is too old',
+    },
+  ],
+  [
+    /NO_APPLICATION_PROTOCOL$/,
+    {
+      text: 'does not offer HTTP/1.1 over TLS',
+      next: 'ask its operator to offer HTTP/1.1 beside HTTP/2, which hooktrail does not speak',
+    },
+  ],
+  [
+    /UNRECOGNIZED_NAME$/,
+    { text: 'does not know this name', next: 'check the host name: the server has other names only' },
+  ],
+  [
+    /ALERT_HANDSHAKE_FAILURE$|NO_SHARED_CIPHER$/,
+    {
+      text: 'refuses the TLS handshake',
+      next: 'ask its operator what it requires: a client certificate, which hooktrail does not send, or other ciphers',
+    },
+  ],
+  [
+    /DH_KEY_TOO_SMALL$|EE_KEY_TOO_SMALL$|CA_KEY_TOO_SMALL$|_MD_TOO_WEAK$|LEGACY_RENEGOTIATION/,
+    {
+      text: 'offers TLS only with keys or methods that are too weak',
+      next: 'ask its operator to renew its TLS setup',
+    },
+  ],
+];
+
+/** OpenSSL's codes for a peer whose first bytes are not those of TLS. */
+export function isPlainPeer(code: string): boolean {
+  return /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|RECORD_LAYER_FAILURE|BAD_RECORD_TYPE)$|^EPROTO$/.test(
+    code,
+  );
+}
+
+/** The fault of a failed TLS connection; undefined for codes that are not of TLS. */
+export function tlsFault(code: string, url: URL): ConnectionFault | undefined {
+  const known = TLS_FAULTS.find(([codes]) => codes.test(code))?.[1];
+  if (known) return known;
+  if (isPlainPeer(code)) return { text: 'does not speak TLS', next: nextForPlain(url) };
+  if (!/CERT|TLS|SSL|SELF_SIGNED|UNABLE_TO/.test(code)) return undefined;
+  return { text: 'does not give a trusted TLS connection', next: "check the URL and this machine's date" };
+}
+
+function nextForPlain(url: URL): string {
+  if (isLoopback(url)) return `give the address with http:// in place of https://, if it is ${url.host}`;
+  return `check the port: ${url.host} answers in another protocol, such as HTTP without TLS`;
+}
+
+/** The protocol that an answer's first bytes show in place of HTTP/1. */
+export function otherProtocol(start: string, url: URL): ConnectionFault | undefined {
+  // A TLS alert (RFC 8446 section 5.1): the peer expected a handshake.
+  if (/^\x15\x03/.test(start) && url.protocol === 'http:')
+    return {
+      text: 'answers in TLS, not in HTTP',
+      next: 'give the address with https:// in place of http://',
+    };
+  // A SETTINGS frame on stream 0 (RFC 9113 section 3.4).
+  if (/^\0\0.\x04.\0\0\0\0/s.test(start))
+    return {
+      text: 'answers in HTTP/2 alone',
+      next: 'ask its operator to offer HTTP/1.1 beside HTTP/2, which hooktrail does not speak',
+    };
+  return undefined;
+}
