@@ -377,7 +377,7 @@ export async function send({ transport, advice }: Provider, request: HttpRequest
   } catch (error) {
     if (!(error instanceof TransportError)) throw error;
     const { message, isReached, ambiguous, setupStep } = error;
-    if (isReached) throw new ServiceError(message, { next: setupStep ?? CHECK_ADDRESS, cause: error });
+    if (isReached) throw new ServiceError(error.message, { next: setupStep ?? CHECK_ADDRESS, cause: error });
     const then = (ambiguous && advice.unknown) || advice.again;
     throw new UnreachableError(`the identity provider could not be reached: ${message}`, {
       cause: error,
