@@ -2,11 +2,12 @@ import { setMaxListeners } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Dispatcher } from 'undici';
 import buildConnector from 'undici/lib/core/connect.js';
+import symbols from 'undici/lib/core/symbols.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import type { RequestLimits } from '../context.ts';
 import { isUntrusted, systemTrust, trustFailure } from './certificates.ts';
 import { addressesOf, connectToFirst, portOf, type ResolveHost, within } from './host-connection.ts';
-import { liftParserLimits, NO_IDLE_LIMITS } from './lifted-limits.ts';
+import { type AnswerParser, liftParserLimits, NO_IDLE_LIMITS } from './lifted-limits.ts';
 import { connectFailure, TEMPORARY, TransportError } from './transport.ts';
 
 // The only file that loads undici, by its parts: its full entry point costs as much to load as Node itself.
@@ -140,6 +141,8 @@ export function connectionsOver(open: () => Promise<Socket>): Connections {
   };
 }
 
+type OpenClient = Dispatcher & { [symbols.kSocket]?: { [symbols.kParser]?: AnswerParser } };
+
 function agentOver(open: (options: buildConnector.Options) => Promise<Socket>, options: Agent.Options) {
   const agent = new Agent({
     ...options,
@@ -150,7 +153,11 @@ function agentOver(open: (options: buildConnector.Options) => Promise<Socket>, o
       );
     },
   });
-  liftParserLimits(agent);
+  agent.on('connect', (_origin, targets: readonly Dispatcher[]) => {
+    const client = targets.at(-1) as OpenClient;
+    const parser = client[symbols.kSocket]?.[symbols.kParser];
+    if (parser) liftParserLimits(parser);
+  });
   return agent;
 }
 

@@ -1,7 +1,3 @@
-import type { Dispatcher } from 'undici';
-import symbols from 'undici/lib/core/symbols.js';
-import type Agent from 'undici/lib/dispatcher/agent.js';
-
 // What undici refuses or counts otherwise than the field needs, each with its case.
 
 /**
@@ -16,31 +12,24 @@ export const PROGRESS_BYTES = 1024;
 const CONTINUE = 100;
 const PROCESSING = 102;
 
-/** The members of undici's parser that are replaced; one belongs to each connection. */
-interface Parser {
+/** The members of undici's parser that are replaced; each connection has one. */
+export interface AnswerParser {
   onHeadersComplete(status: number, isUpgrade: boolean, keepsAlive: boolean): number;
   createError(code: number, data: Buffer): Error;
   contentLength: string;
 }
 
-type OpenClient = Dispatcher & { [symbols.kSocket]?: { [symbols.kParser]?: Parser } };
-
-/** Changes how an agent's connections read answers. */
-export function liftParserLimits(agent: Agent): void {
-  agent.on('connect', (_origin, targets: readonly Dispatcher[]) => {
-    const client = targets.at(-1) as OpenClient;
-    const parser = client[symbols.kSocket]?.[symbols.kParser];
-    if (!parser) return;
-    const { onHeadersComplete, createError } = parser;
-    // undici breaks the connection after `100 Continue`, which some servers send without being asked, and
-    // passes over any other interim answer, as over all of them a client has to (RFC 9110 section 15.2).
-    parser.onHeadersComplete = (status, ...rest) =>
-      onHeadersComplete.call(parser, status === CONTINUE ? PROCESSING : status, ...rest);
-    // Of an answer that its parser refuses, undici reports a wrong length of the body if there is a
-    // Content-Length, whatever the parser's reason was.
-    parser.createError = (...parts) => {
-      parser.contentLength = '';
-      return createError.apply(parser, parts);
-    };
-  });
+/** Changes how the answers on one connection are read. */
+export function liftParserLimits(parser: AnswerParser): void {
+  const { onHeadersComplete, createError } = parser;
+  // undici breaks the connection after `100 Continue`, which some servers send without being asked, and
+  // passes over any other interim answer, as over all of them a client has to (RFC 9110 section 15.2).
+  parser.onHeadersComplete = (status, ...rest) =>
+    onHeadersComplete.call(parser, status === CONTINUE ? PROCESSING : status, ...rest);
+  // Of an answer that its parser refuses, undici reports a wrong length of the body if there is a
+  // Content-Length, whatever the parser's reason was.
+  parser.createError = (...parts) => {
+    parser.contentLength = '';
+    return createError.apply(parser, parts);
+  };
 }
