@@ -2,6 +2,8 @@ import type { Command, Option } from 'commander';
 import { UsageError } from '../errors.ts';
 import { PAGE_SIZE } from '../paging/event-query.ts';
 import { Flag, wholeNumber } from '../settings/flags.ts';
+import { didYouMean } from '../settings/nearest-word.ts';
+import { DAY_MS, HOUR_MS } from '../time/lengths.ts';
 import type { FilterFlags } from './filter-flags.ts';
 
 export const CONCURRENCY = 4;
@@ -54,15 +56,34 @@ export function previewForm({ dryRun, curl, from }: PreviewFlags & FilterFlags):
 export const COUNTS_AT_ONCE = 8;
 export const GROUPS_SHOWN = 20;
 
+/** The most buckets: each costs two counts. */
+export const MOST_BUCKETS = 500;
+/** Whole parts of the calendar that a window can be divided into, with their lengths in milliseconds. */
+export const BUCKET_UNITS = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS } as const;
+export type BucketUnit = keyof typeof BUCKET_UNITS;
+
+/** Throws `UsageError` for what is neither a number of buckets nor a unit. */
+function readBuckets(text: string): number | BucketUnit {
+  const units = Object.keys(BUCKET_UNITS) as BucketUnit[];
+  const unit = units.find((one) => [one, `${one}s`, one[0]].includes(text.trim().toLowerCase()));
+  if (unit) return unit;
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count >= 1 && count <= MOST_BUCKETS) return count;
+  throw new UsageError(
+    `--buckets: invalid value '${text}': must be hour, day, week or a whole number from 1 to ${MOST_BUCKETS}`,
+    didYouMean(text, units, 'such as --buckets day'),
+  );
+}
+
 /** For commands that show counts over time. */
 export function addStatsFlags(command: Command): Command {
   return command
     .addOption(
       new Flag(
-        '--buckets <number>',
-        'number of equal parts of the time line, 1 to 500',
+        '--buckets <number|unit>',
+        `parts of the time line: hour, day, week, or a number, 1 to ${MOST_BUCKETS}`,
         { preset: 'parts that begin on the clock, such as full hours' },
-        wholeNumber('--buckets', 1, 500),
+        readBuckets,
       ),
     )
     .addOption(concurrencyFlag(COUNTS_AT_ONCE));

@@ -15,6 +15,8 @@ export type CountQueries = (queries: readonly Query[]) => Promise<readonly numbe
 export interface StatsWindow {
   readonly after: Instant;
   readonly before: Instant;
+  /** True if it is the time that stored events span, which nobody asked about. */
+  readonly isSpan?: true;
   /** The zone in which buckets begin and times are shown. */
   readonly zone: TimeZone;
   /** One for each combination of repeated flags; without status and time. */

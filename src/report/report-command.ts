@@ -14,11 +14,12 @@ import { loadNameField } from '../names/name-field.ts';
 import { Flag, wholeNumber } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
+import type { Division } from '../stats/buckets.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { grouped } from '../terminal/terminal-text.ts';
 
 interface Flags extends FilterFlags, SettingFlags {
-  readonly buckets?: number;
+  readonly buckets?: Division;
   readonly concurrency?: number;
   readonly limit?: number;
   readonly by?: readonly FieldPath[];

@@ -20,6 +20,7 @@ import {
   windowOf,
   withEventSource,
 } from '../sources/event-source.ts';
+import type { Division } from '../stats/buckets.ts';
 import { EventGroups } from '../stats/event-groups.ts';
 import { type Stats, statsOfTable } from '../stats/statistics.ts';
 import type { Instant } from '../time/instant.ts';
@@ -55,7 +56,7 @@ export interface ReportOptions extends SourceOptions {
   readonly by: readonly FieldPath[] | undefined;
   /** Failures to show. */
   readonly limit: number;
-  readonly buckets: number | undefined;
+  readonly buckets: Division | undefined;
   readonly baseline: Baseline | undefined;
 }
 
@@ -77,7 +78,7 @@ export async function gatherReport(
     const { table } = reading;
     if (table.rows === 0) source.doubt();
     const window = windowOf(source, table.times.bounds, call.context.clock);
-    const stats = statsOfTable(table, window, buckets, true);
+    const stats = statsOfTable(table, window, buckets);
     const explanation = explainTable(table, filters.zone);
     const { causes } = explanation;
     const untold = source.warnOfUnknown(table.untold, table.times);

@@ -223,6 +223,7 @@ export function windowOf(
   if (!first || !last) return storedWindow(filters, clock.now());
   return {
     ...storedWindow(filters.withoutTimes(), clock.now()),
+    isSpan: true,
     after: instantAt(milliseconds(first) - 1) ?? first,
     before: instantAt((last.seconds + 1) * 1000) ?? last,
   };

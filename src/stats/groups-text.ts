@@ -89,12 +89,14 @@ function chooseGroups(
   return { kept: largest.slice(0, most), others: largest.slice(most) };
 }
 
-/** Of all events: their percentiles if they are grouped, and how many have no number. */
-function numbersText({ fields, numbers, numberField, withoutNumber, total }: EventGroups): string[] {
+/** Of all events: their percentiles if they are divided, and how many have no number. */
+export function numbersText(
+  { fields, numbers, numberField, withoutNumber, total }: EventGroups,
+  isDivided = fields.length > 0,
+): string[] {
   if (!numbers || !numberField || total === 0) return [];
   const percentiles = numbers.percentiles();
-  const all =
-    percentiles && fields.length > 0 ? [`${numberField.text} of all: ${percentilesText(percentiles)}`] : [];
+  const all = percentiles && isDivided ? [`${numberField.text} of all: ${percentilesText(percentiles)}`] : [];
   if (withoutNumber === 0) return all;
   return [
     ...all,
@@ -103,19 +105,19 @@ function numbersText({ fields, numbers, numberField, withoutNumber, total }: Eve
 }
 
 /** The member of the JSON that tells of the numbers of all events. */
-function percentilesOfAll({ numbers, numberField, withoutNumber }: EventGroups) {
+export function percentilesOfAll({ numbers, numberField, withoutNumber }: EventGroups) {
   if (!numbers || !numberField) return {};
   return {
     percentiles: { field: numberField.text, without: withoutNumber, ...numbersJson(numbers) },
   };
 }
 
-function numbersJson(numbers: NumberSample) {
-  const percentiles = numbers.percentiles();
+export function numbersJson(numbers: NumberSample | undefined) {
+  const percentiles = numbers?.percentiles();
   const figures = percentiles
     ? percentilesJson(percentiles)
     : { p50: null, p95: null, p99: null, most: null };
-  return { numbers: numbers.count, ...figures };
+  return { numbers: numbers?.count ?? 0, ...figures };
 }
 
 /** A group as a value for JSON. A number that the filters leave open is null. */
@@ -229,13 +231,13 @@ export function groupTable(
   };
 }
 
-const PERCENTILE_HEADS: readonly ColumnHead[] = ['p50', 'p95', 'p99', 'most'].map((title) => ({
+export const PERCENTILE_HEADS: readonly ColumnHead[] = ['p50', 'p95', 'p99', 'most'].map((title) => ({
   title,
   kind: 'number',
 }));
 
-function percentileCells(numbers: NumberSample): string[] {
-  const figures = numbers.percentiles();
+export function percentileCells(numbers: NumberSample | undefined): string[] {
+  const figures = numbers?.percentiles();
   if (!figures) return PERCENTILE_HEADS.map(() => NONE);
   return [figures.p50, figures.p95, figures.p99, figures.most].map(groupedDigits);
 }

@@ -16,6 +16,7 @@ import { eventsText, grouped, percent } from '../terminal/terminal-text.ts';
 import { type Instant, milliseconds, utcText } from '../time/instant.ts';
 import { durationText, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
 import { offsetText, type TimeZone } from '../time/time-zone.ts';
+import type { BucketSpan } from './buckets.ts';
 import { type Bucket, failureRate, type Stats, type Tally } from './statistics.ts';
 
 /**
@@ -120,7 +121,7 @@ export function timeTable(stats: Stats, look?: SummaryLook): Table {
   return barTable(
     stats,
     { title: clock.title, kind: 'text' },
-    buckets.map((bucket) => [clock.label(bucket), bucket, shownOf(bucket)]),
+    buckets.map((bucket) => [bucketLabel(clock, bucket), bucket, shownOf(bucket)]),
     { title: lengthTitle(buckets), full: Math.max(...buckets.map(shownOf), stats.failed ? FEW_FAILURES : 1) },
     look,
   );
@@ -198,25 +199,25 @@ function clockFormOf(length: number): string {
  * them. The title names the zone. If the clock changes within the window, each label has its offset.
  */
 export function timeLabels(
-  buckets: readonly Bucket[],
+  buckets: readonly BucketSpan[],
   zone: TimeZone,
-): { readonly title: string; readonly label: (bucket: Bucket) => string } {
-  const wallOf = ({ from }: Bucket) => {
+): { readonly title: string; readonly label: (bucket: BucketSpan) => string } {
+  const wallOf = ({ from }: BucketSpan) => {
     const time = milliseconds(from);
     return new Date(time + zone.offsetAt(time)).toISOString();
   };
-  const offsetOf = ({ from }: Bucket) => offsetText(zone.offsetAt(milliseconds(from)));
+  const offsetOf = ({ from }: BucketSpan) => offsetText(zone.offsetAt(milliseconds(from)));
   const starts = buckets.map(wallOf);
   const [first, last] = [starts[0] as string, starts.at(-1) as string];
   // The window's start cuts the first.
-  const length = lengthOf((buckets[1] ?? buckets[0]) as Bucket);
+  const length = lengthOf((buckets[1] ?? buckets[0]) as BucketSpan);
   const dates = first.slice(0, 10) !== last.slice(0, 10);
   const years = first.slice(0, 4) !== last.slice(0, 4);
   const onDays = (starts.length > 1 ? starts.slice(1) : starts).every((start) =>
     start.endsWith('T00:00:00.000Z'),
   );
   const clockForm = clockFormOf(length);
-  const label = (bucket: Bucket) => {
+  const label = (bucket: BucketSpan) => {
     const [date = '', time = ''] = wallOf(bucket).split('T');
     const day = years ? date : date.slice('2026-'.length);
     const clock = time.slice(0, clockForm.length);
@@ -229,7 +230,12 @@ export function timeLabels(
   return { title: zone.name, label: (bucket) => `${label(bucket)}${offsetOf(bucket)}` };
 }
 
-function lengthOf({ from, to }: Bucket): number {
+/** A bucket's label, with a mark if the window cuts the hour, day or week. */
+export function bucketLabel({ label }: ReturnType<typeof timeLabels>, bucket: BucketSpan): string {
+  return bucket.isPart ? `${label(bucket)} (part)` : label(bucket);
+}
+
+function lengthOf({ from, to }: BucketSpan): number {
   return milliseconds(to) - milliseconds(from);
 }
 
@@ -261,8 +267,13 @@ function statsJson({ window, types, buckets, ...whole }: Stats) {
     before: utcText(window.before),
     ...tallyJson(whole),
     types: types.map(({ eventType, ...tally }) => ({ eventType, ...tallyJson(tally) })),
-    buckets: buckets.map((one) => ({ from: utcText(one.from), to: utcText(one.to), ...tallyJson(one) })),
+    buckets: buckets.map((one) => ({ ...spanJson(one), ...tallyJson(one) })),
   };
+}
+
+/** `partial`: the window cuts the hour, day or week. */
+export function spanJson({ from, to, isPart }: BucketSpan) {
+  return { from: utcText(from), to: utcText(to), partial: isPart };
 }
 
 function tallyJson(tally: Tally) {

@@ -5,9 +5,10 @@ import { addStatsFlags, COUNTS_AT_ONCE, GROUPS_SHOWN } from '../filters/reading-
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
 import { type FieldPath, parseFieldPath, parseFieldPaths } from '../items/field-path.ts';
 import { Flag, wholeNumber } from '../settings/flags.ts';
+import type { Division } from './buckets.ts';
 
 interface Flags extends EventFlags {
-  readonly buckets?: number;
+  readonly buckets?: Division;
   readonly by?: readonly FieldPath[];
   readonly limit?: number;
   readonly percentiles?: FieldPath;
@@ -28,12 +29,12 @@ by the least share of failures that their numbers prove: 40 of 50 stand before 1
 of 1. Events of types that the service does not list are shown together as (not
 listed), in JSON with the eventType null. --percentiles says of a number, also
 one in a text, which one 50, 95 and 99 % are at most, and the largest, of all or
-by group. A table of --by createdOn:hour or createdOn:weekday has the order of
+by group or with --buckets. A table of --by createdOn:hour or createdOn:weekday has the order of
 the clock.
 
 Examples:
   $ hooktrail events stats
-  $ hooktrail events stats --since 7d --buckets 7 --type document.signed
+  $ hooktrail events stats --since 7d --buckets day --type document.signed
   $ hooktrail events stats --failed --by eventData.topicVersion,eventType
   $ hooktrail events stats --percentiles delivery.durationMs --by eventType
   $ hooktrail events stats --jq '.types[] | select(.failed > 0) | .eventType'`;
@@ -47,7 +48,7 @@ export function declare(command: Command): void {
     )
     .option(
       '--percentiles <path>',
-      'p50, p95, p99 and the largest of this number instead, by group with --by',
+      'p50, p95, p99 and the largest of this number instead, by group with --by, over time with --buckets',
       (text) => parseFieldPath(text, '--percentiles'),
     )
     .addOption(
@@ -66,11 +67,16 @@ export function declare(command: Command): void {
 }
 
 export async function run(call: Call<Flags>): Promise<void> {
-  const { by, percentiles, limit, concurrency = COUNTS_AT_ONCE } = call.flags;
+  const { by, percentiles, buckets, limit, concurrency = COUNTS_AT_ONCE } = call.flags;
   checkFlags(call.flags);
   const isGrouped = by !== undefined || percentiles !== undefined;
   const options = { ...(await summaryOptions(call, isGrouped ? GROUP_FORMATS : FORMATS)), concurrency };
   if (!isGrouped) return await printCounts(call, options);
+  if (percentiles && buckets !== undefined) {
+    const { askOverTime, printOverTime } = await import('./percentiles-over-time.ts');
+    const asked = await askOverTime(call, { ...options, percentiles, buckets });
+    return await printOverTime(asked, options, call);
+  }
   const [{ askGroups }, { printGroups }] = await Promise.all([
     import('./stats.ts'),
     import('./groups-text.ts'),
@@ -89,8 +95,6 @@ function checkFlags({ by, percentiles, limit, buckets, ndjson, output }: Flags):
     });
   if (buckets !== undefined && by)
     throw new UsageError('--buckets divides time and --by groups by fields: give one of them');
-  if (buckets !== undefined && percentiles)
-    throw new UsageError('--buckets divides time and --percentiles sums up a number: give one of them');
 }
 
 async function printCounts(

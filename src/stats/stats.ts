@@ -10,13 +10,14 @@ import {
   windowOf,
   withEventSource,
 } from '../sources/event-source.ts';
+import type { Division } from './buckets.ts';
 import { EventGroups } from './event-groups.ts';
 import { gatherStats, type Stats, statsOfTable } from './statistics.ts';
 
 /** The statistics of the events that the filters choose: the service counts, unless it cannot filter so. */
 export async function askStats(
   call: Pick<Call, 'flags' | 'context' | 'reporter'>,
-  { buckets, ...options }: SourceOptions & { readonly buckets: number | undefined },
+  { buckets, ...options }: SourceOptions & { readonly buckets: Division | undefined },
 ): Promise<{ readonly stats: Stats; readonly name: string; readonly untold: number }> {
   return await withEventSource(call, options, async (source) => {
     const { window, count, name, filters } = source;
@@ -40,7 +41,7 @@ async function countedStats(
   }: {
     readonly window: StatsWindow;
     readonly count: CountQueries;
-    readonly buckets: number | undefined;
+    readonly buckets: Division | undefined;
   },
 ) {
   const types = filters.eventTypes.length > 0 ? null : typesOnOffer;
@@ -58,7 +59,7 @@ async function countedStats(
 async function readStats(
   { context }: Pick<Call, 'context'>,
   source: EventSource,
-  buckets: number | undefined,
+  buckets: Division | undefined,
 ) {
   const table = new ComparisonTable(['eventType']);
   for await (const { items, haveFailed } of source.readOutcomes(source.filters, source.window))
@@ -93,7 +94,7 @@ export async function askGroups(
 }
 
 /** The events with their outcomes. A filter by one status tells them without another read. */
-async function* readForGroups(source: EventSource): AsyncGenerator<PageOfOutcomes> {
+export async function* readForGroups(source: EventSource): AsyncGenerator<PageOfOutcomes> {
   const { filters, window } = source;
   const [status, other] = filters.statuses;
   if (status === undefined || other !== undefined) return yield* source.readOutcomes(filters, window);

@@ -60,7 +60,14 @@ function justBefore({ seconds }: Instant): Instant {
   return { text: text.replace('Z', `.${LAST_FRACTION}Z`), seconds: seconds - 1, fraction: LAST_FRACTION };
 }
 
-/** The same instant as a date-time. */
+/** The first instant that may be after another: after the last tick of a second it is the next second. */
+export function firstAfter(after: Instant): Instant {
+  return after.fraction.startsWith(LAST_FRACTION)
+    ? fullText({ ...after, seconds: after.seconds + 1 })
+    : after;
+}
+
+/** The same full second as a date-time. */
 function fullText({ seconds }: Instant): Instant {
   return knownInstant(seconds * SECOND_MS);
 }

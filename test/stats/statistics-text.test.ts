@@ -24,8 +24,8 @@ function statsOf(name: string): Stats {
       { eventType: null, total: 0, success: 0, failed: 0 },
     ],
     buckets: [
-      { from: after, to: middle, ...tally },
-      { from: middle, to: before, total: 0, success: 0, failed: 0 },
+      { from: after, to: middle, isPart: false, ...tally },
+      { from: middle, to: before, isPart: false, total: 0, success: 0, failed: 0 },
     ],
     moved: false,
   };
@@ -77,7 +77,9 @@ test.each([
     return parseInstant(`${text.replace(' ', 'T')}:00Z`) as Instant;
   });
   const tally = { total: 4, success: 3, failed: 1 };
-  const buckets = starts.slice(1).map((to, index) => ({ from: starts[index] as Instant, to, ...tally }));
+  const buckets = starts
+    .slice(1)
+    .map((to, index) => ({ from: starts[index] as Instant, to, isPart: false, ...tally }));
   const { heads } = timeTable({ ...statsOf('a'), buckets });
   expect(heads.at(-1)?.title).toBe(title);
 });

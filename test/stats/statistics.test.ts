@@ -6,12 +6,15 @@ import { Items } from '../../src/items/items.ts';
 import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
 import { provenRate } from '../../src/outcomes/proven-rate.ts';
 import type { Query } from '../../src/paging/event-query.ts';
-import { bucketEnds, byFailure, failureRate, gatherStats, statsOfTable } from '../../src/stats/statistics.ts';
+import { divideTime } from '../../src/stats/buckets.ts';
+import { byFailure, failureRate, gatherStats, statsOfTable } from '../../src/stats/statistics.ts';
 import { compareInstants, type Instant, instantAt, parseInstant } from '../../src/time/instant.ts';
 import { TimeZone, UTC } from '../../src/time/time-zone.ts';
 import { sampleSize } from '../support/seed.ts';
 
 const at = (text: string) => parseInstant(text) as Instant;
+
+const bucketEnds = (...asked: Parameters<typeof divideTime>) => divideTime(...asked).map(({ to }) => to);
 
 /** A service as in the service description: `gt` and `lt` are strict. */
 const counting = (events: readonly { at: Instant; type: string; failed: boolean }[]) => {
@@ -173,12 +176,11 @@ describe('buckets', () => {
     expect([ends.length, ends[0]?.text]).toEqual([count, `2026-11-20T${first}Z`]);
   });
 
-  test('of whole days begin at midnights that are multiples of their length, if they last a day or more', () => {
+  test('of a given number begin at midnight if each would be a day, or some days', () => {
     const window = { after: at('2026-11-03T10:49:44Z'), before: at('2026-11-21T10:49:44Z'), zone: UTC };
-    const days = (count: number, isWhole: boolean) =>
-      bucketEnds(window, count, isWhole).map(({ text }) => text);
+    const spans = divideTime(window, 6);
     // The 6th of November is day 20,763 since the epoch: a multiple of three.
-    expect(days(6, true)).toEqual([
+    expect(spans.map(({ to }) => to.text)).toEqual([
       '2026-11-06T00:00:00Z',
       '2026-11-09T00:00:00Z',
       '2026-11-12T00:00:00Z',
@@ -187,14 +189,27 @@ describe('buckets', () => {
       '2026-11-21T00:00:00Z',
       '2026-11-21T10:49:44Z',
     ]);
-    expect(days(6, false)).toHaveLength(6);
-    expect(days(40, true)).toEqual(days(40, false));
-    const table = new ComparisonTable([]);
-    const ends = (isWhole?: boolean) =>
-      statsOfTable(table, { ...window, queries: [{}], status: undefined }, 6, isWhole).buckets.map(
-        ({ to }) => to.text,
+    expect(spans.map(({ isPart }) => isPart)).toEqual([true, false, false, false, false, false, true]);
+    expect(divideTime(window, 7)).toHaveLength(7);
+  });
+
+  test('of a unit are whole ones of the zone, marked where the window cuts them', () => {
+    const zone = new TimeZone('Europe/Berlin');
+    const parts = (after: string, before: string, unit: 'hour' | 'day' | 'week') =>
+      divideTime({ after: at(after), before: at(before), zone }, unit).map(
+        ({ from, isPart }) => `${zone.shown(from.text).slice(5, 16)}${isPart ? ' part' : ''}`,
       );
-    expect([ends(), ends(true)]).toEqual([days(6, false), days(6, true)]);
+    // On the 25th an hour is there twice, and a day has 25 of them.
+    expect(parts('2026-10-24T21:59:59.9999999Z', '2026-10-27T12:00:00Z', 'day')).toEqual([
+      ...['10-25T00:00', '10-26T00:00', '10-27T00:00 part'],
+    ]);
+    expect(parts('2026-10-24T23:30:00Z', '2026-10-25T02:00:00Z', 'hour')).toEqual([
+      ...['10-25T01:30 part', '10-25T02:00', '10-25T02:00'],
+    ]);
+    expect(parts('2026-10-15T12:00:00Z', '2026-11-01T23:00:00Z', 'week')).toEqual([
+      ...['10-15T14:00 part', '10-19T00:00', '10-26T00:00'],
+    ]);
+    expect(() => parts('2025-01-01', '2026-01-01', 'hour')).toThrow('--buckets hour: 8,760 of them');
   });
 
   test('of a given number end at times of the zone as round as a tenth of their length', () => {

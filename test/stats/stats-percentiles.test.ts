@@ -140,6 +140,36 @@ describe('events stats --percentiles', () => {
     });
   });
 
+  test('goes with --buckets, a row for each part of the time', async () => {
+    const days = ['--since', '2026-10-31 12:00', '--until', '2026-11-02', '--buckets', 'day'];
+    expect((await stored(...days)).stdout).toBe(
+      [
+        'UTC           events  failed  p50    p95    p99   most',
+        '10-31 (part)       0       0    -      -      -      -',
+        '11-01              7       2    7  1,200  1,200  1,200',
+        'took.ms of all: p50 7, p95 1,200, p99 1,200, most 1,200',
+        '3 of 7 events without a number in took.ms',
+        'created after 2026-10-31T12:00Z and before 2026-11-02',
+        '',
+      ].join('\n'),
+    );
+    const { buckets } = JSON.parse((await stored('--buckets', 'hour', '--json')).stdout);
+    expect(buckets).toEqual([
+      {
+        ...{ from: '2026-11-01T00:00:00.999Z', to: '2026-11-01T00:00:08Z', partial: false },
+        ...{ count: 7, failed: 2, numbers: 4, p50: 7, p95: 1200, p99: 1200, most: 1200 },
+      },
+    ]);
+    expect((await stored(...days, '--csv')).stdout).toBe(
+      [
+        'from,to,count,failed,numbers,p50,p95,p99,most,partial',
+        '2026-10-31T12:00:00Z,2026-11-01T00:00:00Z,0,0,0,,,,,true',
+        '2026-11-01T00:00:00Z,2026-11-02T00:00:00Z,7,2,4,7,1200,1200,1200,false',
+        '',
+      ].join('\r\n'),
+    );
+  });
+
   test('a field that no event has, or none as a number, is a warning', async () => {
     const misspelt = ['events', 'stats', '--percentiles', 'took.mss', '--from', file];
     expect(await hooktrail(misspelt, { env: home.env })).toMatchObject({
@@ -160,7 +190,10 @@ describe('events stats --percentiles', () => {
   });
 
   test.each([
-    [['--buckets', '3'], '--buckets divides time and --percentiles sums up a number: give one of them'],
+    [
+      ['--buckets', 'dy'],
+      "--buckets: invalid value 'dy': must be hour, day, week or a whole number from 1 to 500",
+    ],
     [['--limit', '3'], '--limit needs --by: the fields to group by'],
   ])('%j is refused', async (flags, message) => {
     const { code, stderr } = await stored(...flags);

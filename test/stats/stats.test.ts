@@ -85,6 +85,22 @@ describe('events stats', () => {
     expect(rates[0]).toBeGreaterThan(0.01);
   });
 
+  test('--buckets day has whole days of the zone, and marks those that the window cuts', async () => {
+    await using searching = await startSearching({ events: 100 });
+    const args = ['--since', '2026-11-18 12:00', '--until', '2026-11-20', '--timezone', 'Europe/Berlin'];
+    const { stdout } = await stats(searching, ...args, '--buckets', 'day');
+    expect(stdout).toMatch(/^11-18 \(part\) /m);
+    expect(stdout).toMatch(/^11-19 +\d/m);
+    const { buckets } = await json(searching, ...args, '--buckets', 'day');
+    expect(buckets.map(({ from, partial }: { from: string; partial: boolean }) => [from, partial])).toEqual([
+      ['2026-11-18T11:00:00Z', true],
+      ['2026-11-18T23:00:00Z', false],
+    ]);
+    const week = await json(searching, '--since', '7d', '--buckets', '7', '--timezone', 'Europe/Berlin');
+    const starts = week.buckets.map(({ from }: { from: string }) => from.slice(11));
+    expect(starts).toEqual(['12:00:00Z', ...Array.from({ length: 7 }, () => '23:00:00Z')]);
+  });
+
   test('--json has every time as a date-time to the second, however the window was typed', async () => {
     await using searching = await startSearching({ events: 10 });
     const window = ['--since', '2026-11-01', '--until', '2026-11-02 08:30', '--buckets', '2'];

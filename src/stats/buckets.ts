@@ -1,0 +1,128 @@
+import { UsageError } from '../errors.ts';
+import { BUCKET_UNITS, type BucketUnit, MOST_BUCKETS } from '../filters/reading-flags.ts';
+import type { StatsWindow } from '../filters/stats-window.ts';
+import { grouped } from '../terminal/terminal-text.ts';
+import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
+import { firstAfter } from '../time/period.ts';
+import type { TimeZone } from '../time/time-zone.ts';
+
+/** How a window is divided: into a number of buckets, or into whole hours, days or weeks of the zone. */
+export type Division = number | BucketUnit;
+
+/** A bucket's part of the window: an event belongs to the first bucket whose end is later. */
+export interface BucketSpan {
+  readonly from: Instant;
+  readonly to: Instant;
+  /** True if the window cuts the hour, day or week. */
+  readonly isPart: boolean;
+}
+
+/** Common lengths in milliseconds; their multiples begin at round times. */
+const ROUND = [
+  ...[SECOND_MS, 5 * SECOND_MS, 15 * SECOND_MS, 30 * SECOND_MS],
+  ...[MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, 30 * MINUTE_MS],
+  ...[HOUR_MS, 3 * HOUR_MS, 6 * HOUR_MS, 12 * HOUR_MS],
+  ...[DAY_MS, 7 * DAY_MS, 28 * DAY_MS],
+];
+/** The epoch was a Thursday: weeks begin on Mondays. */
+const MONDAY_MS = 4 * DAY_MS;
+/** The default number of buckets. */
+const PARTS = 32;
+/** Clock changes make a day of a short window longer or shorter by this share. */
+const DAY_TOLERANCE = 0.05;
+
+/**
+ * The buckets of a window. They begin on the clock of the zone, at full hours or days. A number of them is
+ * equal within a few per cent; if each would be a day, or some days, they begin at midnight, and there may be
+ * one more. Throws `UsageError` for too many.
+ */
+export function divideTime(
+  { after, before, zone, isSpan }: Pick<StatsWindow, 'after' | 'before' | 'zone' | 'isSpan'>,
+  division?: Division,
+): BucketSpan[] {
+  const from = firstAfter(after);
+  const [start, end] = [milliseconds(from), milliseconds(before)];
+  const step = stepOf(end - start, division);
+  const inner =
+    step === undefined
+      ? equalParts(start, end, typeof division === 'number' ? division : PARTS, zone)
+      : onTheClock(start, end, zone, step);
+  const ends = [...inner.map((time) => knownInstant(time)), before];
+  const isMarked = step !== undefined && !isSpan && (step >= DAY_MS || typeof division === 'string');
+  const isCut = (time: number) => isMarked && !isOnTheClock(time, zone, step);
+  return ends.map((to, index) => {
+    const isPart = (index === 0 && isCut(start)) || (index === ends.length - 1 && isCut(end));
+    return { from: ends[index - 1] ?? from, to, isPart };
+  });
+}
+
+/** The length of buckets that lie on the clock; undefined for equal parts of the window. */
+function stepOf(length: number, division: Division | undefined): number | undefined {
+  if (division === undefined) return ROUND.find((round) => length / round < PARTS - 1);
+  if (typeof division === 'number') {
+    const days = length / division / DAY_MS;
+    const whole = Math.round(days);
+    return whole > 0 && Math.abs(days - whole) <= DAY_TOLERANCE ? whole * DAY_MS : undefined;
+  }
+  const step = BUCKET_UNITS[division];
+  const count = Math.ceil(length / step);
+  if (count > MOST_BUCKETS)
+    throw new UsageError(
+      `--buckets ${division}: ${grouped(count)} of them, and ${MOST_BUCKETS} are the most`,
+      { next: `ask for a shorter time, or for ${division === 'hour' ? '--buckets day' : 'fewer --buckets'}` },
+    );
+  return step;
+}
+
+/** The wall time of the first bucket that begins at the time or earlier. */
+function wallStart(wall: number, step: number): number {
+  const phase = step % (7 * DAY_MS) === 0 ? MONDAY_MS : 0;
+  return Math.floor((wall - phase) / step) * step + phase;
+}
+
+/** True if a bucket of this length begins at the time. */
+function isOnTheClock(time: number, zone: TimeZone, step: number): boolean {
+  const starts = zone.timesAt(wallStart(time + zone.offsetAt(time), step));
+  return step > HOUR_MS ? starts[0] === time : starts.includes(time);
+}
+
+/**
+ * The times at which the zone's clock shows a multiple of the length. Lengths up to an hour begin each time
+ * it does; an hour that clocks skip begins at the next one. A longer bucket, such as a day, begins the first
+ * time only.
+ */
+function onTheClock(start: number, end: number, zone: TimeZone, step: number): number[] {
+  const [first, last] = [start + zone.offsetAt(start), end + zone.offsetAt(end)];
+  // Clocks that are put back within the window show times outside of these.
+  const slack = Math.abs(zone.offsetAt(start) - zone.offsetAt(end));
+  const times = new Set<number>();
+  for (let wall = wallStart(first - slack, step); wall <= last + slack + step; wall += step) {
+    const shown = zone.timesAt(wall);
+    for (const time of step > HOUR_MS ? shown.slice(0, 1) : shown) {
+      if (time > start && time < end) times.add(time);
+    }
+  }
+  return [...times].sort((a, b) => a - b);
+}
+
+function equalParts(start: number, end: number, count: number, zone: TimeZone): number[] {
+  const length = (end - start) / count;
+  const grain = ROUND.findLast((round) => round <= length / 10) ?? (length >= 2 * SECOND_MS ? SECOND_MS : 1);
+  return Array.from({ length: count - 1 }, (_, index) => {
+    const time = start + length * (index + 1);
+    const offset = zone.offsetAt(time);
+    return Math.round((time + offset) / grain) * grain - offset;
+  });
+}
+
+/** The index of the first bucket whose end is later than the time. */
+export function bucketOf(time: Instant, spans: readonly BucketSpan[]): number {
+  let [low, high] = [0, spans.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (compareInstants(time, (spans[middle] as BucketSpan).to) < 0) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

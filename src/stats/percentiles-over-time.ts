@@ -1,0 +1,162 @@
+import type { Call } from '../command.ts';
+import { UsageError } from '../errors.ts';
+import { type CsvRow, csvText } from '../formats/csv.ts';
+import {
+  conditionTexts,
+  printSummary,
+  type Summary,
+  type SummaryCall,
+  type SummaryOptions,
+} from '../formats/formats.ts';
+import { proseLines } from '../formats/summary-words.ts';
+import { type Table, tableLines } from '../formats/table.ts';
+import type { FieldPath } from '../items/field-path.ts';
+import { createdOnReader } from '../items/item-times.ts';
+import type { Items } from '../items/items.ts';
+import { TimeColumn } from '../outcomes/time-column.ts';
+import { type EventSource, type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
+import { eventsText, grouped } from '../terminal/terminal-text.ts';
+import type { TimeZone } from '../time/time-zone.ts';
+import { type BucketSpan, bucketOf, type Division, divideTime } from './buckets.ts';
+import { EventGroups } from './event-groups.ts';
+import {
+  numbersJson,
+  numbersText,
+  PERCENTILE_HEADS,
+  percentileCells,
+  percentilesOfAll,
+} from './groups-text.ts';
+import { bucketLabel, spanJson, spanText, timeLabels } from './statistics-text.ts';
+import { readForGroups } from './stats.ts';
+
+interface BucketOfNumbers extends BucketSpan {
+  readonly groups: EventGroups;
+}
+
+/** A number's percentiles in each part of a window. */
+interface NumbersOverTime {
+  readonly all: EventGroups;
+  readonly buckets: readonly BucketOfNumbers[];
+  readonly window: Awaited<ReturnType<typeof windowToDivide>>;
+}
+
+export interface OverTimeOptions extends SourceOptions {
+  readonly percentiles: FieldPath;
+  readonly buckets: Division;
+}
+
+/**
+ * Reads the numbers of the events that the filters choose. Events without a time count in no bucket. Stored
+ * events without a window are read twice: it is the time that they span.
+ */
+export async function askOverTime(
+  call: Pick<Call, 'flags' | 'context' | 'reporter'>,
+  { percentiles, buckets: division, ...options }: OverTimeOptions,
+): Promise<NumbersOverTime> {
+  return await withEventSource(call, options, async (source) => {
+    const { zone } = source.filters;
+    const window = await windowToDivide(call, source);
+    const newGroups = () => new EventGroups([], zone, percentiles);
+    const all = newGroups();
+    const buckets = divideTime(window, division).map((span) => ({ ...span, groups: newGroups() }));
+    const createdOn = createdOnReader();
+    const indexesByBucket = (items: Items) => {
+      const indexes = new Map<EventGroups, number[]>();
+      for (let item = 0; item < items.count; item++) {
+        const time = createdOn(items.bytes, items.start(item));
+        const bucket = time && buckets[bucketOf(time, buckets)];
+        if (!bucket) continue;
+        const others = indexes.get(bucket.groups);
+        if (others) others.push(item);
+        else indexes.set(bucket.groups, [item]);
+      }
+      return indexes;
+    };
+    for await (const { items, haveFailed } of readForGroups(source)) {
+      all.add(items, haveFailed);
+      for (const [groups, indexes] of indexesByBucket(items)) groups.add(items.pick(indexes), haveFailed);
+    }
+    if (all.total === 0) source.doubt();
+    source.warnOfUnknown(0, { unknown: 0 });
+    return { all, buckets, window };
+  });
+}
+
+async function windowToDivide(
+  { context }: Pick<Call, 'context'>,
+  source: EventSource,
+): Promise<NonNullable<EventSource['window']>> {
+  if (source.window) return source.window;
+  if (source.isReadOnce)
+    throw new UsageError('--buckets and --percentiles of standard input need --since', {
+      next: 'say from when to when with --since and --until',
+    });
+  const times = new TimeColumn();
+  const createdOn = createdOnReader();
+  for await (const { items } of source.read(source.filters))
+    for (let item = 0; item < items.count; item++)
+      times.push(createdOn(items.bytes, items.start(item))?.text ?? '');
+  return windowOf(source, times.bounds, context.clock);
+}
+
+/** Prints a row for each bucket. */
+export async function printOverTime(
+  { all, buckets, window }: NumbersOverTime,
+  options: SummaryOptions,
+  call: SummaryCall,
+): Promise<void> {
+  for (const doubt of all.doubts()) call.reporter.warning(doubt);
+  const { filters } = options;
+  const rows = buckets.map(bucketJson);
+  const facts = [...numbersText(all, true), spanText({ window })];
+  const table = overTimeTable(buckets, filters.zone);
+  const summary: Summary = {
+    json: { total: all.total, ...percentilesOfAll(all), buckets: rows },
+    ndjson: rows,
+    csv: {
+      titles: CSV_TITLES.map((title) => csvText(title)),
+      rows: rows.map(({ partial, ...row }) => Object.values({ ...row, partial: String(partial) }) as CsvRow),
+    },
+    table,
+    facts: [eventsText(all.total), ...facts, ...conditionTexts(filters)],
+    window,
+    lines: (look) => {
+      const said = facts.flatMap((text) => proseLines(text, look)).map(look.palette.dim);
+      return all.total === 0 ? ['no events match', ...said] : [...tableLines(table, look), ...said];
+    },
+  };
+  await printSummary(summary, options, call);
+}
+
+const CSV_TITLES = ['from', 'to', 'count', 'failed', 'numbers', 'p50', 'p95', 'p99', 'most', 'partial'];
+
+function bucketJson({ groups, ...span }: BucketOfNumbers) {
+  const [group] = groups.largest();
+  return {
+    ...spanJson(span),
+    count: groups.total,
+    failed: group?.failed ?? 0,
+    ...numbersJson(groups.numbers),
+  };
+}
+
+function overTimeTable(buckets: readonly BucketOfNumbers[], zone: TimeZone): Table {
+  const clock = timeLabels(buckets, zone);
+  return {
+    heads: [
+      { title: clock.title, kind: 'text' },
+      { title: 'events', kind: 'number' },
+      { title: 'failed', kind: 'number' },
+      ...PERCENTILE_HEADS,
+    ],
+    rows: buckets.map((bucket) => {
+      const [group] = bucket.groups.largest();
+      return [
+        bucketLabel(clock, bucket),
+        grouped(bucket.groups.total),
+        grouped(group?.failed ?? 0),
+        ...percentileCells(bucket.groups.numbers),
+      ];
+    }),
+  };
+}
