@@ -105,6 +105,26 @@ export interface Pager {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+/**
+ * Returns a secret or a setting as it was meant: without white space and line ends around it, and without the
+ * pair of quotes that an environment file leaves.
+ */
+export function trimValue(text: string): string {
+  const pair = /^(?:"([^"]*)"|'([^']*)'|“([^”]*)”|‘([^’]*)’)$/;
+  return text.trim().replace(pair, '$1$2$3$4').trim();
+}
+
+/** Returns an environment in which every variable of ours has its value as `trimValue` reads it. */
+export function readEnvironment(environment: Environment): Record<string, string | undefined> {
+  const read = { ...environment };
+  for (const [name, text] of Object.entries(environment)) {
+    if (text === undefined || !name.startsWith('HOOKTRAIL_')) continue;
+    // The shell reads the quotes of a command line.
+    read[name] = name.endsWith('_COMMAND') ? text.trim() : trimValue(text);
+  }
+  return read;
+}
+
 /** In milliseconds. All processes that share a lock must use the same rhythm. */
 export interface LockRhythm {
   /** Between two signs of life of a holder. */

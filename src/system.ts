@@ -7,6 +7,7 @@ import {
   type Keychain,
   type Machine,
   type Output,
+  readEnvironment,
   SECRET_VARIABLES,
 } from './context.ts';
 import { ExitCode, type HooktrailError, InterruptedError, UsageError } from './errors.ts';
@@ -35,7 +36,7 @@ export function createSystem(): System {
   process.on('exit', leave);
   const exitWith = failUntilExitCode();
   const { holdOff, divert } = stopOnSignals(abort, leave);
-  const environment = { ...process.env };
+  const environment = readEnvironment(process.env);
   // Programs that we start do not get the secrets.
   for (const name of SECRET_VARIABLES) delete process.env[name];
   const onFailure = (failure: HooktrailError) => abort.abort(failure);

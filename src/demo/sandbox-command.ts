@@ -216,7 +216,7 @@ async function deliveryOptions(flags: Flags, context: Context): Promise<Delivery
     return undefined;
   }
   const { givenSecret } = await import('../secrets/given-secret.ts');
-  const apiToken = flags.apiToken ?? (await givenSecret('HOOKTRAIL_API_TOKEN', context))?.trim();
+  const apiToken = flags.apiToken ?? (await givenSecret('HOOKTRAIL_API_TOKEN', context));
   if (!apiToken)
     throw new UsageError(
       '--deliver-to needs --api-token (or HOOKTRAIL_API_TOKEN): the Api-Token of deliveries',

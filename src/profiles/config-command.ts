@@ -8,6 +8,7 @@ import {
   configPath,
   readConfig,
   type SavedProfile,
+  savedText,
 } from '../settings/settings.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
@@ -77,13 +78,13 @@ async function setSetting(call: Call): Promise<void> {
     throw new UsageError(`config set needs <value>`, {
       next: advise`${hooktrail('config unset', key)} removes it; ${hooktrail('config set --help')} shows examples`,
     });
-  parseSetting(name, text, key);
+  const value = savedText(text, parseSetting(name, text, key));
   if (name === 'fields' || name === 'nameField') {
     const { parseFieldPath, parseFieldPaths } = await import('../items/field-path.ts');
-    if (name === 'fields') parseFieldPaths(text, key);
-    else parseFieldPath(text, key);
+    if (name === 'fields') parseFieldPaths(value, key);
+    else parseFieldPath(value, key);
   }
-  const { profile } = await changeSetting(key, text, call);
+  const { profile } = await changeSetting(key, value, call);
   call.reporter.notice(`saved ${key} in profile '${profile}'`);
 }
 

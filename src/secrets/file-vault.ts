@@ -162,7 +162,7 @@ const TRIES = 3;
  * normalized (NFKC). Throws `UsageError` if there is neither.
  */
 export async function askPassphrase(context: FileVaultContext, isNew: boolean): Promise<string> {
-  const given = (await givenSecret('HOOKTRAIL_PASSPHRASE', context))?.trim();
+  const given = await givenSecret('HOOKTRAIL_PASSPHRASE', context);
   if (given) return given.normalize('NFKC');
   context.memory.passphrase ??= promptPassphrase(context, isNew);
   return await context.memory.passphrase;

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { closeSync, readSync, realpathSync, type Stats } from 'node:fs';
-import { type Context, SECRET_VARIABLES, type SecretVariable } from '../context.ts';
+import { type Context, SECRET_VARIABLES, type SecretVariable, trimValue } from '../context.ts';
 import { faultText, UsageError } from '../errors.ts';
 import { replaceableBy } from '../files/folders.ts';
 import { encodingOf, openWithoutWaiting } from '../files/whole-files.ts';
@@ -232,7 +232,7 @@ async function secretOfCommand(
 /** Returns the first line of what was read, or all of it. */
 function secretIn(text: string, variable: string, source: string, isWhole: boolean): string {
   const whole = text.replace(/^\ufeff/, '');
-  const secret = isWhole ? whole.trim() : whole.split(/\r?\n/, 1)[0]?.trim();
+  const secret = trimValue(isWhole ? whole : (whole.split(/\r?\n/, 1)[0] ?? ''));
   if (secret) return secret;
   if (isWhole) throw new UsageError(`${variable}: ${source} gives no key`, { next: 'put the key there' });
   throw new UsageError(`${variable}: ${source} gives no secret: its first line is empty`, {

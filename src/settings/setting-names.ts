@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { advise, hooktrail } from '../advice.ts';
+import { trimValue } from '../context.ts';
 import { type ErrorParts, UsageError } from '../errors.ts';
 import { zoneNamed, zoneNames } from '../time/time-zone.ts';
 import { Flag } from './flags.ts';
@@ -73,9 +74,9 @@ export function parseSetting<Name extends SettingName>(
   }) as SettingValues[Name];
 }
 
-/** People paste a value with the quotes of an e-mail, or of an environment file, round it. */
+/** Returns the text of a setting as it was meant: people also paste an address with the `<>` of an e-mail. */
 export function withoutQuotes(text: string): string {
-  return text.trim().replace(/^["'<“‘](.*)["'>”’]$/s, '$1');
+  return trimValue(text).replace(/^<(.*)>$/s, '$1');
 }
 
 /**
@@ -227,7 +228,7 @@ const SYNONYMS: Readonly<Record<string, string>> = { keyring: 'keychain', encryp
 function either<Word extends string>(...words: readonly Word[]): (text: string, refuse: Refuse) => Word {
   const meant = (text: string) => words.find((word) => word === SYNONYMS[text.toLowerCase()]);
   return (text, refuse) =>
-    words.find((word) => word === text) ??
+    words.find((word) => word === text.toLowerCase()) ??
     refuse(words.join(' or '), didYouMean(text, words, undefined, meant(text)));
 }
 
@@ -250,7 +251,8 @@ function scopeList(text: string, refuse: Refuse): string {
 }
 
 function issuer(text: string, refuse: Refuse): string {
-  return text === 'none' || URL.canParse(text) ? text : refuse("a URL, or 'none'", schemeMeant(text));
+  if (text.toLowerCase() === 'none') return 'none';
+  return URL.canParse(text) ? text : refuse("a URL, or 'none'", schemeMeant(text));
 }
 
 function timezone(text: string, refuse: Refuse): string {

@@ -14,6 +14,7 @@ import {
   settingDefaults,
   settingNames,
   settingOrder,
+  withoutQuotes,
 } from './setting-names.ts';
 
 type Place = Pick<Context, 'environment' | 'machine'>;
@@ -72,8 +73,9 @@ export function resolveSettings<Needed extends SettingName = never>(
   for (const name of settingOrder) {
     const first = givenSetting(name, flags, environment, config, chosen);
     if (first === undefined) continue;
-    given[name] = first;
-    values[name] = parseSetting(name, first.text, first.source);
+    const value = parseSetting(name, first.text, first.source);
+    given[name] = { ...first, text: savedText(first.text, value) };
+    values[name] = value;
   }
   const wanted: readonly SettingName[] = needed;
   const missing = settingOrder.filter((name) => wanted.includes(name) && values[name] === undefined);
@@ -86,6 +88,11 @@ export function resolveSettings<Needed extends SettingName = never>(
     throw missingSettings(missing, looked, other);
   }
   return { ...chosen, given, ...values } as Settings<Needed>;
+}
+
+/** Returns the text that saves a setting: its value, or an address as it was typed. */
+export function savedText(text: string, value: SettingValues[SettingName]): string {
+  return typeof value === 'string' ? value : withoutQuotes(text);
 }
 
 function givenSetting(
@@ -138,9 +145,14 @@ export async function errorFormatOf(
   flags: SettingFlags,
   context: Place,
 ): Promise<SettingValues['errorFormat']> {
-  const asked = flags.errorFormat ?? context.environment['HOOKTRAIL_ERROR_FORMAT'];
-  if (asked) return asked === 'json' ? 'json' : 'text';
-  return await loadSetting('errorFormat', flags, context).catch(() => 'text');
+  const asked = flags.errorFormat || context.environment['HOOKTRAIL_ERROR_FORMAT'];
+  try {
+    // Settings that cannot be read do not matter then.
+    if (asked) return parseSetting('errorFormat', asked, '');
+    return await loadSetting('errorFormat', flags, context);
+  } catch {
+    return 'text';
+  }
 }
 
 /**
@@ -152,7 +164,7 @@ export function chooseProfile(
   config: SavedConfig,
 ): ChosenProfile {
   const candidates = [
-    [flags.profile, '--profile'],
+    [flags.profile?.trim(), '--profile'],
     [environment['HOOKTRAIL_PROFILE'] || undefined, 'HOOKTRAIL_PROFILE'],
     [config.profile ?? 'default', 'the saved settings'],
   ] as const;

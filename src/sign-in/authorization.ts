@@ -65,7 +65,7 @@ export function expectedOf({
   given,
 }: Settings<'authUrl' | 'clientId'>): Omit<ExpectedRedirect, 'state'> {
   if (issuer !== undefined) return { issuer, clientId };
-  return { issuer: urlText(authUrl), clientId, issuerAsTyped: given.authUrl?.text.trim() };
+  return { issuer: urlText(authUrl), clientId, issuerAsTyped: given.authUrl?.text };
 }
 
 export type AuthorizationResponse =

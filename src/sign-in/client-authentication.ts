@@ -96,7 +96,7 @@ export async function givenProof(
   if (text === undefined) throw missingProof('the private key of the client', 'HOOKTRAIL_CLIENT_KEY_FILE');
   // Few runs need it, and it loads `node:crypto`.
   const { importClientKey } = await import('./client-key.ts');
-  const id = context.environment['HOOKTRAIL_CLIENT_KEY_ID']?.trim() || undefined;
+  const id = context.environment['HOOKTRAIL_CLIENT_KEY_ID'] || undefined;
   return { method, key: await importClientKey(text, id), audience };
 }
 

@@ -109,7 +109,7 @@ export async function withService<Result>(
  * token.
  */
 export async function givenToken(context: Context): Promise<string> {
-  const given = (await givenSecret('HOOKTRAIL_ACCESS_TOKEN', context))?.trim() ?? '';
+  const given = (await givenSecret('HOOKTRAIL_ACCESS_TOKEN', context)) ?? '';
   if (isHeaderSafe(given)) return given;
   throw new UsageError(
     'HOOKTRAIL_ACCESS_TOKEN is not a token: it holds spaces, line ends or other characters',

@@ -146,7 +146,7 @@ async function signOut(
 ): Promise<Outcome & { readonly removed: number }> {
   const settings = savedSettings(profile, config) ?? savedSettings(profile, config, context.environment);
   // Every sign-in saves its store: nobody has signed in with a profile that has only the default.
-  const { store = context.environment['HOOKTRAIL_STORE'] } = config.profiles[profile] ?? {};
+  const { store = context.environment['HOOKTRAIL_STORE']?.toLowerCase() } = config.profiles[profile] ?? {};
   const forget = async (outcome: Outcome) => {
     const { said, failure } = outcome;
     const { removed, unasked } = await forgetSignIns(profile, context).catch((error: HooktrailError) => {

@@ -1,6 +1,6 @@
 import type { Interface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import type { Context } from '../context.ts';
+import { type Context, trimValue } from '../context.ts';
 import { type HooktrailError, InterruptedError } from '../errors.ts';
 import { redraws } from './palette.ts';
 import { fittedLines, terminalSafeLine } from './terminal-text.ts';
@@ -33,7 +33,7 @@ export async function promptSecret(
   context: PromptContext,
   { isOptional = false } = {},
 ): Promise<string> {
-  return await ask(message, context, true, undefined, isOptional);
+  return trimValue(await ask(message, context, true, undefined, isOptional));
 }
 
 /** Asks a question whose answer is yes or no. Throws `declined` if it is no. Only where `canPrompt`. */

@@ -120,7 +120,7 @@ export async function requireApiToken(
     unusable = error;
   }
   if (canAsk) {
-    return checked((await promptSecret('Api-Token of the subscription', context)).trim(), 'Api-Token');
+    return checked(await promptSecret('Api-Token of the subscription', context), 'Api-Token');
   }
   throw new UsageError('the Api-Token that deliveries must carry is not known', {
     details: unusable instanceof Error ? [unusable.message] : [],

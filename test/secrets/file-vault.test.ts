@@ -226,7 +226,7 @@ test('a key of keygen seals without scrypt, and its file opens only with that ke
   const vault = await open(key);
   await vault.write(secrets);
   expect((await readFile(vault.place)).subarray(0, 20).toString()).toBe('hooktrail-secrets-2\n');
-  expect(await (await open(`  ${key}\n`)).read()).toEqual(secrets);
+  expect(await (await open(key)).read()).toEqual(secrets);
   await expect((await open(generateKey())).read()).rejects.toMatchObject({
     exitCode: 2,
     message: `the passphrase does not open ${vault.place}`,

@@ -58,6 +58,8 @@ test.each([
 describe('a passphrase file', () => {
   test.each([
     ['one line', 'the secret\n'],
+    ['one line in the quotes of an environment file', '"the secret"\r\n'],
+    ['one line in white space and quotes', " 'the secret '\t\n"],
     ['no line end', 'the secret'],
     ['more lines', 'the secret\nand a note\n'],
     ['a line end of Windows and a byte order mark', '\ufeffthe secret\r\nmore'],

@@ -3,6 +3,8 @@ import { UsageError } from '../../src/errors.ts';
 import type { SavedConfig } from '../../src/settings/settings.ts';
 import { resolveSettings } from '../../src/settings/settings.ts';
 import { advising } from '../support/advice.ts';
+import { createHome } from '../support/home.ts';
+import { hooktrail } from '../support/program.ts';
 
 const config: SavedConfig = {
   version: 1,
@@ -124,4 +126,10 @@ test('profile names ignore case, since names that differ only in case would shar
   // Earlier versions could save both.
   const both = { ...config, profiles: { ...config.profiles, Production: { vendor: 'other' } } };
   expect(resolveSettings({ profile: 'Production' }, {}, both)).toMatchObject({ vendor: 'other' });
+});
+
+test.each(['JSON', '"json"', ' Json\n'])('HOOKTRAIL_ERROR_FORMAT may be %j', async (form) => {
+  await using home = await createHome();
+  const { stderr } = await hooktrail(['token'], { env: { ...home.env, HOOKTRAIL_ERROR_FORMAT: form } });
+  expect(JSON.parse(stderr)).toMatchObject({ level: 'error', kind: 'usage' });
 });

@@ -1,6 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { resolveSettings } from '../../src/settings/settings.ts';
 import { checkResponse, expectedOf } from '../../src/sign-in/authorization.ts';
 import { changed, redirectOf, visit } from '../support/browser.ts';
@@ -240,6 +240,56 @@ test('a code that is answered 200 with an error is refused with its description'
     stderr: expect.stringContaining(
       'error: the sign-in was refused by the identity provider\n  error: invalid_client\n  error_description: Unknown client.\nnext: check --client-id, and run the same command with --client-secret-stdin and the right client secret\n',
     ),
+  });
+});
+
+const wrappings: [string, (text: string) => string][] = [
+  ['a line end after it', (text) => `${text}\n`],
+  ['a carriage return after it', (text) => `${text}\r\n`],
+  ['white space around it', (text) => `  ${text}\t`],
+  ['double quotes around it', (text) => `"${text}"`],
+  ['single quotes around it', (text) => ` '${text}' `],
+];
+
+describe.each(wrappings)('with %s', (_, wrapped) => {
+  const secret = () => wrapped(at.sandbox.settings.clientSecret);
+
+  test('a client secret is read without that, wherever it comes from', async () => {
+    const { HOOKTRAIL_CLIENT_SECRET: _, ...without } = at.env;
+    const file = path.join(at.home.folder, 'client-secret');
+    await writeFile(file, secret(), { mode: 0o600 });
+    const given: [Record<string, string>, string][] = [
+      [{ HOOKTRAIL_CLIENT_SECRET: secret() }, ''],
+      [{ HOOKTRAIL_CLIENT_SECRET_FILE: wrapped(file) }, ''],
+      [{ HOOKTRAIL_CLIENT_SECRET_COMMAND: `cat ${file}` }, ''],
+      [{}, secret()],
+    ];
+    for (const [variables, stdin] of given) {
+      const flags = stdin === '' ? [] : ['--client-secret-stdin'];
+      const options = { env: { ...without, ...variables }, stdin };
+      expect(await at.run(['login', ...flags], options)).toMatchObject({ code: 0 });
+    }
+  });
+
+  test('settings, the passphrase and a token are read without that', async () => {
+    const all = Object.entries(at.env).map(([name, text]) => [
+      name,
+      name.startsWith('HOOKTRAIL_') && !name.startsWith('HOOKTRAIL_TEST') ? wrapped(text) : text,
+    ]);
+    const env = {
+      ...Object.fromEntries(all),
+      HOOKTRAIL_PROFILE: wrapped('night'),
+      HOOKTRAIL_STORE: wrapped('FILE'),
+    };
+    expect(await at.run(['login'], { env })).toMatchObject({ code: 0 });
+    expect((await configOf()).profiles.night).toMatchObject({
+      'auth-url': at.sandbox.settings.authUrl,
+      'client-id': at.sandbox.settings.clientId,
+      store: 'file',
+    });
+    expect((await at.run(['token', '--profile', 'night'])).code).toBe(0);
+    const token = { env: { ...at.env, HOOKTRAIL_ACCESS_TOKEN: wrapped('a-token') } };
+    expect(await at.run(['token'], token)).toMatchObject({ code: 0, stdout: 'a-token\n' });
   });
 });
 

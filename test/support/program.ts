@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { isForCompletion, main } from '../../src/cli/main.ts';
-import { type Context, emptyMemory } from '../../src/context.ts';
+import { type Context, emptyMemory, readEnvironment } from '../../src/context.ts';
 import { type HooktrailError, InterruptedError } from '../../src/errors.ts';
 import { inputOf, outputOf } from '../../src/streams.ts';
 import { visit } from './browser.ts';
@@ -113,7 +113,7 @@ export function startHooktrail(
       () => stderr.stream,
       () => undefined,
     ),
-    environment: terminal === undefined ? env : { TERM: 'xterm-256color', ...env },
+    environment: readEnvironment(terminal === undefined ? env : { TERM: 'xterm-256color', ...env }),
     clock,
     machine: {
       ...thisMachine(),

@@ -1,5 +1,5 @@
 import { advise, hooktrail } from '../../advice.ts';
-import type { Context } from '../../context.ts';
+import { type Context, trimValue } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { givenSecret } from '../../secrets/given-secret.ts';
 import { KeychainError } from '../../secrets/keychain-error.ts';
@@ -101,7 +101,7 @@ async function givenClientSecret({ flags, context, lines }: Attempt): Promise<st
   if (!flags.clientSecretStdin) return await givenSecret('HOOKTRAIL_CLIENT_SECRET', context);
   // On a terminal the line would be visible while it is typed: it is asked for, hidden.
   if (canPrompt(context)) return undefined;
-  const line = (await lines.next())?.trim();
+  const line = trimValue((await lines.next()) ?? '');
   if (line) return line;
   const next = advise`send the client secret there, or run ${hooktrail('login')} on a terminal and be asked`;
   throw new UsageError('--client-secret-stdin: the first line of standard input is empty', { next });
