@@ -53,6 +53,8 @@ export interface RunMemory {
   warn?: (text: string) => void;
   /** Each secret that was given: its file is read, and its command runs, once. */
   readonly secrets: Map<SecretVariable, Promise<string | undefined>>;
+  /** Opens tunnels with the proxy's user name and password, which are tried once. */
+  proxySignIn?: { open<Tunnel>(openTunnel: () => Promise<Tunnel>): Promise<Tunnel> };
   /** The passphrase that was typed: a command that opens several files asks once. */
   passphrase?: Promise<string> | undefined;
 }

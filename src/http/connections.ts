@@ -4,13 +4,19 @@ import type { Dispatcher } from 'undici';
 import buildConnector from 'undici/lib/core/connect.js';
 import symbols from 'undici/lib/core/symbols.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
-import type { RequestLimits } from '../context.ts';
+import type { Context, RequestLimits, RunMemory } from '../context.ts';
 import { isUntrusted, systemTrust, trustFailure } from './certificates.ts';
-import { addressesOf, connectToFirst, portOf, type ResolveHost, within } from './host-connection.ts';
+import { addressesOf, connectToFirst, portOf, within } from './host-connection.ts';
 import { type AnswerParser, liftParserLimits, NO_IDLE_LIMITS } from './lifted-limits.ts';
+import { ProxySignIn, proxySignInRefusal } from './proxy-sign-in.ts';
 import { connectFailure, TEMPORARY, TransportError } from './transport.ts';
 
 // The only file that loads undici, by its parts: its full entry point costs as much to load as Node itself.
+
+/** The parts of the context that connections use, where there is one. */
+export interface ConnectionContext extends Pick<Context, 'resolveHost'> {
+  readonly memory?: Pick<RunMemory, 'proxySignIn'>;
+}
 
 export interface Connections {
   dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean;
@@ -24,7 +30,7 @@ export interface Connections {
 export function createConnections(
   limits: RequestLimits,
   proxyFor: (url: URL) => URL | undefined,
-  resolveHost?: ResolveHost,
+  { resolveHost, memory = {} }: ConnectionContext = {},
 ) {
   const sockets = new Set<Socket>();
   const closing = new AbortController();
@@ -90,8 +96,14 @@ export function createConnections(
   const openTunnel = async (proxy: URL, target: URL): Promise<Socket> => {
     const path = `${target.hostname}:${target.port || 443}`;
     const user = [proxy.username, proxy.password].map(unencoded).join(':');
+    if (user === ':') return await connectThrough(proxy, target, path);
     const credentials = `Basic ${Buffer.from(user).toString('base64')}`;
-    const headers = { host: path, ...(user === ':' ? {} : { 'proxy-authorization': credentials }) };
+    memory.proxySignIn ??= new ProxySignIn();
+    return await memory.proxySignIn.open(() => connectThrough(proxy, target, path, credentials));
+  };
+
+  const connectThrough = async (proxy: URL, target: URL, path: string, credentials?: string) => {
+    const headers = { host: path, ...(credentials ? { 'proxy-authorization': credentials } : {}) };
     // undici takes the name for TLS from the `Host` of `CONNECT`. Without one, it is that of the proxy.
     const agent = agentOver((options) => openTrusted({ ...options, servername: '' }, proxy, true), {
       headersTimeout: limits.connect,
@@ -101,10 +113,14 @@ export function createConnections(
         { origin: proxy.origin, method: 'CONNECT', path, headers },
         {
           onRequestStart() {},
-          onRequestUpgrade(_controller, status, _headers, socket) {
+          onRequestUpgrade(_controller, status, headers, socket) {
             if (status >= 200 && status < 300) return resolve(socket as Socket);
             socket.destroy();
-            reject(proxyRefusal(proxy, target, status, user !== ':'));
+            reject(
+              status === 407
+                ? proxySignInRefusal(proxy, headers['proxy-authenticate'], credentials !== undefined)
+                : proxyRefusal(proxy, target, status),
+            );
           },
           onResponseError: (_controller, error) => reject(connectFailure(error, proxy, true)),
         },
@@ -170,13 +186,7 @@ function unencoded(text: string): string {
   }
 }
 
-function proxyRefusal(proxy: URL, target: URL, status: number, hasCredentials: boolean): TransportError {
-  if (status === 407) {
-    const what = hasCredentials
-      ? 'does not accept the user name and password'
-      : 'requires a user name and a password';
-    return new TransportError('proxy', `the proxy ${proxy.host} ${what} (407)`);
-  }
+function proxyRefusal(proxy: URL, target: URL, status: number): TransportError {
   const kind = TEMPORARY.has(status) ? 'refused' : 'proxy';
   return new TransportError(kind, `the proxy ${proxy.host} did not connect to ${target.host} (${status})`);
 }

@@ -41,7 +41,7 @@ export type EndpointProblem =
 const STEP_LIMIT_MS = 10_000;
 const LIMITS = { ...PAGE_LIMITS, connect: STEP_LIMIT_MS, idle: STEP_LIMIT_MS, total: 2 * STEP_LIMIT_MS };
 
-type ProbeContext = Pick<Context, 'environment' | 'clock' | 'signal' | 'resolveHost'>;
+type ProbeContext = Pick<Context, 'environment' | 'clock' | 'signal' | 'resolveHost' | 'memory'>;
 
 /**
  * Looks at an endpoint from this machine: its name, the connection, the certificate and, over a verified
@@ -69,7 +69,7 @@ export async function probeEndpoint(
   if (dns && open?.length === 0) return { ...nothing, dns, problem: { kind: 'private', addresses: dns } };
   let socket: Socket | undefined;
   try {
-    const openSocket = () => openConnection(endpoint, proxy, open ?? [], signal);
+    const openSocket = () => openConnection(endpoint, proxy, open ?? [], context);
     socket = await openSocket();
     if (endpoint.protocol !== 'https:') return { ...nothing, dns, problem: null };
     return { dns, ...(await probeTls(socket, endpoint, context, openSocket)) };
@@ -90,11 +90,12 @@ async function openConnection(
   url: URL,
   proxy: URL | undefined,
   addresses: readonly string[],
-  signal: AbortSignal,
+  { signal, memory }: ProbeContext,
 ): Promise<Socket> {
   if (proxy) {
-    const connections = createConnections(LIMITS, () => undefined);
-    const tunnel = within(3 * STEP_LIMIT_MS, signal, () => connections.openTunnel(proxy, url));
+    const connections = createConnections(LIMITS, () => undefined, { memory });
+    // The connection to the proxy, and its answer.
+    const tunnel = within(2 * STEP_LIMIT_MS, signal, () => connections.openTunnel(proxy, url));
     return await tunnel.catch(async (error) => {
       await connections.close();
       throw error;

@@ -1,6 +1,7 @@
 import type { Environment } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { isLoopback } from '../settings/setting-names.ts';
+import { isListed } from './no-proxy.ts';
 
 const SCHEMES = ['http:', 'https:'];
 
@@ -13,28 +14,22 @@ const SCHEMES = ['http:', 'https:'];
 export function proxyFor(url: URL, environment: Environment): URL | undefined {
   const name = environment['https_proxy'] ? 'https_proxy' : 'HTTPS_PROXY';
   const text = environment[name];
-  if (!text || url.protocol !== 'https:' || isLoopback(url) || isExcepted(url, environment)) return undefined;
+  if (!text || url.protocol !== 'https:' || isLoopback(url)) return undefined;
+  if (isListed(environment['no_proxy'] || environment['NO_PROXY'] || '', url)) return undefined;
   const address = text.includes('://') ? text : `http://${text}`;
-  if (URL.canParse(address) && SCHEMES.includes(new URL(address).protocol)) return new URL(address);
+  const proxy = URL.canParse(address) ? new URL(address) : undefined;
+  // These characters end the host: what follows them would be a path.
+  const [, user = ''] = /^(?:\w+:\/\/)?(.*)@/s.exec(text) ?? [];
+  if (/[\\/?#]/.test(user))
+    throw new UsageError(
+      `${name}: invalid value: the user name or password holds a character that has to be percent-encoded`,
+      {
+        next: 'write \\ as %5C, / as %2F, # as %23, ? as %3F: http://DOMAIN%5Cuser:password@proxy.example.com:3128',
+      },
+    );
+  if (proxy && SCHEMES.includes(proxy.protocol)) return proxy;
   const shown = text.includes('@') ? 'value' : `value '${text}'`;
   throw new UsageError(
     `${name}: invalid ${shown}: must be the address of a proxy, such as http://proxy.example.com:3128`,
   );
-}
-
-/**
- * `NO_PROXY` is a list of names separated by commas or spaces, each with an optional port. A name includes
- * its subdomains; `*` matches all.
- */
-function isExcepted({ hostname, port }: URL, environment: Environment): boolean {
-  const list = environment['no_proxy'] || environment['NO_PROXY'] || '';
-  return list
-    .toLowerCase()
-    .split(/[,\s]+/)
-    .some((entry) => {
-      if (entry === '*') return true;
-      const [, name = '', wantedPort] = /^(?:\*?\.)?(.+?)(?::(\d+))?$/.exec(entry) ?? [];
-      if (name === '' || (wantedPort && wantedPort !== (port || '443'))) return false;
-      return hostname === name || hostname.endsWith(`.${name}`);
-    });
 }

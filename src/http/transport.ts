@@ -51,6 +51,7 @@ export const TOKEN_LIMITS: RequestLimits = { ...PAGE_LIMITS, total: 60_000, byte
 const CHECK_SERVER = 'check the URL; its server, or a proxy before it, has to answer with valid HTTP/1.1';
 const MORE_MEMORY =
   'raise the limit of virtual memory: `ulimit -v unlimited` where that is allowed; WebAssembly reserves 10 GiB and more';
+const CHECK_PROXY = 'check HTTPS_PROXY: http://user:password@proxy.example.com:3128';
 const CHECK_NETWORK = 'check the URL and the network; behind a proxy set HTTPS_PROXY';
 
 /**
@@ -61,11 +62,9 @@ const FAILURES = {
   'unknown-host': { isLasting: true, next: CHECK_NETWORK },
   dns: { next: CHECK_NETWORK },
   refused: { next: 'check the URL and that the service runs' },
-  proxy: {
-    isLasting: true,
-    isSetup: true,
-    next: 'check HTTPS_PROXY: http://user:password@proxy.example.com:3128',
-  },
+  proxy: { isLasting: true, isSetup: true, next: CHECK_PROXY },
+  /** Never sent again: that can lock the account. */
+  'proxy-sign-in': { isLasting: true, isSetup: true, next: CHECK_PROXY },
   'proxy-plain': {
     isLasting: true,
     isSetup: true,

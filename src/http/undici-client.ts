@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import type { Dispatcher } from 'undici';
 import type { Context, RequestLimits } from '../context.ts';
 import { version } from '../version.ts';
-import type { Connections } from './connections.ts';
+import type { ConnectionContext, Connections } from './connections.ts';
 import { PROGRESS_BYTES } from './lifted-limits.ts';
 import { proxyFor } from './proxy.ts';
 import {
@@ -23,14 +23,15 @@ const ACCEPT_ENCODING = 'gzip, deflate, br';
 
 /** Returns a transport over undici, which is loaded while the caller prepares its first request. */
 export function createTransport(
-  { environment, requestLimits, resolveHost }: Pick<Context, 'environment' | 'requestLimits' | 'resolveHost'>,
+  context: Pick<Context, 'environment' | 'requestLimits'> & ConnectionContext,
   limits: RequestLimits = PAGE_LIMITS,
 ): Transport {
+  const { environment, requestLimits } = context;
   const all = { ...limits, ...requestLimits };
   const open = async (): Promise<Connections> => {
     const { createConnections } = await import('./connections.ts');
     if (!('enableCompileCache' in module)) await stopOptimizingParser();
-    return createConnections(all, (url) => proxyFor(url, environment), resolveHost);
+    return createConnections(all, (url) => proxyFor(url, environment), context);
   };
   const connections = open();
   return {

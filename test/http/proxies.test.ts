@@ -1,5 +1,6 @@
 import http from 'node:http';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { emptyMemory } from '../../src/context.ts';
 import { proxyFor } from '../../src/http/proxy.ts';
 import type { TransportError } from '../../src/http/transport.ts';
 import { createTransport } from '../../src/http/undici-client.ts';
@@ -74,12 +75,55 @@ test.each([
   ['events.example.com:8443', false],
   ['xample.com', false],
   ['other.example.com', false],
+  ['events.example.com.', true],
+  ['.example.com.', true],
+  ['10.0.0.0/8', false],
   ['', false],
   [',', false],
 ])('NO_PROXY=%j: events.example.com is reached directly: %s', (NO_PROXY, direct) => {
   const environment = { HTTPS_PROXY: 'http://proxy.example.com:3128', NO_PROXY };
   expect(proxyFor(new URL('https://events.example.com/x'), environment) === undefined).toBe(direct);
 });
+
+test.each([
+  ['10.1.2.3', '10.0.0.0/8', true],
+  ['10.1.2.3', '10.1.2.3', true],
+  ['10.1.2.3', '10.1.2.3:443', true],
+  ['10.1.2.3', '10.1.2.3:8443', false],
+  ['10.1.2.3', '10.1.2.3/32', true],
+  ['10.1.2.3', '10.1.2.4/31', false],
+  ['10.1.2.3', '0.0.0.0/0', true],
+  ['10.1.2.3', '10.0.0.0/33', false],
+  ['10.1.2.3', '11.0.0.0/8', false],
+  ['10.1.2.3', '2', false],
+  ['[2001:db8::1]', '2001:db8::1', true],
+  ['[2001:db8::1]', '[2001:db8::1]', true],
+  ['[2001:db8::1]', '[2001:DB8:0::1]:443', true],
+  ['[2001:db8::1]', '[2001:db8::1]:8443', false],
+  ['[2001:db8::1]', '2001:db8::/32', true],
+  ['[2001:db8::1]', '[2001:db8::]/32', true],
+  ['[2001:db8::1]', '2001:db9::/32', false],
+  ['[2001:db8::1]', '10.0.0.0/8', false],
+  ['events.example.com.', 'example.com', true],
+  ['events.example.com.', '.example.com.', true],
+])('%s is reached directly with NO_PROXY=%s: %s', (host, NO_PROXY, direct) => {
+  const environment = { HTTPS_PROXY: 'http://proxy.example.com:3128', NO_PROXY };
+  expect(proxyFor(new URL(`https://${host}/x`), environment) === undefined).toBe(direct);
+});
+
+test.each(['CORP\\jo:pw', 'jo:p/w', 'jo:p#w', 'jo:p?w', 'CORP/jo:pw'])(
+  'a proxy of the user %s is refused with the way to write it',
+  (user) => {
+    const environment = { HTTPS_PROXY: `http://${user}@proxy.example.com:3128` };
+    expect(() => proxyFor(HTTPS, environment)).toThrow(
+      expect.objectContaining({
+        message:
+          'HTTPS_PROXY: invalid value: the user name or password holds a character that has to be percent-encoded',
+        next: 'write \\ as %5C, / as %2F, # as %23, ? as %3F: http://DOMAIN%5Cuser:password@proxy.example.com:3128',
+      }),
+    );
+  },
+);
 
 test('TLS through the tunnel is with the service itself', async () => {
   const tunnel = http.createServer();
@@ -117,6 +161,48 @@ test('a proxy that requires a user is an error, and gets the user in its URL', a
   await ask(HTTPS, { HTTPS_PROXY: `http://me:100%@127.0.0.1:${port}` });
   const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`;
   expect(given).toEqual([undefined, basic('me:p@ss'), basic('me:100%')]);
+});
+
+describe('credentials that a proxy refuses', () => {
+  /** A proxy that refuses each tunnel with these challenges, and counts them. */
+  async function refusing(...challenges: string[]) {
+    const tunnels: string[] = [];
+    const proxy = http.createServer().on('connect', (request, client) => {
+      tunnels.push(`${request.url} ${request.headers['proxy-authorization'] ?? '-'}`);
+      const lines = challenges.map((challenge) => `proxy-authenticate: ${challenge}\r\n`);
+      client.end(`HTTP/1.1 407 No\r\n${lines.join('')}content-length: 0\r\n\r\n`);
+    });
+    return { tunnels, ...(await onLoopback(proxy)) };
+  }
+
+  test.each([
+    [['Negotiate', 'NTLM'], 'Negotiate and NTLM'],
+    [['Negotiate, NTLM'], 'Negotiate and NTLM'],
+    [['Digest realm="a, Basic b", nonce="c", qop="auth"'], 'Digest'],
+  ])('and which offers %j: the schemes are named', async (challenges, named) => {
+    await using proxy = await refusing(...challenges);
+    for (const user of ['', 'me:pw@'])
+      expect(await answerOf(HTTPS, { HTTPS_PROXY: `http://${user}127.0.0.1:${proxy.port}` })).toEqual({
+        text: `the proxy 127.0.0.1:${proxy.port} offers sign-in by ${named} alone (407)`,
+        next: expect.stringContaining('such as cntlm or px'),
+      });
+  });
+
+  test('are sent once in a run, whatever else it asks for', async () => {
+    await using proxy = await refusing('Basic realm="x"', 'NTLM');
+    const environment = { HTTPS_PROXY: `http://me:pw@127.0.0.1:${proxy.port}` };
+    const memory = emptyMemory();
+    const transports = [1, 2].map(() => createTransport({ environment, memory }));
+    const answers = transports.flatMap((transport) =>
+      ['https://events.invalid/1', 'https://login.invalid/2'].map((url) =>
+        transport.send({ method: 'GET', url: new URL(url) }),
+      ),
+    );
+    for (const answer of answers)
+      await expect(answer).rejects.toThrow('does not accept the user name and password (407)');
+    expect(proxy.tunnels.length).toBe(1);
+    for (const transport of transports) await transport.close();
+  });
 });
 
 test('a proxy that cannot be reached is named, not the service behind it', async (context) => {

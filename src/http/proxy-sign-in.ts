@@ -1,0 +1,56 @@
+import { TransportError } from './transport.ts';
+
+/**
+ * The user name and password of a proxy, in one run. They are not sent again once they were refused, since
+ * some proxies lock an account after a few tries. Until they are accepted, one tunnel is opened at a time.
+ */
+export class ProxySignIn {
+  #lastTunnel: Promise<unknown> = Promise.resolve();
+  #isAccepted = false;
+  #refusal: TransportError | undefined;
+
+  /** Opens a tunnel that needs them. Rejects with the earlier refusal, if there was one. */
+  async open<Tunnel>(openTunnel: () => Promise<Tunnel>): Promise<Tunnel> {
+    if (this.#isAccepted) return await this.#tryOnce(openTunnel);
+    const tunnel = this.#lastTunnel.then(() => this.#tryOnce(openTunnel));
+    this.#lastTunnel = tunnel.catch(() => undefined);
+    return await tunnel;
+  }
+
+  async #tryOnce<Tunnel>(openTunnel: () => Promise<Tunnel>): Promise<Tunnel> {
+    if (this.#refusal) throw this.#refusal;
+    try {
+      const tunnel = await openTunnel();
+      this.#isAccepted = true;
+      return tunnel;
+    } catch (error) {
+      if (error instanceof TransportError && error.kind === 'proxy-sign-in') this.#refusal = error;
+      throw error;
+    }
+  }
+}
+
+/** The error for status 407: which schemes the proxy offers decides what helps (RFC 9110 section 11.7.1). */
+export function proxySignInRefusal(
+  proxy: URL,
+  challenges: string | readonly string[] | undefined,
+  hasCredentials: boolean,
+): TransportError {
+  const schemes = schemesOf([challenges ?? []].flat().join(','));
+  const failure = (what: string, next?: string) =>
+    new TransportError('proxy-sign-in', `the proxy ${proxy.host} ${what} (407)`, undefined, next);
+  if (schemes.length > 0 && !schemes.some((scheme) => /^basic$/i.test(scheme)))
+    return failure(
+      `offers sign-in by ${schemes.join(' and ')} alone`,
+      'hooktrail signs in to a proxy by user name and password alone (Basic): set HTTPS_PROXY to a local proxy that signs in to yours, such as cntlm or px, or name the host in NO_PROXY if it can be reached directly',
+    );
+  return failure(
+    hasCredentials ? 'does not accept the user name and password' : 'requires a user name and a password',
+  );
+}
+
+/** The schemes of a list of challenges, each once. A comma also separates the parameters of one challenge. */
+function schemesOf(challenges: string): readonly string[] {
+  const parts = challenges.replace(/"[^"]*"/g, '""').split(',');
+  return [...new Set(parts.flatMap((part) => /^\s*([a-z][\w-]*)(?!\s*=)(?=\s|$)/i.exec(part)?.[1] ?? []))];
+}
