@@ -9,6 +9,7 @@ import { ExitCode, UsageError, unrunnableText } from '../errors.ts';
 import type { DeliveryOptions } from '../sandbox/deliveries.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { SandboxOptions, SandboxSettings } from '../sandbox/sandbox-options.ts';
+import type { RenewHeader } from '../sandbox/service/subscription-requests.ts';
 import type { ShapeName } from '../sandbox/shapes/service-shape.ts';
 import { decimalNumber, duration, Flag, oneOf, share, wholeNumber } from '../settings/flags.ts';
 import { handlerUrl } from '../webhooks/webhook-flags.ts';
@@ -24,6 +25,7 @@ interface Flags {
   readonly autoApprove?: true;
   readonly clientKey?: string;
   readonly requirePushedRequests?: true;
+  readonly renewHeader?: RenewHeader;
   readonly rateLimit?: number;
   readonly faultRate?: number;
   readonly rate?: number;
@@ -89,7 +91,15 @@ export function declare(command: Command): void {
     )
     .option('--auto-approve', 'approve sign-ins without a click')
     .option('--client-key <file>', 'have a client hooktrail-sandbox-key with this key (PEM or JWK)')
-    .option('--require-pushed-requests', 'take no sign-in that was not pushed (RFC 9126)');
+    .option('--require-pushed-requests', 'take no sign-in that was not pushed (RFC 9126)')
+    .addOption(
+      new Flag(
+        '--renew-header <name>',
+        'the header of a renewed token: Api-Key or Api-Token',
+        { preset: 'Api-Key' },
+        oneOf<RenewHeader>('--renew-header', ['Api-Key', 'Api-Token']),
+      ),
+    );
   addNumber('--rate-limit', 'answer 429 to more requests per second than this', { lowest: 1 });
   const failing = 'share of requests about events that fail, from 0 to 1';
   command.option('--fault-rate <share>', failing, share('--fault-rate'));

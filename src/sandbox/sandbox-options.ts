@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JWK } from 'oidc-provider';
 import type { DeliveryOptions } from './deliveries.ts';
+import type { RenewHeader } from './service/subscription-requests.ts';
 import type { ShapeName } from './shapes/service-shape.ts';
 
 /** The options of a new sandbox; each has a default. */
@@ -25,6 +26,8 @@ export interface SandboxOptions
   readonly rate?: number | undefined;
   /** Delivers events that are added while it runs; those of the seeded history are not delivered. */
   readonly deliveries?: DeliveryOptions | undefined;
+  /** The header that carries the token of a renewal. Absent: `Api-Key`. */
+  readonly renewHeader?: RenewHeader | undefined;
   /** The public key of a second client, `<clientId>-key`, which proves itself by signing (RFC 7523). */
   readonly clientKey?: JWK | undefined;
   /** Takes no authorization request that was not pushed (RFC 9126). */

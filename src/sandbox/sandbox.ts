@@ -8,6 +8,7 @@ import { Random } from './random.ts';
 import type { Behaviour, SandboxOptions, SandboxSettings } from './sandbox-options.ts';
 import { createEventService } from './service/event-service.ts';
 import { withTrouble } from './service/service-trouble.ts';
+import { subscriptionOperations } from './service/subscription-requests.ts';
 import { flatShape } from './shapes/flat-shape.ts';
 import { publishedShape } from './shapes/published-shape.ts';
 import type { ServiceShape, ShapeName } from './shapes/service-shape.ts';
@@ -57,7 +58,10 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   events.onAdded = deliveries.add;
   const live = options.rate && setInterval(() => events.add(), 1000 / options.rate).unref();
   const { verify } = identity;
-  const service = createEventService(settings, shape, events, subscriptions, (token) => verify(token));
+  const operations = subscriptions
+    ? subscriptionOperations(settings, subscriptions, options.renewHeader)
+    : [];
+  const service = createEventService(settings, shape, events, operations, (token) => verify(token));
   const troubled = withTrouble(service, shape, behaviour, clock, new Random(seed + 2));
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -69,6 +69,7 @@ export interface NewEvent {
   readonly createdOn?: string;
   readonly publishStatus?: PublishStatus;
   readonly subscriptionId?: string;
+  readonly marketplaces?: readonly string[];
   /** The item's whole JSON text. Filters still use the other members. */
   readonly json?: string;
 }

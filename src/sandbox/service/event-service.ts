@@ -3,24 +3,22 @@ import type { SandboxSettings } from '../sandbox-options.ts';
 import type { ServiceShape } from '../shapes/service-shape.ts';
 import { eventTypes } from '../store/event-item.ts';
 import type { EventStore } from '../store/event-store.ts';
-import type { SubscriptionStore } from '../store/subscription-store.ts';
 import { parseQuery } from './query-keys.ts';
 import { ServiceFailure } from './service-failure.ts';
 import type { Operation, OperationAnswer } from './service-operation.ts';
-import { subscriptionOperations } from './subscription-requests.ts';
 
 /** Returns the scopes of an access token; undefined if it is unknown, expired or revoked. */
 type Verify = (token: string) => Promise<readonly string[] | undefined>;
 
 /**
- * The operations of the event service (service description, part 4), and those of subscriptions if there are
+ * The operations of the event service (service description, part 4), and those of subscriptions if it has
  * any.
  */
 export function createEventService(
   settings: Pick<SandboxSettings, 'baseUrl' | 'vendor'>,
   shape: ServiceShape,
   store: EventStore,
-  subscriptions: SubscriptionStore | undefined,
+  subscriptions: readonly Operation[],
   verify: Verify,
 ) {
   const { baseUrl, vendor } = settings;
@@ -29,7 +27,7 @@ export function createEventService(
   const operations: readonly Operation[] = [
     { method: 'GET', path: '/event-types', run: ({ query }) => ({ body: listEventTypes(query) }) },
     { method: 'GET', path: '/integrator-events', run: ({ query }) => ({ body: searchEvents(query) }) },
-    ...(subscriptions ? subscriptionOperations(settings, subscriptions) : []),
+    ...subscriptions,
   ];
 
   function listEventTypes(query: string): string {
@@ -111,6 +109,7 @@ export function createEventService(
     });
     if (status !== undefined) response.statusCode = status;
     for (const [name, value] of Object.entries(headers ?? {})) response.setHeader(name, value);
+    if (body === '') return void response.end();
     const bytes = Buffer.from(body);
     response.setHeader('Content-Type', 'application/json; charset=utf-8');
     response.setHeader('Content-Length', bytes.length);

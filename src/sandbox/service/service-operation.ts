@@ -15,7 +15,7 @@ export interface OperationAnswer {
   /** Absent: 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** JSON text. */
+  /** JSON text; empty for an answer without content. */
   readonly body: string;
 }
 

@@ -10,12 +10,19 @@ import { ServiceFailure } from './service-failure.ts';
 import type { Operation, OperationAnswer, OperationRequest } from './service-operation.ts';
 
 /**
+ * The header that carries the token of a renewal. The published reference names the first there, and the
+ * second everywhere else.
+ */
+export type RenewHeader = 'Api-Key' | 'Api-Token';
+
+/**
  * The requests of subscriptions. The published service does not say which status a missing or an old
  * `If-Match` gets: here they are those of RFC 6585 section 3 and RFC 9110 section 13.1.1.
  */
 export function subscriptionOperations(
   { baseUrl, vendor }: Pick<SandboxSettings, 'baseUrl' | 'vendor'>,
   store: SubscriptionStore,
+  renewHeader: RenewHeader = 'Api-Key',
 ): readonly Operation[] {
   const mediaType = `application/vnd.${vendor}.v1+json`;
   const collection = `${baseUrl}/subscriptions`;
@@ -55,12 +62,14 @@ export function subscriptionOperations(
     const { subscriptionId } = given;
     if (subscriptionId !== undefined && subscriptionId !== subscription.id)
       throw new ServiceFailure(400, wrong('subscriptionId', 'is not the one in the path'));
-    return answerWith(store.replace(subscription, contentOf(given)));
+    store.replace(subscription, contentOf(given));
+    return NO_CONTENT;
   }
 
   function renew(request: OperationRequest): OperationAnswer {
-    const renewed = store.renew(unchanged(request, store));
-    return answerWith(renewed, { headers: { 'Api-Token': renewed.apiToken } });
+    requireMediaType(request, mediaType);
+    const { apiToken } = store.renew(unchanged(request, store));
+    return { ...NO_CONTENT, headers: { [renewHeader]: apiToken } };
   }
 
   return [
@@ -71,6 +80,8 @@ export function subscriptionOperations(
     { method: 'POST', path: '/subscriptions/id/{id}/renew', run: renew },
   ];
 }
+
+const NO_CONTENT: OperationAnswer = { status: 204, body: '' };
 
 function existing({ id }: OperationRequest, store: SubscriptionStore): KeptSubscription {
   const subscription = store.find(parseGuid(id) ?? id);
@@ -108,17 +119,19 @@ function unchanged(request: OperationRequest, store: SubscriptionStore): KeptSub
 
 type GivenObject = Readonly<Record<string, unknown>>;
 
-async function readObject({ headers, body }: OperationRequest, mediaType: string): Promise<GivenObject> {
+function requireMediaType({ headers }: OperationRequest, mediaType: string): void {
   const [given = ''] = (headers['content-type'] ?? '').split(';');
-  if (given.trim().toLowerCase() !== mediaType.toLowerCase()) {
-    const message = `the Content-Type of the body must be ${mediaType}`;
-    throw new ServiceFailure(415, {
-      code: 'subscription.unsupported_media_type',
-      message,
-      property: 'Content-Type',
-    });
-  }
-  const text = await body();
+  if (given.trim().toLowerCase() === mediaType.toLowerCase()) return;
+  throw new ServiceFailure(415, {
+    code: 'subscription.unsupported_media_type',
+    message: `the Content-Type must be ${mediaType}`,
+    property: 'Content-Type',
+  });
+}
+
+async function readObject(request: OperationRequest, mediaType: string): Promise<GivenObject> {
+  requireMediaType(request, mediaType);
+  const text = await request.body();
   try {
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
@@ -141,7 +154,7 @@ function contentOf(given: GivenObject): SubscriptionContent {
   const issues = [...issuesOfAddress(callbackUrl), ...issuesOfRules(subscriptionRules)];
   if (typeof isEnabled !== 'boolean') issues.push(wrong('isEnabled', 'is neither true nor false'));
   if (issues.length > 0) throw new ServiceFailure(400, issues);
-  const { marketplaces = [], eventTypes: types } = subscriptionRules as Rules;
+  const { marketplaces, eventTypes: types } = subscriptionRules as Rules;
   return {
     callbackUrl: callbackUrl as string,
     isEnabled: isEnabled as boolean,
@@ -151,7 +164,7 @@ function contentOf(given: GivenObject): SubscriptionContent {
 }
 
 interface Rules {
-  readonly marketplaces?: readonly string[];
+  readonly marketplaces: readonly string[];
   readonly eventTypes: readonly string[];
 }
 
@@ -164,9 +177,11 @@ function issuesOfAddress(given: unknown): Issue[] {
 function issuesOfRules(rules: unknown): Issue[] {
   if (rules === undefined) return [missing('subscriptionRules')];
   if (!isObject(rules)) return [wrong('subscriptionRules', 'is no object')];
-  const { marketplaces = [], eventTypes: types } = rules;
+  const { marketplaces, eventTypes: types } = rules;
   const issues: Issue[] = [];
-  if (!isTexts(marketplaces)) issues.push(wrong('subscriptionRules.marketplaces', 'is no list of texts'));
+  if (marketplaces === undefined) issues.push(missing('subscriptionRules.marketplaces'));
+  else if (!isTexts(marketplaces) || marketplaces.length === 0)
+    issues.push(wrong('subscriptionRules.marketplaces', 'is no list of marketplaces'));
   if (types === undefined) issues.push(missing('subscriptionRules.eventTypes'));
   else if (!isTexts(types) || types.length === 0)
     issues.push(wrong('subscriptionRules.eventTypes', 'is no list of event types'));

@@ -33,8 +33,6 @@ export function shortTime(createdOn: string): string {
   return createdOn.replace(/(\.\d*?)0+Z$/, '$1Z').replace('.Z', 'Z');
 }
 
-/** JSON texts of lists. */
-const MARKETPLACES = ['["2001"]', '["2002"]', '["2001","2003"]'];
 const PARTITIONS = ['signing-eu', 'signing-us'];
 /** Few handlers know what the second version of a topic changed. */
 const NEW_TOPIC_VERSION = 0.002;
@@ -44,7 +42,7 @@ const NEW_TOPIC_VERSION = 0.002;
  * each time.
  */
 function eventText(event: StoredEvent): string {
-  const { eventId, eventType, createdOn, subscriptionId, isStray } = event;
+  const { eventId, eventType, createdOn, subscriptionId, marketplaces, isStray } = event;
   const random = new Random(Number.parseInt(eventId.slice(0, 8), 16));
   const isNewVersion = isStray || random.float() < NEW_TOPIC_VERSION;
   const topic = JSON.stringify(`signing.${categoryOf(eventType)}`);
@@ -53,7 +51,7 @@ function eventText(event: StoredEvent): string {
   const origin = `"timeStamp":"${createdOn.slice(0, 19)}Z","environment":"Sandbox"`;
   const way = `"partition":"${random.pick(PARTITIONS)}","correlationId":"${randomGuid(random)}"`;
   const message = `"messageId":"${randomGuid(random)}","subscriptionId":"${subscriptionId}"`;
-  const headers = `{${message},"marketplaceIds":${random.pick(MARKETPLACES)}}`;
+  const headers = `{${message},"marketplaceIds":${JSON.stringify(marketplaces)}}`;
   const known = `"eventId":"${eventId}","eventType":${JSON.stringify(eventType)}`;
   return `{${known},${subject},${origin},${way},"headers":${headers},"body":${bodyText(event, random)}}`;
 }

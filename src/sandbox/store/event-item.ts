@@ -42,6 +42,28 @@ export const eventTypes: readonly EventType[] = [
   type('invoice.paid', 16, 'An invoice for the organisation’s account was paid.'),
 ];
 
+/** The marketplace whose events are tests: nothing else tells them from live ones. */
+export const TEST_MARKETPLACE = '2900';
+export const LIVE_MARKETPLACES = ['2001', '2002', '2003'];
+const LIVE_COMBINATIONS = [['2001'], ['2002'], ['2001', '2003']];
+/** One event in so many is a test. */
+const TEST_EVERY = 20;
+
+/** Returns the live marketplaces of an event, by its id. */
+export function liveMarketplaces(eventId: string): readonly string[] {
+  return LIVE_COMBINATIONS[draw(eventId) % LIVE_COMBINATIONS.length] as readonly string[];
+}
+
+/** Returns the marketplaces of an event, by its id: the test marketplace or live ones. */
+export function anyMarketplaces(eventId: string): readonly string[] {
+  return draw(eventId) % TEST_EVERY === 0 ? [TEST_MARKETPLACE] : liveMarketplaces(eventId);
+}
+
+/** A number of 0 to 65535 from the second group of a GUID. */
+function draw(eventId: string): number {
+  return Number.parseInt(eventId.slice(9, 13), 16);
+}
+
 export type PublishStatus = 'SUCCESS' | 'FAILED';
 
 /** A record of one event for one subscription, from which a service shape writes its JSON text. */
@@ -53,6 +75,8 @@ export interface StoredEvent {
   readonly createdOn: string;
   readonly subscriptionId: string;
   readonly endpoint: string;
+  /** The ids of the marketplaces that it belongs to. */
+  readonly marketplaces: readonly string[];
   /** The number of events before this one. */
   readonly ordinal: number;
   readonly details: EventDetails;

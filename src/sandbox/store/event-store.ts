@@ -1,5 +1,6 @@
 import type { Random } from '../random.ts';
 import {
+  anyMarketplaces,
   createdOnText,
   drawDetails,
   eventTypes,
@@ -31,10 +32,10 @@ export interface EventPage {
 export type EventStore = ReturnType<typeof createEventStore>;
 
 /**
- * Returns the ids of the subscriptions that get an event of this type, of which the first was drawn from the
- * history's.
+ * Returns the ids of the subscriptions that get an event: one of the history's, which is `drawn` if that
+ * takes the event, and those that were created since.
  */
-type Receivers = (eventType: string, drawn: string) => readonly string[];
+type Receivers = (event: Pick<StoredEvent, 'eventType' | 'marketplaces'>, drawn: string) => readonly string[];
 
 /** The events in memory: a record for each event and subscription. */
 export function createEventStore(
@@ -98,19 +99,21 @@ export function createEventStore(
      */
     add(given: Partial<StoredEvent> = {}): readonly StoredEvent[] {
       const { id, endpoint } = random.pick(subscriptions);
+      const eventId = given.eventId ?? randomGuid(random);
       const event: Omit<StoredEvent, 'subscriptionId'> = {
-        eventId: randomGuid(random),
+        eventId,
         eventType: random.pick(eventTypes).name,
         createdOn: createdOnText(clock(), random.below(10_000)),
         publishStatus: 'SUCCESS',
         endpoint,
+        marketplaces: anyMarketplaces(eventId),
         ordinal: events.length,
         details: drawDetails(random),
         lastError: given.publishStatus === 'FAILED' ? random.pick(causes) : 'null',
         ...given,
       };
       const { subscriptionId } = given;
-      const ids = subscriptionId === undefined ? receivers(event.eventType, id) : [subscriptionId];
+      const ids = subscriptionId === undefined ? receivers(event, id) : [subscriptionId];
       const added = ids.map((id) => ({ ...event, subscriptionId: id }));
       added.forEach(keep);
       for (const record of added) store.onAdded(record);

@@ -1,12 +1,15 @@
 import { Random } from '../random.ts';
 import {
+  anyMarketplaces,
   createdOnText,
   drawDetails,
   type EventDetails,
   type EventType,
   eventTypes,
+  liveMarketplaces,
   randomGuid,
   type StoredEvent,
+  TEST_MARKETPLACE,
 } from './event-item.ts';
 
 export interface History {
@@ -23,15 +26,20 @@ export interface SeededSubscription {
   readonly share: number;
 }
 
+/** Its subscription takes live and test events. */
+const ARCHIVE_ENDPOINT = 'https://archive.example.org/ingest';
+/** Its subscription takes test events alone. */
+const TEST_ENDPOINT = 'https://staging.example.com/hooks/test';
+
 const endpoints: readonly (readonly [string, number])[] = [
   ['https://hooks.example.com/contracts/events', 30],
   ['https://crm.example.com/inbound/signatures', 22],
   ['https://erp.example.net/api/webhooks/v2', 16],
-  ['https://archive.example.org/ingest', 12],
+  [ARCHIVE_ENDPOINT, 12],
   ['https://hr.example.com/onboarding/hook', 8],
   ['https://billing.example.net/events?source=documents', 6],
   ['https://notify.example.org/chat/legal', 4],
-  ['https://staging.example.com/hooks/test', 2],
+  [TEST_ENDPOINT, 2],
 ];
 
 const cause = (httpStatus: number | null, message: string) => JSON.stringify({ httpStatus, message });
@@ -104,6 +112,7 @@ export function writeHistory(count: number, seed: number, now: number): History 
       publishStatus: lastError === undefined ? 'SUCCESS' : 'FAILED',
       subscriptionId,
       endpoint,
+      marketplaces: marketplacesAt(endpoint, eventId),
       ordinal,
       details: details[ordinal % DISTINCT_DETAILS] as EventDetails,
       isStray: stray !== undefined,
@@ -112,6 +121,11 @@ export function writeHistory(count: number, seed: number, now: number): History 
     last = { ms, ticks, word: Number.parseInt(eventId.slice(0, 8), 16) };
   }
   return { events, subscriptions };
+}
+
+function marketplacesAt(endpoint: string, eventId: string): readonly string[] {
+  if (endpoint === TEST_ENDPOINT) return [TEST_MARKETPLACE];
+  return endpoint === ARCHIVE_ENDPOINT ? anyMarketplaces(eventId) : liveMarketplaces(eventId);
 }
 
 /**

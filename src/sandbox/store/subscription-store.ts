@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import type { Random } from '../random.ts';
-import { eventTypes, randomGuid } from './event-item.ts';
+import {
+  eventTypes,
+  LIVE_MARKETPLACES,
+  randomGuid,
+  type StoredEvent,
+  TEST_MARKETPLACE,
+} from './event-item.ts';
 import type { SeededSubscription } from './seeded-history.ts';
 
 /** What the owner of a subscription decides; a change replaces all of it. */
@@ -20,7 +26,7 @@ export interface KeptSubscription {
   /** A GUID in lower case. */
   readonly id: string;
   readonly content: SubscriptionContent;
-  /** Changes with each change of the subscription, and of its token. */
+  /** An integer without quotes. It changes with each change of the subscription, and of its token. */
   readonly etag: string;
   /** The token that its deliveries carry. */
   readonly apiToken: string;
@@ -33,24 +39,23 @@ export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
 type State = 'on' | 'off' | 'gone';
 
 /**
- * The addresses of the history's subscriptions, in its order. `*` stands for a secret in the path. `gone` has
- * events, and was deleted since.
+ * The history's subscriptions, in its order. `*` stands for a secret in the path. `off` was switched off from
+ * outside, and `gone` was deleted: both have events.
  */
-const addresses: readonly (readonly [address: string, state: State])[] = [
-  ['https://hooks.harbour.example/in/*', 'on'],
-  ['https://crm.harbour.example/inbound/signatures', 'on'],
-  ['https://erp.harbour.example/api/webhooks/*', 'on'],
-  ['https://archive.harbour.example/ingest', 'on'],
-  ['https://hr.harbour.example/onboarding/hook', 'on'],
-  ['https://billing.harbour.example/events?source=documents', 'on'],
-  ['https://notify.harbour.example/chat/legal', 'gone'],
-  ['https://staging.harbour.example/hooks/test', 'off'],
+const seeds: readonly (readonly [address: string, state: State, marketplaces: readonly string[]])[] = [
+  ['https://hooks.harbour.example/in/*', 'on', LIVE_MARKETPLACES],
+  ['https://crm.harbour.example/inbound/signatures', 'on', LIVE_MARKETPLACES],
+  ['https://erp.harbour.example/api/webhooks/*', 'on', LIVE_MARKETPLACES],
+  ['https://archive.harbour.example/ingest', 'on', [...LIVE_MARKETPLACES, TEST_MARKETPLACE]],
+  ['https://hr.harbour.example/onboarding/hook', 'on', LIVE_MARKETPLACES],
+  ['https://billing.harbour.example/events?source=documents', 'on', LIVE_MARKETPLACES],
+  ['https://notify.harbour.example/chat/legal', 'gone', LIVE_MARKETPLACES],
+  ['https://staging.harbour.example/hooks/test', 'off', [TEST_MARKETPLACE]],
 ];
 
 /** A subscription that is on and gets nothing: no event is of its marketplace. */
 const SILENT_ADDRESS = 'https://hooks.harbour.example/lab/*';
 const SILENT_MARKETPLACE = '2009';
-const MARKETPLACES_WITH_EVENTS = ['2001', '2002', '2003'];
 
 /** The subscriptions of a service's one customer, those of the history first. */
 export function createSubscriptionStore(history: readonly SeededSubscription[], random: Random) {
@@ -75,9 +80,9 @@ export function createSubscriptionStore(history: readonly SeededSubscription[], 
     keep(id, { callbackUrl, isEnabled, subscriptionRules, others: {} }, false);
   }
 
-  for (const [index, [address, state]] of addresses.entries()) {
+  for (const [index, [address, state, marketplaces]] of seeds.entries()) {
     const seeded = history[index];
-    if (seeded && state !== 'gone') keepSeeded(seeded.id, address, state === 'on', MARKETPLACES_WITH_EVENTS);
+    if (seeded && state !== 'gone') keepSeeded(seeded.id, address, state === 'on', marketplaces);
   }
   keepSeeded(randomGuid(random), SILENT_ADDRESS, true, [SILENT_MARKETPLACE]);
 
@@ -106,9 +111,14 @@ export function createSubscriptionStore(history: readonly SeededSubscription[], 
      * Returns the ids of the subscriptions that get a new event: one of the history's, which is `drawn` if
      * that takes it, and all that were created and take it.
      */
-    receivers(eventType: string, drawn: string): string[] {
-      const takes = ({ content }: KeptSubscription) =>
-        content.isEnabled && content.subscriptionRules.eventTypes.includes(eventType);
+    receivers(
+      { eventType, marketplaces }: Pick<StoredEvent, 'eventType' | 'marketplaces'>,
+      drawn: string,
+    ): string[] {
+      const takes = ({ content: { isEnabled, subscriptionRules: rules } }: KeptSubscription) =>
+        isEnabled &&
+        rules.eventTypes.includes(eventType) &&
+        marketplaces.some((id) => rules.marketplaces.includes(id));
       const ofHistory = history.flatMap(({ id }) => kept.get(id) ?? []).filter(takes);
       const one = ofHistory.find(({ id }) => id === drawn) ?? ofHistory[0];
       const created = [...kept.values()].filter(({ isCreated }) => isCreated).filter(takes);
@@ -118,10 +128,8 @@ export function createSubscriptionStore(history: readonly SeededSubscription[], 
 }
 
 function newEtag(random: Random): string {
-  return `"${hex(random)}${hex(random)}"`;
+  return String(1_000_000 + random.below(9_000_000));
 }
-
-const hex = (random: Random) => random.uint32().toString(16).padStart(8, '0');
 
 const SECRET_CHARACTERS = 'ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz23456789';
 
