@@ -18,6 +18,8 @@ export interface NamedSubscription {
   /** Undefined if the service does not tell, or no longer knows it. */
   readonly callbackUrl: string | undefined;
   readonly state: SubscriptionState;
+  /** The ids of the marketplaces in its rules; empty if the service does not tell. */
+  readonly marketplaces: readonly string[];
 }
 
 /** Milliseconds for which a reader waits for names; what is not known by then is not to be known. */
@@ -118,7 +120,7 @@ export class SubscriptionNames {
   async #askOne(id: string): Promise<void> {
     const url = apiUrl(this.#service.baseUrl, subscriptionPath(id));
     const { status, body } = await this.#service.send({ url, signal: this.#signal });
-    if (status === 404) this.#add({ id, callbackUrl: undefined, state: 'gone' });
+    if (status === 404) this.#add({ id, callbackUrl: undefined, state: 'gone', marketplaces: [] });
     if (status !== 200) return;
     const found = subscriptionOf(JSON.parse(body.toString()));
     if (found?.id.toLowerCase() === id) this.#add(found);
@@ -137,13 +139,20 @@ export class SubscriptionNames {
 
 /** A subscription of the service's answer; undefined if it has no id. */
 export function subscriptionOf(item: unknown): NamedSubscription | undefined {
-  const { subscriptionId: id, callbackUrl, isEnabled } = isObject(item) ? item : {};
+  const { subscriptionId: id, callbackUrl, isEnabled, subscriptionRules } = isObject(item) ? item : {};
   if (typeof id !== 'string' || id === '') return undefined;
   return {
     id,
     callbackUrl: typeof callbackUrl === 'string' ? callbackUrl : undefined,
     state: isEnabled === false ? 'off' : 'on',
+    marketplaces: marketplacesIn(subscriptionRules),
   };
+}
+
+function marketplacesIn(rules: unknown): string[] {
+  const ids = isObject(rules) ? rules['marketplaces'] : undefined;
+  if (!Array.isArray(ids)) return [];
+  return ids.flatMap((id: unknown) => (typeof id === 'string' || typeof id === 'number' ? String(id) : []));
 }
 
 /** The subscriptions with a word in their address, in any case; an empty word is in none. */

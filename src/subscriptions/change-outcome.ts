@@ -9,10 +9,8 @@ import { isConditionRefused, ownEtagRefused } from './refused-condition.ts';
 import {
   changesBetween,
   IS_ENABLED,
-  idIn,
-  isSubscriptionText,
   type SubscriptionChange,
-  SubscriptionText,
+  type SubscriptionText,
 } from './subscription-text.ts';
 
 /** A subscription as it was read, as it is wanted, and what differs. */
@@ -23,23 +21,21 @@ export interface WantedChange {
 }
 
 /**
- * Finds out whether a change was made, by the answer, or by reading again where that says too little. Throws
- * the error that tells a person what is there now.
+ * Finds out whether a change was made, and returns the subscription as the service has it then. A success
+ * alone does not tell: services are known to ignore members in silence, so it is read again. Throws the error
+ * that tells a person what is there now.
  */
 export async function requireWritten(
   answer: HttpResponse | HooktrailError,
   change: WantedChange,
   service: Service,
   reporter: Reporter,
-): Promise<void> {
+): Promise<SubscriptionText> {
   if (answer instanceof Error) {
     if (!isLost(answer)) throw answer;
     return await requireWrittenByReading(answer, change, service, reporter);
   }
-  if (isDone(answer)) {
-    if (!isAbout(answer, change.found.id)) return await requireShown(change, service);
-    return warnOfSwitch(answer, change.wanted, reporter);
-  }
+  if (isDone(answer)) return await requireShown(change, service, reporter);
   const failure = serviceError(answer, `the subscription ${change.found.id} cannot be changed`);
   if (isUnclear(answer)) return await requireWrittenByReading(failure, change, service, reporter);
   throw await refusalOf(answer, failure, change, service);
@@ -77,35 +73,61 @@ async function requireWrittenByReading(
   change: WantedChange,
   service: Service,
   reporter: Reporter,
-): Promise<void> {
+): Promise<SubscriptionText> {
   const again = await readAgain(change.found.id, service);
-  if (!isMade(change, again)) throw notKnown(change, again, [failure.message, ...failure.details], failure);
+  const details = [failure.message, ...failure.details];
+  if (again === undefined || missingChanges(change, again).length > 0)
+    throw notKnown(change, again, details, failure);
   reporter.warning(`the change was made, though its answer was lost: ${failure.message}`, {
     kind: 'service',
   });
+  return again.text;
 }
 
-/**
- * True for an answer that shows this subscription, or nothing: that of a portal or a proxy shows something
- * else.
- */
-function isAbout({ body }: HttpResponse, id: string): boolean {
-  if (body.length === 0) return true;
-  if (!isSubscriptionText(body)) return false;
-  return (idIn(body) ?? id).toLowerCase() === id.toLowerCase();
+/** Throws `ServiceError`, which names what did not take, unless the service shows the whole change. */
+async function requireShown(
+  change: WantedChange,
+  service: Service,
+  reporter: Reporter,
+): Promise<SubscriptionText> {
+  const { found, wanted } = change;
+  const again = await readAgain(found.id, service);
+  if (again === undefined)
+    throw notKnown(change, again, ['the service took it, and could not be read again']);
+  const missing = missingChanges(change, again);
+  if (missing.length > 0) throw notTaken(found.id, missing);
+  warnOfSwitch(again.text, wanted, reporter);
+  return again.text;
 }
 
-/** Throws `ServiceError` unless the service shows the change, after an answer that says nothing of it. */
-async function requireShown(change: WantedChange, service: Service): Promise<void> {
-  const again = await readAgain(change.found.id, service);
-  if (!isMade(change, again)) throw notKnown(change, again, ['the answer shows something else than it']);
+/** What would still have to change for the service to have the wanted value of each member. */
+function missingChanges({ wanted, changes }: WantedChange, again: ReadSubscription): SubscriptionChange[] {
+  // A service that lost an object around a member has lost the member too.
+  const isWanted = (found: string) =>
+    changes.some(({ member }) => member === found || member.startsWith(`${found}.`));
+  return changesBetween(again.text, wanted).filter(
+    ({ member, before, after }) => isWanted(member) && !isSameAddress(before, after),
+  );
 }
 
-/** True if the service has the wanted value of each member that was to change. */
-function isMade({ wanted, changes }: WantedChange, again: ReadSubscription | undefined): boolean {
-  if (again === undefined) return false;
-  const different = new Set(changesBetween(again.text, wanted).map(({ member }) => member));
-  return changes.every(({ member }) => !different.has(member));
+/** True for two addresses that differ in spelling alone, such as the case of the host. */
+function isSameAddress(before: string | null, after: string | null): boolean {
+  const [one, other] = [before, after].map((json) => {
+    const value: unknown = JSON.parse(json ?? 'null');
+    return typeof value === 'string' && URL.canParse(value) ? new URL(value).href : undefined;
+  });
+  return one !== undefined && one === other;
+}
+
+function notTaken(id: string, missing: readonly SubscriptionChange[]): ServiceError {
+  const members = missing.map(({ member }) => member).join(', ');
+  return new ServiceError(
+    `the service accepted the change of the subscription ${id}, but did not make it: ${members}`,
+    {
+      details: ['still to change:', ...changeLines(missing, MOST_SHOWN).map((line) => `  ${line}`)],
+      next: advise`look at it with ${hooktrail('subscriptions get', id)}; the owner of the service knows why it was ignored`,
+    },
+  );
 }
 
 function notKnown(
@@ -133,16 +155,9 @@ function changesOfOthers(found: ReadSubscription, again: ReadSubscription | unde
   return again ? changesBetween(found.text, again.text) : [];
 }
 
-/**
- * A service that wrote something else than it was told has to be noticed: the subscription may be off now.
- */
-function warnOfSwitch({ body }: HttpResponse, wanted: SubscriptionText, reporter: Reporter): void {
-  let isOn: unknown;
-  try {
-    isOn = SubscriptionText.of(body).value(IS_ENABLED);
-  } catch {
-    // Not every service shows the subscription in its answer.
-  }
+/** A subscription that is switched off without having been asked for gets no deliveries from now on. */
+function warnOfSwitch(now: SubscriptionText, wanted: SubscriptionText, reporter: Reporter): void {
+  const isOn = now.value(IS_ENABLED);
   if (typeof isOn !== 'boolean' || isOn === wanted.value(IS_ENABLED)) return;
   reporter.warning(`the service says that the subscription is switched ${isOn ? 'on' : 'off'} now`, {
     kind: 'service',

@@ -61,9 +61,10 @@ export async function changeSubscription(
     }
     const condition = matchOf(found);
     await askToChange(title, changes, question, call);
-    await writeBack(change, { 'content-type': mediaType(settings.vendor), ...condition }, service, call);
+    const headers = { 'content-type': mediaType(settings.vendor), ...condition };
+    const now = await writeBack(change, headers, service, call);
     reporter.success(`changed ${title}`);
-    await printOutcome(change, true, call);
+    await printOutcome({ ...change, wanted: now }, true, call);
   });
 }
 
@@ -78,13 +79,16 @@ async function askToChange(
   if (!flags.yes) await confirm(question, context, new UsageError('nothing was changed'));
 }
 
-/** Sends the changed subscription, once. Throws if it was not written, or if nobody knows. */
+/**
+ * Sends the changed subscription, once, and returns it as the service has it then. Throws if it was not
+ * written, or if nobody knows.
+ */
 async function writeBack(
   change: WantedChange,
   headers: Readonly<Record<string, string>>,
   service: Service,
   { context, reporter }: ChangeCall,
-): Promise<void> {
+): Promise<SubscriptionText> {
   const { id } = change.found;
   const url = apiUrl(service.baseUrl, subscriptionPath(id));
   // An interrupt must not leave open whether the change was made.
@@ -92,7 +96,7 @@ async function writeBack(
   const proceed = context.holdOff?.();
   try {
     const answer = await service.send(request).catch((error: HooktrailError) => error);
-    await requireWritten(answer, change, service, reporter);
+    return await requireWritten(answer, change, service, reporter);
   } finally {
     proceed?.();
   }

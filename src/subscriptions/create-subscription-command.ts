@@ -17,12 +17,14 @@ Api-Token in this one answer: it is saved where secrets live, before anything is
 printed. \`subscriptions token\` prints it, and \`webhooks listen --subscription\`
 uses it. Nothing is sent twice: where the answer is lost, look at the list.
 Types are those on offer, in any case; a pattern such as 'order.*' stands for
-those that match now, not for types offered later.
+those that match now, not for types offered later. The service requires at least
+one marketplace: a terminal offers those of your other subscriptions.
 
 Examples:
-  $ hooktrail subscriptions create --url https://a.example.com --type 'order.*'
+  $ hooktrail subscriptions create --url https://a.example.com --type 'order.*' \\
+      --marketplace 10000
   $ hooktrail subscriptions create --url https://hooks.example.com/in \\
-      --type order.created,order.paid --dry-run`;
+      --type order.created,order.paid --marketplace 10000 --dry-run`;
 
 export function declare(command: Command): void {
   command
@@ -30,7 +32,7 @@ export function declare(command: Command): void {
     .option('--type <name>', 'deliver this type (repeatable, or with commas)', givenNames('--type'))
     .option(
       '--marketplace <id>',
-      'deliver what is of this marketplace (repeatable, or with commas)',
+      'deliver events of this marketplace (repeatable, or with commas)',
       givenNames('--marketplace'),
     );
   addChangeFlags(command, 'subscriptionId, savedIn');
@@ -39,9 +41,8 @@ export function declare(command: Command): void {
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, reporter } = call;
   const { url, type, marketplace } = flags;
-  const missing = [url === undefined ? '--url' : '', type === undefined ? '--type' : ''].filter(Boolean);
   if (url === undefined || type === undefined)
-    throw new UsageError(`${missing.join(' and ')}: needed for a subscription`, {
+    throw new UsageError(`${missingFlags(flags)}: needed for a subscription`, {
       next:
         type === undefined
           ? advise`${hooktrail('event-types')} lists the types on offer`
@@ -49,5 +50,14 @@ export async function run(call: Call<Flags>): Promise<void> {
     });
   pointOut(url, reporter);
   const { createSubscription } = await import('./create-subscription.ts');
-  await createSubscription({ url, types: type, marketplaces: marketplace }, call);
+  await createSubscription({ url, types: type, marketplaces: marketplace ?? [] }, call);
+}
+
+/** `--url, --type and --marketplace`. */
+function missingFlags({ url, type, marketplace }: Flags): string {
+  const missing = Object.entries({ '--url': url, '--type': type, '--marketplace': marketplace })
+    .filter(([, value]) => value === undefined)
+    .map(([flag]) => flag);
+  const last = missing.pop();
+  return missing.length === 0 ? `${last}` : `${missing.join(', ')} and ${last}`;
 }

@@ -11,8 +11,9 @@ import { withService } from '../sign-in/session.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { type ChangeCall, requireConsent } from './change-subscription.ts';
 import { MOST_SHOWN } from './change-text.ts';
+import { chooseMarketplaces, marketplacesText } from './chosen-marketplaces.ts';
 import { typesOnOffer } from './chosen-types.ts';
-import { askForToken, keepToken, lostToken, printOnce, tokenIn } from './new-token.ts';
+import { askForToken, keepToken, lostToken, printOnce, tokenIn, warnOfSecondToken } from './new-token.ts';
 import { isDone, isLost, isUnclear } from './read-subscription.ts';
 import { IS_ENABLED, idIn, SubscriptionText } from './subscription-text.ts';
 
@@ -20,29 +21,29 @@ export interface NewSubscription {
   readonly url: string;
   /** Types or patterns, as typed. */
   readonly types: readonly string[];
-  readonly marketplaces: readonly string[] | undefined;
+  readonly marketplaces: readonly string[];
 }
 
 /** What is sent to the service. */
 interface Content {
   readonly callbackUrl: string;
   readonly subscriptionRules: {
-    readonly marketplaces?: readonly string[];
+    readonly marketplaces: readonly string[];
     readonly eventTypes: readonly string[];
   };
 }
 
 /** Makes a subscription, saves its `Api-Token`, and then prints its id. */
 export async function createSubscription(
-  { url: callbackUrl, types, marketplaces }: NewSubscription,
+  { url: callbackUrl, types, marketplaces: given }: NewSubscription,
   call: ChangeCall,
 ): Promise<void> {
   const { flags, context, reporter } = call;
-  requireConsent(flags, context);
+  if (given.length > 0) requireConsent(flags, context);
   await withService(call, async (service, settings) => {
+    const marketplaces = given.length > 0 ? given : await chooseMarketplaces(service, call);
     const eventTypes = await typesOnOffer(types, '--type', service, settings, call);
-    const rules = { ...(marketplaces ? { marketplaces } : {}), eventTypes };
-    const content = { callbackUrl, subscriptionRules: rules };
+    const content = { callbackUrl, subscriptionRules: { marketplaces, eventTypes } };
     if (flags.dryRun) {
       reporter.notice('would create this subscription');
       return await printJson(content, undefined, context, reporter);
@@ -59,6 +60,7 @@ export async function createSubscription(
       const id = told ?? (await idInList(callbackUrl, service));
       if (id === undefined) throw lostToken(token, id, [UNNAMED], call);
       const savedIn = await keepToken(token, id, tokens, call);
+      warnOfSecondToken(answer, id, reporter);
       await printNew(id, savedIn, answer, content, call);
     } finally {
       proceed?.();
@@ -67,11 +69,12 @@ export async function createSubscription(
 }
 
 async function askToCreate(
-  { callbackUrl, subscriptionRules: { eventTypes } }: Content,
+  { callbackUrl, subscriptionRules: { marketplaces, eventTypes } }: Content,
   { flags, context, reporter }: ChangeCall,
 ): Promise<void> {
   const lines = eventTypes.map((type) => `  ${type}`);
-  const shown = [`a new subscription of ${shownAddress(callbackUrl)} to`, ...fewOf(lines, MOST_SHOWN)];
+  const title = `a new subscription of ${shownAddress(callbackUrl)}, ${marketplacesText(marketplaces)}, to`;
+  const shown = [title, ...fewOf(lines, MOST_SHOWN)];
   for (const line of shown) flags.yes ? reporter.notice(line) : reporter.say(line);
   if (!flags.yes) await confirm('Create this subscription?', context, new UsageError('nothing was created'));
 }

@@ -6,6 +6,7 @@ import type { HttpResponse } from '../http/transport.ts';
 import type { ApiTokens } from '../secrets/api-tokens.ts';
 import { isHeaderSafe } from '../secrets/given-secret.ts';
 import { storeSurely } from '../secrets/vault.ts';
+import type { Reporter } from '../terminal/reporter.ts';
 import { isDone } from './read-subscription.ts';
 
 /** An answer that may carry a token. */
@@ -15,6 +16,12 @@ export interface TokenAnswer {
   /** Why there is no answer, or no body. */
   readonly failure: HooktrailError | undefined;
 }
+
+/**
+ * Headers that may carry a new token, the likelier first: the published reference names `Api-Key` for
+ * renewals, and `Api-Token` everywhere else.
+ */
+const TOKEN_HEADERS = ['api-token', 'api-key'] as const;
 
 /**
  * Sends a request whose answer carries an `Api-Token`, once. An interrupt does not end it: the token stands
@@ -36,18 +43,40 @@ export async function askForToken(request: ServiceRequest, service: Service): Pr
   }
 }
 
+/** The token in an answer; undefined if no header has one. */
+export function tokenIn(answer: HttpResponse): string | undefined {
+  return tokensIn(answer)[0];
+}
+
+/** The tokens of the headers that may carry one. */
+function tokensIn({ headers }: HttpResponse): string[] {
+  return TOKEN_HEADERS.flatMap((name) => tokenInHeader(String(headers[name] ?? '')) ?? []);
+}
+
 /**
- * The token in an answer; undefined if there is none, or several. A proxy may write the header twice: then
- * both stand in it with a comma between them.
+ * The token in a header; undefined if there is none, or several. A proxy may write the header twice: then
+ * both are in it with a comma between them.
  */
-export function tokenIn({ headers }: HttpResponse): string | undefined {
-  const tokens = new Set(
-    String(headers['api-token'] ?? '')
-      .split(/, /)
-      .map((text) => text.trim()),
-  );
-  const [token = '', another] = tokens;
+function tokenInHeader(value: string): string | undefined {
+  const [token = '', another] = new Set(value.split(/, /).map((text) => text.trim()));
   return another === undefined && isHeaderSafe(token) ? token : undefined;
+}
+
+/** Warns of an answer with two different tokens. Call it once the first is saved. */
+export function warnOfSecondToken(
+  answer: HttpResponse,
+  id: string,
+  reporter: Pick<Reporter, 'warning'>,
+): void {
+  const [token, second] = tokensIn(answer);
+  if (second === undefined || second === token) return;
+  reporter.warning(
+    'the answer has one token in Api-Token and another in Api-Key; that of Api-Token is saved',
+    {
+      kind: 'service',
+      next: advise`if deliveries do not carry it, get another: ${hooktrail('subscriptions renew', id)}`,
+    },
+  );
 }
 
 /**

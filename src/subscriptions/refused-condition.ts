@@ -6,6 +6,9 @@ import type { ReadSubscription } from './read-subscription.ts';
 const REFUSED_CONDITION = new Set([409, 412, 428]);
 const PRECONDITION_FAILED = 412;
 
+/** A weak entity tag (RFC 9110 section 8.8.3), by which no `If-Match` is ever fulfilled. */
+const WEAK_TAG = /^W\//;
+
 /** True for an answer that says that the subscription is not as it was when it was read. */
 export function isConditionRefused({ status }: Pick<HttpResponse, 'status'>): boolean {
   return REFUSED_CONDITION.has(status);
@@ -23,9 +26,10 @@ export function ownEtagRefused(
   failure: HooktrailError,
 ): HooktrailError | undefined {
   if (etag === undefined || again?.etag !== etag) return undefined;
+  const isWeak = WEAK_TAG.test(etag);
   // Other conflicts than that of the ETag are the service's to explain.
-  if (status !== PRECONDITION_FAILED) return failure;
-  const reason = etag.startsWith('W/')
+  if (status !== PRECONDITION_FAILED && !isWeak) return failure;
+  const reason = isWeak
     ? `the ETag ${etag} is weak, and no condition can be met by it (RFC 9110, section 13.1.1)`
     : `the subscription has the ETag ${etag} still`;
   return new ServiceError(

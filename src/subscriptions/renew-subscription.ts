@@ -1,7 +1,8 @@
 import { advise, hooktrail } from '../advice.ts';
 import { type HooktrailError, type OutputError, ServiceError, UsageError } from '../errors.ts';
 import { printJson } from '../formats/formats.ts';
-import { apiUrl, type Service, serviceError } from '../http/service.ts';
+import { apiUrl, mediaType, type Service, serviceError } from '../http/service.ts';
+import type { HttpResponse } from '../http/transport.ts';
 import { subscriptionPath } from '../names/subscription-names.ts';
 import { openApiTokens } from '../secrets/api-tokens.ts';
 import { withService } from '../sign-in/session.ts';
@@ -9,7 +10,7 @@ import { confirm } from '../terminal/prompt.ts';
 import { readAgain } from './change-outcome.ts';
 import { type ChangeCall, idOf, requireConsent } from './change-subscription.ts';
 import { titleOf } from './change-text.ts';
-import { askForToken, keepToken, printOnce, tokenIn } from './new-token.ts';
+import { askForToken, keepToken, printOnce, tokenIn, warnOfSecondToken } from './new-token.ts';
 import {
   isDone,
   isLost,
@@ -34,7 +35,7 @@ export async function renewToken(word: string, call: ChangeCall): Promise<void> 
       if (!flags.json) return;
       return await printJson({ subscriptionId: id, savedIn: null }, undefined, context, reporter);
     }
-    const headers = matchOf(found);
+    const headers = { 'content-type': mediaType(settings.vendor), ...matchOf(found) };
     const tokens = openApiTokens(settings, context);
     await tokens.probe();
     if (!flags.yes) {
@@ -45,8 +46,9 @@ export async function renewToken(word: string, call: ChangeCall): Promise<void> 
     await store.noteRenewal();
     const proceed = context.holdOff?.();
     try {
-      const token = await requestAnother(found, headers, store.forgetRenewal, service);
+      const { answer, token } = await requestAnother(found, headers, store.forgetRenewal, service);
       const savedIn = await keepToken(token, id, tokens, call);
+      warnOfSecondToken(answer, id, reporter);
       reporter.success(`renewed the Api-Token of ${title}; it is saved in ${savedIn}`);
       reporter.notice(
         advise`next: ${hooktrail('subscriptions token', id)} prints it, for each handler of your own; a listener with --subscription has it`,
@@ -68,13 +70,16 @@ function unprinted(id: string, cause: OutputError): ServiceError {
   });
 }
 
-/** Sends the request, once. `onRefused` is called where the old token is valid still. */
+/**
+ * Sends the request, once. Its `Content-Type` is required although it has no body. `onRefused` is called
+ * where the old token is valid still.
+ */
 async function requestAnother(
   found: ReadSubscription,
   headers: Readonly<Record<string, string>>,
   onRefused: () => Promise<void>,
   service: Service,
-): Promise<string> {
+): Promise<{ readonly answer: HttpResponse; readonly token: string }> {
   const { id } = found;
   const url = apiUrl(service.baseUrl, `${subscriptionPath(id)}/renew`);
   const { answer, failure } = await askForToken({ url, method: 'POST', headers }, service);
@@ -93,7 +98,7 @@ async function requestAnother(
     throw own ?? changedMeanwhile(id, answer.status, refusal);
   }
   const token = tokenIn(answer);
-  if (token !== undefined) return token;
+  if (token !== undefined) return { answer, token };
   if (answer.body.length > 0 && !isSubscriptionText(answer.body))
     throw unknownOutcome(id, new ServiceError('the answer shows no subscription and has no Api-Token'));
   throw new ServiceError(`the service renewed the Api-Token of ${id} and gave none that can be used`, {

@@ -375,24 +375,94 @@ describe('a change', () => {
 
   const PORTAL = '<html><title>Sign in to the network</title></html>';
   const ANOTHER = WRITTEN.replace(ID, GONE);
+  const ADD = [
+    'update',
+    ID,
+    '--url',
+    'https://hooks.example.com/next',
+    '--add-type',
+    'order.shipped',
+    '--yes',
+  ];
+  const ALL = WRITTEN.replace(/"https:[^"]*\/in\/[^"]*"/, '"https://hooks.example.com/next"').replace(
+    '"order.paid"]',
+    '"order.paid","order.shipped"]',
+  );
+  const missing = (members: string, ...lines: string[]) =>
+    [
+      `error: the service accepted the change of the subscription ${ID}, but did not make it: ${members}`,
+      '  still to change:',
+      ...lines.map((line) => `    ${line}`),
+      `next: look at it with \`hooktrail subscriptions get ${ID}\`; the owner of the service knows why it was ignored\n`,
+    ].join('\n');
+  const ADDRESS = 'callbackUrl: hooks.example.com/in/… → hooks.example.com/next';
+  const TYPE = ['subscriptionRules.eventTypes:', '  + order.shipped'];
   test.each([
-    ['a portal', PORTAL, false],
-    ['a portal, which passed it on', PORTAL, true],
-    ['another subscription', ANOTHER, false],
-    ['another subscription, though made', ANOTHER, true],
-  ])('whose answer is that of %s is looked at again', async (_, body, isMade) => {
+    ['nothing', 204, '', WRITTEN, missing('callbackUrl, subscriptionRules.eventTypes', ADDRESS, ...TYPE)],
+    [
+      'the address alone',
+      204,
+      '',
+      ALL.replace(',"order.shipped"', ''),
+      missing('subscriptionRules.eventTypes', ...TYPE),
+    ],
+    [
+      'nothing, though it claims to',
+      200,
+      ALL,
+      WRITTEN,
+      missing('callbackUrl, subscriptionRules.eventTypes', ADDRESS, ...TYPE),
+    ],
+    [
+      'no rules at all',
+      204,
+      '',
+      ALL.replace(/"subscriptionRules".*\n}/, '"m":1}'),
+      /did not make it: subscriptionRules\n/,
+    ],
+    ['nothing, behind a portal', 200, PORTAL, WRITTEN, /did not make it: callbackUrl, /],
+    ['everything, behind a portal', 200, PORTAL, ALL, ''],
+    ['everything, with another subscription as answer', 200, ANOTHER, ALL, ''],
+    [
+      'everything, with the host in capitals',
+      204,
+      '',
+      ALL.replace('hooks.example.com/next', 'HOOKS.example.com/next'),
+      '',
+    ],
+    [
+      'everything, in another order',
+      204,
+      '',
+      ALL.replace('"order.paid","order.shipped"', '"order.shipped","order.paid"'),
+      '',
+    ],
+  ])('of which the service makes %s is read again', async (_, status, body, now, error) => {
     at.next('PUT', (response) => {
-      if (isMade) at.write(WRITTEN.replace('true', 'false'));
-      at.send(response, 200, body);
+      at.write(now);
+      response.writeHead(status).end(body || undefined);
+    });
+    const { code, stderr } = await at.run([...ADD, '--quiet']);
+    expect(code).toBe(error === '' ? 0 : 1);
+    if (typeof error === 'string') expect(stderr).toBe(error);
+    else expect(stderr).toMatch(error);
+    expect(at.sent('PUT')).toHaveLength(1);
+  });
+
+  test('that cannot be read again is not claimed to be made', async () => {
+    at.next('PUT', (response) => {
+      at.next('GET', (again) => at.send(again, 403, ''));
+      response.writeHead(204).end();
     });
     const { code, stderr } = await at.run(['disable', ID, '--yes', '--quiet']);
-    const unknown = [
-      `error: it is not known whether the subscription ${ID} was changed`,
-      '  the answer shows something else than it',
-      `next: look at it with \`hooktrail subscriptions get ${ID}\` before you change it again\n`,
-    ];
-    expect([code, stderr]).toEqual(isMade ? [0, ''] : [1, unknown.join('\n')]);
-    expect(at.sent('PUT')).toHaveLength(1);
+    expect([code, stderr]).toEqual([
+      1,
+      [
+        `error: it is not known whether the subscription ${ID} was changed`,
+        '  the service took it, and could not be read again',
+        `next: look at it with \`hooktrail subscriptions get ${ID}\` before you change it again\n`,
+      ].join('\n'),
+    ]);
   });
 
   test('of a subscription whose id is none is not made by its address', async () => {
@@ -441,7 +511,10 @@ describe('a change', () => {
   });
 
   test('after which the service says that it is off is a warning', async () => {
-    at.next('PUT', (response) => at.send(response, 200, WRITTEN.replace('true', 'false')));
+    at.next('PUT', (response) => {
+      at.write(WRITTEN.replace('true', 'false').replace('"order.paid"]', '"order.paid","invoice.sent"]'));
+      response.writeHead(204).end();
+    });
     const { code, stderr } = await at.run(['update', ID, '--add-type', 'invoice.sent', '--yes']);
     expect([code, stderr]).toEqual([0, expect.stringContaining('is switched off now')]);
   });

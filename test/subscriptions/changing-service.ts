@@ -19,7 +19,7 @@ type Reply = (response: ServerResponse, request: IncomingMessage) => void | Prom
 /** A service with one subscription, which it keeps in exactly the bytes that are written to it. */
 export async function startChanging() {
   const requests: { method: string; url: string; headers: IncomingMessage['headers']; body: string }[] = [];
-  const kept = { text: WRITTEN, version: 1, token: 'token-1', created: 0 };
+  const kept = { text: WRITTEN, version: 1, token: 'token-1', created: 0, renewHeader: 'Api-Key' };
   const types = [...TYPES];
   /**
    * Replies to the next requests of a method, in place of the service's own; `after` it did its work, if
@@ -65,15 +65,15 @@ export async function startChanging() {
       return send(response, 201, made, { 'Api-Token': kept.token, Location: `/subscriptions/id/${ID}` });
     }
     if (!url.startsWith(`/subscriptions/id/${ID}`)) return send(response, 404, '{}');
-    if (method !== 'GET' && headers['if-match'] !== etag())
+    if (method === 'GET') return send(response, 200, kept.text, { ETag: etag() });
+    if (headers['if-match'] !== etag())
       return send(response, 412, '{"errors":[{"code":"precondition_failed"}]}');
-    if (url.endsWith('/renew')) {
-      kept.version++;
-      kept.token = `token-${kept.version}`;
-      return send(response, 200, kept.text, { ETag: etag(), 'Api-Token': kept.token });
-    }
+    if (headers['content-type'] !== 'application/vnd.example.v1+json') return send(response, 415, '');
     if (method === 'PUT') service.write(body);
-    send(response, 200, kept.text, { ETag: etag() });
+    if (!url.endsWith('/renew')) return void response.writeHead(204).end();
+    kept.version++;
+    kept.token = `token-${kept.version}`;
+    response.writeHead(204, { [kept.renewHeader]: kept.token }).end();
   });
   const loopback = await onLoopback(server);
   const home = await createHome();

@@ -13,14 +13,15 @@ beforeEach(() => {
   folder = path.join(at.env['HOOKTRAIL_CONFIG_DIR'] as string, 'webhooks');
 });
 
-const CREATE = ['create', '--url', `https://hooks.example.com/in/${SECRET}`, '--type', 'order.*'];
+const UNPLACED = ['create', '--url', `https://hooks.example.com/in/${SECRET}`, '--type', 'order.*'];
+const CREATE = [...UNPLACED, '--marketplace', '2001'];
 const RENEW = ['renew', ID, '--yes'];
 const token = () => at.run(['token', ID]);
 const filesOf = async () => (await readdir(folder).catch((): string[] => [])).sort();
 
 describe('create', () => {
   test('makes a subscription, saves its token, and prints its id alone', async () => {
-    const { code, stdout, stderr } = await at.run([...CREATE, '--marketplace', '2001', '--yes']);
+    const { code, stdout, stderr } = await at.run([...CREATE, '--yes']);
     expect([code, stdout]).toEqual([0, `${ID}\n`]);
     const [post] = at.sent('POST');
     expect(post?.headers['content-type']).toBe('application/vnd.example.v1+json');
@@ -34,7 +35,7 @@ describe('create', () => {
     const saved = path.join(folder, `default~${ID}.api-token`);
     expect(stderr.split('\n')).toEqual([
       '--type order.*: 3 types; those that are offered later are not subscribed',
-      'a new subscription of hooks.example.com/in/… to',
+      'a new subscription of hooks.example.com/in/…, marketplace 2001, to',
       ...['order.created', 'order.paid', 'order.shipped'].map((type) => `  ${type}`),
       `created a subscription of hooks.example.com/in/…; its Api-Token is saved in ${saved}`,
       `next: \`hooktrail webhooks listen --subscription ${ID}\` expects it`,
@@ -70,9 +71,9 @@ describe('create', () => {
   });
 
   test.each([
-    [['create', '--yes'], '--url and --type: needed for a subscription'],
+    [['create', '--yes'], '--url, --type and --marketplace: needed for a subscription'],
     [
-      ['create', '--type', 'order.paid', '--yes'],
+      ['create', '--type', 'order.paid', '--marketplace', '2001', '--yes'],
       '--url: needed for a subscription\nnext: give the address of your webhook',
     ],
     [CREATE, 'nobody is there to confirm'],
@@ -80,6 +81,44 @@ describe('create', () => {
     const { code, stderr } = await at.run(args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(problem)]);
     expect(at.requests).toEqual([]);
+  });
+
+  test.each([
+    [
+      [],
+      2,
+      '  your other subscriptions have 10000, 2001\nnext: give the id of a marketplace, as in --marketplace 10000\n',
+    ],
+    [['--dry-run'], 2, '  your other subscriptions have 10000, 2001\n'],
+    [
+      ['--yes'],
+      500,
+      '  your other subscriptions could not be listed\nnext: give the id of a marketplace, as in --marketplace ID\n',
+    ],
+  ])('without a marketplace names those of other subscriptions (%j)', async (flags, status, text) => {
+    at.kept.text = at.kept.text.replace('["2001"]', '["2001",10000]');
+    if (status === 500) at.next('GET /subscriptions/mine', (response) => at.send(response, 403, ''));
+    const { code, stdout, stderr } = await at.run([...UNPLACED, ...flags]);
+    expect([code, stdout, stderr]).toEqual([
+      2,
+      '',
+      expect.stringMatching(/^error: --marketplace: needed for a subscription\n/),
+    ]);
+    expect(stderr).toContain(text);
+    expect(at.sent('POST')).toEqual([]);
+  });
+
+  test('without a marketplace offers those of other subscriptions on a terminal', async () => {
+    const program = at.start(UNPLACED, { stdin: null, terminal: 100 });
+    await program.printed('stderr', /your other subscriptions have 2001\n[\s\S]*Marketplaces, with commas/);
+    program.stdin.write('2001, 2002\r');
+    await program.printed('stderr', /marketplaces 2001, 2002, to[\s\S]*Create this subscription\?/);
+    program.stdin.write('yes\r');
+    expect((await program.finished).code).toBe(0);
+    expect(JSON.parse(at.sent('POST')[0]?.body ?? '').subscriptionRules.marketplaces).toEqual([
+      '2001',
+      '2002',
+    ]);
   });
 
   test.each([503, 408, 0])(
@@ -204,13 +243,43 @@ describe('renew', () => {
       `renewed the Api-Token of hooks.example.com/in/… (${ID}); it is saved in ${path.join(folder, `default~${ID}.api-token`)}\n` +
         `next: \`hooktrail subscriptions token ${ID}\` prints it, for each handler of your own; a listener with --subscription has it\n`,
     );
-    expect(at.sent('POST')[0]?.headers['if-match']).toBe('"v1"');
+    expect(at.sent('POST')[0]).toMatchObject({
+      headers: { 'if-match': '"v1"', 'content-type': 'application/vnd.example.v1+json' },
+      body: '',
+    });
     expect((await token()).stdout).toBe('token-2\n');
     await at.run([...RENEW, '--json']);
     expect((await at.run(['token', ID.toUpperCase()])).stdout).toBe('token-3\n');
     const env = { ...at.env, HOOKTRAIL_PROFILE: 'other' };
     const other = await at.run(['token', ID], { env });
     expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('no Api-Token is saved here')]);
+  });
+
+  test.each(['Api-Key', 'Api-Token'])('takes the new token from the header %s', async (header) => {
+    at.kept.renewHeader = header;
+    expect(await at.run([...RENEW, '--quiet'])).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect((await token()).stdout).toBe('token-2\n');
+  });
+
+  test.each([
+    ['two different ones', { 'Api-Key': 'by-key', 'Api-Token': 'by-token' }, 'by-token', true],
+    ['the same one twice', { 'Api-Key': 'same', 'Api-Token': 'same' }, 'same', false],
+    ['one that cannot be used', { 'Api-Key': 'by-key', 'Api-Token': 'a b' }, 'by-key', false],
+  ])('with %s in both headers saves that of Api-Token, if it can', async (_, headers, saved, isInDoubt) => {
+    at.next('POST', (response) => at.send(response, 200, '<html>', headers));
+    const { code, stderr } = await at.run([...RENEW, '--quiet']);
+    expect([code, (await token()).stdout]).toEqual([0, `${saved}\n`]);
+    expect(stderr.includes('one token in Api-Token and another in Api-Key')).toBe(isInDoubt);
+    expect(stderr).not.toMatch(/by-/);
+  });
+
+  test('sends an ETag that is an integer without quotes as it is', async () => {
+    at.next(`GET /subscriptions/id/${ID}`, (response) =>
+      at.send(response, 200, WRITTEN, { ETag: '8675309' }),
+    );
+    at.next('POST', (response) => void response.writeHead(204, { 'Api-Key': 'by-key' }).end());
+    expect((await at.run(RENEW)).code).toBe(0);
+    expect(at.sent('POST')[0]?.headers['if-match']).toBe('8675309');
   });
 
   test('says what becomes invalid, and asks', async () => {
