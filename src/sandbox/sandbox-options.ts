@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { JWK } from 'oidc-provider';
 import type { DeliveryOptions } from './deliveries.ts';
-import type { RenewHeader } from './service/subscription-requests.ts';
 import type { ShapeName } from './shapes/service-shape.ts';
 
 /** The options of a new sandbox; each has a default. */
@@ -42,6 +41,12 @@ export interface SandboxOptions
 type Optional<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
 
 type Intercept = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
+
+/**
+ * The header that carries the token of a renewal. The published reference names the first there, and the
+ * second everywhere else.
+ */
+export type RenewHeader = 'Api-Key' | 'Api-Token';
 
 /** Options that can be changed while the sandbox runs. */
 export interface Behaviour {

@@ -4,6 +4,7 @@ import type { Context } from '../context.ts';
 import { InterruptedError, UsageError } from '../errors.ts';
 import { openApiTokens, type TokenStore } from '../secrets/api-tokens.ts';
 import { givenSecret, isSecretGiven } from '../secrets/given-secret.ts';
+import { sameSecret } from '../sign-in/authorization.ts';
 import { canPrompt, promptSecret } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
@@ -39,16 +40,21 @@ function tokenReader(place: TokenPlace, context: Context): () => Promise<string 
 /** The token that deliveries must carry. */
 export interface ExpectedToken {
   readonly current: () => string;
+  /** Resolves to true for the token, as it was saved last when this was called. */
+  readonly isCurrent: (given: string) => Promise<boolean>;
   /** Ends the watch for another one. */
   readonly close: () => void;
 }
 
 /** Milliseconds between two looks for a token that was saved. */
 const WATCH_MS = 500;
+/** The same for wrong tokens: strangers who send many cost no more than this. */
+const WRONG_TOKEN_WATCH_MS = 100;
 
 /**
  * Finds the token as `requireApiToken` does. One that comes from the store gives way to another that is saved
- * later.
+ * later: a renewed token is invalid at the service at once, so each delivery is held against what is saved by
+ * then.
  */
 export async function openExpectedToken(
   place: TokenPlace,
@@ -59,6 +65,7 @@ export async function openExpectedToken(
   const { read, revision } = openApiTokens(place, context).of(place.subscription);
   let current: string | undefined;
   let seen = await revision();
+  let takingOver: Promise<void> | undefined;
   const takeOver = async () => {
     const found = await read();
     if (found === undefined || found === current) return;
@@ -67,11 +74,21 @@ export async function openExpectedToken(
   };
   const look = async () => {
     const latest = await revision();
-    if (latest === seen) return;
-    seen = latest;
-    await takeOver().catch((error: Error) =>
-      reporter.warning(`another Api-Token was saved, and cannot be read: ${error.message}`),
-    );
+    if (latest !== seen) {
+      seen = latest;
+      takingOver = takeOver().catch((error: Error) =>
+        reporter.warning(`another Api-Token was saved, and cannot be read: ${error.message}`),
+      );
+    }
+    await takingOver;
+  };
+  const lookNow = sharedLook(look);
+  const lookInTurn = sharedLook(look, () => context.clock.sleep(WRONG_TOKEN_WATCH_MS));
+  const isCurrent = async (token: string) => {
+    if (isGiven) return sameSecret(token, current as string);
+    if (sameSecret(token, current as string)) await lookNow();
+    else if (token !== '') await lookInTurn();
+    return sameSecret(token, current as string);
   };
   const timer = isGiven ? undefined : setInterval(look, WATCH_MS).unref();
   const close = () => clearInterval(timer);
@@ -83,7 +100,29 @@ export async function openExpectedToken(
     close();
     throw error;
   }
-  return { current: () => current as string, close };
+  return { current: () => current as string, isCurrent, close };
+}
+
+/**
+ * Returns a function that resolves after a look that began after its call. Between two looks there is a
+ * pause, and the calls until then share the next one.
+ */
+function sharedLook(
+  look: () => Promise<void>,
+  pause: () => Promise<void> = async () => {},
+): () => Promise<void> {
+  let ready = Promise.resolve();
+  let next: Promise<void> | undefined;
+  const begin = async () => {
+    next = undefined;
+    const looking = look();
+    ready = looking.then(pause);
+    await looking;
+  };
+  return () => {
+    next ??= ready.then(begin);
+    return next;
+  };
 }
 
 async function warnOfDoubt(

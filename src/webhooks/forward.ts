@@ -129,7 +129,8 @@ export function createForwardRetry({ clock, signal, retryFor, onWait }: ForwardR
   const noteRefused = ({ status }: HandlerAnswer): void => {
     if (refusedInRow === 0) patience /= 2;
     refusedInRow++;
-    isGivenUp = refusedInRow >= (status === undefined ? MOST_UNANSWERED : MOST_REFUSED);
+    // With several under way a later answer must not take back that it was given up.
+    isGivenUp ||= refusedInRow >= (status === undefined ? MOST_UNANSWERED : MOST_REFUSED);
   };
   return async (attempt: () => Promise<HandlerAnswer>): Promise<string | undefined> => {
     let failingSince: number | undefined;

@@ -7,6 +7,7 @@ import { followLinks } from '../files/whole-files.ts';
 import { LockedError, type TakenLock, takeLock } from '../lock/lock.ts';
 import type { EventKey } from './delivery.ts';
 import type { EventKeys } from './event-keys.ts';
+import type { HandlerAnswer } from './forward.ts';
 import { JournalFile, openChecked, refuseForeign, unusableJournal } from './journal-file.ts';
 import { type Records, readRecords, recordLine } from './journal-records.ts';
 
@@ -14,6 +15,15 @@ type JournalContext = Pick<Context, 'clock' | 'machine' | 'signal'>;
 
 /** `accepted`: forwarded now. `duplicate`: forwarded before. `refused`: the handler did not accept it. */
 export type Outcome = 'accepted' | 'duplicate' | 'refused';
+
+/** The outcome of a delivery, or of a recovered event. */
+export interface Acceptance {
+  readonly outcome: Outcome;
+  /** The handler's answer; undefined if it was not asked. */
+  readonly answer?: HandlerAnswer | undefined;
+  /** The failure that kept the event from being printed and journaled. */
+  readonly error?: Error | undefined;
+}
 
 interface JournalOptions {
   /** Milliseconds after which ids are forgotten; absent: never. */

@@ -8,9 +8,8 @@ import { json } from 'node:stream/consumers';
 import type { Machine } from '../context.ts';
 import { makeFolder, replaceableBy } from '../files/folders.ts';
 import type { HandlerAnswer } from './forward.ts';
-import type { Journal, Outcome } from './journal.ts';
+import type { Acceptance, Journal, Outcome } from './journal.ts';
 import { identityOf } from './journal-file.ts';
-import type { Acceptance } from './listen/receiver.ts';
 
 /*
  * A listener that has a journal open is reached by the user's other processes at a local socket: a Unix

@@ -51,6 +51,20 @@ test.each([200, 201, 204, 299])('%i is accepted', async (status) => {
   expect([await hand('a'), tries]).toEqual([undefined, ['a']]);
 });
 
+test('a handler that was given up stays given up, whatever is answered late', async () => {
+  const { hand } = forwarding(() => ({ failure: 'no answer' }), 0);
+  await Promise.all(Array.from({ length: 3 }, (_, index) => hand(`unanswered-${index}`)));
+  const { hand: late, tries } = forwarding((name) => (name.startsWith('late') ? { status: 503 } : {}), 0);
+  // Three without an answer give the handler up; the 503 of the fourth comes after that.
+  const four = ['a', 'b', 'c', 'late'].map((name) => late(name));
+  await Promise.all(four);
+  expect([await late('next'), tries]).toEqual([
+    'not tried: the handler had already been given up',
+    ['a', 'b', 'c', 'late'],
+  ]);
+  expect(await hand('next')).toBe('not tried: the handler had already been given up');
+});
+
 test.each([300, 400, 401, 404, 410, 422])('%i is final', async (status) => {
   const { hand, tries } = forwarding(() => ({ status }));
   expect([await hand('a'), tries]).toEqual([`the handler answered ${status}`, ['a']]);

@@ -1,4 +1,4 @@
-import type { SandboxSettings } from '../sandbox-options.ts';
+import type { RenewHeader, SandboxSettings } from '../sandbox-options.ts';
 import type { Issue } from '../shapes/service-shape.ts';
 import { eventTypes, parseGuid } from '../store/event-item.ts';
 import type {
@@ -8,12 +8,6 @@ import type {
 } from '../store/subscription-store.ts';
 import { ServiceFailure } from './service-failure.ts';
 import type { Operation, OperationAnswer, OperationRequest } from './service-operation.ts';
-
-/**
- * The header that carries the token of a renewal. The published reference names the first there, and the
- * second everywhere else.
- */
-export type RenewHeader = 'Api-Key' | 'Api-Token';
 
 /**
  * The requests of subscriptions. The published service does not say which status a missing or an old

@@ -99,7 +99,8 @@ export function createEventStore(
      */
     add(given: Partial<StoredEvent> = {}): readonly StoredEvent[] {
       const { id, endpoint } = random.pick(subscriptions);
-      const eventId = given.eventId ?? randomGuid(random);
+      const drawnId = randomGuid(random);
+      const eventId = given.eventId ?? drawnId;
       const event: Omit<StoredEvent, 'subscriptionId'> = {
         eventId,
         eventType: random.pick(eventTypes).name,

@@ -3,8 +3,8 @@ import type { Palette } from '../../terminal/palette.ts';
 import { terminalSafeLine } from '../../terminal/terminal-text.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 import { type Delivery, objectLine, shownId } from '../delivery.ts';
+import type { Acceptance } from '../journal.ts';
 import { shareWrites } from '../journal-file.ts';
-import type { Acceptance } from './receiver.ts';
 
 const NEWLINE = Buffer.from('\n');
 

@@ -3,10 +3,9 @@ import { ClosedPipeError, InterruptedError } from '../../errors.ts';
 import { isGuid } from '../../items/items.ts';
 import { type Delivery, readDelivery, shownId } from '../delivery.ts';
 import { answerLine, type Handler, type HandlerAnswer, isTaken } from '../forward.ts';
-import type { Journal } from '../journal.ts';
+import type { Acceptance, Journal } from '../journal.ts';
 import type { DeliveryPrinter } from './delivery-printer.ts';
 import type { LimitedWarnings } from './limited-warnings.ts';
-import type { Acceptance } from './receiver.ts';
 
 /** Of a listener since its start. */
 export interface Counts {

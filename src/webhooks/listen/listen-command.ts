@@ -114,6 +114,10 @@ export function declare(command: Command): void {
         duration('--recover-interval', SECOND_MS),
       ),
     )
+    .option(
+      '--new-journal',
+      'with --recover: where the journal is new, also hand over what was delivered before',
+    )
     .addOption(handOverFlag())
     .option('--health <path>', 'return counts as JSON for GET requests to this path', pathFlag('--health'));
   addTimezoneFlag(command);
@@ -131,6 +135,8 @@ export async function run(call: Call<Flags>): Promise<void> {
   if (flags.recoverInterval !== undefined && flags.recover === undefined) {
     throw new UsageError('--recover-interval has no effect without --recover');
   }
+  if (flags.newJournal && flags.recover === undefined)
+    throw new UsageError('--new-journal has no effect without --recover');
   const recover = flags.recover === true ? DEFAULT_WINDOW_MS : flags.recover;
   if (recover !== undefined && flags.keep !== undefined && flags.keep < recover) {
     const window = durationText(recover);

@@ -48,6 +48,8 @@ export interface ListenFlags
   readonly saveToken?: true;
   /** What the handler gets of an event that is found by search. */
   readonly handOver: HandOver;
+  /** Searches also hand over what was delivered before a new journal began. */
+  readonly newJournal?: true;
   /** The zone for times on a terminal. */
   readonly zone: TimeZone;
 }
@@ -55,6 +57,7 @@ export interface ListenFlags
 interface ListenOptions extends ListenFlags {
   /** The expected `Api-Token`. */
   readonly token: () => string;
+  readonly isExpected: ReceiverOptions['isExpected'];
   readonly journal: string;
 }
 
@@ -74,7 +77,7 @@ export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlag
     const journal = flags.journal ?? defaultJournal(settings.profile, context, flags.subscription);
     if (flags.journal === undefined && flags.subscription !== undefined)
       sayOtherJournal(journal, settings.profile, context, reporter);
-    await listenWith({ ...flags, token: token.current, journal }, call);
+    await listenWith({ ...flags, token: token.current, isExpected: token.isCurrent, journal }, call);
   } finally {
     token.close();
   }
@@ -132,6 +135,7 @@ async function listen(
   const journal = await openListenersJournal(options, context, reporter);
   // Count the ids before the first delivery of this run adds one.
   const known = `${journal.size} known ${journal.size === 1 ? 'id' : 'ids'} in ${journal.path}`;
+  const leftBefore = journal.size > 0 || options.newJournal ? undefined : clock.now();
   const handler = forwardTo && createHandler(forwardTo, forwardTimeout, context);
   const palette = await paletteOf(reporter.stdoutColor);
   const printer = new DeliveryPrinter(options.zone, palette, context);
@@ -165,7 +169,7 @@ async function listen(
     reporter.notice(`listening on ${addressText(options, receiver.port)}; ${known}; stop with Ctrl-C`);
     const ended = new AbortController();
     const stopped = untilStopped(AbortSignal.any([signal, journal.failed]));
-    const recovery = find && { find, intake, journal, times: options, clock, reporter };
+    const recovery = find && { find, intake, journal, times: options, leftBefore, clock, reporter };
     const recovering = recovery ? [keepRecovering(recovery, ended.signal)] : [];
     await Promise.race([stopped, ...recovering]).finally(async () => {
       ended.abort();

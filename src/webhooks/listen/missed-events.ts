@@ -2,10 +2,11 @@ import type { Clock } from '../../context.ts';
 import { NotSignedInError, UsageError } from '../../errors.ts';
 import { sortByCreation } from '../../sources/creation-order.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
+import { compareInstants, type Instant, parseInstant } from '../../time/instant.ts';
 import { DAY_MS, durationText } from '../../time/lengths.ts';
 import { isPassing } from '../forward.ts';
 import { type FoundEvent, oncePerEvent } from '../found-events.ts';
-import type { Journal } from '../journal.ts';
+import type { Acceptance, Journal } from '../journal.ts';
 import type { Intake } from './intake.ts';
 
 /**
@@ -37,6 +38,11 @@ interface Recovery {
   readonly intake: Pick<Intake, 'acceptFound'>;
   readonly journal: Journal;
   readonly times: RecoveryTimes;
+  /**
+   * Where the journal is new, the time at which it began: it does not know what was handled before, so events
+   * from before that the service calls delivered are left alone. Undefined: nothing is left alone.
+   */
+  readonly leftBefore: number | undefined;
   readonly clock: Clock;
   readonly reporter: Reporter;
 }
@@ -74,6 +80,10 @@ export async function keepRecovering(recovery: Recovery, signal: AbortSignal): P
 /** The result of one search for missed events. */
 interface Recovered {
   readonly recovered: number;
+  /** Those of them that the service calls delivered. */
+  readonly delivered: number;
+  /** Delivered before the journal began, and not handed over. */
+  readonly leftAlone: number;
   /** Found events that the handler did not take. */
   readonly left: number;
   /** True if one of these may be taken when it is tried again. */
@@ -86,39 +96,64 @@ interface Recovered {
  */
 async function handOnMissing(
   found: AsyncIterable<FoundEvent>,
-  { intake, journal }: Recovery,
+  { intake, journal, leftBefore }: Recovery,
   signal: AbortSignal,
 ): Promise<Recovered> {
   const missing: FoundEvent[] = [];
   for await (const event of found) if (event.key && !journal.has(event.key)) missing.push(event);
-  let recovered = 0;
-  let left = 0;
-  let mayPass = false;
-  for (const { body } of sortByCreation(oncePerEvent(missing), 'oldest first')) {
+  const { due, leftAlone, failed } = dueOf(missing, leftBefore);
+  const outcomes: (Acceptance & { readonly isFailed: boolean })[] = [];
+  for (const { body, key } of sortByCreation(due, 'oldest first')) {
     signal.throwIfAborted();
-    const { outcome, answer, error } = await intake.acceptFound(body);
-    if (outcome === 'accepted') recovered++;
-    if (outcome !== 'refused') continue;
-    left++;
-    if (error || !answer || isPassing(answer)) mayPass = true;
+    outcomes.push({ ...(await intake.acceptFound(body)), isFailed: failed.has(key) });
   }
-  return { recovered, left, mayPass };
+  const accepted = outcomes.filter(({ outcome }) => outcome === 'accepted');
+  const refused = outcomes.filter(({ outcome }) => outcome === 'refused');
+  return {
+    recovered: accepted.length,
+    delivered: accepted.filter(({ isFailed }) => !isFailed).length,
+    leftAlone,
+    left: refused.length,
+    mayPass: refused.some(({ error, answer }) => error || !answer || isPassing(answer)),
+  };
+}
+
+/** The missing events that are handed on, each once, and how many others are left alone. */
+function dueOf(missing: readonly FoundEvent[], leftBefore: number | undefined) {
+  // An event counts as delivered if each of its subscriptions got it.
+  const failed = new Set(missing.filter(({ isDelivered }) => !isDelivered).map(({ key }) => key));
+  const events = oncePerEvent(missing);
+  const begin = leftBefore === undefined ? undefined : parseInstant(new Date(leftBefore).toISOString());
+  const due = events.filter((event) => failed.has(event.key) || !isBefore(event, begin));
+  return { due, leftAlone: events.length - due.length, failed };
+}
+
+function isBefore({ createdOn }: FoundEvent, begin: Instant | undefined): boolean {
+  return begin !== undefined && (createdOn === undefined || compareInstants(createdOn, begin) < 0);
 }
 
 /**
  * Says what came of a search: of the first one always, whose window is given, of a later one if it found any.
  */
 function reportRecovered(
-  { recovered, left }: Recovered,
+  { recovered, delivered, leftAlone, left }: Recovered,
   firstWindow: string | undefined,
   again: string,
   reporter: Reporter,
 ): void {
   const events = `${recovered} ${recovered === 1 ? 'event' : 'events'}`;
-  if (firstWindow !== undefined) reporter.notice(`recovered ${events} of the last ${firstWindow}`);
-  else if (recovered > 0) reporter.warning(`recovered ${events} whose delivery never came or was refused`);
+  if (firstWindow !== undefined) {
+    const known = delivered === 0 ? '' : `; the service calls ${delivered} of them delivered`;
+    reporter.notice(`recovered ${events} of the last ${firstWindow}${known}`);
+    if (leftAlone > 0) reporter.notice(leftAloneText(leftAlone));
+  } else if (recovered > 0) reporter.warning(`recovered ${events} whose delivery never came or was refused`);
   if (left === 0) return;
   const found = left === 1 ? '1 found event was' : `${left} found events were`;
   const text = `${found} not accepted, and ${left === 1 ? 'is' : 'are'} tried again in ${again}`;
   reporter.warning(text, { kind: 'incomplete' });
+}
+
+function leftAloneText(count: number): string {
+  const events = count === 1 ? '1 event' : `${count} events`;
+  return `left alone ${events} that the service calls delivered: the journal is new, and does not know what was handled before (--new-journal hands over such events too)`;
 }

@@ -1,10 +1,9 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { HEADER_LIMIT_BYTES, listenOnHost } from '../../http/local-server.ts';
-import { sameSecret } from '../../sign-in/authorization.ts';
+import { terminalSafeLine } from '../../terminal/terminal-text.ts';
 import { BodyError, type Delivery, readDelivery } from '../delivery.ts';
-import type { HandlerAnswer } from '../forward.ts';
-import type { Outcome } from '../journal.ts';
+import type { Acceptance } from '../journal.ts';
 
 interface Answer {
   readonly status: number;
@@ -19,28 +18,24 @@ export interface ReceiverOptions {
   readonly path: string;
   /** The expected `Api-Token`, which another may replace. */
   readonly token: () => string;
+  /** Resolves to true for the expected `Api-Token`, the last one saved included. */
+  readonly isExpected: (token: string) => Promise<boolean>;
   /** The maximum size of a body in bytes. */
   readonly maxBody: number;
   /** Milliseconds that a sender has for a whole request. */
   readonly requestTimeout: number;
   /** Handles a delivery. Never rejects. */
   readonly accept: (delivery: Delivery) => Promise<Acceptance>;
-  /** Called for each request at the right path that did not reach `accept`. */
+  /**
+   * Called for each request that did not reach `accept`, at the right path, or at another with the right
+   * `Api-Token`.
+   */
   readonly onRejected: (status: number, message: string) => void;
   /** Called for each answer with a line about it. */
   readonly onAnswer: (line: string) => void;
   /** The path whose GET returns the report as JSON. */
   readonly health?: string;
   readonly report: () => object;
-}
-
-/** The outcome of a delivery, or of a recovered event. */
-export interface Acceptance {
-  readonly outcome: Outcome;
-  /** The handler's answer; undefined if it was not asked. */
-  readonly answer?: HandlerAnswer | undefined;
-  /** The failure that kept the event from being printed and journaled. */
-  readonly error?: Error | undefined;
 }
 
 export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
@@ -50,6 +45,8 @@ const HEADERS_MS = 10_000;
 /** Senders keep connections open for their next delivery. */
 const KEEP_ALIVE_MS = 60_000;
 const CHECK_INTERVAL_MS = 1_000;
+/** Characters of another path that a report shows. */
+const LONGEST_SHOWN_PATH_CHARACTERS = 100;
 /**
  * When the server stops, milliseconds that senders get to finish a request. After that they have to send it
  * again.
@@ -63,19 +60,22 @@ export async function startReceiver(options: ReceiverOptions) {
   const underWay = new Set<ServerResponse>();
   let stopping = false;
 
-  const objection = (request: IncomingMessage): Refusal | undefined => {
+  const isFromSender = ({ headers }: IncomingMessage) =>
+    options.isExpected(String(headers['api-token'] ?? ''));
+
+  const objection = async (request: IncomingMessage): Promise<Refusal | undefined> => {
     const { url = '', headers } = request;
     if (stopping) return refusals.stopping;
-    if (pathOf(url) !== options.path) return refusals.notFound;
+    if (pathOf(url) !== options.path)
+      return (await isFromSender(request)) ? elsewhere(pathOf(url), options.path) : refusals.notFound;
     if (request.method !== 'POST') return refusals.method;
-    if (!sameSecret(String(headers['api-token'] ?? ''), options.token())) return refusals.token;
-    if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) return refusals.encoding;
-    return Number(headers['content-length'] ?? 0) > maxBody ? refusals.tooLarge : undefined;
+    if (!(await isFromSender(request))) return refusals.token;
+    return bodyObjection(headers, maxBody);
   };
 
   const reject = (refusal: Refusal): Refusal => {
-    // A request for another path is not from a sender of deliveries.
-    if (refusal !== refusals.notFound) options.onRejected(refusal.status, refusal.content.message);
+    // A request of a stranger for another path is not meant as a delivery.
+    if (refusal !== refusals.notFound) options.onRejected(refusal.status, refusal.report);
     return refusal;
   };
 
@@ -96,7 +96,7 @@ export async function startReceiver(options: ReceiverOptions) {
 
   const answerTo = async (request: IncomingMessage): Promise<Answer> => {
     if (asksForHealth(request)) return { status: 200, content: options.report() };
-    const refusal = objection(request);
+    const refusal = await objection(request);
     if (refusal) return reject(refusal);
     const delivery = await deliveryIn(request);
     if ('status' in delivery) return reject(delivery);
@@ -166,6 +166,12 @@ export async function startReceiver(options: ReceiverOptions) {
   };
 }
 
+/** What the headers alone say against a body. */
+function bodyObjection(headers: IncomingHttpHeaders, maxBody: number): Refusal | undefined {
+  if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) return refusals.encoding;
+  return Number(headers['content-length'] ?? 0) > maxBody ? refusals.tooLarge : undefined;
+}
+
 /** Returns the path of a request target, which may be a whole URL (RFC 9112 section 3.2.2). */
 function pathOf(target: string): string {
   if (!target.startsWith('/') && URL.canParse(target)) return new URL(target).pathname;
@@ -177,7 +183,16 @@ type Refusal = ReturnType<typeof refuse>;
 
 /** Returns an answer in the form of the service's own Error object (service description, part 2). */
 function refuse(status: number, code: string, message: string, headers: Answer['headers'] = {}) {
-  return { status, content: { code, message }, headers };
+  return { status, content: { code, message }, headers, report: message };
+}
+
+/** The refusal of a delivery that came to another path: its sender has the wrong address. */
+function elsewhere(path: string, expected: string): Refusal {
+  const shown = terminalSafeLine(
+    path.length > LONGEST_SHOWN_PATH_CHARACTERS ? `${path.slice(0, LONGEST_SHOWN_PATH_CHARACTERS)}…` : path,
+  );
+  const report = `a delivery with the right Api-Token came to ${shown}, and is expected at ${expected} (--path)`;
+  return { ...refuse(404, 'path.not_found', refusals.notFound.content.message), report };
 }
 
 const refusals = {

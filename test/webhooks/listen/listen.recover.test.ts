@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { accepted, ended, portOf, post, type Recovering, startRecovering } from '../../support/listening.ts';
@@ -7,7 +8,11 @@ const MINUTE = 60_000;
 
 /** `webhooks listen --recover` beside a sandbox; ends with `await using`. */
 async function startCatchingUp(at: Recovering, ...flags: string[]) {
-  const program = startHooktrail(at.listenArgs('--recover', ...flags), { env: at.env });
+  return await startListener(at, '--recover', ...flags, '--new-journal');
+}
+
+async function startListener(at: Recovering, ...flags: string[]) {
+  const program = startHooktrail(at.listenArgs(...flags), { env: at.env });
   const port = await portOf(program);
   return { program, port, [Symbol.asyncDispose]: () => ended(program) };
 }
@@ -26,7 +31,9 @@ test('recovers events at the start and after each interval, and says that delive
   const missed = [created(30 * MINUTE), created(20 * MINUTE)];
   await using listener = await startCatchingUp(at);
   await listener.program.printed('stderr', /recovered/);
-  expect(said(listener)).toEqual(['recovered 2 events of the last 1h']);
+  expect(said(listener)).toEqual([
+    'recovered 2 events of the last 1h; the service calls 2 of them delivered',
+  ]);
   expect([...at.handler.taken.keys()]).toEqual(missed);
   expect(listener.program.stdout.split('\n').map((line) => line && JSON.parse(line).eventId)).toEqual([
     ...missed,
@@ -43,6 +50,45 @@ test('recovers events at the start and after each interval, and says that delive
   expect([...at.handler.taken]).toEqual([...missed, late].map((id) => [id, 1]));
   expect(at.handler.taken.has(old)).toBe(false);
   expect((await post(listener.port, JSON.stringify({ eventId: late }))).body).toBe('{"outcome":"duplicate"}');
+});
+
+test('with a new journal hands over what FAILED, and says how many delivered events it left alone', async () => {
+  await using at = await startRecovering({ events: 0 });
+  const { control } = at.searching.sandbox;
+  const [first, second] = control.subscriptions?.active().map(({ id }) => id) ?? [];
+  const created = (minutes: number, more: object = {}) =>
+    control.addEvent({ createdOn: new Date(clock.now() - minutes * MINUTE).toISOString(), ...more }).eventId;
+  const [failed] = [created(30, { publishStatus: 'FAILED' }), created(20), created(10)];
+  const both = { eventId: '0f8fad5b-d9cb-469f-a165-70867728950e' };
+  created(9, { ...both, subscriptionId: first, publishStatus: 'FAILED' });
+  created(8, { ...both, subscriptionId: second });
+  const due = [failed, both.eventId];
+  await using listener = await startListener(at, '--recover');
+  await listener.program.printed('stderr', /left alone.*\n/);
+  expect(said(listener)).toEqual([
+    'recovered 2 events of the last 1h',
+    'left alone 2 events that the service calls delivered: the journal is new, and does not know what was handled before (--new-journal hands over such events too)',
+  ]);
+  expect([...at.handler.taken.keys()]).toEqual(due);
+  // What is delivered from now on and never comes is lost on the way.
+  await clock.asleep(5 * MINUTE);
+  const lost = created(0);
+  clock.advance(5 * MINUTE);
+  await listener.program.printed('stderr', /recovered 1 event whose delivery never came/);
+  expect([...at.handler.taken.keys()]).toEqual([...due, lost]);
+});
+
+test('with a journal that has ids, says how many of the recovered events were delivered', async () => {
+  await using at = await startRecovering({ events: 0 });
+  const { eventId } = at.searching.sandbox.control.addEvent({ publishStatus: 'FAILED' });
+  await writeFile(at.journal, '0f8fad5bd9cb469fa16570867728950e 1795176000\n');
+  const delivered = at.searching.sandbox.control.addEvent({}).eventId;
+  await using listener = await startListener(at, '--recover');
+  await listener.program.printed('stderr', /recovered.*\n/);
+  expect(said(listener)).toEqual([
+    'recovered 2 events of the last 1h; the service calls 1 of them delivered',
+  ]);
+  expect([...at.handler.taken.keys()]).toEqual([eventId, delivered]);
 });
 
 test('counts as recovered what the handler took of what was found, and nothing that a delivery brought', async () => {
@@ -66,7 +112,7 @@ test('counts as recovered what the handler took of what was found, and nothing t
   expect(await post(listener.port, JSON.stringify({ eventId: delivered }))).toMatchObject(accepted);
   release();
   await listener.program.printed('stderr', /not accepted/);
-  expect(said(listener)).toContain('recovered 1 event of the last 1h');
+  expect(said(listener)).toContain('recovered 1 event of the last 1h; the service calls 1 of them delivered');
   const health = await post(listener.port, '', {}, { method: 'GET', path: '/health' });
   expect(JSON.parse(health.body)).toMatchObject({ accepted: 2, recovered: 1, failed: 1, duplicates: 1 });
 });
@@ -215,7 +261,7 @@ test.each([
     const ids = [1, 2, 3].map(() => at.searching.sandbox.control.addEvent({}).eventId);
     const refused = ids.slice(0, count);
     at.handler.answer = ({ body }) => (refused.some((id) => body.includes(id)) ? 400 : 200);
-    const args = at.listenArgs('--recover', '--no-color');
+    const args = at.listenArgs('--recover', '--new-journal', '--no-color');
     const program = startHooktrail(args, { env: at.env, terminal: 100 });
     await program.printed('stderr', /tried again in 5m\n/);
     program.kill('SIGTERM');

@@ -41,6 +41,26 @@ test('the saved token of the subscription is expected, and a renewed one is take
   await stop();
 });
 
+test('once renew has printed its line, the new token is taken and the old one refused, whoever else sends', async () => {
+  await at.run(['renew', ID, '--yes']);
+  const { deliver, stop } = await startListener();
+  let isOver = false;
+  const strangers = Promise.all(
+    Array.from({ length: 4 }, async () => {
+      while (!isOver) expect(await deliver('of-a-stranger')).toBe(401);
+    }),
+  );
+  for (let renewal = 3; renewal <= 22; renewal++) {
+    await at.run(['renew', ID, '--yes']);
+    const tokens = [`token-${renewal - 1}`, ...Array<string>(8).fill(`token-${renewal}`)];
+    expect(await Promise.all(tokens.map(deliver))).toEqual([401, ...Array<number>(8).fill(200)]);
+    expect(await deliver(`token-${renewal - 1}`)).toBe(401);
+  }
+  isOver = true;
+  await strangers;
+  await stop();
+});
+
 test('the profile has no token for a subscription, and one of another subscription changes nothing', async () => {
   const env = { ...at.env, HOOKTRAIL_API_TOKEN: 'of-the-profile' };
   const saving = startHooktrail(['webhooks', 'listen', '--port', '0', '--save-token'], { env });

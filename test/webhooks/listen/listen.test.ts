@@ -198,11 +198,22 @@ describe('requests that are refused and never reach the handler', () => {
 
   test('another path is 404, another method 405, with the requested path', async () => {
     await using listening = await startListening('--path', '/events');
-    expect((await listening.send('{"eventId":"a"}')).status).toBe(404);
+    expect((await listening.send('{"eventId":"a"}', { 'api-token': 'wrong' })).status).toBe(404);
     const get = await listening.send('', {}, { method: 'GET', path: '/events' });
     expect(get).toMatchObject({ status: 405, headers: { allow: 'POST' } });
     const right = await listening.send('{"eventId":"a"}', {}, { path: '/events?x=1' });
     expect(right).toMatchObject(accepted);
+  });
+
+  test('a delivery with the right token to another path is 404, counted and reported', async () => {
+    await using listening = await startListening('--path', '/in', '--health', '/health');
+    for (const path of ['/in/?key=hidden', '/elsewhere'])
+      expect((await listening.send('{"eventId":"a"}', {}, { path })).status).toBe(404);
+    const health = await listening.send('', {}, { method: 'GET', path: '/health' });
+    expect(JSON.parse(health.body)).toMatchObject({ accepted: 0, rejected: 2 });
+    expect(listening.program.stderr.split('\n').slice(1, 2)).toEqual([
+      'warning: refused with 404: a delivery with the right Api-Token came to /in/, and is expected at /in (--path)',
+    ]);
   });
 
   test('too large a body is 413, with and without an announced length', async () => {
@@ -229,7 +240,7 @@ describe('requests that are refused and never reach the handler', () => {
     clock.skips = 0;
     await using listening = await startListening();
     for (let count = 0; count < 3; count++) await listening.send('{}', { 'api-token': 'wrong' });
-    await listening.send('{}', {}, { path: '/favicon.ico' });
+    await listening.send('{}', { 'api-token': undefined }, { path: '/favicon.ico' });
     await listening.send('{}');
     const text =
       'warning: refused with 401: the Api-Token header is missing or is not the expected one\n' +

@@ -22,6 +22,7 @@ const startAccepting = (host: string, accept = async (_eventId: string) => {}) =
     port: 0,
     path: '/',
     token: () => API_TOKEN,
+    isExpected: async (token) => token === API_TOKEN,
     maxBody: 1000,
     requestTimeout: 60_000,
     accept: async ({ eventId }) => {
@@ -65,7 +66,7 @@ async function startSending(begun: string) {
   await once(socket, 'connect');
   socket.write(begun);
   // Connections are taken in their order: that of the sender is, when a later one has its answer.
-  expect((await post(at.receiver.port, '', {}, { path: '/other' })).status).toBe(404);
+  expect((await post(at.receiver.port, '', { 'api-token': undefined }, { path: '/other' })).status).toBe(404);
   return { socket, heard: text(socket).catch((error) => String(error)) };
 }
 
