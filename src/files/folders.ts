@@ -195,6 +195,19 @@ export function cacheFolder({ environment, machine }: Pick<Context, 'environment
 }
 
 /**
+ * The file for what a service listed last for a profile. Several services may share a host, each below a path
+ * of its own.
+ */
+export function serviceCacheFile(
+  name: string,
+  { profile, baseUrl }: { readonly profile: string; readonly baseUrl: URL },
+  context: Pick<Context, 'environment' | 'machine'>,
+): string {
+  const service = encodeURIComponent(`${baseUrl.host}${baseUrl.pathname.replace(/\/$/, '')}`);
+  return path.join(cacheFolder(context), `${name}-${profile}-${service}.json`);
+}
+
+/**
  * Creates a folder and its missing ancestors, with `mode` or accessible to the user only. Leaves an existing
  * folder as it is. Throws the system's error. This replaces Node's `recursive` option, which never returns on
  * a file system that refuses new names with ENOENT, as /proc does.

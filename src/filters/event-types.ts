@@ -2,7 +2,7 @@ import path from 'node:path';
 import { type Advice, adviceText, advise, hooktrail, hooktrailOver } from '../advice.ts';
 import type { Clock, Context } from '../context.ts';
 import { ServiceError, UsageError } from '../errors.ts';
-import { cacheFolder, makeFolder } from '../files/folders.ts';
+import { makeFolder, serviceCacheFile } from '../files/folders.ts';
 import { readRegularFile, replaceFile } from '../files/whole-files.ts';
 import type { Service } from '../http/service.ts';
 import { createRowReader, membersOf, tableColumns } from '../items/item-columns.ts';
@@ -208,10 +208,6 @@ async function namesIn(file: string): Promise<readonly string[]> {
   }
 }
 
-/** One file per profile and service: another base URL has other types. */
-function cacheFile({ profile, baseUrl }: Owner, context: Surroundings): string {
-  return path.join(
-    cacheFolder(context),
-    `event-types-${profile}-${baseUrl.host.replaceAll(/[^\w.-]/g, '_')}.json`,
-  );
+function cacheFile(owner: Owner, context: Surroundings): string {
+  return serviceCacheFile('event-types', owner, context);
 }

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type { Context } from '../context.ts';
-import { cacheFolder, makeFolder } from '../files/folders.ts';
+import { makeFolder, serviceCacheFile } from '../files/folders.ts';
 import { readRegularFile, replaceFile } from '../files/whole-files.ts';
 import { isObject } from '../items/items.ts';
 import { loadSettings } from '../settings/settings.ts';
@@ -74,7 +74,6 @@ export function wordFor({ id, name }: KeptSubscription, all: readonly KeptSubscr
   return isAlone ? shown : id;
 }
 
-function cacheFile({ profile, baseUrl }: Owner, context: Surroundings): string {
-  const host = baseUrl.host.replaceAll(/[^\w.-]/g, '_');
-  return path.join(cacheFolder(context), `subscriptions-${profile}-${host}.json`);
+function cacheFile(owner: Owner, context: Surroundings): string {
+  return serviceCacheFile('subscriptions', owner, context);
 }
