@@ -69,13 +69,14 @@ export async function* eventsById(
   const sender = pageClient(service, clock, onRetry);
   const { queries, client } = await byServiceClock(filters, sender, 1, clock, reporter.warning);
   const ask = async (id: string, ending: AbortSignal) => {
-    let items = Items.of([]);
+    const texts: Buffer[] = [];
+    // One event has a record for each of its subscriptions, which the queries may divide.
     for (const query of queries) {
       const window = { start: 1, count: PAGE_SIZE };
-      ({ items } = (await askPage(client, { ...query, eventId: id }, window, ending)).page);
-      if (items.count > 0) break;
+      const { page } = await askPage(client, { ...query, eventId: id }, window, ending);
+      texts.push(...page.items.texts());
     }
-    return items;
+    return Items.of(texts);
   };
   for await (const { job: id, result } of readAhead(ids, ask, width, signal)) {
     checkIds(result, id);

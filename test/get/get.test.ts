@@ -30,6 +30,15 @@ describe('events get', () => {
     expect(array.stdout).toBe(`[\n${result.stdout.trimEnd().split('\n').join(',\n')}\n]\n`);
   });
 
+  test('prints the records of all subscriptions that are asked for', async () => {
+    await using searching = await startSearching({ events: 0 });
+    const eventId = '0f8fad5b-d9cb-469f-a165-70867728950e';
+    const [one, other] = ['22284310-c2cd-4a3e-a9e8-1d7b8995da7f', 'bb2b024a-e9b8-4c1b-8dde-172330f6d0da'];
+    for (const subscriptionId of [one, other]) searching.control.addEvent({ eventId, subscriptionId });
+    const args = ['--subscription', one, '--subscription', other, '--ndjson'];
+    expect(idsOf((await get(searching, [eventId, ...args])).stdout)).toEqual([eventId, eventId]);
+  });
+
   test('an id that is not found is named, the others are printed, and the exit code is 3', async () => {
     await using searching = await startSearching({ events: 5 });
     const [a, b] = newest(searching, 2) as [string, string];
@@ -318,7 +327,7 @@ describe('events get', () => {
     const [, first] = newest(searching, 2) as [string, string];
     const table = await get(searching, [first, second]);
     expect(table.stdout.split('\n')[0]).toMatch(
-      /^createdOn +publishStatus +eventType +eventId +subscriptionId( +error)?$/,
+      /^createdOn +publishStatus +eventType +eventId +subscriptionId( +address| +error)*$/,
     );
     expect(table.stdout.split('\n')).toHaveLength(4);
     const csv = await get(searching, [first, second, '--csv']);
