@@ -2,8 +2,8 @@ import wrapAnsi from 'wrap-ansi';
 import type { SubscriptionLabels } from '../formats/format-flags.ts';
 import { itemTable } from '../formats/item-table.ts';
 import { prettyJson } from '../formats/json.ts';
-import { leftOutNote, oneLine, type TableLook, tableLines } from '../formats/table.ts';
-import { fitColumns, type TableCell } from '../formats/table-layout.ts';
+import { layOut as layOutTable, leftOutNote, oneLine, type TableLook, tableLines } from '../formats/table.ts';
+import type { TableCell } from '../formats/table-layout.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
 import { groupTable } from '../stats/groups-text.ts';
@@ -111,7 +111,7 @@ const layOut = rememberLatest(
     );
     const cellsOf = (item: Items) => table.read(item)[0] as string[];
     const rows = first.map(cellsOf);
-    const columns = fitColumns(table.heads, rows, room);
+    const columns = layOutTable({ heads: table.heads, rows }, { room }, false);
     return { columns, cellsOf, leftOut: leftOutNote({ heads: table.heads, rows }, columns, false) };
   },
 );

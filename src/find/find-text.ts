@@ -9,7 +9,7 @@ import { createCursor } from '../items/known-cursor.ts';
 import { KNOWN_FIELDS } from '../items/known-fields.ts';
 import { findField, wordMatcher } from '../items/whole-words.ts';
 import { loadNameField } from '../names/name-field.ts';
-import { createWhoReader, whoText } from '../names/who.ts';
+import { createWhoReader, namesText } from '../names/who.ts';
 import { settingNames } from '../settings/setting-names.ts';
 import { chooseProfile, readConfig, type SettingFlags } from '../settings/settings.ts';
 import { sortByCreation } from '../sources/creation-order.ts';
@@ -36,7 +36,10 @@ export interface EventWithText {
   readonly createdOn: Instant | undefined;
   /** The texts of `KNOWN_FIELDS`, in their order. */
   readonly shown: readonly (string | undefined)[];
+  /** Who it is for, by the name-field. */
   readonly who: string | undefined;
+  /** The callback address of its subscription, where it is known. */
+  readonly address: string | undefined;
 }
 
 export interface FindReport {
@@ -138,7 +141,7 @@ async function findInPlace(
     const look = lookFor(text);
     const known = createCursor(KNOWN_FIELDS.map(memberPath));
     const whoOf = createWhoReader(nameField);
-    let kept: (Omit<EventWithText, 'who'> & { readonly of: ReturnType<typeof whoOf> })[] = [];
+    let kept: (Omit<EventWithText, 'who' | 'address'> & { readonly of: ReturnType<typeof whoOf> })[] = [];
     let events = 0;
     let matches = 0;
     for await (const { items } of source.read(source.filters, source.window)) {
@@ -158,7 +161,12 @@ async function findInPlace(
     }
     const newest = sortByCreation(kept, 'newest first').slice(0, limit);
     await names?.learn(newest.flatMap(({ of }) => of.subscriptionId ?? []));
-    const found = newest.map(({ of, ...one }) => ({ ...one, who: whoText(of, names) }));
+    const addressOf = (id: string | undefined) => (id === undefined ? undefined : names?.labelOf(id));
+    const found = newest.map(({ of, ...one }) => ({
+      ...one,
+      who: namesText(of),
+      address: addressOf(of.subscriptionId),
+    }));
     const { window } = source;
     const profiles = profile === null ? [] : [profile];
     return { text, found, matches, events, profiles, window, failure: undefined };

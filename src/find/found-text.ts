@@ -1,6 +1,15 @@
 import { advise, hooktrailOver } from '../advice.ts';
 import { csvText } from '../formats/csv.ts';
-import { EVENT_ID_HEAD, STATUS_HEAD, TIME_HEAD, TYPE_HEAD, whoHead } from '../formats/event-heads.ts';
+import {
+  ADDRESS_HEAD,
+  EVENT_ID_HEAD,
+  FOR_HEAD,
+  STATUS_HEAD,
+  secondReceiver,
+  TIME_HEAD,
+  TYPE_HEAD,
+  whoHead,
+} from '../formats/event-heads.ts';
 import {
   conditionTexts,
   createItemWriter,
@@ -33,9 +42,9 @@ export async function printFoundTexts(
     {
       json: {},
       csv: {
-        titles: ['profile', ...KNOWN_FIELDS, 'name', 'field'],
-        rows: found.map(({ profile, shown, who, field }) =>
-          [profile, ...shown, who, field].map((cell) => csvText(cell ?? '')),
+        titles: ['profile', ...KNOWN_FIELDS, 'for', 'address', 'field'],
+        rows: found.map(({ profile, shown, who, address, field }) =>
+          [profile, ...shown, who, address, field].map((cell) => csvText(cell ?? '')),
         ),
       },
       table,
@@ -72,9 +81,13 @@ const LEAST_PATH_COLUMNS = 20;
 
 function foundTable({ found, profiles }: FindReport, zone: TimeZone): Table {
   const isOfSeveral = profiles.length > 1;
-  const cellsOf = ({ shown, who, field, profile }: EventWithText) => {
-    const [createdOn, status, type, eventId] = shown.map((text) => text ?? NONE);
-    const cells = [zone.shown(createdOn as string), status, type, who ?? NONE, field, eventId];
+  const isNamed = found.some(({ who }) => who !== undefined);
+  const isAddressed = found.some(({ address }) => address !== undefined);
+  const addressHead = isAddressed ? ADDRESS_HEAD : whoHead('subscriptionId');
+  const cellsOf = ({ shown, who, address, field, profile }: EventWithText) => {
+    const [createdOn, status, type, eventId, subscriptionId] = shown.map((text) => text ?? NONE);
+    const receiver = [...(isNamed ? [who ?? NONE] : []), address ?? subscriptionId];
+    const cells = [zone.shown(createdOn as string), status, type, ...receiver, field, eventId];
     return [...(isOfSeveral ? [profile ?? NONE] : []), ...(cells as string[])];
   };
   return {
@@ -83,7 +96,7 @@ function foundTable({ found, profiles }: FindReport, zone: TimeZone): Table {
       { ...TIME_HEAD, kind: 'time' },
       STATUS_HEAD,
       TYPE_HEAD,
-      whoHead('for'),
+      ...(isNamed ? [FOR_HEAD, secondReceiver(addressHead)] : [addressHead]),
       { title: 'found in', kind: 'text', least: LEAST_PATH_COLUMNS, isPath: true },
       EVENT_ID_HEAD,
     ],

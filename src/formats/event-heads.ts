@@ -18,13 +18,28 @@ const LEAST_WHO_COLUMNS = 16;
 export const TIME_HEAD: ColumnHead = { title: 'createdOn' };
 export const STATUS_HEAD: ColumnHead = { title: 'publishStatus', shortTitle: 'status' };
 export const TYPE_HEAD: ColumnHead = { title: 'eventType', isTelling: true };
-export const EVENT_ID_HEAD: ColumnHead = { title: 'eventId', spare: SPARE.id, isWhole: true };
+export const EVENT_ID_HEAD: ColumnHead = {
+  title: 'eventId',
+  spare: SPARE.id,
+  isWhole: true,
+  tellsApart: 2,
+};
 export const ERROR_HEAD: ColumnHead = { title: 'error', spare: SPARE.error, least: LEAST_ERROR_COLUMNS };
 
 /** An id beside the name that people read. */
 export const SECOND_ID: Omit<ColumnHead, 'title'> = { spare: SPARE_SECOND_ID, isWhole: true };
 
-/** The column that names who events are for: a name, an address or the id of a subscription. */
+/** A column that names a receiver: a name, an address or the id of a subscription. */
 export function whoHead(title: string): ColumnHead {
   return { title, least: LEAST_WHO_COLUMNS, isTelling: true };
+}
+
+/** Who events are for, by the name-field. */
+export const FOR_HEAD: ColumnHead = whoHead('for');
+/** The callback address of their subscription. */
+export const ADDRESS_HEAD: ColumnHead = whoHead('address');
+
+/** The address or id of a subscription after a column that names the receiver already. */
+export function secondReceiver(head: ColumnHead): ColumnHead {
+  return { ...head, spare: SPARE_SECOND_ID, tellsApart: 1 };
 }

@@ -14,18 +14,20 @@ import { loadWidthsFor } from '../terminal/cell-width.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { UTC } from '../time/time-zone.ts';
 import {
+  ADDRESS_HEAD,
   ERROR_HEAD,
   EVENT_ID_HEAD,
-  SECOND_ID,
+  FOR_HEAD,
   SPARE,
   STATUS_HEAD,
+  secondReceiver,
   TIME_HEAD,
   TYPE_HEAD,
   whoHead,
 } from './event-heads.ts';
-import type { FormatOptions, SubscriptionLabels } from './format-flags.ts';
+import type { FormatOptions } from './format-flags.ts';
 import { ended, layOut, leftOutNote, loadTableLook, oneLine, type TableLook } from './table.ts';
-import { type Column, type ColumnHead, NONE } from './table-layout.ts';
+import { type Column, type ColumnHead, missingColumn, NONE } from './table-layout.ts';
 
 /** A cell on a terminal is cut after this many UTF-16 units, which is more than a line has. */
 const LONGEST_CELL_CHARACTERS = 4000;
@@ -43,7 +45,15 @@ type ItemTableOptions = Pick<
 export function itemTable(pages: readonly Items[], options: ItemTableOptions, isTerminal: boolean) {
   const { list, constant, zone = UTC, onLate, nameField, isById, areFieldsSaved } = options;
   const fields = options.fields ?? withNameField(defaultFields(pages, list), pages, nameField);
-  const heads = fields.map((field, index): ColumnHead => {
+  // A field that was asked for on the line is shown as it is.
+  const isAsItIs = options.fields !== undefined && options.areFieldsSaved !== true;
+  const subscription = isAsItIs ? -1 : fields.findIndex(isSubscription);
+  const { names } = options;
+  const hasAddresses =
+    list === 'events' &&
+    subscription >= 0 &&
+    pages.some((page) => subscriptionIdsOf(page).some((id) => names?.labelOf(id) !== undefined));
+  const headOf = (field: FieldPath, index: number): ColumnHead => {
     const title = oneLine(titleOf(field, fields));
     if (options.fields)
       return {
@@ -54,8 +64,15 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
     const isConstant = !isEventId(field) && constant?.has(field.text) === true;
     const head =
       isEventId(field) && isById ? { isWhole: true } : defaultHead(field, index, fields, nameField);
-    return { ...head, title, isConstant };
-  });
+    return { ...head, title: field.text === nameField?.text ? FOR_HEAD.title : title, isConstant };
+  };
+  const ownHeads = fields.map(headOf);
+  const isSecond = nameField !== undefined && fields.some(({ text }) => text === nameField.text);
+  const addressHead = isSecond && !options.fields ? secondReceiver(ADDRESS_HEAD) : ADDRESS_HEAD;
+  // On a terminal the address replaces the id, elsewhere it follows it.
+  const replaced = isTerminal ? 1 : 0;
+  const at = subscription + 1 - replaced;
+  const heads = hasAddresses ? ownHeads.toSpliced(at, replaced, addressHead) : ownHeads;
   const longest = isTerminal ? LONGEST_CELL_CHARACTERS : Number.POSITIVE_INFINITY;
   const cellOf = (bytes: Buffer, start: number, end: number) => {
     const text = scalarsText(bytes, start, end, longest);
@@ -63,15 +80,14 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
   };
   const shown = new Set(fields.map(({ text }) => text));
   const readCells = createRowReader(fields, cellOf, NONE, zone);
-  // A field that was asked for on the line is shown as it is.
-  const isAsItIs = options.fields !== undefined && options.areFieldsSaved !== true;
-  const subscription = isAsItIs ? -1 : fields.findIndex(({ text }) => text === 'subscriptionId');
   const readRows = (page: Items) => {
     const rows = readCells(page);
-    const { names } = options;
-    if (!names || subscription < 0) return rows;
-    for (const row of rows) row[subscription] = namedCell(row[subscription] as string, names, isTerminal);
-    return rows;
+    if (!hasAddresses) return rows;
+    return rows.map((row) => {
+      const id = row[subscription] as string;
+      const unknown = isTerminal ? id : NONE;
+      return row.toSpliced(at, replaced, oneLine(names?.labelOf(id) ?? unknown));
+    });
   };
   const read = (page: Items) => {
     const late = onLate ? defaultFields([page], list, shown) : [];
@@ -79,13 +95,6 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
     return readRows(page);
   };
   return { heads, read };
-}
-
-/** A subscription as people know it: on a terminal in place of its id, elsewhere behind it. */
-function namedCell(id: string, names: SubscriptionLabels, isTerminal: boolean): string {
-  const label = names.labelOf(id);
-  if (label === undefined) return id;
-  return oneLine(isTerminal ? label : `${id} ${label}`);
 }
 
 /** The columns of a table of such pages, but for those that are `shown` already. */
@@ -124,6 +133,7 @@ function titleOf({ text, steps }: FieldPath, fields: readonly FieldPath[]): stri
   return last === undefined || text === ERROR || !isAlone || /^\d+$/.test(last) ? text : last;
 }
 
+const isSubscription = ({ text }: FieldPath) => text === 'subscriptionId';
 const isSubscriptionId = ({ steps }: FieldPath) => steps.length === 1 && steps[0] === 'subscriptionId';
 const isEventId = ({ steps }: FieldPath) => steps.length === 1 && steps[0] === 'eventId';
 
@@ -154,9 +164,10 @@ function defaultHead(
   fields: readonly FieldPath[],
   nameField: FieldPath | undefined,
 ): ColumnHead {
-  if (text === nameField?.text) return whoHead(text);
+  if (text === nameField?.text) return FOR_HEAD;
   const isNamed = nameField !== undefined && fields.some((field) => field.text === nameField.text);
-  if (isNamed && text === 'subscriptionId') return { title: text, ...SECOND_ID };
+  if (isNamed && text === 'subscriptionId')
+    return { ...secondReceiver(whoHead(text)), isTelling: false, isWhole: true };
   return KNOWN_HEADS[text] ?? { title: text, spare: index > 0 ? SPARE.other : 0 };
 }
 
@@ -191,6 +202,8 @@ class StreamedTable {
   #table: ReturnType<typeof itemTable> | undefined;
   /** The rows that the widths are decided by. */
   #measured: readonly Row[] = [];
+  /** The rows of the page before. */
+  #last: readonly Row[] = [];
   #columns: readonly Column[] = [];
   /** The width of the terminal that the columns fit; undefined in a pipe. */
   #room: number | undefined;
@@ -209,8 +222,15 @@ class StreamedTable {
     const { isTerminal } = this.#stdout;
     const isFirst = this.#table === undefined;
     const rows = isFirst ? await this.#begin(page) : (this.#table?.read(page) ?? []);
-    const isFitted = isFirst || (isTerminal && this.#stdout.columns !== this.#room);
-    if (isFitted) await this.#fit(isFirst && isLast);
+    const isResized = isTerminal && this.#stdout.columns !== this.#room;
+    if (isFirst || isResized) await this.#fit(isFirst && isLast);
+    const isMissing = isTerminal && (await this.#isColumnMissing([...this.#last, ...rows]));
+    if (isMissing) {
+      this.#measured = [...this.#last, ...rows];
+      await this.#fit(false);
+    }
+    this.#last = rows;
+    const isFitted = isFirst || isResized || isMissing;
     if (isFitted && isLive) this.#sayLeftOut();
     await loadWidthsFor(rows.flat());
     await this.#stdout.write(ended(this.#look.draw(this.#columns, rows, isFitted && hasHeader)));
@@ -230,6 +250,13 @@ class StreamedTable {
     const rows = this.#table.read(page);
     this.#measured = sample ? [...rows, ...this.#table.read(sample)] : rows;
     return rows;
+  }
+
+  /** True if rows would look alike that a column which is left out tells apart. */
+  async #isColumnMissing(rows: readonly Row[]): Promise<boolean> {
+    if (!this.#table) return false;
+    await loadWidthsFor(rows.flat());
+    return missingColumn(this.#table.heads, rows, this.#columns) !== undefined;
   }
 
   async #fit(isComplete: boolean): Promise<void> {

@@ -1,6 +1,6 @@
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import { type Palette, statusPaint } from '../terminal/palette.ts';
-import { type Column, GAP, type TableCell, timeWithin } from './table-layout.ts';
+import { type Column, GAP, shownText, type TableCell, timeWithin } from './table-layout.ts';
 
 type Rows = readonly (readonly TableCell[])[];
 
@@ -47,7 +47,7 @@ export async function loadDraw(palette: Palette): Promise<Draw> {
     return table.toString().split('\n');
   };
   return drawer(palette, (columns, wholeRows) => {
-    const rows = wholeRows.map((row) => row.map((cell, index) => withEnd(cell, columns[index] as Column)));
+    const rows = wholeRows.map((row) => row.map((cell, index) => fitted(cell, columns[index] as Column)));
     const isForScreen = rows.length > 0 && rows.length <= SCREEN_ROWS;
     const isMeasuredAlike =
       isForScreen && rows.every((row) => row.every(({ text }) => MEASURED_ALIKE.test(text)));
@@ -56,27 +56,9 @@ export async function loadDraw(palette: Palette): Promise<Draw> {
   });
 }
 
-/** The state that is said behind an address: `crm.example.com/in, off`. */
-const SAID_BEHIND = /, (?:off|gone)$/;
-
-/** The cell, cut neither at what is said of an address nor at the last names of a field path. */
-function withEnd(cell: DrawnCell, { width, isPath }: Column): DrawnCell {
-  if (isPath) return { ...cell, text: lastNames(cell.text, width) };
-  const [end] = SAID_BEHIND.exec(cell.text) ?? [];
-  if (end === undefined || cellWidth(cell.text) <= width) return cell;
-  return { ...cell, text: cutToWidth(cell.text.slice(0, -end.length), width - end.length) + end };
-}
-
-/** As many of the last names of a field path as there is room for: `…amount.currency`. */
-function lastNames(path: string, width: number): string {
-  if (cellWidth(path) <= width) return path;
-  // A dot within a name has a backslash before it.
-  const names = path.split(/(?<!\\)\./);
-  for (let first = 1; first < names.length; first++) {
-    const rest = `…${names.slice(first).join('.')}`;
-    if (cellWidth(rest) <= width || first === names.length - 1) return rest;
-  }
-  return path;
+/** The cell with its text as wide as its column at most. */
+function fitted(cell: DrawnCell, column: Column): DrawnCell {
+  return { ...cell, text: shownText(cell.text, column) };
 }
 
 /** Draws a table for a pipe: a text that is wider than its column pushes the rest of its row to the right. */

@@ -1,4 +1,4 @@
-import { cellWidth, widest } from '../terminal/cell-width.ts';
+import { cellWidth, cutMiddle, cutToWidth, widest } from '../terminal/cell-width.ts';
 
 /** Shown for a missing or null value. */
 export const NONE = '-';
@@ -32,8 +32,15 @@ export interface ColumnHead {
   readonly isConstant?: boolean;
   /** The least width to which a text or a bar is cut before a column is left out. */
   readonly least?: number;
-  /** True if its values tell rows apart: they are only cut as far as they stay different. */
+  /**
+   * True if its values tell rows apart: they are cut in their middle, and only as far as they stay different.
+   */
   readonly isTelling?: boolean;
+  /**
+   * The order in which left out columns come back where rows would look alike without them; the lowest
+   * first.
+   */
+  readonly tellsApart?: number | undefined;
   /** The greatest width of a bar; columns of texts have none. */
   readonly most?: number;
   /**
@@ -57,6 +64,8 @@ export interface Column extends KindedColumn {
   readonly width: number;
   /** True if its texts are cut at their front. */
   readonly isPath?: boolean;
+  /** True if its texts are cut in their middle. */
+  readonly isTelling?: boolean;
 }
 
 /**
@@ -67,7 +76,10 @@ export type ColumnKind = 'time' | 'id' | 'status' | 'number' | 'text' | 'bar';
 
 type Rows = readonly (readonly TableCell[])[];
 
-const TIME = /^(\d{4})-(\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)?$/;
+/** Behind a time that is the edge of what was looked at. */
+export const OR_EARLIER = ' or earlier';
+
+const TIME = /^(\d{4})-(\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)?( or earlier)?$/;
 const ID = /^\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?$/i;
 const NUMBER = /^[<>]?-?\d[\d,]*(\.\d+)?([eE][+-]?\d+)?( %)?$/;
 
@@ -88,7 +100,8 @@ function kindOf({ title, kind }: ColumnHead, texts: readonly string[]): ColumnKi
 function timeForms(text: string): readonly string[] {
   const match = TIME.exec(text);
   if (!match) return [text];
-  const [, year, day, time = '', fraction = '', zone = ''] = match;
+  const [, year, day, time = '', fraction = '', offset = '', edge = ''] = match;
+  const zone = offset + edge;
   return [
     `${year}-${day} ${time}${fraction}${zone}`,
     `${year}-${day} ${time}${zone}`,
@@ -132,6 +145,8 @@ const READABLE = 10;
 const FAIR_TEXT_COLUMNS = 36;
 /** Texts that differ only behind this width are cut nevertheless. */
 const MOST_TELLING_COLUMNS = 36;
+/** A narrower text cannot be recognised. */
+const LEAST_TELLING_COLUMNS = 4;
 /** The width of SUCCESS, which later rows may have. */
 const SHORTEST_STATUS_COLUMNS = 7;
 /** A bar shows nothing below this width. */
@@ -148,8 +163,8 @@ const ROOM_FOR_IDS = 78;
  * Divides `room` among the columns. If there is not enough, each of these is done, in this order, until there
  * is: bars become narrower, fractions of seconds go, titles become short, then the date if all rows share it
  * (as the title) or the year; ids become short but for those of events, texts with a least width narrow, and
- * where there are several times their seconds go. Then columns go: spare ones; what tells rows apart is cut
- * as far as it still does, and titles of short ids are cut; then constant columns go, and the last spare one.
+ * where there are several times their seconds go. Then columns go: spare ones; titles of short ids are cut,
+ * and what tells rows apart as far as it still does; then constant columns go, and the last spare one.
  * What turns out to fit after all comes back, the last concession first. If there still is not enough, texts
  * are cut, then ids of events and titles, and columns go from the right.
  *
@@ -168,9 +183,56 @@ export function fitColumns(
   giveUpColumns(drafts, room);
   growIntoRest(drafts, room);
   return shownOf(drafts).map((draft) => {
-    const { index, title, kind, isPath } = draft;
-    return { index, title, kind, width: widthOf(draft), isPath };
+    const { index, title, kind, isPath, isTelling } = draft;
+    return { index, title, kind, width: widthOf(draft), isPath, isTelling: isTelling && kind === 'text' };
   });
+}
+
+/** A cell as its column shows it, before it is painted and padded. */
+export function shownText(cell: string, { kind, width, isPath, isTelling }: Column): string {
+  if (kind === 'time') return timeWithin(cell, width);
+  if (isPath) return lastNames(cell, width);
+  return isTelling ? cutMiddle(cell, width) : cutToWidth(cell, width);
+}
+
+/** As many of the last names of a field path as there is room for: `…amount.currency`. */
+function lastNames(path: string, width: number): string {
+  if (cellWidth(path) <= width) return path;
+  // A dot within a name has a backslash before it.
+  const names = path.split(/(?<!\\)\./);
+  for (let first = 1; first < names.length; first++) {
+    const rest = `…${names.slice(first).join('.')}`;
+    if (cellWidth(rest) <= width || first === names.length - 1) return cutToWidth(rest, width);
+  }
+  return cutToWidth(path, width);
+}
+
+/**
+ * The index of the column to show as well, since two rows look alike without it; undefined if none do, or if
+ * no column tells them apart.
+ */
+export function missingColumn(
+  heads: readonly ColumnHead[],
+  rows: Rows,
+  columns: readonly Column[],
+): number | undefined {
+  const isShown = new Set(columns.map(({ index }) => index));
+  const hidden = heads
+    .flatMap(({ tellsApart }, index) => (tellsApart && !isShown.has(index) ? [{ tellsApart, index }] : []))
+    .sort((a, b) => a.tellsApart - b.tellsApart);
+  if (hidden.length === 0) return undefined;
+  const firstAlike = new Map<string, readonly TableCell[]>();
+  const alike = rows.flatMap((row) => {
+    const shown = JSON.stringify(columns.map((column) => shownCell(row[column.index], column)));
+    const first = firstAlike.get(shown);
+    if (!first) firstAlike.set(shown, row);
+    return first ? [[first, row] as const] : [];
+  });
+  return hidden.find(({ index }) => alike.some(([one, other]) => one[index] !== other[index]))?.index;
+}
+
+function shownCell(cell: TableCell | undefined, column: Column): string {
+  return typeof cell === 'string' ? shownText(cell, column) : '';
 }
 
 /** A column whose width is not decided yet. */
@@ -245,9 +307,9 @@ function concessionsOf(drafts: readonly Draft[]): readonly Concession[] {
     ],
     [times.length > 1 ? [times] : [], without(WITHOUT_SECONDS)],
     [spares.filter(({ spare }) => spare > 1), hidden],
-    [drafts.filter(({ isTelling, kind }) => isTelling && kind === 'text'), () => ({ isNarrow: true })],
     // Above the beginning of an id the beginning of its title is enough.
     [ids, () => ({ isTitleCut: true })],
+    [drafts.filter(({ isTelling, kind }) => isTelling && kind === 'text'), () => ({ isNarrow: true })],
     [others.filter(({ isConstant }) => isConstant), hidden],
     [spares.filter(({ spare }) => spare === 1), hidden],
   ];
@@ -362,24 +424,13 @@ function cutTexts(drafts: readonly Draft[], room: number): void {
   }
 }
 
-/**
- * The least width to which texts that differ are cut and still differ: what two of them have in common at
- * their start, one more character, and the ellipsis.
- */
+/** The least width to which texts that differ are cut in their middle and still differ. */
 function tellingWidth(texts: readonly string[]): number {
-  const sorted = [...new Set(texts)].sort();
-  const widths = sorted.slice(1).map((text, index) => {
-    const shared = sharedLength(text, sorted[index] as string);
-    return cellWidth(text.slice(0, shared + 1)) + 1;
-  });
-  return Math.min(MOST_TELLING_COLUMNS, Math.max(0, ...widths));
-}
-
-/** The number of UTF-16 units that two texts have in common at their start. */
-function sharedLength(one: string, other: string): number {
-  let length = 0;
-  while (length < one.length && one[length] === other[length]) length++;
-  return length;
+  const distinct = [...new Set(texts)];
+  if (distinct.length < 2) return 0;
+  for (let width = LEAST_TELLING_COLUMNS; width < MOST_TELLING_COLUMNS; width++)
+    if (new Set(distinct.map((text) => cutMiddle(text, width))).size === distinct.length) return width;
+  return MOST_TELLING_COLUMNS;
 }
 
 /** True if several rows have the same text, so that it distinguishes none of them. */

@@ -4,7 +4,14 @@ import { type Palette, paletteOf } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine, unicodeEscape } from '../terminal/terminal-text.ts';
 import { type Draw, loadDraw, plainDraw } from './table-drawing.ts';
-import { type Column, type ColumnHead, fitColumns, type TableCell, wholeColumns } from './table-layout.ts';
+import {
+  type Column,
+  type ColumnHead,
+  fitColumns,
+  missingColumn,
+  type TableCell,
+  wholeColumns,
+} from './table-layout.ts';
 
 /**
  * A table as data: text, or on a terminal fitted to its width by the rules of `fitColumns`. Texts are made
@@ -80,7 +87,14 @@ export function layOut(
   isComplete: boolean,
 ): Column[] {
   const shown = hasHeader ? heads : heads.map(untitled);
-  return room === undefined ? wholeColumns(shown, rows) : fitColumns(shown, rows, room, isComplete);
+  if (room === undefined) return wholeColumns(shown, rows);
+  const columns = fitColumns(shown, rows, room, isComplete);
+  const missing = missingColumn(shown, rows, columns);
+  if (missing === undefined) return columns;
+  const needed = shown.map((head, index) =>
+    index === missing ? { ...head, spare: 0, tellsApart: undefined } : head,
+  );
+  return layOut({ heads: needed, rows }, { room, hasHeader }, isComplete);
 }
 
 /** A column without its title, which takes no room then. */

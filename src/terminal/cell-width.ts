@@ -43,6 +43,22 @@ export function cutToWidth(text: string, width: number): string {
   return `${kept}…`;
 }
 
+/** The same, but cut in its middle: texts that differ at either end stay different. */
+export function cutMiddle(text: string, width: number): string {
+  // Of a long text only its ends are looked at.
+  const looked = Math.max(0, width) + PIECE_CHARACTERS;
+  if (text.length <= looked && cellWidth(text) <= width) return text;
+  const most = Math.floor((width - 1) / 2);
+  let end = '';
+  let used = 0;
+  for (const character of [...charactersOf(text.slice(-looked))].reverse()) {
+    used += cellWidth(character);
+    if (used > most) break;
+    end = character + end;
+  }
+  return cutToWidth(text, width - cellWidth(end)) + end;
+}
+
 /** Returns the width of the widest text, at least 1. */
 export function widest(texts: readonly string[]): number {
   return texts.reduce((width, text) => Math.max(width, cellWidth(text)), 1);

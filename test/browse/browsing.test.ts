@@ -103,7 +103,7 @@ test('the list shows who an event is for, where a field names that', async () =>
   const { state } = await browsing(items, { columns: 100 });
   const nameField = parseFieldPath('customer.name', 'name-field');
   const lines = screenLines(state, { ...look, nameField }).map(stripVTControlCharacters);
-  expect(lines[1]?.trim().split(/ {2,}/)).toEqual(['publishStatus', 'eventId', 'name', 'subscriptionId']);
+  expect(lines[1]?.trim().split(/ {2,}/)).toEqual(['publishStatus', 'eventId', 'for', 'subscriptionId']);
   expect(lines[2]).toMatch(/id-1 +Harbour Freight +s$/);
   expect(lines[3]).toMatch(/id-2 +- +-$/);
 });
@@ -525,8 +525,8 @@ describe('the list on a narrow screen', () => {
   test('has what tells events apart, and a line above the keys says what is left out', async () => {
     const { state } = await browsing([wide(0), wide(1)], { columns: 80, rows: 24 });
     const lines = screenLines(state, { ...look, names });
-    expect(lines[1]).toMatch(/^ {2}createdOn +status +eventType +subscriptionId +error$/);
-    expect(lines[2]).toMatch(/^❯ .*58:00Z +FAILED +invoice\S* +hooks\.harbour\S* +503 /);
+    expect(lines[1]).toMatch(/^ {2}createdOn +status +eventType +address +error$/);
+    expect(lines[2]).toMatch(/^❯ .*58:00Z +FAILED +invoice\S* +hooks\.ha\S* +503 /);
     expect(lines.at(-2)).toBe('columns left out: eventId; enter shows the whole event');
     expect(lines).toHaveLength(24);
     expect(state.listRows).toBe(20);
@@ -539,7 +539,7 @@ describe('the list on a narrow screen', () => {
     const { state } = await browsing([wide(0)], { columns: 80 });
     const fields = parseFieldPaths('eventType,subscriptionId');
     expect(screenLines(state, { ...look, names, fields }).slice(1, 3)).toEqual([
-      '  eventType               subscriptionId',
+      '  eventType               address',
       '❯ invoice.payment_failed  hooks.harbour.example/in',
     ]);
   });

@@ -88,7 +88,7 @@ describe('events find', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const rows = stdout.split('\n').map((line) => line.split(/ {2,}/));
     expect(rows.slice(0, 3)).toEqual([
-      ['createdOn', 'publishStatus', 'eventType', 'for', 'found in', 'eventId'],
+      ['createdOn', 'publishStatus', 'eventType', 'subscriptionId', 'found in', 'eventId'],
       [
         '2026-11-02 00:02:00.4711Z',
         'SUCCESS',
@@ -133,7 +133,7 @@ describe('events find', () => {
     const csv = readCsv((await find(['PO-4711', '--csv'])).stdout);
     expect(csv[0]).toEqual([
       ...['profile', 'createdOn', 'publishStatus', 'eventType', 'eventId', 'subscriptionId'],
-      ...['name', 'field'],
+      ...['for', 'address', 'field'],
     ]);
     expect(csv).toHaveLength(2);
     expect((await find(['4711', '--ndjson', '-n', '1'])).stdout.split('\n')).toHaveLength(2);
@@ -175,7 +175,7 @@ describe('events find', () => {
       /no event is for 'Hill,Freight', by its \S*customer; a comma belongs to the name: give --subscription again for each of several \(3 events looked at\)/,
     );
     expect((await run('count', '--subscription', 'Hill', '--subscription', 'Freight')).stdout).toBe('2\n');
-    expect((await run('search')).stdout).toMatch(/eventId +customer +subscriptionId\n/);
+    expect((await run('search')).stdout).toMatch(/eventId +for +subscriptionId\n/);
   });
 
   test('shows the last names of a long path on a narrow terminal', async () => {

@@ -67,18 +67,18 @@ describe('events whose type and customer tell them apart', () => {
     [174, '2026-11-01 10, status 7, eventType 23, eventId 36, customer 28, subscriptionId 36, error 22'],
     [167, '2026-11-01 10, status 7, eventType 23, eventId 36, customer 28, subscriptionId 36, error 15'],
     [166, '2026-11-01 10, status 7, eventType 23, eventId 36, customer 27, subscriptionId 36, error 15'],
-    [163, 'createdOn 24, publishStatus 13, eventType 23, eventId 36, customer 28, error 23'],
-    [162, 'createdOn 24, publishStatus 13, eventType 23, eventId 36, customer 28, error 23'],
-    [125, 'createdOn 24, publishStatus 13, eventType 23, customer 28, error 23'],
+    [163, '2026-11-01 10, status 7, eventType 23, eventId 36, customer 24, subscriptionId 36, error 15'],
+    [162, '2026-11-01 10, status 7, eventType 23, eventId 36, customer 23, subscriptionId 36, error 15'],
+    [125, '2026-11-01 10, status 7, eventType 23, eventId 36, customer 24, error 15'],
     [103, '2026-11-01 10, status 7, eventType 23, customer 28, error 23'],
     [98, '2026-11-01 10, status 7, eventType 23, customer 28, error 22'],
     [90, '2026-11-01 10, status 7, eventType 23, customer 27, error 15'],
-    [82, '2026-11-01 10, publishStatus 13, eventType 23, customer 28'],
-    [79, 'createdOn 15, status 7, eventType 23, customer 28'],
-    [78, '2026-11-01 10, status 7, eventType 23, customer 28'],
-    [73, '2026-11-01 10, status 7, eventType 23, customer 27'],
-    [72, '2026-11-01 10, status 7, eventType 23, customer 26'],
-    [50, '2026-11-01 10, status 7, eventType 17, customer 10'],
+    [82, '2026-11-01 10, status 7, eventType 23, customer 19, error 15'],
+    [79, '2026-11-01 10, status 7, eventType 23, customer 16, error 15'],
+    [78, '2026-11-01 10, status 7, eventType 22, customer 16, error 15'],
+    [73, '2026-11-01 10, status 7, eventType 17, customer 16, error 15'],
+    [72, '2026-11-01 10, status 7, eventType 16, customer 16, error 15'],
+    [50, '2026-11-01 10, status 7, eventType 11, customer 16'],
     [43, '2026-11-01 10, status 7, eventType 10, customer 10'],
     [42, '2026-11-01 10, status 7, eventType 21'],
     [30, 'createdOn 20, status 7'],
@@ -388,7 +388,9 @@ describe('texts that have to be cut', () => {
 
   test.each([
     [['abc1', 'x', 'abc2'], 'x'.repeat(60), 'a 4'],
-    [['abc', 'abcdefghijklmnop'], 'x'.repeat(60), 'a 5'],
+    [['abc', 'abcdefghijklmnop'], 'x'.repeat(60), 'a 4'],
+    // Each is cut in its middle: the ends tell them apart.
+    [['abcdefghij1', 'abcdefghij2'], 'x'.repeat(60), 'a 4'],
   ])('that tell rows apart stay different: %j', (telling, other, first) => {
     const cut = layout(
       [{ title: 'a', isTelling: true, least: 2 }, { title: 'b' }],

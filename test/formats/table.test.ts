@@ -203,10 +203,10 @@ describe('a table on a terminal', () => {
     ],
     [
       60,
-      'createdOn        status   eventType           subscriptionId',
-      '11-01 06:58:12Z  FAILED   invoice.payment_f…  1af00000-1111…',
+      'createdOn        status   eventType               subscrip…',
+      '11-01 06:58:12Z  FAILED   invoice.payment_failed  1af00000…',
     ],
-    [40, 'createdOn        status   eventType', '11-01 06:58:12Z  FAILED   invoice.payme…'],
+    [40, 'createdOn        status   eventType', '11-01 06:58:12Z  FAILED   invoice…failed'],
     [20, 'createdOn', '2026-11-01 06:58:12Z'],
   ])('fits %i columns', async (width, titles, row) => {
     expect((await lines([events], { width })).slice(0, 2)).toEqual([titles, row]);
@@ -225,9 +225,9 @@ describe('a table on a terminal', () => {
     ]);
     const [failed = ''] = events;
     expect(await both([failed, failed.replace('2026-11-01', '2026-11-02')])).toEqual([
-      'createdOn        status   eventType                               subscriptionId',
-      '11-01 06:58:12Z  FAILED   invoice.payment_failed_for_the_second…  1af00000-1111…',
-      '11-02 06:58:12Z  FAILED   invoice.payment_failed_for_the_second…  1af00000-1111…',
+      'createdOn        status   eventType                                   subscrip…',
+      '11-01 06:58:12Z  FAILED   invoice.payment_failed_for_the_second_time  1af00000…',
+      '11-02 06:58:12Z  FAILED   invoice.payment_failed_for_the_second_time  1af00000…',
     ]);
   });
 
@@ -237,17 +237,17 @@ describe('a table on a terminal', () => {
       labelOf: (id: string) => `hooks.harbour.example/${id.startsWith('1') ? 'invoices' : 'shipments'}/eu`,
     };
     expect(await lines([events], { width: 80, names })).toEqual([
-      'createdOn        status   eventType               subscriptionId',
-      '11-01 06:58:12Z  FAILED   invoice.payment_failed  hooks.harbour.example/invoice…',
-      '11-01 06:58:12Z  SUCCESS  user.created            hooks.harbour.example/shipmen…',
+      'createdOn        status   eventType               address',
+      '11-01 06:58:12Z  FAILED   invoice.payment_failed  hooks.harbour.e…le/invoices/eu',
+      '11-01 06:58:12Z  SUCCESS  user.created            hooks.harbour.e…e/shipments/eu',
     ]);
     expect(await lines([events], { width: 62, names })).toEqual([
-      'createdOn        status   eventType   subscriptionId',
-      '11-01 06:58:12Z  FAILED   invoice.p…  hooks.harbour.example/i…',
-      '11-01 06:58:12Z  SUCCESS  user.crea…  hooks.harbour.example/s…',
+      'createdOn        status   eventType           address',
+      '11-01 06:58:12Z  FAILED   invoice.p…t_failed  hooks.ha…ices/eu',
+      '11-01 06:58:12Z  SUCCESS  user.created        hooks.ha…ents/eu',
     ]);
     expect((await lines([events], { width: 50, names }))[1]).toBe(
-      '11-01 06:58:12Z  FAILED   invoice.p…  hooks.harbo…',
+      '11-01 06:58:12Z  FAILED   invoi…iled  hooks.…es/eu',
     );
   });
 
@@ -256,9 +256,27 @@ describe('a table on a terminal', () => {
     const named = events.map((item, index) => item.replace('{', `{"customer":"Harbour Freight ${index}",`));
     const titles = async (width: number) => (await lines([named], { width, nameField }))[0]?.split(/ {2,}/);
     const rest = ['createdOn', 'publishStatus', 'eventType'];
-    expect(await titles(200)).toEqual([...rest, 'eventId', 'customer', 'subscriptionId']);
-    expect(await titles(120)).toEqual([...rest, 'eventId', 'customer']);
-    expect(await titles(80)).toEqual([...rest, 'customer']);
+    expect(await titles(200)).toEqual([...rest, 'eventId', 'for', 'subscriptionId']);
+    expect(await titles(120)).toEqual([...rest, 'eventId', 'for']);
+    expect(await titles(80)).toEqual([...rest, 'for']);
+  });
+
+  test('two records of one event have their addresses, also from a later page on', async () => {
+    const nameField = { text: 'customer', steps: ['customer'] };
+    const named = events.map((item) => item.replace('{', '{"customer":"Harbour Freight",'));
+    const [first = '', second = ''] = named;
+    const again = first.replace('1af00000', '3cf00000').replace('FAILED', 'SUCCESS');
+    const names = { learn: async () => {}, labelOf: (id: string) => `hooks.${id[0]}.example/in` };
+    const setting = { width: 80, nameField, names };
+    expect((await lines([[first, second]], setting))[0]).not.toContain('address');
+    const apart = [
+      'createdOn        status   eventType            for              address',
+      '11-01 06:58:12Z  FAILED   invoice.p…nt_failed  Harbour Freight  hooks.1.…mple/in',
+    ];
+    const other = first.replace('1af00000', '3cf00000');
+    expect((await lines([[first, other]], setting)).slice(0, 2)).toEqual(apart);
+    expect((await lines([[first], [other]], setting))[2]).toBe(apart[0]);
+    expect((await lines([[first, again]], setting))[0]).not.toContain('address');
   });
 
   test('the title of a short id is cut before the error goes', async () => {
@@ -295,7 +313,7 @@ describe('a table on a terminal', () => {
     const failed = events.map((item) => item.replace('SUCCESS', 'FAILED'));
     const constant = new Set(['publishStatus']);
     const { text, said } = await print([failed], { width: 45, constant });
-    expect(text.split('\n')[0]).toBe('createdOn        eventType     subscriptionId');
+    expect(text.split('\n')[0]).toBe('createdOn        eventType          subscrip…');
     expect(said[0]).toContain('columns left out: publishStatus (FAILED in every row), eventId; ');
     expect((await lines([failed], { width: 60, constant }))[1]).toContain('  FAILED   ');
     // Rows to come may have another.
