@@ -1,5 +1,5 @@
 import type { EventFilters } from '../filters/event-filters.ts';
-import { createdOnReader } from '../items/item-times.ts';
+import { createdOnReader, type Direction } from '../items/item-times.ts';
 import {
   comparedSpans,
   daysBefore,
@@ -128,20 +128,25 @@ export function silenceOf(events: readonly Instant[], now: number): Silence | un
   return since && seconds !== undefined ? { since, usualGapSeconds: seconds } : undefined;
 }
 
-/** The newest event of a time. The service lists the newest first as a rule. */
+/** The newest event of a time. */
 async function newestIn(
   source: EventSource,
   chosen: EventFilters,
   span: TimeSpan,
 ): Promise<Instant | undefined> {
-  for await (const instant of timesIn(source, chosen, span)) return instant;
+  for await (const instant of timesIn(source, chosen, span, 'newest first')) return instant;
   return undefined;
 }
 
-/** The times of the events of a span, as far as they tell, in the order of the source. */
-async function* timesIn(source: EventSource, chosen: EventFilters, span: TimeSpan): AsyncGenerator<Instant> {
+/** The times of the events of a span, as far as they tell. */
+async function* timesIn(
+  source: EventSource,
+  chosen: EventFilters,
+  span: TimeSpan,
+  direction?: Direction,
+): AsyncGenerator<Instant> {
   const createdOn = createdOnReader();
-  for await (const { items } of source.read(chosen, boundsOf(span)))
+  for await (const { items } of source.read(chosen, boundsOf(span), direction))
     for (let item = 0; item < items.count; item++) {
       const instant = createdOn(items.bytes, items.start(item));
       if (instant) yield instant;

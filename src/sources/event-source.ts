@@ -12,6 +12,7 @@ import {
 import { resolveSubscriptions } from '../filters/resolve-filters.ts';
 import { type CountQueries, type StatsWindow, statsWindow, storedWindow } from '../filters/stats-window.ts';
 import type { Service } from '../http/service.ts';
+import type { Direction } from '../items/item-times.ts';
 import type { Items } from '../items/items.ts';
 import { SubscriptionNames } from '../names/subscription-names.ts';
 import type { TimeColumn } from '../outcomes/time-column.ts';
@@ -46,10 +47,13 @@ export interface EventSource {
   readonly filters: EventFilters;
   /** The time asked about. Undefined if it is the time that the events span. */
   readonly window: StatsWindow | undefined;
-  /** Reads the events that the filters choose. Times that are given replace those of the filters. */
-  read(filters: EventFilters, within?: Bounds): AsyncIterable<FoundPage>;
+  /**
+   * Reads the events that the filters choose. Times that are given replace those of the filters. A service
+   * lists them in the direction that is given, or else in its own; stored events are in any order.
+   */
+  read(filters: EventFilters, within?: Bounds, direction?: Direction): AsyncIterable<FoundPage>;
   /** The same with the outcomes, also where only the service's filter tells them. */
-  readOutcomes(filters: EventFilters, within?: Bounds): AsyncIterable<PageOfOutcomes>;
+  readOutcomes(filters: EventFilters, within?: Bounds, direction?: Direction): AsyncIterable<PageOfOutcomes>;
   /**
    * Warns of events of unknown time or outcome. The number of these is `among` the items, and not found by
    * the filter.
@@ -129,8 +133,9 @@ export async function withEventSource<Result>(
     await keepEventTypes(page.items, settings, context);
     const ofSubscriptions = await resolveSubscriptions(filters, service, call);
     const resolved = resolveListed(ofSubscriptions, page.items, reporter);
-    const read: EventSource['read'] = async function* (chosen, within) {
-      const { pages } = await openWithProgress(service, chosen, { concurrency, within }, context, reporter);
+    const read: EventSource['read'] = async function* (chosen, within, direction) {
+      const options = { concurrency, within, direction };
+      const { pages } = await openWithProgress(service, chosen, options, context, reporter);
       yield* pages;
     };
     const named: SubscriptionNames[] = [];
@@ -144,7 +149,8 @@ export async function withEventSource<Result>(
       filters: resolved,
       window: statsWindow(resolved, serviceTime ?? context.clock.now()),
       read,
-      readOutcomes: (chosen, within) => readByOutcome(read, undefined, untold, chosen, within),
+      readOutcomes: (chosen, within, direction) =>
+        readByOutcome(read, undefined, untold, chosen, within, direction),
       warnOfUnknown,
       count: countQueries(service, concurrency, context, reporter),
       typesOnOffer: eventTypeNames(page.items),
@@ -191,8 +197,9 @@ async function* readByOutcome(
   untold: { count: number },
   filters: EventFilters,
   within: Bounds | undefined,
+  direction?: Direction,
 ): AsyncGenerator<PageOfOutcomes> {
-  for await (const { items, total, share } of read(filters, within)) {
+  for await (const { items, total, share } of read(filters, within, direction)) {
     if (items.count > 0) isTold ??= keepTold(items).count > 0;
     if (isTold !== false) {
       yield { items, haveFailed: undefined, share };
@@ -205,7 +212,7 @@ async function* readByOutcome(
   if (isTold !== false) return;
   const statuses = filters.statuses.length > 0 ? filters.statuses : (['FAILED', 'SUCCESS'] as const);
   for (const publishStatus of statuses)
-    for await (const { items } of read(filters.withStatuses(publishStatus), within)) {
+    for await (const { items } of read(filters.withStatuses(publishStatus), within, direction)) {
       untold.count -= items.count;
       yield { items, haveFailed: publishStatus === 'FAILED' };
     }

@@ -176,7 +176,7 @@ type Watching = Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 's
 export async function openWithProgress(
   service: Service,
   filters: EventFilters,
-  options: Pick<FindOptions, 'concurrency' | 'within'>,
+  options: Pick<FindOptions, 'concurrency' | 'within' | 'direction'>,
   context: Watching,
   reporter: Reporter,
 ): Promise<EventSearch> {
