@@ -8,7 +8,7 @@ import {
   type SummaryLook,
   type SummaryOptions,
 } from '../formats/formats.ts';
-import { boundText, lengthText, proseLines, windowText } from '../formats/summary-words.ts';
+import { boundText, isPast, lengthText, proseLines, windowText } from '../formats/summary-words.ts';
 import { oneLine, type Table } from '../formats/table.ts';
 import { percentilesText } from '../outcomes/percentiles.ts';
 import { toSeconds } from '../stats/statistics-text.ts';
@@ -38,7 +38,8 @@ const LABEL_COLUMNS = 15;
 /** Prints all about one subscription; Markdown is a text for the ticket. */
 export async function printAbout(about: About, options: SummaryOptions, call: SummaryCall): Promise<void> {
   const { filters, from } = options;
-  const facts = factsOf(about, options, takesUnicode(call.context));
+  const tense = tenseOf(isPast(options, about.before, call.context.clock.now()));
+  const facts = factsOf(about, options, takesUnicode(call.context), tense);
   const run = from === undefined ? runFlags(call.flags, call.context.environment) : {};
   const next = commandsOf(about, options).map((command) => command.textFor(run));
   const json = aboutJson(about, next);
@@ -108,7 +109,37 @@ function titleOf(about: About): string {
   return `${who}, found ${found[by]}${endpoint === null ? '' : states[endpoint]}`;
 }
 
-function factsOf(about: About, { filters: { zone } }: SummaryOptions, unicode: boolean): Fact[] {
+/** The words of states that are told at their time, or afterwards. */
+function tenseOf(isOver: boolean) {
+  return isOver
+    ? {
+        isOver,
+        failing: 'was failing at the end of this time',
+        recovered: 'had recovered',
+        silent: 'was silent for unusually long',
+        ok: 'was ok',
+        goesOn: 'not over by the end of this time',
+        stillFailing: (count: string, _isOne: boolean) => `${count} of them until the end of this time`,
+      }
+    : {
+        isOver,
+        failing: 'failing',
+        recovered: 'recovered',
+        silent: 'silent for unusually long',
+        ok: 'ok',
+        goesOn: 'goes on',
+        stillFailing: (count: string, isOne: boolean) => `${count} of them still ${isOne ? 'does' : 'do'}`,
+      };
+}
+
+type Tense = ReturnType<typeof tenseOf>;
+
+function factsOf(
+  about: About,
+  { filters: { zone } }: SummaryOptions,
+  unicode: boolean,
+  tense: Tense,
+): Fact[] {
   const { health, earlier, outage, latency, causes, silence } = about;
   const time = (instant: Instant) => zone.shown(toSeconds(instant)).replace('T', ' ');
   const { failed, events } = health;
@@ -119,17 +150,17 @@ function factsOf(about: About, { filters: { zone } }: SummaryOptions, unicode: b
   const lastFailed = health.lastFailed ?? outage?.lastFailed;
   // What decides stands within the first screen; causes may take many lines.
   const facts: (Fact | undefined)[] = [
-    { label: 'state', text: stateText(about, zone), isBad: health.state === 'failing' },
+    { label: 'state', text: stateText(about, zone, tense), isBad: isBadState(health.state) },
     { label: 'events', text: `${counts}${then ?? ''}` },
-    ...nameFacts(about, time),
-    ...subscriptionFacts(about, time),
+    ...nameFacts(about, time, tense),
+    ...subscriptionFacts(about, time, tense),
     silence && { label: 'silent', text: silentText(about, silence, time), isBad: true },
-    outage && { label: 'outage', text: outageText(about, outage, zone) },
-    ...largestFacts(about, zone),
+    outage && { label: 'outage', text: outageText(about, outage, zone, tense) },
+    ...largestFacts(about, zone, tense),
     lastFailed && { label: 'last failure', text: time(lastFailed) },
     health.lastError === undefined ? undefined : { label: 'reason', text: health.lastError },
     health.lastSuccess && { label: 'last success', text: time(health.lastSuccess) },
-    failed > 0 ? { label: 'shared', text: sharedText(about) } : undefined,
+    failed > 0 ? { label: 'shared', text: sharedText(about, tense) } : undefined,
     latency && {
       label: 'latency',
       text: `${percentilesText(latency.percentiles)} (${latency.field}, ${eventsText(latency.percentiles.count)})`,
@@ -144,11 +175,11 @@ function factsOf(about: About, { filters: { zone } }: SummaryOptions, unicode: b
 }
 
 /** A line for each of several names that the word is in, the worst first. */
-function nameFacts({ ofNames }: About, time: (instant: Instant) => string): Fact[] {
+function nameFacts({ ofNames }: About, time: (instant: Instant) => string, tense: Tense): Fact[] {
   if (ofNames.length < 2) return [];
   const facts = ofNames
     .slice(0, MOST_NAMES)
-    .map(({ name, ...health }) => partFact('name', name, health, time));
+    .map(({ name, ...health }) => partFact('name', name, health, time, tense));
   const more = ofNames.length - facts.length;
   return more > 0
     ? [...facts, { label: 'name', text: `${grouped(more)} more: give more of the name` }]
@@ -156,10 +187,14 @@ function nameFacts({ ofNames }: About, time: (instant: Instant) => string): Fact
 }
 
 /** A line for each of several subscriptions, the worst first. */
-function subscriptionFacts({ ofSubscriptions }: About, time: (instant: Instant) => string): Fact[] {
+function subscriptionFacts(
+  { ofSubscriptions }: About,
+  time: (instant: Instant) => string,
+  tense: Tense,
+): Fact[] {
   if (ofSubscriptions.length < 2) return [];
   const shown = ofSubscriptions.slice(0, MOST_SUBSCRIPTIONS);
-  return shown.map(({ id, ...health }) => partFact('subscription', id, health, time));
+  return shown.map(({ id, ...health }) => partFact('subscription', id, health, time, tense));
 }
 
 /** A line of one of several that the page is about. */
@@ -168,10 +203,13 @@ function partFact(
   name: string,
   { state, failed, events, failingSince, edge }: Omit<NameHealth, 'name'>,
   time: (instant: Instant) => string,
+  tense: Tense,
 ): Fact {
-  const since = failingSince ? ` since ${time(failingSince)}${edge ? ' or earlier' : ''}` : '';
+  const start = failingSince && `${time(failingSince)}${edge ? ' or earlier' : ''}`;
+  const since = start === undefined ? '' : ` ${tense.isOver ? 'at the end, from' : 'since'} ${start}`;
   const counts = `${grouped(failed)} of ${grouped(events)} failed`;
-  return { label, text: `${name}: ${state}${since}, ${counts}`, isBad: state === 'failing' };
+  const was = tense.isOver ? 'was ' : '';
+  return { label, text: `${name}: ${was}${state}${since}, ${counts}`, isBad: state === 'failing' };
 }
 
 /** `since 2026-11-20 08:00:00Z, for 15 h 20 min; usually one every 40 min at these hours`. */
@@ -188,44 +226,65 @@ function marks(recent: string, unicode: boolean): string {
   return unicode ? recent.replaceAll('F', '✗').replaceAll('S', '·') : recent.replaceAll('S', '.');
 }
 
-function stateText({ health, outage, silence }: About, zone: TimeZone): string {
+function isBadState(state: About['health']['state']): boolean {
+  return state === 'failing' || state === 'off' || state === 'gone';
+}
+
+const ENDPOINTS = {
+  off: 'off: the subscription is switched off, the service sends it nothing',
+  gone: 'gone: the service no longer knows the subscription',
+} as const;
+
+function stateText({ health, outage, silence }: About, zone: TimeZone, tense: Tense): string {
   const { state, failingSince, edge, events } = health;
-  if (silence && state !== 'failing') return 'silent for unusually long';
+  if (state === 'off' || state === 'gone') return ENDPOINTS[state];
+  if (silence && state !== 'failing') return tense.silent;
   if (events === 0) return 'no events in this time';
-  if (state !== 'failing') return state === 'recovered' ? 'well again after failures' : 'well';
-  const since = outage?.since ?? failingSince;
-  const earlier = (outage?.edge ?? edge) ? ' or earlier' : '';
-  return since ? `failing since ${zone.shown(toSeconds(since)).replace('T', ' ')}${earlier}` : 'failing';
+  if (state !== 'failing') return state === 'recovered' ? tense.recovered : tense.ok;
+  // The outage is followed back beyond the window.
+  const isOutage = outage !== undefined && outage.until === undefined;
+  const since = isOutage ? outage.since : failingSince;
+  const earlier = (isOutage ? outage.edge : edge) ? ' or earlier' : '';
+  if (!since) return tense.failing;
+  const start = `${zone.shown(toSeconds(since)).replace('T', ' ')}${earlier}`;
+  return tense.isOver ? `${tense.failing}, from ${start} on` : `${tense.failing} since ${start}`;
 }
 
 function outageText(
   { health }: About,
   { since, edge, until, lastFailed }: NonNullable<About['outage']>,
   zone: TimeZone,
+  tense: Tense,
 ): string {
   const from = `from ${boundText(since, zone)}${edge ? ' or earlier' : ''}`;
   const length = milliseconds(until ?? lastFailed) - milliseconds(since);
   if (until) return `${from} to ${boundText(until, zone)}, ${lengthText(length)}`;
-  const open = health.state === 'failing' ? `${from}, goes on` : from;
+  const open = health.state === 'failing' ? `${from}, ${tense.goesOn}` : from;
   return length === 0 ? open : `${open}, last failure after ${lengthText(length)}`;
 }
 
 /** A line for the largest outage, if the last one is another and smaller one. */
-function largestFacts(about: About, zone: TimeZone): Fact[] {
+function largestFacts(about: About, zone: TimeZone, tense: Tense): Fact[] {
   const { outage, largestOutage: largest } = about;
   const isOther = largest && outage && compareInstants(largest.lastFailed, outage.lastFailed) !== 0;
   if (!isOther) return [];
-  const failures = `${grouped(largest.failed)} ${largest.failed === 1 ? 'failure' : 'failures'}`;
-  return [{ label: 'largest', text: `${outageText(about, largest, zone)}, ${failures}` }];
+  const failures = `${grouped(largest.failed)} failures`;
+  return [{ label: 'largest', text: `${outageText(about, largest, zone, tense)}, ${failures}` }];
 }
 
-function sharedText({ shared, health }: About): string {
+function sharedText({ shared, health }: About, tense: Tense): string {
   const { subscriptions, withFailures, failing } = shared;
   const others = withFailures - 1;
-  if (others <= 0)
-    return `no other of ${grouped(subscriptions)} subscriptions failed: it is this one's endpoint`;
+  if (subscriptions === 1) return 'no other subscription has events in this time';
+  if (others <= 0) {
+    const none =
+      subscriptions === 2
+        ? 'the other subscription did not fail'
+        : `none of the ${grouped(subscriptions - 1)} other subscriptions failed`;
+    return `${none}: ${tense.isOver ? 'it was' : 'it is'} this one's endpoint`;
+  }
   const more = health.state === 'failing' ? failing - 1 : failing;
-  return `${grouped(others)} of the ${grouped(subscriptions - 1)} other subscriptions failed too, ${grouped(more)} of them still ${more === 1 ? 'does' : 'do'}`;
+  return `${grouped(others)} of the ${grouped(subscriptions - 1)} other subscriptions failed too, ${tense.stillFailing(grouped(more), more === 1)}`;
 }
 
 /** What to type next, in the order of use. */
@@ -241,7 +300,7 @@ function commandsOf(about: About, { from, filters }: SummaryOptions): AdvisedCom
   const start = new Date(Math.floor(milliseconds(since) / SECOND_MS) * SECOND_MS - SECOND_MS)
     .toISOString()
     .replace('.000', '');
-  const words = ['--subscription', id, '--since', start];
+  const words = ['--subscription', id, '--since', start, ...endWords(about, filters)];
   if (health.failed === 0 && outage === undefined) return [hooktrailOver(from, 'events search', ...words)];
   const handOver =
     from === undefined ? 'webhooks recover --forward-to URL' : 'webhooks replay --failed --forward-to URL';
@@ -250,6 +309,11 @@ function commandsOf(about: About, { from, filters }: SummaryOptions): AdvisedCom
     ...(from === undefined && isEndpointToCheck(about) ? [hooktrail('subscriptions check', id)] : []),
     hooktrailOver(from, handOver, ...words),
   ];
+}
+
+/** The end of the window, where one was given. */
+function endWords({ before }: About, { before: given }: SummaryOptions['filters']): string[] {
+  return given ? ['--until', before.text] : [];
 }
 
 /** Of several subscriptions: the pages of those with failures, the worst first. */

@@ -1,14 +1,14 @@
 import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
-import { UsageError } from '../errors.ts';
+import { ServiceError, UsageError } from '../errors.ts';
 import { type Cause, explainTable } from '../explain/causes.ts';
 import { EventFilters } from '../filters/event-filters.ts';
 import { healthMembers } from '../health/health-json.ts';
-import { type Health, lastOf, NO_EVENTS, namedRows } from '../health/health-row.ts';
+import { type Health, lastOf, NO_EVENTS, namedRows, withoutPast } from '../health/health-row.ts';
 import { HealthTable } from '../health/health-table.ts';
 import { findSilences, type Silence } from '../health/silence.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
-import { guidsIn, type Items } from '../items/items.ts';
+import { guidsIn, type Items, withoutGuidCase } from '../items/items.ts';
 import { noSuchField } from '../items/near-field.ts';
 import { wordMatcher } from '../items/whole-words.ts';
 import { shownAddress } from '../names/callback-address.ts';
@@ -39,13 +39,13 @@ export interface AboutOptions extends SourceOptions {
 }
 
 /** What a word stands for. */
-interface Subject {
-  readonly by: 'id' | 'address' | 'name';
-  /** The subscription; undefined for a name, which several may have. */
-  readonly id: string | undefined;
-}
+type Subject =
+  | { readonly by: 'id' | 'address'; readonly id: string }
+  /** Several subscriptions may have a name. */
+  | { readonly by: 'name'; readonly id: undefined };
 
-export interface About extends Subject {
+export interface About {
+  readonly by: Subject['by'];
   readonly word: string;
   /** The time that it is about. */
   readonly after: Instant;
@@ -57,7 +57,7 @@ export interface About extends Subject {
   /** Null where nobody tells. */
   readonly endpoint: 'on' | 'off' | 'gone' | null;
   /** Of all its events; of several subscriptions the state is that of the worst. */
-  readonly health: Omit<Health, 'values' | 'label'>;
+  readonly health: OwnHealth;
   /** Its subscriptions, the worst first; the events of others are not counted. */
   readonly ofSubscriptions: readonly SubscriptionHealth[];
   /** The names that the word is in, the worst first; none of an id or an address. */
@@ -67,13 +67,16 @@ export interface About extends Subject {
    */
   readonly earlier: Counted | undefined;
   readonly outage: Outage | undefined;
-  /** The run of failures within the window that has most of them; of several subscriptions there is none. */
+  /** The outage of the window with the most failures; of several subscriptions there is none. */
   readonly largestOutage: LargestOutage | undefined;
   readonly silence: Silence | undefined;
   readonly causes: readonly Cause[];
   readonly shared: Shared;
   readonly latency: { readonly field: string; readonly percentiles: Percentiles } | undefined;
 }
+
+/** Of the events that the page is about. */
+type OwnHealth = Omit<Health, 'values' | 'address'>;
 
 type HealthInShort = Pick<Health, 'state' | 'failed' | 'events' | 'failingSince' | 'edge'>;
 
@@ -120,7 +123,6 @@ export async function askAbout(
   const nameField = await loadNameField(call.flags, call.context);
   return await withEventSource(call, options, async (source) => {
     const names = source.askNames?.();
-    await names?.learn([]);
     const read = async (subject: Subject, chosen: EventFilters) => {
       const reading = new AboutReading(word, subject, nameField, latencyField);
       for await (const page of source.readOutcomes(chosen, source.window)) reading.add(page);
@@ -129,6 +131,7 @@ export async function askAbout(
     const { subject, reading } = await readSubject(word, { source, names, nameField }, read);
     const { all, ids, health } = reading;
     await names?.learn(ids);
+    const { address, endpoint } = endpointOf(ids, names);
     const { after, before } = windowOf(source, all.times.bounds, call.context.clock);
     source.warnOfUnknown(all.untold, all.times);
     const chosen = chosenFilters(source.filters, word, subject, nameField);
@@ -138,7 +141,7 @@ export async function askAbout(
     const outage = await findOutage(
       source,
       failing,
-      { failed: health.failed, lastFailed: worst?.lastFailed ?? health.lastFailed },
+      worst?.lastFailed ?? health.lastFailed,
       { after, before },
       backTo(after),
     );
@@ -150,14 +153,16 @@ export async function askAbout(
     const isRepeatable = !source.isReadOnce && source.window !== undefined;
     const earlier = !isRepeatable ? undefined : await countEarlier(source, chosen, after, before);
     return {
-      ...subject,
-      ...{ word, after, before, health, outage, silence, earlier },
-      ...endpointOf(ids, names),
+      by: subject.by,
+      ...{ word, after, before, outage, silence, earlier },
+      health: withoutPast(health, endpoint ?? undefined),
+      address,
+      endpoint,
       subscriptionIds: [...ids],
       ofSubscriptions: reading.ofSubscriptions(),
       ofNames: reading.ofNames(),
       largestOutage: reading.largestOutage(),
-      name: health.name,
+      name: health.who,
       causes: reading.causes(filters.zone),
       shared: reading.shared(),
       latency: reading.latency(),
@@ -220,7 +225,7 @@ class AboutReading {
     }
   }
 
-  get health(): About['health'] {
+  get health(): OwnHealth {
     const [row = NO_EVENTS] = this.#own.rows();
     const [worst, another] = this.ofSubscriptions();
     if (!worst || !another) return row;
@@ -293,7 +298,7 @@ interface Knowledge {
 /**
  * Finds out what a word stands for, and reads its events. A subscription that is switched off is in no list:
  * its address is known only by its events, which are asked for last. Throws `UsageError` if the word stands
- * for nothing, or for several subscriptions.
+ * for nothing, or for several subscriptions, and `ServiceError` if the service does not let that be known.
  */
 async function readSubject(
   word: string,
@@ -302,32 +307,70 @@ async function readSubject(
 ): Promise<{ readonly subject: Subject; readonly reading: AboutReading }> {
   const { source, names, nameField } = known;
   const { filters } = source;
+  await names?.awaitList();
   const listed = subjectOf(word, names);
   if (listed) return { subject: listed, reading: await read(listed, filters) };
   const name: Subject = { by: 'name', id: undefined };
   const named = nameField && (await read(name, filters));
   if (named && named.health.events > 0) return { subject: name, reading: named };
-  if (names?.isListed) await names.learn(named?.idsOfAll() ?? (await subscriptionsWithEvents(source)));
-  const switchedOff = subjectOf(word, names);
-  if (switchedOff) {
-    const unread = named ? withoutDoubts(filters) : filters;
-    return { subject: switchedOff, reading: await read(switchedOff, unread) };
+  // Without the list nobody knows whether the word is in an address.
+  await names?.requireList();
+  const late =
+    subjectOf(word, names) ?? (names?.isListed ? await findUnlisted(word, { ...known, names }) : undefined);
+  if (late && late.by !== 'earlier name')
+    return { subject: late, reading: await read(late, named ? withoutDoubts(filters) : filters) };
+  if (named) {
+    if (late) named.ids.add(late.lastId);
+    return { subject: name, reading: named };
   }
-  if (named) return { subject: name, reading: named };
   throw unknownWord(word, known);
 }
 
-/** The ids of the subscriptions that have events in the time. */
-async function subscriptionsWithEvents(source: EventSource): Promise<ReadonlySet<string>> {
-  const whoOf = createWhoReader(undefined);
+/** Days before the window's end in which events name subscriptions that are off or gone. */
+const UNLISTED_DAYS = 30;
+/** Events that are read to find subscriptions that are off or gone, the newest first. */
+const MOST_EVENTS_READ = 20_000;
+
+/** A name whose last event came before the window, with the subscription of that event. */
+interface EarlierName {
+  readonly by: 'earlier name';
+  readonly lastId: string;
+}
+
+/**
+ * Looks for a word in the addresses of subscriptions that the service does not list, but that had events of
+ * late, and in the names of those events. Throws `ServiceError` if the address of some cannot be read: the
+ * word may be in one of them.
+ */
+async function findUnlisted(
+  word: string,
+  { source, names, nameField }: Knowledge & { readonly names: SubscriptionNames },
+): Promise<Subject | EarlierName | undefined> {
+  const before = source.window?.before;
+  if (!before) return undefined;
+  const whoOf = createWhoReader(nameField);
+  const isMeant = wordMatcher(word);
   const ids = new Set<string>();
-  for await (const { items } of source.read(withoutDoubts(source.filters), source.window)) {
-    for (let item = 0; item < items.count; item++) {
-      const { subscriptionId } = whoOf(items.bytes, items.start(item));
-      if (subscriptionId !== undefined) ids.add(subscriptionId);
-    }
+  let events = 0;
+  const after = instantAt(milliseconds(before) - UNLISTED_DAYS * DAY_MS);
+  const chosen = withoutDoubts(source.filters.withoutTimes());
+  for await (const { items } of source.read(chosen, { after, before }, 'newest first')) {
+    const whos = Array.from({ length: items.count }, (_, item) => whoOf(items.bytes, items.start(item)));
+    for (const { subscriptionId } of whos) if (subscriptionId !== undefined) ids.add(subscriptionId);
+    await names.learn(ids);
+    const found = subjectOf(word, names);
+    if (found) return found;
+    const lastId = whos.find((who) => who.names.some(isMeant))?.subscriptionId;
+    if (lastId !== undefined) return { by: 'earlier name', lastId };
+    events += items.count;
+    if (events >= MOST_EVENTS_READ) break;
   }
-  return ids;
+  const unknown = [...ids].filter((id) => !names.of(id));
+  if (unknown.length === 0) return undefined;
+  throw new ServiceError(
+    `'${word}' is not in an address that is known, and ${unknown.length} ${unknown.length === 1 ? 'subscription' : 'subscriptions'} with events could not be looked up`,
+    { details: unknown.slice(0, 10), next: 'give the id of the subscription' },
+  );
 }
 
 /**
@@ -336,10 +379,10 @@ async function subscriptionsWithEvents(source: EventSource): Promise<ReadonlySet
  */
 function subjectOf(word: string, names: SubscriptionNames | undefined): Subject | undefined {
   const [guid, another] = guidsIn(word);
-  if (guid !== undefined && another === undefined) return { by: 'id', id: guid };
+  if (guid !== undefined && another === undefined) return { by: 'id', id: guid.toLowerCase() };
   const found = withWord(names?.all ?? [], word);
   const [one, second] = found;
-  if (one && !second) return { by: 'address', id: one.id };
+  if (one && !second) return { by: 'address', id: withoutGuidCase(one.id) };
   if (one)
     throw new UsageError(`'${word}' is in the addresses of ${found.length} subscriptions`, {
       details: found.map(({ id, callbackUrl = '' }) => `${shownAddress(callbackUrl)} (${id})`),
@@ -349,22 +392,25 @@ function subjectOf(word: string, names: SubscriptionNames | undefined): Subject 
 }
 
 function unknownWord(word: string, { source, names }: Knowledge): UsageError {
-  if (source.isStored)
-    return new UsageError(`'${word}' is no id, and stored events name no address`, {
-      next: advise`give the id of a subscription, or name the field that says who an event is for: ${hooktrail('config set name-field PATH')}`,
-    });
-  const shown = (names?.all ?? []).map(({ callbackUrl = '' }) => shownAddress(callbackUrl) ?? '');
+  if (!names?.isListed)
+    return new UsageError(
+      `'${word}' is not an id, and ${source.isStored ? 'stored events name' : 'this service lists'} no addresses`,
+      {
+        next: advise`give the id of a subscription, or name the field that says who an event is for: ${hooktrail('config set name-field PATH')}`,
+      },
+    );
+  const shown = names.all.map(({ callbackUrl = '' }) => shownAddress(callbackUrl) ?? '');
   const words = shown.flatMap((address) => [
     address,
     address.split('/')[0] as string,
     ...address.split(/[./]/),
   ]);
   return new UsageError(
-    `'${word}' is neither an id nor in the address of a subscription that is switched on or has events in this time`,
+    `'${word}' is neither an id nor in the address of a subscription that is switched on or had events in the last ${UNLISTED_DAYS} days`,
     didYouMean(
       word,
       [...new Set(words)].filter((one) => one.length > 2),
-      advise`${hooktrail('subscriptions')} lists those that are switched on; a longer --since finds more of the others`,
+      advise`${hooktrail('subscriptions')} lists those that are switched on`,
     ),
   );
 }
@@ -416,6 +462,7 @@ export function aboutJson(about: About, next: readonly string[]) {
   const { silence } = about;
   const { name: _, ...health } = healthMembers({
     ...about.health,
+    address: about.address,
     silentSince: silence?.since,
     usualGapSeconds: silence?.usualGapSeconds,
   });

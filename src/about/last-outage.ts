@@ -1,16 +1,15 @@
 import type { EventFilters } from '../filters/event-filters.ts';
-import type { Health } from '../health/health-row.ts';
 import { memberPath } from '../items/field-path.ts';
 import { createCursor } from '../items/known-cursor.ts';
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { largestRun, latestRun } from '../outcomes/failure-runs.ts';
+import { largestOutage, latestOutage, latestRun } from '../outcomes/failure-runs.ts';
 import { OUTCOMES } from '../outcomes/outcome-names.ts';
 import { sortRows } from '../outcomes/time-column.ts';
 import type { EventSource, PageOfOutcomes } from '../sources/event-source.ts';
 import { compareInstants, type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';
 import { DAY_MS, HOUR_MS } from '../time/lengths.ts';
 
-/** A run of failures from its first to its last. */
+/** A run of at least two failures, from its first to its last. */
 export interface Outage {
   readonly since: Instant;
   /** True if it may have begun before the events that were read. */
@@ -20,7 +19,7 @@ export interface Outage {
   readonly until: Instant | undefined;
 }
 
-/** The run of a window with the most failures. */
+/** The outage of a window with the most failures. */
 export interface LargestOutage extends Outage {
   readonly failed: number;
 }
@@ -30,8 +29,10 @@ interface Outcome {
   readonly hasFailed: boolean;
 }
 
-/** Events read to find where an outage began, at most. */
+/** Events of one outage that are read to find where it began, at most. */
 const MOST_EVENTS = 20_000;
+/** Failures that are no outage, and are passed over to find one. */
+const MOST_PASSED_OVER = 20;
 /** The end of an outage is looked for within these lengths after its last failure. */
 const END_LENGTHS_MS = [HOUR_MS, DAY_MS, 30 * DAY_MS];
 
@@ -41,56 +42,91 @@ interface Span {
 }
 
 /**
- * Finds the latest run of failures, whole: back to `earliest` where it began before the window, or lies
- * there. Undefined if nothing failed in all that time, or if events that are read once do not tell.
+ * Finds the latest outage, whole: back to `earliest` where it began before the window, or lies there.
+ * Undefined if there was none in all that time, or if events that are read once do not tell. `lastFailed`:
+ * the latest failure of the window.
  */
 export async function findOutage(
   source: EventSource,
   chosen: EventFilters,
-  health: Pick<Health, 'failed' | 'lastFailed'>,
+  lastFailed: Instant | undefined,
   window: Span,
   earliest: Instant,
 ): Promise<Outage | undefined> {
-  const lastFailed =
-    health.lastFailed ??
-    (await latestFailure(source, chosen, { after: earliest, before: justAfter(window.after) }));
-  if (!lastFailed || source.isReadOnce) return undefined;
-  const known: Outcome[] = [];
-  // What stands behind the last failure shows whether it goes on; what stands before it, where it began.
-  const until = await firstSuccess(source, chosen, lastFailed, window.before);
-  const back = source.readOutcomes(chosen, { after: earliest, before: justAfter(lastFailed) });
-  for await (const page of back) {
-    known.push(...outcomesOf(page));
-    const outage = outageOf(known, lastFailed, until);
-    // Stored events may stand in any order: only all of them tell.
-    if (source.count && outage && !outage.edge) return outage;
-    if (source.count && known.length >= MOST_EVENTS) break;
+  if (source.isReadOnce) return undefined;
+  if (!source.count) return outageOf(await outcomesIn(source, chosen, { ...window, after: earliest }));
+  let last =
+    lastFailed ?? (await latestFailure(source, chosen, { after: earliest, before: justAfter(window.after) }));
+  for (let passedOver = 0; last && passedOver < MOST_PASSED_OVER; passedOver++) {
+    const known = await readBackFrom(last, source, chosen, earliest);
+    const outage = outageOf(known);
+    // The events after its last failure were not read.
+    const isLast = outage && compareInstants(outage.lastFailed, last) === 0;
+    if (isLast) return { ...outage, until: await firstSuccess(source, chosen, last, window.before) };
+    if (outage) return outage;
+    const [oldest] = known;
+    last = oldest && (await latestFailure(source, chosen, { after: earliest, before: oldest.at }));
   }
-  return outageOf(known, lastFailed, until);
-}
-
-function outageOf(known: Outcome[], lastFailed: Instant, until: Instant | undefined): Outage | undefined {
-  const sorted = known.toSorted((a, b) => compareInstants(a.at, b.at));
-  const run = latestRun(sorted.length, (index) => (sorted[index] as Outcome).hasFailed);
-  const first = run && sorted[run.start];
-  return first && { since: first.at, edge: run.isAtEdge, lastFailed, until };
+  return undefined;
 }
 
 /**
- * The newest failure of a time. The newest events come first as a rule; stored ones are read to their end.
+ * The outcomes up to a failure, the oldest first: as many pages as it takes to find where an outage began,
+ * or that the failures of a page are none.
  */
+async function readBackFrom(
+  last: Instant,
+  source: EventSource,
+  chosen: EventFilters,
+  earliest: Instant,
+): Promise<Outcome[]> {
+  let known: Outcome[] = [];
+  const within = { after: earliest, before: justAfter(last) };
+  for await (const page of source.readOutcomes(chosen, within, 'newest first')) {
+    known = sorted([...known, ...outcomesOf(page)]);
+    const hasFailed = (index: number) => (known[index] as Outcome).hasFailed;
+    const run = latestOutage(known.length, hasFailed) ?? latestRun(known.length, hasFailed);
+    // Two successes before it end any earlier one.
+    const isWhole = run !== undefined && run.start >= 2;
+    if (isWhole || known.length >= MOST_EVENTS) break;
+  }
+  return known;
+}
+
+async function outcomesIn(source: EventSource, chosen: EventFilters, within: Span): Promise<Outcome[]> {
+  const known: Outcome[] = [];
+  for await (const page of source.readOutcomes(chosen, within)) known.push(...outcomesOf(page));
+  return sorted(known);
+}
+
+function sorted(outcomes: readonly Outcome[]): Outcome[] {
+  return outcomes.toSorted((a, b) => compareInstants(a.at, b.at));
+}
+
+/** The latest outage among outcomes, the oldest first. */
+function outageOf(known: readonly Outcome[]): Outage | undefined {
+  const run = latestOutage(known.length, (index) => (known[index] as Outcome).hasFailed);
+  if (!run) return undefined;
+  const at = (index: number) => (known[index] as Outcome).at;
+  return {
+    since: at(run.start),
+    edge: run.isAtEdge,
+    lastFailed: at(run.lastFailed),
+    until: run.end === undefined ? undefined : at(run.end),
+  };
+}
+
+/** The newest failure of a time. */
 async function latestFailure(
   source: EventSource,
   chosen: EventFilters,
   within: Span,
 ): Promise<Instant | undefined> {
-  let latest: Instant | undefined;
-  for await (const page of source.readOutcomes(chosen.withStatuses('FAILED'), within)) {
-    for (const { at, hasFailed } of outcomesOf(page))
-      if (hasFailed && (!latest || compareInstants(at, latest) > 0)) latest = at;
-    if (latest && source.count) break;
+  for await (const page of source.readOutcomes(chosen.withStatuses('FAILED'), within, 'newest first')) {
+    const [latest] = outcomesOf(page).filter(({ hasFailed }) => hasFailed);
+    if (latest) return latest.at;
   }
-  return latest;
+  return undefined;
 }
 
 /** The first delivery after a failure. Short times are looked through first: most outages end soon after. */
@@ -100,7 +136,7 @@ async function firstSuccess(
   failed: Instant,
   end: Instant,
 ): Promise<Instant | undefined> {
-  for (const length of source.count ? END_LENGTHS_MS : END_LENGTHS_MS.slice(-1)) {
+  for (const length of END_LENGTHS_MS) {
     const limit = Math.min(milliseconds(failed) + length, milliseconds(end));
     const before = instantAt(limit) ?? end;
     if (compareInstants(before, failed) <= 0) return undefined;
@@ -138,13 +174,13 @@ function outcomesOf({ items, haveFailed }: PageOfOutcomes): Outcome[] {
   }).flat();
 }
 
-/** Finds the run with the most failures among events that were read; undefined if none failed. */
+/** Finds the outage with the most failures among events that were read. */
 export function findLargestOutage({ times, failures, rows }: ComparisonTable): LargestOutage | undefined {
   const known = Array.from({ length: rows }, (_, row) => row).filter((row) => times.isKnown(row));
-  const sorted = sortRows(known, times);
-  const run = largestRun(sorted.length, (index) => failures[sorted[index] as number] === 1);
+  const ordered = sortRows(known, times);
+  const run = largestOutage(ordered.length, (index) => failures[ordered[index] as number] === 1);
   if (!run) return undefined;
-  const at = (index: number) => times.at(sorted[index]) as Instant;
+  const at = (index: number) => times.at(ordered[index]) as Instant;
   return {
     since: at(run.start),
     edge: run.isAtEdge,

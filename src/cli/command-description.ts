@@ -155,7 +155,7 @@ export const optionKinds: Readonly<Record<string, ValueKind>> = {
   '--shape': { words: ['published', 'flat'] },
   '--format': { words: ['ndjson', 'parquet'] },
   '--partition': { words: ['day'] },
-  '--exit-code-for': { words: ['failing', 'silent'] },
+  '--exit-code-for': { words: ['failing', 'silent', 'off', 'gone'] },
   '--hand-over': { words: ['event', 'record'] },
 };
 

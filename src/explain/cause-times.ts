@@ -49,7 +49,7 @@ function latestRunOf({ times, failures }: ComparisonTable, rows: Int32Array) {
   const hasFailed = (index: number) => failures[dated[index] as number] === 1;
   const run = latestRun(dated.length, hasFailed);
   return {
-    since: run?.isOpen ? dated[run.start] : undefined,
+    since: run && run.end === undefined ? dated[run.start] : undefined,
     isAtEdge: run?.isAtEdge === true,
     isFirstAtEdge: firstRun(dated.length, hasFailed)?.isAtEdge === true,
   };

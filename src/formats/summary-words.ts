@@ -1,6 +1,6 @@
 import { wrapWords } from '../terminal/cell-width.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
-import type { Instant } from '../time/instant.ts';
+import { type Instant, milliseconds } from '../time/instant.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { SummaryOptions } from './formats.ts';
@@ -23,6 +23,14 @@ export function boundText({ text }: Instant, zone: TimeZone): string {
 /** True if the time asked about ends now. */
 export function isOpen({ from, filters }: Pick<SummaryOptions, 'from' | 'filters'>): boolean {
   return from === undefined && !filters.before;
+}
+
+/** A window that ended more recently is still about the present. */
+const PRESENT_MS = MINUTE_MS;
+
+/** True if the time asked about was given an end that has passed: its states may have changed since. */
+export function isPast({ filters }: Pick<SummaryOptions, 'filters'>, before: Instant, now: number): boolean {
+  return filters.before !== undefined && milliseconds(before) < now - PRESENT_MS;
 }
 
 /** The time asked about, in words: `since 2026-11-22 00:00Z`, or from one bound to the other. */
@@ -55,20 +63,20 @@ export function anyText(value: unknown): string {
 }
 
 /** A length of time in its two largest units: `5 h 12 min`. */
-export function lengthText(milliseconds: number): string {
+export function lengthText(length: number): string {
   const units: readonly (readonly [name: string, size: number])[] = [
     ['d', DAY_MS],
     ['h', HOUR_MS],
     ['min', MINUTE_MS],
     ['s', SECOND_MS],
   ];
-  const at = units.findIndex(([, size]) => milliseconds >= size);
+  const at = units.findIndex(([, size]) => length >= size);
   if (at < 0) return 'less than a second';
   const [[name, size], next] = [units[at], units[at + 1]] as [
     (typeof units)[number],
     (typeof units)[number] | undefined,
   ];
-  const whole = Math.floor(milliseconds / size);
-  const rest = next ? Math.floor((milliseconds - whole * size) / next[1]) : 0;
+  const whole = Math.floor(length / size);
+  const rest = next ? Math.floor((length - whole * size) / next[1]) : 0;
   return rest > 0 && next ? `${whole} ${name} ${rest} ${next[0]}` : `${whole} ${name}`;
 }

@@ -13,7 +13,8 @@ interface Flags extends EventFlags {
   readonly exitCodeFor?: readonly AlarmState[];
 }
 
-type AlarmState = 'failing' | 'silent';
+const ALARM_STATES = ['failing', 'silent', 'off', 'gone'] as const;
+type AlarmState = (typeof ALARM_STATES)[number];
 
 const FORMATS = ['table', 'json', 'ndjson', 'csv', 'markdown'] as const;
 
@@ -22,10 +23,11 @@ export const commonFlags = '--since --subscription --type --by --exit-code --fro
 export const help = `
 A row for each subscription that has events, by default in the last 24 hours, or
 with --from in all of them: failing while failures go on (two deliveries in a
-row end a run of them), recovered if an earlier event failed; and one for each
-subscription of the service without events. Of each state the worst come first,
-by the least rate of failure that their numbers prove. Events are in order of
-creation, which need not be the order of their deliveries.
+row end a run of them), recovered if an earlier event failed, off or gone where
+the service says so; and one for each subscription of the service without
+events. Of each state the worst come first, by the failure rate that their
+counts prove. Events are in order of creation, which need not be the order of
+their deliveries.
 
 Examples:
   $ hooktrail events health
@@ -45,8 +47,8 @@ export function declare(command: Command): void {
     .option('--exit-code', 'exit with 10 while any is failing, with 1 if no outcome is known')
     .option(
       '--exit-code-for <states>',
-      'exit with 10 while any is failing, silent for unusually long, or either: failing,silent',
-      (text) => text.split(',').map(oneOf<AlarmState>('--exit-code-for', ['failing', 'silent'])),
+      'exit with 10 while any is in one of these: failing, silent (for unusually long), off, gone',
+      (text) => text.split(',').map(oneOf<AlarmState>('--exit-code-for', ALARM_STATES)),
     )
     .addOption(concurrencyFlag());
   addSummaryFlags(command, FORMATS, {
@@ -69,7 +71,9 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   // A monitor must not take events of unknown outcome for delivered ones.
   if (alarms.length > 0 && report.rows.length === 0 && report.untold > 0) return ExitCode.failed;
   const isAlarm = ({ state, silentSince }: Health) =>
-    (alarms.includes('failing') && state === 'failing') ||
-    (alarms.includes('silent') && silentSince !== undefined);
-  return report.rows.some(isAlarm) ? ExitCode.matched : ExitCode.done;
+    alarms.some((alarm) => (alarm === 'silent' ? silentSince !== undefined : state === alarm));
+  if (report.rows.some(isAlarm)) return ExitCode.matched;
+  // Nor a list that nobody could read for one in which all are on.
+  const needsList = alarms.some((alarm) => alarm !== 'failing');
+  return needsList && report.isListUnknown ? ExitCode.failed : ExitCode.done;
 }

@@ -11,9 +11,10 @@ export function healthJson({ by, rows }: Pick<HealthReport, 'by' | 'rows'>) {
 }
 
 /** The members of a row's JSON beside the values that it is about. */
-export function healthMembers(row: Omit<Health, 'values' | 'label'>) {
+export function healthMembers(row: Omit<Health, 'values'>) {
   return {
-    name: row.name,
+    // The address of a subscription that several names share identifies it better than the first of them.
+    name: row.isShared ? (row.address ?? row.who) : (row.who ?? row.address),
     state: row.state,
     failed: row.failed,
     events: row.events,

@@ -3,10 +3,11 @@ import { provenRate } from '../outcomes/proven-rate.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 
 /**
- * `failing`: the newest event is inside a run of failures. `recovered`: an earlier event failed. `silent`: a
- * subscription of the service that has no event in the window, `off` one that is switched off besides.
+ * `failing`: the newest event is inside a run of failures. `recovered`: an earlier event failed. `silent`:
+ * without an event for unusually long, or a subscription of the service without one in the window. `off`:
+ * switched off, and `gone`: unknown to the service, whatever its events were.
  */
-const STATES = ['failing', 'recovered', 'silent', 'off', 'ok'] as const;
+const STATES = ['failing', 'recovered', 'silent', 'off', 'gone', 'ok'] as const;
 
 /** The deliveries of a subscription, or of the events with other values in common. */
 export interface Health {
@@ -31,21 +32,18 @@ export interface Health {
   readonly usualGapSeconds: number | undefined;
   /** `F` or `S` for each of the last ten events, newest first. */
   readonly recent: string;
-  /**
-   * The name of those that its events are for, or of a subscription that the service names the address as it
-   * may be shown; null for others.
-   */
-  readonly name: string | null;
-  /** The same with `off` or `gone`, for people. */
-  readonly label: string | null;
+  /** The first of the names that its events have in the name-field, with the number of the others. */
+  readonly who: string | null;
+  /** True if its events have several names. */
+  readonly isShared: boolean;
+  /** The callback address as it may be shown. */
+  readonly address: string | null;
 }
 
-/** The same before it is known what people call it. */
-export interface UnnamedHealth extends Omit<Health, 'label'> {
+/** The same before the address is known. */
+export interface UnnamedHealth extends Omit<Health, 'address'> {
   /** The JSON texts of its values. */
   readonly key: string;
-  /** How many names its events have. */
-  readonly names: number;
 }
 
 export const NO_EVENTS = {
@@ -61,8 +59,9 @@ export const NO_EVENTS = {
   silentSince: undefined,
   usualGapSeconds: undefined,
   recent: '',
-  name: null,
-} as const satisfies Omit<Health, 'values' | 'label'>;
+  who: null,
+  isShared: false,
+} as const satisfies Omit<Health, 'values' | 'address'>;
 
 /** The newest event of a row that says its time. */
 export function lastOf({
@@ -74,37 +73,36 @@ export function lastOf({
 }
 
 /** The id of the subscription that a row is about; undefined if its value is no text. */
-export function subscriptionIdOf({ values }: UnnamedHealth): string | undefined {
+export function subscriptionIdOf({ values }: Pick<Health, 'values'>): string | undefined {
   const [id] = values;
   return typeof id === 'string' ? id : undefined;
 }
 
 /**
- * Rows with what people call them, the most urgent first. `areSubscriptions`: their one value is the id of a
- * subscription.
+ * Rows with the addresses of subscriptions, and the state of those that are off or gone, the most urgent
+ * first. `areSubscriptions`: their one value is the id of a subscription.
  */
 export function namedRows(
   rows: readonly UnnamedHealth[],
   areSubscriptions: boolean,
   names: SubscriptionNames | undefined,
 ): Health[] {
-  const named = rows.map((row) => withName(row, areSubscriptions ? subscriptionIdOf(row) : undefined, names));
-  return named.sort(compareUrgency);
+  return rows
+    .map(({ key: _, ...row }) => {
+      const id = areSubscriptions ? subscriptionIdOf(row) : undefined;
+      if (id === undefined) return { ...row, address: null };
+      return { ...withoutPast(row, names?.of(id)?.state), address: names?.nameOf(id) ?? null };
+    })
+    .sort(compareUrgency);
 }
 
-/** The row with what people call it: who its events are for, or else the address of the subscription. */
-function withName(
-  { key: _, ...row }: UnnamedHealth,
-  id: string | undefined,
-  names: SubscriptionNames | undefined,
-): Health {
-  const address = id === undefined ? undefined : names?.nameOf(id);
-  const label = id === undefined ? undefined : names?.labelOf(id);
-  // The address of a subscription that several names share says more than the first of them.
-  const isShared = row.names > 1 && address !== undefined;
-  if (row.name === null || isShared) return { ...row, name: address ?? null, label: label ?? null };
-  const state = id === undefined ? undefined : names?.of(id)?.state;
-  return { ...row, label: state === undefined || state === 'on' ? row.name : `${row.name}, ${state}` };
+/** The row of a subscription that is off or gone: no run of failures goes on. */
+export function withoutPast<Row extends Pick<Health, 'state' | 'failingSince' | 'edge'>>(
+  row: Row,
+  endpoint: 'on' | 'off' | 'gone' | undefined,
+): Row {
+  if (endpoint === undefined || endpoint === 'on') return row;
+  return { ...row, state: endpoint, failingSince: undefined, edge: false };
 }
 
 /** Rows that fail come first, then those that are silent against their rhythm. */
@@ -113,10 +111,7 @@ function rankOf({ state, silentSince }: Health): number {
   return silentSince ? -1 : STATES.indexOf(state);
 }
 
-/**
- * By state, and then worst first: by the least rate of failure that the numbers prove, so that 1 of 1 is not
- * on top.
- */
+/** By state, and then by the rate of failure that the counts prove: 1 of 1 proves less than 40 of 50. */
 function compareUrgency(a: Health, b: Health): number {
   return (
     rankOf(a) - rankOf(b) ||

@@ -16,7 +16,7 @@ import type { Health, UnnamedHealth } from './health-row.ts';
 
 const MOST_VALUES = 100_000;
 const RECENT_EVENTS = 10;
-/** The names of one row that are told from each other. */
+/** Names of one row that are counted. */
 const MOST_NAMES = 100;
 const UNORDERED =
   'events have no time, and the service lists failed ones apart: which are the newest is not known, and failing means that any failed';
@@ -78,10 +78,10 @@ export class HealthTable {
   #addEvent(items: Items, item: number, hasFailed: boolean): void {
     const row = this.times.push(this.#reader.text(this.#by.length + 1) ?? '');
     this.#failures.push(hasFailed);
-    const name = this.#whoOf?.(items.bytes, items.start(item)).name;
+    const names = this.#whoOf?.(items.bytes, items.start(item)).names ?? [];
     for (const group of this.#groupsOfEvent()) {
       group.rows.push(row);
-      if (name !== undefined && group.names.size < MOST_NAMES) group.names.add(name);
+      for (const name of names) if (group.names.size < MOST_NAMES) group.names.add(name);
     }
     if (hasFailed) this.#reasons.note(row, items, item);
   }
@@ -160,8 +160,8 @@ export class HealthTable {
       silentSince: undefined,
       usualGapSeconds: undefined,
       recent: this.#marksOf(newestFirst.slice(0, RECENT_EVENTS)),
-      name: shownName(names),
-      names: names.size,
+      who: shownName(names),
+      isShared: names.size > 1,
     };
   }
 
@@ -171,7 +171,7 @@ export class HealthTable {
   ): { readonly failures: number[]; readonly isAtEdge: boolean } | undefined {
     const hasFailed = (row: number) => this.#failures[row] === true;
     const run = latestRun(oldestFirst.length, (index) => hasFailed(oldestFirst[index] as number));
-    if (!run?.isOpen) return undefined;
+    if (!run || run.end !== undefined) return undefined;
     return { failures: oldestFirst.slice(run.start).filter(hasFailed), isAtEdge: run.isAtEdge };
   }
 

@@ -1,6 +1,13 @@
 import type { EventFilters } from '../filters/event-filters.ts';
 import { csvText } from '../formats/csv.ts';
-import { ERROR_HEAD, SECOND_ID, whoHead } from '../formats/event-heads.ts';
+import {
+  ADDRESS_HEAD,
+  ERROR_HEAD,
+  FOR_HEAD,
+  SECOND_ID,
+  secondReceiver,
+  whoHead,
+} from '../formats/event-heads.ts';
 import {
   conditionTexts,
   printSummary,
@@ -8,9 +15,16 @@ import {
   type SummaryCall,
   type SummaryOptions,
 } from '../formats/formats.ts';
-import { anyText, lengthText, nothingText, proseLines, windowText } from '../formats/summary-words.ts';
+import {
+  anyText,
+  isPast,
+  lengthText,
+  nothingText,
+  proseLines,
+  windowText,
+} from '../formats/summary-words.ts';
 import { type Table, type TableLook, tableWithNote } from '../formats/table.ts';
-import { NONE } from '../formats/table-layout.ts';
+import { NONE, OR_EARLIER } from '../formats/table-layout.ts';
 import { toSeconds } from '../stats/statistics-text.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { grouped } from '../terminal/terminal-text.ts';
@@ -20,7 +34,8 @@ import { healthJson, healthMembers } from './health-json.ts';
 import { type Health, NO_EVENTS } from './health-row.ts';
 
 const ORDER = 'newest first in order of creation, which is not the order of delivery';
-const EARLIER = 'failing from the beginning of this time on: since then or earlier';
+const WORST_FIRST =
+  'of each state the worst come first, by the failure rate that their counts prove: 1 of 1 proves less than 40 of 50';
 
 /** Prints the state of each subscription, or of each value of another field. */
 export async function printHealth(
@@ -29,18 +44,12 @@ export async function printHealth(
   call: SummaryCall,
 ): Promise<void> {
   const { rows } = report;
-  const number = (state: Health['state']) => rows.filter((row) => row.state === state).length;
-  const [failing, recovered] = [number('failing'), number('recovered')];
   const span = windowText(report, options);
-  const silent = rows.filter(({ silentSince }) => silentSince !== undefined).length;
-  const unusual = silent === 0 ? '' : `, ${silent} silent for unusually long`;
-  const quiet = rows.filter(({ events, silentSince }) => events === 0 && !silentSince).length;
-  const withoutEvents = quiet === 0 ? '' : `, ${quiet} without events`;
-  const states = `${failing} of ${rows.length} failing, ${recovered} recovered${unusual}${withoutEvents}, ${span}`;
-  const counts = rows.length === 0 ? nothingText(report, span) : states;
-  const table = healthTable(report, options.filters, takesUnicode(call.context));
-  const isOld = rows.some(({ edge }) => edge);
-  const notes = isOld ? [ORDER, EARLIER] : [ORDER];
+  const isOver = isPast(options, report.before, call.context.clock.now());
+  const counts = rows.length === 0 ? nothingText(report, span) : `${statesText(rows, isOver)}, ${span}`;
+  const table = healthTable(report, options.filters, takesUnicode(call.context), isOver);
+  const isOrderHidden = rows.some((row, index) => hasLowerRate(rows[index - 1], row));
+  const notes = isOrderHidden ? [ORDER, WORST_FIRST] : [ORDER];
   const summary = {
     json: healthJson(report),
     ndjson: healthJson(report),
@@ -54,18 +63,48 @@ export async function printHealth(
       const dim = notes.flatMap((note) => proseLines(note, look)).map(look.palette.dim);
       return [...tableWithNote(table, look), '', ...said.map(look.palette.bold), ...dim];
     },
-    next: failing + recovered > 0 && 'says why they fail',
+    next: rows.some(({ failed }) => failed > 0) && (isOver ? 'says why they failed' : 'says why they fail'),
   };
   await printSummary(summary, options, call);
+}
+
+/** `2 of 5 failing, 1 recovered, 1 off`; of a time that is over `2 of 5 were failing at the end, …`. */
+function statesText(rows: readonly Health[], isOver: boolean): string {
+  const number = (isCounted: (row: Health) => boolean) => rows.filter(isCounted).length;
+  const failing = number(({ state }) => state === 'failing');
+  const others: readonly (readonly [count: number, words: string])[] = [
+    [number(({ silentSince }) => silentSince !== undefined), 'silent for unusually long'],
+    [number(({ state }) => state === 'off'), 'off'],
+    [number(({ state }) => state === 'gone'), 'gone'],
+    [number(isQuiet), 'without events'],
+  ];
+  const parts = others.flatMap(([count, words]) => (count > 0 ? [`${count} ${words}`] : []));
+  const were = failing === 1 ? 'was' : 'were';
+  const open = isOver ? `${were} failing at the end` : 'failing';
+  const recovered = `${number(({ state }) => state === 'recovered')} ${isOver ? 'had recovered' : 'recovered'}`;
+  return [`${failing} of ${rows.length} ${open}`, recovered, ...parts].join(', ');
+}
+
+/** True for a subscription that is on and has no events, which is not unusual for it. */
+function isQuiet({ state, silentSince }: Health): boolean {
+  return state === 'silent' && !silentSince;
+}
+
+/** True if a row failed at a lower rate than the one below it of the same state. */
+function hasLowerRate(above: Health | undefined, { state, failed, events }: Health): boolean {
+  return above?.state === state && above.events > 0 && above.failed / above.events < failed / events;
 }
 
 /** The order in which columns are left out, the highest first: times tell the most. */
 const RANKS = { empty: 5, lastTen: 4, error: 3, lastFailure: 2, lastSuccess: 1 } as const;
 
-function healthTable(report: HealthReport, { zone }: EventFilters, unicode: boolean): Table {
+function healthTable(report: HealthReport, { zone }: EventFilters, unicode: boolean, isOver: boolean): Table {
   const { rows, by } = report;
   const time = (instant: Instant | undefined) => zone.shown(toSeconds(instant));
-  const isNamed = rows.some(({ label }) => label !== null);
+  const isNamed = rows.some(({ who }) => who !== null);
+  const hasAddress = rows.some(({ address }) => address !== null);
+  const isKnown = isNamed || hasAddress;
+  const addressHead = isNamed ? secondReceiver(ADDRESS_HEAD) : ADDRESS_HEAD;
   const hasErrors = rows.some(({ lastError }) => lastError !== undefined);
   const isSilent = rows.some(({ silentSince }) => silentSince !== undefined);
   const silent = ({ silentSince, usualGapSeconds = 0 }: Health) => {
@@ -78,27 +117,33 @@ function healthTable(report: HealthReport, { zone }: EventFilters, unicode: bool
     unicode ? recent.replaceAll('F', '✗').replaceAll('S', '·') : recent.replaceAll('S', '.');
   return {
     heads: [
-      ...(isNamed ? [whoHead('address')] : []),
+      ...(isNamed ? [FOR_HEAD] : []),
+      ...(hasAddress ? [addressHead] : []),
       ...by.map(({ steps, text }) => ({
         ...whoHead(by.length > 1 ? text : (steps.at(-1) as string)),
-        ...(isNamed ? SECOND_ID : {}),
+        ...(isKnown ? { ...SECOND_ID, tellsApart: 2 } : {}),
       })),
-      { title: 'state', kind: 'status' },
+      { title: isOver ? 'state then' : 'state', kind: 'status' },
       { title: 'failed', kind: 'number' },
       ...(isSilent ? [{ title: 'silent for', kind: 'text' as const }] : []),
-      { title: 'failing since', kind: 'time', spare: isFailing ? 0 : RANKS.empty },
+      {
+        title: isOver ? 'failing from' : 'failing since',
+        kind: 'time',
+        spare: isFailing ? 0 : RANKS.empty,
+      },
       { title: 'last failure', kind: 'time', spare: RANKS.lastFailure },
       ...(hasErrors ? [{ ...ERROR_HEAD, spare: RANKS.error }] : []),
       { title: 'last success', kind: 'time', spare: RANKS.lastSuccess },
       { title: 'last ten', kind: 'text', spare: RANKS.lastTen, least: 10 },
     ],
     rows: rows.map((row) => [
-      ...(isNamed ? [row.label ?? NONE] : []),
+      ...(isNamed ? [row.who ?? NONE] : []),
+      ...(hasAddress ? [row.address ?? NONE] : []),
       ...row.values.map((value) => (value === null ? NONE : anyText(value))),
-      row.state,
+      isQuiet(row) ? 'no events' : row.state,
       `${grouped(row.failed)} of ${grouped(row.events)}`,
       ...(isSilent ? [silent(row)] : []),
-      time(row.failingSince),
+      `${time(row.failingSince)}${row.edge ? OR_EARLIER : ''}`,
       time(row.lastFailed),
       ...(hasErrors ? [row.lastError ?? NONE] : []),
       time(row.lastSuccess),
@@ -110,7 +155,7 @@ function healthTable(report: HealthReport, { zone }: EventFilters, unicode: bool
 /** A line for each row, with the members of the JSON; values of the fields first. */
 function healthCsv(report: HealthReport): NonNullable<Summary['csv']> {
   const lines = healthJson(report).map(({ by, value: _, ...members }) => ({ by, members }));
-  const titles = Object.keys(healthMembers(NO_EVENTS));
+  const titles = Object.keys(healthMembers({ ...NO_EVENTS, address: null }));
   const cellOf = (cell: unknown) => {
     if (cell === null) return '';
     return typeof cell === 'number' ? cell : csvText(anyText(cell));

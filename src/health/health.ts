@@ -18,6 +18,8 @@ export interface HealthReport {
   /** The events whose outcome is not known. */
   readonly untold: number;
   readonly by: readonly FieldPath[];
+  /** True if the service's subscriptions could not be listed: those without events have no row. */
+  readonly isListUnknown: boolean;
   /** Failing first, and of each state the worst. */
   readonly rows: readonly Health[];
 }
@@ -46,6 +48,9 @@ export async function checkHealth(
     const { after, before } = windowOf(source, table.times.bounds, call.context.clock);
     const found = table.rows();
     await names?.learn(found.flatMap((row) => subscriptionIdOf(row) ?? []));
+    const whyUnknown = names?.whyUnknown;
+    if (whyUnknown !== undefined)
+      call.reporter.warning(`subscriptions without events have no row here: ${whyUnknown}`);
     const quiet = names ? quietSubscriptions(names, found, source.filters) : [];
     const rows = [...found, ...quiet];
     const watching = { by, isBySubscription, names, before };
@@ -56,7 +61,7 @@ export async function checkHealth(
     const known = rows.map((row) => withSilence(row, silences.get(row.key)));
     const named = namedRows(known, isBySubscription, names);
     const untold = source.warnOfUnknown(table.untold, table.times);
-    return { after, before, untold, by, rows: named };
+    return { after, before, untold, by, rows: named, isListUnknown: whyUnknown !== undefined };
   });
 }
 

@@ -33,9 +33,8 @@ export function quietSubscriptions(
     .map(({ id, state }) => ({
       ...NO_EVENTS,
       values: [id],
-      state: state === 'on' ? 'silent' : 'off',
+      state: state === 'on' ? 'silent' : state,
       key: JSON.stringify(id),
-      names: 0,
     }));
 }
 

@@ -141,6 +141,11 @@ export function isGuid(text: string): boolean {
   return GUID.test(text);
 }
 
+/** A GUID in lower case, since its case means nothing (RFC 9562, section 4); any other text unchanged. */
+export function withoutGuidCase(text: string): string {
+  return isGuid(text) ? text.toLowerCase() : text;
+}
+
 /**
  * The GUIDs that a text holds, each once, in the case they are written in: people paste them in braces and
  * quotes, with `urn:uuid:` before them (RFC 9562), inside addresses and lines of logs.

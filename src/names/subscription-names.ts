@@ -1,4 +1,5 @@
-import { apiUrl, type Service } from '../http/service.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { apiUrl, type Service, serviceError } from '../http/service.ts';
 import { isObject } from '../items/items.ts';
 import { searchedAddress, shownAddress } from './callback-address.ts';
 
@@ -27,6 +28,9 @@ const PATIENCE_MS = 1_500;
 /** Subscriptions that are not in the list and are asked for one by one. */
 const MOST_ASKED = 20;
 
+/** The service's list of its subscriptions: known, not offered by this service, or unknown for a reason. */
+type Listing = 'known' | 'not offered' | Error;
+
 /**
  * A service's subscriptions, by id. They are asked for beside a search, which they neither delay for long nor
  * fail.
@@ -37,15 +41,20 @@ export class SubscriptionNames {
   readonly #closed = new AbortController();
   readonly #byId = new Map<string, NamedSubscription>();
   readonly #asked = new Set<string>();
-  /** True if the service lists its subscriptions, in time. */
-  readonly #listed: Promise<boolean>;
-  #isListed = false;
+  readonly #listing: Promise<Listing>;
+  /** Undefined until the service has answered. */
+  #known: Listing | undefined;
 
   /** Begins to ask. */
   constructor(service: Service, { signal }: { readonly signal: AbortSignal }) {
     this.#service = service;
     this.#signal = AbortSignal.any([signal, this.#closed.signal]);
-    this.#listed = this.#askList().catch(() => false);
+    this.#listing = this.#askList()
+      .catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))))
+      .then((listing) => {
+        this.#known = listing;
+        return listing;
+      });
   }
 
   /** Waits until the subscriptions with these ids are known, or are not to be known. Never rejects. */
@@ -56,13 +65,27 @@ export class SubscriptionNames {
   }
 
   async #learn(ids: Iterable<string>): Promise<void> {
-    if (!(await this.#listed)) return;
+    if ((await this.#listing) !== 'known') return;
     const unknown = [...new Set([...ids].map((id) => id.toLowerCase()))].filter(
       (id) => !this.#byId.has(id) && !this.#asked.has(id),
     );
     const due = unknown.slice(0, MOST_ASKED - this.#asked.size);
     for (const id of due) this.#asked.add(id);
     await Promise.all(due.map((id) => this.#askOne(id).catch(() => {})));
+  }
+
+  /** Waits for the list as long as for names, and leaves the request running. */
+  async awaitList(): Promise<void> {
+    const ending = new AbortController();
+    const patience = sleep(PATIENCE_MS, undefined, { ref: false, signal: ending.signal });
+    await Promise.race([this.#listing, patience.catch(() => {})]);
+    ending.abort();
+  }
+
+  /** Waits for the list as long as any request may take. Throws the error that keeps it unknown. */
+  async requireList(): Promise<void> {
+    const listing = await this.#listing;
+    if (listing instanceof Error) throw listing;
   }
 
   /** Ends every request: no answer is of use any more. */
@@ -105,16 +128,26 @@ export class SubscriptionNames {
 
   /** True once the service has listed its subscriptions. */
   get isListed(): boolean {
-    return this.#isListed;
+    return this.#known === 'known';
   }
 
-  async #askList(): Promise<boolean> {
-    const answer = await this.#ask(LIST_PATH);
-    const items = isObject(answer) ? answer['items'] : undefined;
-    if (!Array.isArray(items)) return false;
+  /** Why the list is unknown; undefined if it is known, or if this service offers none. */
+  get whyUnknown(): string | undefined {
+    if (this.#known instanceof Error && !this.#closed.signal.aborted) return this.#known.message;
+    if (this.#known === 'known' || this.#known === 'not offered') return undefined;
+    return `the service did not list them within ${PATIENCE_MS / 1000} s`;
+  }
+
+  async #askList(): Promise<Listing> {
+    const url = apiUrl(this.#service.baseUrl, LIST_PATH);
+    const answer = await this.#service.send({ url, signal: this.#signal });
+    if (answer.status === 404) return 'not offered';
+    if (answer.status !== 200) return serviceError(answer, 'the subscriptions cannot be listed');
+    const body: unknown = JSON.parse(answer.body.toString());
+    const items = isObject(body) ? body['items'] : undefined;
+    if (!Array.isArray(items)) return 'not offered';
     for (const item of items) this.#add(subscriptionOf(item));
-    this.#isListed = true;
-    return true;
+    return 'known';
   }
 
   async #askOne(id: string): Promise<void> {
@@ -124,12 +157,6 @@ export class SubscriptionNames {
     if (status !== 200) return;
     const found = subscriptionOf(JSON.parse(body.toString()));
     if (found?.id.toLowerCase() === id) this.#add(found);
-  }
-
-  async #ask(path: string): Promise<unknown> {
-    const url = apiUrl(this.#service.baseUrl, path);
-    const { status, body } = await this.#service.send({ url, signal: this.#signal });
-    return status === 200 ? JSON.parse(body.toString()) : undefined;
   }
 
   #add(subscription: NamedSubscription | undefined): void {

@@ -1,13 +1,15 @@
 import { MISSING } from '../items/field-cursor.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
+import { withoutGuidCase } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { UTC } from '../time/time-zone.ts';
 
 /** Who an event is for, as far as the event tells. */
 export interface Who {
-  /** The value of the field that names who it is for; undefined without one. */
-  readonly name: string | undefined;
+  /** The values of the field that names who it is for: a list has one for each receiver. */
+  readonly names: readonly string[];
+  /** A GUID in lower case. */
   readonly subscriptionId: string | undefined;
 }
 
@@ -16,24 +18,23 @@ export function createWhoReader(nameField: FieldPath | undefined): (bytes: Buffe
   const reader = new FieldReader([memberPath('subscriptionId'), ...(nameField ? [nameField] : [])], UTC);
   return (bytes, at) => {
     reader.read(bytes, at);
-    return { name: nameField && firstText(reader, 1), subscriptionId: reader.text(0) };
+    const id = reader.text(0);
+    const subscriptionId = id === undefined ? undefined : withoutGuidCase(id);
+    return { names: nameField ? textsOf(reader, 1) : [], subscriptionId };
   };
 }
 
-/** The first value of a field that is not empty. */
-function firstText(reader: FieldReader, field: number): string | undefined {
-  let found = '';
+/** The values of a field that are not empty. */
+function textsOf(reader: FieldReader, field: number): string[] {
+  const found: string[] = [];
   reader.each(field, (bytes, start, end) => {
-    if (found === '' && start !== MISSING) found = valueText(bytes, start, end);
+    const text = start === MISSING ? '' : valueText(bytes, start, end);
+    if (text !== '') found.push(text);
   });
-  return found === '' ? undefined : found;
+  return found;
 }
 
-/** What people call them: the name in the event, or else the subscription's address, or its id. */
-export function whoText(
-  { name, subscriptionId }: Who,
-  names: { labelOf(id: string): string | undefined } | undefined,
-): string | undefined {
-  if (name !== undefined || subscriptionId === undefined) return name;
-  return names?.labelOf(subscriptionId) ?? subscriptionId;
+/** The names of an event's receivers; undefined if it names none. */
+export function namesText({ names }: Who): string | undefined {
+  return names.length === 0 ? undefined : names.join(', ');
 }

@@ -1,5 +1,6 @@
 import { MISSING } from '../items/field-cursor.ts';
 import type { FieldReader, UseValue } from '../items/field-reader.ts';
+import { isGuid } from '../items/items.ts';
 import { canonicalText } from './value-texts.ts';
 
 const STRING = /"(?:[^"\\]|\\.)*"/g;
@@ -52,11 +53,14 @@ function combinationsOf(lists: readonly string[][]): string[][] {
   );
 }
 
+const QUOTED_GUID_CHARACTERS = 38;
+
 /**
- * The JSON text with the same escapes for the same characters: one event may have `\u00e9` or `\/` where
- * another has the character itself.
+ * The JSON text with the same escapes for the same characters, and a GUID in lower case: one event may have
+ * `\u00e9` or `\/` where another has the character itself.
  */
 function writtenAlike(json: string): string {
+  if (json.length === QUOTED_GUID_CHARACTERS && isGuid(json.slice(1, -1))) return json.toLowerCase();
   if (!json.includes('\\')) return json;
   return json.replace(STRING, (string) => canonicalText(string));
 }

@@ -197,15 +197,16 @@ function affectedSection(title: string, { field, rows }: Affected, stats: Stats,
 }
 
 /** What people call it, with the id of a subscription. */
-function whoText({ values: [value], label }: Health): string {
+function whoText({ values: [value], who, address }: Health): string {
   const text = anyText(value);
-  return label === null ? text : `${label} (${text})`;
+  const known = [who, address].filter((name) => name !== null);
+  return known.length === 0 ? text : `${known.join(', ')} (${text})`;
 }
 
 function stateText({ state, failingSince, edge, lastFailed }: Health, zone: TimeZone): string {
   if (state === 'failing' && failingSince)
     return `failing since ${boundText(failingSince, zone)}${edge ? ' or earlier' : ''}`;
-  if (state === 'failing') return 'failing';
+  if (state === 'failing' || state === 'off' || state === 'gone') return state;
   return lastFailed ? `last failure ${boundText(lastFailed, zone)}` : '-';
 }
 

@@ -95,18 +95,18 @@ describe('events about', () => {
       `${OWN}, found by its id`,
       'from 2026-11-19 12:00Z to 2026-11-20 12:00Z',
       '',
-      'state          well again after failures',
+      'state          recovered',
       'events         2 of 4 failed (50.0 %), 2 delivered; 2 of 3 in the same time before',
       'outage         from 2026-11-19 09:00Z to 2026-11-20 10:00Z, 1 d 1 h',
       'last failure   2026-11-20 08:00:00Z',
       'reason         503 down',
       'last success   2026-11-20 11:00:00Z',
-      "shared         no other of 2 subscriptions failed: it is this one's endpoint",
+      "shared         the other subscription did not fail: it is this one's endpoint",
       'latency        p50 70, p95 90, p99 90, most 90 (ms, 4 events)',
       'last ten       ··✗✗',
       '',
-      `next: hooktrail events search --failed --subscription ${OWN} --since 2026-11-19T08:59:59Z --from ${file}`,
-      `next: hooktrail webhooks replay --failed --forward-to URL --subscription ${OWN} --since 2026-11-19T08:59:59Z --from ${file}`,
+      `next: hooktrail events search --failed --subscription ${OWN} --since 2026-11-19T08:59:59Z --until 2026-11-20T12:00Z --from ${file}`,
+      `next: hooktrail webhooks replay --failed --forward-to URL --subscription ${OWN} --since 2026-11-19T08:59:59Z --until 2026-11-20T12:00Z --from ${file}`,
       '',
     ]);
   });
@@ -179,12 +179,18 @@ describe('events about', () => {
     const wrong = await run('harbur');
     expect(wrong).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/^error: 'harbur' is neither an id nor in the address/),
+      stderr: expect.stringMatching(
+        inShape({
+          flat: /^error: 'harbur' is not an id, and this service lists no addresses/,
+          published: /^error: 'harbur' is neither an id nor in the address/,
+        }),
+      ),
     });
   });
 
-  test('finds a subscription that is switched off by its address, as long as it has events in the time', async () => {
+  test('finds a subscription that is switched off by its address, if it had events of late', async () => {
     await using at = await startSearching({ events: 0 });
+    const OFF = 'state          off: the subscription is switched off, the service sends it nothing';
     const SWITCHED_OFF = '95bb7fc4-c819-4328-97e4-f5241d61eecf';
     const add = (subscriptionId: string, eventType: string) =>
       at.sandbox.control.addEvent({ subscriptionId, eventType, createdOn: timeOf('20T09:00') });
@@ -194,15 +200,17 @@ describe('events about', () => {
       at.run(['events', 'about', word, '--since', since], { env: { ...at.env, ...env } });
     const [title, error] = [
       `staging.harbour.example/hooks/test (${SWITCHED_OFF}), found by 'staging' in its address, switched off`,
-      "error: 'staging' is neither an id nor in the address of a subscription that is switched on or has events in this time\n" +
-        'next: `hooktrail subscriptions` lists those that are switched on; a longer --since finds more of the others\n',
+      "error: 'staging' is not an id, and this service lists no addresses\n" +
+        'next: give the id of a subscription, or name the field that says who an event is for: `hooktrail config set name-field PATH`\n',
     ];
     const found = await run('staging', '2026-11-20');
     const unnamed = await run('staging', '2026-11-20T09:30');
     expect([found.code, found.stdout.split('\n')[0], found.stderr]).toEqual(
       inShape({ published: [0, title, ''], flat: [2, '', error] }),
     );
-    expect(unnamed).toEqual({ code: 2, stdout: '', stderr: error });
+    expect([unnamed.code, unnamed.stdout.split('\n').slice(0, 4).join(' '), unnamed.stderr]).toEqual(
+      inShape({ published: [0, `${title} since 2026-11-20 09:30Z  ${OFF}`, ''], flat: [2, '', error] }),
+    );
     // Nobody has that name: the address is looked for before that is said.
     const titleOf = async (word: string) =>
       (await run(word, '2026-11-20', { HOOKTRAIL_NAME_FIELD: 'eventType' })).stdout.split('\n')[0];
@@ -340,7 +348,7 @@ describe('events about', () => {
         'outage         from 2026-11-20 09:00Z, goes on, last failure after 3 h',
         'last failure   2026-11-20 12:00:00Z',
         'last success   2026-11-20 12:20:00Z',
-        "shared         no other of 3 subscriptions failed: it is this one's endpoint",
+        "shared         none of the 2 other subscriptions failed: it is this one's endpoint",
         'last ten       ··✗··✗··✗·',
         '',
         `next: hooktrail events about ${OWN} --since 2026-11-20 --until 2026-11-20T13:00 --from FILE`,
@@ -360,7 +368,7 @@ describe('events about', () => {
     const linesOf = async (word: string, some: readonly object[]) =>
       (await aboutOf(some, word, '--since', '2026-11-20')).lines.filter((line) => line.startsWith('name '));
     expect(await linesOf('harbour', all)).toEqual([
-      'name           Harbour Freight: failing since 2026-11-20 09:11:00Z or earlier, 1 of 2 failed',
+      'name           Harbour Freight: failing since 2026-11-20 09:11:00Z, 1 of 2 failed',
       'name           Harbour Cranes: ok, 0 of 2 failed',
       'name           Harbour Fish: ok, 0 of 2 failed',
       'name           Harbour Ice: ok, 0 of 2 failed',
@@ -416,16 +424,16 @@ describe('events about', () => {
     expect(ofName.largestOutage).toBeNull();
   });
 
-  test('lists and hands over all failures of the time, also those before the last outage', async () => {
+  test('lists and hands over all failures of the time, also one after the last outage, which is one event', async () => {
     const outcomes = 'SSFFFFFFSSSSSSSSF'.split('');
     const own = outcomes.map((outcome, minute) =>
       event(`20T08:${10 + minute}`, outcome === 'F' ? 'FAILED' : 'SUCCESS'),
     );
     const { lines } = await aboutOf(own, OWN, '--since', '2026-11-20', '--until', '2026-11-21');
-    expect(lines.join('\n')).toContain('outage         from 2026-11-20 08:26Z, goes on\n');
+    expect(lines.join('\n')).toContain('outage         from 2026-11-20 08:12Z to 2026-11-20 08:18Z, 6 min\n');
     expect(lines.slice(-3)).toEqual([
-      `next: hooktrail events search --failed --subscription ${OWN} --since 2026-11-20T08:11:59Z --from FILE`,
-      `next: hooktrail webhooks replay --failed --forward-to URL --subscription ${OWN} --since 2026-11-20T08:11:59Z --from FILE`,
+      `next: hooktrail events search --failed --subscription ${OWN} --since 2026-11-20T08:11:59Z --until 2026-11-21 --from FILE`,
+      `next: hooktrail webhooks replay --failed --forward-to URL --subscription ${OWN} --since 2026-11-20T08:11:59Z --until 2026-11-21 --from FILE`,
       '',
     ]);
   });
@@ -451,7 +459,94 @@ describe('events about', () => {
     });
     const { stdout } = await at.run(['events', 'about', OWN, '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ state: 'ok', failed: 0, events: 1, outage: null, causes: [] });
-    expect((await at.run(['events', 'about', OWN])).stdout).toMatch(/state +well\n/);
+    expect((await at.run(['events', 'about', OWN])).stdout).toMatch(/state +ok\n/);
+  });
+});
+
+describe('events about, by what is known', () => {
+  test('compares GUIDs as GUIDs', async () => {
+    const [small, capitals] = await Promise.all(
+      [OWN, OWN.toUpperCase()].map(async (id) => JSON.parse((await about([id, '--json'])).stdout)),
+    );
+    expect({ ...capitals, word: OWN }).toEqual(small);
+  });
+
+  test('waits for a slow list of subscriptions, and takes none that is refused for an empty one', async () => {
+    await using at = await startSearching({ events: 0 });
+    at.control.addEvent({ subscriptionId: OWN, createdOn: timeOf('20T09:00') });
+    const run = () => at.run(['events', 'about', 'hooks.harbour.example/in', '--since', '2026-11-20']);
+    const forbidden = { kind: 'status', status: 403, body: '{"code":"FORBIDDEN"}' } as const;
+    at.control.fault('subscriptions', forbidden);
+    expect(await run()).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^error: the subscriptions cannot be listed: the service answered 403/),
+    });
+    at.control.fault('subscriptions', { kind: 'slow', ms: 2_500 });
+    expect((await run()).code).toBe(inShape({ published: 0, flat: 2 }));
+  });
+
+  test('says first that a subscription is off, whatever its past, also by a name without events in the time', async () => {
+    await using at = await startSearching({ events: 0 });
+    const SWITCHED_OFF = '95bb7fc4-c819-4328-97e4-f5241d61eecf';
+    at.control.addEvent({
+      subscriptionId: SWITCHED_OFF,
+      eventType: 'document.viewed',
+      publishStatus: 'FAILED',
+      createdOn: timeOf('11T09:00'),
+    });
+    const env = { ...at.env, HOOKTRAIL_NAME_FIELD: 'eventType' };
+    const { stdout } = await at.run(['events', 'about', 'viewed'], { env });
+    const first = stdout.split('\n')[3];
+    expect(first).toBe(
+      inShape({
+        published: 'state          off: the subscription is switched off, the service sends it nothing',
+        flat: 'state          no events in this time',
+      }),
+    );
+  });
+});
+
+describe('events about, by time', () => {
+  const outcomesAt = (hours: string) =>
+    [...hours].map((outcome, index) =>
+      event(`19T${String(index).padStart(2, '0')}:00`, outcome === 'F' ? 'FAILED' : 'SUCCESS'),
+    );
+  const runOver = async (some: readonly object[], ...args: string[]) => {
+    await using at = await startSearching({ events: 0 });
+    for (const one of some) at.control.addEvent(one);
+    return (await at.run(['events', 'about', OWN, ...args])).stdout;
+  };
+
+  test('names the outage and not the one event that failed after it', async () => {
+    const stdout = await runOver(
+      outcomesAt('SSFFFSSSSSSSSSSSSSSSFSS'),
+      '--since',
+      '2026-11-19T12:00',
+      '--json',
+    );
+    const { outage, lastFailed } = JSON.parse(stdout.replaceAll(/(:\d\d)(?:\.0+)?Z/g, '$1.000Z'));
+    expect({ outage, lastFailed }).toEqual({
+      outage: {
+        since: timeOf('19T02:00'),
+        edge: false,
+        until: timeOf('19T05:00'),
+        lastFailed: timeOf('19T04:00'),
+      },
+      lastFailed: timeOf('19T20:00'),
+    });
+    const alone = await runOver(outcomesAt('SSSSSFSS'), '--since', '2026-11-19', '--json');
+    expect(JSON.parse(alone)).toMatchObject({ outage: null, failed: 1 });
+  });
+
+  test('tells a time that is over in the past, and keeps its end', async () => {
+    const bounds = ['--since', '2026-11-19', '--until', '2026-11-20'];
+    const stdout = await runOver(outcomesAt('SSSFFFF'), ...bounds);
+    expect(stdout).toContain('state          was failing at the end of this time, from 2026-11-19 03:00:00');
+    expect(stdout).toContain(', not over by the end of this time, last failure after 3 h\n');
+    expect(stdout).not.toMatch(/failing since|goes on|still/);
+    const next = stdout.split('\n').filter((line) => /^next: .* --since/.test(line));
+    expect(next.length).toBeGreaterThan(1);
+    expect(next.every((line) => line.includes('--until 2026-11-20'))).toBe(true);
   });
 });
 

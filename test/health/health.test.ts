@@ -238,7 +238,7 @@ describe('events health', () => {
     expect(JSON.parse((await run('--json')).stdout)).toMatchObject([
       { lastError: '401 refused', name: 'Harbour and 1 more', lastFailed: timeOf(2) },
     ]);
-    expect((await run()).stdout).toMatch(/^address .* error .*\nHarbour and 1 more .* 401 refused /);
+    expect((await run()).stdout).toMatch(/^for .* error .*\nHarbour and 1 more .* 401 refused /);
   });
 
   test('of two that fail puts 40 of 50 before 1 of 1', async () => {
@@ -279,7 +279,7 @@ describe('events health', () => {
     // A service that names its subscriptions shows those without events.
     const end = inShape({
       flat: /^no events/,
-      published: /\n0 of 7 failing, 0 recovered, 7 without events,/,
+      published: /\n0 of 7 were failing at the end, 0 had recovered, 7 without events,/,
     });
     expect(nothing).toMatch(end);
     expect(nothing).toContain('from 2026-11-01 00:00Z to 2026-11-03 00:00Z\n');
@@ -300,10 +300,73 @@ describe('events health', () => {
       published: '',
     });
     expect(stdout.split('\n').slice(0, 3)).toEqual([
-      `|${title} subscriptionId | state | failed | failing since | last failure |${error} last success | last ten |`,
+      `|${title} subscriptionId | state then | failed | failing from | last failure |${error} last success | last ten |`,
       `|${rule} --- | --- | ---: | --- | --- |${more} --- | --- |`,
       `|${address} ${FAILING} | failing | 6 of 15 | 2026-11-02T00:10:00Z | 2026-11-02T00:14:00Z |${reason} 2026-11-02T00:09:00Z | ✗✗✗✗✗····· |`,
     ]);
     expect(stdout).toContain('which is not the order of delivery');
+  });
+});
+
+describe('a row of events health', () => {
+  const rowsOf = async (some: readonly object[], ...args: string[]) => {
+    const place = path.join(home.env['HOME'] as string, 'some.ndjson');
+    await writeFile(place, ndjsonOf(some));
+    return (await hooktrail(['events', 'health', '--from', place, ...args], { env: home.env })).stdout;
+  };
+  const outcomes = (text: string, subscriptionId = FAILING) =>
+    [...text].map((outcome, minute) => ({
+      ...events[minute],
+      publishStatus: outcome === 'F' ? 'FAILED' : 'SUCCESS',
+      createdOn: timeOf(minute),
+      subscriptionId,
+    }));
+
+  test('has the mark of an edge in every format, and none where a delivery came first', async () => {
+    expect(await rowsOf(outcomes('FFF'))).toContain('2026-11-02 00:00:00Z or earlier');
+    expect(await rowsOf(outcomes('FFF'), '-o', 'markdown')).toContain('| 2026-11-02T00:00:00Z or earlier |');
+    const csv = readCsv(await rowsOf(outcomes('FFF'), '--csv'));
+    expect(csv[1]?.[csv[0]?.indexOf('edge') as number]).toBe('true');
+    const narrow = await hooktrail(
+      ['events', 'health', '--from', path.join(home.env['HOME'] as string, 'some.ndjson')],
+      { env: home.env, terminal: 80 },
+    );
+    expect(narrow.stdout).toContain('or earlier');
+    expect(await rowsOf(outcomes('SFF'))).not.toContain('or earlier');
+    expect(JSON.parse(await rowsOf(outcomes('SFF'), '--json'))[0]).toMatchObject({ edge: false });
+  });
+
+  test('counts a GUID in capitals and in small letters as one', async () => {
+    const both = [...outcomes('SS'), ...outcomes('FF', FAILING.toUpperCase())];
+    expect(JSON.parse(await rowsOf(both, '--json'))).toMatchObject([
+      { value: FAILING, failed: 2, events: 4 },
+    ]);
+  });
+
+  test('is off for a subscription that is switched off, whatever its past', async () => {
+    await using at = await startSearching({ events: 0 });
+    const OFF = '95bb7fc4-c819-4328-97e4-f5241d61eecf';
+    for (const minute of [1, 2])
+      at.control.addEvent({ subscriptionId: OFF, publishStatus: 'FAILED', createdOn: timeOf(minute) });
+    const run = (...args: string[]) => at.run(['events', 'health', '--since', '2026-11-01', ...args]);
+    const rows = JSON.parse((await run('--json')).stdout);
+    expect(rows.find(({ value }: { value: string }) => value === OFF)).toMatchObject(
+      inShape({ published: { state: 'off', failingSince: null }, flat: { state: 'failing' } }),
+    );
+    expect((await run('--exit-code-for', 'off,gone')).code).toBe(inShape({ published: 10, flat: 0 }));
+    expect((await run('--exit-code')).code).toBe(inShape({ published: 0, flat: 10 }));
+    at.control.fault('subscriptions', { kind: 'status', status: 403 });
+    const unknown = await run('--exit-code-for', 'off');
+    expect(unknown.code).toBe(1);
+    expect(unknown.stderr).toMatch(
+      /^warning: subscriptions without events have no row here: the subscriptions cannot be listed/,
+    );
+  });
+
+  test('says in which order they are where it does not show', async () => {
+    const two = [...outcomes('F'), ...outcomes('SSFFFFFFFF', RECOVERED)];
+    const order = /\nof each state the worst come first, by the failure rate that their counts prove/;
+    expect(await rowsOf(two)).toMatch(order);
+    expect(await rowsOf(outcomes('FFF'))).not.toMatch(order);
   });
 });
