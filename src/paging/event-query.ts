@@ -94,6 +94,12 @@ export function followed(link: string, page: URL): URL {
   return url;
 }
 
+/** The origin of a link that leads away from the service, as one behind a TLS proxy may send. */
+export function otherOrigin(link: string, page: URL): string | undefined {
+  const origin = URL.canParse(link, page.href) ? new URL(link, page).origin : page.origin;
+  return origin === page.origin ? undefined : origin;
+}
+
 /**
  * True if a page's link leads to the next item by offset. A link that `followed` refuses throws. A link whose
  * start cannot be read does not agree, since only the service knows where it leads.

@@ -1,6 +1,6 @@
 import { ServiceError } from '../errors.ts';
 import type { Instant } from '../time/instant.ts';
-import { followed, leadsTo, type PageRange, pinned } from './event-query.ts';
+import { followed, leadsTo, otherOrigin, type PageRange, pinned } from './event-query.ts';
 import type { Page, PageClient, ReadPage } from './page.ts';
 import { readAhead } from './read-ahead.ts';
 import type { Reading } from './reading.ts';
@@ -16,6 +16,7 @@ export interface PageWalk {
   readonly concurrency: () => number;
   readonly signal: AbortSignal;
   readonly reading: Reading;
+  readonly onDoubt?: ((doubt: string) => void) | undefined;
 }
 
 /**
@@ -99,10 +100,11 @@ async function* walkStretch(
     if (reading.ledger.isFull) return { kind: 'ended', end: 'read' };
     start = job.start + size;
     const at = walk.url(job);
+    const next = linkOf(walk, page, at);
     // The service returns other pages than requested, or has more items than it counts.
     const isShort = page.items.count < size;
-    const isMoreThanCounted = Boolean(page.next) && start > last();
-    if (isShort || isMoreThanCounted || !leadsTo(start, page.next, at))
+    const isMoreThanCounted = Boolean(next) && start > last();
+    if (isShort || isMoreThanCounted || !leadsTo(start, next, at))
       return { kind: 'follow links', page, at, start: job.start + page.items.count };
   }
   return { kind: 'go on', start, stepsBack };
@@ -144,9 +146,23 @@ export async function* walkLinks(
   return 'read';
 }
 
+/**
+ * The link of a page. One that leads away from the service counts as none if the count shows how many pages
+ * there are: nothing may go there, and pages can be asked for by number.
+ */
+export function linkOf({ reading, onDoubt }: PageWalk, page: Page, at: URL): Page['next'] {
+  const other = page.next ? otherOrigin(page.next, at) : undefined;
+  if (other === undefined || reading.counts.latest === undefined) return page.next;
+  onDoubt?.(
+    `the service's links to the next page lead to ${other}, not to ${at.origin}: pages are asked for by number`,
+  );
+  return undefined;
+}
+
 /** The address of the page after one, whose next item has the offset `start`; undefined after the last. */
 function pageAfter(walk: PageWalk, page: Page, at: URL, start: number): URL | undefined {
-  if (page.next) return pinned(followed(page.next, at), walk.pin);
+  const next = linkOf(walk, page, at);
+  if (next) return pinned(followed(next, at), walk.pin);
   return hasMoreByOffset(walk, page, start) ? walk.url({ start, count: walk.size }) : undefined;
 }
 

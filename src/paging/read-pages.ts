@@ -3,7 +3,7 @@ import { directionBetween, holdsEventsFrom } from '../items/item-times.ts';
 import { knownInstant, laterOf, milliseconds, nextFullSecond } from '../time/instant.ts';
 import { leadsTo, type PageRange, type Query, searchUrl } from './event-query.ts';
 import { askPage, DOUBTFUL_EVENT, type Page, type PageClient, type ReadPage } from './page.ts';
-import { type PageWalk, passOn, type WalkEnd, walkLinks, walkOffsets } from './page-walk.ts';
+import { linkOf, type PageWalk, passOn, type WalkEnd, walkLinks, walkOffsets } from './page-walk.ts';
 import { Reading } from './reading.ts';
 
 export interface ReadOptions {
@@ -15,7 +15,7 @@ export interface ReadOptions {
   /** Pages requested at the same time. Called before each request, since a busy service lowers the number. */
   readonly concurrency: () => number;
   readonly signal: AbortSignal;
-  /** Called once with the reason why this read cannot be limited in time or checked. */
+  /** Called with each reason why this read is not as the service's links, time and count should make it. */
   readonly onDoubt?: ((doubt: string) => void) | undefined;
 }
 
@@ -76,6 +76,7 @@ async function openWindow(client: PageClient, options: ReadOptions, hold: boolea
     concurrency,
     signal,
     reading: new Reading(page, limit),
+    onDoubt: options.onDoubt,
     page,
     at: searchUrl(client.baseUrl, query, first),
     hasTime: serviceTime !== undefined,
@@ -124,7 +125,7 @@ async function* readOn(window: OpenWindow): AsyncGenerator<ReadPage, WalkEnd> {
 
 function walkAfterFirst(window: OpenWindow): AsyncGenerator<ReadPage, WalkEnd> {
   const { page, at, size } = window;
-  const mayUseOffsets = isAligned(window) && leadsTo(size + 1, page.next, at);
+  const mayUseOffsets = isAligned(window) && leadsTo(size + 1, linkOf(window, page, at), at);
   return mayUseOffsets ? walkOffsets(window, size + 1) : walkLinks(window, page, at, page.items.count + 1);
 }
 

@@ -111,6 +111,9 @@ describe('what a service leaves open', () => {
   const opaque = (start: number) => `?page=${start},10`;
   const uncounted =
     'the service does not count its events: whether these are all of them could not be checked';
+  const elsewhere = (start: number) => `http://inner.example:8080/?limit(${start},10)`;
+  const byNumber =
+    "the service's links to the next page lead to http://inner.example:8080, not to https://events.example.com: pages are asked for by number";
   const noTime = 'the service sends no time: events that arrive meanwhile may shift the pages';
 
   const doubted: [string, Omit<Service, 'events'>, Partial<ReadOptions>, number[], string[]][] = [
@@ -144,13 +147,21 @@ describe('what a service leaves open', () => {
     ],
     ['a limit above the page', { limit: 500, counts: false }, {}, [1, 11, 21, 1], [uncounted]],
     ['links of no offset', { link: opaque }, {}, [1, 11, 21], []],
+    ['links elsewhere', { link: elsewhere }, {}, [1, 11, 21], [byNumber]],
+    ['links elsewhere, and short pages', { link: elsewhere, most: 8 }, {}, [1, 9, 17], [byNumber]],
+    ['links elsewhere, and a limit in the first page', { link: elsewhere }, { limit: 10 }, [1], []],
   ];
   test.each(doubted)('is read to its end with %s, and told', async (_, service, options, starts, doubts) => {
     const { fetchPage, asked } = serve({ events: [...events], ...service });
-    const told: string[] = [];
-    const found = await idsRead(fetchPage, { ...options, onDoubt: (doubt) => told.push(doubt) });
+    const told = new Set<string>();
+    const found = await idsRead(fetchPage, { ...options, onDoubt: (doubt) => void told.add(doubt) });
     expect(found).toEqual(ids.slice(0, options.limit));
-    expect([asked.map(startOf), told]).toEqual([starts, doubts]);
+    expect([asked.map(startOf), [...told]]).toEqual([starts, doubts]);
+  });
+
+  test('links elsewhere without a count are an error', async () => {
+    const { fetchPage } = serve({ events: [...events], counts: false, link: elsewhere });
+    await expect(idsRead(fetchPage)).rejects.toThrow('leads away from https://events.example.com');
   });
 
   test('pages with links are read ahead too', async () => {

@@ -43,3 +43,14 @@ test('a page that is cut off is asked for again', async () => {
   const { code, stdout } = await at.search(...SEARCH);
   expect([code, idsOf(stdout).length, at.queries().length]).toEqual([0, 20, 3]);
 });
+
+test('links that lead to an inner address are not followed, which is said once', async () => {
+  at.control.behaviour.links = 'inner';
+  const { origin } = new URL(at.sandbox.settings.baseUrl);
+  const { code, stdout, stderr } = await at.search('--ndjson', '--page-size', '5');
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: `warning: the service's links to the next page lead to http://inner.example:8080, not to ${origin}: pages are asked for by number\n`,
+  });
+  expect(idsOf(stdout)).toEqual(at.control.store.newestIds(20));
+});

@@ -39,8 +39,8 @@ export type FaultTarget =
 interface Oddities {
   /** Members left out of search answers. The service requires none of them (service description, part 2). */
   omit: readonly ('href' | 'previous' | 'first' | 'next' | 'count' | 'limit' | 'items')[];
-  /** The form of paging links. */
-  links: 'absolute' | 'relative';
+  /** The form of paging links; `inner`: of the address that the service has behind a TLS proxy. */
+  links: 'absolute' | 'relative' | 'inner';
   /** Answers of the event service are indented over several lines. */
   pretty: boolean;
   /** A 429 carries `Retry-After`. */
@@ -342,7 +342,7 @@ function oddCollection(text: string, { omit, links }: Behaviour): string {
     const link = members[member];
     if (typeof link !== 'string' || links === 'absolute') continue;
     const { pathname, search } = new URL(link);
-    members[member] = pathname + search;
+    members[member] = `${links === 'inner' ? 'http://inner.example:8080' : ''}${pathname}${search}`;
   }
   for (const member of omit) delete members[member];
   const head = JSON.stringify(members).slice(0, -1);
