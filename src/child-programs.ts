@@ -98,6 +98,12 @@ function batchFile(name: string, environment: Environment): string | undefined {
   return found && /\.(cmd|bat)$/i.test(found) ? found : undefined;
 }
 
+function withLastBackslashesTwice(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === '\\') end--;
+  return text + text.slice(end);
+}
+
 /**
  * A command line on which no character of a word acts on cmd.exe, as Rust's standard library writes it
  * (CVE-2024-24576): a quote is doubled, and after `%%cd:~,`, which stands for nothing, a percent sign begins
@@ -105,10 +111,7 @@ function batchFile(name: string, environment: Environment): string | undefined {
  */
 function batchLine(file: string, words: readonly string[]): string {
   const quoted = (word: string) =>
-    `"${word
-      .replace(/(\\*)"/g, '$1$1""')
-      .replace(/(\\*)$/, '$1$1')
-      .replace(/[%\r]/g, '%%cd:~,$&')}"`;
+    `"${word.split('"').map(withLastBackslashesTwice).join('""').replace(/[%\r]/g, '%%cd:~,$&')}"`;
   return `"${[`"${file}"`, ...words.map(quoted)].join(' ')}"`;
 }
 

@@ -77,7 +77,7 @@ function parseHeaders(lines: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const line of lines) {
     // A token of RFC 9110 section 5.6.2, and a value without anything that could start another header.
-    const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)$/.exec(line);
+    const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/.exec(line);
     if (!match) throw new UsageError(`--header: invalid value '${line}': must be 'name: value'`);
     const name = (match[1] as string).toLowerCase();
     if (name === 'authorization') {
@@ -87,7 +87,7 @@ function parseHeaders(lines: readonly string[]): Record<string, string> {
     }
     // Behind a shared proxy, another Host header would reach another service, which must not see the token.
     if (FIXED_HEADERS.includes(name)) throw new UsageError(`--header: ${name} follows from the request`);
-    headers[name] = match[2] as string;
+    headers[name] = (match[2] as string).replace(/^[ \t]+/, '');
   }
   return headers;
 }

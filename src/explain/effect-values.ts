@@ -82,7 +82,10 @@ function tellingMembers({ fields }: ComparisonTable, { element, members }: Field
 function joinAlike(counts: ReadonlyMap<unknown, number>): EffectValue[] {
   const groups = new Map<unknown, EffectValue[]>();
   for (const [value, failed] of counts) {
-    const key = typeof value === 'string' ? value.replace(/[\w.:-]*\d[\w.:-]*/g, '…') : value;
+    const key =
+      typeof value === 'string'
+        ? value.replace(/[\w.:-]+/g, (word) => (/\d/.test(word) ? '…' : word))
+        : value;
     const group = groups.get(key) ?? [];
     group.push({ value, failed });
     groups.set(key, group);

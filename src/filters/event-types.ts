@@ -13,7 +13,7 @@ import { type PageAnswer, pageClient } from '../paging/page.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
 import { loadSettings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
-import { type EventFilters, typePattern } from './event-filters.ts';
+import { type EventFilters, typeMatcher } from './event-filters.ts';
 
 /** The event types on offer, and the service's time. */
 export async function askEventTypes(service: Service, clock: Clock): Promise<PageAnswer> {
@@ -153,7 +153,7 @@ function spelledAs(filters: EventFilters, listed: readonly string[]): EventFilte
       patterns.push(type);
       return [type];
     }
-    const matching = listed.filter((name) => typePattern(type).test(name));
+    const matching = listed.filter(typeMatcher(type));
     if (type.includes('*')) {
       patterns.push(type);
       if (matching.length > 0) return matching;

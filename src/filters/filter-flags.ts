@@ -201,7 +201,7 @@ function textOfFile(file: string, flag: string): string {
 /** The values of `--subscription` that hold no id: parts of callback addresses. */
 function subscriptionWords({ subscription = [] }: FilterFlags): string[] {
   // Digits and letters up to f are taken for a part of an id, which no list of addresses tells.
-  const isPartOfId = (text: string) => /^[0-9a-f-]*\d[0-9a-f-]*$/i.test(text);
+  const isPartOfId = (text: string) => /^[a-f-]*\d[0-9a-f-]*$/i.test(text);
   const words = subscription
     .flatMap(partsBesideIds)
     .map((text) => text.trim())

@@ -76,21 +76,21 @@ export function csvMark({ csvBom }: Pick<FormatOptions, 'csvBom'>): string {
 }
 
 /**
- * Characters at the start of a cell that make a spreadsheet run it as a formula (OWASP, "CSV Injection"):
- * also after a tab or a line break, and in the full-width forms that some locales type. NUL is in OWASP's
- * ASVS.
+ * Characters at the start of a cell that make a spreadsheet run it as a formula (OWASP, "CSV Injection"): also
+ * after white space, which some spreadsheets remove, and in the full-width forms that some locales type. NUL
+ * is in OWASP's ASVS.
  */
-const FORMULA = /^[=+\-@\t\r\n\0\uff1d\uff0b\uff0d\uff20]/;
+const FORMULA = /^(?:[\t\r\n\0]|[\s\u200b-\u200d\u2060]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
 
 /**
  * Places inside a text where a formula would begin in a spreadsheet that parts cells at semicolons or tabs,
  * as in countries with a decimal comma. Such a one takes quotes for text unless they begin a cell, so that a
  * line break parts, too.
  */
-const INNER_FORMULA = /([;\t\r\n])(?="*[=+\-@\0\uff1d\uff0b\uff0d\uff20])/g;
+const INNER_FORMULA = /([;\t\r\n])(?=[ \u00a0\v"]{0,20}[=+\-@\0\uff1d\uff0b\uff0d\uff20])/g;
 
 /** Finds out in a third of the time that a text has no such place, as hardly any has one. */
-const MAY_HAVE_INNER_FORMULA = /[;\t\r\n]["=+\-@\0\uff1d\uff0b\uff0d\uff20]/;
+const MAY_HAVE_INNER_FORMULA = /[;\t\r\n][ \u00a0\v"=+\-@\0\uff1d\uff0b\uff0d\uff20]/;
 
 /** Returns a text cell. Unless `raw`, apostrophes keep a spreadsheet from running it or a part of it. */
 export function csvText(text: string, raw = false): string {

@@ -32,16 +32,22 @@ function markdownLine(cells: readonly string[]): string {
 }
 
 /**
- * Text that keeps to its cell and is neither code, a link, an image nor HTML, not even a character by its
- * name in HTML.
+ * Text that keeps to its cell and is shown as it is: neither emphasis, code, a link, an image nor HTML, not
+ * even a character by its name in HTML. An address is a link of its own, in which a backslash would stay.
  */
 function inMarkdown(text: string): string {
-  return oneLine(text).replace(/[\\|`<[\]]|&(?=#?\w+;)/g, '\\$&');
+  const inert = (part: string) => part.replace(/[\\|`<[\]]|&(?=#?\w{1,32};)/g, '\\$&');
+  return oneLine(text).replace(ADDRESS_OR_REST, (part, address) =>
+    address === undefined ? inert(part).replace(/[*_~]/g, '\\$&') : inert(part),
+  );
 }
+
+/** An address as GitHub Flavored Markdown finds it (section 6.9), or a text without one. */
+const ADDRESS_OR_REST = /((?:https?:\/\/|www\.)[^\s<]+)|\S+|\s+/g;
 
 /** The line below a table, in italics: `*12 events; created after …: `hooktrail events search --failed`*`. */
 export function markdownNote({ facts, command }: TableNote): string {
-  const words = facts.map((fact) => inMarkdown(fact).replace(/[*_]/g, '\\$&')).join('; ');
+  const words = facts.map(inMarkdown).join('; ');
   // A span of code ends at the number of backticks that it began with.
   const inside = oneLine(command);
   const longest = Math.max(0, ...[...inside.matchAll(/`+/g)].map(([ticks]) => ticks.length));

@@ -107,7 +107,7 @@ function redactDecoded(text: string, secret: string): string {
 
 /** A character that is encoded, perhaps repeatedly: in JSON in a text in JSON it has more backslashes. */
 const ESCAPE =
-  /%(?:25)*([0-9a-f]{2})|\\+u([0-9a-f]{4})|\\+([^u])|&#(\d{1,7});|&#x([0-9a-f]{1,6});|&(amp|lt|gt|quot|apos);/i;
+  /%(?:25){0,4}([0-9a-f]{2})|\\{1,8}u([0-9a-f]{4})|\\{1,8}([^u])|&#(\d{1,7});|&#x([0-9a-f]{1,6});|&(amp|lt|gt|quot|apos);/i;
 const HTML_NAMES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 const JSON_NAMES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' };
 

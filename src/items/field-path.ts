@@ -189,7 +189,7 @@ function wrong(text: string, why: string, flag: string): UsageError {
 /** Other languages' ways to write a path: JSONPath, jq, JavaScript. */
 const OTHER_LANGUAGES: readonly (readonly [written: RegExp, meant: string])[] = [
   [/^\$?\.?(\[\*?\])?\.?/, ''],
-  [/\[ *\*? *\]\??/g, '[]'],
+  [/\[ *(?:\* *)?\]\??/g, '[]'],
   [/\[ *(\d+) *\]/g, '.$1'],
   [/\[ *(["'])([^"'\\.,[\]]+)\1 *\]/g, '.$2'],
   [/\[\](?=[^.:[\]])/g, '[].'],

@@ -161,11 +161,15 @@ export function guidsIn(text: string): string[] {
   return [...distinct.values()];
 }
 
+/** A GUID with everything that people paste with it is shorter. */
+const LONGEST_PASTED_CHARACTERS = 500;
+
 /**
  * The GUID that a text is, as people paste it: with white space, braces, quotes or `urn:uuid:` around it;
  * undefined for a text with anything else, such as an address.
  */
 export function pastedGuid(text: string): string | undefined {
+  if (text.length > LONGEST_PASTED_CHARACTERS) return undefined;
   const bare = text.replace(/^[\s"'`{(]*(urn:uuid:)?/i, '').replace(/[\s"'`})]*$/, '');
   const [guid] = guidsIn(bare);
   return guid !== undefined && guid.replaceAll('-', '') === bare.replaceAll('-', '') ? guid : undefined;

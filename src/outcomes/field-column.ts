@@ -187,7 +187,7 @@ export class Field extends CodeColumn {
   /** Keeps values that are sentences, beside the column. */
   #keepProse(): void {
     const { codes, cellRows, cells } = this;
-    const isProse = /\p{L}{2}\S* \S/u.test(this.texts[FIRST_CODE] as string);
+    const isProse = isSentence(this.texts[FIRST_CODE] as string);
     if (isProse) this.prose = { codes, texts: [...this.texts], cellRows, cells };
   }
 
@@ -308,4 +308,11 @@ export function isInside(inner: Field, outer: Field): boolean {
   const { steps } = outer;
   const isDeeper = inner.steps.length > steps.length || inner.derivation !== undefined;
   return isDeeper && steps.every((step, index) => step === inner.steps[index]);
+}
+
+/** True if a text has a word of letters, a space, and more after it. */
+function isSentence(text: string): boolean {
+  for (const [word, space] of text.matchAll(/\S+( \S)?/g))
+    if (space !== undefined && /\p{L}{2}/u.test(word)) return true;
+  return false;
 }

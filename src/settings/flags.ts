@@ -76,7 +76,7 @@ export function wholeNumber(flag: string, least: number, most = Number.MAX_SAFE_
 export function decimalNumber(flag: string, least: number, most: number): FlagParser<number> {
   return takes({ type: 'number', minimum: least, maximum: most }, (text) => {
     const value = Number(text);
-    if (/^\d*\.?\d+$/.test(text) && value >= least && value <= most) return value;
+    if (/^(?:\d+(?:\.\d+)?|\.\d+)$/.test(text) && value >= least && value <= most) return value;
     throw new UsageError(`${flag}: invalid value '${text}': must be a number from ${least} to ${most}`);
   });
 }
@@ -117,7 +117,7 @@ export function fileName(flag: string): (text: string) => string {
 export function share(flag: string): FlagParser<number> {
   return takes({ type: 'number', minimum: 0, maximum: 1 }, (text) => {
     const value = Number(text);
-    if (/^\d*\.?\d+$/.test(text) && value <= 1) return value;
+    if (/^(?:\d+(?:\.\d+)?|\.\d+)$/.test(text) && value <= 1) return value;
     throw new UsageError(`${flag}: invalid value '${text}': must be a share from 0 to 1, such as 0.05`);
   });
 }

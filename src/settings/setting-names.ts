@@ -212,7 +212,11 @@ function schemeMeant(text: string): ReturnType<typeof didYouMean> {
  * out.
  */
 export function withoutCredentials(text: string): string {
-  return text.replace(/^(.*?\/\/)?.*@/s, '$1[redacted]@').replace(/\?[^#]+/s, '?[redacted]');
+  const end = text.lastIndexOf('@');
+  const slashes = text.indexOf('//') + 2;
+  const start = slashes >= 2 && slashes <= end ? slashes : 0;
+  const bare = end === -1 ? text : `${text.slice(0, start)}[redacted]${text.slice(end)}`;
+  return bare.replace(/\?[^#]+/s, '?[redacted]');
 }
 
 /**

@@ -1,4 +1,4 @@
-import { typePattern } from '../filters/event-filters.ts';
+import { typeMatcher } from '../filters/event-filters.ts';
 import { unlistedText } from '../filters/event-types.ts';
 import { memberPath } from '../items/field-path.ts';
 import { HashSet } from '../items/hash-set.ts';
@@ -107,7 +107,7 @@ export function doubtTypes(types: readonly string[], place: string): Doubter {
   const note = (type: string) => {
     if (seen.has(type)) return;
     seen.add(type);
-    for (const one of unseen) if (typePattern(one).test(type)) unseen.delete(one);
+    for (const one of unseen) if (typeMatcher(one)(type)) unseen.delete(one);
   };
   return {
     see: (items) => {

@@ -1,4 +1,4 @@
-import { typePattern } from '../filters/event-filters.ts';
+import { typeMatcher } from '../filters/event-filters.ts';
 import { FILTER_KEYS } from '../filters/filter-keys.ts';
 import { memberPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
@@ -83,10 +83,10 @@ function keyTest(read: ReadText, fields: readonly KeyField[], queries: readonly 
 /** Tells whether the item at hand is of any of these types, if there are some. */
 function typeTest(read: ReadText, types: readonly string[]): () => boolean {
   if (types.length === 0) return () => true;
-  const patterns = types.map(typePattern);
+  const patterns = types.map(typeMatcher);
   return () => {
     const type = read('eventType');
-    return type !== undefined && patterns.some((pattern) => pattern.test(type));
+    return type !== undefined && patterns.some((isOfPattern) => isOfPattern(type));
   };
 }
 

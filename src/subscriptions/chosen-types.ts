@@ -1,7 +1,7 @@
 import { type Advice, advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { typePattern } from '../filters/event-filters.ts';
+import { typeMatcher } from '../filters/event-filters.ts';
 import { askEventTypes, eventTypeNames, keepEventTypes } from '../filters/event-types.ts';
 import type { Service } from '../http/service.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
@@ -57,7 +57,7 @@ export function matchingTypes(
 
 function matchesOf(word: string, listed: readonly string[]): readonly string[] {
   if (listed.includes(word)) return [word];
-  return listed.filter((type) => typePattern(word).test(type));
+  return listed.filter(typeMatcher(word));
 }
 
 /** What may be meant by a word: types, or of a pattern those that stand for all types with one beginning. */

@@ -13,19 +13,31 @@ export async function loadWidthsFor(texts: readonly string[]): Promise<void> {
   if (!texts.every((text) => SIMPLE.test(text))) await loadWidths();
 }
 
-/** Returns the number of terminal columns of the text: two for a wide character, none for a combining one. */
+/**
+ * Returns the number of terminal columns of the text: two for a wide character, none for a combining one. Half
+ * of a surrogate pair is printed as U+FFFD. Of a text that no terminal has room for, only the beginning is
+ * measured exactly.
+ */
 export function cellWidth(text: string): number {
+  if (!text.isWellFormed()) return cellWidth(text.toWellFormed());
   if (SIMPLE.test(text)) return text.length + text.replace(NARROW_PARTS, '').length;
   if (!stringWidth) throw new Error('text that only the library can measure is measured before loadWidths()');
-  if (text.length <= PIECE_CHARACTERS) return stringWidth(text);
   let width = 0;
-  for (let at = 0; at < text.length; ) {
+  let at = 0;
+  while (at < text.length && width < MEASURED_COLUMNS && at < MEASURED_CHARACTERS) {
     const piece = pieceAt(text, at);
-    width += cellWidth(piece);
+    width += stringWidth(piece);
     at += piece.length;
   }
-  return width;
+  return width + text.length - at;
 }
+
+/**
+ * No terminal is wider: behind that, and behind so many characters, each counts as one column. The library
+ * takes some 20 µs for a character.
+ */
+const MEASURED_COLUMNS = 2_000;
+const MEASURED_CHARACTERS = 10_000;
 
 /** Returns the text, cut to `width` columns with `…` if it is wider. Never cuts a character in two. */
 export function cutToWidth(text: string, width: number): string {
@@ -84,7 +96,7 @@ export function wrapWords(text: string, width: number): string[] {
  * them takes a hundredth of the library's time. A test compares all of them with the library.
  */
 const NARROW =
-  '\\x20-\\x7e\\xa1-\\xac\\xae-\\u02ff\\u0388-\\u038a\\u038e-\\u03a1\\u03a3-\\u0481\\u048a-\\u052f\\u1e00-\\u1eff\\u2010-\\u2015\\u2018-\\u2027\\u20a0-\\u20bf\\u2500-\\u259f';
+  '\\x20-\\x7e\\xa1-\\xac\\xae-\\u02ff\\u0388-\\u038a\\u038e-\\u03a1\\u03a3-\\u0481\\u048a-\\u052f\\u1e00-\\u1eff\\u2010-\\u2015\\u2018-\\u2027\\u20a0-\\u20bf\\u2500-\\u259f\\ufffd';
 const WIDE = '\\u3001-\\u3029\\u3041-\\u3096\\u30a1-\\u30ff\\u3400-\\u4dbf\\u4e00-\\u9fff\\uac00-\\ud7a3';
 const SIMPLE = new RegExp(`^[${NARROW}${WIDE}]*$`);
 const NARROW_PARTS = new RegExp(`[${NARROW}]+`, 'g');

@@ -41,7 +41,7 @@ function brokenLine(line: string, columns: number, indent: string): string {
   return lines.join('\n');
 }
 
-const COPIED = / *((?<=^|: )hooktrail .*|[^ `]*`[^`]*`[^ ]*|[^ ]+(?: \d\d:\d\d[^ ]*)?)/g;
+const COPIED = / *((?<=^|: )hooktrail .*|[^ `]*`[^`]*`[^ ]*|[^ ]+(?: \d\d:\d\d[^ ]*)?| +)/g;
 
 /** Returns `\u` and four hex digits for one UTF-16 code unit. */
 export function unicodeEscape(character: string): string {
@@ -50,9 +50,11 @@ export function unicodeEscape(character: string): string {
 
 /**
  * Characters that act on a terminal or reorder what is read: C0 but for tab and line feed, DEL, C1, and the
- * bidirectional marks, embeddings, overrides and isolates.
+ * bidirectional marks, embeddings, overrides and isolates. Then those that some terminals draw as nothing and
+ * others as one or two columns: the soft hyphen, the Hangul fillers and the Mongolian vowel separator.
  */
-const ACTING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const ACTING =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200e\u200f\u202a-\u202e\u2066-\u2069\u3164\uffa0]/g;
 
 export function grouped(number: number): string {
   return number.toLocaleString('en-US');

@@ -280,7 +280,7 @@ const SAMPLE_EVENTS = 100;
 async function startFollowing(
   service: Service,
   { filters, overlap, concurrency, isSampled, state: file }: WatchOptions,
-  state: FollowerState | undefined,
+  saved: FollowerState | undefined,
   { clock, signal, onRetry }: Run,
   reporter: Reporter,
 ): Promise<{ client: PageClient; follower: Follower; sample: Items; isPast: boolean }> {
@@ -300,6 +300,7 @@ async function startFollowing(
   const count = isSampled || keep ? SAMPLE_EVENTS : 1;
   const any = filters.queries(clock.now())[0];
   const { page, serviceTime: now = clock.now() } = await askPage(client, any, { start: 1, count }, signal);
+  const state = saved && presentPlace(saved, now, file as string, reporter);
   if (!state) filters.requirePastStart(now);
   keep?.(page.items);
   for (const doubt of keep?.doubts() ?? []) reporter.warning(`${doubt} (of the latest ${page.items.count})`);
@@ -321,6 +322,30 @@ async function startFollowing(
     state,
   );
   return { client, follower, sample: page.items, isPast };
+}
+
+/** Clocks may differ by this much, and nobody needs to know. */
+const CLOCKS_APART_MS = 60_000;
+
+/**
+ * The place of an earlier run, but no later than `now`: a place that a wrong clock has put into the future
+ * would hide the events until then.
+ */
+function presentPlace(
+  saved: FollowerState,
+  now: number,
+  file: string,
+  reporter: Pick<Reporter, 'warning'>,
+): FollowerState {
+  const latest = Math.max(saved.watermark, milliseconds(saved.start));
+  if (latest <= now) return saved;
+  if (latest > now + CLOCKS_APART_MS)
+    reporter.warning(
+      `--state: the place in ${file} is in the future (${knownInstant(latest).text}), since a clock was wrong: events are watched from now on, and earlier ones may be missing`,
+      { next: `to read them too, remove ${file} and begin with --since at the last event that you have` },
+    );
+  const start = milliseconds(saved.start) > now ? knownInstant(now) : saved.start;
+  return { ...saved, start, watermark: Math.min(saved.watermark, now) };
 }
 
 interface Polling {

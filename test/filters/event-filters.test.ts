@@ -2,6 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
+import { typeMatcher } from '../../src/filters/event-filters.ts';
 import { eventFilters, type FilterFlags } from '../../src/filters/filter-flags.ts';
 import { memberPath } from '../../src/items/field-path.ts';
 import { Items } from '../../src/items/items.ts';
@@ -158,4 +159,23 @@ test('filters run here if the service cannot filter so, and each function that a
     expect(filters.runHere).toBe(true);
     expect(filters.createKeep()).not.toBe(filters.createKeep());
   }
+});
+
+test.each([
+  ['order.*', ['order.created', 'ORDER.', 'order.a\nb'], ['order', 'x.order.a']],
+  ['*.paid', ['order.paid', '.PAID'], ['order.paid.late', 'paid']],
+  ['a*b*c', ['abc', 'aXbYc', 'abbcc'], ['acb', 'ab', 'bc']],
+  ['a*a', ['aa', 'aba'], ['a']],
+  ['*', ['', 'x'], []],
+  ['order.paid', ['Order.Paid'], ['order-paid', 'order.paid2']],
+])('--type %s stands for %j and not for %j', (type, names, others) => {
+  const isOfType = typeMatcher(type);
+  expect([names.map(isOfType), others.map(isOfType)]).toEqual([
+    names.map(() => true),
+    others.map(() => false),
+  ]);
+});
+
+test('--type with very many stars is compared in a time that grows with the name', () => {
+  expect(typeMatcher(`${'a*'.repeat(50)}b`)('a'.repeat(100_000))).toBe(false);
 });

@@ -45,6 +45,16 @@ describe('a table in Markdown', () => {
     );
   });
 
+  test.each([
+    ['4242-****-****-1881', '4242-\\*\\*\\*\\*-\\*\\*\\*\\*-1881'],
+    ['a***b***@example.com', 'a\\*\\*\\*b\\*\\*\\*@example.com'],
+    ['_first_ ~~gone~~', '\\_first\\_ \\~\\~gone\\~\\~'],
+    ['see https://example.com/a_b_c', 'see https://example.com/a_b_c'],
+  ])('has %s as it is', async (text, written) => {
+    const item = JSON.stringify({ eventType: text, eventId: 'e' });
+    expect((await markdown([[item]])).text.split('\n')[2]).toBe(`| ${written} | e |`);
+  });
+
   test('shows the entities of HTML as they are', async () => {
     const item = JSON.stringify({ eventType: '&lt;b&gt; &#60; AT&T &copy', eventId: 'e' });
     expect((await markdown([[item]])).text.split('\n')[2]).toBe('| \\&lt;b\\&gt; \\&#60; AT&T &copy | e |');

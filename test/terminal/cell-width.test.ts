@@ -14,7 +14,7 @@ test.each([
   'a long text of %s is as wide as its characters together, wherever it is split to be measured',
   (character, width) => {
     for (const before of ['', 'x', 'xyz']) {
-      expect(cellWidth(before + character.repeat(1500))).toBe(before.length + width * 1500);
+      expect(cellWidth(before + character.repeat(400))).toBe(before.length + width * 400);
     }
   },
 );
@@ -36,4 +36,16 @@ test('each letter that is counted without the library is as wide as the library 
 
 test('the time to measure a text does not grow with the square of its length', () => {
   expect(cellWidth('é'.repeat(500_000))).toBe(500_000);
+});
+
+test.each([
+  ['Arabic letters', '\u0645'],
+  ['Hebrew points', '\u05d0\u05b8'],
+  ['emoji', '👩‍👩‍👧‍👦'],
+])('of 300,000 %s only what a terminal could show is measured', (_, character) => {
+  expect(cellWidth(character.repeat(300_000))).toBeGreaterThan(10_000);
+});
+
+test('half of a surrogate pair is one column, as its replacement', () => {
+  expect([cellWidth('a\ud800b'), cellWidth('\udc00'.repeat(300_000))]).toEqual([3, 300_000]);
 });

@@ -4,6 +4,7 @@ import type { SignInState } from '../../src/sign-in/sign-in-state.ts';
 import { statusText } from '../../src/sign-in/status-text.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import { createReporter, errorText } from '../../src/terminal/reporter.ts';
+import { terminalSafe } from '../../src/terminal/terminal-text.ts';
 import { createContext } from '../support/context.ts';
 import { fakeOutput } from '../support/outputs.ts';
 import { startSearching } from '../support/searching.ts';
@@ -79,4 +80,10 @@ describe('control characters are inert in a pipe', () => {
         `scopes     event_api ${shown}\n`,
     );
   });
+});
+
+test('characters that terminals draw with different widths are shown by their codes', () => {
+  expect(terminalSafe('a\u00adb\u3164c\u115fd\u1160e\uffa0f\u180e')).toBe(
+    'a\\u00adb\\u3164c\\u115fd\\u1160e\\uffa0f\\u180e',
+  );
 });

@@ -182,6 +182,27 @@ describe('events watch', () => {
     expect(await run()).toMatchObject({ code: 0, stderr: '' });
   });
 
+  test('--state with a place in the future says so, and goes on from now', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const state = path.join(searching.env['HOME'] as string, 'watch.json');
+    const args = ['--ndjson', '--state', state];
+    clock.advance(300_000);
+    expect((await watch(searching, ...args, '--until', 'now').finished).code).toBe(0);
+    clock.advance(-300_000);
+    const program = watch(searching, ...args, '--count', '1');
+    const said =
+      /warning: --state: the place in \S+ is in the future \(2026-11-20T12:\S+Z\), since a clock was wrong/;
+    await program.printed('stderr', said);
+    await program.printed('stderr', /watching/);
+    second();
+    const { eventId } = searching.control.addEvent();
+    const { code, stdout } = await program.finished;
+    expect([code, idsOf(stdout)]).toEqual([0, [eventId]]);
+    second();
+    const next = await watch(searching, ...args, '--until', 'now').finished;
+    expect([next.code, next.stderr]).toEqual([0, expect.not.stringContaining('future')]);
+  });
+
   test('--state on a full disk ends with 1: nothing is wrong with the command', async () => {
     await using searching = await startSearching({ events: 5 });
     const state = path.join(searching.env['HOME'] as string, 'watch.json');
