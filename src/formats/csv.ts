@@ -76,9 +76,9 @@ export function csvMark({ csvBom }: Pick<FormatOptions, 'csvBom'>): string {
 }
 
 /**
- * Characters at the start of a cell that make a spreadsheet run it as a formula (OWASP, "CSV Injection"): also
- * after white space, which some spreadsheets remove, and in the full-width forms that some locales type. NUL
- * is in OWASP's ASVS.
+ * Characters at the start of a cell that make a spreadsheet run it as a formula (OWASP, "CSV Injection"):
+ * also after white space, which some spreadsheets remove, and in the full-width forms that some locales
+ * type. NUL is in OWASP's ASVS.
  */
 const FORMULA = /^(?:[\t\r\n\0]|[\s\u200b-\u200d\u2060]*[=+\-@\uff1d\uff0b\uff0d\uff20])/;
 

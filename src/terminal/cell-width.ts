@@ -14,9 +14,9 @@ export async function loadWidthsFor(texts: readonly string[]): Promise<void> {
 }
 
 /**
- * Returns the number of terminal columns of the text: two for a wide character, none for a combining one. Half
- * of a surrogate pair is printed as U+FFFD. Of a text that no terminal has room for, only the beginning is
- * measured exactly.
+ * Returns the number of terminal columns of the text: two for a wide character, none for a combining one.
+ * Half of a surrogate pair is printed as U+FFFD. Of a text that no terminal has room for, only the
+ * beginning is measured exactly.
  */
 export function cellWidth(text: string): number {
   if (!text.isWellFormed()) return cellWidth(text.toWellFormed());
