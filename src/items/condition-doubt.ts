@@ -1,6 +1,7 @@
 import { nearest } from '../settings/nearest-word.ts';
 import { quotedWord } from '../shell-words.ts';
-import { eventsText } from '../terminal/terminal-text.ts';
+import { eventsText, grouped } from '../terminal/terminal-text.ts';
+import { milliseconds } from '../time/instant.ts';
 import { isNumber } from './exact-numbers.ts';
 import type { Condition, Operator } from './item-conditions.ts';
 import type { Items } from './items.ts';
@@ -33,6 +34,9 @@ export class ConditionDoubt {
   isOpen = true;
   #events = 0;
   #isPresent = false;
+  /** Of a comparison by order: the values that have no order with the condition's, and the first of them. */
+  #unordered = 0;
+  #unorderedExample = '';
   /** Undefined while no value tells. */
   #isComparable: boolean | undefined;
   /** A value that is one of the condition's in another case. */
@@ -57,13 +61,44 @@ export class ConditionDoubt {
   see(order: number | undefined, bytes: Buffer, start: number, end: number): void {
     this.#isPresent = true;
     if (this.#isEquality) this.#seeForEquality(order, bytes, start, end);
-    else if (this.#isOrder) this.#seeForOrder(order);
+    else if (this.#isOrder) this.#seeForOrder(order, bytes, start, end);
     else this.isOpen = false;
   }
 
-  #seeForOrder(order: number | undefined): void {
-    this.#isComparable ||= order !== undefined && !Number.isNaN(order);
-    if (this.#isComparable) this.isOpen = false;
+  #seeForOrder(order: number | undefined, bytes: Buffer, start: number, end: number): void {
+    const isOrdered = order !== undefined && !Number.isNaN(order);
+    this.#isComparable ||= isOrdered;
+    // Of times each value may be in another form.
+    if (isOrdered && !this.#isOfTime) this.isOpen = false;
+    if (isOrdered || bytes[start] === NULL) return;
+    if (this.#unordered === 0)
+      this.#unorderedExample = rawText(bytes, start, Math.min(end, start + LONGEST_NEAR_CHARACTERS));
+    this.#unordered++;
+  }
+
+  /** True for a comparison with a time that was not typed as a number. */
+  get #isOfTime(): boolean {
+    return this.#condition.instant !== undefined && !isNumber(this.#condition.value);
+  }
+
+  #orderWarning(flag: string): string | undefined {
+    const { field, value, quoted } = this.#condition;
+    if (!this.#isComparable)
+      return `${flag}: no event has a value in ${field.text} that compares with ${quoted ? `the text "${value}"` : value}${this.#unixAdvice(flag)}`;
+    if (this.#unordered === 0) return undefined;
+    const [count, verb] =
+      this.#unordered === 1 ? ['1 value', 'does'] : [`${grouped(this.#unordered)} values`, 'do'];
+    return `${flag}: ${count} in ${field.text} ${verb} not compare with ${value}, such as ${this.#unorderedExample}${this.#unixAdvice(flag)}`;
+  }
+
+  /** The condition to write where the values are Unix times. */
+  #unixAdvice(flag: string): string {
+    const { text, value, instant } = this.#condition;
+    if (!instant || !this.#isOfTime || !isNumber(this.#unorderedExample)) return '';
+    const isSeconds = Math.abs(Number(this.#unorderedExample)) < SMALLEST_MS;
+    const unix = isSeconds ? instant.seconds : milliseconds(instant);
+    const meant = text.slice(0, text.trimEnd().length - value.length) + unix;
+    return `; for Unix ${isSeconds ? 'seconds' : 'milliseconds'} write ${flag} ${quotedWord(meant)}`;
   }
 
   #seeForEquality(order: number | undefined, bytes: Buffer, start: number, end: number): void {
@@ -105,12 +140,16 @@ export class ConditionDoubt {
       const [form, meant] = membership;
       return `${none}; for ${meant} of several values write ${flag} ${quotedWord(`${field.text} ${form} (${value})`)}${looked}`;
     }
+    if (this.#isOrder) return this.#orderWarning(flag);
     const near = this.#similar ?? this.#nearValue();
     if (near !== undefined) return `${none}; did you mean ${near}?${looked}`;
     if (this.#isComparable !== false) return undefined;
     return `${flag}: no event has a value in ${field.text} that compares with ${quoted ? `the text "${value}"` : value}`;
   }
 }
+
+/** Unix times from 1973 on are larger if they are in milliseconds. */
+const SMALLEST_MS = 1e11;
 
 /** The form that compares with several values, and how many of them an event has. */
 const MEMBERSHIPS: Readonly<Partial<Record<Operator, readonly [form: Operator, meant: string]>>> = {

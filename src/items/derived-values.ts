@@ -1,5 +1,5 @@
-import { milliseconds, parseInstant } from '../time/instant.ts';
-import { DAY_MS, HOUR_MS } from '../time/lengths.ts';
+import { offsetMsIn, readDateTime } from '../time/date-time.ts';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { Derivation } from './field-path.ts';
 import { stringEnd, stringText, valueEnd } from './json-scanner.ts';
@@ -65,11 +65,16 @@ function domainOf(text: string): string | undefined {
   return domain?.toLowerCase();
 }
 
-/** The milliseconds that a zone's clock shows at the time that a text is, as if they were UTC. */
+/**
+ * The milliseconds that a zone's clock shows at the time that a text is, as if they were UTC. A time without
+ * an offset is that of a clock already.
+ */
 function wallTime(text: string, zone: TimeZone): number | undefined {
-  const instant = parseInstant(text);
-  if (!instant) return undefined;
-  const time = milliseconds(instant);
+  const read = readDateTime(text);
+  if (!read || read.precision === 'month') return undefined;
+  const wall = read.wallSeconds * SECOND_MS;
+  if (read.zone === undefined) return wall;
+  const time = wall - offsetMsIn(read.zone);
   return time + zone.offsetAt(time);
 }
 

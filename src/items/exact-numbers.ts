@@ -1,4 +1,4 @@
-import { trimZeros } from '../time/instant.ts';
+import { trimZeros } from '../time/date-time.ts';
 
 const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]\+?(-?\d+))?$/;
 

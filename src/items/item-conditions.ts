@@ -1,6 +1,8 @@
 import { UsageError } from '../errors.ts';
 import { quotedWord } from '../shell-words.ts';
-import type { Instant } from '../time/instant.ts';
+import { type Moment, readDateTime, wallMoment } from '../time/date-time.ts';
+import { type Instant, milliseconds } from '../time/instant.ts';
+import { SECOND_MS } from '../time/lengths.ts';
 import { resolveTime } from '../time/resolve-time.ts';
 import { parseTime } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
@@ -22,6 +24,11 @@ export interface Condition {
   readonly quoted: boolean;
   /** The value as a time, if it is one. */
   readonly instant: Instant | undefined;
+  /**
+   * What a wall clock shows at that time: times of the payload without an offset are compared with it.
+   * Undefined for a field whose times are in UTC by definition.
+   */
+  readonly wall?: Moment | undefined;
   /** Of `in` and `not in`: an equality for each of the values. */
   readonly alternatives?: readonly Condition[];
 }
@@ -186,7 +193,8 @@ function equality(field: FieldPath, text: string, given: Given): Condition {
   const value = quoted ? quotation : text;
   const mayBeTime = !quoted && !isDerived(field) && !isNumber(value);
   const instant = mayBeTime ? instantOf(value, given) : undefined;
-  return { text: `${given.flag} ${text}`, field, operator: '=', value, quoted, instant };
+  const wall = wallOf(field, value, instant, given);
+  return { text: `${given.flag} ${text}`, field, operator: '=', value, quoted, instant, wall };
 }
 
 /** `FIELD OP VALUE`, of which `rest` is what stands behind the operator. */
@@ -195,14 +203,16 @@ function parseComparison(field: FieldPath, operator: Operator, rest: string, giv
   refuseFileName(operator, rest, given);
   const quotation = quotedText(rest);
   if (quotation === null) throw invalid(given, 'the text in quotes is not a JSON string');
-  const quoted = quotation !== undefined;
   const value = quotation ?? rest;
   const isOrder = isOrderOperator(operator);
   const isTime = isCreationTime(field) && operator !== '~';
+  // A time is one in quotes too, where nothing else is possible.
+  const quoted = quotation !== undefined && !isTime;
   // `= 20261120` means the number alone: a text with that date is another value.
   const mayBeTime = !quoted && !isDerived(field) && (isOrder || isTime || !isNumber(value));
   const instant = mayBeTime ? instantOf(value, given) : undefined;
-  const condition: Condition = { text: given.text, field, operator, value, quoted, instant };
+  const wall = wallOf(field, value, instant, given);
+  const condition: Condition = { text: given.text, field, operator, value, quoted, instant, wall };
   if (isOrder) refuseUnordered(condition, given);
   if (isTime && !instant && value !== 'null')
     throw invalid(
@@ -224,6 +234,20 @@ function isCreationTime({ steps }: FieldPath): boolean {
 /** True for what is derived of a field: numbers and texts, none of them a time. */
 function isDerived({ walk }: FieldPath): boolean {
   return walk?.derivation !== undefined;
+}
+
+/** The wall clock's time of a value: as it was typed, or else as the zone's clock shows the instant. */
+function wallOf(
+  field: FieldPath,
+  value: string,
+  instant: Instant | undefined,
+  { zone }: Given,
+): Moment | undefined {
+  if (!instant || isCreationTime(field)) return undefined;
+  const typed = readDateTime(value);
+  if (typed && typed.zone === undefined) return wallMoment(typed);
+  const wall = milliseconds(instant) + zone.offsetAt(milliseconds(instant));
+  return { seconds: Math.floor(wall / SECOND_MS), fraction: instant.fraction };
 }
 
 function instantOf(value: string, { now, zone }: Given): Instant | undefined {

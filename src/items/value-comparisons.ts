@@ -1,4 +1,5 @@
-import { compareInstants, parseInstant } from '../time/instant.ts';
+import { type Moment, readDateTime, wallMoment } from '../time/date-time.ts';
+import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { weekdayMeant } from './derived-values.ts';
 import { isNumber, numberComparison } from './exact-numbers.ts';
 import { MISSING } from './field-cursor.ts';
@@ -99,12 +100,12 @@ function comparisonWith(condition: Condition): Comparison {
 /** Compares what is written otherwise than a condition's value: a text or, if it `isText` not, JSON. */
 type OrderOf = (text: string, isText: boolean) => number | undefined;
 
-function orderOfOthers({ value, quoted, instant }: Condition): OrderOf {
+function orderOfOthers({ value, quoted, instant, wall }: Condition): OrderOf {
   const isLiteral = !quoted && /^(true|false|null)$/.test(value);
   const ofJson = (json: string) => (isLiteral && /^(true|false)$/.test(json) ? UNEQUAL : undefined);
   const ofText = (text: string) => {
-    const time = instant && parseInstant(text);
-    if (instant && time) return compareInstants(time, instant);
+    const order = instant && orderOfTime(text, instant, wall);
+    if (order !== undefined) return order;
     if (!quoted) return UNEQUAL;
     return text < value ? -1 : 1;
   };
@@ -112,4 +113,15 @@ function orderOfOthers({ value, quoted, instant }: Condition): OrderOf {
   if (quoted || !isNumber(value)) return byKind;
   const compare = numberComparison(value);
   return (text, isText) => compare(text) ?? byKind(text, isText);
+}
+
+/**
+ * The order of a text that is a time; undefined for any other. With `wall`, a time without an offset is that
+ * of a wall clock; otherwise it is in UTC.
+ */
+function orderOfTime(text: string, instant: Instant, wall: Moment | undefined): number | undefined {
+  const read = wall && readDateTime(text);
+  if (read && read.zone === undefined) return compareInstants(wallMoment(read), wall);
+  const time = parseInstant(text);
+  return time && compareInstants(time, instant);
 }

@@ -1,6 +1,6 @@
 import { stringText } from '../items/json-scanner.ts';
-import { type Instant, knownInstant, parseInstant, trimZeros } from '../time/instant.ts';
-import { UtcTimeReader } from '../time/utc-time-reader.ts';
+import { trimZeros } from '../time/date-time.ts';
+import { type Instant, knownInstant, parseInstant } from '../time/instant.ts';
 import { allRows, enlarged } from './rows.ts';
 
 const QUOTE = 0x22;
@@ -14,7 +14,6 @@ export class TimeColumn {
   #seconds = new Float64Array(1024);
   /** Nanoseconds, and behind the point a sixteenth for each digit of the text's fraction. */
   #fractions = new Float64Array(1024);
-  readonly #reader = new UtcTimeReader();
 
   /** Adds a row, and returns it. The text may be anything. */
   push(text: string): number {
@@ -27,8 +26,6 @@ export class TimeColumn {
 
   /** The same for the JSON value between two offsets, or none. */
   pushValue(bytes: Buffer, start: number, end: number): number {
-    const reader = this.#reader;
-    if (reader.read(bytes, start, end)) return this.#push(reader.seconds, reader.nanoseconds, reader.digits);
     return bytes[start] === QUOTE && end > start
       ? this.push(stringText(bytes, start, end))
       : this.#pushUnknown();

@@ -1,17 +1,14 @@
-import { offsetMsIn, type TimeZone, UTC } from './time-zone.ts';
+import { type Moment, offsetMsIn, readDateTime, trimZeros } from './date-time.ts';
+import { SECOND_MS } from './lengths.ts';
+import { type TimeZone, UTC } from './time-zone.ts';
 
 /** A point in time as the service is asked about it. */
-export interface Instant {
+export interface Instant extends Moment {
   /** The text sent to the service: a UTC date or date-time of ISO 8601. */
   readonly text: string;
   /** Whole seconds since the epoch. */
   readonly seconds: number;
-  /** Digits of the fraction of a second, without trailing zeros: no precision is lost to a float. */
-  readonly fraction: string;
 }
-
-const ABSOLUTE =
-  /^(\d{4}-\d{2}-\d{2})(?:[Tt]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d+))?)?([Zz]|[+-]\d{2}(?::?\d{2})?)?)?$/;
 
 /** The instant of a clock reading, to the millisecond; undefined outside the years 0 to 9999. */
 export function instantAt(milliseconds: number): Instant | undefined {
@@ -39,7 +36,7 @@ export function nextFullSecond(milliseconds: number): Instant {
 }
 
 /** Negative where `a` is earlier, positive where it is later, exact to the last digit of the fraction. */
-export function compareInstants(a: Instant, b: Instant): number {
+export function compareInstants(a: Moment, b: Moment): number {
   if (a.seconds !== b.seconds) return a.seconds - b.seconds;
   if (a.fraction === b.fraction) return 0;
   return a.fraction < b.fraction ? -1 : 1;
@@ -68,11 +65,8 @@ export function milliseconds({ seconds, fraction }: Instant): number {
   return seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'));
 }
 
-/**
- * When the date that was read last begins in UTC: among the times of events it is mostly that of the one
- * before.
- */
-let latest = { date: '', midnight: Number.NaN };
+/** What the service takes of a time in UTC. Other forms are written anew. */
+const SENT = /^[\d-]+(?:[Tt](?!24)[\d:.]+[Zz]?)?$/;
 
 /**
  * Reads a date or date-time of ISO 8601; undefined if the text is neither. A text in UTC is sent unchanged;
@@ -80,27 +74,19 @@ let latest = { date: '', midnight: Number.NaN };
  * time that its clock shows twice the first is meant; for a time that it skips, the moment of the change.
  */
 export function parseInstant(text: string, defaultZone: TimeZone = UTC): Instant | undefined {
-  const match = ABSOLUTE.exec(text);
-  if (!match) return undefined;
-  const [, date = '', hour, minute = 0, second = 0, fraction = '', zone] = match;
-  if (date !== latest.date) {
-    const midnight = Date.parse(`${date}T00:00Z`);
-    // Date.parse reads 30 February as 2 March.
-    const isRead = new Date(midnight).getUTCDate() === Number(date.slice(-2));
-    latest = { date, midnight: isRead ? midnight : Number.NaN };
-  }
-  const wall = latest.midnight + 1000 * (3600 * Number(hour ?? 0) + 60 * Number(minute) + Number(second));
-  if (Number.isNaN(wall)) return undefined;
+  const read = readDateTime(text);
+  if (!read || read.precision === 'month') return undefined;
+  const { wallSeconds, fraction, zone, precision } = read;
+  const wall = wallSeconds * SECOND_MS;
   if (zone === undefined && !defaultZone.isUtc) {
     const at = defaultZone.timesAt(wall)[0] as number;
     const isShown = at + defaultZone.offsetAt(at) === wall;
     return withFraction(at, isShown ? fraction : '');
   }
-  if (zone === undefined || zone.toUpperCase() === 'Z') {
-    const isZoneMissing = zone === undefined && hour !== undefined;
-    return { text: isZoneMissing ? `${text}Z` : text, seconds: wall / 1000, fraction: trimZeros(fraction) };
-  }
-  return withFraction(wall - offsetMsIn(zone), fraction);
+  if (!/^Z?$/i.test(zone ?? '')) return withFraction(wall - offsetMsIn(zone as string), fraction);
+  if (!SENT.test(text)) return withFraction(wall, fraction);
+  const isZoneMissing = zone === undefined && precision === 'time';
+  return { text: isZoneMissing ? `${text}Z` : text, seconds: wallSeconds, fraction: trimZeros(fraction) };
 }
 
 /** The instant of a full second with these digits after it; undefined outside the years 0 to 9999. */
@@ -108,11 +94,4 @@ function withFraction(milliseconds: number, fraction: string): Instant | undefin
   const whole = instantAt(milliseconds);
   if (!whole || fraction === '') return whole;
   return { ...whole, text: whole.text.replace('Z', `.${fraction}Z`), fraction: trimZeros(fraction) };
-}
-
-/** The digits without zeros at their end: /0+$/ takes a time that grows with the square of a run of zeros. */
-export function trimZeros(digits: string): string {
-  let end = digits.length;
-  while (digits[end - 1] === '0') end--;
-  return digits.slice(0, end);
 }

@@ -1,6 +1,7 @@
+import { offsetMsIn } from './date-time.ts';
 import { type Instant, instantAt, parseInstant } from './instant.ts';
 import { DAY_MS } from './lengths.ts';
-import { offsetMsIn, type TimeZone } from './time-zone.ts';
+import type { TimeZone } from './time-zone.ts';
 
 /** A point in time as typed. Some forms depend on the present time. */
 export type Time =

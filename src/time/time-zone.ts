@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { DAY_MS, MINUTE_MS } from './lengths.ts';
+import { offsetMsIn, readDateTime } from './date-time.ts';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from './lengths.ts';
 
 /** The number of cached offsets: computing one takes microseconds, and there may be millions of events. */
 const REMEMBERED = 10_000;
@@ -70,35 +71,24 @@ export class TimeZone {
     return high * MINUTE_MS;
   }
 
-  /** A date-time of ISO 8601 in this zone, with its offset and every digit. Other texts are unchanged. */
+  /**
+   * A date-time of ISO 8601 in this zone, with its offset and every digit. Other texts are unchanged, such as
+   * the time of a wall clock, which has no offset.
+   */
   shown(text: string): string {
-    const match = this.isUtc && !/[+-]\d\d:\d\d$/.test(text) ? null : DATE_TIME.exec(text);
-    if (!match) return text;
-    const [, date, day, time, fraction = '', zone = 'Z'] = match;
-    const at = Date.parse(`${date}T${time}${zone}`);
-    // Date.parse reads 30 February as 2 March.
-    if (Number.isNaN(at) || new Date(date as string).getUTCDate() !== Number(day)) return text;
+    if (this.isUtc && text.endsWith('Z') && text[10] === 'T') return text;
+    const read = readDateTime(text);
+    if (read?.zone === undefined) return text;
+    const at = read.wallSeconds * SECOND_MS - offsetMsIn(read.zone);
     const offset = this.offsetAt(at);
     const wall = new Date(at + offset).toISOString();
     if (!/^\d{4}-/.test(wall)) return text;
+    const fraction = read.fraction === '' ? '' : `.${read.fraction}`;
     return `${wall.slice(0, 19)}${fraction}${this.isUtc ? 'Z' : offsetText(offset)}`;
   }
 }
 
-/** The form in which the service writes times, and in which they are sent to it. */
-const DATE_TIME = /^(\d{4}-\d\d-(\d\d))T(\d\d:\d\d(?::\d\d)?)(\.\d+)?(Z|[+-]\d\d:\d\d)?$/;
-
 export const UTC = new TimeZone('UTC');
-
-/**
- * Milliseconds of the offset in a text such as `+05:45`, `-03` or `11/1/2026, GMT+0100`; 0 without one, `NaN`
- * for an impossible one.
- */
-export function offsetMsIn(text: string): number {
-  const [, sign, hours = 0, minutes = 0] = /([+-])(\d\d):?(\d\d)?/.exec(text) ?? [];
-  if (Number(hours) > 23 || Number(minutes) > 59) return Number.NaN;
-  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes)) * MINUTE_MS;
-}
 
 /** `+05:45`. */
 export function offsetText(offset: number): string {

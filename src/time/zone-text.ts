@@ -1,6 +1,7 @@
+import { offsetMsIn } from './date-time.ts';
 import type { Zone } from './resolve-time.ts';
 import { type TimeTokens, wordsFor } from './time-tokens.ts';
-import { offsetMsIn, TimeZone, zoneNamed } from './time-zone.ts';
+import { TimeZone, zoneNamed } from './time-zone.ts';
 
 /** The zones that RFC 2822 (section 4.3) names, and those of central Europe. */
 const ABBREVIATIONS = wordsFor(

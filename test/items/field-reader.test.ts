@@ -206,7 +206,10 @@ describe('what is derived of a field', () => {
     ['2026-11-20T00:00:00.0000001Z', 0, 'Friday', 1, 'Friday'],
     ['2026-07-05T22:59:59.999Z', 22, 'Sunday', 0, 'Monday'],
     ['2026-11-20T01:30:00+02:00', 23, 'Thursday', 0, 'Friday'],
-    ['2026-11-20', 0, 'Friday', 1, 'Friday'],
+    // A wall clock's.
+    ['2026-11-20', 0, 'Friday', 0, 'Friday'],
+    ['2026-11-20 23:30:00', 23, 'Friday', 23, 'Friday'],
+    ['2026-11-20 23:30:00+00', 23, 'Friday', 0, 'Saturday'],
     ['2026-02-30T00:00:00Z', GONE, GONE, GONE, GONE],
     ['noon', GONE, GONE, GONE, GONE],
     [1_795_000_000, GONE, GONE, GONE, GONE],

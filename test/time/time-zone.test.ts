@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { offsetMsIn } from '../../src/time/date-time.ts';
 import { type Instant, parseInstant } from '../../src/time/instant.ts';
 import { resolveTime } from '../../src/time/resolve-time.ts';
 import { parseTime } from '../../src/time/time-text.ts';
-import { localZone, offsetMsIn, TimeZone, zoneNamed, zoneNames, zoneOf } from '../../src/time/time-zone.ts';
+import { localZone, TimeZone, zoneNamed, zoneNames, zoneOf } from '../../src/time/time-zone.ts';
 import { thisMachine } from '../support/context.ts';
 import { sampleSize } from '../support/seed.ts';
 
@@ -83,13 +84,19 @@ describe('a time is shown', () => {
     ['America/St_Johns', '2026-11-21T02:00:00.10Z', '2026-11-20T22:30:00.10-03:30'],
     ['Europe/London', '2026-11-21T08:00:00Z', '2026-11-21T08:00:00+00:00'],
     ['Europe/Berlin', '2026-11-21T08:00:00+05:00', '2026-11-21T04:00:00+01:00'],
-    ['Europe/Berlin', '2026-11-21T08:00:00', '2026-11-21T09:00:00+01:00'],
+    ['Europe/Berlin', '2026-11-21T08:00:00+0000', '2026-11-21T09:00:00+01:00'],
+    ['Europe/Berlin', '2026-11-21 08:00:00,5z', '2026-11-21T09:00:00.5+01:00'],
+    ['Europe/Berlin', '2026-11-21 08:00:00+00', '2026-11-21T09:00:00+01:00'],
+    ['Europe/Berlin', '2026-11-21T24:00:00Z', '2026-11-22T01:00:00+01:00'],
     ['Europe/Berlin', '2026-11-21T08:00Z', '2026-11-21T09:00:00+01:00'],
     ['Europe/Berlin', '2026-11-30T08:00:00Z', '2026-11-30T09:00:00+01:00'],
   ])('in %s: %s', (name, text, expected) => expect(new TimeZone(name).shown(text)).toBe(expected));
 
   test.each([
     '2026-11-21',
+    // A wall clock's.
+    '2026-11-21T08:00:00',
+    '2026-11',
     'soon',
     'x2026-11-21T08:00:00Z',
     '2026-02-30T00:00:00Z',
@@ -128,7 +135,9 @@ test('the zone of the machine is not that of a text without one, nor a zone that
     else process.env['TZ'] = before;
   });
   process.env['TZ'] = 'Asia/Tokyo';
-  expect(new TimeZone('Europe/Berlin').shown('2026-11-21T08:00:00')).toBe('2026-11-21T09:00:00+01:00');
+  expect(parseInstant('2026-11-21T08:00:00', new TimeZone('Europe/Berlin'))?.text).toBe(
+    '2026-11-21T07:00:00Z',
+  );
   const machine = { ...thisMachine(), timezone: 'Asia/Tokyo' };
   expect(zoneOf('Europe/Berlin', { machine }).name).toBe('Europe/Berlin');
 });
