@@ -52,11 +52,13 @@ export interface RunMemory {
   /** Prints a warning as the flags ask for it; absent until they are read. */
   warn?: (text: string) => void;
   /** Each secret that was given: its file is read, and its command runs, once. */
-  readonly secrets: Map<SecretVariable, Promise<string | undefined>>;
+  readonly secrets: Map<string, Promise<string | undefined>>;
   /** Opens tunnels with the proxy's user name and password, which are tried once. */
   proxySignIn?: { open<Tunnel>(openTunnel: () => Promise<Tunnel>): Promise<Tunnel> };
   /** The passphrase that was typed: a command that opens several files asks once. */
   passphrase?: Promise<string> | undefined;
+  /** The file of the key that a sign-in chose in place of a passphrase. */
+  keyFile?: string | undefined;
 }
 
 export interface OpenQuestion {

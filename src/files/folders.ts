@@ -164,7 +164,7 @@ function inspect(place: string): Stats | undefined {
  */
 export function configFolder({ environment, machine }: Pick<Context, 'environment' | 'machine'>): string {
   const own = environment['HOOKTRAIL_CONFIG_DIR'];
-  const home = environment['HOME'] || machine.userHome;
+  const home = homeFolder({ environment, machine });
   // No shell has expanded a variable that comes from a file of Docker or systemd.
   if (own) return path.resolve(own.replace(/^~(?=\/|$)/, home));
   if (machine.platform === 'win32') {
@@ -177,6 +177,11 @@ export function configFolder({ environment, machine }: Pick<Context, 'environmen
   return path.join(xdg && path.isAbsolute(xdg) ? xdg : path.join(home, '.config'), 'hooktrail');
 }
 
+/** The user's home, as `~` means it. */
+export function homeFolder({ environment, machine }: Pick<Context, 'environment' | 'machine'>): string {
+  return environment['HOME'] || machine.userHome;
+}
+
 /**
  * The absolute path of the folder for caches: inside `HOOKTRAIL_CONFIG_DIR` if that is set, else the
  * platform's usual place (XDG base directories, Library/Caches, Local AppData).
@@ -187,7 +192,7 @@ export function cacheFolder({ environment, machine }: Pick<Context, 'environment
     const local = environment['LOCALAPPDATA'] || path.join(machine.userHome, 'AppData', 'Local');
     return path.join(local, 'hooktrail', 'cache');
   }
-  const home = environment['HOME'] || machine.userHome;
+  const home = homeFolder({ environment, machine });
   if (machine.platform === 'darwin') return path.join(home, 'Library', 'Caches', 'hooktrail');
   const xdg = environment['XDG_CACHE_HOME'];
   // The XDG specification says to ignore relative paths.

@@ -78,7 +78,15 @@ async function setSetting(call: Call): Promise<void> {
     throw new UsageError(`config set needs <value>`, {
       next: advise`${hooktrail('config unset', key)} removes it; ${hooktrail('config set --help')} shows examples`,
     });
-  const value = savedText(text, parseSetting(name, text, key));
+  let value = savedText(text, parseSetting(name, text, key));
+  if (name === 'passphraseFile') {
+    const { resolve } = await import('node:path');
+    const { secretOfFile } = await import('../secrets/given-secret.ts');
+    const { homeFolder } = await import('../files/folders.ts');
+    // Other commands run in other folders.
+    value = resolve(value.replace(/^~(?=\/|$)/, homeFolder(call.context)));
+    await secretOfFile(key, value, call.context);
+  }
   if (name === 'fields' || name === 'nameField') {
     const { parseFieldPath, parseFieldPaths } = await import('../items/field-path.ts');
     if (name === 'fields') parseFieldPaths(value, key);

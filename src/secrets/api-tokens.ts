@@ -52,7 +52,7 @@ export function openApiTokens({ profile, store }: TokenStore, context: Context) 
 
   const readKey = async () => (await openKeychain(context)).get(keyAccount(profile));
   const findSecret = async () =>
-    store === 'file' ? await askPassphrase(context, false) : ((await readKey()) ?? undefined);
+    store === 'file' ? await askPassphrase(profile, context) : ((await readKey()) ?? undefined);
   const makeKey = async (): Promise<string> => {
     const found = await readKey();
     if (found !== null && sealKindOf(found) === 'key') return found;
@@ -63,7 +63,7 @@ export function openApiTokens({ profile, store }: TokenStore, context: Context) 
     throw new KeychainError('refused', 'what was stored could not be read back');
   };
   const requireSecret = async (): Promise<string> => {
-    if (store === 'file') return await askPassphrase(context, true);
+    if (store === 'file') return await askPassphrase(profile, context, { isNew: true });
     // Of two keys that two processes made at once, one would be lost, and tokens with it.
     return await withLock(keyAccount(profile), context, makeKey);
   };

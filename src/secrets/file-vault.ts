@@ -1,6 +1,12 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { NotSignedInError, UsageError } from '../errors.ts';
+import { homeFolder } from '../files/folders.ts';
+import { settingNames } from '../settings/setting-names.ts';
+import { readConfig } from '../settings/settings.ts';
+import { terminalSafeLine } from '../terminal/terminal-text.ts';
 import {
   bindingText,
   damageOf,
@@ -14,7 +20,7 @@ import {
   sealKindIn,
   sealKindOf,
 } from './encrypted-file.ts';
-import { givenSecret, isSecretGiven } from './given-secret.ts';
+import { givenSecret, isSecretGiven, secretOfFile } from './given-secret.ts';
 import { type Binding, parseSecrets, type Secrets, type StoredSecrets, type Vault } from './vault.ts';
 
 type FileVaultContext = Pick<
@@ -33,7 +39,8 @@ export function openFileVault(binding: Binding, context: FileVaultContext): Vaul
   let isAnew = false;
 
   const keyToSeal = async () => {
-    sealKey ??= await newFileKey(await askPassphrase(context, true));
+    const use = { isNew: true, offersKey: isAnew };
+    sealKey ??= await newFileKey(await askPassphrase(binding.profile, context, use));
     return sealKey;
   };
   const seal = async (secrets: Secrets) => {
@@ -51,7 +58,9 @@ export function openFileVault(binding: Binding, context: FileVaultContext): Vaul
   const open = async (file: Buffer, place: string) => {
     const damage = damageOf(file);
     if (damage) throw damaged(damage, place);
-    const text = await openedText(file, { place, vaultFile: copies.file, isAnew, decrypted }, context);
+    const { profile } = binding;
+    const opening = { place, profile, vaultFile: copies.file, isAnew, decrypted };
+    const text = await openedText(file, opening, context);
     return text === undefined ? undefined : secretsIn(text, place);
   };
   const read = async (): Promise<Secrets | undefined> => {
@@ -84,6 +93,7 @@ export function openFileVault(binding: Binding, context: FileVaultContext): Vaul
 interface Opening {
   /** Of this copy. */
   readonly place: string;
+  readonly profile: string;
   /** The file that a copy elsewhere stands in for. */
   readonly vaultFile: string;
   /** True if a file that is sealed the other way counts as empty. */
@@ -95,13 +105,14 @@ interface Opening {
 /** Asks for what opens the file: a person has some tries. Returns undefined if the file counts as empty. */
 async function openedText(
   file: Buffer,
-  { place, vaultFile, isAnew, decrypted }: Opening,
+  { place, profile, vaultFile, isAnew, decrypted }: Opening,
   context: FileVaultContext,
 ): Promise<string | undefined> {
   const kind = sealKindIn(file);
-  const isTyped = !isSecretGiven('HOOKTRAIL_PASSPHRASE', context.environment);
+  const isTyped = !(await isPassphraseGiven(profile, context));
   for (let tries = 1; ; tries++) {
-    const given = await sealGiven(kind, isTyped, context);
+    // No person types a key.
+    const given = kind === 'key' && isTyped ? undefined : await askPassphrase(profile, context);
     const fits = given !== undefined && sealKindOf(given) === kind;
     if (!fits && isAnew) return undefined;
     if (!fits) throw otherSeal(vaultFile, kind, given);
@@ -113,11 +124,6 @@ async function openedText(
   }
 }
 
-/** No person types a key. */
-async function sealGiven(kind: 'passphrase' | 'key', isTyped: boolean, context: FileVaultContext) {
-  return kind === 'key' && isTyped ? undefined : await askPassphrase(context, false);
-}
-
 function secretsIn(text: string, place: string): StoredSecrets {
   const secrets = parseSecrets(text);
   if (secrets === undefined) throw damaged('is damaged', place);
@@ -125,7 +131,9 @@ function secretsIn(text: string, place: string): StoredSecrets {
 }
 
 function wrongPassphrase(place: string, isTyped: boolean): UsageError {
-  const check = isTyped ? 'try again with the right passphrase' : 'check HOOKTRAIL_PASSPHRASE';
+  const check = isTyped
+    ? 'try again with the right passphrase'
+    : 'check HOOKTRAIL_PASSPHRASE, or the file that passphrase-file names';
   return new UsageError(`the passphrase does not open ${place}`, {
     details: ['it is not the one the file was written with, or somebody altered the file'],
     next: advise`${check}; without the passphrase, ${hooktrail('logout')} and ${hooktrail('login')} start over`,
@@ -145,7 +153,7 @@ function otherSeal(place: string, kind: 'passphrase' | 'key', given: string | un
       ? [
           'a key of `hooktrail keygen`',
           'a passphrase',
-          'set HOOKTRAIL_PASSPHRASE_FILE to the file with the key',
+          advise`name the file with the key by ${hooktrail('config set passphrase-file PATH')} or HOOKTRAIL_PASSPHRASE_FILE`,
         ]
       : ['a passphrase', 'a key', 'give the passphrase'];
   return new UsageError(`${place} is sealed with ${was}, and ${given ? other : 'none'} was given`, {
@@ -156,31 +164,112 @@ function otherSeal(place: string, kind: 'passphrase' | 'key', given: string | un
 /** A person may mistype a passphrase so many times. */
 const TRIES = 3;
 
+/** The file that the profile's settings name for its passphrase or key; undefined if they name none. */
+async function savedPassphraseFile(
+  profile: string,
+  context: Pick<Context, 'environment' | 'machine'>,
+): Promise<string | undefined> {
+  return (await readConfig(context)).profiles[profile]?.[settingNames.passphraseFile.key];
+}
+
+/** Returns whether nobody has to type the passphrase of the profile's encrypted file. Reads no secret. */
+export async function isPassphraseGiven(
+  profile: string,
+  context: Pick<Context, 'environment' | 'machine' | 'memory'>,
+): Promise<boolean> {
+  if (isSecretGiven('HOOKTRAIL_PASSPHRASE', context.environment) || context.memory.keyFile) return true;
+  return (await savedPassphraseFile(profile, context)) !== undefined;
+}
+
+/** A shorter passphrase is found by trying all of them. */
+const LEAST_CHARACTERS = 8;
+
+const TOO_SHORT = `a new passphrase needs ${LEAST_CHARACTERS} characters or more`;
+
+function isTooShort(passphrase: string): boolean {
+  return [...passphrase.normalize('NFKC')].length < LEAST_CHARACTERS;
+}
+
+/** What a passphrase is asked for. */
+interface PassphraseUse {
+  /** True if it is chosen now: a person types it twice, and it has a least length. */
+  readonly isNew?: boolean;
+  /** True if a key may be made in its place. */
+  readonly offersKey?: boolean;
+}
+
 /**
- * Returns the passphrase or key of the encrypted file: `HOOKTRAIL_PASSPHRASE` in one of its forms, or the
- * answer to a hidden prompt, asked twice for a new file. White space around it is ignored, and Unicode is
- * normalized (NFKC). Throws `UsageError` if there is neither.
+ * Returns the passphrase or key of the encrypted files of a profile: `HOOKTRAIL_PASSPHRASE` in one of its
+ * forms, the first line of the file that the profile names, or the answer to a hidden prompt. Unicode is
+ * normalized (NFKC). Throws `UsageError` if there is none, or if a new one is too short.
  */
-export async function askPassphrase(context: FileVaultContext, isNew: boolean): Promise<string> {
-  const given = await givenSecret('HOOKTRAIL_PASSPHRASE', context);
+export async function askPassphrase(
+  profile: string,
+  context: FileVaultContext,
+  { isNew = false, offersKey = false }: PassphraseUse = {},
+): Promise<string> {
+  const given =
+    (await givenSecret('HOOKTRAIL_PASSPHRASE', context)) ?? (await savedPassphrase(profile, context));
+  if (given && isNew && isTooShort(given))
+    throw new UsageError(TOO_SHORT, {
+      details: ['the one that was given, by HOOKTRAIL_PASSPHRASE or a file, is shorter'],
+      next: advise`choose a longer one, or a key of ${hooktrail('keygen')}`,
+    });
   if (given) return given.normalize('NFKC');
-  context.memory.passphrase ??= promptPassphrase(context, isNew);
+  context.memory.passphrase ??= isNew ? chooseSeal(context, offersKey) : promptPassphrase(context);
   return await context.memory.passphrase;
 }
 
-async function promptPassphrase(context: FileVaultContext, isNew: boolean): Promise<string> {
-  const { canPrompt, promptSecret } = await import('../terminal/prompt.ts');
-  if (!canPrompt(context)) {
-    throw new UsageError('the encrypted file of secrets needs a passphrase', {
-      next: 'set HOOKTRAIL_PASSPHRASE, or run the command on a terminal',
-    });
-  }
-  let message = isNew ? 'New passphrase for the encrypted file' : 'Passphrase of the encrypted file';
+async function savedPassphrase(profile: string, context: FileVaultContext): Promise<string | undefined> {
+  const file = await savedPassphraseFile(profile, context);
+  return file === undefined ? undefined : await secretOfFile(settingNames.passphraseFile.key, file, context);
+}
+
+async function promptPassphrase(context: FileVaultContext): Promise<string> {
+  const { promptSecret } = await import('../terminal/prompt.ts');
+  await requirePerson(context);
+  return (await promptSecret('Passphrase of the encrypted file', context)).normalize('NFKC');
+}
+
+async function requirePerson(context: FileVaultContext): Promise<void> {
+  const { canPrompt } = await import('../terminal/prompt.ts');
+  if (canPrompt(context)) return;
+  throw new UsageError('the encrypted file of secrets needs a passphrase', {
+    next: advise`set HOOKTRAIL_PASSPHRASE, save the file that has it with ${hooktrail('config set passphrase-file PATH')}, or run the command on a terminal`,
+  });
+}
+
+/** Asks a person for a new passphrase, twice; where a key is offered, an empty answer makes one. */
+async function chooseSeal(context: FileVaultContext, offersKey: boolean): Promise<string> {
+  const { promptSecret } = await import('../terminal/prompt.ts');
+  await requirePerson(context);
+  const keyFile = path.join(homeFolder(context), '.hooktrail.key');
+  if (offersKey)
+    await context.stderr.write(
+      `Without a passphrase (press Enter alone) a key is made in ${terminalSafeLine(keyFile)},\nand no command asks for anything.\n`,
+    );
+  let message = 'New passphrase for the encrypted file';
   for (;;) {
-    const passphrase = await promptSecret(message, context);
-    if (!isNew || (await promptSecret('Repeat the passphrase', context)) === passphrase) {
+    const passphrase = await promptSecret(message, context, {
+      isOptional: offersKey,
+      check: (answer) => (answer !== '' && isTooShort(answer) ? TOO_SHORT : undefined),
+    });
+    if (passphrase === '') return await keyIn(keyFile, context);
+    if ((await promptSecret('Repeat the passphrase', context)) === passphrase)
       return passphrase.normalize('NFKC');
-    }
     message = 'The passphrases differ. New passphrase for the encrypted file';
   }
+}
+
+/** Returns the key in a file, which is made unless it is there, and notes the file for the profile. */
+async function keyIn(file: string, context: FileVaultContext): Promise<string> {
+  const { createKeyFile } = await import('./key-file.ts');
+  if (!existsSync(file)) await createKeyFile(file, context);
+  const key = await secretOfFile(settingNames.passphraseFile.key, file, context);
+  if (sealKindOf(key) !== 'key')
+    throw new UsageError(`${file} holds no key of \`hooktrail keygen\``, {
+      next: 'move it away, or choose a passphrase',
+    });
+  context.memory.keyFile = file;
+  return key;
 }

@@ -40,13 +40,29 @@ export function isSecretGiven(name: SecretVariable, environment: Context['enviro
 export async function givenSecret(name: SecretVariable, context: SecretContext): Promise<string | undefined> {
   if (!isSecretGiven(name, context.environment)) return undefined;
   if (name === FRESH) return await readSecret(name, context);
-  const known = context.memory.secrets;
-  const secret = known.get(name) ?? readSecret(name, context);
-  known.set(name, secret);
+  return await readOnce(name, context, () => readSecret(name, context));
+}
+
+/**
+ * Returns the secret on the first line of the file that a saved setting names. The rules are those of
+ * `<NAME>_FILE`. Throws `UsageError`.
+ */
+export async function secretOfFile(setting: string, file: string, context: SecretContext) {
+  return await readOnce(file, context, () => secretInFile(setting, file, false, context));
+}
+
+/** Reads a secret once in a run, unless that fails. */
+async function readOnce<Secret extends string | undefined>(
+  name: string,
+  { memory }: SecretContext,
+  read: () => Promise<Secret>,
+): Promise<Secret> {
+  const secret = (memory.secrets.get(name) as Promise<Secret> | undefined) ?? read();
+  memory.secrets.set(name, secret);
   try {
     return await secret;
   } catch (error) {
-    known.delete(name);
+    memory.secrets.delete(name);
     throw error;
   }
 }

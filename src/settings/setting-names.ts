@@ -34,6 +34,12 @@ export const settingNames = {
   nameField: setting('name-field', 'field that names who an event is for', String),
   errorFormat: setting('error-format', 'form of errors and warnings: text or json', either('text', 'json')),
   store: setting('store', 'where secrets live', either('keychain', 'file')),
+  /** Its first line is the passphrase or the key. */
+  passphraseFile: setting(
+    'passphrase-file',
+    'file with the passphrase or key of the encrypted store',
+    String,
+  ),
 };
 
 export type SettingName = keyof typeof settingNames;
@@ -97,7 +103,11 @@ export function settingOfKey(key: string): SettingName {
   const name = settingOrder.find((candidate) => settingNames[candidate].key === key);
   if (name) return name;
   const keys = settingOrder.map((candidate) => settingNames[candidate].key);
-  if (/secret|token|password|passphrase/i.test(key))
+  if (/passphrase/i.test(key))
+    throw new UsageError(`'${key}' is not saved in the settings: secrets never are`, {
+      next: advise`${hooktrail('config set passphrase-file PATH')} saves which file has it`,
+    });
+  if (/secret|token|password/i.test(key))
     throw new UsageError(`'${key}' is not saved in the settings: secrets never are`, {
       next: advise`${hooktrail('login')} puts them where secrets live`,
     });

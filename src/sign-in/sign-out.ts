@@ -3,6 +3,7 @@ import type { Context } from '../context.ts';
 import { type HooktrailError, ServiceError, UsageError } from '../errors.ts';
 import { withLock } from '../lock/lock.ts';
 import { forgetApiTokens } from '../secrets/api-tokens.ts';
+import { isPassphraseGiven } from '../secrets/file-vault.ts';
 import { isSecretGiven } from '../secrets/given-secret.ts';
 import { KeychainError } from '../secrets/keychain-error.ts';
 import { forgetSignIns, openVault } from '../secrets/stored-sign-ins.ts';
@@ -176,7 +177,7 @@ async function revokeStored(settings: BoundSettings, context: Context, reporter:
   const failed = (why: string): Outcome => ({ said: '', failure: unrevokedText(profile, why) });
   // Signing out must not need a passphrase; a person is asked for it, since only what can be read can be
   // revoked.
-  const isSealed = store === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', context.environment);
+  const isSealed = store === 'file' && !(await isPassphraseGiven(profile, context));
   if (isSealed && !canPrompt(context)) return failed('they could not be read');
   let stored: Secrets | undefined;
   try {

@@ -31,9 +31,9 @@ export async function promptText(message: string, context: PromptContext, check?
 export async function promptSecret(
   message: string,
   context: PromptContext,
-  { isOptional = false } = {},
+  { isOptional = false, check }: { readonly isOptional?: boolean; readonly check?: Check } = {},
 ): Promise<string> {
-  return trimValue(await ask(message, context, true, undefined, isOptional));
+  return trimValue(await ask(message, context, true, check, isOptional));
 }
 
 /** Asks a question whose answer is yes or no. Throws `declined` if it is no. Only where `canPrompt`. */

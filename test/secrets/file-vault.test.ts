@@ -42,7 +42,7 @@ const open = (passphrase?: string, changes: Partial<Binding> = {}): Vault =>
 /** As `keygen` makes it: unlike a passphrase, it takes no time to open a file. */
 const KEY = `htk1-${'k'.repeat(42)}0`;
 
-async function written(passphrase = 'pass'): Promise<string> {
+async function written(passphrase = 'passphrase'): Promise<string> {
   const vault = await open(passphrase);
   await vault.write(secrets);
   return vault.place;
@@ -117,26 +117,28 @@ function person(answers: string[]): Context & { readonly shown: string[] } {
 }
 
 test('on a terminal a person chooses the passphrase of the encrypted file by typing it twice, and is asked once for all files', async () => {
-  const typing = person(['one', 'other', '\ufb01', '\ufb01']);
+  const typing = person(['seven c', 'one passphrase', 'another one', '\ufb01ngers!', '\ufb01ngers!']);
   const vault = openVault('file', binding, typing);
   await vault.probe();
   await vault.write(secrets);
   await openVault('file', { ...binding, profile: 'other' }, typing).write(secrets);
   expect(typing.shown.filter((text) => text !== '\n')).toEqual([
     'New passphrase for the encrypted file: ',
+    '  a new passphrase needs 8 characters or more\n',
+    'New passphrase for the encrypted file: ',
     'Repeat the passphrase: ',
     'The passphrases differ. New passphrase for the encrypted file: ',
     'Repeat the passphrase: ',
   ]);
   // The same text in another form of Unicode.
-  expect(await open('fi').read()).toEqual(secrets);
+  expect(await open('fingers!').read()).toEqual(secrets);
 });
 
 test('on a terminal a person has three tries to type the passphrase of the encrypted file', async () => {
-  const place = await written('\ufb01');
+  const place = await written('\ufb01ngers!');
   const mistaken = '  that passphrase does not open the file\n';
   const question = 'Passphrase of the encrypted file: ';
-  const typing = person(['pas', 'fi']);
+  const typing = person(['pas', 'fingers!']);
   expect(await openVault('file', binding, typing).read()).toEqual(secrets);
   expect(typing.shown.filter((text) => text !== '\n')).toEqual([question, mistaken, question]);
   const guessing = person(['a', 'b', 'c', 'd']);
@@ -248,7 +250,7 @@ test('a file that is sealed the other way is reported, and a sign-in seals it ag
   const vault = await open(key);
   await vault.probe(true);
   expect(await vault.read()).toBeUndefined();
-  expect(await (await open('pass')).read()).toEqual(secrets);
+  expect(await (await open('passphrase')).read()).toEqual(secrets);
   const before = await readFile(place);
   await vault.write(secrets);
   const after = await readFile(place);
@@ -257,14 +259,14 @@ test('a file that is sealed the other way is reported, and a sign-in seals it ag
   await writeFile(place, before);
   await expect(vault.read()).rejects.toMatchObject(refused);
   await writeFile(place, after);
-  await expect((await open('pass')).read()).rejects.toMatchObject({
+  await expect((await open('passphrase')).read()).rejects.toMatchObject({
     message: `${place} is sealed with a key of \`hooktrail keygen\`, and a passphrase was given`,
   });
   const keyless = await open();
   await expect(keyless.read()).rejects.toMatchObject({
     message: `${place} is sealed with a key of \`hooktrail keygen\`, and none was given`,
     next: advising(
-      'set HOOKTRAIL_PASSPHRASE_FILE to the file with the key, or run `hooktrail login`, which seals the file with what is given then',
+      'name the file with the key by `hooktrail config set passphrase-file PATH` or HOOKTRAIL_PASSPHRASE_FILE, or run `hooktrail login`, which seals the file with what is given then',
     ),
   });
 });
@@ -291,23 +293,34 @@ test('a wrong passphrase is reported as one', async () => {
     exitCode: 2,
     message: `the passphrase does not open ${place}`,
     next: advising(
-      'check HOOKTRAIL_PASSPHRASE; without the passphrase, `hooktrail logout` and `hooktrail login` start over',
+      'check HOOKTRAIL_PASSPHRASE, or the file that passphrase-file names; without the passphrase, `hooktrail logout` and `hooktrail login` start over',
     ),
   };
   await expect((await open('other')).read()).rejects.toMatchObject(refused);
   await expect((await open('other')).probe()).rejects.toMatchObject(refused);
-  expect(await (await open('pass')).read()).toEqual(secrets);
+  expect(await (await open('passphrase')).read()).toEqual(secrets);
 });
 
 test('no passphrase and no terminal is an error that names the variable', async () => {
   const missing = {
     exitCode: 2,
     message: 'the encrypted file of secrets needs a passphrase',
-    next: 'set HOOKTRAIL_PASSPHRASE, or run the command on a terminal',
+    next: advising(
+      'set HOOKTRAIL_PASSPHRASE, save the file that has it with `hooktrail config set passphrase-file PATH`, or run the command on a terminal',
+    ),
   };
   await expect((await open()).probe()).rejects.toMatchObject(missing);
   await written();
   await expect((await open()).read()).rejects.toMatchObject(missing);
+});
+
+test('a passphrase of under 8 characters is refused where it is chosen', async () => {
+  await expect((await open('sho\u0301rt7')).probe()).rejects.toMatchObject({
+    exitCode: 2,
+    message: 'a new passphrase needs 8 characters or more',
+    details: ['the one that was given, by HOOKTRAIL_PASSPHRASE or a file, is shorter'],
+    next: advising('choose a longer one, or a key of `hooktrail keygen`'),
+  });
 });
 
 test('a flipped bit anywhere is noticed', async () => {

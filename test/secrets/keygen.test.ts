@@ -1,6 +1,6 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type SigningIn, useSigningIn } from '../support/signing-in.ts';
 
 const at = useSigningIn();
@@ -21,7 +21,7 @@ test('keygen writes a new file that only the user can read, and never overwrites
   expect(await at.run(['keygen', file])).toEqual({
     code: 0,
     stdout: '',
-    stderr: `wrote a new key to ${file}; use it with HOOKTRAIL_PASSPHRASE_FILE\n`,
+    stderr: `wrote a new key to ${file}; use it with HOOKTRAIL_PASSPHRASE_FILE, or save it with \`hooktrail config set passphrase-file ${file}\`\n`,
   });
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   const key = await readFile(file, 'utf8');
@@ -73,4 +73,88 @@ test('a sign-in with a key from a command, and a client secret from a file', asy
   };
   expect(await at.run(['login'], { env })).toMatchObject({ code: 0 });
   expect(await at.run(['token'], { env })).toMatchObject({ code: 0, stderr: '' });
+});
+
+describe('a passphrase file that the profile saves', () => {
+  const env = () => ({ ...at.env, HOOKTRAIL_PASSPHRASE: undefined });
+  const file = () => path.join(at.home.folder, 'key of prod');
+
+  test('is read by all commands, from any folder', async () => {
+    await at.run(['keygen', file()]);
+    const relative = { env: env(), cwd: at.home.folder };
+    expect(await at.run(['config', 'set', 'passphrase-file', 'key of prod'], relative)).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: "saved passphrase-file in profile 'default'\n",
+    });
+    const get = await at.run(['config', 'get', 'passphrase-file'], { env: env() });
+    expect(get.stdout).toBe(`${file()}\n`);
+    expect(await at.run(['login'], { env: env() })).toMatchObject({ code: 0 });
+    for (const command of [['token'], ['status'], ['events', 'count', '--since', '1h'], ['logout']])
+      expect(await at.run(command, { env: env() })).toMatchObject({
+        code: 0,
+        stderr: expect.not.stringMatching(/passphrase/),
+      });
+  });
+
+  test('has to be as safe as that of HOOKTRAIL_PASSPHRASE_FILE', async () => {
+    await at.run(['keygen', file()]);
+    await chmod(file(), 0o602);
+    const refused = {
+      code: 2,
+      stdout: '',
+      stderr: `error: passphrase-file: others can write ${file()}\nnext: run \`chmod 600\` on it\n`,
+    };
+    expect(await at.run(['config', 'set', 'passphrase-file', file()], { env: env() })).toEqual(refused);
+    await chmod(file(), 0o600);
+    await at.run(['config', 'set', 'passphrase-file', file()], { env: env() });
+    await at.run(['login'], { env: env() });
+    await chmod(file(), 0o602);
+    expect(await at.run(['token'], { env: env() })).toEqual(refused);
+  });
+
+  test('gives way to the variable', async () => {
+    await at.signIn();
+    await at.run(['keygen', file()]);
+    await at.run(['config', 'set', 'passphrase-file', file()]);
+    expect(await at.run(['token'])).toMatchObject({ code: 0 });
+    expect(await at.run(['token'], { env: env() })).toMatchObject({ code: 2 });
+  });
+
+  test('is made by login on a terminal, for whoever types no passphrase', async () => {
+    const login = at.start(['login', '--store', 'file'], {
+      env: { ...env(), TERM: 'dumb' },
+      stdin: null,
+      terminal: 200,
+    });
+    await login.printed('stderr', /New passphrase for the encrypted file: /);
+    login.stdin.write('\r');
+    const { code, stderr } = await login.finished;
+    const key = path.join(at.env['HOME'] as string, '.hooktrail.key');
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: expect.stringContaining(
+        `Without a passphrase (press Enter alone) a key is made in ${key},\nand no command asks for anything.\n`,
+      ),
+    });
+    expect((await stat(key)).mode & 0o777).toBe(0o600);
+    expect(await at.run(['token'], { env: env() })).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  test('is not made where another file is, which is left as it is', async () => {
+    const key = path.join(at.env['HOME'] as string, '.hooktrail.key');
+    await writeFile(key, 'something else\n', { mode: 0o600 });
+    const login = at.start(['login', '--store', 'file'], {
+      env: { ...env(), TERM: 'dumb' },
+      stdin: null,
+      terminal: 200,
+    });
+    await login.printed('stderr', /New passphrase for the encrypted file: /);
+    login.stdin.write('\r');
+    expect(await login.finished).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`error: ${key} holds no key of \`hooktrail keygen\`\n`),
+    });
+    expect(await readFile(key, 'utf8')).toBe('something else\n');
+  });
 });

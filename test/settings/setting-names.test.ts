@@ -235,7 +235,7 @@ test('a setting is found by its key, and what was meant is named where there is 
     }
   };
   const details = [
-    'settings: auth-url, base-url, client-id, vendor, scope, redirect-uri, issuer, timezone, fields, name-field, error-format, store',
+    'settings: auth-url, base-url, client-id, vendor, scope, redirect-uri, issuer, timezone, fields, name-field, error-format, store, passphrase-file',
   ];
   expect([failure('base-url'), failure('name-field')]).toEqual(['baseUrl', 'nameField']);
   for (const [key, meant] of [
@@ -249,10 +249,15 @@ test('a setting is found by its key, and what was meant is named where there is 
       details,
       next: `did you mean ${meant}?`,
     });
-  for (const key of ['client-secret', 'TOKEN', 'password', 'passphrase'])
+  for (const [key, next] of [
+    ['client-secret', '`hooktrail login` puts them where secrets live'],
+    ['TOKEN', '`hooktrail login` puts them where secrets live'],
+    ['password', '`hooktrail login` puts them where secrets live'],
+    ['passphrase', '`hooktrail config set passphrase-file PATH` saves which file has it'],
+  ] as const)
     expect(failure(key)).toEqual({
       message: `'${key}' is not saved in the settings: secrets never are`,
       details: [],
-      next: advising('`hooktrail login` puts them where secrets live'),
+      next: advising(next),
     });
 });

@@ -1,7 +1,7 @@
 import { advise, hooktrail } from '../../advice.ts';
 import type { Context } from '../../context.ts';
 import { withLock } from '../../lock/lock.ts';
-import { isSecretGiven } from '../../secrets/given-secret.ts';
+import { isPassphraseGiven } from '../../secrets/file-vault.ts';
 import { type AccessToken, type Secrets, storeSurely } from '../../secrets/vault.ts';
 import { type SettingName, settingNames, urlText } from '../../settings/setting-names.ts';
 import {
@@ -45,7 +45,7 @@ export async function keepSignIn(
   { context, reporter }: Attempt,
   { asked, after }: { readonly asked: readonly string[]; readonly after: string },
 ): Promise<void> {
-  const { clock, environment } = context;
+  const { clock } = context;
   const { access } = secrets;
   const uninterrupted = { ...context, signal: new AbortController().signal };
   const store = () => storeSurely(vault, { ...secrets, issuer: audienceOf(settings) }, clock);
@@ -54,7 +54,9 @@ export async function keepSignIn(
   const { given, profile, authUrl, baseUrl, store: storeKind } = settings;
   const isKept = (name: SettingName) => name === 'store' || given[name]?.source !== 'the default';
   const kept = SAVED.filter(isKept).map((name) => [name, given[name]?.text]);
-  const isDefault = await saveSettings(profile, Object.fromEntries(kept), context);
+  const { keyFile } = context.memory;
+  const chosen = keyFile === undefined ? {} : { passphraseFile: keyFile };
+  const isDefault = await saveSettings(profile, { ...Object.fromEntries(kept), ...chosen }, context);
   reporter.success(`Signed in at ${urlText(authUrl)}`);
   const isNews = isDefault && profile !== 'default';
   reporter.notice(
@@ -67,9 +69,10 @@ export async function keepSignIn(
   const left = expiresAt && durationWords(Math.max(0, expiresAt - clock.now()));
   reporter.notice(`  token     ${left ? `for ${left}` : 'of unknown lifetime'}, ${after}`);
   reporter.notice(`  secrets   ${elsewhere ?? vault.place}`);
-  if (storeKind === 'file' && !isSecretGiven('HOOKTRAIL_PASSPHRASE', environment))
+  if (keyFile !== undefined) reporter.notice(`  key       ${keyFile}`);
+  if (storeKind === 'file' && !(await isPassphraseGiven(profile, context)))
     reporter.notice(
-      advise`Commands ask for the passphrase. Where nobody can type it, seal the file with a key: ${hooktrail('keygen --help')}.`,
+      advise`Commands ask for the passphrase. Where nobody can type it, seal the file with a key (${hooktrail('keygen --help')}), or save a file that has the passphrase: ${hooktrail('config set passphrase-file PATH')}.`,
     );
   // An answer without scopes grants those that were asked for (RFC 6749 section 5.1).
   const granted = access.scope === undefined ? asked : scopesIn(access.scope);
