@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { DetailedPeerCertificate, SecureContext, TLSSocket } from 'node:tls';
-import { TransportError } from './transport.ts';
+import { TRUST_AUTHORITY, TransportError } from './transport.ts';
 
 /** OpenSSL's codes for a chain that ends at no authority we know. */
 const UNTRUSTED = new Set([
@@ -10,6 +10,14 @@ const UNTRUSTED = new Set([
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
+
+const NEXT_STEPS = {
+  otherHost: 'check the host name in the URL: it has to be one that the certificate is for',
+  expired: "its operator has to renew it; check this machine's date if that is not so",
+  notYet: "check this machine's date; if it is right, its operator has to put the earlier certificate back",
+  // The server sends its own certificate alone. Which of the two it is cannot be seen from here.
+  leafAlone: `${TRUST_AUTHORITY}; if it is a public one, the server lacks the intermediate certificate, which its operator has to add`,
+};
 
 export function isUntrusted(error: unknown): boolean {
   return UNTRUSTED.has((error as NodeJS.ErrnoException).code ?? '');
@@ -44,20 +52,22 @@ export async function trustFailure(
   openUnchecked: () => Promise<Socket>,
 ): Promise<TransportError | undefined> {
   const { code = '', cert } = error as NodeJS.ErrnoException & { cert?: DetailedPeerCertificate };
-  const failure = (text: string, kind: 'tls' | 'untrusted' = 'tls') =>
-    new TransportError(kind, `the certificate of ${url.host} ${text} (${code})`, error);
+  const failure = (text: string, next?: string, kind: 'tls' | 'untrusted' = 'tls') =>
+    new TransportError(kind, `the certificate of ${url.host} ${text} (${code})`, error, next);
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     const names = cert?.subjectaltname?.replaceAll(/DNS:|IP Address:/g, '');
-    return failure(`is for ${names || (cert?.subject.CN ?? 'another host')}`);
+    return failure(`is for ${names || (cert?.subject.CN ?? 'another host')}`, NEXT_STEPS.otherHost);
   }
   if (!isUntrusted(error) && code !== 'CERT_HAS_EXPIRED' && code !== 'CERT_NOT_YET_VALID') return undefined;
   const socket = (await openUnchecked().catch(() => undefined)) as TLSSocket | undefined;
   const certificate = socket?.getPeerCertificate(true);
   socket?.destroy();
   if (!certificate) return undefined;
-  if (code === 'CERT_HAS_EXPIRED') return failure(`expired on ${certificate.valid_to}`);
-  if (code === 'CERT_NOT_YET_VALID') return failure(`is valid only from ${certificate.valid_from}`);
-  return failure(`is not trusted: its authority is ${authority(certificate)}`, 'untrusted');
+  if (code === 'CERT_HAS_EXPIRED') return failure(`expired on ${certificate.valid_to}`, NEXT_STEPS.expired);
+  if (code === 'CERT_NOT_YET_VALID')
+    return failure(`is valid only from ${certificate.valid_from}`, NEXT_STEPS.notYet);
+  const next = code === 'UNABLE_TO_VERIFY_LEAF_SIGNATURE' ? NEXT_STEPS.leafAlone : undefined;
+  return failure(`is not trusted: its authority is ${authority(certificate)}`, next, 'untrusted');
 }
 
 /** The issuer at the end of the chain that was sent. */

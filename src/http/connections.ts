@@ -6,7 +6,7 @@ import symbols from 'undici/lib/core/symbols.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import type { Context, RequestLimits, RunMemory } from '../context.ts';
 import { isUntrusted, systemTrust, trustFailure } from './certificates.ts';
-import { addressesOf, connectToFirst, portOf, within } from './host-connection.ts';
+import { addressesOf, bareHost, connectToFirst, portOf, within } from './host-connection.ts';
 import { type AnswerParser, liftParserLimits, NO_IDLE_LIMITS } from './lifted-limits.ts';
 import { ProxySignIn, proxySignInRefusal } from './proxy-sign-in.ts';
 import { connectFailure, TEMPORARY, TransportError } from './transport.ts';
@@ -135,8 +135,30 @@ export function createConnections(
     },
     { ...NO_IDLE_LIMITS, maxResponseSize: limits.bytes },
   );
+  /** Returns whether a server that broke a connection without TLS off speaks TLS. Nothing is sent to it. */
+  const speaksTls = async (url: URL): Promise<boolean> => {
+    const options = { protocol: 'https:', hostname: bareHost(url), host: url.host, port: url.port };
+    const connect = connectorWith({ rejectUnauthorized: false, maxCachedSessions: 0 });
+    try {
+      const socket = await within(limits.connect, closing.signal, async (signal) => {
+        const addresses = await addressesOf(url, resolveHost);
+        return await secure(
+          connect,
+          options,
+          kept(await connectToFirst(addresses, portOf(url), signal)),
+          signal,
+        );
+      });
+      socket.destroy();
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
   return {
     openTunnel,
+    speaksTls,
     dispatch: (options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler) =>
       agent.dispatch(options, handler),
     /** Closes every connection at once, including those that are still being opened. */
@@ -157,7 +179,7 @@ export function connectionsOver(open: () => Promise<Socket>): Connections {
   };
 }
 
-type OpenClient = Dispatcher & { [symbols.kSocket]?: { [symbols.kParser]?: AnswerParser } };
+type OpenClient = Dispatcher & { [symbols.kSocket]?: Socket & { [symbols.kParser]?: AnswerParser } };
 
 function agentOver(open: (options: buildConnector.Options) => Promise<Socket>, options: Agent.Options) {
   const agent = new Agent({
@@ -171,8 +193,12 @@ function agentOver(open: (options: buildConnector.Options) => Promise<Socket>, o
   });
   agent.on('connect', (_origin, targets: readonly Dispatcher[]) => {
     const client = targets.at(-1) as OpenClient;
-    const parser = client[symbols.kSocket]?.[symbols.kParser];
+    const socket = client[symbols.kSocket];
+    const parser = socket?.[symbols.kParser];
     if (parser) liftParserLimits(parser);
+    // An alert after the handshake, as for a client certificate in TLS 1.3, does not end the socket by
+    // itself: undici would report the end that follows in its place.
+    socket?.on('error', (error) => socket.destroy(error));
   });
   return agent;
 }

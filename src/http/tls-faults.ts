@@ -9,12 +9,13 @@ interface ConnectionFault {
 const CLIENT_CERTIFICATE =
   'ask its operator for an address that takes no client certificate: hooktrail sends none; a local proxy that adds one helps too';
 
+/** OpenSSL's codes for a server that requires a client certificate. */
+const NO_CLIENT_CERTIFICATE =
+  /ALERT_(CERTIFICATE_REQUIRED|BAD_CERTIFICATE|NO_CERTIFICATE|CERTIFICATE_UNKNOWN|UNKNOWN_CA|ACCESS_DENIED)$/;
+
 /** What a peer's handshake failed on, by OpenSSL's codes, whose beginnings differ by its version. */
 const TLS_FAULTS: readonly (readonly [codes: RegExp, fault: ConnectionFault])[] = [
-  [
-    /ALERT_(CERTIFICATE_REQUIRED|BAD_CERTIFICATE|NO_CERTIFICATE|CERTIFICATE_UNKNOWN|UNKNOWN_CA|ACCESS_DENIED)$/,
-    { text: 'requires a client certificate', next: CLIENT_CERTIFICATE },
-  ],
+  [NO_CLIENT_CERTIFICATE, { text: 'requires a client certificate', next: CLIENT_CERTIFICATE }],
   [
     /ALERT_(PROTOCOL_VERSION|INSUFFICIENT_SECURITY)$|UNSUPPORTED_PROTOCOL$|VERSION_TOO_LOW$/,
     {
@@ -49,6 +50,10 @@ const TLS_FAULTS: readonly (readonly [codes: RegExp, fault: ConnectionFault])[] 
   ],
 ];
 
+export function isLackOfCertificate(code: string): boolean {
+  return NO_CLIENT_CERTIFICATE.test(code);
+}
+
 /** OpenSSL's codes for a peer whose first bytes are not those of TLS. */
 export function isPlainPeer(code: string): boolean {
   return /^ERR_SSL_(WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST|RECORD_LAYER_FAILURE|BAD_RECORD_TYPE)$|^EPROTO$/.test(
@@ -66,18 +71,21 @@ export function tlsFault(code: string, url: URL): ConnectionFault | undefined {
 }
 
 function nextForPlain(url: URL): string {
-  if (isLoopback(url)) return `give the address with http:// in place of https://, if it is ${url.host}`;
-  return `check the port: ${url.host} answers in another protocol, such as HTTP without TLS`;
+  return isLoopback(url)
+    ? 'give the address with http:// in place of https://'
+    : 'check the port: something without TLS answers there, such as plain HTTP';
 }
+
+/** The fault of a server with TLS that is asked without it. */
+export const SPEAKS_TLS: ConnectionFault = {
+  text: 'speaks TLS, not plain HTTP',
+  next: 'give the address with https:// in place of http://',
+};
 
 /** The protocol that an answer's first bytes show in place of HTTP/1. */
 export function otherProtocol(start: string, url: URL): ConnectionFault | undefined {
   // A TLS alert (RFC 8446 section 5.1): the peer expected a handshake.
-  if (/^\x15\x03/.test(start) && url.protocol === 'http:')
-    return {
-      text: 'answers in TLS, not in HTTP',
-      next: 'give the address with https:// in place of http://',
-    };
+  if (start.startsWith('\x15\x03') && url.protocol === 'http:') return SPEAKS_TLS;
   // A SETTINGS frame on stream 0 (RFC 9113 section 3.4).
   if (/^\0\0.\x04.\0\0\0\0/s.test(start))
     return {

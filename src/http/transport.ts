@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestLimits } from '../context.ts';
-import { isPlainPeer, otherProtocol, tlsFault } from './tls-faults.ts';
+import { isLackOfCertificate, isPlainPeer, otherProtocol, tlsFault } from './tls-faults.ts';
 
 export interface HttpRequest {
   readonly method: string;
@@ -51,6 +51,8 @@ export const TOKEN_LIMITS: RequestLimits = { ...PAGE_LIMITS, total: 60_000, byte
 const CHECK_SERVER = 'check the URL; its server, or a proxy before it, has to answer with valid HTTP/1.1';
 const MORE_MEMORY =
   'raise the limit of virtual memory: `ulimit -v unlimited` where that is allowed; WebAssembly reserves 10 GiB and more';
+export const TRUST_AUTHORITY =
+  "check the URL; if the authority is your company's, set NODE_EXTRA_CA_CERTS to a file with its certificate (PEM)";
 const CHECK_PROXY = 'check HTTPS_PROXY: http://user:password@proxy.example.com:3128';
 const CHECK_NETWORK = 'check the URL and the network; behind a proxy set HTTPS_PROXY';
 
@@ -72,11 +74,7 @@ const FAILURES = {
   },
   'proxy-down': { isSetup: true, next: 'check HTTPS_PROXY and that the proxy runs' },
   tls: { isLasting: true, isSetup: true, next: "check the URL and this machine's date" },
-  untrusted: {
-    isLasting: true,
-    isSetup: true,
-    next: "check the URL; if the authority is your company's, set NODE_EXTRA_CA_CERTS to a file with its certificate (PEM)",
-  },
+  untrusted: { isLasting: true, isSetup: true, next: TRUST_AUTHORITY },
   'connect-timeout': { next: 'check the network; behind a proxy set HTTPS_PROXY' },
   stalled: { ambiguous: true },
   'too-slow': { isLasting: true, ambiguous: true },
@@ -109,7 +107,7 @@ export class TransportError extends Error {
   readonly next: string | undefined;
   /** True if the peer was reached: its answer is at fault, or this machine. */
   readonly isReached: boolean;
-  /** The user's next step for certificates and proxies, which are set up on this machine. */
+  /** The user's next step where the setup of this machine or of the peer mends the failure. */
   readonly setupStep: string | undefined;
 
   /** `step`: the next step, where that of the kind does not fit. */
@@ -128,7 +126,7 @@ export class TransportError extends Error {
     this.passing = !isLasting;
     this.isReached = isReached;
     this.next = step ?? next;
-    this.setupStep = isSetup ? this.next : undefined;
+    this.setupStep = isSetup || step !== undefined ? this.next : undefined;
   }
 }
 
@@ -146,23 +144,17 @@ export function connectFailure(error: unknown, url: URL, isProxy = false): Trans
     return failure(isProxy ? 'proxy-down' : 'refused', `${peer} does not accept connections`);
   if (/^(ETIMEDOUT|UND_ERR_HEADERS_TIMEOUT)$/.test(code))
     return failure(isProxy ? 'proxy-down' : 'connect-timeout', `no connection to ${peer} in time`);
-  return ownFailure(error, url, isProxy) ?? failure('broken', `the connection to ${peer} broke`);
+  return (
+    parserFailure(error, url, peer) ??
+    tlsFailure(error, url, peer, isProxy) ??
+    failure('broken', `the connection to ${peer} broke`)
+  );
 }
 
-/** The error for TLS, HTTP or this machine, which can show before the request is sent and after. */
-function ownFailure(error: unknown, url: URL, isProxy = false): TransportError | undefined {
-  const peer = isProxy ? `the proxy ${url.host}` : url.host;
-  const { code, message } = causeOf(error);
-  if (/WebAssembly/.test(message))
+/** The error for an answer that is not HTTP/1.1, or a parser that cannot start on this machine. */
+function parserFailure(error: unknown, url: URL, peer = url.host): TransportError | undefined {
+  if (/WebAssembly/.test(causeOf(error).message))
     return new TransportError('no-memory', 'WebAssembly cannot start: it gets too little memory', error);
-  if (isProxy && isPlainPeer(code))
-    return new TransportError(
-      'proxy-plain',
-      `${peer} does not answer as one that speaks TLS does (${code})`,
-      error,
-    );
-  const fault = tlsFault(code, url);
-  if (fault) return new TransportError('tls', `${peer} ${fault.text} (${code})`, error, fault.next);
   const refusal = parserRefusal(error);
   if (!refusal || refusal.reason === CUT_OFF) return undefined;
   const { text, next } = otherProtocol(refusal.data, url) ?? {
@@ -170,6 +162,17 @@ function ownFailure(error: unknown, url: URL, isProxy = false): TransportError |
     next: undefined,
   };
   return new TransportError('protocol', `${peer} ${text}`, error, next);
+}
+
+/** The error for a peer with which there is no TLS. */
+function tlsFailure(error: unknown, url: URL, peer: string, isProxy: boolean): TransportError | undefined {
+  const { code } = causeOf(error);
+  if (isProxy && isPlainPeer(code)) {
+    const text = `${peer} does not answer as one that speaks TLS does (${code})`;
+    return new TransportError('proxy-plain', text, error);
+  }
+  const fault = tlsFault(code, url);
+  return fault && new TransportError('tls', `${peer} ${fault.text} (${code})`, error, fault.next);
 }
 
 /** llhttp's reason for refusing an answer that ends too early. */
@@ -193,8 +196,10 @@ export function exchangeFailure(
   if (code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return tooLarge(url, bytes, error);
   if (code === 'UND_ERR_HEADERS_OVERFLOW')
     return new TransportError('too-large', `the headers of the answer of ${url.host} are too large`, error);
-  const own = ownFailure(error, url);
-  if (own) return own;
+  const parsing = parserFailure(error, url);
+  if (parsing) return parsing;
+  // In TLS 1.3 a client's handshake ends before the server has asked for its certificate in vain.
+  if (isLackOfCertificate(code)) return connectFailure(error, url);
   if (parserRefusal(error))
     return new TransportError('broken', `the answer of ${url.host} was cut off`, error);
   // The library's own codes mean nothing to a person.

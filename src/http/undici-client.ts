@@ -8,6 +8,7 @@ import { version } from '../version.ts';
 import type { ConnectionContext, Connections } from './connections.ts';
 import { PROGRESS_BYTES } from './lifted-limits.ts';
 import { proxyFor } from './proxy.ts';
+import { SPEAKS_TLS } from './tls-faults.ts';
 import {
   exchangeFailure,
   type HttpRequest,
@@ -28,18 +29,30 @@ export function createTransport(
 ): Transport {
   const { environment, requestLimits } = context;
   const all = { ...limits, ...requestLimits };
-  const open = async (): Promise<Connections> => {
+  const open = async () => {
     const { createConnections } = await import('./connections.ts');
     if (!('enableCompileCache' in module)) await stopOptimizingParser();
     return createConnections(all, (url) => proxyFor(url, environment), context);
   };
   const connections = open();
+  let mayBeTls = true;
+  /** The failure of a request without TLS, which a server that speaks TLS often answers by breaking off. */
+  const explained = async (error: unknown, url: URL): Promise<unknown> => {
+    if (url.protocol !== 'http:' || !mayBeTls) return error;
+    if (!(error instanceof TransportError) || error.kind !== 'broken') return error;
+    // Asked once: a server may break connections for other reasons, often.
+    mayBeTls = false;
+    if (!(await (await connections).speaksTls(url))) return error;
+    return new TransportError('protocol', `${url.host} ${SPEAKS_TLS.text}`, error, SPEAKS_TLS.next);
+  };
   return {
     async send(request) {
       request.signal?.throwIfAborted();
       // The error for an invalid proxy variable is passed on unchanged.
       proxyFor(request.url, environment);
-      const answer = await exchange(await connections, request, all);
+      const answer = await exchange(await connections, request, all).catch(async (error) => {
+        throw await explained(error, request.url);
+      });
       // undici considers a connection free only a turn of the event loop after the answer: an earlier request
       // would open another one.
       await turn();

@@ -7,7 +7,7 @@ import { startWorkingOverTls, type WorkingOverTls, workOverTls } from './working
 // Only the proxy can reach these names.
 const HOSTS = { login: 'login.invalid', events: 'events.invalid', hooks: 'hooks.invalid' };
 const NAME_IT =
-  "check the URL; if the authority is your company's, set NODE_EXTRA_CA_CERTS to a file with its certificate (PEM)";
+  "check the URL; if the authority is your company's, set NODE_EXTRA_CA_CERTS to a file with its certificate (PEM); if it is a public one, the server lacks the intermediate certificate, which its operator has to add";
 
 describe.skipIf(!hasMitmproxy)('behind mitmproxy, which reads what is sent', () => {
   let mitmproxy: Mitmproxy;

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { type RequestListener, request } from 'node:http';
+import { createServer, type RequestListener, request } from 'node:http';
+import http2 from 'node:http2';
 import https from 'node:https';
+import type { Server } from 'node:net';
 import path from 'node:path';
 import type { Sandbox } from './sandbox.ts';
 import { type LoopbackServer, onLoopback } from './server.ts';
@@ -64,4 +66,27 @@ export async function startTlsFront(
   behaviour.metadata = (whole) =>
     JSON.parse(JSON.stringify(whole).replaceAll(authUrl, env.HOOKTRAIL_AUTH_URL));
   return { ...server, env };
+}
+
+/** Servers that no client of ours can talk to, by what is wrong with them. */
+export const UNUSABLE_SERVERS = {
+  'TLS 1.1 alone': () =>
+    https.createServer({
+      ...identity('localhost'),
+      minVersion: 'TLSv1.1',
+      maxVersion: 'TLSv1.1',
+      ciphers: 'DEFAULT:@SECLEVEL=0',
+    }),
+  'HTTP/2 alone': () => http2.createSecureServer({ ...identity('localhost'), allowHTTP1: false }),
+  'HTTP/2 alone, without TLS': () => http2.createServer(),
+  'a client certificate in TLS 1.2': () =>
+    https.createServer({ ...identity('localhost'), requestCert: true, maxVersion: 'TLSv1.2' }),
+  'a client certificate in TLS 1.3': () =>
+    https.createServer({ ...identity('localhost'), requestCert: true, minVersion: 'TLSv1.3' }),
+  'no TLS': () => createServer(),
+  TLS: () => https.createServer(identity('localhost')),
+} as const satisfies Record<string, () => Server>;
+
+export async function startUnusable(kind: keyof typeof UNUSABLE_SERVERS): Promise<LoopbackServer> {
+  return await onLoopback(UNUSABLE_SERVERS[kind]().on('tlsClientError', () => undefined));
 }
