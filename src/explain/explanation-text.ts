@@ -3,6 +3,7 @@ import { conditionTexts, printSummary, type SummaryCall, type SummaryOptions } f
 import {
   anyText,
   isOpen,
+  isPast,
   nothingText,
   proseLines,
   secondText,
@@ -53,12 +54,14 @@ export async function printExplanation(
       note: 'its endpoint, from this machine',
     });
   const title = headline(explained, options);
+  const isOver = isPast(options, explained.before, call.context.clock.now());
   const summary = {
     json: explanationJson(explained, commandOf),
-    table: causesTable(explained, filters.zone),
+    table: causesTable(explained, filters.zone, isOver),
     facts: [title, ...explanationFacts(explained), ...conditionTexts(filters)],
     window: explained,
-    lines: (look: TableLook) => explanationLines(explained, title, filters.zone, look, next),
+    lines: (look: TableLook) =>
+      explanationLines(explained, title, { zone: filters.zone, isOver }, look, next),
   };
   await printSummary(summary, options, call);
 }
@@ -74,8 +77,8 @@ interface Note {
 /** A cause for people. */
 export interface CauseRow {
   readonly conditions: readonly string[];
-  /** The subscriptions that it names, as people know them. */
-  readonly names: readonly string[];
+  /** `subscriptionId = …` for each subscription that the conditions name by its address. */
+  readonly ids: readonly string[];
   /** Other conditions that are true of the same events. */
   readonly same: readonly string[];
   /** Since when, how many subscriptions have it, and whether the baseline has the cause too. */
@@ -87,21 +90,21 @@ export interface CauseRow {
 const CAUSE_TITLE = 'what failed events have';
 export const FIGURE_TITLES = ['of failures', 'of delivered', 'fail with it', 'without it'];
 
-/** The causes as rows of a table. */
-export function causeRows(explained: Explained, zone: TimeZone): CauseRow[] {
-  const { failed, events, baseline } = explained;
+/** The causes as rows of a table; `isOver`: of a time that has passed. */
+export function causeRows(explained: Explained, zone: TimeZone, isOver: boolean): CauseRow[] {
+  const { failed, events, baseline, names } = explained;
   const delivered = events - failed;
   return explained.causes.map((cause, index) => {
-    const names = namesIn(cause, explained);
+    const addressed = cause.conditions.filter((condition) => addressIn(condition, names) !== undefined);
     const same = conditionLines(cause.same, zone);
     const { failedWithout, eventsWithout } = cause;
     const rate = eventsWithout === 0 ? '' : ` (${percent(failedWithout / eventsWithout)})`;
     return {
-      conditions: conditionLines(cause.conditions, zone),
-      names,
+      conditions: conditionLines(cause.conditions, zone, names),
+      ids: conditionLines(addressed, zone),
       same,
       notes: [
-        timesNote(cause, zone),
+        timesNote(cause, zone, isOver),
         ...sharedNote(cause, explained),
         ...(baseline ? [thenNote(baseline, index)] : []),
       ],
@@ -147,9 +150,11 @@ function thenNote(baseline: BaselineCounts, index: number): Note {
   return { text: isCause({ events, failed }, baseline) ? `also then: ${count}` : count };
 }
 
-/** The subscriptions that a cause names, as people know them: `hooks.example.com/in, off`. */
-function namesIn(cause: Cause, { names }: Pick<Explained, 'names'>): string[] {
-  return [...new Set(subscriptionsIn([cause]))].flatMap((id) => names?.labelOf(id) ?? []).map(oneLine);
+/** The subscription that a condition names, as people know it: `hooks.example.com/in, off`. */
+function addressIn({ field, op, value }: CauseCondition, names: Explained['names']): string | undefined {
+  const isOfOne = field === 'subscriptionId' && op === '=' && typeof value === 'string';
+  const label = isOfOne ? names?.labelOf(value) : undefined;
+  return label === undefined ? undefined : oneLine(label);
 }
 
 /** The facts left to say beside the causes. */
@@ -192,16 +197,16 @@ function nothingStandsOut(effects: readonly Effect[]): string {
 }
 
 /** The causes as a table for tickets and reports. */
-export function causesTable(explained: Explained, zone: TimeZone): Table {
+export function causesTable(explained: Explained, zone: TimeZone, isOver: boolean): Table {
   return {
     heads: [CAUSE_TITLE, ...FIGURE_TITLES, 'times'].map((title) => ({
       title,
       kind: FIGURE_TITLES.includes(title) ? 'number' : 'text',
     })),
-    rows: causeRows(explained, zone).map(({ conditions, names, same, notes, figures }) => [
+    rows: causeRows(explained, zone, isOver).map(({ conditions, ids, same, notes, figures }) => [
       conditions.join(' and '),
       ...figures,
-      [...sameText([...names, ...same]), ...notes.map(({ text }) => text)].join('; '),
+      [...ids, ...sameText(same), ...notes.map(({ text }) => text)].join('; '),
     ]),
   };
 }
@@ -209,7 +214,7 @@ export function causesTable(explained: Explained, zone: TimeZone): Table {
 function explanationLines(
   explained: Explained,
   title: string,
-  zone: TimeZone,
+  { zone, isOver }: { readonly zone: TimeZone; readonly isOver: boolean },
   look: TableLook,
   next: readonly { readonly command: string; readonly note: string }[],
 ): string[] {
@@ -244,7 +249,7 @@ function explanationLines(
       return `${palette.accent('next:')} ${oneLine(command)}${comment}`;
     }),
   ];
-  if (causes.length > 0) lines.push('', ...causeLines(causeRows(explained, zone), look));
+  if (causes.length > 0) lines.push('', ...causeLines(causeRows(explained, zone, isOver), look));
   return facts.length > 0 ? [...lines, '', ...facts] : lines;
 }
 
@@ -293,12 +298,12 @@ function causeLines(rows: readonly CauseRow[], look: TableLook): string[] {
   };
   const [titles = '', ...figures] = tableLines(table, { ...look, hasHeader: true });
   const cut = (text: string) => (room === undefined ? text : cutToWidth(text, Math.max(room, 80)));
-  const lines = rows.flatMap(({ conditions: [first = '', ...others], names, same, notes }, index) => [
+  const lines = rows.flatMap(({ conditions: [first = '', ...others], ids, same, notes }, index) => [
     ...(index > 0 ? [''] : []),
     ...(isWide ? [] : [cut(first)]),
     figures[index] as string,
     ...others.map((text) => cut(`  and ${text}`)),
-    ...sameText([...names, ...same]).flatMap((text) => noteLines({ text, isDim: true }, look)),
+    ...[...ids, ...sameText(same)].flatMap((text) => noteLines({ text, isDim: true }, look)),
     ...notes.flatMap((note) => noteLines(note, look)),
   ]);
   const head = isWide ? [titles] : [palette.bold(CAUSE_TITLE), titles];
@@ -323,12 +328,18 @@ function wholePercent(share: number): string {
   return `${Math.round(100 * share)} %`;
 }
 
-/** Each condition for people; a span of time is one. */
-export function conditionLines(conditions: readonly CauseCondition[], zone: TimeZone): string[] {
+/** Each condition for people, of a known subscription its address; a span of time is one. */
+export function conditionLines(
+  conditions: readonly CauseCondition[],
+  zone: TimeZone,
+  names?: Explained['names'],
+): string[] {
   const [from, to] = (['>=', '<='] as const).map(
     (op) => conditions.find((condition) => condition.field === 'createdOn' && condition.op === op)?.value,
   );
-  const fields = conditions.filter(({ field }) => field !== 'createdOn').map(conditionWords);
+  const fields = conditions
+    .filter(({ field }) => field !== 'createdOn')
+    .map((condition) => addressIn(condition, names) ?? conditionWords(condition));
   const shown = (value: unknown) => secondText(value as string, zone);
   if (from !== undefined && to !== undefined) fields.push(`created from ${shown(from)} to ${shown(to)}`);
   else if (from !== undefined) fields.push(`created since ${shown(from)}`);
@@ -345,7 +356,7 @@ function conditionWords({ field, op, value }: CauseCondition): string {
   return oneLine(`${field} ${op} ${isPlain ? value : JSON.stringify(value)}`);
 }
 
-function timesNote(cause: Cause, zone: TimeZone): Note {
+function timesNote(cause: Cause, zone: TimeZone, isOver: boolean): Note {
   const { failed, events, firstFailed, lastFailed, lastSuccess, failingSince } = cause;
   const shown = ({ text }: Instant) => secondText(text, zone);
   const isOfAll = cause.conditions.every(({ field }) => field === 'createdOn');
@@ -357,12 +368,13 @@ function timesNote(cause: Cause, zone: TimeZone): Note {
   const earlier = cause.edge ? ' or earlier' : '';
   const first = isBroken ? `, first failure ${shown(firstFailed)}${earlier}` : '';
   if (failingSince) {
-    const bad = `failing since ${shown(failingSince)}${cause.isSinceAtEdge ? ' or earlier' : ''}`;
+    const start = `${shown(failingSince)}${cause.isSinceAtEdge ? ' or earlier' : ''}`;
+    const bad = isOver ? `was failing at the end, from ${start} on` : `failing since ${start}`;
     return { text: `${bad}, ${success}${first}`, bad };
   }
-  const isOver = lastSuccess && compareInstants(lastSuccess, lastFailed) > 0;
+  const hasRecovered = lastSuccess && compareInstants(lastSuccess, lastFailed) > 0;
   const span = `first failure ${shown(firstFailed)}${earlier}, last failure ${shown(lastFailed)}`;
-  return { text: isOver ? `${span}, ${success}` : span };
+  return { text: hasRecovered ? `${span}, ${success}` : span };
 }
 
 /** `delivery.lastError (503 Service Unavailable 20, …)`, `delivery.attempts = 5`. */

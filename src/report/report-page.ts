@@ -11,10 +11,12 @@ import {
   someOf,
 } from '../explain/explanation-text.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
+import { ADDRESS_HEAD, FOR_HEAD } from '../formats/event-heads.ts';
 import type { SubscriptionLabels } from '../formats/format-flags.ts';
 import { conditionTexts } from '../formats/formats.ts';
+import { subscriptionIdsOf } from '../formats/item-table.ts';
 import { prettyJson } from '../formats/json.ts';
-import { anyText, boundText, isOpen } from '../formats/summary-words.ts';
+import { anyText, boundText, isOpen, isPast } from '../formats/summary-words.ts';
 import type { Table } from '../formats/table.ts';
 import type { Health } from '../health/health-row.ts';
 import type { FieldPath } from '../items/field-path.ts';
@@ -87,6 +89,7 @@ function contents(data: ReportData, facts: ReportFacts, title: Html): Html {
   const { explained, stats, customers, subscriptions, groups } = data;
   const { filters } = facts;
   const { zone } = filters;
+  const isOver = isPast(facts, explained.before, facts.generatedAt);
   const failing = stats.types.filter((type) => type.failed);
   const byType = failing.map((type) => [type.eventType ?? UNLISTED, type] as const);
   return html`<h1>${title}</h1>
@@ -94,11 +97,11 @@ function contents(data: ReportData, facts: ReportFacts, title: Html): Html {
 ${affectedLead(data, facts)}
 ${explained.baseline && facts.baseline ? html`<p>Compared: ${baselineText(explained.baseline, facts.baseline, isOpen(facts))}.</p>` : ''}
 ${factsList(explained, facts)}
-${explained.failed > 0 ? causesSection(explained, zone) : ''}
+${explained.failed > 0 ? causesSection(explained, zone, isOver) : ''}
 ${stats.total > 0 ? overTime(stats) : ''}
-${customers ? affectedSection('By customer', customers, stats, zone) : ''}
+${customers ? affectedSection('By customer', customers, stats, { zone, isOver }) : ''}
 ${byType.length > 0 ? section('By type', talliesTable('type', byType, stats)) : ''}
-${subscriptions ? affectedSection('By subscription', subscriptions, stats, zone) : ''}
+${subscriptions ? affectedSection('By subscription', subscriptions, stats, { zone, isOver }) : ''}
 ${groups && groups.total > 0 ? groupsSection(groups, stats) : ''}
 ${data.failures.count > 0 ? latest(data, zone) : ''}`;
 }
@@ -146,8 +149,8 @@ function affectedLead({ customers, subscriptions, stats }: ReportData, facts: Re
 }
 
 /** The causes come first. */
-function causesSection(explained: Explained, zone: TimeZone): Html {
-  const rows = causeRows(explained, zone);
+function causesSection(explained: Explained, zone: TimeZone, isOver: boolean): Html {
+  const rows = causeRows(explained, zone, isOver);
   return html`<section>
 <h2>What failed events have in common</h2>
 ${rows.length > 0 ? causesTable(rows) : ''}
@@ -161,9 +164,9 @@ function causesTable(rows: readonly CauseRow[]): Html {
   return html`<table class="figures cards causes">
 <thead><tr><th scope="col" class="text">cause</th>${FIGURE_TITLES.map((title) => html`<th scope="col" class="number">${title}</th>`)}</tr></thead>
 <tbody>${rows.map(
-    ({ conditions, names, same, notes, figures }) => html`<tr><td class="text">
-${names.length > 0 ? html`<div class="cause"><bdi>${cut(names.join(', '))}</bdi></div>` : ''}
-<div class="${names.length > 0 ? 'muted' : 'cause'}"><bdi>${cut(conditions.join(' and '))}</bdi></div>
+    ({ conditions, ids, same, notes, figures }) => html`<tr><td class="text">
+<div class="cause"><bdi>${cut(conditions.join(' and '))}</bdi></div>
+${ids.length > 0 ? html`<div class="muted"><bdi>${cut(ids.join(', '))}</bdi></div>` : ''}
 ${notes.map(({ text, bad = '' }) => html`<div><span class="bad">${bad}</span>${text.slice(bad.length)}</div>`)}
 ${same.length > 0 ? html`<div class="same">the same events: <bdi>${cut(someOf(same))}</bdi></div>` : ''}
 </td>${figures.map((figure, index) => html`<td class="number" data-name="${FIGURE_TITLES[index] as string}">${figure}</td>`)}</tr>
@@ -182,7 +185,12 @@ ${timeChart(stats)}
 }
 
 /** Those that are affected, with whether they still fail. */
-function affectedSection(title: string, { field, rows }: Affected, stats: Stats, zone: TimeZone): Html {
+function affectedSection(
+  title: string,
+  { field, rows }: Affected,
+  stats: Stats,
+  { zone, isOver }: { readonly zone: TimeZone; readonly isOver: boolean },
+): Html {
   if (rows.length === 0) return html``;
   const column = title === 'By customer' ? field.text : 'subscription';
   const tallies = rows.map((row) => {
@@ -191,8 +199,8 @@ function affectedSection(title: string, { field, rows }: Affected, stats: Stats,
   });
   const { heads, rows: cells } = talliesTable(column, tallies, stats);
   return section(title, {
-    heads: heads.toSpliced(-1, 0, { title: 'now', kind: 'text' }),
-    rows: cells.map((row, index) => row.toSpliced(-1, 0, stateText(rows[index] as Health, zone))),
+    heads: heads.toSpliced(-1, 0, { title: isOver ? 'at the end' : 'now', kind: 'text' }),
+    rows: cells.map((row, index) => row.toSpliced(-1, 0, stateText(rows[index] as Health, zone, isOver))),
   });
 }
 
@@ -203,9 +211,13 @@ function whoText({ values: [value], who, address }: Health): string {
   return known.length === 0 ? text : `${known.join(', ')} (${text})`;
 }
 
-function stateText({ state, failingSince, edge, lastFailed }: Health, zone: TimeZone): string {
+function stateText(
+  { state, failingSince, edge, lastFailed }: Health,
+  zone: TimeZone,
+  isOver: boolean,
+): string {
   if (state === 'failing' && failingSince)
-    return `failing since ${boundText(failingSince, zone)}${edge ? ' or earlier' : ''}`;
+    return `${isOver ? 'failing at the end, from' : 'failing since'} ${boundText(failingSince, zone)}${edge ? ' or earlier' : ''}`;
   if (state === 'failing' || state === 'off' || state === 'gone') return state;
   return lastFailed ? `last failure ${boundText(lastFailed, zone)}` : '-';
 }
@@ -265,6 +277,8 @@ export function failuresTable(
     '',
   );
   const ofSubscription = names.indexOf('subscriptionId');
+  const ids = ofSubscription < 0 ? [] : subscriptionIdsOf(failures);
+  if (ids.some((id) => labels?.labelOf(id) !== undefined)) names[ofSubscription] = ADDRESS_HEAD.title;
   const shown = (cell: string, column: number) =>
     column === ofSubscription ? (labels?.labelOf(cell) ?? cell) : cell;
   const isSorted = names[0] === 'createdOn' && failures.count > 1;
@@ -302,7 +316,7 @@ function columnsOf(failures: Items, nameField: FieldPath | undefined): FailureCo
   const telling = known.filter(({ text }) => text !== 'publishStatus');
   const columns = (telling.length > 0 ? telling : known).map((path) => ({ name: path.text, path }));
   const isShown = columns.some(({ name }) => name === nameField?.text);
-  const who = nameField && !isShown ? [{ name: nameField.steps.at(-1) as string, path: nameField }] : [];
+  const who = nameField && !isShown ? [{ name: FOR_HEAD.title, path: nameField }] : [];
   const at = columns.findIndex(({ name }) => name === 'subscriptionId');
   const named = columns.toSpliced(at === -1 ? columns.length : at, 0, ...who);
   const error = errorField([failures]);

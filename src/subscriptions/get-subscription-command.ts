@@ -8,11 +8,12 @@ interface Flags extends FormatFlags, OutputFlags, SettingFlags {}
 export const help = `
 Prints one subscription, with its whole callback address, exactly as the service
 wrote it. It is named by its id, or by a part of the address of one that is
-switched on. Without a format it is one JSON object, indented on a terminal.
+switched on. Without a format it is one JSON object, indented on a terminal, and
+--jq runs over that object; --json is an array of one.
 
 Examples:
   $ hooktrail subscriptions get 0f8fad5b-d9cb-469f-a165-70867728950e
-  $ hooktrail subscriptions get hooks.example.com --jq '.[0].subscriptionRules'`;
+  $ hooktrail subscriptions get hooks.example.com --jq .subscriptionRules`;
 
 export function declare(command: Command): void {
   command.argument('<id>', 'the id of the subscription, or a part of its callback address');
@@ -22,9 +23,11 @@ export function declare(command: Command): void {
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, context, reporter } = call;
   const format = formatOptions(flags, 'subscriptions');
-  const isGiven = [flags.output, flags.json, flags.ndjson, flags.csv, flags.fields, flags.jq].some(Boolean);
-  const usual = context.stdout.isTerminal ? ('pretty' as const) : ('ndjson' as const);
-  const options = isGiven || flags.outputFile ? format : { ...format, format: usual };
+  const isGiven = [flags.output, flags.json, flags.ndjson, flags.csv, flags.fields].some(Boolean);
+  const isForProgram = flags.jq !== undefined || !context.stdout.isTerminal;
+  const usual = isForProgram ? ('ndjson' as const) : ('pretty' as const);
+  const isUsual = !isGiven && (flags.jq !== undefined || !flags.outputFile);
+  const options = isUsual ? { ...format, format: usual } : format;
   const { printSubscription } = await import('./subscriptions.ts');
   const { createItemWriter } = await import('../formats/formats.ts');
   await printSubscription(args[0] as string, call, () => createItemWriter(options, context, reporter));

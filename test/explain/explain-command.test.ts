@@ -334,9 +334,7 @@ describe('events explain', () => {
     const { stdout } = await hooktrail(['events', 'explain', '--from', '-'], {
       ...{ env: home.env, stdin: ndjsonOf(now) },
     });
-    expect(stdout).toContain(
-      '\n  failing since 2026-11-02 00:04:00Z or earlier, last success 2026-11-02 06:20:00Z\n',
-    );
+    expect(stdout).toContain('\n  failing since 2026-11-02 00:04:00Z, last success 2026-11-02 06:20:00Z\n');
     for (const command of ['explain', 'health', 'stats']) {
       const words = ['events', command, '--from', '-', '--timezone', 'Asia/Kolkata', '--since', '2026-11-01'];
       const env = { ...home.env, NO_COLOR: '1' };
@@ -423,11 +421,11 @@ describe('events explain', () => {
     const { stdout } = await explain(['--since', '2026-11-02T05:10:00Z']);
     expect(stdout).toContain('\n  failing since 2026-11-02 05:12:00Z or earlier, no success in this time\n');
     const health = ['events', 'health', '--from', file, '--since'];
-    const told = 'failing from the beginning of this time on: since then or earlier';
+    const told = '2026-11-02 05:12:00Z or earlier';
     const late = await hooktrail([...health, '2026-11-02T05:10:00Z'], { env: home.env });
-    expect(late.stdout).toContain(`\n${told}\n`);
+    expect(late.stdout).toContain(told);
     const whole = await hooktrail([...health, '2026-11-02T04:00:00Z'], { env: home.env });
-    expect(whole.stdout).not.toContain(told);
+    expect(whole.stdout).not.toContain('or earlier');
   });
 
   test('lists what failing leaves behind apart, also where a delivered event has it too', async () => {

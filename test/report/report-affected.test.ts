@@ -91,9 +91,9 @@ describe('who is affected', () => {
       'Harbour Freight (a)',
       'Hill &amp; Sons (b)',
     ]);
-    expect(html.match(/data-name="name"><bdi>[^<]*/g)).toEqual([
-      ...Array(4).fill('data-name="name"><bdi>Harbour Freight'),
-      'data-name="name"><bdi>Hill &amp; Sons',
+    expect(html.match(/data-name="for"><bdi>[^<]*/g)).toEqual([
+      ...Array(4).fill('data-name="for"><bdi>Harbour Freight'),
+      'data-name="for"><bdi>Hill &amp; Sons',
     ]);
   });
 
@@ -115,7 +115,9 @@ describe('who is affected', () => {
     expect((await reporting.report('--since', '30d')).code).toBe(0);
     const page = await reporting.page();
     expect(page).toMatch(/<p class="lead">\d+ of \d+ subscriptions affected, .*still failing/);
-    const shown = [...page.matchAll(/data-name="subscriptionId"><bdi>([^<]*)/g)].map(([, text]) => text);
+    const shown = [...page.matchAll(/data-name="(?:subscriptionId|address)"><bdi>([^<]*)/g)].map(
+      ([, text]) => text,
+    );
     const addresses = shown.filter((text) => text?.includes('harbour.example'));
     expect(addresses.length > 0).toBe(inShape({ flat: false, published: true }));
   });

@@ -131,9 +131,9 @@ test('subscriptions says on a terminal how many are off, and that the service ma
 });
 
 test('an address that is cut on a narrow terminal still says that it is switched off', async () => {
-  const { stdout } = await hooktrail(['events', 'health'], { env: at.env, terminal: 62 });
+  const { stdout } = await hooktrail(['events', 'search', '-n', '3'], { env: at.env, terminal: 62 });
   const lines = stdout.replaceAll(/\u001b\[[\d;]*m/g, '').split('\n');
-  expect(lines.filter((line) => /…, off +\S/.test(line))).toHaveLength(1);
+  expect(lines.filter((line) => /….*, off$/.test(line))).toHaveLength(1);
 });
 
 test('a service whose subscriptions lack a usual column is no reason for a warning', async () => {
@@ -156,6 +156,9 @@ test('subscriptions get prints one whole, by its id or a part of its address', a
   expect((await at.run(['subscriptions', 'get', ON])).stdout).toBe(`${LISTED[0]}\n`);
   expect((await at.run(['subscriptions', 'get', 'HOOKS.'])).stdout).toBe(`${LISTED[0]}\n`);
   expect((await at.run(['subscriptions', 'get', ON, '--json'])).stdout).toBe(`[\n${LISTED[0]}\n]\n`);
+  // A program runs over the JSON that is printed without it.
+  expect((await at.run(['subscriptions', 'get', ON, '--jq', '.subscriptionId'])).stdout).toBe(`${ON}\n`);
+  expect((await at.run(['subscriptions', 'get', ON, '--json', '--jq', 'length'])).stdout).toBe('1\n');
   const gone = await at.run(['subscriptions', 'get', GONE]);
   expect([gone.code, gone.stderr]).toEqual([
     1,
@@ -174,9 +177,9 @@ test('a service without such requests gets a clear error', async () => {
 test('tables show the address of a subscription, off where it is switched off, and gone where nobody knows it', async () => {
   const { stdout } = await at.run(['events', 'search', '-n', '3']);
   const [, on, off, gone] = stdout.trimEnd().split('\n');
-  expect(on?.endsWith(`${ON} hooks.example.com/in/…`)).toBe(true);
-  expect(off?.endsWith(`${OFF} erp.example.com/hook, off`)).toBe(true);
-  expect(gone?.endsWith(`${GONE} gone`)).toBe(true);
+  expect(on?.endsWith(`${ON}  hooks.example.com/in/…`)).toBe(true);
+  expect(off?.endsWith(`${OFF}  erp.example.com/hook, off`)).toBe(true);
+  expect(gone?.endsWith(`${GONE}  gone`)).toBe(true);
   const onTerminal = await at.run(['events', 'search', '-n', '3'], { terminal: 160 });
   expect(onTerminal.stdout).not.toContain(SECRET);
 });
@@ -197,14 +200,14 @@ test('health names subscriptions, and has a row for each that has no event', asy
     events,
   ]);
   expect(brief).toEqual([
-    [OFF, 'failing', 'erp.example.com/hook', 20],
     [SILENT, 'silent', 'crm.example.com/quiet', 0],
+    [OFF, 'off', 'erp.example.com/hook', 20],
+    [GONE, 'gone', null, 20],
     [ON, 'ok', 'hooks.example.com/in/…', 20],
-    [GONE, 'ok', null, 20],
   ]);
   const { stdout } = await at.run(['events', 'health', '--since', '1d']);
-  expect(stdout).toMatch(/erp\.example\.com\/hook, off +2222/);
-  expect(stdout).toContain('1 without events');
+  expect(stdout).toMatch(/erp\.example\.com\/hook +2222\S+ +off /);
+  expect(stdout).toContain('0 of 4 failing, 0 recovered, 1 off, 1 gone, 1 without events, ');
   const filtered = JSON.parse(
     (await at.run(['events', 'health', '--type', 'order.created', '--json'])).stdout,
   );
@@ -213,7 +216,7 @@ test('health names subscriptions, and has a row for each that has no event', asy
 
 test('explain names the subscription of a cause', async () => {
   const { stdout } = await at.run(['events', 'explain', '--since', '1d']);
-  expect(stdout).toContain('the same events: erp.example.com/hook, off');
+  expect(stdout).toMatch(/\nerp\.example\.com\/hook, off .*\n {2}subscriptionId = 2222/);
   const { causes } = JSON.parse((await at.run(['events', 'explain', '--since', '1d', '--json'])).stdout);
   expect(causes[0].conditions).toEqual([
     { field: 'subscriptionId', op: '=', value: OFF, name: 'erp.example.com/hook' },
