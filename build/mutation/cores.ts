@@ -102,7 +102,7 @@ export const CORES: Readonly<Record<string, Core>> = {
     floor: 96,
   },
   refresh: {
-    mutate: ['src/sign-in/refresh.ts'],
+    mutate: ['src/sign-in/refresh.ts', 'src/sign-in/spending-mark.ts'],
     tests: ['test/sign-in/refresh-protocol.test.ts'],
     floor: 97,
   },

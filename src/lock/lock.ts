@@ -37,7 +37,10 @@ export class LockedError extends ServiceError {
 export interface HeldLock {
   /** This process, as others see it while it holds the lock. */
   readonly holder: Holder;
-  /** The condition of another holder, as seen from here. One that was replaced for its silence is dead. */
+  /**
+   * The condition of another holder, as seen from here. One that nobody can inspect, and that was replaced
+   * for its silence, is dead.
+   */
   conditionOf(holder: Holder): Promise<HolderCondition>;
   /**
    * Checks the disk: false once another process has taken the lock over, or could. Throws `UsageError` if it
@@ -161,8 +164,11 @@ async function take<T>(
   }, beat).unref();
   return {
     holder: self,
-    conditionOf: async (holder) =>
-      holder.nonce === claim.replaced?.nonce ? 'dead' : await conditionOf(holder, machine, isShared),
+    conditionOf: async (holder) => {
+      const condition = await conditionOf(holder, machine, isShared);
+      const wasSilent = condition === 'unknown' && holder.nonce === claim.replaced?.nonce;
+      return wasSilent ? 'dead' : condition;
+    },
     lost: lost.signal,
     isStillHeld: () => claim.isHeld().catch(explain),
     release: async () => {

@@ -1,4 +1,5 @@
 import type { Clock } from '../context.ts';
+import type { Holder } from '../lock/lock-file.ts';
 
 /** The secrets of a sign-in. They are never written unencrypted. */
 export interface Secrets {
@@ -16,6 +17,17 @@ export interface Secrets {
   readonly client?: 'key' | 'assertion' | 'none' | undefined;
   /** The provider's name at the time of the sign-in, which the client's assertions are for. */
   readonly issuer?: string | undefined;
+  /** Set while a process spends the refresh token, until it has stored the successor. */
+  readonly spending?: Spending | undefined;
+}
+
+/** The mark of a refresh token that is being spent. */
+export interface Spending {
+  /** SHA-256 of the refresh token. */
+  readonly token: string;
+  readonly holder: Holder;
+  /** Milliseconds since the epoch, by the holder's clock. */
+  readonly since: number;
 }
 
 export interface AccessToken {
@@ -63,8 +75,8 @@ export interface Vault {
    */
   write(secrets: Secrets): Promise<void>;
   /**
-   * The last resort after `write` failed: keeps the secrets in another folder of the user's, where the next
-   * `read` finds them. Returns the file.
+   * The last resort after `write` failed: keeps the secrets in another file, where all who share the store
+   * find them by `read`. Returns the file.
    */
   rescue(secrets: Secrets): Promise<string>;
 }
@@ -72,11 +84,11 @@ export interface Vault {
 /**
  * Milliseconds between attempts to store irreplaceable secrets: a disk or a keychain may fail for a moment.
  */
-const PAUSES_MS = [100, 400, 1_000, 2_000];
+const PAUSES_MS = [100, 400, 1_000, 2_000, 4_000, 4_000];
 
 /**
- * Stores irreplaceable secrets: tries the store several times over some seconds, then another folder.
- * Resolves to the file in that folder, or to undefined if the store accepted them. Throws the first error if
+ * Stores irreplaceable secrets: tries the store several times over some seconds, then another file.
+ * Resolves to that file, or to undefined if the store accepted them. Throws the first error if
  * both failed. It has no abort signal: an interrupt waits.
  */
 export async function storeSurely<Content = Secrets>(
@@ -119,13 +131,14 @@ export function parseSecrets(text: string): StoredSecrets | undefined {
     return undefined;
   }
   if (value === null || typeof value !== 'object') return undefined;
-  const { refreshToken, clientSecret, grant, client, issuer, access, written = 0 } = value;
+  const { refreshToken, clientSecret, grant, client, issuer, spending, access, written = 0 } = value;
   return {
     refreshToken,
     clientSecret,
     grant: grant === 'client_credentials' ? grant : undefined,
     client,
     issuer,
+    spending,
     access: typeof access?.token === 'string' ? access : undefined,
     written,
   };

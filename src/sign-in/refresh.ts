@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
-import { type HooktrailError, NotSignedInError, ServiceError } from '../errors.ts';
+import { type HooktrailError, NotSignedInError } from '../errors.ts';
 import { cacheFolder, makeFolder } from '../files/folders.ts';
 import { readRegularFile, replaceFile } from '../files/whole-files.ts';
 import { TransportError } from '../http/transport.ts';
@@ -15,6 +15,14 @@ import { storedProof } from './client-authentication.ts';
 import { requestAsClient, STORED_CLIENT } from './client-credentials.ts';
 import { RefusedGrantError } from './provider-failure.ts';
 import type { SignInLock } from './sign-in-lock.ts';
+import {
+  LONGEST_REFRESH_MS,
+  markSpending,
+  readUnmarked,
+  removeMark,
+  requireLock,
+  TakenOverError,
+} from './spending-mark.ts';
 import { type Grant, type Provider, refresh, UnusableGrantError, withProvider } from './token-endpoint.ts';
 
 export interface RefreshParts {
@@ -28,10 +36,9 @@ export interface RefreshParts {
   readonly lasts: (access: AccessToken) => boolean;
 }
 
-const LOGIN = advise`run ${hooktrail('login')}`;
+type RefreshLock = Pick<HeldLock, 'holder' | 'conditionOf' | 'isStillHeld'>;
 
-/** For another process's refresh: a little more than two token requests may take. */
-const PATIENCE_MS = 150_000;
+const LOGIN = advise`run ${hooktrail('login')}`;
 
 /**
  * The first try, one more with the same token after a lost answer, and a third if another process stored a
@@ -55,32 +62,36 @@ export async function refreshSignIn(
   };
   // Connections of its own: an interrupt, which ends those of the command, must not cut off the answer that
   // carries the new refresh token.
-  return await withProvider(settings, parts, (provider) =>
-    withLock(lock.name, context, (held) => refreshUnderLock(parts, provider, held), {
-      ...lock.place,
-      patience: PATIENCE_MS,
-      meanwhile,
-    }),
-  );
+  return await withProvider(settings, parts, async (provider) => {
+    const options = { ...lock.place, patience: LONGEST_REFRESH_MS, meanwhile };
+    for (let tries = 1; ; tries++) {
+      try {
+        return await withLock(lock.name, context, (held) => refreshUnderLock(parts, provider, held), options);
+      } catch (error) {
+        if (!(error instanceof TakenOverError) || tries === TRIES) throw error;
+      }
+    }
+  });
 }
 
 /**
  * Spends the stored refresh token under the lock, so that it is spent once and its successor is never lost:
  *
- * 1. look: if another process has stored a token, use it;
+ * 1. look: if another process has stored a token, use it; if another spends this one, wait for its successor;
  * 2. prove: check that the store can be written;
- * 3. spend: send the refresh token while the lock is held, and once more if the answer is lost;
- * 4. store: save the new tokens before doing anything else.
+ * 3. mark: store that the refresh token is being spent;
+ * 4. spend: send it while the lock is held, and once more if the answer is lost;
+ * 5. store: save the new tokens, without the mark, before doing anything else.
  *
  * It has no abort signal: even a second interrupt waits. Nothing stored is ever deleted.
  */
 export async function refreshUnderLock(
   parts: RefreshParts,
   provider: Provider,
-  lock: Pick<HeldLock, 'isStillHeld'>,
+  lock: RefreshLock,
 ): Promise<AccessToken | undefined> {
   const { binding, vault, serves, lasts, context } = parts;
-  const stored = await vault.read();
+  const stored = await readUnmarked(parts, lock, ({ access }) => access !== undefined && serves(access));
   if (stored === undefined) return undefined;
   if (stored.access && serves(stored.access)) return stored.access;
   if (stored.grant === 'client_credentials') return await renewAsClient(stored, parts, provider, lock);
@@ -98,26 +109,30 @@ async function spend(
   known: Secrets,
   parts: RefreshParts,
   provider: Provider,
-  lock: Pick<HeldLock, 'isStillHeld'>,
+  lock: RefreshLock,
 ): Promise<AccessToken> {
   const { context, reporter } = parts;
   let stored = known;
+  let marked: string | undefined;
   let isAnswerLost = false;
   for (let attempt = 1; ; attempt++) {
     const refreshToken = spendableToken(stored);
     const proof = await storedProof(stored, provider.settings, context);
-    // If this process was suspended, or its machine asleep, another process may have taken over the lock.
-    if (!(await lock.isStillHeld()))
-      throw new ServiceError('another process took over refreshing the sign-in', {
-        next: 'run the command again',
-      });
+    // A mark that an interrupt left behind would end the sign-in.
     const proceed = context.holdOff?.();
     try {
+      if (marked !== refreshToken) await markSpending({ ...stored, refreshToken }, parts, lock);
+      else await requireLock(lock);
+      marked = refreshToken;
       reporter.trace('refreshing the access token');
       return await storeGrant(await refresh(provider, proof, refreshToken), stored, parts, lock);
     } catch (error) {
-      const failed = { error, stored, refreshToken, isAnswerLost, isLast: attempt === TRIES };
-      const next = await afterFailure(failed, parts);
+      if (error instanceof LostSignInError) throw error;
+      const failed: FailedSpend = { error, stored, refreshToken, isAnswerLost, isLast: attempt === TRIES };
+      const next = await afterFailure(failed, parts).catch(async (final) => {
+        if (!(final instanceof LostSignInError)) await removeMark(parts, lock);
+        throw final;
+      });
       if (next.access) return next.access;
       ({ stored, isAnswerLost } = next);
     } finally {
@@ -125,6 +140,9 @@ async function spend(
     }
   }
 }
+
+/** The refresh token is spent, and its successor could not be stored. */
+class LostSignInError extends NotSignedInError {}
 
 function spendableToken({ refreshToken }: Secrets): string {
   if (refreshToken !== undefined) return refreshToken;
@@ -157,7 +175,7 @@ async function afterFailure(failed: FailedSpend, parts: RefreshParts) {
   const isAmbiguous =
     error instanceof Error && error.cause instanceof TransportError && error.cause.ambiguous;
   if (!isAmbiguous && !(error instanceof RefusedGrantError)) throw error;
-  // A process of another version or machine may have stored a successor without this lock. Not every provider
+  // A process that lost the lock may have stored a successor. Not every provider
   // refuses a spent token with `invalid_grant` (RFC 6749 section 5.2): some answer 400 without a body.
   const again: Secrets = (await vault.read()) ?? {};
   if (again.access && serves(again.access)) return { access: again.access, stored, isAnswerLost: false };
@@ -194,7 +212,7 @@ async function renewAsClient(
   stored: Secrets,
   parts: RefreshParts,
   provider: Provider,
-  lock: Pick<HeldLock, 'isStillHeld'>,
+  lock: RefreshLock,
 ): Promise<AccessToken> {
   const { binding, context, reporter } = parts;
   const proof = await storedProof(stored, provider.settings, context);
@@ -225,7 +243,7 @@ async function storeGrant(
   granted: Grant,
   stored: Secrets,
   parts: RefreshParts,
-  lock: Pick<HeldLock, 'isStillHeld'>,
+  lock: RefreshLock,
 ): Promise<AccessToken> {
   const access = { ...granted.access, scope: granted.access.scope ?? stored.access?.scope };
   forgetRefusal(parts);
@@ -251,14 +269,14 @@ async function storeGrant(
 }
 
 /**
- * Stores a new refresh token, whose predecessor is spent. Throws `NotSignedInError` if it cannot be stored
+ * Stores a new refresh token, whose predecessor is spent. Throws `LostSignInError` if it cannot be stored
  * anywhere.
  */
 async function storeNew(secrets: Secrets, { vault, context, reporter }: RefreshParts): Promise<void> {
   const warn = (text: string) => reporter.warning(text, { kind: 'sign-in' });
   try {
     const elsewhere = await storeSurely(vault, secrets, context.clock);
-    if (elsewhere !== undefined)
+    if (elsewhere !== undefined && elsewhere !== vault.place)
       warn(
         `the new tokens could not be stored in ${vault.place}; they are kept, encrypted, in ${elsewhere}, where the next command finds them`,
       );
@@ -268,7 +286,7 @@ async function storeNew(secrets: Secrets, { vault, context, reporter }: RefreshP
     const found = await vault.read().catch(() => undefined);
     if (found?.refreshToken === secrets.refreshToken)
       return warn(`the new tokens are stored, but a loss of power could still lose them: ${message}`);
-    throw new NotSignedInError(
+    throw new LostSignInError(
       'the sign-in is lost: the identity provider exchanged the stored tokens for new ones, which could not be stored',
       { details: [message], next: next ? advise`${next}; then ${LOGIN}` : LOGIN, cause: error },
     );

@@ -94,7 +94,7 @@ export async function keepToken(
   try {
     const elsewhere = await storeSurely<string>(store, token, context.clock);
     await store.forgetRenewal();
-    if (elsewhere === undefined) return store.place;
+    if (elsewhere === undefined || elsewhere === store.place) return store.place;
     reporter.warning(
       `the new Api-Token could not be stored in ${store.place}; it is kept, encrypted, in ${elsewhere}, where the next command finds it`,
       { kind: 'service' },

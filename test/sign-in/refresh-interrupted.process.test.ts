@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
+import path from 'node:path';
 import { expect, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { forEachTest } from '../support/each-test.ts';
@@ -49,31 +50,94 @@ test.each([
   expect(at.refreshes()).toEqual(['ok']);
 });
 
-test('a command killed after the rotation frees the lock, and the next one says that the sign-in has ended', async () => {
-  const before = await at.stored();
-  at.sandbox.control.fault('token', { kind: 'slow', ms: 20_000 });
-  const program = startProcess(['token'], { env: at.env });
-  await expect.poll(at.refreshes, { timeout: 10_000 }).toEqual(['ok']);
-  program.kill('SIGKILL');
-  expect((await program.finished).code).toBe('SIGKILL');
-  expect(await at.run(['token'])).toMatchObject({
-    code: 4,
-    stderr: expect.stringContaining('next: run `hooktrail login`\n'),
+test.each(['before', 'after'])(
+  'a command killed %s the rotation frees the lock, and the next one says that the token may be spent',
+  async (when) => {
+    const arrived = new Promise<void>((resolve) => {
+      const run = () => new Promise(() => resolve());
+      const slow = { kind: 'slow', ms: 20_000 } as const;
+      at.sandbox.control.fault('token', when === 'before' ? { kind: 'run', run } : slow);
+      if (when === 'after') resolve();
+    });
+    const [[name, before] = []] = await at.stored();
+    const program = startProcess(['token'], { env: at.env });
+    await arrived;
+    const sent = when === 'before' ? [] : ['ok'];
+    await expect.poll(at.refreshes, { timeout: 10_000 }).toEqual(sent);
+    program.kill('SIGKILL');
+    expect((await program.finished).code).toBe('SIGKILL');
+    const { code, stderr } = await at.run(['token']);
+    expect(code).toBe(4);
+    expect(stderr).toMatch(
+      new RegExp(
+        `^error: the sign-in may be lost: process ${program.pid} sent its refresh token at \\S+Z, and stored no new one\n` +
+          ' {2}that process has ended\n {2}a refresh token works once, so it is not sent again\n' +
+          'next: run `hooktrail login`\n$',
+      ),
+    );
+    expect(at.refreshes()).toEqual(sent);
+    expect(await at.stored()).toMatchObject(new Map([[name, before]]));
+    // A sign-in leaves no mark.
+    await at.signIn();
+    expect((await at.run(['token'])).code).toBe(0);
+  },
+);
+
+const LOCKS = path.join('config', 'locks');
+
+/** The folder of the sign-in's lock: the settings have another. */
+async function lockFolder(): Promise<string> {
+  const locks = path.join(at.home.folder, LOCKS);
+  const [name = ''] = (await readdir(locks)).filter((entry) => entry !== 'settings');
+  return path.join(locks, name);
+}
+
+/** Changes one byte of the file that the holder has. */
+async function changeByte(position: number, byte: string): Promise<void> {
+  const folder = await lockFolder();
+  const numbers = (await readdir(folder)).map((name) => Number.parseInt(name, 10));
+  const handle = await open(path.join(folder, `${Math.max(...numbers)}.lock`), 'r+');
+  await handle.write(byte, position);
+  await handle.close();
+}
+
+test.each([
+  ['its folder is removed', async () => rm(await lockFolder(), { recursive: true })],
+  ['the folder of all locks is removed', () => rm(path.join(at.home.folder, LOCKS), { recursive: true })],
+  [
+    'an empty folder takes the place of its own',
+    async () => {
+      const folder = await lockFolder();
+      await rename(folder, `${folder}.away`);
+      await mkdir(folder);
+    },
+  ],
+  ['its file looks released', () => changeByte(0, 'R')],
+  ['its file is damaged', () => changeByte(0, 'x')],
+  ['its file names another process', () => changeByte('{"pid":'.length, '9')],
+])('a token that is being spent is not spent again if, of the lock, %s', async (_, attack) => {
+  let second: ReturnType<typeof startHooktrail> | undefined;
+  const first = await during(at, async () => {
+    await attack();
+    second = at.start(['token']);
+    await clock.slept(20);
+    expect(second.stdout).toBe('');
   });
-  expect(at.refreshes()).toEqual(['ok', 'invalid_grant']);
-  expect(await at.stored()).toEqual(before);
+  const [one, other] = await Promise.all([first.finished, second?.finished]);
+  expect(one).toMatchObject({ code: 0, stderr: '' });
+  expect(other).toEqual(one);
+  expect(at.refreshes()).toEqual(['ok']);
 });
 
-test('a command killed before its request was carried out loses nothing', async () => {
-  const arrived = new Promise<void>((resolve) => {
-    const run = () => new Promise(() => resolve());
-    at.sandbox.control.fault('token', { kind: 'run', run });
+test('a link in place of the lock is refused, and the token is not spent again', async () => {
+  const first = await during(at, async () => {
+    const folder = await lockFolder();
+    await rename(folder, `${folder}.away`);
+    await symlink(`${folder}.away`, folder);
+    const { code, stderr } = await at.run(['token']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is a link')]);
   });
-  const program = startProcess(['token'], { env: at.env });
-  await arrived;
-  program.kill('SIGKILL');
-  await program.finished;
-  expect(await at.run(['token'])).toMatchObject({ code: 0, stderr: '' });
+  expect(await first.finished).toMatchObject({ code: 0, stderr: '' });
   expect(at.refreshes()).toEqual(['ok']);
 });
 

@@ -6,6 +6,7 @@ import { UsageError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { TransportError } from '../../src/http/transport.ts';
 import { takeLock } from '../../src/lock/lock.ts';
+import type { HolderCondition } from '../../src/lock/lock-file.ts';
 import type { AccessToken, Secrets, Vault } from '../../src/secrets/vault.ts';
 import { resolveSettings } from '../../src/settings/settings.ts';
 import { NEW_SIGN_IN } from '../../src/sign-in/provider-failure.ts';
@@ -34,7 +35,11 @@ interface Parts {
   readonly held?: readonly (boolean | Error)[];
   readonly environment?: Record<string, string>;
   readonly holdOff?: () => () => void;
+  /** As the lock knows it, of whoever has left a mark. */
+  readonly condition?: HolderCondition;
 }
+
+const holder = { pid: 1, hostname: 'here', nonce: 'this' };
 
 /** Runs the protocol with a store and a provider that record what happens, in order. */
 function scene(answers: (object | Error)[], parts: Parts = {}) {
@@ -50,7 +55,7 @@ function scene(answers: (object | Error)[], parts: Parts = {}) {
       return stored;
     },
     write: async (secrets) => {
-      events.push(`write ${secrets.refreshToken} ${secrets.access?.token}`);
+      events.push(`${secrets.spending ? 'mark' : 'write'} ${secrets.refreshToken} ${secrets.access?.token}`);
       stored = secrets;
     },
     rescue: async (secrets) => {
@@ -99,6 +104,7 @@ function scene(answers: (object | Error)[], parts: Parts = {}) {
     if (isHeld instanceof Error) throw isHeld;
     return isHeld;
   };
+  const lock = { holder, conditionOf: async () => parts.condition ?? 'dead', isStillHeld } as const;
   return {
     events,
     clientSecrets,
@@ -108,8 +114,7 @@ function scene(answers: (object | Error)[], parts: Parts = {}) {
     refreshParts,
     traces,
     warnings,
-    run: () =>
-      refreshUnderLock(refreshParts, { settings, transport, clock, advice: NEW_SIGN_IN }, { isStillHeld }),
+    run: () => refreshUnderLock(refreshParts, { settings, transport, clock, advice: NEW_SIGN_IN }, lock),
     store: (secrets: Secrets | undefined) => {
       stored = secrets;
     },
@@ -133,7 +138,7 @@ test('the store is proved writable before the token is spent, and written before
   const { events, run, stored, traces } = scene([granted]);
   const access = { token: 'new-access', expiresAt: NOON + 1_800_000 };
   expect(await run()).toEqual(access);
-  expect(events).toEqual(['read', 'probe', 'post old', 'write new new-access']);
+  expect(events).toEqual(['read', 'probe', 'mark old undefined', 'post old', 'write new new-access']);
   expect(stored()).toEqual({ refreshToken: 'new', clientSecret: 'secret', access });
   expect(traces).toEqual(['refreshing the access token']);
 });
@@ -200,13 +205,21 @@ test('a process that lost the lock while suspended spends nothing', async () => 
     message: 'another process took over refreshing the sign-in',
     next: 'run the command again',
   });
-  expect(events).toEqual(['read', 'probe']);
+  expect(events).toEqual(['read', 'probe', 'mark old undefined', 'read', 'write old undefined']);
 });
 
 test('after a lost answer the store is checked, and the same token is tried once more', async () => {
   const { events, run, traces } = scene([lost(), granted]);
   expect((await run())?.token).toBe('new-access');
-  expect(events).toEqual(['read', 'probe', 'post old', 'read', 'post old', 'write new new-access']);
+  expect(events).toEqual([
+    'read',
+    'probe',
+    'mark old undefined',
+    'post old',
+    'read',
+    'post old',
+    'write new new-access',
+  ]);
   expect(traces).toEqual([
     'refreshing the access token',
     'the answer was lost: trying once more',
@@ -220,7 +233,10 @@ test('after two lost answers the refresh fails', async () => {
     exitCode: 5,
     message: 'the identity provider could not be reached: the connection broke',
   });
-  expect(events).toEqual(['read', 'probe', 'post old', 'read', 'post old', 'read']);
+  expect(events).toEqual([
+    ...['read', 'probe', 'mark old undefined', 'post old', 'read', 'post old', 'read'],
+    ...['read', 'write old undefined'],
+  ]);
 });
 
 test('a refusal after a lost answer names the loss', async () => {
@@ -237,23 +253,19 @@ test('a refusal after a lost answer names the loss', async () => {
 test('a request that was never sent is not repeated', async () => {
   const { events, run } = scene([new TransportError('refused', 'nobody there'), granted]);
   await expect(run()).rejects.toMatchObject({ exitCode: 5 });
-  expect(events).toEqual(['read', 'probe', 'post old']);
+  expect(events).toEqual(['read', 'probe', 'mark old undefined', 'post old', 'read', 'write old undefined']);
 });
 
 test('after invalid_grant a token that was stored meanwhile is used, without deleting anything', async () => {
-  const { events, vault, run, store } = scene([{ error: 'invalid_grant' }]);
-  const { probe } = vault;
-  vault.probe = async () => {
-    await probe();
-    store({ ...theirs, access: { token: 'good' } });
-  };
+  const { events, during, run, store } = scene([{ error: 'invalid_grant' }]);
+  during.request = () => store({ ...theirs, access: { token: 'good' } });
   expect((await run())?.token).toBe('good');
-  expect(events).toEqual(['read', 'probe', 'post old', 'read']);
+  expect(events).toEqual(['read', 'probe', 'mark old undefined', 'post old', 'read']);
 });
 
 test('after a refusal that names no error a token that was stored meanwhile is used', async () => {
-  const { vault, run, store } = scene([{ error: undefined }]);
-  vault.probe = async () => store({ ...theirs, access: { token: 'good' } });
+  const { during, run, store } = scene([{ error: undefined }]);
+  during.request = () => store({ ...theirs, access: { token: 'good' } });
   expect((await run())?.token).toBe('good');
 });
 
@@ -267,10 +279,12 @@ test('a refusal that names no error is not noted', async () => {
 });
 
 test('after invalid_grant a refresh token that was stored meanwhile is spent', async () => {
-  const { events, vault, run, store, traces } = scene([{ error: 'invalid_grant' }, granted]);
-  vault.probe = async () => store(theirs);
+  const { events, during, run, store, traces } = scene([{ error: 'invalid_grant' }, granted]);
+  during.request = () => store(theirs);
   expect((await run())?.token).toBe('new-access');
-  expect(events).toEqual(['read', 'post old', 'read', 'post theirs', 'write new new-access']);
+  expect(events.slice(3)).toEqual([
+    ...['post old', 'read', 'mark theirs undefined', 'post theirs', 'write new new-access'],
+  ]);
   expect(traces[1]).toBe('another process stored a new refresh token');
 });
 
@@ -279,7 +293,7 @@ test('a token that other processes replace again and again is sent three times',
   let count = 0;
   during.request = () => store({ ...old, refreshToken: `theirs ${++count}` });
   await expect(run()).rejects.toMatchObject({ exitCode: 4 });
-  expect(events.filter((event) => event !== 'read')).toEqual([
+  expect(events.filter((event) => !/^(read|mark|write)/.test(event))).toEqual([
     'probe',
     'post old',
     'post theirs 1',
@@ -291,8 +305,11 @@ test.each([
   ['refused', { error: 'invalid_grant' }],
   ['lost', lost()],
 ])('a token that took the place of a %s one is sent again if its answer is lost', async (_name, first) => {
-  const { events, vault, run, store } = scene([first, lost(), granted]);
-  vault.probe = async () => store(theirs);
+  const { events, during, run, store } = scene([first, lost(), granted]);
+  during.request = () => {
+    during.request = () => undefined;
+    store(theirs);
+  };
   expect((await run())?.token).toBe('new-access');
   expect(events.filter((event) => event.startsWith('post'))).toEqual([
     'post old',
@@ -304,7 +321,9 @@ test.each([
 test('after invalid_grant without a newer token the sign-in has ended', async () => {
   const { events, run } = scene([{ error: 'invalid_grant' }, granted]);
   await expect(run()).rejects.toMatchObject(ended);
-  expect(events).toEqual(['read', 'probe', 'post old', 'read']);
+  expect(events).toEqual([
+    ...['read', 'probe', 'mark old undefined', 'post old', 'read', 'read', 'write old undefined'],
+  ]);
 });
 
 test('after invalid_grant in a run whose sign-in another process removed, the sign-in has ended', async () => {
@@ -349,11 +368,11 @@ test('a refusal is that of one token of one sign-in, and a file of it that is da
 test('of an answer that cannot be used, a new refresh token is stored, and nothing without one', async () => {
   for (const [refresh_token, writes] of [
     ['new', ['write new undefined']],
-    [undefined, []],
-  ]) {
+    [undefined, ['write old undefined']],
+  ] as const) {
     const { events, run, stored } = scene([{ ...granted, refresh_token, token_type: 'mac' }]);
     await expect(run()).rejects.toMatchObject({ exitCode: 1 });
-    expect(events).toEqual(['read', 'probe', 'post old', ...(writes ?? [])]);
+    expect(events.filter((event) => event !== 'read').slice(3)).toEqual(writes);
     expect(stored()).toEqual({ refreshToken: refresh_token ?? 'old', clientSecret: 'secret' });
   }
 });
@@ -369,41 +388,40 @@ test('without a refresh token nothing is sent', async () => {
 
 const noRoom = () => new UsageError('secrets cannot be written to here: ENOSPC', { next: 'free some space' });
 
-/** The number of writes that fail. */
-function failing(vault: Vault, times: number): void {
+/** Lets so many writes fail, from the request on. */
+function failing({ vault, during }: Pick<ReturnType<typeof scene>, 'vault' | 'during'>, times: number): void {
   const { write } = vault;
   let failed = 0;
-  vault.write = async (secrets) => {
-    if (failed++ < times) throw noRoom();
-    await write(secrets);
+  during.request = () => {
+    vault.write = async (secrets) => {
+      if (failed++ < times) throw noRoom();
+      await write(secrets);
+    };
   };
 }
 
 test('a disk that fails for a moment after the rotation loses nothing, and is not read', async () => {
-  const { events, vault, run, warnings } = scene([granted]);
-  failing(vault, 4);
+  const { events, vault, during, run, warnings } = scene([granted]);
+  failing({ vault, during }, 4);
   expect((await run())?.token).toBe('new-access');
-  expect(events).toEqual(['read', 'probe', 'post old', 'write new new-access']);
+  expect(events).toEqual(['read', 'probe', 'mark old undefined', 'post old', 'write new new-access']);
   expect(warnings).toEqual([]);
 });
 
 test('if the store keeps failing, the new tokens go to another folder, and the user is told', async () => {
-  const { events, vault, run, warnings } = scene([granted]);
-  failing(vault, 100);
+  const { events, vault, during, run, warnings } = scene([granted]);
+  failing({ vault, during }, 100);
   expect((await run())?.token).toBe('new-access');
-  expect(events).toEqual(['read', 'probe', 'post old', 'rescue new new-access']);
+  expect(events).toEqual(['read', 'probe', 'mark old undefined', 'post old', 'rescue new new-access']);
   expect(warnings).toEqual([
     'sign-in: the new tokens could not be stored in here; they are kept, encrypted, in /elsewhere/file, where the next command finds them',
   ]);
 });
 
 test('if the new tokens cannot be stored anywhere, the error says that the sign-in is lost', async () => {
-  const { during, vault, run } = scene([granted]);
-  failing(vault, 100);
+  const { events, during, vault, run } = scene([granted]);
   vault.rescue = () => Promise.reject(noRoom());
-  during.request = () => {
-    vault.read = async () => undefined;
-  };
+  failing({ vault, during }, 100);
   await expect(run()).rejects.toMatchObject({
     exitCode: 4,
     message:
@@ -411,14 +429,18 @@ test('if the new tokens cannot be stored anywhere, the error says that the sign-
     details: ['secrets cannot be written to here: ENOSPC'],
     next: advising('free some space; then run `hooktrail login`'),
   });
+  // The mark stays: the token is spent.
+  expect(events).toEqual(['read', 'probe', 'mark old undefined', 'post old', 'read']);
 });
 
 test('tokens that are stored although the store reported an error are not reported as lost', async () => {
-  const { vault, run, warnings } = scene([granted]);
+  const { vault, during, run, warnings } = scene([granted]);
   const { write } = vault;
-  vault.write = async (secrets) => {
-    await write(secrets);
-    throw noRoom();
+  during.request = () => {
+    vault.write = async (secrets) => {
+      await write(secrets);
+      throw noRoom();
+    };
   };
   vault.rescue = () => Promise.reject(noRoom());
   expect((await run())?.token).toBe('new-access');
@@ -428,8 +450,8 @@ test('tokens that are stored although the store reported an error are not report
 });
 
 test('without a new refresh token nothing is lost if the access token cannot be stored', async () => {
-  const { vault, run, warnings } = scene([{ ...granted, refresh_token: undefined }]);
-  failing(vault, 100);
+  const { vault, during, run, warnings } = scene([{ ...granted, refresh_token: undefined }]);
+  failing({ vault, during }, 100);
   vault.rescue = () => Promise.reject(noRoom());
   expect((await run())?.token).toBe('new-access');
   expect(warnings).toEqual([
@@ -441,7 +463,7 @@ test('a process that lost the lock during the request does not overwrite a newer
   const { events, during, run, store } = scene([granted], { held: [true, false] });
   during.request = () => store(theirs);
   expect((await run())?.token).toBe('new-access');
-  expect(events).toEqual(['read', 'probe', 'post old', 'read']);
+  expect(events).toEqual(['read', 'probe', 'mark old undefined', 'post old', 'read']);
 });
 
 test.each<[string, (boolean | Error)[], Secrets | undefined, string[]]>([
@@ -452,7 +474,77 @@ test.each<[string, (boolean | Error)[], Secrets | undefined, string[]]>([
   const { events, during, run, store } = scene([granted], { held });
   during.request = () => store(found);
   expect((await run())?.token).toBe('new-access');
-  expect(events).toEqual(['read', 'probe', 'post old', ...reads, 'write new new-access']);
+  expect(events).toEqual([
+    'read',
+    'probe',
+    'mark old undefined',
+    'post old',
+    ...reads,
+    'write new new-access',
+  ]);
+});
+
+const mark = { token: sha256('old'), holder: { pid: 7, hostname: 'there', nonce: 'other' }, since: NOON };
+
+test('a token that a process marked and did not replace is not sent again', async () => {
+  const { events, run } = scene([granted], { stored: { ...old, spending: mark } });
+  await expect(run()).rejects.toMatchObject({
+    exitCode: 4,
+    message:
+      'the sign-in may be lost: process 7 on there sent its refresh token at 2026-11-20T12:00:00.000Z, and stored no new one',
+    details: ['that process has ended', 'a refresh token works once, so it is not sent again'],
+    next: advising('run `hooktrail login`'),
+  });
+  expect(events).toEqual(['read']);
+});
+
+test.each([
+  ['cannot be seen', 'unknown'],
+  ['runs', 'running'],
+  ['is suspended', 'suspended'],
+] as const)(
+  'the successor of a token that a process which %s is spending is waited for',
+  async (_, condition) => {
+    const { events, vault, run, store } = scene([], { stored: { ...old, spending: mark }, condition });
+    const { read } = vault;
+    vault.read = async () => {
+      if (events.push('look') === 11) store({ ...theirs, access: { token: 'good' } });
+      return await read();
+    };
+    expect((await run())?.token).toBe('good');
+    expect(events.filter((event) => event.startsWith('post'))).toEqual([]);
+  },
+);
+
+test.each([
+  ['unknown', 20_000, 4, /^the sign-in may be lost: process 7 on there /],
+  [
+    'running',
+    150_000,
+    1,
+    /^another hooktrail process \(7\) has been refreshing the sign-in for more than 150 s$/,
+  ],
+] as const)(
+  'a process that is %s is waited for no longer than %s ms',
+  async (condition, ms, exitCode, message) => {
+    const { events, run } = scene([granted], { stored: { ...old, spending: mark }, condition });
+    await expect(run()).rejects.toMatchObject({ exitCode, message: expect.stringMatching(message) });
+    expect(clock.now()).toBe(NOON + ms);
+    expect(events.filter((event) => event !== 'read')).toEqual([]);
+  },
+);
+
+test('an old mark of a process that cannot be seen is not waited for', async () => {
+  const spending = { ...mark, since: NOON - 150_001 };
+  const { events, run } = scene([granted], { stored: { ...old, spending }, condition: 'unknown' });
+  await expect(run()).rejects.toMatchObject({ exitCode: 4 });
+  expect(events).toEqual(['read']);
+});
+
+test('a mark of another token is none', async () => {
+  const { run, stored } = scene([granted], { stored: { ...theirs, spending: mark } });
+  expect((await run())?.token).toBe('new-access');
+  expect(stored()).not.toHaveProperty('spending');
 });
 
 /**

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { bindingText, decryptFile, fileKey } from '../../src/secrets/encrypted-file.ts';
 import { forEachTest } from './each-test.ts';
 import { createHome } from './home.ts';
 import { type CommandOptions, hooktrail, startHooktrail } from './program.ts';
@@ -83,12 +84,24 @@ export async function startRefreshing(options: SandboxOptions = {}) {
       at.sandbox.log
         .filter(({ grantType }) => grantType === 'refresh_token')
         .map(({ error }) => error ?? 'ok'),
-    /** The stored content, by file. */
+    /** The stored secrets, by file. */
     stored: async () => {
-      const folder = path.join(at.env['HOOKTRAIL_CONFIG_DIR'] as string, 'secrets');
-      const contents = new Map<string, string>();
-      for (const name of (await readdir(folder)).sort())
-        contents.set(name, await readFile(path.join(folder, name), 'hex'));
+      const { HOOKTRAIL_CONFIG_DIR = '', HOOKTRAIL_PASSPHRASE = '' } = at.env;
+      const { authUrl, baseUrl, clientId } = at.sandbox.settings;
+      const binding = bindingText({
+        profile: 'default',
+        authUrl: new URL(authUrl).href,
+        clientId,
+        serviceOrigin: new URL(baseUrl).origin,
+      });
+      const folder = path.join(HOOKTRAIL_CONFIG_DIR, 'secrets');
+      const contents = new Map<string, unknown>();
+      for (const name of (await readdir(folder)).sort()) {
+        const file = await readFile(path.join(folder, name));
+        const text = decryptFile(await fileKey(HOOKTRAIL_PASSPHRASE, file), file, binding);
+        const { written, ...secrets } = JSON.parse(text ?? 'null');
+        contents.set(name, secrets);
+      }
       return contents;
     },
   });

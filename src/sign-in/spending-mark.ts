@@ -1,0 +1,116 @@
+import { hash } from 'node:crypto';
+import { advise, hooktrail } from '../advice.ts';
+import type { Context } from '../context.ts';
+import { NotSignedInError, ServiceError } from '../errors.ts';
+import { type HeldLock, RHYTHM } from '../lock/lock.ts';
+import type { HolderCondition } from '../lock/lock-file.ts';
+import { type Secrets, type Spending, storeSurely, type Vault } from '../secrets/vault.ts';
+
+/*
+ * Before a refresh token is sent, the stored secrets are marked: the token is being spent. The mark goes when
+ * the successor is stored. The lock alone does not show that. Its folder may be removed while its holder
+ * waits for the answer, and a holder may be killed. A marked token may be spent already, so no other process
+ * sends it.
+ */
+
+type Lock = Pick<HeldLock, 'holder' | 'conditionOf' | 'isStillHeld'>;
+type Parts = { readonly vault: Vault; readonly context: Pick<Context, 'clock' | 'lockRhythm' | 'machine'> };
+
+/** Another process has the lock now. Nothing was spent. */
+export class TakenOverError extends ServiceError {}
+
+/** Throws `TakenOverError` if this process, perhaps after it was suspended, has the lock no longer. */
+export async function requireLock(lock: Lock): Promise<void> {
+  if (await lock.isStillHeld()) return;
+  throw new TakenOverError('another process took over refreshing the sign-in', {
+    next: 'run the command again',
+  });
+}
+
+/** A process with a mark finishes or fails within this time: two token requests take a little less. */
+export const LONGEST_REFRESH_MS = 150_000;
+const LOOK_MS = 200;
+
+/**
+ * Marks the token as being spent by the holder of the lock. Throws `TakenOverError` if the lock is lost by
+ * then: whoever has it now may have read the secrets before the mark was there. After any error the mark is
+ * to be removed.
+ */
+export async function markSpending(
+  stored: Secrets & { readonly refreshToken: string },
+  { vault, context }: Parts,
+  lock: Lock,
+): Promise<void> {
+  const token = hash('sha256', stored.refreshToken);
+  const spending: Spending = { token, holder: lock.holder, since: context.clock.now() };
+  await vault.write({ ...stored, spending });
+  await requireLock(lock);
+}
+
+/** Removes the mark of this process from a token that is not spent, or that nobody can spend. */
+export async function removeMark({ vault, context }: Parts, { holder }: Lock): Promise<void> {
+  const stored = await vault.read().catch(() => undefined);
+  if (stored === undefined || stored.spending?.holder.nonce !== holder.nonce) return;
+  // If that fails, the next command says that the token may be spent.
+  await storeSurely(vault, { ...stored, spending: undefined }, context.clock).catch(() => undefined);
+}
+
+/**
+ * Reads the secrets, without a mark. A token that another process is spending is waited for; `isDone` ends
+ * the wait. Throws `NotSignedInError` if that process is gone, since the token may be spent.
+ */
+export async function readUnmarked(
+  { vault, context }: Parts,
+  lock: Lock,
+  isDone: (stored: Secrets) => boolean,
+): Promise<Secrets | undefined> {
+  const { silence } = context.lockRhythm ?? RHYTHM;
+  for (let waitedMs = 0; ; waitedMs += LOOK_MS) {
+    const stored = await vault.read();
+    if (stored === undefined) return undefined;
+    const { spending, ...secrets } = stored;
+    if (isDone(secrets) || !isMarked(secrets, spending)) return secrets;
+    const condition = await lock.conditionOf(spending.holder);
+    const isOld = context.clock.now() - spending.since > LONGEST_REFRESH_MS;
+    const isSilent = condition === 'unknown' && (isOld || waitedMs >= silence);
+    if (condition === 'dead' || isSilent) throw mayBeSpent(spending, condition, context);
+    if (waitedMs >= LONGEST_REFRESH_MS) throw stillSpending(spending);
+    await context.clock.sleep(LOOK_MS);
+  }
+}
+
+function isMarked({ refreshToken }: Secrets, spending: Spending | undefined): spending is Spending {
+  return refreshToken !== undefined && spending?.token === hash('sha256', refreshToken);
+}
+
+function mayBeSpent(
+  { holder, since }: Spending,
+  condition: HolderCondition,
+  { machine }: Parts['context'],
+): NotSignedInError {
+  const other = `process ${holder.pid}${holder.hostname === machine.hostname ? '' : ` on ${holder.hostname}`}`;
+  const login = advise`run ${hooktrail('login')}`;
+  return new NotSignedInError(
+    `the sign-in may be lost: ${other} sent its refresh token at ${new Date(since).toISOString()}, and stored no new one`,
+    {
+      details: [
+        condition === 'dead'
+          ? 'that process has ended'
+          : 'whether that process still runs cannot be seen from here',
+        'a refresh token works once, so it is not sent again',
+      ],
+      next:
+        condition === 'dead'
+          ? login
+          : advise`run the command again if that process still runs; otherwise ${login}`,
+    },
+  );
+}
+
+function stillSpending({ holder }: Spending): ServiceError {
+  const seconds = LONGEST_REFRESH_MS / 1000;
+  return new ServiceError(
+    `another hooktrail process (${holder.pid}) has been refreshing the sign-in for more than ${seconds} s`,
+    { next: `wait for process ${holder.pid}, or end it` },
+  );
+}
