@@ -1,21 +1,21 @@
 import type { Output } from '../context.ts';
 import { MISSING } from '../items/field-cursor.ts';
-import { type FieldPath, fieldPath, memberPath } from '../items/field-path.ts';
+import { type FieldPath, fieldPath } from '../items/field-path.ts';
 import { FieldReader, type UseValue } from '../items/field-reader.ts';
-import { emptyColumns, itemColumn, knownNames, nothingFound } from '../items/item-columns.ts';
-import type { Items, ItemWriter, ListKind } from '../items/items.ts';
-import { isObject } from '../items/items.ts';
+import { emptyColumns, nothingFound } from '../items/item-columns.ts';
+import { Items, type ItemWriter, isObject, type ListKind } from '../items/items.ts';
 import { stringText, valueText } from '../items/json-scanner.ts';
-import { pathsInEvent, withKnownFieldsAtTop } from '../items/known-fields.ts';
+import { pathsInEvent } from '../items/known-fields.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
+import { type CsvColumn, CsvColumns, columnsOf, ValueShape } from './csv-columns.ts';
 import type { FormatOptions } from './format-flags.ts';
 
 /**
- * Prints items as CSV, with one column for each scalar inside an object. The first page decides the columns,
- * of `fields` those that are objects. Without matches it prints the header only, with `fields` or the
- * standard ones.
+ * Prints items as CSV, with one column for each scalar inside an object. The columns are those of
+ * `csvColumns`, or else of the first page; of `fields` it decides those that are objects. Without matches it
+ * prints the header only, with `fields` or the standard ones.
  */
 export function createCsvWriter(
   options: FormatOptions,
@@ -23,16 +23,20 @@ export function createCsvWriter(
   reporter: Reporter,
 ): ItemWriter {
   const { fields, zone = UTC, csvZone, list, csvRaw: isRaw = false, hasHeader = true, onLate } = options;
+  const { csvColumns = new CsvColumns(list) } = options;
   const safe = (text: string) => (stdout.isTerminal ? terminalSafe(text) : text);
   const header = (columns: readonly FieldPath[]) =>
     csvMark(options) + (hasHeader ? csvTable([columns.map(({ text }) => csvText(text, isRaw))], stdout) : '');
   let recordOf: ((bytes: Buffer, at: number) => string) | undefined;
   const open = (page: Items) => {
-    const columns = fields ? pickedColumns(page, fields, zone) : allColumns(page, list);
+    csvColumns.see(page);
+    const columns = fields ? pickedColumns(page, fields, zone) : csvColumns.result();
     // Members that known columns show are no late ones.
     const shown = fields ? [] : eventPaths(page);
-    const noteLate = (bytes: Buffer, start: number, end: number) =>
-      onLate?.(bytes.toString('utf8', start, end));
+    let isLate = false;
+    const noteLate = () => {
+      isLate = true;
+    };
     const reader = new FieldReader([...columns, ...shown], zone, noteLate);
     const hasItemColumn = columns.some(({ steps }) => steps.length === 0);
     /** The cells of the record up to `last`, and the column that is read. */
@@ -45,7 +49,10 @@ export function createCsvWriter(
       last = column;
     };
     recordOf = (bytes, at) => {
-      reader.read(bytes, at);
+      isLate = false;
+      const end = reader.read(bytes, at);
+      if (isLate && onLate)
+        noteLatePaths(Items.of([bytes.subarray(at, end)]), list, [...columns, ...shown], onLate);
       if (!hasItemColumn && bytes[at] !== 0x7b) onLate?.('an item that is no object');
       text = '';
       last = 0;
@@ -142,41 +149,37 @@ function csvQuoted(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-interface CsvColumn extends FieldPath {
-  /** True if what is inside an object has columns of its own, so that this one shows no object. */
-  readonly isOuter: boolean;
-}
-
 /** The columns of some fields: of one that is an object, those of its members. */
 function pickedColumns(page: Items, fields: readonly FieldPath[], zone: TimeZone): CsvColumn[] {
   const reader = new FieldReader(fields, zone);
-  const values: unknown[][] = fields.map(() => []);
+  const shapes = fields.map(() => new ValueShape());
   for (let item = 0; item < page.count; item++) {
     reader.read(page.bytes, page.start(item));
-    for (const [field, some] of values.entries())
+    for (const [field, shape] of shapes.entries())
       reader.whole(field, (bytes, start, end) => {
-        if (start !== MISSING) some.push(JSON.parse(bytes.toString('utf8', start, end)));
+        if (start !== MISSING) shape.add(JSON.parse(bytes.toString('utf8', start, end)));
       });
   }
   return fields.flatMap((field, index) => {
-    const some = values[index] ?? [];
+    const shape = shapes[index] as ValueShape;
     // Where some are scalars the column is the one that was asked for, and an object is JSON in its cell.
-    return some.some(isPlain) ? [{ ...field, isOuter: false }] : columnsOf(some, field);
+    return shape.isPlain ? [{ ...field, isOuter: false }] : columnsOf(shape, field);
   });
 }
 
-/** The columns for items such as these: known fields before others, an object's members in its place. */
-function allColumns(page: Items, list: ListKind): CsvColumn[] {
-  const items = [...page.values()];
-  const shown =
-    list === 'events' ? items.map((item) => (isObject(item) ? withKnownFieldsAtTop(item) : item)) : items;
-  const columns = columnsOf(shown, itemColumn(list));
-  const known = knownNames([...membersByName(shown).keys()], list);
-  const rank = ({ steps: [name] }: FieldPath) => {
-    if (name === undefined) return -1;
-    return known.includes(name) ? known.indexOf(name) : known.length;
-  };
-  return columns.sort((a, b) => rank(a) - rank(b));
+/** Calls `onLate` with the path of each member of an item that no column shows. */
+function noteLatePaths(
+  item: Items,
+  list: ListKind,
+  columns: readonly FieldPath[],
+  onLate: (name: string) => void,
+): void {
+  const shown = new Set(columns.map(({ steps }) => JSON.stringify(steps)));
+  const isShown = ({ steps }: FieldPath) =>
+    steps.some((_, last) => shown.has(JSON.stringify(steps.slice(0, last + 1))));
+  const columnsOfItem = new CsvColumns(list);
+  columnsOfItem.see(item);
+  for (const path of columnsOfItem.result()) if (!isShown(path)) onLate(`"${path.text}"`);
 }
 
 /** The full paths of the known fields that are in the events of some items. */
@@ -187,34 +190,3 @@ function eventPaths(items: Items): FieldPath[] {
 }
 
 const OBJECT = 0x7b;
-/** Objects inside objects have columns of their own down to this level; a deeper one is JSON in a cell. */
-const DEEPEST = 20;
-
-/** The columns of the values at a path, named as --fields takes them. */
-function columnsOf(values: readonly unknown[], path: FieldPath): CsvColumn[] {
-  const { text, steps } = path;
-  const members = steps.length < DEEPEST ? membersByName(values) : [];
-  const inside = [...members].flatMap(([name, some]) => {
-    const inner = { text: `${text}.${fieldPath([name]).text}`, steps: [...steps, name] };
-    return columnsOf(some, steps.length === 0 ? memberPath(name) : inner);
-  });
-  const isOuter = inside.length > 0;
-  return values.some(isPlain) || !isOuter ? [{ ...path, isOuter }, ...inside] : inside;
-}
-
-/** True for a value that is neither null nor an object. */
-function isPlain(value: unknown): boolean {
-  return value !== null && !isObject(value);
-}
-
-/** The values of each member of the objects among some values. */
-function membersByName(values: readonly unknown[]): Map<string, unknown[]> {
-  const members = new Map<string, unknown[]>();
-  for (const value of values)
-    for (const [name, member] of isObject(value) ? Object.entries(value) : []) {
-      const some = members.get(name);
-      if (some) some.push(member);
-      else members.set(name, [member]);
-    }
-  return members;
-}

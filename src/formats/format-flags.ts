@@ -13,6 +13,7 @@ import { addConnectionFlags } from '../settings/setting-names.ts';
 import { loadSetting, loadTimeZone, type SettingFlags } from '../settings/settings.ts';
 import { shellWord } from '../shell-words.ts';
 import type { TimeZone } from '../time/time-zone.ts';
+import type { CsvColumns } from './csv-columns.ts';
 import {
   FORMAT_NAMES,
   type FormatName,
@@ -49,6 +50,8 @@ export interface FormatOptions {
   readonly constant?: ReadonlySet<string>;
   /** The zone of hours and weekdays, in which a table shows times. */
   readonly zone?: TimeZone;
+  /** The columns of CSV, if the items to print were read before. */
+  readonly csvColumns?: CsvColumns | undefined;
   /** The zone of times in CSV, if the command line names one; otherwise they are the service's text. */
   readonly csvZone?: TimeZone | undefined;
   readonly list: ListKind;

@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises';
 import type { Call } from '../command.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import { warnOfTypes } from '../filters/event-types.ts';
@@ -56,10 +57,14 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
     const onRead = (events: number) => {
       lookedAt += events;
     };
-    const printed = await printFound(options, call, async ({ onDoubt }) => {
-      const stored = { ...options, context, onDoubt, onRead };
-      const read = (limit?: number) => storedEvents(from, filters, { ...stored, limit });
-      const pages = direction ? inDirection(read(), direction, limit) : read(limit);
+    const open = (watching: Pick<StoredOptions, 'onDoubt' | 'onRead'>) => {
+      const read = (limit?: number) =>
+        storedEvents(from, filters, { ...options, context, ...watching, limit });
+      return direction ? inDirection(read(), direction, limit) : read(limit);
+    };
+    const format = await withAllColumns(options, open({}));
+    const printed = await printFound({ ...options, format }, call, async ({ onDoubt }) => {
+      const pages = open({ onDoubt, onRead });
       const [asked] = filters.queries(context.clock.now());
       return { pages, asked, window: async () => asked, lookedAt: () => lookedAt };
     });
@@ -93,6 +98,28 @@ export async function searchEvents(options: SearchOptions, call: SearchCall): Pr
       for (const line of failureHints(failedId, filters, call)) reporter.notice(`next: ${line}`);
     return count;
   });
+}
+
+/**
+ * The format with the columns of all events that are to be printed as CSV, from a place that can be read
+ * twice: those of the first page might lack some.
+ */
+async function withAllColumns(
+  { from, format }: SearchOptions,
+  pages: AsyncIterable<FoundPage>,
+): Promise<SearchOptions['format']> {
+  if (format.format !== 'csv' || format.fields || from === undefined || !(await isReadTwice(from)))
+    return format;
+  const { CsvColumns } = await import('../formats/csv-columns.ts');
+  const csvColumns = new CsvColumns(format.list);
+  await csvColumns.seeAll(pages);
+  return { ...format, csvColumns };
+}
+
+/** False for standard input, a pipe or a device. A missing place is reported when it is opened. */
+async function isReadTwice(place: string): Promise<boolean> {
+  const found = place === '-' ? undefined : await stat(place).catch(() => undefined);
+  return found !== undefined && (found.isFile() || found.isDirectory());
 }
 
 /**

@@ -53,6 +53,17 @@ describe('--from, without a sign-in', () => {
     }
   });
 
+  test('CSV of a file has the columns of all its events', async () => {
+    const events = Array.from(
+      { length: 2_000 },
+      (_, index) => `{"eventId":"${index}","size":"${'x'.repeat(300)}"}\n`,
+    );
+    await writeFile(inHome('late.ndjson'), `${events.join('')}{"eventId":"late","note":{"last":1}}\n`);
+    const { code, stdout, stderr } = await offline(['search', '--from', inHome('late.ndjson'), '--csv']);
+    const [header, ...rows] = stdout.split('\r\n');
+    expect([code, header, rows.at(-2), stderr]).toEqual([0, 'eventId,size,note.last', 'late,,1', '']);
+  });
+
   test('takes a start after the time of this machine: another one wrote the events', async () => {
     const event = (id: string, publishStatus: string) =>
       `{"eventId":"${id}","createdOn":"2026-11-21T10:00:0${id}Z","publishStatus":"${publishStatus}","subscriptionId":"s"}\n`;

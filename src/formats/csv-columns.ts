@@ -1,0 +1,97 @@
+import { type FieldPath, fieldPath, memberPath } from '../items/field-path.ts';
+import { itemColumn, knownNames } from '../items/item-columns.ts';
+import { type Items, isObject, type ListKind } from '../items/items.ts';
+import { withKnownFieldsAtTop } from '../items/known-fields.ts';
+
+export interface CsvColumn extends FieldPath {
+  /** True if what is inside an object has columns of its own, so that this one shows no object. */
+  readonly isOuter: boolean;
+}
+
+/** Members that later pages add as columns: names that are ids would have no end. */
+const MOST_LATE_COLUMNS = 2_000;
+
+/** The columns of CSV for items: known fields before others, an object's members in its place. */
+export class CsvColumns {
+  readonly #list: ListKind;
+  readonly #room = { columns: Number.POSITIVE_INFINITY };
+  readonly #shape = new ValueShape(this.#room);
+  #columns: readonly CsvColumn[] | undefined;
+
+  constructor(list: ListKind) {
+    this.#list = list;
+  }
+
+  see(items: Items): void {
+    if (this.#columns !== undefined) return;
+    for (const item of items.values()) this.#shape.add(shownItem(item, this.#list));
+    this.#room.columns = Math.min(this.#room.columns, MOST_LATE_COLUMNS);
+  }
+
+  /** Sees the rest of what is to be printed, so that nothing in it lacks a column. */
+  async seeAll(pages: AsyncIterable<{ readonly items: Items }>): Promise<void> {
+    for await (const { items } of pages) this.see(items);
+    if (this.#shape.members.size > 0) this.result();
+  }
+
+  result(): readonly CsvColumn[] {
+    if (this.#columns !== undefined) return this.#columns;
+    const list = this.#list;
+    const known = knownNames([...this.#shape.members.keys()], list);
+    const rank = ({ steps: [name] }: FieldPath) => {
+      if (name === undefined) return -1;
+      return known.includes(name) ? known.indexOf(name) : known.length;
+    };
+    this.#columns = columnsOf(this.#shape, itemColumn(list)).sort((a, b) => rank(a) - rank(b));
+    return this.#columns;
+  }
+}
+
+function shownItem(item: unknown, list: ListKind): unknown {
+  return list === 'events' && isObject(item) ? withKnownFieldsAtTop(item) : item;
+}
+
+/** Objects inside objects have columns of their own down to this level; a deeper one is JSON in a cell. */
+const DEEPEST = 20;
+
+/** The members of the objects among some values, at all levels. */
+export class ValueShape {
+  /** True if one of the values is neither null nor an object. */
+  isPlain = false;
+  readonly members = new Map<string, ValueShape>();
+  readonly #room: { columns: number };
+
+  constructor(room = { columns: Number.POSITIVE_INFINITY }) {
+    this.#room = room;
+  }
+
+  add(value: unknown, depth = 0): void {
+    if (!isObject(value)) {
+      this.isPlain ||= value !== null;
+      return;
+    }
+    if (depth > DEEPEST) return;
+    for (const [name, member] of Object.entries(value)) this.#memberOf(name)?.add(member, depth + 1);
+  }
+
+  #memberOf(name: string): ValueShape | undefined {
+    const known = this.members.get(name);
+    if (known || this.#room.columns === 0) return known;
+    this.#room.columns--;
+    const shape = new ValueShape(this.#room);
+    this.members.set(name, shape);
+    return shape;
+  }
+}
+
+/** The columns of the values at a path, named as --fields takes them. */
+export function columnsOf(shape: ValueShape, path: FieldPath): CsvColumn[] {
+  const { text, steps } = path;
+  const members = steps.length < DEEPEST ? shape.members : [];
+  const inside = [...members].flatMap(([name, some]) => {
+    const inner = { text: `${text}.${fieldPath([name]).text}`, steps: [...steps, name] };
+    return columnsOf(some, steps.length === 0 ? memberPath(name) : inner);
+  });
+  const isOuter = inside.length > 0;
+  return shape.isPlain || !isOuter ? [{ ...path, isOuter }, ...inside] : inside;
+}
