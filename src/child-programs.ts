@@ -135,15 +135,43 @@ export async function openBrowser(
 ): Promise<void> {
   const options: ProgramOptions = { detached: true, stdio: 'ignore', env: environment };
   if (command) return await waitUntilStarted(spawnProgram(command, [url.href], options, platform));
-  if (usual) {
-    // A list of command lines, in which %s stands for the URL.
-    const [program = '', ...args] = (usual.split(':')[0] as string).split(/\s+/).filter(Boolean);
-    const isNamed = args.some((arg) => arg.includes('%s'));
-    const all = isNamed ? args.map((arg) => arg.replace('%s', url.href)) : [...args, url.href];
-    return await waitUntilStarted(spawn(program, all, options));
-  }
+  if (usual?.trim()) return await openWithFirst(browserCommands(usual), url, options);
   const { default: open } = await import('open');
   await waitUntilStarted(await open(url.href));
+}
+
+/**
+ * Returns the command lines of a `$BROWSER`, which separates them by colons. A word may be in quotes; a line
+ * that is the path of a file, spaces included, is one word.
+ */
+function browserCommands(list: string): string[][] {
+  const lines = list.match(/(?:"[^"]*"|'[^']*'|[^:"'])+/g) ?? [];
+  return lines.map((line) => {
+    const whole = line.trim();
+    if (existsSync(whole)) return [whole];
+    const words = whole.match(/(?:"[^"]*"|'[^']*'|[^\s"'])+/g) ?? [];
+    return words.map((word) => word.replace(/"([^"]*)"|'([^']*)'/g, '$1$2'));
+  });
+}
+
+/** Opens a URL with the first of some command lines that can be run; `%s` stands for the URL. */
+async function openWithFirst(
+  commands: readonly (readonly string[])[],
+  url: URL,
+  options: ProgramOptions,
+): Promise<void> {
+  let failure: unknown = new Error('BROWSER names no program');
+  for (const [program, ...args] of commands) {
+    if (program === undefined) continue;
+    const isNamed = args.some((arg) => arg.includes('%s'));
+    const all = isNamed ? args.map((arg) => arg.replace('%s', () => url.href)) : [...args, url.href];
+    try {
+      return await waitUntilStarted(spawn(program, all, options));
+    } catch (error) {
+      failure = error;
+    }
+  }
+  throw failure;
 }
 
 async function waitUntilStarted(child: ChildProcess): Promise<void> {

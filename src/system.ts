@@ -39,6 +39,8 @@ export function createSystem(): System {
   const environment = readEnvironment(process.env);
   // Programs that we start do not get the secrets.
   for (const name of SECRET_VARIABLES) delete process.env[name];
+  // Node 20 takes an empty one for the wish to have no colour; no-color.org does not.
+  if (process.env['NO_COLOR'] === '') delete process.env['NO_COLOR'];
   const onFailure = (failure: HooktrailError) => abort.abort(failure);
   let [stdout, stderr]: (Output | undefined)[] = [];
 

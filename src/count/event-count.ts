@@ -61,7 +61,7 @@ async function countAll(
   service: Service,
   filters: EventFilters,
   concurrency: number,
-  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal' | 'memory'>,
+  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'machine' | 'clock' | 'signal' | 'memory'>,
   reporter: Reporter,
 ): Promise<Counted> {
   if (filters.runHere) {

@@ -122,8 +122,13 @@ export async function sessionBus({
   const folder = environment['XDG_RUNTIME_DIR'];
   if (!folder) return 'absent';
   const socket = path.join(folder, 'bus');
-  const found = await files.lstat(socket).catch(() => undefined);
-  return found?.isSocket() && found.uid === machine.userId ? { socket } : 'absent';
+  return (await hasOwnSocket(socket, machine.userId)) ? { socket } : 'absent';
+}
+
+/** Returns whether a socket of the user is there. */
+export async function hasOwnSocket(file: string, userId: number): Promise<boolean> {
+  const found = await files.lstat(file).catch(() => undefined);
+  return found?.isSocket() === true && found.uid === userId;
 }
 
 function unescaped(value: string): string {

@@ -34,6 +34,10 @@ const TEXTS = {
     message: 'the OS keychain cannot be reached: there is no D-Bus session bus',
     step: 'run hooktrail in a desktop session, or under `dbus-run-session` with an unlocked keyring',
   },
+  'unnamed-bus': {
+    message: 'the OS keychain cannot be reached: no variable names the D-Bus session bus',
+    step: 'set that variable for the command, which cron and sudo leave out',
+  },
   'no-service': {
     message: 'there is no OS keychain: no Secret Service runs on the D-Bus session bus',
     step: 'start one (gnome-keyring, KWallet, KeePassXC)',

@@ -1,5 +1,14 @@
 import type { Context } from '../context.ts';
-import { BUS, type DBus, DBusError, DBusTimeout, type MethodCall, openDBus, sessionBus } from './dbus.ts';
+import {
+  BUS,
+  type DBus,
+  DBusError,
+  DBusTimeout,
+  hasOwnSocket,
+  type MethodCall,
+  openDBus,
+  sessionBus,
+} from './dbus.ts';
 import { KeychainError } from './keychain-error.ts';
 
 /** The attribute by which the native library finds the items of this program. */
@@ -73,7 +82,7 @@ async function withBus<T>(
   ask: (bus: DBus) => Promise<T>,
 ): Promise<T | undefined> {
   const address = await sessionBus(context);
-  if (address === 'absent') throw new KeychainError('no-bus');
+  if (address === 'absent') throw await missingBus(context.machine);
   if (address === 'other') return undefined;
   const bus = await connectTo(address.socket, context.machine.userId, limitMs);
   if (bus === undefined) return undefined;
@@ -84,6 +93,13 @@ async function withBus<T>(
   } finally {
     bus.close();
   }
+}
+
+/** Jobs of cron and commands of sudo lack the variable that names the bus of the user's session. */
+async function missingBus({ userId }: BusPlace['machine']): Promise<KeychainError> {
+  const folder = `/run/user/${userId}`;
+  if (!(await hasOwnSocket(`${folder}/bus`, userId))) return new KeychainError('no-bus');
+  return new KeychainError('unnamed-bus', `XDG_RUNTIME_DIR=${folder} names the one of this user`);
 }
 
 /**

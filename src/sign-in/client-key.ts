@@ -3,6 +3,8 @@ import {
   createPublicKey,
   type JsonWebKey,
   type KeyObject,
+  sign,
+  verify,
   type webcrypto,
 } from 'node:crypto';
 import { UsageError } from '../errors.ts';
@@ -34,6 +36,8 @@ export async function importClientKey(text: string, id: string | undefined): Pro
   const wanted = jwk?.['alg'];
   const name = algorithm === ES256 ? 'ES256' : 'RS256';
   if (wanted !== undefined && wanted !== name) throw unusable(`it is for ${shownWord(wanted)}`);
+  if (jwk && !isOwnPair(privateKey, jwk))
+    throw unusable('its private part (d) is not that of its public part');
   const der = privateKey.export({ type: 'pkcs8', format: 'der' });
   const key = await crypto.subtle.importKey('pkcs8', new Uint8Array(der), algorithm, false, ['sign']);
   const ownId = jwk?.['kid'];
@@ -71,6 +75,17 @@ function keyOfJwk(jwk: Jwk): KeyObject {
     return createPrivateKey({ key: jwk as JsonWebKey, format: 'jwk' });
   } catch {
     throw unusable('it is not a valid JWK');
+  }
+}
+
+/** Returns whether a JWK's public part verifies what its private part signs. */
+function isOwnPair(key: KeyObject, { kty, crv, x, y, n, e }: Jwk): boolean {
+  const text = Buffer.from('any text');
+  try {
+    const publicKey = createPublicKey({ key: { kty, crv, x, y, n, e } as JsonWebKey, format: 'jwk' });
+    return verify('sha256', text, publicKey, sign('sha256', text, key));
+  } catch {
+    return false;
   }
 }
 

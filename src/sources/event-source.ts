@@ -242,7 +242,7 @@ export function windowOf(
 function countQueries(
   service: Service,
   concurrency: number,
-  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal' | 'memory'>,
+  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'machine' | 'clock' | 'signal' | 'memory'>,
   reporter: Reporter,
 ): CountQueries {
   return async (queries) => {

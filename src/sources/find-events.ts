@@ -170,7 +170,10 @@ export function furtherBack(after: Instant, now: number): string | undefined {
   return days === undefined ? undefined : `\`--since ${days}d\` looks further back`;
 }
 
-type Watching = Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'signal' | 'memory'>;
+type Watching = Pick<
+  Context,
+  'stdout' | 'stderr' | 'environment' | 'machine' | 'clock' | 'signal' | 'memory'
+>;
 
 /** Begins a search for every event that the filters choose, with progress on a terminal and warnings. */
 export async function openWithProgress(

@@ -1,7 +1,7 @@
 import type { Ora } from 'ora';
 import type { Context } from '../context.ts';
 import { cutToWidth, loadWidths } from './cell-width.ts';
-import { plain, redraws } from './palette.ts';
+import { plain, redraws, takesUnicode } from './palette.ts';
 import type { Reporter } from './reporter.ts';
 import { grouped, terminalSafeLine } from './terminal-text.ts';
 
@@ -24,7 +24,7 @@ const LINE_INTERVAL_MS = 10_000;
  * draws it again below.
  */
 export function startProgress(
-  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'clock' | 'memory'>,
+  context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'machine' | 'clock' | 'memory'>,
   reporter: Pick<Reporter, 'quiet' | 'palette'>,
   label: string,
   patience = PATIENCE_MS,
@@ -48,13 +48,19 @@ export function startProgress(
   }
   let spinner: Ora | undefined;
   let isStopped = false;
-  const text = () => cutToWidth(line(), stderr.columns - 3);
+  const isUnicode = takesUnicode(context);
+  const text = () => {
+    const cut = cutToWidth(line(), stderr.columns - 3);
+    return isUnicode ? cut : cut.replace(/…$/, '~');
+  };
   const show = async () => {
     const { default: ora } = await import('ora');
     await loadWidths();
     if (isStopped || spinner || memory.question) return;
     spinner = ora({
       text: text(),
+      // The usual one is of Braille.
+      ...(isUnicode ? {} : { spinner: 'line' as const }),
       stream: stderr.stream(),
       isEnabled: true,
       color: reporter.palette === plain ? false : 'cyan',

@@ -193,6 +193,8 @@ describe('a private key', () => {
     );
   });
 
+  const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
+  const MISMATCH = 'its private part (d) is not that of its public part';
   const jwkOf = (change: object) => JSON.stringify({ ...ec.privateKey.export({ format: 'jwk' }), ...change });
   const edwards = generateKeyPairSync('ed25519');
   const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' });
@@ -215,6 +217,12 @@ describe('a private key', () => {
     ['a JWK for encryption', jwkOf({ use: 'enc' }), 'it is not for signatures (use)'],
     ['a JWK for another algorithm', jwkOf({ alg: 'ES384' }), 'it is for ES384'],
     ['a JWK that is damaged', jwkOf({ x: 7 }), 'it is not a valid JWK'],
+    ['a JWK with the private part of another', jwkOf({ d: other.d }), MISMATCH],
+    [
+      'a JWK with a private part of no key',
+      jwkOf({ d: Buffer.alloc(32, 255).toString('base64url') }),
+      MISMATCH,
+    ],
     ['broken JSON', `${jwkOf({})}}`, 'it is not valid JSON'],
     ['something else', 'a sentence', 'it is neither PEM nor a JWK'],
     ['a curve that is not supported', pem(p384), 'it is on the curve secp384r1'],

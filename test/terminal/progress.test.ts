@@ -5,6 +5,7 @@ import { emptyMemory, type RunMemory } from '../../src/context.ts';
 import { startProgress } from '../../src/terminal/progress.ts';
 import { type PromptContext, promptSecret } from '../../src/terminal/prompt.ts';
 import { clock } from '../support/clock.ts';
+import { thisMachine } from '../support/context.ts';
 import { type FakeOutput, fakeOutput, fakeReporter } from '../support/outputs.ts';
 
 /** What progress and questions on one terminal know of each other. */
@@ -16,7 +17,8 @@ function memoryOf(stderr: FakeOutput): RunMemory {
 }
 
 function start(stderr: FakeOutput, environment = {}, quiet = false, stdout = fakeOutput(80)) {
-  const context = { stdout, stderr, environment, clock, memory: memoryOf(stderr) };
+  const machine = thisMachine();
+  const context = { stdout, stderr, environment, machine, clock, memory: memoryOf(stderr) };
   return startProgress(context, { ...fakeReporter(), quiet }, 'searching', 50);
 }
 /** Waits until progress that started now would be visible. */
@@ -118,4 +120,13 @@ describe('progress', () => {
     progress.stop();
     expect(stderr.text).toBe('');
   });
+});
+
+test('in a locale of ASCII, progress is drawn in ASCII', async () => {
+  const stderr = fakeOutput(20);
+  const progress = start(stderr, { LC_ALL: 'C' });
+  progress.update({ pages: 1_000_000, events: 5_000_000 });
+  await expect.poll(() => stderr.text).toContain('searching');
+  progress.stop();
+  expect(stripVTControlCharacters(stderr.text)).toMatch(/^[\x00-\x7f]*$/);
 });

@@ -1,6 +1,7 @@
 import { advise, hooktrail } from '../../advice.ts';
 import { type Context, trimValue } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
+import { TOKEN_LIMITS } from '../../http/transport.ts';
 import { givenSecret } from '../../secrets/given-secret.ts';
 import { KeychainError } from '../../secrets/keychain-error.ts';
 import { checkStore, findSignIns, openVault } from '../../secrets/stored-sign-ins.ts';
@@ -17,7 +18,7 @@ import { loadSettings, missingSettings, readConfig, type Settings } from '../../
 import { canPrompt, confirm, promptSecret, promptText } from '../../terminal/prompt.ts';
 import { audienceOf, type ClientProof, givenProof, wantedMethod } from '../client-authentication.ts';
 import { BOUND, type BoundSettings, bindingOf, savedSettings } from '../session.ts';
-import { type Provider, send, withProvider } from '../token-endpoint.ts';
+import { OPTIONAL_LIMITS, type Provider, send, withProvider } from '../token-endpoint.ts';
 import { type Attempt, NEEDED, OPTIONAL, type SignInSetup, usesBrowser } from './login-attempt.ts';
 
 /**
@@ -128,6 +129,9 @@ async function chooseStore(
   }
 }
 
+/** Some providers wake up for their first page. One that cannot be connected to is reported sooner. */
+const FIRST_PAGE = { ...OPTIONAL, limits: { ...TOKEN_LIMITS, connect: OPTIONAL_LIMITS.connect } };
+
 /** Asks for the provider's address until there is a page to sign in at, or the same address comes twice. */
 async function askProvider(known: Settings, attempt: Attempt): Promise<string> {
   const next = 'check the address; typed once more, it is taken as it is';
@@ -152,7 +156,7 @@ async function checkProvider(
   const url = new URL(`${urlText(settings.authUrl)}/connect/authorize`);
   const { signal } = attempt.context;
   const ask = (provider: Provider) => send(provider, { method: 'GET', url, signal, keepBytes: 0 });
-  const { status } = await withProvider({ clientId: '', ...settings }, attempt, ask, OPTIONAL);
+  const { status } = await withProvider({ clientId: '', ...settings }, attempt, ask, FIRST_PAGE);
   if (status !== 404) return true;
   attempt.reporter.warning(`there is nothing at ${url.href} (404)`, { kind: 'sign-in', next });
   return false;
