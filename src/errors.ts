@@ -177,6 +177,15 @@ export const SHORTAGE_STEPS: Readonly<Record<string, string>> = {
   ENFILE: 'close other programs, and run the command again',
 };
 
+/** The next step where WebAssembly cannot start, which reserves many times the addresses that it uses. */
+export const VIRTUAL_MEMORY_STEP =
+  'raise the limit, as with `ulimit -v unlimited`: WebAssembly reserves some 10 GiB of addresses, and uses few of them';
+
+/** True for the error of a WebAssembly module that could not be started. */
+export function lacksWebAssembly(error: unknown): boolean {
+  return error instanceof Error && /\bWebAssembly\b.*\bmemory\b/is.test(error.message);
+}
+
 /** The next step after any fault of the machine. */
 const FAULT_STEPS: Readonly<Record<string, string>> = {
   ...SHORTAGE_STEPS,

@@ -1,5 +1,5 @@
 import type { Output } from '../context.ts';
-import { ServiceError, UsageError } from '../errors.ts';
+import { lacksWebAssembly, ServiceError, UsageError, VIRTUAL_MEMORY_STEP } from '../errors.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import type { ItemWriter } from '../items/items.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -72,8 +72,7 @@ export async function createJqWriter(
 
 /** Compiles the program without running it. Throws `UsageError` if that fails. */
 export async function checkProgram(program: string) {
-  const { loadJq } = await import('jq-wasm');
-  const jq = await loadJq();
+  const jq = await startJq();
   // Without input jq only compiles the program.
   const { stderr, exitCode } = evaluate(() => jq.raw('', program, ['--']));
   if (exitCode === NOT_COMPILED) {
@@ -81,6 +80,24 @@ export async function checkProgram(program: string) {
     throw new UsageError(`--jq: '${program}' is not a jq program`, { details });
   }
   return jq;
+}
+
+/** Loads jq, which writes to the console when it cannot start. The error says so in words. */
+async function startJq() {
+  const { loadJq } = await import('jq-wasm');
+  const { error: print } = console;
+  console.error = () => {};
+  try {
+    return await loadJq();
+  } catch (cause) {
+    if (!lacksWebAssembly(cause)) throw cause;
+    throw new ServiceError('--jq: WebAssembly cannot start: this shell limits virtual memory', {
+      next: VIRTUAL_MEMORY_STEP,
+      cause,
+    });
+  } finally {
+    console.error = print;
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { RequestLimits } from '../context.ts';
+import { lacksWebAssembly, VIRTUAL_MEMORY_STEP } from '../errors.ts';
 import { isLackOfCertificate, isPlainPeer, otherProtocol, tlsFault } from './tls-faults.ts';
 
 export interface HttpRequest {
@@ -49,8 +50,6 @@ export const PAGE_LIMITS: RequestLimits = {
 export const TOKEN_LIMITS: RequestLimits = { ...PAGE_LIMITS, total: 60_000, bytes: 1024 * 1024 };
 
 const CHECK_SERVER = 'check the URL; its server, or a proxy before it, has to answer with valid HTTP/1.1';
-const MORE_MEMORY =
-  'raise the limit of virtual memory: `ulimit -v unlimited` where that is allowed; WebAssembly reserves 10 GiB and more';
 export const TRUST_AUTHORITY =
   "check the URL; if the authority is your company's, set NODE_EXTRA_CA_CERTS to a file with its certificate (PEM)";
 const CHECK_PROXY = 'check HTTPS_PROXY: http://user:password@proxy.example.com:3128';
@@ -81,7 +80,7 @@ const FAILURES = {
   broken: { ambiguous: true },
   'too-large': { isLasting: true, isReached: true },
   protocol: { isLasting: true, isReached: true, ambiguous: true, next: CHECK_SERVER },
-  'no-memory': { isLasting: true, isReached: true, isSetup: true, next: MORE_MEMORY },
+  'no-memory': { isLasting: true, isReached: true, isSetup: true, next: VIRTUAL_MEMORY_STEP },
 } as const satisfies Record<string, FailureTraits>;
 
 interface FailureTraits {
@@ -153,8 +152,10 @@ export function connectFailure(error: unknown, url: URL, isProxy = false): Trans
 
 /** The error for an answer that is not HTTP/1.1, or a parser that cannot start on this machine. */
 function parserFailure(error: unknown, url: URL, peer = url.host): TransportError | undefined {
-  if (/WebAssembly/.test(causeOf(error).message))
-    return new TransportError('no-memory', 'WebAssembly cannot start: it gets too little memory', error);
+  if (lacksWebAssembly(error)) {
+    const text = 'WebAssembly cannot start: this shell limits virtual memory';
+    return new TransportError('no-memory', text, error);
+  }
   const refusal = parserRefusal(error);
   if (!refusal || refusal.reason === CUT_OFF) return undefined;
   const { text, next } = otherProtocol(refusal.data, url) ?? {
