@@ -1,6 +1,6 @@
 import { type AdvisedCommand, hooktrail, hooktrailOver } from '../advice.ts';
 import { conditionLines } from '../explain/explanation-text.ts';
-import { type CsvRow, csvText } from '../formats/csv.ts';
+import type { CsvRow } from '../formats/csv.ts';
 import {
   conditionTexts,
   printSummary,
@@ -55,7 +55,7 @@ export async function printAbout(about: About, options: SummaryOptions, call: Su
     {
       json,
       ndjson: [json],
-      csv: csvOf(json),
+      csv: (guarded) => csvOf(json, guarded),
       table,
       facts: [title, ...conditionTexts(filters)],
       window: about,
@@ -335,7 +335,10 @@ function isEndpointToCheck({ address, endpoint, health, shared }: About): boolea
   return isKnown && health.failed > 0 && isOfEndpoint;
 }
 
-function csvOf(json: ReturnType<typeof aboutJson>): { titles: string[]; rows: CsvRow[] } {
+function csvOf(
+  json: ReturnType<typeof aboutJson>,
+  guarded: (text: string) => string,
+): { titles: string[]; rows: CsvRow[] } {
   const { causes: _causes, next: _next, names: _names, subscriptionIds, earlier, ...others } = json;
   const { outage, largestOutage, shared, latency, ...plain } = others;
   const cells: Record<string, unknown> = {
@@ -359,7 +362,7 @@ function csvOf(json: ReturnType<typeof aboutJson>): { titles: string[]; rows: Cs
   };
   const cellOf = (cell: unknown) => {
     if (cell === null) return null;
-    return typeof cell === 'number' ? cell : csvText(String(cell));
+    return typeof cell === 'number' ? cell : guarded(String(cell));
   };
   return { titles: Object.keys(cells), rows: [Object.values(cells).map(cellOf)] };
 }

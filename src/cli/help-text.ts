@@ -5,7 +5,14 @@ import { CONNECTION } from '../settings/setting-names.ts';
 import { wrapWords } from '../terminal/cell-width.ts';
 
 /** Flags that few people need, in whichever command they are. */
-const RARE_FLAGS = new Set(['--page-size', '--concurrency', '--csv-raw', '--csv-bom', '--buckets']);
+const RARE_FLAGS = new Set([
+  '--page-size',
+  '--concurrency',
+  '--csv-raw',
+  '--csv-bom',
+  '--csv-delimiter',
+  '--buckets',
+]);
 const RARELY_NEEDED = 'Rarely needed:';
 
 /** The blocks that many commands share, in the order in which `--help` ends with them. */

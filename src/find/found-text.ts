@@ -1,5 +1,4 @@
 import { advise, hooktrailOver } from '../advice.ts';
-import { csvText } from '../formats/csv.ts';
 import {
   ADDRESS_HEAD,
   EVENT_ID_HEAD,
@@ -41,12 +40,12 @@ export async function printFoundTexts(
   await printSummary(
     {
       json: {},
-      csv: {
+      csv: (guarded) => ({
         titles: ['profile', ...KNOWN_FIELDS, 'for', 'address', 'field'],
         rows: found.map(({ profile, shown, who, address, field }) =>
-          [profile, ...shown, who, address, field].map((cell) => csvText(cell ?? '')),
+          [profile, ...shown, who, address, field].map((cell) => guarded(cell ?? '')),
         ),
-      },
+      }),
       table,
       facts: [said, ...conditionTexts(options.filters)],
       window: report.window,

@@ -23,10 +23,11 @@ export function createCsvWriter(
   reporter: Reporter,
 ): ItemWriter {
   const { fields, zone = UTC, csvZone, list, csvRaw: isRaw = false, hasHeader = true, onLate } = options;
-  const { csvColumns = new CsvColumns(list) } = options;
+  const { csvDelimiter: delimiter = ',', csvColumns = new CsvColumns(list) } = options;
   const safe = (text: string) => (stdout.isTerminal ? terminalSafe(text) : text);
   const header = (columns: readonly FieldPath[]) =>
-    csvMark(options) + (hasHeader ? csvTable([columns.map(({ text }) => csvText(text, isRaw))], stdout) : '');
+    csvMark(options) +
+    (hasHeader ? csvTable([columns.map(({ text }) => csvText(text, isRaw))], stdout, delimiter) : '');
   let recordOf: ((bytes: Buffer, at: number) => string) | undefined;
   const open = (page: Items) => {
     csvColumns.see(page);
@@ -45,7 +46,8 @@ export function createCsvWriter(
     let column = 0;
     const addCell: UseValue = (value, start, end) => {
       if (start === MISSING || (columns[column]?.isOuter && value[start] === OBJECT)) return;
-      text += ','.repeat(column - last) + csvQuoted(safe(csvCell(value, start, end, isRaw, csvZone)));
+      const cell = safe(csvCell(value, start, end, isRaw, csvZone));
+      text += delimiter.repeat(column - last) + csvQuoted(cell, delimiter);
       last = column;
     };
     recordOf = (bytes, at) => {
@@ -57,11 +59,12 @@ export function createCsvWriter(
       text = '';
       last = 0;
       for (column = 0; column < columns.length; column++) reader.whole(column, addCell);
-      return csvRecord(text + ','.repeat(Math.max(0, columns.length - 1 - last)), columns.length);
+      return csvRecord(text + delimiter.repeat(Math.max(0, columns.length - 1 - last)), columns.length);
     };
     return header(columns);
   };
 
+  noticeZone(options, reporter);
   return {
     write: async (page) => {
       if (page.count === 0) return;
@@ -75,6 +78,14 @@ export function createCsvWriter(
       reporter.notice(nothingFound(list));
     },
   };
+}
+
+/** Tells somebody whose zone is saved that CSV does not have it. */
+export function noticeZone({ zone, csvZone }: FormatOptions, reporter: Pick<Reporter, 'notice'>): void {
+  if (!zone || zone.isUtc || csvZone) return;
+  reporter.notice(
+    `times in CSV are as the service wrote them, in UTC; --timezone ${zone.name} converts them`,
+  );
 }
 
 /** What the output begins with: Excel reads a file as UTF-8 if it begins with this mark. */
@@ -131,12 +142,16 @@ export type CsvCell = string | number | null;
 export type CsvRow = readonly CsvCell[];
 
 /** Rows as CSV (RFC 4180), every line ended by CR LF. A terminal does not act on their texts. */
-export function csvTable(rows: readonly CsvRow[], { isTerminal }: Pick<Output, 'isTerminal'>): string {
+export function csvTable(
+  rows: readonly CsvRow[],
+  { isTerminal }: Pick<Output, 'isTerminal'>,
+  delimiter = ',',
+): string {
   const cellOf = (cell: CsvCell) => {
     const text = String(cell ?? '');
-    return csvQuoted(isTerminal ? terminalSafe(text) : text);
+    return csvQuoted(isTerminal ? terminalSafe(text) : text, delimiter);
   };
-  return rows.map((row) => csvRecord(row.map(cellOf).join(','), row.length)).join('');
+  return rows.map((row) => csvRecord(row.map(cellOf).join(delimiter), row.length)).join('');
 }
 
 /** Ends a line. Readers would skip an empty one. */
@@ -144,9 +159,9 @@ function csvRecord(text: string, cells: number): string {
   return `${text === '' && cells === 1 ? '""' : text}\r\n`;
 }
 
-/** RFC 4180, section 2.6: a comma, a quote or a line break of any kind belongs in quotes. */
-function csvQuoted(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+/** RFC 4180, section 2.6: the delimiter, a quote or a line break of any kind belongs in quotes. */
+function csvQuoted(text: string, delimiter: string): string {
+  return text.includes(delimiter) || /["\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** The columns of some fields: of one that is an object, those of its members. */

@@ -37,6 +37,7 @@ export interface FormatOptions {
   /** Leaves text in CSV cells as it is, even where a spreadsheet would run it. */
   readonly csvRaw?: boolean | undefined;
   readonly csvBom?: boolean | undefined;
+  readonly csvDelimiter?: string | undefined;
   /**
    * Items like those to come. A table makes its columns wide enough for these too, if its first page is
    * small.
@@ -85,11 +86,33 @@ export interface FormatFlags {
   readonly jq?: string;
   readonly csvRaw?: true;
   readonly csvBom?: true;
+  readonly csvDelimiter?: string;
   readonly header?: boolean;
 }
 
 const CSV_BOM = 'with --csv: begin with a byte order mark, which Excel needs for text that is not English';
+const CSV_RAW = 'with --csv: do not guard text that a spreadsheet would run as a formula';
 const NO_HEADER = 'with a table or CSV: without the line of titles';
+
+const DELIMITERS: Readonly<Record<string, string>> = {
+  ',': ',',
+  ';': ';',
+  '\t': '\t',
+  '\\t': '\t',
+  tab: '\t',
+};
+
+function csvDelimiterFlag(): Option {
+  const description =
+    'with --csv: ; or tab between cells, for a spreadsheet of a country with decimal commas';
+  return new Flag('--csv-delimiter <character>', description, { preset: ',' }, (text) => {
+    const delimiter = DELIMITERS[text.toLowerCase()];
+    if (delimiter !== undefined) return delimiter;
+    throw new UsageError(`--csv-delimiter: invalid value '${text}': must be a comma, a semicolon or tab`, {
+      next: "write --csv-delimiter ';' or --csv-delimiter tab",
+    });
+  });
+}
 
 /** The formats are also what completion and `help --json` offer. */
 function addOutputFlag(command: Command, formats: readonly FormatName[]): Command {
@@ -121,7 +144,8 @@ export function addFormatFlags(command: Command): Command {
     .addOption(jqFlag(command, 'the JSON array, or with --ndjson over each item'))
     .option('--csv-bom', CSV_BOM)
     .option('--no-header', NO_HEADER)
-    .option('--csv-raw', 'with --csv: do not guard text that a spreadsheet would run as a formula')
+    .option('--csv-raw', CSV_RAW)
+    .addOption(csvDelimiterFlag())
     .optionsGroup('Options:')
     .hook('preAction', checkFormat);
 }
@@ -136,26 +160,11 @@ export async function checkFormat(_: Command, command: Command): Promise<void> {
   if (jq !== undefined) await (await import('./jq.ts')).checkProgram(jq);
 }
 
-/**
- * Returns the words that stand for an output format of kubectl; undefined for a template that is too complex.
- */
-function templateMeant(output: string): string[] | undefined {
-  const [, columns] = /^custom-columns=(.*)/.exec(output) ?? [];
-  if (columns !== undefined)
-    return ['table', '--fields', columns.replaceAll(/(^|,)[^,:]*:\.?/g, '$1').replaceAll('[*]', '[]')];
-  const [, path] = /^jsonpath=\{?\$?(?:\.items)?([^{} ]*)\}?$/.exec(output) ?? [];
-  if (path === undefined) return undefined;
-  return ['json', '--jq', `.${path.startsWith('[') ? '' : '[]'}${path.replaceAll('[*]', '[]')}`];
-}
-
 function isFile(output: string, { options }: Command): UsageError {
-  if (/^[a-z-]+=/.test(output)) {
-    const [meant, ...followedBy] = templateMeant(output) ?? [];
+  if (/^[a-z-]+=/.test(output))
     return new UsageError(`--output: invalid value '${output}': must be ${orList(FORMAT_NAMES)}`, {
       next: '--fields chooses columns, and --jq runs a program over the JSON',
-      ...(meant ? { correction: { typed: output, meant, followedBy } } : {}),
     });
-  }
   const meant = formatOfFile(output) ?? 'table';
   const takesFile = options.some(({ long }) => long === '--output-file');
   return new UsageError(`--output names a format, and '${output}' looks like a file`, {
@@ -219,6 +228,8 @@ function checkFormatFlags(flags: FormatFlags, format: FormatName, typed: string 
     });
   if (flags.csvRaw && format !== 'csv') throw new UsageError('--csv-raw needs --csv');
   if (flags.csvBom && format !== 'csv') throw new UsageError('--csv-bom needs --csv');
+  if (flags.csvDelimiter !== undefined && format !== 'csv')
+    throw new UsageError('--csv-delimiter needs --csv');
   if (flags.header === false && !hasTitles)
     throw new UsageError(`--no-header needs a table or --csv: ${typed ?? 'JSON'} has no line of titles`);
 }
@@ -244,8 +255,8 @@ export function formatOptions(
   const format = isOffered ? given : 'table';
   checkFormatFlags(flags, format, asked?.typed);
   const fields = flags.fields === undefined ? undefined : parseFieldPaths(flags.fields);
-  const { jq, csvRaw, csvBom, header: hasHeader } = flags;
-  return { format, list, fields, jq, csvRaw, csvBom, hasHeader };
+  const { jq, csvRaw, csvBom, csvDelimiter, header: hasHeader } = flags;
+  return { format, list, fields, jq, csvRaw, csvBom, csvDelimiter, hasHeader };
 }
 
 /** The flags that `program.ts` acts on. */
@@ -298,7 +309,12 @@ export function addSummaryFlags(
     .option('--json', prints.json)
     .addOption(jqFlag(command, 'the JSON'));
   if (prints.ndjson) command.option('--ndjson', prints.ndjson);
-  if (prints.csv) command.option('--csv', prints.csv).option('--csv-bom', CSV_BOM);
+  if (prints.csv)
+    command
+      .option('--csv', prints.csv)
+      .option('--csv-bom', CSV_BOM)
+      .option('--csv-raw', CSV_RAW)
+      .addOption(csvDelimiterFlag());
   if (hasTable) command.option('--no-header', NO_HEADER);
   command.optionsGroup('Options:').hook('preAction', checkFormat);
   // One number fits every screen.

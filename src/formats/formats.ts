@@ -10,8 +10,9 @@ import type { SettingFlags } from '../settings/settings.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
+import { readDateTime } from '../time/date-time.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
-import { type CsvCell, type CsvRow, createCsvWriter, csvMark, csvTable } from './csv.ts';
+import { type CsvCell, type CsvRow, createCsvWriter, csvMark, csvTable, csvText, noticeZone } from './csv.ts';
 import type { FormatOptions } from './format-flags.ts';
 import { createTableWriter } from './item-table.ts';
 import { createJqWriter } from './jq.ts';
@@ -156,7 +157,11 @@ export interface Summary {
   readonly json: object;
   /** Its parts, a line each, where it has such. */
   readonly ndjson?: readonly object[];
-  readonly csv?: { readonly titles: readonly string[]; readonly rows: readonly CsvRow[] };
+  /** Texts of others go through `guarded`, which keeps a spreadsheet from running them. */
+  readonly csv?: (guarded: (text: string) => string) => {
+    readonly titles: readonly string[];
+    readonly rows: readonly CsvRow[];
+  };
   /** Its rows in Markdown, if there are any, and the facts below them. */
   readonly table: Table | undefined;
   readonly facts: readonly string[];
@@ -187,18 +192,14 @@ export async function printSummary(
 ): Promise<void> {
   const { context, reporter } = call;
   const { stdout, stderr } = context;
-  const { format, jq, csvZone, hasHeader = true } = options;
+  const { format, jq, hasHeader = true } = options;
   if (format === 'json') return await printJson(json, jq, context, reporter);
   if (format === 'ndjson' && ndjson) {
     const writer = await writerOf(options, stdout, reporter);
     await writer.write(Items.of(ndjson.map((value) => Buffer.from(JSON.stringify(value)))), true);
     return await writer.end?.();
   }
-  if (format === 'csv' && csv) {
-    const rows = csv.rows.map((row) => row.map((cell) => inZone(cell, csvZone)));
-    const text = csvTable(hasHeader ? [csv.titles, ...rows] : rows, stdout);
-    return await stdout.write(csvMark(options) + text);
-  }
+  if (format === 'csv' && csv) return await printCsv(csv, options, call);
   await loadWidths();
   if (format === 'markdown') {
     // Stored events have a window only if the filters give one: events without a time are in none.
@@ -213,6 +214,19 @@ export async function printSummary(
   reporter.notice(advise`next: ${command} ${next}`);
 }
 
+async function printCsv(
+  csv: NonNullable<Summary['csv']>,
+  options: FormatOptions,
+  { context: { stdout }, reporter }: SummaryCall,
+): Promise<void> {
+  const { csvZone, csvRaw, csvDelimiter, hasHeader = true } = options;
+  const { titles, rows } = csv((text) => csvText(text, csvRaw));
+  if (rows.some((row) => row.some(isTime))) noticeZone(options, reporter);
+  const inOneZone = rows.map((row) => row.map((cell) => inZone(cell, csvZone)));
+  const text = csvTable(hasHeader ? [titles, ...inOneZone] : inOneZone, stdout, csvDelimiter);
+  await stdout.write(csvMark(options) + text);
+}
+
 /** A table in Markdown, if it has rows, and the note below it. */
 async function markdownSummary(
   table: Table | undefined,
@@ -221,6 +235,11 @@ async function markdownSummary(
 ): Promise<string> {
   const rows = table && table.rows.length > 0 ? `${markdownTable(table)}\n` : '';
   return rows + markdownNote(await tableNote(call, parts));
+}
+
+/** True for a cell with a date and a time of day. */
+function isTime(cell: CsvCell): boolean {
+  return typeof cell === 'string' && readDateTime(cell)?.precision === 'time';
 }
 
 function inZone(cell: CsvCell, zone: TimeZone | undefined): CsvCell {

@@ -1,5 +1,4 @@
 import type { EventFilters } from '../filters/event-filters.ts';
-import { csvText } from '../formats/csv.ts';
 import {
   ADDRESS_HEAD,
   ERROR_HEAD,
@@ -50,10 +49,10 @@ export async function printHealth(
   const table = healthTable(report, options.filters, takesUnicode(call.context), isOver);
   const isOrderHidden = rows.some((row, index) => hasLowerRate(rows[index - 1], row));
   const notes = isOrderHidden ? [ORDER, WORST_FIRST] : [ORDER];
-  const summary = {
+  const summary: Summary = {
     json: healthJson(report),
     ndjson: healthJson(report),
-    csv: healthCsv(report),
+    csv: (guarded) => healthCsv(report, guarded),
     table,
     facts: [counts, ...notes, ...conditionTexts(options.filters)],
     window: report,
@@ -153,15 +152,15 @@ function healthTable(report: HealthReport, { zone }: EventFilters, unicode: bool
 }
 
 /** A line for each row, with the members of the JSON; values of the fields first. */
-function healthCsv(report: HealthReport): NonNullable<Summary['csv']> {
+function healthCsv(report: HealthReport, guarded: (text: string) => string) {
   const lines = healthJson(report).map(({ by, value: _, ...members }) => ({ by, members }));
   const titles = Object.keys(healthMembers({ ...NO_EVENTS, address: null }));
   const cellOf = (cell: unknown) => {
     if (cell === null) return '';
-    return typeof cell === 'number' ? cell : csvText(anyText(cell));
+    return typeof cell === 'number' ? cell : guarded(anyText(cell));
   };
   return {
-    titles: [...report.by.map(({ text }) => csvText(text)), ...titles],
+    titles: [...report.by.map(({ text }) => guarded(text)), ...titles],
     rows: lines.map(({ by, members }) => [...Object.values(by), ...Object.values(members)].map(cellOf)),
   };
 }

@@ -1,6 +1,6 @@
 import type { EventFilters } from '../filters/event-filters.ts';
 import { GROUPS_SHOWN } from '../filters/reading-flags.ts';
-import { type CsvRow, csvText } from '../formats/csv.ts';
+import type { CsvRow } from '../formats/csv.ts';
 import type { FormatOptions } from '../formats/format-flags.ts';
 import {
   conditionTexts,
@@ -57,7 +57,7 @@ export async function printGroups(
       others: { groups: others.length, count: countOf(others) },
     },
     ndjson: values,
-    csv: groupsCsv(kept, values, groups),
+    csv: (guarded) => groupsCsv(kept, values, groups, guarded),
     table,
     facts: [eventsText(total), ...rest, ...notes, ...numbers, ...span, ...conditionTexts(options.filters)],
     window,
@@ -141,17 +141,29 @@ function groupJson(
   };
 }
 
+/** The characters of a JSON string; other JSON as it is. */
+function textOfJson(text: string | null, guarded = (characters: string) => characters): string | null {
+  return text?.startsWith('"') ? guarded(JSON.parse(text)) : text;
+}
+
 /** A line for each group: the values that it is grouped by, and the other members of its JSON. */
 function groupsCsv(
   kept: readonly EventGroup[],
   values: readonly ReturnType<typeof groupJson>[],
   { fields, numbers }: EventGroups,
-): NonNullable<Summary['csv']> {
+  guarded: (text: string) => string,
+) {
+  const keyOf = (texts: EventGroup['values']) => texts.map((text) => textOfJson(text) ?? '').join('\n');
+  const seen = new Set<string>();
+  const twice = new Set<string>();
+  for (const { values: texts } of kept) (seen.has(keyOf(texts)) ? twice : seen).add(keyOf(texts));
+  // 5 and "5" are two groups, null and "" too: then all of them are JSON.
+  const isAmbiguous = (texts: EventGroup['values']) => twice.has(keyOf(texts));
   const figures = ['count', 'failed', 'failureRate', 'share'];
   const ofNumbers = numbers ? ['numbers', 'p50', 'p95', 'p99', 'most'] : [];
   return {
     titles: [
-      ...fields.map(({ text }) => csvText(text)),
+      ...fields.map(({ text }) => guarded(text)),
       ...figures,
       ...ofNumbers,
       ...['first', 'last', 'example'],
@@ -159,9 +171,9 @@ function groupsCsv(
     rows: kept.map(({ values: texts }, index): CsvRow => {
       const { by: _, example, ...others } = values[index] as (typeof values)[number];
       return [
-        ...texts.map((text) => (text?.startsWith('"') ? csvText(JSON.parse(text)) : text)),
+        ...(isAmbiguous(texts) ? texts : texts.map((text) => textOfJson(text, guarded))),
         ...(Object.values(others) as CsvRow),
-        csvText(example ?? ''),
+        guarded(example ?? ''),
       ];
     }),
   };

@@ -1,6 +1,6 @@
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
-import { type CsvRow, csvText } from '../formats/csv.ts';
+import type { CsvRow } from '../formats/csv.ts';
 import {
   conditionTexts,
   printSummary,
@@ -113,10 +113,10 @@ export async function printOverTime(
   const summary: Summary = {
     json: { total: all.total, ...percentilesOfAll(all), buckets: rows },
     ndjson: rows,
-    csv: {
-      titles: CSV_TITLES.map((title) => csvText(title)),
+    csv: () => ({
+      titles: CSV_TITLES,
       rows: rows.map(({ partial, ...row }) => Object.values({ ...row, partial: String(partial) }) as CsvRow),
-    },
+    }),
     table,
     facts: [eventsText(all.total), ...facts, ...conditionTexts(filters)],
     window,

@@ -1,4 +1,3 @@
-import { csvText } from '../formats/csv.ts';
 import {
   conditionTexts,
   printSummary,
@@ -34,10 +33,10 @@ export async function printStats(
   const place = call.context.stdout.isTerminal ? oneLine(` at ${name}${shownProfile}`) : '';
   const summary: Summary = {
     json: statsJson(stats),
-    csv: {
+    csv: (guarded) => ({
       titles: ['eventType', 'total', 'success', 'failed', 'failureRate'],
-      rows: stats.types.map((one) => [csvText(one.eventType ?? UNLISTED), ...Object.values(tallyJson(one))]),
-    },
+      rows: stats.types.map((one) => [guarded(one.eventType ?? UNLISTED), ...Object.values(tallyJson(one))]),
+    }),
     table: typesTable(stats),
     facts: [countsText(stats), spanText(stats), ...conditionTexts(options.filters)],
     window: stats.window,

@@ -202,12 +202,23 @@ function limitOf({ count, limit, timeout }: Flags): number {
 /** Flags that a resumed run is given again, beside the filters. */
 const KEPT = [
   ...['interval', 'overlap', 'concurrency', 'retryFor'],
-  ...['output', 'json', 'ndjson', 'csv', 'csvRaw', 'noHeader', 'fields', 'jq'],
+  ...['output', 'json', 'ndjson', 'csv', 'csvRaw', 'csvDelimiter', 'noHeader', 'fields', 'jq'],
   ...['profile', 'baseUrl', 'vendor'],
 ];
 
 /** Flags about how events are printed. */
-const PRINTING = ['output', 'json', 'ndjson', 'csv', 'csvRaw', 'csvBom', 'noHeader', 'fields', 'jq'];
+const PRINTING = [
+  'output',
+  'json',
+  'ndjson',
+  'csv',
+  'csvRaw',
+  'csvBom',
+  'csvDelimiter',
+  'noHeader',
+  'fields',
+  'jq',
+];
 
 function spelled(milliseconds: number | undefined): string | undefined {
   return milliseconds === undefined ? undefined : durationText(milliseconds);

@@ -76,7 +76,13 @@ describe('--timezone', () => {
       '2027-10-31T02:30:00.1234567+01:00',
     ]);
     const env = { HOOKTRAIL_TIMEZONE: 'Europe/Berlin' };
-    expect((await at.run(search, { env: { ...at.env, ...env } })).stdout).toBe((await at.run(search)).stdout);
+    const saved = await at.run(search, { env: { ...at.env, ...env } });
+    expect(saved.stdout).toBe((await at.run(search)).stdout);
+    const notice =
+      'times in CSV are as the service wrote them, in UTC; --timezone Europe/Berlin converts them\n';
+    expect(saved.stderr).toBe(notice);
+    const byType = ['events', 'stats', '--since', '2d', '--by', 'eventType', '--csv'];
+    expect((await at.run(byType, { env: { ...at.env, ...env } })).stderr).toBe(notice);
     const health = await at.run(['events', 'health', '--since', '2d', '--csv', ...BERLIN]);
     expect(health.stdout).toContain('2027-10-31T12:00:00');
     expect(health.stdout).toContain('+01:00');
