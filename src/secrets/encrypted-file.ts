@@ -108,7 +108,7 @@ export function decryptFile({ header, key }: FileKey, file: Buffer, binding: str
 export function damageOf(file: Buffer): string | undefined {
   const start = file.subarray(0, MAGIC_BYTES);
   const isOurs = Object.values(MAGIC).some((magic) => start.equals(magic.subarray(0, start.length)));
-  if (!isOurs) return 'was not written by this version of hooktrail';
+  if (!isOurs) return 'was not written by hooktrail';
   if (file.length < HEADER_BYTES + CHECKSUM_BYTES) return 'is cut short';
   const content = file.subarray(0, -CHECKSUM_BYTES);
   return checksum(content).equals(file.subarray(-CHECKSUM_BYTES)) ? undefined : 'is damaged';

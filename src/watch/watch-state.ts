@@ -16,7 +16,7 @@ interface WatchIdentity {
 
 interface Saved extends WatchIdentity, Omit<FollowerState, 'start'> {
   readonly format: 'hooktrail-watch';
-  readonly version: 1 | 2;
+  readonly version: 1;
   readonly start: string;
 }
 
@@ -64,10 +64,6 @@ export class WatchStateFile {
         next: 'choose another file, or give the same filters',
       });
     }
-    if (saved.version === 1)
-      reporter.warning(
-        `--state: ${file} is of an earlier version, which told events apart in another way: the last ones may come again`,
-      );
     return { start: parseInstant(saved.start) as Instant, watermark, printed };
   }
 
@@ -77,7 +73,7 @@ export class WatchStateFile {
    */
   async save(state: FollowerState): Promise<void> {
     const place = { ...state, start: state.start.text };
-    const saved: Saved = { format: 'hooktrail-watch', version: 2, ...this.#identity, ...place };
+    const saved: Saved = { format: 'hooktrail-watch', version: 1, ...this.#identity, ...place };
     try {
       await replaceFile(this.#place, `${JSON.stringify(saved)}\n`);
     } catch (error) {
@@ -102,7 +98,7 @@ function parseState(text: string): Saved | undefined {
     const saved = JSON.parse(text) as Saved;
     const isSound =
       saved.format === 'hooktrail-watch' &&
-      (saved.version === 1 || saved.version === 2) &&
+      saved.version === 1 &&
       typeof saved.service === 'string' &&
       isTypedFilters(saved.filters) &&
       Number.isFinite(saved.watermark) &&

@@ -233,8 +233,6 @@ export function shareWrites<Item>(write: (items: readonly Item[]) => Promise<voi
 }
 
 const FIRST_WORDS = '# hooktrail journal';
-/** Until journals became text, they were binary and began with this and the number of their format. */
-const EARLIER_FIRST_WORDS = 'hooktrail-journal-';
 /** What shows that a file is a journal is within these. */
 const LONGEST_RECORD_BYTES = 46;
 const WRITTEN_AT_ONCE_BYTES = 1024 * 1024;
@@ -281,11 +279,6 @@ export function openChecked(file: string, flags: number, machine: Machine): numb
     const text = start.toString('latin1', 0, fs.readSync(fd, start, 0, start.length, 0));
     // The process that made the file may have been killed while it wrote the first line.
     if (FIRST_WORDS.startsWith(text.slice(0, FIRST_WORDS.length)) || /^[0-9a-f]{32} \d/.test(text)) return fd;
-    if (text.startsWith(EARLIER_FIRST_WORDS))
-      throw new UsageError(`--journal: ${file} was written by an earlier version of hooktrail`, {
-        details: ['its records cannot be read any more: which events the handler has taken is not known'],
-        next: 'move it away, and recover with --new-journal: events of the window that the handler has come again',
-      });
     if (text.startsWith('\0'))
       throw new UsageError(
         `--journal: ${file} begins with NULs, as a file does that lost its content when the power failed`,

@@ -335,7 +335,7 @@ test('a flipped bit anywhere is noticed', async () => {
       .catch(({ exitCode, message, next }) => [exitCode, message, String(next)]);
   };
   const next = 'restore it from a copy, or run `hooktrail logout` and `hooktrail login`';
-  const foreign = `the encrypted file of secrets was not written by this version of hooktrail: ${place}`;
+  const foreign = `the encrypted file of secrets was not written by hooktrail: ${place}`;
   const damaged = `the encrypted file of secrets is damaged: ${place}`;
   for (const at of [0, 5, 19]) expect(await damage(at)).toEqual([4, foreign, next]);
   for (const at of [20, 35, 36, 48, 64, 100, -40, -33, -32, -1])

@@ -123,7 +123,7 @@ test('profile names ignore case, since names that differ only in case would shar
       vendor: 'saved',
     });
   }
-  // Earlier versions could save both.
+  // A person may have written both.
   const both = { ...config, profiles: { ...config.profiles, Production: { vendor: 'other' } } };
   expect(resolveSettings({ profile: 'Production' }, {}, both)).toMatchObject({ vendor: 'other' });
 });

@@ -274,23 +274,14 @@ describe('another program', () => {
     expect((await place.open()).size).toBe(0);
   });
 
-  test.each([
-    [
-      'hooktrail-journal-2\n...',
-      'was written by an earlier version of hooktrail',
-      ['its records cannot be read any more: which events the handler has taken is not known'],
-      'move it away, and recover with --new-journal: events of the window that the handler has come again',
-    ],
-    [
-      `${'\0'.repeat(40)}# hooktrail journal`,
-      'begins with NULs, as a file does that lost its content when the power failed',
-      [],
-      'move it away, and recover with --new-journal: events that the handler has come again',
-    ],
-  ])("'s file that begins with %j is no journal any more", async (content, why, details, next) => {
+  test("'s file that begins with NULs is no journal any more", async () => {
+    const content = `${'\0'.repeat(40)}# hooktrail journal`;
     await writeFile(place.file, content);
-    const refused = { exitCode: 2, message: `--journal: ${place.file} ${why}`, details, next };
-    await expect(place.open()).rejects.toMatchObject(refused);
+    await expect(place.open()).rejects.toMatchObject({
+      exitCode: 2,
+      message: `--journal: ${place.file} begins with NULs, as a file does that lost its content when the power failed`,
+      next: 'move it away, and recover with --new-journal: events that the handler has come again',
+    });
     expect(await readFile(place.file, 'utf8')).toBe(content);
   });
 
