@@ -1,9 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import { NotSignedInError } from '../errors.ts';
 import { type RedirectUri, urlText } from '../settings/setting-names.ts';
 import type { Settings } from '../settings/settings.ts';
-import { canPrompt, type Lines, NoAnswerError, type PromptContext, promptText } from '../terminal/prompt.ts';
-import type { Reporter } from '../terminal/reporter.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 /** The values that make a redirect an answer to our request. */
@@ -138,93 +135,4 @@ export function issuerText(issuer: string | undefined): string {
 export function sameSecret(given: string, secret: string): boolean {
   const digest = (text: string) => hash('sha256', text, 'buffer');
   return timingSafeEqual(digest(given), digest(secret));
-}
-
-const QUESTION = 'Paste the URL that the browser ended up at';
-const BESIDE = "If the browser's last page does not load, paste its address here";
-
-/**
- * Reads lines of standard input until one is the redirected URL, and asks for it on a terminal. A forged,
- * foreign or mistyped URL does not end the wait. Throws `NotSignedInError` when the input ends first.
- */
-export async function receivePasted(
-  request: AuthorizationRequest,
-  context: PromptContext,
-  lines: Lines,
-  reporter: Reporter,
-): Promise<AuthorizationAnswer> {
-  if (canPrompt(context)) return await promptRedirect(QUESTION, request, context);
-  let problem = 'it is empty';
-  for (let line = await lines.next(); line !== undefined; line = await lines.next()) {
-    if (line.trim() === '') continue;
-    const checked = await readPaste(line, request);
-    if (typeof checked !== 'string') return checked;
-    problem = checked;
-    reporter.warning(`the pasted URL is not accepted: ${problem}`, { kind: 'sign-in' });
-  }
-  throw new NotSignedInError(`the pasted URL is not accepted: ${problem}`, {
-    next: 'sign in again, and paste the whole URL of the new sign-in',
-  });
-}
-
-/**
- * Returns the first answer: the browser's at the listener, or one pasted on the terminal because the browser
- * could not reach the listener. Both pass the same checks.
- */
-export async function pastedBeside(
-  answer: Promise<AuthorizationAnswer>,
-  request: AuthorizationRequest,
-  context: PromptContext,
-  reporter: Reporter,
-): Promise<AuthorizationAnswer> {
-  const over = new AbortController();
-  const signal = AbortSignal.any([over.signal, context.signal]);
-  const pasted = promptRedirect(BESIDE, request, { ...context, signal }).catch((error) => {
-    // Terminals without a person, of `script` or a container, end at once: the browser may still come.
-    if (!(error instanceof NoAnswerError)) throw error;
-    reporter.notice('no address can be pasted any more; login waits for the browser, and Ctrl-C ends it');
-    return answer;
-  });
-  try {
-    return await Promise.race([answer, pasted]);
-  } finally {
-    over.abort(new Error('over'));
-    // Wait until the prompt has restored the terminal before anything else is printed.
-    await pasted.catch(() => undefined);
-  }
-}
-
-async function promptRedirect(
-  question: string,
-  request: AuthorizationRequest,
-  context: PromptContext,
-): Promise<AuthorizationAnswer> {
-  let answer: AuthorizationAnswer | undefined;
-  await promptText(question, context, async (text) => {
-    const checked = await readPaste(text, request);
-    if (typeof checked === 'string') return `That URL is not accepted: ${checked}`;
-    answer = checked;
-    return undefined;
-  });
-  return answer as unknown as AuthorizationAnswer;
-}
-
-/**
- * Returns the answer in a pasted URL, or what is wrong with the URL. The URL holds the code and is never
- * shown.
- */
-async function readPaste(text: string, request: AuthorizationRequest): Promise<AuthorizationAnswer | string> {
-  const { origin, pathname, protocol, host } = request.redirectUri.url;
-  const pasted = text.trim().replace(/^(["'<])(.*)["'>]$/, '$2');
-  // Address bars hide the scheme.
-  const bare = pasted.startsWith(`${host}/`) ? `${protocol}//${pasted}` : pasted;
-  if (bare === '') return 'it is empty';
-  if (!URL.canParse(bare)) return 'it is not a whole URL';
-  const url = new URL(bare);
-  if (url.origin !== origin || url.pathname !== pathname)
-    return `it does not begin with ${origin}${pathname}`;
-  const result = await checkResponse(url.searchParams, request);
-  if (result.kind !== 'stray') return result;
-  const error = errorIn(url.searchParams);
-  return error === undefined ? result.reason : `${result.reason}; it has the error ${error}`;
 }

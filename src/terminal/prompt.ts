@@ -1,6 +1,6 @@
 import type { Interface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
-import { type Context, trimValue } from '../context.ts';
+import { type Clock, type Context, trimValue } from '../context.ts';
 import { type HooktrailError, InterruptedError } from '../errors.ts';
 import { redraws } from './palette.ts';
 import { fittedLines, terminalSafeLine } from './terminal-text.ts';
@@ -27,6 +27,22 @@ export async function promptText(message: string, context: PromptContext, check?
   return await ask(message, context, false, check);
 }
 
+/** How long the lines that were pasted together may take to come. */
+interface Rest {
+  readonly clock: Clock;
+  readonly milliseconds: number;
+}
+
+/** Asks as `promptText` does. Lines that are pasted together are one answer, with line ends between them. */
+export async function promptLines(
+  message: string,
+  context: PromptContext,
+  rest: Rest,
+  check: Check,
+): Promise<string> {
+  return await ask(message, context, false, check, false, rest);
+}
+
 /** Asks as `promptText` does, without showing what is typed. `isOptional`: an empty answer is one. */
 export async function promptSecret(
   message: string,
@@ -48,6 +64,7 @@ async function ask(
   isSecret: boolean,
   check?: Check,
   isOptional = false,
+  rest?: Rest,
 ) {
   const { stdin, stderr, environment, memory } = context;
   const { createInterface } = await import('node:readline/promises');
@@ -76,7 +93,8 @@ async function ask(
         },
       };
       memory.progressLine?.hide();
-      const answer = (pasted.shift() ?? (await answerTo(question, lines, context, isSecret))).trim();
+      const next = async () => pasted.shift() ?? (await answerTo(question, lines, context, isSecret));
+      const answer = (await withRest(await next(), next, { lines, pasted, rest, context })).trim();
       memory.question = undefined;
       const isMissing = answer === '' && !isOptional;
       const problem = isMissing ? 'an answer is needed (Ctrl-C stops)' : await check?.(answer);
@@ -87,6 +105,30 @@ async function ask(
     memory.question = undefined;
     memory.progressLine?.showLater();
     lines.close();
+  }
+}
+
+/** What the lines of an answer come from. */
+interface Pasting {
+  readonly lines: Interface;
+  /** The lines that came while no question was open. */
+  readonly pasted: readonly string[];
+  readonly rest: Rest | undefined;
+  readonly context: PromptContext;
+}
+
+/** Returns a line with those that were pasted with it. The last of them may still wait for its Enter. */
+async function withRest(
+  line: string,
+  next: () => Promise<string>,
+  { lines, pasted, rest, context }: Pasting,
+): Promise<string> {
+  if (rest === undefined || line.trim() === '') return line;
+  let whole = line;
+  for (;;) {
+    if (pasted.length === 0) await rest.clock.sleep(rest.milliseconds, context.signal);
+    if (pasted.length === 0 && lines.line === '') return whole;
+    whole += `\n${await next()}`;
   }
 }
 

@@ -19,6 +19,27 @@ test.each<[string, (redirect: URL) => string]>([
   expect((await at.run(['token'])).code).toBe(0);
 });
 
+const cut = (text: string, at: number) => `${text.slice(0, at)}\n  ${text.slice(at)}`;
+const cuts: [string, (redirect: URL) => string][] = [
+  ['with &amp;', ({ href }) => href.replaceAll('&', '&amp;')],
+  ['cut in its code', ({ href }) => cut(href, href.indexOf('code=') + 9)],
+  ['cut in its state', ({ href }) => cut(href, href.indexOf('state=') + 9)],
+  ['cut before its issuer', ({ href }) => cut(href, href.indexOf('&iss='))],
+  ['cut in its issuer', ({ href }) => cut(href, href.length - 3)],
+  ['before another line', ({ href }) => `${href}\nsomething else`],
+];
+
+test.each(cuts)('an address %s signs in', async (_, change) => {
+  const login = await at.login(['--paste'], { stdin: null });
+  expect(await paste(login, change)).toMatchObject({ code: 0, stdout: '' });
+});
+
+test.each(cuts)('an address %s signs in beside the listener too', async (_, change) => {
+  const login = await at.login([], { stdin: null, terminal: 200 });
+  await login.program.printed('stderr', /paste its address here: /);
+  expect(await paste(login, change)).toMatchObject({ code: 0, stdout: '' });
+});
+
 test('a redirect URI that does not lead back here works with --paste', async () => {
   await using elsewhere = await startSigningIn({ redirectUri: 'https://app.example/callback' });
   const login = await elsewhere.login(['--paste', '--redirect-uri', 'https://app.example/callback'], {

@@ -8,10 +8,9 @@ import {
   checkResponse,
   createAuthorizationRequest,
   issuerText,
-  pastedBeside,
-  receivePasted,
 } from '../authorization.ts';
 import type { ClientProof } from '../client-authentication.ts';
+import { pastedBeside, receivePasted } from '../pasted-redirect.ts';
 import { NEW_SIGN_IN } from '../provider-failure.ts';
 import { promisesIssuer, requiredPushEndpoint } from '../provider-metadata.ts';
 import {
