@@ -21,8 +21,7 @@ import {
 /** Times are instants in memory, and their texts in the file. */
 export interface Manifest extends PartForm {
   readonly format: 'hooktrail-export';
-  /** 2 if there are folders, 3 if the files are Parquet, which earlier versions of this program lack. */
-  readonly version: 1 | 2 | 3;
+  readonly version: typeof VERSION;
   readonly hooktrail: string;
   /** The event service's base URL. */
   readonly service: string;
@@ -45,7 +44,7 @@ export interface Manifest extends PartForm {
 type SavedManifest = Omit<Manifest, 'parts'> & { readonly parts: readonly SavedPart[] };
 
 export const MANIFEST = 'manifest.json';
-const NEWEST_VERSION = 3;
+const VERSION = 1;
 
 /**
  * The manifest of a directory; undefined if there is none. Throws `UsageError` if the file is not a manifest.
@@ -62,7 +61,7 @@ export async function readManifest(directory: string): Promise<Manifest | undefi
   try {
     const saved = JSON.parse(text);
     if (saved?.format !== 'hooktrail-export') throw foreign(file, 'is not the manifest of an export');
-    if (saved.version > NEWEST_VERSION)
+    if (saved.version > VERSION)
       throw foreign(
         file,
         'was written by a newer version of hooktrail',
@@ -131,12 +130,6 @@ export function isFiltered({ filters }: Manifest): boolean {
   return filters['where'] !== undefined || filters['grep'] !== undefined;
 }
 
-/** The version of the manifest of an export in this form. */
-export function versionOf({ fileFormat, partition }: Pick<Identity, 'fileFormat' | 'partition'>): 1 | 2 | 3 {
-  if (fileFormat) return 3;
-  return partition ? 2 : 1;
-}
-
 /** The search that reads a part. */
 export function partQuery({ queries }: Manifest, { query, after, before }: Part): Query {
   return { ...queries[query], after: after ?? undefined, before };
@@ -163,7 +156,7 @@ function isSound(manifest: SavedManifest): boolean {
   const isFinishedWhole = parts.every(({ sha256 }) => sha256) && events === eventsInParts;
   return (
     hasKnownForm(manifest) &&
-    version === versionOf(manifest) &&
+    version === VERSION &&
     [hooktrail, service, startedAt].every(isText) &&
     isTypedFilters(filters) &&
     typeof gzip === 'boolean' &&

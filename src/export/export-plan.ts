@@ -13,7 +13,7 @@ import {
 } from '../time/instant.ts';
 import { version } from '../version.ts';
 import type { ExportClient } from './export-client.ts';
-import { type Identity, type Manifest, versionOf } from './export-manifest.ts';
+import type { Identity, Manifest } from './export-manifest.ts';
 import { createNamer, type Part, type Partition, settled } from './export-part.ts';
 import { dayOf, folderOfDay } from './partitions.ts';
 import { type Mark, markDays, markTime } from './time-marks.ts';
@@ -44,7 +44,7 @@ export async function beginExport(
     parts.push(...(await planParts(index, { ...query, before: pin }, identity.partition, nameNext, client)));
   return {
     format: 'hooktrail-export',
-    version: versionOf(identity),
+    version: 1,
     hooktrail: version,
     ...identity,
     pin,

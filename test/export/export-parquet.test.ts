@@ -36,7 +36,7 @@ describe('events export --format parquet', () => {
     ]);
     expect(files.every((name) => /(^|^date=[-\d]{10}\/)part-\d{6}\.parquet$/.test(name))).toBe(true);
     expect(parts.map(({ file }) => file)).toEqual(expect.arrayContaining(files));
-    expect(manifest).toMatchObject({ version: 3, fileFormat: 'parquet', gzip: false, events: 300 });
+    expect(manifest).toMatchObject({ version: 1, fileFormat: 'parquet', gzip: false, events: 300 });
     await expectSame(at);
     await expectSame(at, '--failed', '--since', '3d');
     const items = (await rowsIn(at)).map(({ item }) => `${item}\n`);

@@ -157,7 +157,7 @@ describe('a new export', () => {
     const filters = new EventFilters({ values: { eventType: ['a', 'b'] } });
     const identity = { ...IDENTITY, gzip: true, partition: 'day' as const };
     const manifest = await beginExport(filters, identity, client);
-    expect(manifest).toMatchObject({ version: 2, ...identity });
+    expect(manifest).toMatchObject({ version: 1, ...identity });
     expect(manifest.queries.map(({ eventType, before }) => [eventType, before?.text])).toEqual([
       ['a', '2026-11-20T12:00:01Z'],
       ['b', '2026-11-20T12:00:01Z'],
