@@ -1,4 +1,5 @@
 import { offsetMsIn, readDateTime } from '../time/date-time.ts';
+import { parseInstant } from '../time/instant.ts';
 import { DAY_MS, HOUR_MS, SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { Derivation } from './field-path.ts';
@@ -12,7 +13,12 @@ const ARRAY = 0x5b;
 /**
  * Derives a value from the JSON value between two offsets; undefined from one that has nothing of the kind.
  */
-export type Derive = (bytes: Buffer, start: number, end: number) => string | number | undefined;
+export type Derive = (
+  bytes: Buffer,
+  start: number,
+  end: number,
+  createdOn?: () => string | undefined,
+) => string | number | undefined;
 
 const DERIVERS: Readonly<Record<Derivation, (zone: TimeZone) => Derive>> = {
   size: () => (_, start, end) => end - start,
@@ -20,6 +26,7 @@ const DERIVERS: Readonly<Record<Derivation, (zone: TimeZone) => Derive>> = {
   domain: () => ofText(domainOf),
   hour: (zone) => ofText((text) => hourOf(text, zone)),
   weekday: (zone) => ofText((text) => weekdayOf(text, zone)),
+  delay: () => ofText(delayOf),
 };
 
 /** Returns what derives a value. Hours and weekdays are those of the zone's clock. */
@@ -27,9 +34,11 @@ export function derive(derivation: Derivation, zone: TimeZone): Derive {
   return DERIVERS[derivation](zone);
 }
 
-function ofText(deriveFrom: (text: string) => string | number | undefined): Derive {
-  return (bytes, start, end) =>
-    bytes[start] === QUOTE ? deriveFrom(stringText(bytes, start, end)) : undefined;
+function ofText(
+  deriveFrom: (text: string, createdOn?: () => string | undefined) => string | number | undefined,
+): Derive {
+  return (bytes, start, end, createdOn) =>
+    bytes[start] === QUOTE ? deriveFrom(stringText(bytes, start, end), createdOn) : undefined;
 }
 
 /** The characters (code points) of a text, or the elements of a list or members of an object. */
@@ -76,6 +85,20 @@ function wallTime(text: string, zone: TimeZone): number | undefined {
   if (read.zone === undefined) return wall;
   const time = wall - offsetMsIn(read.zone);
   return time + zone.offsetAt(time);
+}
+
+/** Nanoseconds of a millisecond: sums of fractions are rounded to them. */
+const NANOSECONDS_PER_MS = 1e6;
+
+/** The milliseconds from a time to the creation of its event. The time of a wall clock has none. */
+function delayOf(text: string, createdOn?: () => string | undefined): number | undefined {
+  const from = readDateTime(text)?.zone === undefined ? undefined : parseInstant(text);
+  const to = from && parseInstant(createdOn?.() ?? '');
+  if (!to) return undefined;
+  const fractionMs = 1000 * (Number(`0.${to.fraction}`) - Number(`0.${from.fraction}`));
+  return (
+    Math.round((1000 * (to.seconds - from.seconds) + fractionMs) * NANOSECONDS_PER_MS) / NANOSECONDS_PER_MS
+  );
 }
 
 function hourOf(text: string, zone: TimeZone): number | undefined {

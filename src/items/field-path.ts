@@ -7,7 +7,7 @@ export const EACH: unique symbol = Symbol('[]');
 export type PathStep = string | typeof EACH;
 
 /** What can be derived of a field, written behind it and a colon. */
-export const DERIVATIONS = ['length', 'domain', 'hour', 'weekday'] as const;
+export const DERIVATIONS = ['length', 'domain', 'hour', 'weekday', 'delay'] as const;
 
 /** `size` is that of the item alone, written `item:size`. */
 export type Derivation = 'size' | (typeof DERIVATIONS)[number];

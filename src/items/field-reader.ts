@@ -1,7 +1,7 @@
 import type { TimeZone } from '../time/time-zone.ts';
 import { type Derive, derive } from './derived-values.ts';
 import { type CreateCursorOptions, type Cursor, createExactCursor, MISSING } from './field-cursor.ts';
-import { EACH, type FieldPath, type Walk } from './field-path.ts';
+import { EACH, type FieldPath, memberPath, type Walk } from './field-path.ts';
 import { jsonInText } from './json-in-text.ts';
 import { stringEnd, stringText, valueEnd } from './json-scanner.ts';
 import { createCursor } from './known-cursor.ts';
@@ -28,6 +28,8 @@ export type UseValue = (bytes: Buffer, start: number, end: number) => void;
 export class FieldReader {
   readonly #ways: readonly (Way | undefined)[];
   readonly #cursor: Cursor;
+  /** The place of `createdOn` among the paths of the cursor, if a delay is asked for. */
+  readonly #createdOn: number | undefined;
   /** Bytes of values that lie in a text of the item. */
   readonly #texts: (Buffer | undefined)[];
   #page: Buffer = NO_BYTES;
@@ -38,6 +40,8 @@ export class FieldReader {
   constructor(paths: readonly FieldPath[], zone: TimeZone, onOther?: CreateCursorOptions['onOther']) {
     const all = [...paths];
     this.#ways = paths.map(({ walk }) => walk && wayOf(walk, zone, all));
+    const needsCreation = paths.some(({ walk }) => walk?.derivation === 'delay');
+    this.#createdOn = needsCreation ? all.push(memberPath('createdOn')) - 1 : undefined;
     this.#texts = all.map(() => undefined);
     this.#cursor = createCursor(all, { onOther, texts: this.#texts });
   }
@@ -105,6 +109,9 @@ export class FieldReader {
     return this.#cursor.starts[field] === MISSING ? this.#ways[field] : undefined;
   }
 
+  readonly #readCreatedOn = (): string | undefined =>
+    this.#createdOn === undefined ? undefined : this.#cursor.text(this.#createdOn);
+
   #useFound(place: number, use: UseValue): void {
     const { starts, ends } = this.#cursor;
     use(this.#texts[place] ?? this.#page, starts[place] as number, ends[place] as number);
@@ -112,7 +119,7 @@ export class FieldReader {
 
   /** Calls `use` for each value that a way leads to. Returns true if it goes through a list that is there. */
   #go({ first, lists, derive }: Way, use: UseValue): boolean {
-    const useDerived = derive ? deriving(derive, use) : use;
+    const useDerived = derive ? deriving(derive, use, this.#readCreatedOn) : use;
     if (first === ITEM) {
       useDerived(this.#page, this.#itemStart, this.#itemEnd);
       return false;
@@ -160,9 +167,9 @@ function partedAtLists(steps: Walk['steps']): string[][] {
   return parts;
 }
 
-function deriving(derive: Derive, use: UseValue): UseValue {
+function deriving(derive: Derive, use: UseValue, createdOn: () => string | undefined): UseValue {
   return (bytes, start, end) => {
-    const value = start === MISSING ? undefined : derive(bytes, start, end);
+    const value = start === MISSING ? undefined : derive(bytes, start, end, createdOn);
     const text = value === undefined ? NO_BYTES : Buffer.from(JSON.stringify(value));
     use(text, value === undefined ? MISSING : 0, text.length);
   };

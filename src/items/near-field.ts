@@ -23,6 +23,7 @@ const SOURCES: Readonly<Record<Derivation, string>> = {
   domain: 'an e-mail address or a URL',
   hour: 'a time',
   weekday: 'a time',
+  delay: 'a time with an offset',
 };
 
 /** The message that no item has a field, with the one of some items that was probably meant. */

@@ -6,10 +6,25 @@ import { idsOf, ndjsonOf, type Searching, startSearching } from '../support/sear
 const BERLIN = ['--timezone', 'Europe/Berlin'];
 
 const VISITS = [
-  { appointment: '2026-11-20T08:30', exp: '2026-10', born: '1969-12-31' },
-  { appointment: '2026-11-20 09:30:00', exp: '2026-11', born: '1970-01-01' },
-  { appointment: '2026-11-20T08:30:00+0000', exp: '2027-01', born: '1985-05-05' },
-  { appointment: '2026-10-25T02:30:00', exp: '2025-12', born: '2001-01-01' },
+  {
+    sentOn: '2026-11-20T08:29:58.5001234Z',
+    appointment: '2026-11-20T08:30',
+    exp: '2026-10',
+    born: '1969-12-31',
+  },
+  { sentOn: '2026-11-20T08:30:00', appointment: '2026-11-20 09:30:00', exp: '2026-11', born: '1970-01-01' },
+  {
+    sentOn: '2026-11-20T08:30:02.5Z',
+    appointment: '2026-11-20T08:30:00+0000',
+    exp: '2027-01',
+    born: '1985-05-05',
+  },
+  {
+    sentOn: '2026-11-20T09:30:03+01:00',
+    appointment: '2026-10-25T02:30:00',
+    exp: '2025-12',
+    born: '2001-01-01',
+  },
 ].map((fields, index) => ({
   eventId: `0000000${index}-0000-4000-8000-000000000000`,
   eventType: 'visit.booked',
@@ -62,6 +77,16 @@ describe('a time of the payload without an offset is that of a wall clock', () =
     const hours = await search('--csv', '--no-header', '--fields', 'appointment:hour', ...BERLIN);
     expect(hours.stdout.split('\r\n').slice(0, -1)).toEqual(['8', '9', '9', '2']);
   });
+});
+
+test('a delay is the time to the creation of the record, in milliseconds', async () => {
+  const csv = await search('--csv', '--no-header', '--fields', 'sentOn:delay');
+  expect(csv.stdout.split('\r\n').slice(0, -1)).toEqual(['1499.8766', '""', '-500', '0']);
+  expect(await found('sentOn:delay', '> 1000')).toEqual([0]);
+  const percentiles = await at.run([
+    ...['events', 'stats', '--from', file, '--percentiles', 'sentOn:delay', '--json'],
+  ]);
+  expect(JSON.parse(percentiles.stdout).percentiles).toMatchObject({ numbers: 3, p50: 0, most: 1499.8766 });
 });
 
 test('limits of dates compare as dates', async () => {

@@ -199,11 +199,11 @@ describe('a doubt about a list or what is derived', () => {
     ['email:hour = 1', 'no event has a time in email'],
     [
       'createdOn:hours = 8',
-      "no event has the field 'createdOn:hours'; of a field there are :length, :domain, :hour and :weekday; did you mean createdOn:hour?",
+      "no event has the field 'createdOn:hours'; of a field there are :length, :domain, :hour, :weekday and :delay; did you mean createdOn:hour?",
     ],
     [
       'createdOn:minute = 8',
-      "no event has the field 'createdOn:minute'; of a field there are :length, :domain, :hour and :weekday",
+      "no event has the field 'createdOn:minute'; of a field there are :length, :domain, :hour, :weekday and :delay",
     ],
     ['item:bytes > 8', "no event has the field 'item:bytes'; of an item there is item:size"],
   ])('%s', (condition, doubt) => {
