@@ -119,14 +119,14 @@ export const CORES: Readonly<Record<string, Core>> = {
   statistics: {
     mutate: [
       'src/stats/statistics.ts',
-      'src/stats/event-groups.ts',
-      'src/outcomes/percentiles.ts',
-      'src/outcomes/grouped-values.ts',
-      'src/outcomes/proven-rate.ts',
+      'src/questions/event-groups.ts',
+      'src/statistics/percentiles.ts',
+      'src/questions/grouped-values.ts',
+      'src/statistics/proven-rate.ts',
     ],
     tests: [
       'test/stats/{statistics,group-events,zone-buckets,stats-percentiles}.test.ts',
-      'test/outcomes/{grouped-values,percentiles}.test.ts',
+      'test/{questions/grouped-values,statistics/percentiles}.test.ts',
     ],
     without: 'more groups than memory',
     floor: 95,

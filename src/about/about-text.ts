@@ -8,9 +8,15 @@ import {
   type SummaryLook,
   type SummaryOptions,
 } from '../formats/formats.ts';
-import { boundText, isPast, lengthText, proseLines, windowText } from '../formats/summary-words.ts';
+import {
+  boundText,
+  isPast,
+  lengthText,
+  percentilesText,
+  proseLines,
+  windowText,
+} from '../formats/summary-words.ts';
 import { oneLine, type Table } from '../formats/table.ts';
-import { percentilesText } from '../outcomes/percentiles.ts';
 import { toSeconds } from '../stats/statistics-text.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { runFlags } from '../terminal/reporter.ts';

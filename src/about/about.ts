@@ -4,9 +4,6 @@ import { ServiceError, UsageError } from '../errors.ts';
 import { type Cause, explainTable } from '../explain/causes.ts';
 import { EventFilters } from '../filters/event-filters.ts';
 import { healthMembers } from '../health/health-json.ts';
-import { type Health, lastOf, NO_EVENTS, namedRows, withoutPast } from '../health/health-row.ts';
-import { HealthTable } from '../health/health-table.ts';
-import { findSilences, type Silence } from '../health/silence.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { guidsIn, type Items, withoutGuidCase } from '../items/items.ts';
 import { noSuchField } from '../items/near-field.ts';
@@ -17,7 +14,14 @@ import { nameFilter } from '../names/name-filter.ts';
 import { type SubscriptionNames, withWord } from '../names/subscription-names.ts';
 import { createWhoReader } from '../names/who.ts';
 import { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { NumberColumn, type Percentiles, percentilesJson } from '../outcomes/percentiles.ts';
+import { foldPages, ofKept } from '../questions/fold.ts';
+import { HealthFold } from '../questions/health-fold.ts';
+import { type Health, lastOf, NO_EVENTS, namedRows, withoutPast } from '../questions/health-row.ts';
+import { NumberPercentiles } from '../questions/number-percentiles.ts';
+import { findLargestOutage, findOutage, type LargestOutage, type Outage } from '../questions/outage.ts';
+import { OutcomeCount } from '../questions/outcome-count.ts';
+import { Receivers } from '../questions/receivers.ts';
+import { findSilences, type Silence } from '../questions/silence.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import {
@@ -27,10 +31,10 @@ import {
   windowOf,
   withEventSource,
 } from '../sources/event-source.ts';
+import { type Percentiles, percentilesJson } from '../statistics/percentiles.ts';
 import { type Instant, instantAt, milliseconds, utcText } from '../time/instant.ts';
 import { DAY_MS } from '../time/lengths.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
-import { findLargestOutage, findOutage, type LargestOutage, type Outage } from './last-outage.ts';
 
 export interface AboutOptions extends SourceOptions {
   readonly word: string;
@@ -124,16 +128,17 @@ export async function askAbout(
   return await withEventSource(call, options, async (source) => {
     const names = source.askNames?.();
     const read = async (subject: Subject, chosen: EventFilters) => {
-      const reading = new AboutReading(word, subject, nameField, latencyField);
-      for await (const page of source.readOutcomes(chosen, source.window)) reading.add(page);
-      return reading;
+      const questions = new AboutQuestions(word, subject, nameField, latencyField);
+      await questions.askOf(source.readOutcomes(chosen, source.window));
+      return questions;
     };
     const { subject, reading } = await readSubject(word, { source, names, nameField }, read);
-    const { all, ids, health } = reading;
+    const { everyone, health } = reading;
+    const ids = reading.receivers.result();
     await names?.learn(ids);
     const { address, endpoint } = endpointOf(ids, names);
-    const { after, before } = windowOf(source, all.times.bounds, call.context.clock);
-    source.warnOfUnknown(all.untold, all.times);
+    const { after, before } = windowOf(source, everyone.times.bounds, call.context.clock);
+    source.warnOfUnknown(everyone.untold, everyone.times);
     const chosen = chosenFilters(source.filters, word, subject, nameField);
     const [worst] = reading.ofSubscriptions();
     // The deliveries of another subscription say nothing about the outage of this one.
@@ -180,19 +185,20 @@ function endpointOf(
   return { address: names.nameOf(id) ?? null, endpoint: names.of(id)?.state ?? null };
 }
 
-/** Reads the events of a window once: those of one subscription or name, and beside them all others. */
-class AboutReading {
-  readonly all = new HealthTable([SUBSCRIPTION], UTC);
-  /** The subscriptions of its events. */
-  readonly ids = new Set<string>();
-  readonly #own;
-  readonly #ownBySubscription = new HealthTable([SUBSCRIPTION], UTC);
-  readonly #ownByName: HealthTable | undefined;
+/** The groupings of the events that the page is about. */
+const ALL = 0;
+const BY_SUBSCRIPTION = 1;
+const BY_NAME = 2;
+
+/** The questions about a window: those about one subscription or name, and about all others beside it. */
+class AboutQuestions {
+  readonly everyone = new HealthFold([[SUBSCRIPTION]], UTC);
+  readonly receivers = new Receivers();
+  readonly #own: HealthFold;
+  readonly #compared = new ComparisonTable();
+  readonly #latency: NumberPercentiles | undefined;
   readonly #isMeant: (name: string) => boolean;
   readonly #keep;
-  readonly #compared = new ComparisonTable();
-  readonly #latency: NumberColumn | undefined;
-  readonly #whoOf = createWhoReader(undefined);
   #sample: Items | undefined;
 
   constructor(
@@ -201,51 +207,42 @@ class AboutReading {
     nameField: FieldPath | undefined,
     latencyField: FieldPath | undefined,
   ) {
-    const field = subject.by === 'name' && nameField ? nameField : SUBSCRIPTION;
-    this.#keep = nameFilter(field, [subject.id ?? word]);
-    this.#own = new HealthTable([], UTC, nameField);
-    this.#ownByName = subject.by === 'name' && nameField ? new HealthTable([nameField], UTC) : undefined;
+    const byName = subject.by === 'name' && nameField ? [[nameField]] : [];
+    this.#keep = nameFilter(byName[0]?.[0] ?? SUBSCRIPTION, [subject.id ?? word]);
+    this.#own = new HealthFold([[], [SUBSCRIPTION], ...byName], UTC, nameField);
     this.#isMeant = wordMatcher(word);
-    this.#latency = latencyField && new NumberColumn(latencyField, UTC);
-    if (subject.id !== undefined) this.ids.add(subject.id);
+    this.#latency = latencyField && new NumberPercentiles(latencyField, UTC);
+    if (subject.id !== undefined) this.receivers.add(subject.id);
   }
 
-  add({ items, haveFailed }: PageOfOutcomes): void {
-    const kept = this.#keep(items);
-    this.all.add(items, haveFailed);
-    this.#own.add(kept, haveFailed);
-    this.#ownBySubscription.add(kept, haveFailed);
-    this.#ownByName?.add(kept, haveFailed);
-    this.#compared.add(kept, haveFailed);
-    this.#latency?.add(kept);
-    if (kept.count > 0) this.#sample ??= kept;
-    for (let item = 0; item < kept.count; item++) {
-      const { subscriptionId } = this.#whoOf(kept.bytes, kept.start(item));
-      if (subscriptionId !== undefined) this.ids.add(subscriptionId);
-    }
+  /** Reads the pages once. */
+  async askOf(pages: AsyncIterable<PageOfOutcomes>): Promise<void> {
+    const compared = { see: this.#compare.bind(this) };
+    const own = [this.#own, this.receivers, compared, ...(this.#latency ? [this.#latency] : [])];
+    await foldPages(pages, [this.everyone, ofKept(this.#keep, own)]);
+  }
+
+  #compare({ items, haveFailed }: PageOfOutcomes): void {
+    if (items.count > 0) this.#sample ??= items;
+    this.#compared.add(items, haveFailed);
   }
 
   get health(): OwnHealth {
-    const [row = NO_EVENTS] = this.#own.rows();
+    const [row = NO_EVENTS] = this.#own.result(ALL);
     const [worst, another] = this.ofSubscriptions();
     if (!worst || !another) return row;
     const { state, failingSince, edge } = worst;
     return { ...row, state, failingSince, edge };
   }
 
-  /** The subscriptions of all events that were read, whoever they are for. */
-  idsOfAll(): ReadonlySet<string> {
-    return new Set(this.all.rows().flatMap(({ values: [id] }) => (typeof id === 'string' ? [id] : [])));
-  }
-
   ofSubscriptions(): SubscriptionHealth[] {
-    const rows = namedRows(this.#ownBySubscription.rows(), true, undefined);
+    const rows = namedRows(this.#own.result(BY_SUBSCRIPTION), true, undefined);
     return rows.flatMap(({ values: [id], ...row }) => (typeof id === 'string' ? [{ ...row, id }] : []));
   }
 
   /** An event may be for several, of whom the word means one. */
   ofNames(): NameHealth[] {
-    const rows = namedRows(this.#ownByName?.rows() ?? [], false, undefined);
+    const rows = namedRows(this.#own.result(BY_NAME), false, undefined);
     return rows.flatMap(({ values: [value], ...row }) => {
       const name = String(value ?? '');
       return this.#isMeant(name) ? [{ ...row, name }] : [];
@@ -258,11 +255,11 @@ class AboutReading {
 
   /** Deliveries of another subscription end no outage: it is looked for in one alone. */
   largestOutage(): LargestOutage | undefined {
-    return this.ids.size === 1 ? findLargestOutage(this.#compared) : undefined;
+    return this.receivers.result().size === 1 ? findLargestOutage(this.#own) : undefined;
   }
 
   shared(): Shared {
-    const rows = this.all.rows();
+    const rows = this.everyone.result();
     return {
       subscriptions: rows.length,
       withFailures: rows.filter(({ failed }) => failed > 0).length,
@@ -271,14 +268,14 @@ class AboutReading {
   }
 
   latency(): About['latency'] {
-    const percentiles = this.#latency?.sample.percentiles();
+    const percentiles = this.#latency?.result();
     return this.#latency && percentiles && { field: this.#latency.field.text, percentiles };
   }
 
   /** Warnings of a name that nobody has, if none is known, and of a field that no event has. */
   doubts(isUnknownName: boolean): string[] {
     const ofName = isUnknownName ? this.#keep.doubts() : [];
-    if (!this.#latency || this.#latency.sample.count > 0 || !this.#sample) return ofName;
+    if (!this.#latency || this.#latency.result() || !this.#sample) return ofName;
     return [...ofName, `--latency-field: ${noSuchField(this.#latency.field, this.#sample)}`];
   }
 }
@@ -303,8 +300,8 @@ interface Knowledge {
 async function readSubject(
   word: string,
   known: Knowledge,
-  read: (subject: Subject, filters: EventFilters) => Promise<AboutReading>,
-): Promise<{ readonly subject: Subject; readonly reading: AboutReading }> {
+  read: (subject: Subject, filters: EventFilters) => Promise<AboutQuestions>,
+): Promise<{ readonly subject: Subject; readonly reading: AboutQuestions }> {
   const { source, names, nameField } = known;
   const { filters } = source;
   await names?.awaitList();
@@ -320,7 +317,7 @@ async function readSubject(
   if (late && late.by !== 'earlier name')
     return { subject: late, reading: await read(late, named ? withoutDoubts(filters) : filters) };
   if (named) {
-    if (late) named.ids.add(late.lastId);
+    if (late) named.receivers.add(late.lastId);
     return { subject: name, reading: named };
   }
   throw unknownWord(word, known);
@@ -451,10 +448,9 @@ async function countEarlier(
     const sum = (some: readonly number[]) => some.reduce((total, one) => total + one, 0);
     return { ...within, events: sum(counts), failed: sum(counts.slice(half)) };
   }
-  const table = new HealthTable([], UTC);
-  for await (const { items, haveFailed } of source.readOutcomes(chosen, within)) table.add(items, haveFailed);
-  const [{ events, failed } = NO_EVENTS] = table.rows();
-  return { ...within, events, failed };
+  const count = new OutcomeCount();
+  await foldPages(source.readOutcomes(chosen, within), [count]);
+  return { ...within, ...count.result() };
 }
 
 /** The object that `events about --json` prints. `next` are the commands to type. */

@@ -6,7 +6,7 @@ import { itemFilter, type KeepItems } from '../items/item-filter.ts';
 import { Items } from '../items/items.ts';
 import { fieldsOf } from '../items/near-field.ts';
 import type { FoundPage } from '../paging/page.ts';
-import { type EventGroup, EventGroups } from '../stats/event-groups.ts';
+import { type EventGroup, EventGroups } from '../questions/event-groups.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { characterOf, type Key, type Mover, moverOf } from './full-screen.ts';
 
@@ -444,9 +444,9 @@ export class Rows {
       if (this.shown.every(({ keep }) => keep(item).count === 1)) this.items.push(item);
     }
     if (!this.by || this.items.length === known) return;
-    for (const item of this.items.slice(known)) this.#counted.add(item);
+    for (const items of this.items.slice(known)) this.#counted.see({ items, haveFailed: undefined });
     const selected = this.groups[this.selected];
-    this.groups = this.#counted.largest();
+    this.groups = this.#counted.result();
     if (selected && this.selected > 0) this.selected = Math.max(0, this.groups.indexOf(selected));
   }
 }

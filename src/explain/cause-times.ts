@@ -1,7 +1,7 @@
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { firstRun, latestRun } from '../outcomes/failure-runs.ts';
 import { allRows, filterRows, selectRows } from '../outcomes/rows.ts';
 import { sortRows } from '../outcomes/time-column.ts';
+import { firstRun, latestRun } from '../statistics/failure-runs.ts';
 import { compareInstants, type Instant, instantAt } from '../time/instant.ts';
 import { type Count, countRows } from './chance.ts';
 import { filterByAll, type RowTest, SpanTest } from './row-tests.ts';

@@ -1,5 +1,6 @@
+import type { Percentiles } from '../statistics/percentiles.ts';
 import { wrapWords } from '../terminal/cell-width.ts';
-import { eventsText } from '../terminal/terminal-text.ts';
+import { eventsText, groupedDigits } from '../terminal/terminal-text.ts';
 import { type Instant, milliseconds } from '../time/instant.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
@@ -79,4 +80,10 @@ export function lengthText(length: number): string {
   const whole = Math.floor(length / size);
   const rest = next ? Math.floor((length - whole * size) / next[1]) : 0;
   return rest > 0 && next ? `${whole} ${name} ${rest} ${next[0]}` : `${whole} ${name}`;
+}
+
+/** `p50 12, p95 1,204.5, p99 2,000, most 30,000`. */
+export function percentilesText({ p50, p95, p99, most }: Percentiles): string {
+  const [median, high, higher, largest] = [p50, p95, p99, most].map(groupedDigits);
+  return `p50 ${median}, p95 ${high}, p99 ${higher}, most ${largest}`;
 }

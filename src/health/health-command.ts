@@ -4,8 +4,8 @@ import { ExitCode } from '../errors.ts';
 import { concurrencyFlag } from '../filters/reading-flags.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
 import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
+import type { Health } from '../questions/health-row.ts';
 import { Flag, oneOf } from '../settings/flags.ts';
-import type { Health } from './health-row.ts';
 
 interface Flags extends EventFlags {
   readonly by?: readonly FieldPath[];

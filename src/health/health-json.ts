@@ -1,5 +1,5 @@
+import type { Health } from '../questions/health-row.ts';
 import type { HealthReport } from './health.ts';
-import type { Health } from './health-row.ts';
 
 /** The rows as `events health --json` prints them. */
 export function healthJson({ by, rows }: Pick<HealthReport, 'by' | 'rows'>) {

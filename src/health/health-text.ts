@@ -24,13 +24,13 @@ import {
 } from '../formats/summary-words.ts';
 import { type Table, type TableLook, tableWithNote } from '../formats/table.ts';
 import { NONE, OR_EARLIER } from '../formats/table-layout.ts';
+import { type Health, NO_EVENTS } from '../questions/health-row.ts';
 import { toSeconds } from '../stats/statistics-text.ts';
 import { takesUnicode } from '../terminal/palette.ts';
 import { grouped } from '../terminal/terminal-text.ts';
 import { type Instant, milliseconds } from '../time/instant.ts';
 import type { HealthReport } from './health.ts';
 import { healthJson, healthMembers } from './health-json.ts';
-import { type Health, NO_EVENTS } from './health-row.ts';
 
 const ORDER = 'newest first in order of creation, which is not the order of delivery';
 const WORST_FIRST =

@@ -2,14 +2,15 @@ import type { Call } from '../command.ts';
 import { ServiceError, UnreachableError, UsageError } from '../errors.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { loadNameField } from '../names/name-field.ts';
+import { foldPages } from '../questions/fold.ts';
+import { HealthFold } from '../questions/health-fold.ts';
+import { type Health, namedRows, subscriptionIdOf } from '../questions/health-row.ts';
+import type { Silence } from '../questions/silence.ts';
+import { quietSubscriptions, silencesOf, withSilence } from '../questions/silent-rows.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { Instant } from '../time/instant.ts';
-import { type Health, namedRows, subscriptionIdOf } from './health-row.ts';
-import { HealthTable } from './health-table.ts';
-import type { Silence } from './silence.ts';
-import { quietSubscriptions, silencesOf, withSilence } from './silent-rows.ts';
 
 export interface HealthReport {
   /** The time that it is about. */
@@ -40,13 +41,12 @@ export async function checkHealth(
   return await withEventSource(call, options, async (source) => {
     const isBySubscription = by.length === 1 && by[0]?.steps.join('.') === 'subscriptionId';
     const names = isBySubscription ? source.askNames?.() : undefined;
-    const table = new HealthTable(by, source.filters.zone, isBySubscription ? nameField : undefined);
-    for await (const { items, haveFailed } of source.readOutcomes(source.filters, source.window))
-      table.add(items, haveFailed);
+    const table = new HealthFold([by], source.filters.zone, isBySubscription ? nameField : undefined);
+    await foldPages(source.readOutcomes(source.filters, source.window), [table]);
     if (table.events === 0) source.doubt();
     for (const doubt of table.doubts()) call.reporter.warning(doubt);
     const { after, before } = windowOf(source, table.times.bounds, call.context.clock);
-    const found = table.rows();
+    const found = table.result();
     await names?.learn(found.flatMap((row) => subscriptionIdOf(row) ?? []));
     const whyUnknown = names?.whyUnknown;
     if (whyUnknown !== undefined)

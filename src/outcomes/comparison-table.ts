@@ -1,12 +1,12 @@
 import { ServiceError } from '../errors.ts';
 import type { Items } from '../items/items.ts';
+import { OUTCOMES } from '../items/outcome-names.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { clockFields } from './clock-fields.ts';
 import { NO_VALUE } from './code-column.ts';
 import { ColumnReader } from './column-reader.ts';
 import type { Field } from './field-column.ts';
 import { FieldTree } from './field-tree.ts';
-import { OUTCOMES } from './outcome-names.ts';
 import { enlarged } from './rows.ts';
 import { TimeColumn } from './time-column.ts';
 import { bareText } from './value-texts.ts';

@@ -2,17 +2,16 @@ import type { Call } from '../command.ts';
 import { type Baseline, checkBaseline, countBaseline } from '../explain/baseline.ts';
 import { explainTable } from '../explain/causes.ts';
 import { type Explained, subscriptionsIn } from '../explain/explain.ts';
-import { type Health, namedRows } from '../health/health-row.ts';
-import { HealthTable } from '../health/health-table.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
-import { parseCondition } from '../items/item-conditions.ts';
-import { itemFilter } from '../items/item-filter.ts';
-import { createdOnReader } from '../items/item-times.ts';
-import { Items } from '../items/items.ts';
+import type { Items } from '../items/items.ts';
 import { loadNameField } from '../names/name-field.ts';
 import { ComparisonTable } from '../outcomes/comparison-table.ts';
+import { EventGroups } from '../questions/event-groups.ts';
+import { foldPages } from '../questions/fold.ts';
+import { HealthFold } from '../questions/health-fold.ts';
+import { type Health, namedRows, type UnnamedHealth } from '../questions/health-row.ts';
+import { failuresOf, LatestFailures } from '../questions/latest-failures.ts';
 import type { SettingFlags } from '../settings/settings.ts';
-import { sortByCreation } from '../sources/creation-order.ts';
 import {
   type EventSource,
   type PageOfOutcomes,
@@ -21,9 +20,7 @@ import {
   withEventSource,
 } from '../sources/event-source.ts';
 import type { Division } from '../stats/buckets.ts';
-import { EventGroups } from '../stats/event-groups.ts';
 import { type Stats, statsOfTable } from '../stats/statistics.ts';
-import type { Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 
 /** Everything that a report shows. */
@@ -73,34 +70,37 @@ export async function gatherReport(
   return await withEventSource(call, { ...options, filters }, async (source) => {
     if (baseline) checkBaseline(source);
     const names = source.askNames?.();
-    const reading = new ReportReading(by, nameField, limit, filters.zone);
-    for await (const page of source.readOutcomes(source.filters, source.window)) reading.add(page);
-    const { table } = reading;
+    const questions = new ReportQuestions(by, nameField, limit, filters.zone);
+    await questions.askOf(source.readOutcomes(source.filters, source.window));
+    const { table } = questions;
     if (table.rows === 0) source.doubt();
     const window = windowOf(source, table.times.bounds, call.context.clock);
     const stats = statsOfTable(table, window, buckets);
     const explanation = explainTable(table, filters.zone);
     const { causes } = explanation;
     const untold = source.warnOfUnknown(table.untold, table.times);
-    await names?.learn([...subscriptionsIn(causes), ...reading.failingSubscriptions()]);
+    await names?.learn([...subscriptionsIn(causes), ...questions.failingSubscriptions()]);
     const then = baseline && (await countBaseline(source, baseline, { ...window, causes }, call.reporter));
     return {
       explained: { ...explanation, ...window, names, name: source.name, baseline: then, untold },
       stats,
-      ...reading.found(names),
+      ...questions.found(names),
     };
   });
 }
 
-/** Gathers from each page what a report shows of it. */
-class ReportReading {
+/** The groupings of the events of a report. */
+const BY_SUBSCRIPTION = 0;
+const BY_NAME = 1;
+
+/** The questions that a report asks about its events. */
+class ReportQuestions {
   readonly table = new ComparisonTable();
-  readonly #bySubscription: HealthTable;
-  readonly #byName: HealthTable | undefined;
+  readonly #health: HealthFold;
   readonly #nameField: FieldPath | undefined;
   readonly #groups: EventGroups | undefined;
-  readonly #latest: LatestItems;
-  readonly #isFailed = itemFilter([parseCondition('publishStatus = FAILED', '--status', 0)], []);
+  readonly #latest: LatestFailures;
+  readonly #failuresOf = failuresOf();
 
   constructor(
     by: readonly FieldPath[] | undefined,
@@ -108,81 +108,50 @@ class ReportReading {
     limit: number,
     zone: TimeZone,
   ) {
-    this.#bySubscription = new HealthTable([SUBSCRIPTION], zone, nameField);
-    this.#byName = nameField && new HealthTable([nameField], zone);
+    this.#health = new HealthFold([[SUBSCRIPTION], ...(nameField ? [[nameField]] : [])], zone, nameField);
     this.#nameField = nameField;
     this.#groups = by && new EventGroups(by, zone);
-    this.#latest = new LatestItems(limit);
+    this.#latest = new LatestFailures(limit);
   }
 
-  add({ items, haveFailed }: PageOfOutcomes): void {
-    this.table.add(items, haveFailed);
-    this.#bySubscription.add(items, haveFailed);
-    this.#byName?.add(items, haveFailed);
-    const failed = this.#failedOf(items, haveFailed);
-    this.#groups?.add(failed);
-    this.#latest.add(failed);
+  /** Reads the pages once. */
+  async askOf(pages: AsyncIterable<PageOfOutcomes>): Promise<void> {
+    const { table } = this;
+    const compared = { see: ({ items, haveFailed }: PageOfOutcomes) => table.add(items, haveFailed) };
+    const groups = this.#groups;
+    const failures = groups && {
+      see: (page: PageOfOutcomes) => groups.see({ items: this.#failuresOf(page), haveFailed: true }),
+    };
+    await foldPages(pages, [compared, this.#health, this.#latest, ...(failures ? [failures] : [])]);
   }
 
   failingSubscriptions(): string[] {
-    const failing = this.#bySubscription.rows().filter(({ failed }) => failed > 0);
+    const failing = this.#health.result(BY_SUBSCRIPTION).filter(({ failed }) => failed > 0);
     return failing.flatMap(({ values: [id] }) => (typeof id === 'string' ? [id] : []));
   }
 
   found(names: ReturnType<NonNullable<EventSource['askNames']>> | undefined) {
     const customers =
-      this.#byName && this.#nameField && affectedOf(this.#byName, this.#nameField, false, undefined);
+      this.#nameField && affectedOf(this.#health.result(BY_NAME), this.#nameField, false, undefined);
     return {
       customers,
-      subscriptions: affectedOf(this.#bySubscription, SUBSCRIPTION, true, names),
-      failures: this.#latest.items(),
+      subscriptions: affectedOf(this.#health.result(BY_SUBSCRIPTION), SUBSCRIPTION, true, names),
+      failures: this.#latest.result(),
       nameField: customers && this.#nameField,
       groups: this.#groups,
     };
-  }
-
-  #failedOf(items: Items, haveFailed: boolean | undefined): Items {
-    if (haveFailed === undefined) return this.#isFailed(items);
-    return items.first(haveFailed ? items.count : 0);
   }
 }
 
 /** Undefined where no event has a value in the field. */
 function affectedOf(
-  table: HealthTable,
+  all: readonly UnnamedHealth[],
   field: FieldPath,
   areSubscriptions: boolean,
   names: Parameters<typeof namedRows>[2],
 ): Affected | undefined {
-  const rows = table.rows().filter(({ values: [value] }) => value !== null);
+  const rows = all.filter(({ values: [value] }) => value !== null);
   if (rows.length === 0) return undefined;
   const failed = rows.filter((row) => row.failed > 0);
   return { field, all: rows.length, rows: namedRows(failed, areSubscriptions, names) };
-}
-
-/** The items that were created last. */
-class LatestItems {
-  readonly #limit: number;
-  readonly #createdOn = createdOnReader();
-  #kept: { readonly text: Buffer; readonly createdOn: Instant | undefined }[] = [];
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  add(items: Items): void {
-    for (const text of items.texts())
-      this.#kept.push({ text: Buffer.from(text), createdOn: this.#createdOn(text, 0) });
-    if (this.#kept.length > 4 * this.#limit) this.#drop();
-  }
-
-  /** Newest first. */
-  items(): Items {
-    this.#drop();
-    return Items.of(this.#kept.map(({ text }) => text));
-  }
-
-  #drop(): void {
-    this.#kept = sortByCreation(this.#kept, 'newest first').slice(0, this.#limit);
-  }
 }

@@ -18,14 +18,14 @@ import { subscriptionIdsOf } from '../formats/item-table.ts';
 import { prettyJson } from '../formats/json.ts';
 import { anyText, boundText, isOpen, isPast } from '../formats/summary-words.ts';
 import type { Table } from '../formats/table.ts';
-import type { Health } from '../health/health-row.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { createRowReader, errorField, membersOf, tableColumns } from '../items/item-columns.ts';
 import type { Items } from '../items/items.ts';
 import { scalarsText } from '../items/json-scanner.ts';
+import type { EventGroups } from '../questions/event-groups.ts';
+import type { Health } from '../questions/health-row.ts';
 import { untoldText } from '../sources/event-source.ts';
 import { inOrderOfClock } from '../stats/clock-groups.ts';
-import type { EventGroups } from '../stats/event-groups.ts';
 import { groupTable } from '../stats/groups-text.ts';
 import type { Stats } from '../stats/statistics.ts';
 import { talliesTable, timeTable, UNLISTED } from '../stats/statistics-text.ts';
@@ -108,7 +108,7 @@ ${data.failures.count > 0 ? latest(data, zone) : ''}`;
 
 /** Groups of the failures, the largest first; hours and weekdays in the order of the clock. */
 function groupsSection(groups: EventGroups, { window }: Stats): Html {
-  const largest = groups.largest();
+  const largest = groups.result();
   const title = `Failures by ${groups.fields.map(({ text }) => text).join(', ')}`;
   const clock = inOrderOfClock(groups, largest, window);
   // The rows of a clock are few, and the last are not those that are least affected.

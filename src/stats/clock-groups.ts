@@ -1,7 +1,7 @@
 import { WEEKDAYS } from '../items/derived-values.ts';
+import { type EventGroup, type EventGroups, groupWithoutEvents } from '../questions/event-groups.ts';
 import { compareInstants, type Instant, milliseconds } from '../time/instant.ts';
 import { DAY_MS, HOUR_MS } from '../time/lengths.ts';
-import { type EventGroup, type EventGroups, groupWithoutEvents } from './event-groups.ts';
 
 interface Span {
   readonly after: Instant;

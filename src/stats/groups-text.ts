@@ -9,16 +9,16 @@ import {
   type SummaryCall,
   type SummaryOptions,
 } from '../formats/formats.ts';
-import { proseLines } from '../formats/summary-words.ts';
+import { percentilesText, proseLines } from '../formats/summary-words.ts';
 import { type Table, tableLines } from '../formats/table.ts';
 import { type ColumnHead, NONE } from '../formats/table-layout.ts';
 import { exactValue } from '../items/exact-numbers.ts';
 import { scalarsText } from '../items/json-scanner.ts';
-import { type NumberSample, percentilesJson, percentilesText } from '../outcomes/percentiles.ts';
+import type { EventGroup, EventGroups } from '../questions/event-groups.ts';
+import { type NumberSample, percentilesJson } from '../statistics/percentiles.ts';
 import { eventsText, grouped, groupedDigits, percent } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { inOrderOfClock } from './clock-groups.ts';
-import type { EventGroup, EventGroups } from './event-groups.ts';
 import type { Stats } from './statistics.ts';
 import { spanText, toSeconds } from './statistics-text.ts';
 
@@ -82,7 +82,7 @@ function chooseGroups(
   format: FormatOptions['format'],
   limit: number | undefined,
 ): { readonly kept: readonly EventGroup[]; readonly others: readonly EventGroup[] } {
-  const largest = groups.largest();
+  const largest = groups.result();
   const clock = FOR_PEOPLE.has(format) && limit === undefined && inOrderOfClock(groups, largest, window);
   if (clock) return { kept: clock, others: [] };
   const most = limit ?? (COMPLETE.has(format) ? largest.length : GROUPS_SHOWN);

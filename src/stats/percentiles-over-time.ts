@@ -14,11 +14,11 @@ import type { FieldPath } from '../items/field-path.ts';
 import { createdOnReader } from '../items/item-times.ts';
 import type { Items } from '../items/items.ts';
 import { TimeColumn } from '../outcomes/time-column.ts';
+import { EventGroups } from '../questions/event-groups.ts';
 import { type EventSource, type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { type BucketSpan, bucketOf, type Division, divideTime } from './buckets.ts';
-import { EventGroups } from './event-groups.ts';
 import {
   numbersJson,
   numbersText,
@@ -73,8 +73,9 @@ export async function askOverTime(
       return indexes;
     };
     for await (const { items, haveFailed } of readForGroups(source)) {
-      all.add(items, haveFailed);
-      for (const [groups, indexes] of indexesByBucket(items)) groups.add(items.pick(indexes), haveFailed);
+      all.see({ items, haveFailed });
+      for (const [groups, indexes] of indexesByBucket(items))
+        groups.see({ items: items.pick(indexes), haveFailed });
     }
     if (all.total === 0) source.doubt();
     source.warnOfUnknown(0, { unknown: 0 });
@@ -131,7 +132,7 @@ export async function printOverTime(
 const CSV_TITLES = ['from', 'to', 'count', 'failed', 'numbers', 'p50', 'p95', 'p99', 'most', 'partial'];
 
 function bucketJson({ groups, ...span }: BucketOfNumbers) {
-  const [group] = groups.largest();
+  const [group] = groups.result();
   return {
     ...spanJson(span),
     count: groups.total,
@@ -150,7 +151,7 @@ function overTimeTable(buckets: readonly BucketOfNumbers[], zone: TimeZone): Tab
       ...PERCENTILE_HEADS,
     ],
     rows: buckets.map((bucket) => {
-      const [group] = bucket.groups.largest();
+      const [group] = bucket.groups.result();
       return [
         bucketLabel(clock, bucket),
         grouped(bucket.groups.total),

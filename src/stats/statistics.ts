@@ -1,7 +1,7 @@
 import type { CountQueries, StatsWindow } from '../filters/stats-window.ts';
 import type { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { provenRate } from '../outcomes/proven-rate.ts';
 import type { Query } from '../paging/event-query.ts';
+import { provenRate } from '../statistics/proven-rate.ts';
 import type { Instant } from '../time/instant.ts';
 import { type BucketSpan, bucketOf, type Division, divideTime } from './buckets.ts';
 

@@ -2,6 +2,8 @@ import type { Call } from '../command.ts';
 import type { CountQueries, StatsWindow } from '../filters/stats-window.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { ComparisonTable } from '../outcomes/comparison-table.ts';
+import { EventGroups } from '../questions/event-groups.ts';
+import { foldPages } from '../questions/fold.ts';
 import {
   type EventSource,
   type PageOfOutcomes,
@@ -11,7 +13,6 @@ import {
   withEventSource,
 } from '../sources/event-source.ts';
 import type { Division } from './buckets.ts';
-import { EventGroups } from './event-groups.ts';
 import { gatherStats, type Stats, statsOfTable } from './statistics.ts';
 
 /** The statistics of the events that the filters choose: the service counts, unless it cannot filter so. */
@@ -86,7 +87,7 @@ export async function askGroups(
 ): Promise<{ readonly groups: EventGroups; readonly window: StatsWindow | undefined }> {
   return await withEventSource(call, options, async (source) => {
     const groups = new EventGroups(by, source.filters.zone, percentiles);
-    for await (const { items, haveFailed } of readForGroups(source)) groups.add(items, haveFailed);
+    await foldPages(readForGroups(source), [groups]);
     if (groups.total === 0) source.doubt();
     source.warnOfUnknown(0, { unknown: 0 });
     return { groups, window: source.window };

@@ -1,6 +1,13 @@
-import { silenceAfter } from '../../src/outcomes/rhythm.ts';
+import { silenceAfter } from '../../src/statistics/rhythm.ts';
 import { DAY_MS, HOUR_MS } from '../../src/time/lengths.ts';
-import { drawsOf, falseAlarms, firstAlarm, RHYTHMS, type Rhythm, WEEK_MS } from '../outcomes/made-rhythms.ts';
+import {
+  drawsOf,
+  falseAlarms,
+  firstAlarm,
+  RHYTHMS,
+  type Rhythm,
+  WEEK_MS,
+} from '../statistics/made-rhythms.ts';
 
 const SUBSCRIPTIONS = 120;
 const WEEKS = 8;

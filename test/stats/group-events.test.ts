@@ -1,26 +1,29 @@
 import { describe, expect, test } from 'vitest';
 import { parseFieldPaths } from '../../src/items/field-path.ts';
 import { Items } from '../../src/items/items.ts';
-import { EventGroups } from '../../src/stats/event-groups.ts';
+import { EventGroups } from '../../src/questions/event-groups.ts';
 import { UTC } from '../../src/time/time-zone.ts';
+
+const see = (groups: EventGroups, items: Items) => groups.see({ items, haveFailed: undefined });
 
 test('more groups than memory should hold end with an error that names the fields', () => {
   const groups = new EventGroups(parseFieldPaths('id,kind', '--by'), UTC);
   const page = (from: number, count: number) =>
     Items.of(Array.from({ length: count }, (_, index) => Buffer.from(`{"id":${from + index},"kind":"a"}`)));
-  for (let from = 0; from < 100_000; from += 10_000) groups.add(page(from, 10_000));
-  groups.add(page(0, 10_000));
+  for (let from = 0; from < 100_000; from += 10_000) see(groups, page(from, 10_000));
+  see(groups, page(0, 10_000));
   expect(groups.total).toBe(110_000);
-  expect(groups.largest()).toHaveLength(100_000);
-  expect(() => groups.add(page(100_000, 1))).toThrow('--by id,kind: more than 100000 groups');
+  expect(groups.result()).toHaveLength(100_000);
+  expect(() => see(groups, page(100_000, 1))).toThrow('--by id,kind: more than 100000 groups');
 });
 
 test('values with the same text are one group; a missing field is null, as for --where', () => {
   const groups = new EventGroups(parseFieldPaths('a', '--by'), UTC);
-  groups.add(
+  see(
+    groups,
     Items.of(['{"a":"1"}', '{"a":1}', '{}', '{"a":null}', '{"a":1}'].map((text) => Buffer.from(text))),
   );
-  expect(groups.largest().map(({ values, count }) => [values[0], count])).toEqual([
+  expect(groups.result().map(({ values, count }) => [values[0], count])).toEqual([
     [null, 2],
     ['1', 2],
     ['"1"', 1],
@@ -35,12 +38,12 @@ test('the outcome of an event is what it says, or what is known of all of them',
   }));
   const silent = [{ eventId: 'e', eventType: 'b' }];
   const page = (items: readonly object[]) => Items.of(items.map((item) => Buffer.from(JSON.stringify(item))));
-  groups.add(page(told));
-  groups.add(page(silent), true);
-  groups.add(page(silent), false);
-  groups.add(page(silent));
+  see(groups, page(told));
+  groups.see({ items: page(silent), haveFailed: true });
+  groups.see({ items: page(silent), haveFailed: false });
+  see(groups, page(silent));
   expect(
-    groups.largest().map(({ values, count, failed, delivered }) => [values[0], count, failed, delivered]),
+    groups.result().map(({ values, count, failed, delivered }) => [values[0], count, failed, delivered]),
   ).toEqual([
     ['"a"', 5, 1, 2],
     ['"b"', 3, 1, 1],
@@ -57,7 +60,7 @@ const groupsBy = (fields: string, numbers?: string) => {
 test('an event with more combinations of values than memory should hold ends with the same error', () => {
   const numbers = Array.from({ length: 400 }, (_, index) => index);
   const groups = groupsBy('a[],b[]');
-  expect(() => groups.add(pageOf({ a: numbers, b: numbers }))).toThrow(
+  expect(() => see(groups, pageOf({ a: numbers, b: numbers }))).toThrow(
     expect.objectContaining({
       message: '--by a[],b[]: more than 100000 groups',
       next: 'group by fields with fewer different values, or narrow the search',
@@ -74,8 +77,8 @@ test('groups of one size stand by their values, and the same digits in other fie
   ];
   for (const page of [pageOf(...events), pageOf(...events.toReversed())]) {
     const groups = groupsBy('a,b');
-    groups.add(page);
-    expect(groups.largest().map(({ values }) => values)).toEqual([
+    see(groups, page);
+    expect(groups.result().map(({ values }) => values)).toEqual([
       ['9', '9'],
       ['1', '23'],
       ['12', '3'],
@@ -87,10 +90,10 @@ test('a group has the first and the last of its times, and the id of its first e
   const times = ['03', undefined, '01', '05', 'soon', '04'];
   const events = times.map((day) => (day === undefined ? {} : { createdOn: `2026-11-${day}` }));
   const groups = groupsBy('kind');
-  groups.add(pageOf({ ...events[0], eventId: 'a' }, ...events.slice(1)));
-  groups.add(pageOf({ kind: 'other' }));
+  see(groups, pageOf({ ...events[0], eventId: 'a' }, ...events.slice(1)));
+  see(groups, pageOf({ kind: 'other' }));
   expect(
-    groups.largest().map(({ count, first, last, example }) => [count, first?.text, last?.text, example]),
+    groups.result().map(({ count, first, last, example }) => [count, first?.text, last?.text, example]),
   ).toEqual([
     [6, '2026-11-01', '2026-11-05', 'a'],
     [1, undefined, undefined, undefined],
@@ -101,20 +104,20 @@ describe('a field that no event has', () => {
   test('is doubted once there are events, with one of them for what was meant', () => {
     const groups = groupsBy('status,statis');
     expect(groups.doubts()).toEqual([]);
-    groups.add(pageOf());
-    groups.add(pageOf({ status: 'x' }, { other: 1 }));
-    groups.add(pageOf({ else: 1 }));
+    see(groups, pageOf());
+    see(groups, pageOf({ status: 'x' }, { other: 1 }));
+    see(groups, pageOf({ else: 1 }));
     expect(groups.doubts()).toEqual(["--by: no event has the field 'statis'; did you mean status?"]);
   });
 
   test('is doubted beside one that has no number', () => {
     const groups = groupsBy('statis', 'plan');
-    groups.add(pageOf({ status: 'x', plan: 'gold' }));
+    see(groups, pageOf({ status: 'x', plan: 'gold' }));
     expect(groups.doubts()).toEqual([
       "--by: no event has the field 'statis'; did you mean status?",
       '--percentiles: no event has a number in plan',
     ]);
-    groups.add(pageOf({ statis: 'x', plan: 3 }));
+    see(groups, pageOf({ statis: 'x', plan: 3 }));
     expect(groups.doubts()).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { provenRate } from '../../src/outcomes/proven-rate.ts';
+import { provenRate } from '../../src/statistics/proven-rate.ts';
 import { clock } from '../support/clock.ts';
 import { createHome } from '../support/home.ts';
 import { hooktrail, startHooktrail } from '../support/program.ts';

@@ -131,7 +131,7 @@ test('subscriptions says on a terminal how many are off, and that the service ma
 });
 
 test('an address that is cut on a narrow terminal still says that it is switched off', async () => {
-  const { stdout } = await hooktrail(['events', 'search', '-n', '3'], { env: at.env, terminal: 62 });
+  const { stdout } = await hooktrail(['events', 'search', '-n', '3'], { env: at.env, terminal: 50 });
   const lines = stdout.replaceAll(/\u001b\[[\d;]*m/g, '').split('\n');
   expect(lines.filter((line) => /….*, off$/.test(line))).toHaveLength(1);
 });

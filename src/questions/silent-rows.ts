@@ -1,12 +1,13 @@
 import type { EventFilters } from '../filters/event-filters.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import type { SubscriptionNames } from '../names/subscription-names.ts';
-import { HISTORY_MS } from '../outcomes/rhythm.ts';
 import type { EventSource } from '../sources/event-source.ts';
+import { HISTORY_MS } from '../statistics/rhythm.ts';
 import { type Instant, knownInstant, milliseconds } from '../time/instant.ts';
 import { HOUR_MS } from '../time/lengths.ts';
+import { foldPages } from './fold.ts';
+import { HealthFold } from './health-fold.ts';
 import { lastOf, NO_EVENTS, subscriptionIdOf, type UnnamedHealth } from './health-row.ts';
-import { HealthTable } from './health-table.ts';
 import { findSilences, type Silence, silenceOf } from './silence.ts';
 
 /** A gap that is shorter is no silence, whatever the rhythm. */
@@ -53,7 +54,7 @@ export interface Watching {
  */
 export async function silencesOf(
   source: EventSource,
-  table: HealthTable,
+  table: HealthFold,
   rows: readonly UnnamedHealth[],
   { by, isBySubscription, names, before }: Watching,
 ): Promise<ReadonlyMap<string, Silence>> {
@@ -77,7 +78,7 @@ function gapMs(row: UnnamedHealth, before: Instant): number {
  */
 async function storedSilences(
   source: EventSource,
-  table: HealthTable,
+  table: HealthFold,
   by: readonly FieldPath[],
   before: Instant,
 ): Promise<ReadonlyMap<string, Silence>> {
@@ -95,11 +96,10 @@ async function readHistory(
   source: EventSource,
   by: readonly FieldPath[],
   before: Instant,
-): Promise<HealthTable> {
-  const history = new HealthTable(by, source.filters.zone);
+): Promise<HealthFold> {
+  const history = new HealthFold([by], source.filters.zone);
   const after = knownInstant(milliseconds(before) - HISTORY_MS);
-  for await (const { items, haveFailed } of source.readOutcomes(source.filters, { after, before }))
-    history.add(items, haveFailed);
+  await foldPages(source.readOutcomes(source.filters, { after, before }), [history]);
   return history;
 }
 

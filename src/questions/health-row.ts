@@ -1,5 +1,5 @@
 import type { SubscriptionNames } from '../names/subscription-names.ts';
-import { provenRate } from '../outcomes/proven-rate.ts';
+import { provenRate } from '../statistics/proven-rate.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 
 /**

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { largestOutage, latestOutage, latestRun } from '../../src/outcomes/failure-runs.ts';
+import { largestOutage, latestOutage, latestRun } from '../../src/statistics/failure-runs.ts';
 
 const failed = (events: string) => (index: number) => events[index] === 'F';
 const runOf = (events: string) => latestRun(events.length, failed(events));

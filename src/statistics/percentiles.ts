@@ -1,11 +1,4 @@
 import { compareNumbers, exactValue, isNumber, normalNumber } from '../items/exact-numbers.ts';
-import { MISSING } from '../items/field-cursor.ts';
-import type { FieldPath } from '../items/field-path.ts';
-import { FieldReader } from '../items/field-reader.ts';
-import type { Items } from '../items/items.ts';
-import { valueText } from '../items/json-scanner.ts';
-import { groupedDigits } from '../terminal/terminal-text.ts';
-import type { TimeZone } from '../time/time-zone.ts';
 
 /**
  * Of some numbers, as texts with all their digits: half are at most `p50`, and so on; `most` is the largest.
@@ -18,12 +11,6 @@ export interface Percentiles {
   readonly p95: string;
   readonly p99: string;
   readonly most: string;
-}
-
-/** `p50 12, p95 1,204.5, p99 2,000, most 30,000`. */
-export function percentilesText({ p50, p95, p99, most }: Percentiles): string {
-  const [median, high, higher, largest] = [p50, p95, p99, most].map(groupedDigits);
-  return `p50 ${median}, p95 ${high}, p99 ${higher}, most ${largest}`;
 }
 
 /** The percentiles for JSON. A number that JavaScript cannot hold is a text. */
@@ -112,26 +99,4 @@ function firstIndexOf(sorted: Float64Array, value: number, isBehind = false): nu
     else high = middle;
   }
   return low;
-}
-
-/** The numbers of a field; a text that is a number counts as one. */
-export class NumberColumn {
-  readonly field: FieldPath;
-  readonly sample = new NumberSample();
-  readonly #reader;
-
-  /** An hour is that of `zone`. */
-  constructor(field: FieldPath, zone: TimeZone) {
-    this.field = field;
-    this.#reader = new FieldReader([field], zone);
-  }
-
-  add(items: Items): void {
-    for (let item = 0; item < items.count; item++) {
-      this.#reader.read(items.bytes, items.start(item));
-      this.#reader.each(0, (bytes, start, end) => {
-        if (start !== MISSING) this.sample.add(valueText(bytes, start, end));
-      });
-    }
-  }
 }

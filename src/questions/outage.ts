@@ -1,13 +1,13 @@
 import type { EventFilters } from '../filters/event-filters.ts';
 import { memberPath } from '../items/field-path.ts';
 import { createCursor } from '../items/known-cursor.ts';
-import type { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { largestOutage, latestOutage, latestRun } from '../outcomes/failure-runs.ts';
-import { OUTCOMES } from '../outcomes/outcome-names.ts';
+import { OUTCOMES } from '../items/outcome-names.ts';
 import { sortRows } from '../outcomes/time-column.ts';
 import type { EventSource, PageOfOutcomes } from '../sources/event-source.ts';
+import { largestOutage, latestOutage, latestRun } from '../statistics/failure-runs.ts';
 import { compareInstants, type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';
 import { DAY_MS, HOUR_MS } from '../time/lengths.ts';
+import type { HealthFold } from './health-fold.ts';
 
 /** A run of at least two failures, from its first to its last. */
 export interface Outage {
@@ -175,10 +175,11 @@ function outcomesOf({ items, haveFailed }: PageOfOutcomes): Outcome[] {
 }
 
 /** Finds the outage with the most failures among events that were read. */
-export function findLargestOutage({ times, failures, rows }: ComparisonTable): LargestOutage | undefined {
-  const known = Array.from({ length: rows }, (_, row) => row).filter((row) => times.isKnown(row));
+export function findLargestOutage(health: HealthFold): LargestOutage | undefined {
+  const { times } = health;
+  const known = Array.from({ length: health.events }, (_, row) => row).filter((row) => times.isKnown(row));
   const ordered = sortRows(known, times);
-  const run = largestOutage(ordered.length, (index) => failures[ordered[index] as number] === 1);
+  const run = largestOutage(ordered.length, (index) => health.hasFailed(ordered[index] as number));
   if (!run) return undefined;
   const at = (index: number) => times.at(ordered[index]) as Instant;
   return {

@@ -1,8 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { silenceAfter } from '../../src/outcomes/rhythm.ts';
-import { drawsOf, falseAlarms, firstAlarm, RHYTHMS, type Rhythm, WEEK_MS } from '../outcomes/made-rhythms.ts';
+import { silenceAfter } from '../../src/statistics/rhythm.ts';
+import {
+  drawsOf,
+  falseAlarms,
+  firstAlarm,
+  RHYTHMS,
+  type Rhythm,
+  WEEK_MS,
+} from '../statistics/made-rhythms.ts';
 import { editJson } from '../support/faults.ts';
 import { createHome } from '../support/home.ts';
 import { hooktrail } from '../support/program.ts';

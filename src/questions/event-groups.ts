@@ -5,10 +5,12 @@ import { FieldReader } from '../items/field-reader.ts';
 import type { Items } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
 import { noSuchField } from '../items/near-field.ts';
-import { GroupedValues } from '../outcomes/grouped-values.ts';
-import { NumberSample } from '../outcomes/percentiles.ts';
+import type { PageOfOutcomes } from '../sources/event-source.ts';
+import { NumberSample } from '../statistics/percentiles.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
+import type { Fold } from './fold.ts';
+import { GroupedValues } from './grouped-values.ts';
 
 /** Events that have the same values in the fields asked for. */
 export interface EventGroup {
@@ -52,7 +54,7 @@ interface Facts {
  * values, in the elements of a list, is in the group of each. It uses memory per group, not per event, but
  * for the numbers of `numberField`.
  */
-export class EventGroups {
+export class EventGroups implements Fold<readonly EventGroup[]> {
   readonly fields: readonly FieldPath[];
   readonly numberField: FieldPath | undefined;
   /** The numbers of all events; undefined without a field of numbers. */
@@ -79,11 +81,8 @@ export class EventGroups {
     this.#values = new GroupedValues(this.#reader, fields.length);
   }
 
-  /**
-   * Adds events. `haveFailed`: what is known of all of them; undefined if each says so itself. Throws
-   * `ServiceError` if there are too many groups.
-   */
-  add(items: Items, haveFailed?: boolean): void {
+  /** Throws `ServiceError` if there are too many groups. */
+  see({ items, haveFailed }: PageOfOutcomes): void {
     const { count } = items;
     if (count > 0) this.#sample ??= items;
     for (let item = 0; item < count; item++) {
@@ -114,7 +113,7 @@ export class EventGroups {
   }
 
   /** The largest groups first; groups of the same size by their values. */
-  largest(): readonly EventGroup[] {
+  result(): readonly EventGroup[] {
     const text = ({ values }: EventGroup) => values.join('\n');
     return [...this.#groups.values()].sort((a, b) => b.count - a.count || (text(a) < text(b) ? -1 : 1));
   }

@@ -4,14 +4,16 @@ import { type FieldPath, memberPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
 import type { Items } from '../items/items.ts';
 import { noSuchField } from '../items/near-field.ts';
+import { OUTCOMES } from '../items/outcome-names.ts';
 import { createWhoReader } from '../names/who.ts';
-import { latestRun } from '../outcomes/failure-runs.ts';
-import { GroupedValues } from '../outcomes/grouped-values.ts';
-import { OUTCOMES } from '../outcomes/outcome-names.ts';
 import { sortRows, TimeColumn } from '../outcomes/time-column.ts';
+import type { PageOfOutcomes } from '../sources/event-source.ts';
+import { latestRun } from '../statistics/failure-runs.ts';
 import type { Instant } from '../time/instant.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { FailureReasons } from './failure-reasons.ts';
+import type { Fold } from './fold.ts';
+import { GroupedValues } from './grouped-values.ts';
 import type { Health, UnnamedHealth } from './health-row.ts';
 
 const MOST_VALUES = 100_000;
@@ -26,29 +28,46 @@ interface Group {
   readonly names: Set<string>;
 }
 
-/** Outcomes of events by the values of some fields, in order of creation. */
-export class HealthTable {
+/** The fields whose values divide events; none for all of them together. */
+export type Grouping = readonly FieldPath[];
+
+interface Groups {
+  readonly by: Grouping;
+  readonly values: GroupedValues;
+  readonly found: boolean[];
+  readonly byKey: Map<string, Group>;
+  /** True if the names of its events tell more than its values. */
+  readonly isNamed: boolean;
+}
+
+/** How events were delivered, by the values of some fields and in order of creation. */
+export class HealthFold implements Fold<UnnamedHealth[]> {
   readonly times = new TimeColumn();
   /** The events whose outcome is not known. */
   untold = 0;
-  readonly #by: readonly FieldPath[];
   readonly #reader;
-  readonly #values;
-  readonly #groups = new Map<string, Group>();
+  readonly #groupings: readonly Groups[];
+  /** The number of fields that the groupings have together. */
+  readonly #fields: number;
   readonly #failures: boolean[] = [];
   readonly #reasons = new FailureReasons();
   readonly #whoOf;
-  readonly #isFound: boolean[];
   #isSplit = false;
   #sample: Items | undefined;
 
   /** Hours and weekdays are those of `zone`. */
-  constructor(by: readonly FieldPath[], zone: TimeZone, nameField?: FieldPath) {
-    this.#by = by;
-    this.#reader = new FieldReader([...by, memberPath('publishStatus'), memberPath('createdOn')], zone);
-    this.#values = new GroupedValues(this.#reader, by.length);
+  constructor(groupings: readonly Grouping[], zone: TimeZone, nameField?: FieldPath) {
+    const fields = groupings.flat();
+    this.#fields = fields.length;
+    this.#reader = new FieldReader([...fields, memberPath('publishStatus'), memberPath('createdOn')], zone);
+    let first = 0;
+    this.#groupings = groupings.map((by) => {
+      const values = new GroupedValues(this.#reader, by.length, first);
+      first += by.length;
+      const isNamed = by.every(({ text }) => text !== nameField?.text);
+      return { by, values, found: by.map(() => false), byKey: new Map<string, Group>(), isNamed };
+    });
     this.#whoOf = nameField && createWhoReader(nameField);
-    this.#isFound = by.map(() => false);
   }
 
   /** The events whose outcome is known. */
@@ -56,78 +75,73 @@ export class HealthTable {
     return this.#failures.length;
   }
 
-  /**
-   * Adds events. `haveFailed`: what is known of all of them. Throws `ServiceError` if there are too many
-   * groups.
-   */
-  add(items: Items, haveFailed: boolean | undefined): void {
+  /** True if the event in a row failed. */
+  hasFailed(row: number): boolean {
+    return this.#failures[row] === true;
+  }
+
+  /** Throws `ServiceError` if there are too many groups. */
+  see({ items, haveFailed }: PageOfOutcomes): void {
     if (items.count > 0) this.#sample ??= items;
     if (haveFailed !== undefined) this.#isSplit = true;
     const { bytes, count } = items;
-    const status = this.#by.length;
     for (let item = 0; item < count; item++) {
       this.#reader.read(bytes, items.start(item));
-      const outcome = haveFailed ?? OUTCOMES.get(this.#reader.text(status) ?? '');
+      const outcome = haveFailed ?? OUTCOMES.get(this.#reader.text(this.#fields) ?? '');
       if (outcome === undefined) this.untold++;
       else this.#addEvent(items, item, outcome);
     }
-    if (this.#groups.size > MOST_VALUES) throw this.#tooMany();
+    for (const groups of this.#groupings) if (groups.byKey.size > MOST_VALUES) throw tooMany(groups);
   }
 
   /** Adds the event that the reader has read, in all of its groups. */
   #addEvent(items: Items, item: number, hasFailed: boolean): void {
-    const row = this.times.push(this.#reader.text(this.#by.length + 1) ?? '');
+    const row = this.times.push(this.#reader.text(this.#fields + 1) ?? '');
     this.#failures.push(hasFailed);
     const names = this.#whoOf?.(items.bytes, items.start(item)).names ?? [];
-    for (const group of this.#groupsOfEvent()) {
-      group.rows.push(row);
-      for (const name of names) if (group.names.size < MOST_NAMES) group.names.add(name);
+    let first = 0;
+    for (const groups of this.#groupings) {
+      for (const group of this.#groupsOfEvent(groups, first)) {
+        group.rows.push(row);
+        if (groups.isNamed) addNames(group, names);
+      }
+      first += groups.by.length;
     }
     if (hasFailed) this.#reasons.note(row, items, item);
   }
 
-  /** A warning for each field that no event has, and one if the newest events are not known. */
+  /** A warning for each field of the first grouping that no event has, and one if no order is known. */
   doubts(): string[] {
-    if (this.events === 0) return [];
+    const [first] = this.#groupings;
+    if (this.events === 0 || !first) return [];
     const sample = this.#sample as Items;
-    const unknown = this.#by.filter((_, index) => !this.#isFound[index]);
+    const unknown = first.by.filter((_, index) => !first.found[index]);
     const misspelt = unknown.map((field) => `--by: ${noSuchField(field, sample)}`);
     return this.#isSplit && !this.times.bounds.last ? [...misspelt, UNORDERED] : misspelt;
   }
 
-  rows(): UnnamedHealth[] {
-    return [...this.#groups].map(([key, group]) => this.#healthOf(key, group));
+  /** The rows of one of the groupings, by default the first. */
+  result(grouping = 0): UnnamedHealth[] {
+    const groups = this.#groupings[grouping];
+    if (!groups) return [];
+    return [...groups.byKey].map(([key, group]) => this.#healthOf(key, group, groups.by.length));
   }
 
-  /** The times of the events of each group that say theirs, by its key. */
+  /** The times of the events of each group of the first grouping that say theirs, by its key. */
   instants(): Map<string, Instant[]> {
     const ofGroup = ({ rows }: Group) =>
       rows.flatMap((row) => (this.times.isKnown(row) ? [this.times.at(row)] : []));
-    return new Map([...this.#groups].map(([key, group]) => [key, ofGroup(group)]));
+    const groups = this.#groupings[0]?.byKey ?? new Map<string, Group>();
+    return new Map([...groups].map(([key, group]) => [key, ofGroup(group)]));
   }
 
-  /** The groups that the event is in. */
-  #groupsOfEvent(): Group[] {
-    for (const field of this.#by.keys()) this.#isFound[field] ||= this.#reader.has(field);
-    const groups = this.#values.ofEvent(MOST_VALUES);
-    if (!groups) throw this.#tooMany();
+  /** The groups that the event is in; `first` is the place of the grouping's fields in the reader. */
+  #groupsOfEvent(groups: Groups, first: number): Group[] {
+    for (const field of groups.by.keys()) groups.found[field] ||= this.#reader.has(first + field);
+    const ofEvent = groups.values.ofEvent(MOST_VALUES);
+    if (!ofEvent) throw tooMany(groups);
     // No JSON text of the service has a line feed: white space between tokens is left out.
-    return groups.map((texts) => this.#groupOf(texts.join('\n')));
-  }
-
-  #groupOf(key: string): Group {
-    const known = this.#groups.get(key);
-    if (known) return known;
-    const group = { rows: [], names: new Set<string>() };
-    this.#groups.set(key, group);
-    return group;
-  }
-
-  #tooMany(): ServiceError {
-    const fields = this.#by.map(({ text }) => text).join();
-    return new ServiceError(`--by ${fields}: more than ${MOST_VALUES} values`, {
-      next: 'name a field with fewer different values, or narrow the search',
-    });
+    return ofEvent.map((texts) => groupOf(groups, texts.join('\n')));
   }
 
   /**
@@ -140,14 +154,14 @@ export class HealthTable {
     return [...known, ...rows.filter((row) => !isKnown(row))];
   }
 
-  #healthOf(key: string, { rows, names }: Group): UnnamedHealth {
+  #healthOf(key: string, { rows, names }: Group, fields: number): UnnamedHealth {
     const newestFirst = this.#newestFirst(rows);
     const failed = newestFirst.filter((row) => this.#failures[row]);
     const delivered = newestFirst.filter((row) => !this.#failures[row]);
     const run = this.#openRun(newestFirst.toReversed());
     return {
       key,
-      values: this.#by.length === 0 ? [] : key.split('\n').map(exactValue),
+      values: fields === 0 ? [] : key.split('\n').map(exactValue),
       state: stateOf(run !== undefined, failed.length),
       failed: failed.length,
       events: rows.length,
@@ -169,7 +183,7 @@ export class HealthTable {
   #openRun(
     oldestFirst: readonly number[],
   ): { readonly failures: number[]; readonly isAtEdge: boolean } | undefined {
-    const hasFailed = (row: number) => this.#failures[row] === true;
+    const hasFailed = (row: number) => this.hasFailed(row);
     const run = latestRun(oldestFirst.length, (index) => hasFailed(oldestFirst[index] as number));
     if (!run || run.end !== undefined) return undefined;
     return { failures: oldestFirst.slice(run.start).filter(hasFailed), isAtEdge: run.isAtEdge };
@@ -183,6 +197,25 @@ export class HealthTable {
   #marksOf(rows: readonly number[]): string {
     return rows.map((row) => (this.#failures[row] ? 'F' : 'S')).join('');
   }
+}
+
+function addNames(group: Group, names: readonly string[]): void {
+  for (const name of names) if (group.names.size < MOST_NAMES) group.names.add(name);
+}
+
+function groupOf({ byKey }: Groups, key: string): Group {
+  const known = byKey.get(key);
+  if (known) return known;
+  const group = { rows: [], names: new Set<string>() };
+  byKey.set(key, group);
+  return group;
+}
+
+function tooMany({ by }: Groups): ServiceError {
+  const fields = by.map(({ text }) => text).join();
+  return new ServiceError(`--by ${fields}: more than ${MOST_VALUES} values`, {
+    next: 'name a field with fewer different values, or narrow the search',
+  });
 }
 
 function stateOf(isFailing: boolean, failed: number): Health['state'] {

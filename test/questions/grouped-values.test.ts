@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { parseFieldPaths } from '../../src/items/field-path.ts';
 import { FieldReader } from '../../src/items/field-reader.ts';
 import { Items } from '../../src/items/items.ts';
-import { GroupedValues } from '../../src/outcomes/grouped-values.ts';
+import { GroupedValues } from '../../src/questions/grouped-values.ts';
 import { UTC } from '../../src/time/time-zone.ts';
 
 /** The groups of an event by fields, of which there may be so many. */

@@ -1,22 +1,24 @@
 import { MISSING } from '../items/field-cursor.ts';
 import type { FieldReader, UseValue } from '../items/field-reader.ts';
 import { isGuid } from '../items/items.ts';
-import { canonicalText } from './value-texts.ts';
+import { canonicalText } from '../outcomes/value-texts.ts';
 
 const STRING = /"(?:[^"\\]|\\.)*"/g;
 
 /** Tells in which groups an event is, by the values of some fields. */
 export class GroupedValues {
   readonly #reader: FieldReader;
+  readonly #first: number;
   readonly #fields: number;
   #texts: string[] = [];
   readonly #addText: UseValue = (bytes, start, end) => {
     this.#texts.push(start === MISSING ? 'null' : writtenAlike(bytes.toString('utf8', start, end)));
   };
 
-  /** By the first `fields` fields of the reader. */
-  constructor(reader: FieldReader, fields: number) {
+  /** By the `fields` fields of the reader that begin with the field `first`. */
+  constructor(reader: FieldReader, fields: number, first = 0) {
     this.#reader = reader;
+    this.#first = first;
     this.#fields = fields;
   }
 
@@ -29,7 +31,7 @@ export class GroupedValues {
     const values: string[][] = [];
     let groups = 1;
     for (let field = 0; field < this.#fields; field++) {
-      const texts = this.#differentTexts(field);
+      const texts = this.#differentTexts(this.#first + field);
       groups *= texts.length;
       values.push(texts);
     }

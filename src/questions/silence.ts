@@ -1,5 +1,7 @@
 import type { EventFilters } from '../filters/event-filters.ts';
 import { createdOnReader, type Direction } from '../items/item-times.ts';
+import type { Query } from '../paging/event-query.ts';
+import type { EventSource } from '../sources/event-source.ts';
 import {
   comparedSpans,
   daysBefore,
@@ -8,9 +10,7 @@ import {
   silenceAfter,
   type TimeSpan,
   usualGapSeconds,
-} from '../outcomes/rhythm.ts';
-import type { Query } from '../paging/event-query.ts';
-import type { EventSource } from '../sources/event-source.ts';
+} from '../statistics/rhythm.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
 
 /** A gap that is longer than the rhythm of the events explains. */

@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { compareNumbers } from '../../src/items/exact-numbers.ts';
 import { parseFieldPath } from '../../src/items/field-path.ts';
 import { Items } from '../../src/items/items.ts';
-import { NumberColumn, NumberSample, percentilesJson } from '../../src/outcomes/percentiles.ts';
+import { NumberPercentiles } from '../../src/questions/number-percentiles.ts';
+import { NumberSample, percentilesJson } from '../../src/statistics/percentiles.ts';
 import { UTC } from '../../src/time/time-zone.ts';
 
 const sampleOf = (texts: readonly string[]) => {
@@ -62,16 +63,18 @@ describe('percentiles', () => {
   });
 
   test('of a field are those of each of its numbers, and of texts that are some', () => {
-    const column = new NumberColumn(parseFieldPath('lines[].amount', '--percentiles'), UTC);
+    const column = new NumberPercentiles(parseFieldPath('lines[].amount', '--percentiles'), UTC);
     const lines = [
       [{ amount: 3 }, { amount: '0.10' }],
       [{ amount: null }, { name: 'x' }],
       undefined,
       [{ amount: 7 }],
     ];
-    column.add(Items.of(lines.map((of) => Buffer.from(JSON.stringify({ lines: of })))));
-    column.add(Items.of([Buffer.from('{"lines":[{"amount":1e3}]}')]));
-    expect(column.sample.percentiles()).toEqual({
+    const see = (...texts: string[]) =>
+      column.see({ items: Items.of(texts.map((text) => Buffer.from(text))), haveFailed: undefined });
+    see(...lines.map((of) => JSON.stringify({ lines: of })));
+    see('{"lines":[{"amount":1e3}]}');
+    expect(column.result()).toEqual({
       count: 4,
       p50: '3',
       p95: '1000',

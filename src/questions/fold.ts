@@ -1,0 +1,32 @@
+import type { KeepItems } from '../items/item-filter.ts';
+import type { PageOfOutcomes } from '../sources/event-source.ts';
+
+/**
+ * One question about events. It sees their pages one after the other, and has its answer once it has seen
+ * the last.
+ */
+export interface Fold<Answer> {
+  see(page: PageOfOutcomes): void;
+  result(): Answer;
+}
+
+/** A question whose answer is asked for elsewhere. */
+type Seeing = Pick<Fold<unknown>, 'see'>;
+
+/** Shows all pages to all questions, in one pass. */
+export async function foldPages(
+  pages: AsyncIterable<PageOfOutcomes>,
+  folds: readonly Seeing[],
+): Promise<void> {
+  for await (const page of pages) for (const fold of folds) fold.see(page);
+}
+
+/** Shows questions only the events that `keep` keeps. */
+export function ofKept(keep: KeepItems, folds: readonly Seeing[]): Seeing {
+  return {
+    see: ({ items, haveFailed }) => {
+      const page = { items: keep(items), haveFailed };
+      for (const fold of folds) fold.see(page);
+    },
+  };
+}
