@@ -54,7 +54,7 @@ test('a code that is refused ends the sign-in', async () => {
   expect(await program.finished).toMatchObject({
     code: 4,
     stderr: expect.stringContaining(
-      'error: the sign-in was refused: access_denied\nnext: sign in again and allow the access\n',
+      'error: the sign-in was refused: access_denied\n  the sign-in was cancelled\nnext: sign in again and allow the access\n',
     ),
   });
 });
