@@ -66,7 +66,7 @@ function charactersOf(text: string): number {
 /** `ann@mail.harbour.example`, also as `Ann <ann@mail.harbour.example>` or with `mailto:` before it. */
 const MAIL_ADDRESS = /^(?:[^<>@]*<)?(?:mailto:)?[^\s<>@]+@([^\s<>@/?]+)(?:\?[^\s<>@]*)?>?$/i;
 /** The host of an address with a scheme, without user information and port (RFC 3986). */
-const WEB_ADDRESS = /^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#]*@)?(\[[^\]/?#]*\]|[^\s:/?#@]+)/i;
+const WEB_ADDRESS = /^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#]*@)?(\[[^\]/?#@[]*\]|[^\s:/?#@]+)/i;
 
 /** The domain of an e-mail address, or the host of a URL, in small letters. */
 function domainOf(text: string): string | undefined {
