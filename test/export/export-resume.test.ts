@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
