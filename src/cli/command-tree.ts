@@ -104,6 +104,10 @@ export const tree: Readonly<Record<string, Nodes>> = {
           'find by search the events that the journal lacks, and forward them',
           () => import('../webhooks/recover/recover-command.ts'),
         ],
+        reconcile: [
+          'compare the event ids that you have with what the service has',
+          () => import('../webhooks/reconcile/reconcile-command.ts'),
+        ],
         replay: [
           'forward chosen events to a handler again',
           () => import('../webhooks/replay/replay-command.ts'),

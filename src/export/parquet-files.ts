@@ -170,3 +170,36 @@ async function understood<Result>(reading: Promise<Result>): Promise<Result> {
     throw new ParquetError(`cannot be read as Parquet: ${(error as Error).message}`, { cause: error });
   }
 }
+
+/** The columns of texts at the top of a file of Parquet. Throws as `readItemTexts` does. */
+export async function textColumns(file: AsyncBuffer): Promise<readonly string[]> {
+  const { schema } = await understood(parquetMetadataAsync(file));
+  const isText = ({ type }: SchemaElement) => type === 'BYTE_ARRAY' || type === 'FIXED_LEN_BYTE_ARRAY';
+  const names: string[] = [];
+  // The schema lists each element before its children.
+  let inside = 0;
+  for (const element of schema.slice(1)) {
+    if (inside === 0 && isText(element)) names.push(element.name);
+    inside = Math.max(0, inside - 1) + (element.num_children ?? 0);
+  }
+  return names;
+}
+
+/**
+ * The texts of a column, one row group after another; undefined for a row without one. Throws as
+ * `readItemTexts` does.
+ */
+export async function* readColumnTexts(
+  file: AsyncBuffer,
+  name: string,
+): AsyncGenerator<readonly (string | undefined)[]> {
+  const metadata = await understood(parquetMetadataAsync(file));
+  let rowStart = 0;
+  for (const { num_rows } of metadata.row_groups) {
+    const rowEnd = rowStart + Number(num_rows);
+    const options = { file, metadata, columns: [name], rowStart, rowEnd };
+    const column = await understood(parquetReadColumn(options as never));
+    yield Array.from(column as ArrayLike<unknown>, (text) => (typeof text === 'string' ? text : undefined));
+    rowStart = rowEnd;
+  }
+}

@@ -68,11 +68,22 @@ async function* withShare(
 /** The first bytes of a file of Parquet. */
 const PARQUET = 'PAR1';
 
-async function isParquet(handle: FileHandle): Promise<boolean> {
+export async function isParquet(handle: FileHandle): Promise<boolean> {
   const start = Buffer.alloc(PARQUET.length);
   // A folder cannot be read, which the reader of the text reports.
   await handle.read(start, 0, start.length, 0).catch(() => undefined);
   return start.toString('latin1') === PARQUET;
+}
+
+/** A file as the reader of Parquet takes it. */
+export async function parquetFile(handle: FileHandle) {
+  const { size: byteLength } = await handle.stat();
+  const slice = async (start: number, end = byteLength) => {
+    const piece = Buffer.alloc(end - start);
+    await handle.read(piece, 0, piece.length, start);
+    return piece.buffer as ArrayBuffer;
+  };
+  return { byteLength, slice };
 }
 
 /** The events of a file of Parquet as NDJSON; closes the file. */
@@ -80,13 +91,7 @@ async function* linesInParquet(handle: FileHandle): AsyncGenerator<Buffer> {
   // The library is loaded where it is used.
   const { readItemTexts } = await import('../export/parquet-files.ts');
   try {
-    const { size: byteLength } = await handle.stat();
-    const slice = async (start: number, end = byteLength) => {
-      const piece = Buffer.alloc(end - start);
-      await handle.read(piece, 0, piece.length, start);
-      return piece.buffer as ArrayBuffer;
-    };
-    for await (const texts of readItemTexts({ byteLength, slice }))
+    for await (const texts of readItemTexts(await parquetFile(handle)))
       yield Buffer.concat(texts.flatMap((text) => [text, LINE_END]));
   } finally {
     await handle.close();
@@ -177,7 +182,7 @@ function refuseOthers(items: Items, name: string): void {
  * The pieces of a stream, decompressed if they are gzip (RFC 1952 section 2.3.1). A byte order mark is in the
  * first one.
  */
-async function* decompressed(stream: Readable): AsyncGenerator<Buffer> {
+export async function* decompressed(stream: Readable, flag = '--from'): AsyncGenerator<Buffer> {
   let start: Buffer = Buffer.alloc(0);
   for await (const piece of stream.iterator({ destroyOnReturn: false })) {
     start = Buffer.concat([start, piece]);
@@ -185,8 +190,8 @@ async function* decompressed(stream: Readable): AsyncGenerator<Buffer> {
   }
   // No JSON begins so.
   if (start.toString('latin1', 0, 3) === PARQUET.slice(0, 3))
-    throw new UsageError('--from: Parquet is read from its end, and cannot come through a pipe', {
-      next: 'name the file, or the directory of the export',
+    throw new UsageError(`${flag}: Parquet is read from its end, and cannot come through a pipe`, {
+      next: flag === '--from' ? 'name the file, or the directory of the export' : 'name the file',
     });
   const all = (async function* () {
     yield start;

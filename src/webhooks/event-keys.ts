@@ -3,21 +3,29 @@ import type { EventKey } from './delivery.ts';
 const WORDS_OF_KEY = 4;
 const DIGITS_OF_WORD = 8;
 const DIGITS_OF_KEY = WORDS_OF_KEY * DIGITS_OF_WORD;
-const LEAST_CAPACITY_KEYS = 1024;
+/** Keys are kept in blocks of this many, none of which is ever copied. */
+const BLOCK_KEYS = 1 << 16;
+const LEAST_PLACES = 2048;
 const GROWTH = 1.5;
 /** Places of the index for each key: fewer make it longer to look one up. */
 const PLACES_PER_KEY = 1.6;
 const FREE = 0;
+const LARGEST_NUMBER = 0xffff_ffff;
+
+/** Some keys, and the number of each. */
+interface Block {
+  readonly words: Uint32Array;
+  readonly numbers: Uint32Array;
+}
 
 /**
- * The keys of events and when each was journaled, in the order in which they came. A key takes some 31 bytes,
- * where a `Map` of texts takes 130 and ends at 2^24 keys.
+ * The keys of events, each with a number of 32 bits (of a journal the seconds since the epoch), in the order
+ * in which they came. A key takes some 28 bytes, where a `Map` of texts takes 130 and ends at 2^24 keys.
  */
 export class EventKeys {
-  #words = new Uint32Array(LEAST_CAPACITY_KEYS * WORDS_OF_KEY);
-  #seconds = new Float64Array(LEAST_CAPACITY_KEYS);
-  /** For each place the number of a key, counted from 1. A key stands at its own place or behind it. */
-  #index = new Uint32Array(placesFor(LEAST_CAPACITY_KEYS));
+  readonly #blocks: Block[] = [];
+  /** For each place the rank of a key, counted from 1. A key is at its own place or at one after it. */
+  #index = new Uint32Array(LEAST_PLACES);
   readonly #wanted = new Uint32Array(WORDS_OF_KEY);
   #size = 0;
 
@@ -26,25 +34,38 @@ export class EventKeys {
   }
 
   has(key: EventKey): boolean {
-    this.#read(key);
-    return this.#index[this.#placeOf(this.#wanted, 0)] !== FREE;
+    return this.get(key) !== undefined;
   }
 
-  /** Seconds since the epoch. Of a key that is there already only these change. */
-  set(key: EventKey, seconds: number): void {
+  /** The number of a key; undefined if the key is not there. */
+  get(key: EventKey): number | undefined {
     this.#read(key);
-    this.#put(seconds);
+    const rank = this.#index[this.#placeOfWanted()] as number;
+    return rank === FREE ? undefined : this.#numberAt(rank - 1);
   }
 
-  /** The same for a key as the 32 hexadecimal digits at an offset; false if there are none. */
-  setFrom(bytes: Buffer, at: number, seconds: number): boolean {
+  /** Sets the number of a key, at most 2^32 - 1. A key that is there already keeps its rank. */
+  set(key: EventKey, number: number): void {
+    this.#read(key);
+    this.#put(number);
+  }
+
+  /** The same for a key as the 32 lower-case digits at an offset; false if there are none. */
+  setFrom(bytes: Buffer, at: number, number: number): boolean {
     for (let word = 0; word < WORDS_OF_KEY; word++) {
       const value = wordAt(bytes, at + DIGITS_OF_WORD * word);
       if (value === undefined) return false;
       this.#wanted[word] = value;
     }
-    this.#put(seconds);
+    this.#put(number);
     return true;
+  }
+
+  /** Counts a key, which `readGuid` read as words: its number is how often it came. */
+  count(words: Uint32Array): void {
+    this.#wanted.set(words);
+    const rank = this.#index[this.#placeOfWanted()] as number;
+    this.#put(rank === FREE ? 1 : this.#numberAt(rank - 1) + 1);
   }
 
   /**
@@ -53,40 +74,38 @@ export class EventKeys {
    */
   reserve(more: number): void {
     const needed = this.#size + more;
-    if (needed <= this.#seconds.length) return;
-    const capacity = Math.max(needed, Math.ceil(this.#seconds.length * GROWTH));
-    const words = new Uint32Array(capacity * WORDS_OF_KEY);
-    const seconds = new Float64Array(capacity);
-    const index = new Uint32Array(placesFor(capacity));
-    // All memory is there before anything changes.
-    words.set(this.#words);
-    seconds.set(this.#seconds);
-    this.#words = words;
-    this.#seconds = seconds;
+    while (this.#blocks.length * BLOCK_KEYS < needed)
+      this.#blocks.push({
+        words: new Uint32Array(BLOCK_KEYS * WORDS_OF_KEY),
+        numbers: new Uint32Array(BLOCK_KEYS),
+      });
+    const places = Math.ceil(needed * PLACES_PER_KEY);
+    if (places <= this.#index.length) return;
+    const index = new Uint32Array(Math.max(places, Math.ceil(this.#index.length * GROWTH)));
     this.#index = index;
-    for (let number = 0; number < this.#size; number++) this.#enter(number);
+    for (let rank = 0; rank < this.#size; rank++) this.#enter(rank);
   }
 
-  /** Forgets the keys that were journaled before that time. */
-  forgetBefore(oldest: number): void {
+  /** Forgets the keys whose number is less. */
+  forgetBefore(least: number): void {
     let kept = 0;
-    for (let number = 0; number < this.#size; number++) {
-      if ((this.#seconds[number] as number) < oldest) continue;
-      this.#words.copyWithin(kept * WORDS_OF_KEY, number * WORDS_OF_KEY, (number + 1) * WORDS_OF_KEY);
-      this.#seconds[kept] = this.#seconds[number] as number;
+    for (let rank = 0; rank < this.#size; rank++) {
+      if (this.#numberAt(rank) < least) continue;
+      if (kept !== rank) this.#write(kept, this.#wordsAt(rank), this.#numberAt(rank));
       kept++;
     }
     if (kept === this.#size) return;
     this.#size = kept;
     this.#index.fill(FREE);
-    for (let number = 0; number < kept; number++) this.#enter(number);
+    for (let rank = 0; rank < kept; rank++) this.#enter(rank);
   }
 
-  *[Symbol.iterator](): Generator<[key: EventKey, seconds: number]> {
-    for (let number = 0; number < this.#size; number++) {
-      const words = this.#words.subarray(number * WORDS_OF_KEY, (number + 1) * WORDS_OF_KEY);
-      const digits = Array.from(words, (word) => word.toString(16).padStart(DIGITS_OF_WORD, '0'));
-      yield [digits.join(''), this.#seconds[number] as number];
+  *[Symbol.iterator](): Generator<[key: EventKey, number: number]> {
+    for (let rank = 0; rank < this.#size; rank++) {
+      const digits = Array.from(this.#wordsAt(rank), (word) =>
+        word.toString(16).padStart(DIGITS_OF_WORD, '0'),
+      );
+      yield [digits.join(''), this.#numberAt(rank)];
     }
   }
 
@@ -95,21 +114,45 @@ export class EventKeys {
       this.#wanted[word] = Number.parseInt(key.slice(DIGITS_OF_WORD * word, DIGITS_OF_WORD * (word + 1)), 16);
   }
 
-  #put(seconds: number): void {
-    const known = this.#index[this.#placeOf(this.#wanted, 0)] as number;
+  #put(number: number): void {
+    const value = Math.min(number, LARGEST_NUMBER);
+    const known = this.#index[this.#placeOfWanted()] as number;
     if (known !== FREE) {
-      this.#seconds[known - 1] = seconds;
+      this.#blockOf(known - 1).numbers[(known - 1) % BLOCK_KEYS] = value;
       return;
     }
     this.reserve(1);
-    const number = this.#size++;
-    this.#words.set(this.#wanted, number * WORDS_OF_KEY);
-    this.#seconds[number] = seconds;
-    this.#enter(number);
+    const rank = this.#size++;
+    this.#write(rank, this.#wanted, value);
+    this.#enter(rank);
   }
 
-  #enter(number: number): void {
-    this.#index[this.#placeOf(this.#words, number * WORDS_OF_KEY)] = number + 1;
+  #blockOf(rank: number): Block {
+    return this.#blocks[Math.floor(rank / BLOCK_KEYS)] as Block;
+  }
+
+  #numberAt(rank: number): number {
+    return this.#blockOf(rank).numbers[rank % BLOCK_KEYS] as number;
+  }
+
+  #wordsAt(rank: number): Uint32Array {
+    const at = (rank % BLOCK_KEYS) * WORDS_OF_KEY;
+    return this.#blockOf(rank).words.subarray(at, at + WORDS_OF_KEY);
+  }
+
+  #write(rank: number, words: Uint32Array, number: number): void {
+    const block = this.#blockOf(rank);
+    block.words.set(words, (rank % BLOCK_KEYS) * WORDS_OF_KEY);
+    block.numbers[rank % BLOCK_KEYS] = number;
+  }
+
+  #enter(rank: number): void {
+    const { words } = this.#blockOf(rank);
+    this.#index[this.#placeOf(words, (rank % BLOCK_KEYS) * WORDS_OF_KEY)] = rank + 1;
+  }
+
+  #placeOfWanted(): number {
+    return this.#placeOf(this.#wanted, 0);
   }
 
   /** The place in the index of the key at an offset of some words, or the free one where it belongs. */
@@ -117,23 +160,19 @@ export class EventKeys {
     const { length } = this.#index;
     let place = mixed(words, at) % length;
     for (;;) {
-      const number = this.#index[place] as number;
-      if (number === FREE || this.#isKey(number - 1, words, at)) return place;
+      const rank = this.#index[place] as number;
+      if (rank === FREE || this.#isKey(rank - 1, words, at)) return place;
       place++;
       if (place === length) place = 0;
     }
   }
 
-  #isKey(number: number, words: Uint32Array, at: number): boolean {
-    const own = number * WORDS_OF_KEY;
-    for (let word = 0; word < WORDS_OF_KEY; word++)
-      if (this.#words[own + word] !== words[at + word]) return false;
+  #isKey(rank: number, words: Uint32Array, at: number): boolean {
+    const own = this.#blockOf(rank).words;
+    const start = (rank % BLOCK_KEYS) * WORDS_OF_KEY;
+    for (let word = 0; word < WORDS_OF_KEY; word++) if (own[start + word] !== words[at + word]) return false;
     return true;
   }
-}
-
-function placesFor(capacity: number): number {
-  return Math.ceil(capacity * PLACES_PER_KEY);
 }
 
 /** Ids may be random or count up: either spreads over the index (the last steps of MurmurHash3). */
@@ -145,6 +184,34 @@ function mixed(words: Uint32Array, at: number): number {
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;
 }
+
+/** The offsets of the hyphens of a GUID in its usual form, and its length. */
+const HYPHENS = [8, 13, 18, 23] as const;
+const GUID_CHARACTERS = DIGITS_OF_KEY + HYPHENS.length;
+
+/**
+ * Reads the GUID at an offset into four words: 8-4-4-4-12 digits, or 32 without hyphens, in any case. Returns
+ * the offset after it; undefined if there is none before `end`.
+ */
+export function readGuid(bytes: Buffer, at: number, end: number, words: Uint32Array): number | undefined {
+  const hasHyphens = bytes[at + HYPHENS[0]] === HYPHEN;
+  const after = at + (hasHyphens ? GUID_CHARACTERS : DIGITS_OF_KEY);
+  if (after > end) return undefined;
+  let from = at;
+  for (let word = 0; word < WORDS_OF_KEY; word++) {
+    let value = 0;
+    for (let digits = 0; digits < DIGITS_OF_WORD; digits++) {
+      if (hasHyphens && bytes[from] === HYPHEN && HYPHENS.includes((from - at) as 8)) from++;
+      const digit = ANY_CASE[bytes[from++] as number] as number;
+      if (digit === NO_DIGIT) return undefined;
+      value = value * 16 + digit;
+    }
+    words[word] = value;
+  }
+  return from === after ? after : undefined;
+}
+
+const HYPHEN = 0x2d;
 
 /** The number of eight lower-case hexadecimal digits; undefined if there are others. */
 function wordAt(bytes: Buffer, at: number): number | undefined {
@@ -161,6 +228,14 @@ function wordAt(bytes: Buffer, at: number): number | undefined {
 const NO_DIGIT = 255;
 const DIGITS = new Uint8Array(256).fill(NO_DIGIT);
 for (const [value, digit] of [...'0123456789abcdef'].entries()) DIGITS[digit.charCodeAt(0)] = value;
+/** The same for capitals too. */
+const ANY_CASE = Uint8Array.from(DIGITS);
+for (const [value, digit] of [...'ABCDEF'].entries()) ANY_CASE[digit.charCodeAt(0)] = 10 + value;
+
+/** True for a byte that is a hexadecimal digit. */
+export function isHexDigit(byte: number): boolean {
+  return ANY_CASE[byte] !== NO_DIGIT;
+}
 
 /** The number of characters of a key. */
 export const KEY_CHARACTERS = DIGITS_OF_KEY;

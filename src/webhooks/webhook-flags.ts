@@ -1,6 +1,6 @@
 import type { Option } from 'commander';
 import { UsageError } from '../errors.ts';
-import { duration, Flag, oneOf, wholeNumber } from '../settings/flags.ts';
+import { decimalNumber, duration, Flag, fileName, oneOf, wholeNumber } from '../settings/flags.ts';
 import { type Refuse, secureUrl, withoutCredentials } from '../settings/setting-names.ts';
 import { durationText } from '../time/lengths.ts';
 
@@ -61,6 +61,27 @@ export function handOverFlag(): Option {
     'event: as a delivery carries it; record: as a search shows it',
     { preset: 'event' },
     oneOf('--hand-over', ['event', 'record']),
+  );
+}
+
+/** `--rate` of commands that forward events. */
+export function rateFlag(): Option {
+  const text = 'the maximum number of events per second';
+  return new Flag('--rate <number>', text, {}, decimalNumber('--rate', 0.01, 10_000));
+}
+
+/** `--received`: a file with event ids. */
+export function receivedFlag(text: string): Option {
+  return new Flag('--received <file>', text, {}, fileName('--received'));
+}
+
+/** `--received-field`: where in that file the ids are. */
+export function receivedFieldFlag(): Option {
+  return new Flag(
+    '--received-field <name>',
+    'the column of the ids, or their path in JSON; found by itself where it is left out',
+    {},
+    (text) => text,
   );
 }
 

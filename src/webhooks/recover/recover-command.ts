@@ -12,6 +12,9 @@ import {
   handlerOf,
   handlerUrl,
   handOverFlag,
+  rateFlag,
+  receivedFieldFlag,
+  receivedFlag,
 } from '../webhook-flags.ts';
 import type { RecoverFlags } from './recover.ts';
 
@@ -26,7 +29,7 @@ const DEFAULTS = {
 } as const;
 
 export const commonFlags =
-  '--since --until --failed --type --where --forward-to --journal --new-journal --dry-run';
+  '--since --until --failed --type --where --forward-to --journal --new-journal --received --dry-run';
 
 export const help = `
 Searches from --since on, or for --id, leaves out events in the journal, and
@@ -35,6 +38,10 @@ and the Api-Token (from HOOKTRAIL_API_TOKEN, or as saved by \`webhooks listen
 --save-token\`). Where a search shows records with the event inside, the handler
 gets the event, byte for byte; --hand-over record sends the whole record. An
 event that has several records goes over once.
+
+With --received, the ids in that file count as had, beside the journal or in
+place of it: without --journal nothing is journaled. \`webhooks reconcile\` shows
+before what is missing.
 
 Events that the handler does not accept are listed on standard output, and make
 the exit code 1; the same command run again retries only those. While a
@@ -45,7 +52,8 @@ Examples:
   $ hooktrail webhooks recover --since 6h --failed --dry-run
   $ hooktrail webhooks recover --since 6h --forward-to http://127.0.0.1:3000/in
   $ hooktrail webhooks recover --since 2026-11-01 --until 2026-11-02 \\
-      --forward-to https://hooks.example.com/in --journal events.journal`;
+      --forward-to https://hooks.example.com/in --journal events.journal
+  $ hooktrail webhooks recover --since 1d --received handled.csv --forward-to 3000`;
 
 export function declare(command: Command): void {
   addFilterFlags(command)
@@ -58,8 +66,11 @@ export function declare(command: Command): void {
         fileName('--journal'),
       ),
     )
+    .addOption(receivedFlag('a file with event ids that the handler has; - for standard input'))
+    .addOption(receivedFieldFlag())
     .option('--new-journal', 'treat a missing journal as empty: every event counts as missed')
     .addOption(forwardConcurrency())
+    .addOption(rateFlag())
     .addOption(
       new Flag(
         '--retry-for <time>',

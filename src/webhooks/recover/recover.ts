@@ -45,6 +45,7 @@ import {
   realJournalPath,
 } from '../journal.ts';
 import { askListener, type ListenerQuestion, type ListenerReply } from '../local-socket.ts';
+import { createPace } from '../pace.ts';
 
 /** The command line. */
 export interface RecoverFlags {
@@ -52,14 +53,19 @@ export interface RecoverFlags {
   readonly handOver: HandOver;
   readonly format: FormatOptions;
   /** Absent for the profile's own. */
-  readonly journal?: string;
+  readonly journal?: string | undefined;
   /** True if a journal that is not there counts as empty. */
   readonly newJournal?: true;
+  /** A file with the ids of events that the handler has; without `journal`, nothing is journaled then. */
+  readonly received?: string;
+  readonly receivedField?: string;
   /** Undefined if the events are only listed. */
   readonly forwardTo?: URL | undefined;
   /** Milliseconds without progress until an attempt counts as failed. */
   readonly forwardTimeout: number;
   readonly concurrency: number;
+  /** The maximum number of events per second. */
+  readonly rate?: number;
   /** Milliseconds for which a handler that accepts nothing is tried again. */
   readonly retryFor: number;
 }
@@ -69,10 +75,14 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFl
   const { context, reporter } = call;
   await withService(call, async (service, settings) => {
     const subscription = onlySubscription(flags.filters);
-    const journal = flags.journal ?? defaultJournal(settings.profile, context, subscription);
-    const ids = await idsIn(journal, flags.newJournal === true, call);
-    if (ids === undefined && !flags.newJournal)
+    const received = await receivedKeys(flags, call);
+    const journal =
+      flags.journal ?? (received ? undefined : defaultJournal(settings.profile, context, subscription));
+    const journaled =
+      journal === undefined ? undefined : await idsIn(journal, flags.newJournal === true, call);
+    if (journal !== undefined && journaled === undefined && !flags.newJournal)
       throw noJournal(flags.journal, settings.profile, subscription, context);
+    const known = { has: (key: EventKey) => received?.has(key) || journaled?.has(key) || false };
     const filters = await resolveToSend(flags.filters, service, settings, call);
     // A listener has its own token: the warning is for events that go straight to the handler.
     const place = { ...settings, subscription: onlySubscription(filters) };
@@ -80,12 +90,28 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFl
     const later = { warning: (text: string) => unsaid.push(text) };
     const warn = () => unsaid.splice(0).map((text) => reporter.warning(text));
     const apiToken = flags.forwardTo && (await apiTokenOrWarning(place, context, later));
-    const found = await findMissing(ids, { ...flags, filters }, service, call);
+    const found = await findMissing(known, { ...flags, filters }, service, call);
     const isNothing = !found.failure && found.missing.length + found.known === 0;
     if (isNothing) await warnOfTypes(filters, service, context, reporter);
-    if (flags.forwardTo === undefined) await listMissing(found, flags.format, call);
+    if (flags.forwardTo === undefined) await listMissing(found, flags, call);
     else await recoverMissing(found, { ...flags, journal, forwardTo: flags.forwardTo, warn }, apiToken, call);
   });
+}
+
+/** The ids of a file that the command line names; undefined without one. */
+async function receivedKeys(
+  { received, receivedField }: Pick<RecoverFlags, 'received' | 'receivedField'>,
+  call: Call,
+): Promise<EventKeys | undefined> {
+  if (received === undefined) return undefined;
+  const { readReceivedIds } = await import('../received-ids.ts');
+  return (await readReceivedIds(received, receivedField, call)).keys;
+}
+
+/** How an event that is not handed over is known. */
+function knownText({ received, journal }: Pick<RecoverFlags, 'received' | 'journal'>): string {
+  if (received === undefined) return 'in the journal already';
+  return journal === undefined ? 'received already' : 'received or journaled already';
 }
 
 /**
@@ -134,7 +160,7 @@ function unreadableLines(journal: string, count: number): UsageError {
 interface Missing {
   /** In order of creation. */
   readonly missing: readonly FoundEvent[];
-  /** The number of found events, each counted once, that are in the journal. */
+  /** The number of found events, each counted once, that are received or journaled. */
   readonly known: number;
   /** The error that ended the search; the events found before it are still used. */
   readonly failure: { readonly error: unknown } | undefined;
@@ -143,7 +169,7 @@ interface Missing {
 }
 
 async function findMissing(
-  ids: Pick<EventKeys, 'has'> | undefined,
+  ids: Pick<EventKeys, 'has'>,
   { filters, handOver }: Pick<RecoverFlags, 'filters' | 'handOver'>,
   service: Service,
   call: Call,
@@ -159,7 +185,7 @@ async function findMissing(
     if (filters.after?.time.kind !== 'instant' && after) again += ` with --since ${after.text}`;
     for await (const event of events) {
       wanted.delete(event.eventId?.toLowerCase() ?? '');
-      if (event.key && ids?.has(event.key)) known.add(event.key);
+      if (event.key && ids.has(event.key)) known.add(event.key);
       else records.push(event);
     }
   } catch (error) {
@@ -175,12 +201,12 @@ async function findMissing(
 /** Prints the events that the journal lacks. Changes nothing and sends nothing. */
 async function listMissing(
   { missing, known, failure }: Missing,
-  format: FormatOptions,
+  flags: RecoverFlags,
   call: Call,
 ): Promise<void> {
-  await (await eventPrinter(format, call))(missing);
+  await (await eventPrinter(flags.format, call))(missing);
   if (failure) throw failure.error;
-  call.reporter.notice(`${missing.length} to forward; ${known} in the journal already`);
+  call.reporter.notice(`${missing.length} to forward; ${known} ${knownText(flags)}`);
   noticeHandOver(missing, call.reporter);
   noticeDelivered(missing, call.reporter);
 }
@@ -195,7 +221,10 @@ async function recoverMissing(
   apiToken: string | undefined,
   call: Call,
 ): Promise<void> {
-  const { failure, again } = found;
+  const { failure } = found;
+  // What was forwarded and not journaled is in no file yet.
+  const again =
+    flags.journal === undefined ? `write the ids to a new file, then ${found.again}` : found.again;
   if (failure && found.missing.length + found.known === 0) throw failure.error;
   const { context, reporter } = call;
   const print = await eventPrinter(flags.format, call);
@@ -219,7 +248,7 @@ async function recoverMissing(
     // An interruption leaves more than what the handler refused.
     const rest = found.missing.length + found.known - forwarded.length - known;
     const those = failure ? ' of those found' : '';
-    reporter.notice(`${forwarded.length} forwarded; ${known} in the journal already; ${rest} left${those}`);
+    reporter.notice(`${forwarded.length} forwarded; ${known} ${knownText(flags)}; ${rest} left${those}`);
     noticeDelivered(forwarded, reporter);
     if (context.signal.aborted && rest > 0) reporter.notice(`next: ${again}: it forwards them`);
   }
@@ -249,17 +278,18 @@ interface Forwarded {
 }
 
 interface ForwardOptions
-  extends Pick<RecoverFlags, 'forwardTimeout' | 'concurrency' | 'retryFor'>,
+  extends Pick<RecoverFlags, 'forwardTimeout' | 'concurrency' | 'retryFor' | 'rate'>,
     Pick<ForwardRetryOptions, 'onWait'> {
-  readonly journal: string;
+  /** Undefined if nothing is journaled. */
+  readonly journal: string | undefined;
   readonly forwardTo: URL;
   readonly apiToken: string | undefined;
   readonly warn: () => void;
   readonly onEnd: (event: FoundEvent, forwarded: Forwarded) => void;
 }
 
-/** The journal, which this process has for a turn, or the listener that has it. */
-type Way = { readonly journal: Journal } | { readonly listener: ListenerReply };
+/** The journal, which this process has for a turn, or the listener that has it, or the handler alone. */
+type Way = { readonly journal: Journal } | { readonly listener: ListenerReply } | 'handler alone';
 
 /** Sends the listener that has the journal a question; undefined if there is no answer in time. */
 type Ask = (question: ListenerQuestion, milliseconds: number) => Promise<ListenerReply | undefined>;
@@ -293,23 +323,29 @@ async function forwardOnce(
   const handler = createHandler(forwardTo, forwardTimeout, context);
   const retry = createForwardRetry({ ...options, clock, signal });
   const abandoned = new AbortController();
-  const ask: Ask = async (question, milliseconds) => {
-    const limits = { milliseconds, signal: abandoned.signal };
-    return askListener(await realJournalPath(file, machine), machine, question, limits);
+  const askOver = (journal: string): Ask => {
+    return async (question, milliseconds) => {
+      const limits = { milliseconds, signal: abandoned.signal };
+      return askListener(await realJournalPath(journal, machine), machine, question, limits);
+    };
   };
+  const ask = file === undefined ? undefined : askOver(file);
+  const turn = createPace(options.rate, context);
   const forward = async (way: Way, key: EventKey, body: Buffer): Promise<Forwarded> => {
     let outcome: Outcome = 'refused';
     let reason: string | undefined;
+    const hand = async () => {
+      reason = await retry(() => handler.forward({ body, contentType: 'application/json', apiToken }));
+      return reason === undefined;
+    };
+    if (way === 'handler alone') return { outcome: (await hand()) ? 'accepted' : 'refused', reason };
     if ('journal' in way) {
-      outcome = await way.journal.once(key, async () => {
-        reason = await retry(() => handler.forward({ body, contentType: 'application/json', apiToken }));
-        return reason === undefined;
-      });
+      outcome = await way.journal.once(key, hand);
       return { outcome, reason };
     }
     const question = { event: body.toString('base64'), forwardTo: forwardTo.href };
     reason = await retry(async () => {
-      const reply = await ask(question, way.listener.forwardTimeout + JOURNALING_MS);
+      const reply = await ask?.(question, way.listener.forwardTimeout + JOURNALING_MS);
       if (reply?.outcome === undefined) throw new ListenerGone();
       outcome = reply.outcome;
       return outcome === 'refused' ? (reply.answer ?? NOT_JOURNALED) : { status: 200 };
@@ -318,18 +354,21 @@ async function forwardOnce(
   };
   const forwardOrLeave = async (way: Way, { key, body }: FoundEvent): Promise<Forwarded> => {
     if (!key) return { outcome: 'refused', reason: WITHOUT_ID };
+    await turn();
+    signal.throwIfAborted();
     try {
       return await forward(way, key, body);
     } catch (error) {
+      const journal = typeof way === 'object' && 'journal' in way ? way.journal : undefined;
       // A full disk may have room for the next one.
-      if (error instanceof ServiceError && 'journal' in way && !way.journal.failed.aborted)
+      if (error instanceof ServiceError && journal && !journal.failed.aborted)
         return { outcome: 'refused', reason: error.message };
       throw error;
     }
   };
   const waiting = events.map((event) => ({ event, unanswered: 0 }));
   const takeTurn = async (way: Way) => {
-    let end = 'journal' in way ? clock.now() + TURN_MS : Number.POSITIVE_INFINITY;
+    let end = typeof way === 'object' && 'journal' in way ? clock.now() + TURN_MS : Number.POSITIVE_INFINITY;
     const ofThisTurn = function* () {
       for (let next = waiting.shift(); next; next = clock.now() < end ? waiting.shift() : undefined)
         yield next;
@@ -354,10 +393,17 @@ async function forwardOnce(
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     while (waiting.length > 0) {
-      const way = await findWay(options, ask, context);
-      if ('listener' in way) await takeTurn(way);
+      const way =
+        file === undefined || !ask
+          ? ('handler alone' as const)
+          : await findWay({ journal: file, forwardTo }, ask, context);
+      if (way !== 'handler alone' && 'listener' in way) {
+        await takeTurn(way);
+        continue;
+      }
+      options.warn();
+      if (way === 'handler alone') await takeTurn(way);
       else {
-        options.warn();
         await takeTurn(way).finally(() => way.journal.close());
         if (waiting.length > 0) await clock.sleep(PAUSE_MS, signal);
       }
@@ -385,7 +431,11 @@ const DESCRIBE_MS = 5_000;
  * Opens the journal, or finds the listener that has it. Throws `UsageError` if that has another handler,
  * `ServiceError` if neither succeeds in time.
  */
-async function findWay({ journal, forwardTo }: ForwardOptions, ask: Ask, context: Context): Promise<Way> {
+async function findWay(
+  { journal, forwardTo }: { readonly journal: string; readonly forwardTo: URL },
+  ask: Ask,
+  context: Context,
+): Promise<Exclude<Way, string>> {
   const { clock, signal } = context;
   const began = clock.now();
   for (;;) {

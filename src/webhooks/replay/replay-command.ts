@@ -6,7 +6,6 @@ import type { EventFilters } from '../../filters/event-filters.ts';
 import { addFilterFlags, addFromFlag } from '../../filters/filter-flags.ts';
 import { addFormatFlags, type EventFlags, eventOptions } from '../../formats/format-flags.ts';
 import { isGuid } from '../../items/items.ts';
-import { decimalNumber } from '../../settings/flags.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import {
   FORWARD_TIMEOUT_MS,
@@ -15,6 +14,7 @@ import {
   handlerOf,
   handlerUrl,
   handOverFlag,
+  rateFlag,
 } from '../webhook-flags.ts';
 import type { ReplayFlags, ReplaySource } from './replay.ts';
 
@@ -54,11 +54,7 @@ export function declare(command: Command): void {
   addFromFlag(addFilterFlags(command))
     .option('--forward-to <url>', 'the handler that gets the events', handlerUrl('--forward-to'))
     .addOption(forwardConcurrency())
-    .option(
-      '--rate <number>',
-      'the maximum number of events per second',
-      decimalNumber('--rate', 0.01, 10_000),
-    )
+    .addOption(rateFlag())
     .addOption(forwardTimeout())
     .addOption(handOverFlag())
     .option('--dry-run', 'list what would be replayed, and forward nothing')

@@ -1,6 +1,5 @@
 import { type Advice, advise, hooktrail, hooktrailOver } from '../../advice.ts';
 import type { Call } from '../../command.ts';
-import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import type { EventFilters } from '../../filters/event-filters.ts';
 import { EMPTY_LIST, idsOfInput } from '../../filters/event-ids.ts';
@@ -31,6 +30,7 @@ import {
   onlySubscription,
   searchToForward,
 } from '../found-events.ts';
+import { createPace } from '../pace.ts';
 
 /**
  * The source of the events: the service, by ids on standard input or by a search; or the place that `--from`
@@ -167,7 +167,7 @@ async function replay(
   const print = await eventPrinter(flags.format, call);
   const left = new LeftEvents();
   const progress = startProgress(context, reporter, 'replaying');
-  const turn = pace(flags.rate, context);
+  const turn = createPace(flags.rate, context);
   const due = new Set(chosen);
   try {
     await inParallel(chosen, concurrency, async (event) => {
@@ -211,16 +211,4 @@ function nextReplay(
   if (from === '-' || !areNamed)
     return advise`list them with --ndjson, and pipe that to ${hooktrail('webhooks replay', ...to, '--from', '-')}`;
   return advise`pipe what is listed to ${hooktrailOver(from, 'webhooks replay -', ...to)}, which sends them again`;
-}
-
-/** Waits for the next event's turn, so that at most `rate` events start per second. */
-function pace(rate: number | undefined, { clock, signal }: Pick<Context, 'clock' | 'signal'>) {
-  let next = clock.now();
-  return async () => {
-    if (rate === undefined) return;
-    const now = clock.now();
-    const mine = Math.max(next, now);
-    next = mine + 1000 / rate;
-    if (mine > now) await clock.sleep(mine - now, signal);
-  };
 }

@@ -1,0 +1,301 @@
+import { stat } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import type { Call } from '../command.ts';
+import { faultText, fewOf, HooktrailError, ServiceError, UsageError } from '../errors.ts';
+import { PIECE_BYTES } from '../export/part-formats.ts';
+import { encodingOf, openPipe, openToRead } from '../files/whole-files.ts';
+import { MISSING } from '../items/field-cursor.ts';
+import { parseFieldPath } from '../items/field-path.ts';
+import { FieldReader } from '../items/field-reader.ts';
+import { isObject, pastedGuid } from '../items/items.ts';
+import { valueText } from '../items/json-scanner.ts';
+import { itemsOfText } from '../sources/item-text.ts';
+import { decompressed, isParquet, parquetFile } from '../sources/stored-place.ts';
+import { startProgress } from '../terminal/progress.ts';
+import { grouped } from '../terminal/terminal-text.ts';
+import { UTC } from '../time/time-zone.ts';
+import { eventKey } from './delivery.ts';
+import { EventKeys, isHexDigit, readGuid } from './event-keys.ts';
+import { type ColumnFacts, chooseColumn, holdsGuid, type IdColumn } from './id-column.ts';
+import { ColumnReader, tableFormOf } from './table-rows.ts';
+
+/** The event ids that somebody has: from a dump of a database, a log, or any other file. */
+export interface ReceivedIds {
+  /** The number of a key is how often FILE has it. */
+  readonly keys: EventKeys;
+  /** The file as named, or `standard input`. */
+  readonly name: string;
+  /** Undefined for a text without columns, of which each GUID counts. */
+  readonly column: IdColumn | undefined;
+}
+
+type ReadCall = Pick<Call, 'context' | 'reporter'>;
+
+/**
+ * Reads event ids from a file or standard input (`-`): CSV and other tables, NDJSON, JSON, Parquet, or any text
+ * with GUIDs, plain or gzip. `field` names the column, or the path in JSON. Throws `UsageError` for a file that
+ * is not there, holds no id, or ends in the middle, and `ServiceError` if it cannot be read.
+ */
+export async function readReceivedIds(
+  file: string,
+  field: string | undefined,
+  call: ReadCall,
+): Promise<ReceivedIds> {
+  const name = file === '-' ? 'standard input' : file;
+  const ids = new IdCounter(name, field, call);
+  try {
+    await readInto(ids, file, call);
+  } catch (error) {
+    if (error instanceof HooktrailError || call.context.signal.aborted) throw error;
+    throw new ServiceError(`--received: ${name} cannot be read: ${faultText(error)}`, { cause: error });
+  } finally {
+    ids.progress.stop();
+  }
+  if (ids.keys.size === 0)
+    throw new UsageError(`--received: ${name} holds no event id`, {
+      next: 'give a file with GUIDs in it: CSV, JSON, NDJSON, Parquet or any text; --received-field names the column',
+    });
+  return { keys: ids.keys, name, column: ids.column };
+}
+
+async function readInto(ids: IdCounter, file: string, { context }: ReadCall): Promise<void> {
+  const { stdin, signal } = context;
+  if (file === '-') return await readText(ids, stdin.stream());
+  const missing = (error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT')
+      throw new UsageError(`--received: there is no file '${file}'`, { cause: error });
+    throw error;
+  };
+  if ((await stat(file).catch(missing)).isDirectory())
+    throw new UsageError(`--received: ${file} is a directory`, {
+      next: 'name a file, or pipe its files in with -',
+    });
+  const pipe = await openPipe(file, signal);
+  if (pipe) return await readText(ids, pipe);
+  const handle = await openToRead(file);
+  if (!(await isParquet(handle)))
+    return await readText(ids, handle.createReadStream({ start: 0, highWaterMark: PIECE_BYTES }));
+  try {
+    await readParquet(ids, await parquetFile(handle));
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Rows are looked at in so much of a text to find its form. */
+const HEAD_BYTES = 1 << 18;
+
+async function readText(ids: IdCounter, stream: Readable): Promise<void> {
+  const pieces = asUtf8(decompressed(stream, '--received'))[Symbol.asyncIterator]();
+  let head: Buffer = Buffer.alloc(0);
+  let isWhole = false;
+  while (head.length < HEAD_BYTES && !isWhole) {
+    const { value, done } = await pieces.next();
+    isWhole = done === true;
+    if (value) head = Buffer.concat([head, value]);
+  }
+  const all = (async function* () {
+    yield head;
+    for (let next = await pieces.next(); !next.done; next = await pieces.next()) yield next.value;
+  })();
+  const text = head.toString().replace(/^\ufeff/, '');
+  // In JSON no digit or letter follows a brace, unlike in {GUID}. A list of texts is read as text.
+  if (/^\s*(?:\[\s*)?\{(?!\s*\w)/.test(text.slice(0, 1000))) return await readJson(ids, all);
+  const form = tableFormOf(text, isWhole);
+  if (form === undefined && ids.field !== undefined)
+    throw new UsageError(`--received-field: ${ids.name} has no columns`, {
+      next: 'leave it out: each GUID of the text counts',
+    });
+  const column = form && ids.choose(form.columns);
+  if (!form || !column) return await readPlainText(ids, all);
+  const rows = new ColumnReader(form, column.index, (bytes, start, end) => ids.addCell(bytes, start, end));
+  for await (const piece of all) {
+    rows.add(piece);
+    ids.noteProgress();
+  }
+  if (!rows.end()) throw ids.cutOff('a row');
+}
+
+/** The pieces of a text that is UTF-16, as PowerShell writes it, in UTF-8. */
+async function* asUtf8(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let decoder: InstanceType<typeof TextDecoder> | undefined;
+  let isFirst = true;
+  for await (const piece of pieces) {
+    if (isFirst && encodingOf(piece) === 'utf16le') decoder = new TextDecoder('utf-16le');
+    isFirst = false;
+    yield decoder ? Buffer.from(decoder.decode(piece, { stream: true })) : piece;
+  }
+}
+
+/** The longest part of a GUID that the end of a piece may cut off, and the character before it. */
+const CUT_BYTES = 64;
+
+async function readPlainText(ids: IdCounter, pieces: AsyncIterable<Buffer>): Promise<void> {
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const piece of pieces) {
+    const bytes = Buffer.concat([rest, piece]);
+    let end = bytes.length;
+    while (end > 0 && bytes.length - end < CUT_BYTES && isOfGuid(bytes[end - 1] as number)) end--;
+    ids.addText(bytes, end);
+    rest = Buffer.from(bytes.subarray(end));
+    ids.noteProgress();
+  }
+  const found = ids.addText(rest, rest.length);
+  if (found === 0 && /^[0-9a-f]{8}-[0-9a-f-]*$/i.test(rest.toString('latin1'))) throw ids.cutOff('an id');
+}
+
+const HYPHEN = 0x2d;
+const isOfGuid = (byte: number) => byte === HYPHEN || isHexDigit(byte);
+
+/** The items of a list whose members are looked at to find the path of the ids. */
+const LOOKED_AT_ITEMS = 200;
+
+async function readJson(ids: IdCounter, pieces: AsyncIterable<Buffer>): Promise<void> {
+  let reader: FieldReader | undefined;
+  try {
+    for await (const items of itemsOfText(pieces, ids.name)) {
+      if (!reader) {
+        const values = [...items.first(LOOKED_AT_ITEMS).values()];
+        const path = ids.field ?? ids.choose(pathsWithGuids(values))?.name;
+        if (path === undefined) continue;
+        ids.nameColumn(path);
+        reader = new FieldReader([parseFieldPath(path, '--received-field')], UTC);
+      }
+      for (let item = 0; item < items.count; item++) {
+        reader.read(items.bytes, items.start(item));
+        reader.each(0, (bytes, start, end) => {
+          if (start !== MISSING) ids.addTextCell(valueText(bytes, start, end));
+        });
+      }
+      ids.noteProgress();
+    }
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new UsageError(`--received: ${error.message}`, { next: 'make the file again', cause: error });
+  }
+}
+
+/** The paths at which values of JSON hold GUIDs, and how many they hold there. */
+function pathsWithGuids(values: readonly unknown[]): ColumnFacts[] {
+  const guids = new Map<string, number>();
+  for (const value of values)
+    for (const [path, leaf] of leavesOf(value, ''))
+      if (typeof leaf === 'string' && holdsGuid(leaf)) guids.set(path, (guids.get(path) ?? 0) + 1);
+  return [...guids].map(([name, count]) => ({ name, guids: count }));
+}
+
+/** The scalars in a value of JSON, with their paths as `--fields` takes them. */
+function* leavesOf(value: unknown, path: string): Generator<readonly [path: string, leaf: unknown]> {
+  if (Array.isArray(value)) {
+    for (const element of value) yield* leavesOf(element, `${path}[]`);
+  } else if (isObject(value)) {
+    for (const [name, member] of Object.entries(value)) {
+      const step = name.replace(/[.\\[\]:]/g, '\\$&');
+      yield* leavesOf(member, path === '' ? step : `${path}.${step}`);
+    }
+  } else yield [path, value];
+}
+
+async function readParquet(ids: IdCounter, file: Awaited<ReturnType<typeof parquetFile>>): Promise<void> {
+  // The library is loaded where it is used.
+  const { readColumnTexts, textColumns } = await import('../export/parquet-files.ts');
+  const names = await textColumns(file);
+  const facts: ColumnFacts[] = [];
+  for (const name of names) {
+    const first = await readColumnTexts(file, name).next();
+    const texts = first.done ? [] : first.value;
+    facts.push({ name, guids: texts.filter((text) => text !== undefined && holdsGuid(text)).length });
+  }
+  const column = ids.choose(facts);
+  if (!column) return;
+  for await (const texts of readColumnTexts(file, column.name)) {
+    for (const text of texts) if (text !== undefined) ids.addTextCell(text);
+    ids.noteProgress();
+  }
+}
+
+/** Counts ids as they are found. */
+class IdCounter {
+  readonly keys = new EventKeys();
+  column: IdColumn | undefined;
+  readonly name: string;
+  readonly field: string | undefined;
+  readonly progress;
+  readonly #reporter;
+  readonly #words = new Uint32Array(4);
+
+  constructor(name: string, field: string | undefined, { context, reporter }: ReadCall) {
+    this.name = name;
+    this.field = field;
+    this.progress = startProgress(context, reporter, 'reading ids');
+    this.#reporter = reporter;
+  }
+
+  /** Chooses the column of the ids, and says which where that is a guess. */
+  choose(columns: readonly ColumnFacts[]): IdColumn | undefined {
+    this.column = chooseColumn(columns, this.field);
+    if (this.column?.isGuessed)
+      this.#reporter.notice(
+        `--received: the ids are those of '${this.column.name}'; --received-field chooses another: ${fewOf(this.column.others).join(', ')}`,
+      );
+    return this.column;
+  }
+
+  nameColumn(name: string): void {
+    this.column ??= { index: 0, name, others: [], isGuessed: false };
+  }
+
+  noteProgress(): void {
+    this.progress.update({ note: `${grouped(this.keys.size)} ids` });
+  }
+
+  /** Counts each GUID before an offset. Returns how many there are. */
+  addText(bytes: Buffer, end: number): number {
+    let found = 0;
+    for (let at = 0; at < end; at++) {
+      if (!isHexDigit(bytes[at] as number)) continue;
+      const after = isWord(bytes[at - 1]) ? undefined : readGuid(bytes, at, end, this.#words);
+      if (after !== undefined && !isWord(bytes[after])) {
+        this.keys.count(this.#words);
+        found++;
+        at = after;
+      } else while (at < end && isWord(bytes[at])) at++;
+    }
+    return found;
+  }
+
+  /** Counts the id that a cell of a table holds, if it holds one. */
+  addCell(bytes: Buffer, start: number, end: number): void {
+    let at = start;
+    while (at < end && !isWord(bytes[at])) at++;
+    const after = readGuid(bytes, at, end, this.#words);
+    if (after === undefined || isWord(bytes[after]) || (after < end && this.field !== undefined))
+      this.addTextCell(bytes.toString('utf8', start, end));
+    else this.keys.count(this.#words);
+  }
+
+  /** The same for a text. Of a column that was named, any text is an id. */
+  addTextCell(text: string): void {
+    const bare = text
+      .trim()
+      .replace(/^"(.*)"$/s, '$1')
+      .trim();
+    const guid = pastedGuid(bare);
+    if (guid === undefined && (this.field === undefined || bare === '')) return;
+    const digits = eventKey(guid ?? bare);
+    for (let word = 0; word < this.#words.length; word++)
+      this.#words[word] = Number.parseInt(digits.slice(8 * word, 8 * (word + 1)), 16);
+    this.keys.count(this.#words);
+  }
+
+  cutOff(what: string): UsageError {
+    return new UsageError(`--received: ${this.name} ends in the middle of ${what}`, {
+      next: 'make the file again: ids that it lacks would count as missing',
+    });
+  }
+}
+
+function isWord(byte: number | undefined): boolean {
+  if (byte === undefined) return false;
+  return (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x5a) || (byte >= 0x61 && byte <= 0x7a);
+}

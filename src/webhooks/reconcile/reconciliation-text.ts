@@ -1,0 +1,210 @@
+import { advise, hooktrail } from '../../advice.ts';
+import type { Call } from '../../command.ts';
+import { SECOND_ID, whoHead } from '../../formats/event-heads.ts';
+import { conditionTexts, printSummary, type SummaryOptions } from '../../formats/formats.ts';
+import { lengthText, proseLines, secondText, windowText } from '../../formats/summary-words.ts';
+import { type Table, type TableLook, tableWithNote } from '../../formats/table.ts';
+import { NONE } from '../../formats/table-layout.ts';
+import type { SettingFlags } from '../../settings/settings.ts';
+import { grouped } from '../../terminal/terminal-text.ts';
+import type { Instant } from '../../time/instant.ts';
+import { earlierOf, laterOf, utcText } from '../../time/instant.ts';
+import type { TimeZone } from '../../time/time-zone.ts';
+import type { ReconcileOptions, ReconciliationReport } from './reconcile.ts';
+import type { MissingGroup } from './reconciliation.ts';
+import { reconciliationJson } from './reconciliation-json.ts';
+
+/** Prints the comparison for people, or as JSON. */
+export async function printReconciliation(
+  report: ReconciliationReport,
+  options: SummaryOptions,
+  call: Call<SettingFlags>,
+): Promise<void> {
+  const { zone } = options.filters;
+  const headline = headlineOf(report);
+  const span = windowText(report, options);
+  const bySubscription = subscriptionTable(report, zone);
+  const byHour = timeTable(report);
+  const notes = [...gapTexts(report, zone), ...noteTexts(report)];
+  await printSummary(
+    {
+      json: reconciliationJson(report),
+      table: bySubscription,
+      facts: [headline, span, ...notes, ...conditionTexts(options.filters)],
+      window: report,
+      lines: (look: TableLook) => [
+        ...proseLines(`${headline}, ${span}`, look).map(look.palette.bold),
+        ...[bySubscription, byHour].flatMap((table) =>
+          table.rows.length === 0 ? [] : ['', ...tableWithNote(table, look)],
+        ),
+        ...(notes.length === 0 ? [] : ['']),
+        ...notes.flatMap((note) => proseLines(note, look)),
+      ],
+    },
+    options,
+    call,
+  );
+}
+
+/** Says what is missing: `126 of 600 records are missing: 113 FAILED, 13 delivered …`. */
+function headlineOf({ records, missing, file }: ReconciliationReport): string {
+  if (records === 0) return 'no records to compare with';
+  if (missing.records === 0) return `nothing is missing: ${file.name} has all ${grouped(records)} records`;
+  const other = missing.records - missing.failed - missing.succeeded;
+  const kinds = [
+    [missing.failed, 'FAILED'],
+    [missing.succeeded, 'delivered to your endpoint and lost behind it'],
+    [other, 'of unknown outcome'],
+  ] as const;
+  const parts = kinds.flatMap(([count, what]) => (count > 0 ? [`${grouped(count)} ${what}`] : []));
+  const are = missing.records === 1 ? 'is' : 'are';
+  return `${grouped(missing.records)} of ${grouped(records)} records ${are} missing: ${parts.join(', ')}`;
+}
+
+/** Missing records that share a value. */
+interface MissingRow {
+  failed: number;
+  succeeded: number;
+  count: number;
+  first: Instant | undefined;
+  last: Instant | undefined;
+}
+
+function rowsBy<Key>(
+  groups: readonly MissingGroup[],
+  keyOf: (group: MissingGroup) => Key,
+): Map<Key, MissingRow> {
+  const rows = new Map<Key, MissingRow>();
+  for (const group of groups) {
+    const key = keyOf(group);
+    const none = { failed: 0, succeeded: 0, count: 0, first: undefined, last: undefined };
+    const row: MissingRow = rows.get(key) ?? none;
+    rows.set(key, row);
+    row.count += group.count;
+    if (group.status === 'FAILED') row.failed += group.count;
+    if (group.status === 'SUCCESS') row.succeeded += group.count;
+    if (group.first) row.first = earlierOf(row.first, group.first);
+    if (group.last) row.last = laterOf(row.last, group.last);
+  }
+  return rows;
+}
+
+function subscriptionTable(report: ReconciliationReport, zone: TimeZone): Table {
+  const rows = rowsBy(report.groups, ({ subscriptionId }) => subscriptionId);
+  const addressOf = (id: string | null) => (id === null ? undefined : report.addressOf(id));
+  const isNamed = [...rows.keys()].some((id) => addressOf(id) !== undefined);
+  const time = (instant: Instant | undefined) => (instant ? secondText(utcText(instant), zone) : NONE);
+  return {
+    heads: [
+      ...(isNamed ? [whoHead('address')] : []),
+      { ...whoHead('subscriptionId'), ...(isNamed ? SECOND_ID : {}) },
+      { title: 'missing', kind: 'number' },
+      { title: 'FAILED', kind: 'number' },
+      { title: 'SUCCESS', kind: 'number' },
+      { title: 'first', kind: 'time', spare: 1 },
+      { title: 'last', kind: 'time', spare: 2 },
+    ],
+    rows: [...rows]
+      .sort(([, one], [, other]) => other.count - one.count)
+      .map(([id, { count, failed, succeeded, first, last }]) => [
+        ...(isNamed ? [addressOf(id) ?? NONE] : []),
+        id ?? NONE,
+        ...[count, failed, succeeded].map(grouped),
+        time(first),
+        time(last),
+      ]),
+  };
+}
+
+/** With more hours than that, a row is a day. */
+const MOST_HOURS = 36;
+const DATE_CHARACTERS = '2026-11-01'.length;
+
+function timeTable({ groups }: ReconciliationReport): Table {
+  const byHour = rowsBy(groups, ({ hour }) => hour);
+  const isByDay = byHour.size > MOST_HOURS;
+  const rows = isByDay ? rowsBy(groups, ({ hour }) => hour?.slice(0, DATE_CHARACTERS) ?? null) : byHour;
+  const sorted = [...rows].sort(([one], [other]) => ((one ?? '') < (other ?? '') ? -1 : 1));
+  return {
+    heads: [
+      { title: isByDay ? 'day' : 'hour', kind: 'time' },
+      { title: 'missing', kind: 'number' },
+      { title: 'FAILED', kind: 'number' },
+      { title: 'SUCCESS', kind: 'number' },
+    ],
+    rows: sorted.map(([time, { count, failed, succeeded }]) => [
+      time === null ? NONE : time.replace('T', ' ').replace(/:00(?=[Z+-]|$)/, ''),
+      ...[count, failed, succeeded].map(grouped),
+    ]),
+  };
+}
+
+const SHOWN_GAPS = 5;
+
+/** The longest spans from which every record is missing. */
+function gapTexts({ gaps, addressOf }: ReconciliationReport, zone: TimeZone): string[] {
+  const largest = gaps.toSorted((one, other) => other.count - one.count).slice(0, SHOWN_GAPS);
+  const text = (time: number) => secondText(new Date(time).toISOString(), zone);
+  return largest.map(({ subscriptionId, count, first, last }) => {
+    const who = subscriptionId === null ? '' : ` of ${addressOf(subscriptionId) ?? subscriptionId}`;
+    const length = last - first < 1000 ? '' : ` (${lengthText(last - first)})`;
+    return `gap: all ${grouped(count)} records${who} from ${text(first)} to ${text(last)}${length}`;
+  });
+}
+
+function noteTexts(report: ReconciliationReport): string[] {
+  const { file, failedButReceived, receivedTwice, notInWindow, severalReceivers } = report;
+  const [ids, events] = [countOf('id'), countOf('event')];
+  const notes: readonly (readonly [count: number, text: string])[] = [
+    [
+      failedButReceived,
+      `${file.name} has ${countOf('record')(failedButReceived)} that the service calls FAILED`,
+    ],
+    [receivedTwice, `${file.name} has ${ids(receivedTwice)} more than once: handled twice?`],
+    [
+      notInWindow,
+      `${file.name} has ${ids(notInWindow)} that this window does not have, which proves nothing`,
+    ],
+    [
+      severalReceivers,
+      `${events(severalReceivers)} went to several subscriptions: the file has the id alone, so all records of such an event count as received; --subscription compares one`,
+    ],
+  ];
+  return notes.flatMap(([count, text]) => (count > 0 ? [text] : []));
+}
+
+const countOf = (noun: string) => (count: number) => `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
+
+/** Warns of ids of another kind, and names the command that recovers what is missing. */
+export function adviseAfter(
+  report: ReconciliationReport,
+  { received, receivedField, filters, from }: ReconcileOptions,
+  { reporter }: Pick<Call, 'reporter'>,
+): void {
+  const { both, records, missing, file, after, before } = report;
+  const { name, others = [] } = file.column ?? {};
+  if (records > 0 && both === 0) {
+    const column = name === undefined ? '' : `; they were taken from '${name}'`;
+    reporter.warning(`--received: the window has none of the ids in ${file.name}${column}`);
+    const [other] = others;
+    if (other !== undefined) {
+      reporter.notice(`next: --received-field '${other}' takes another column that holds GUIDs`);
+      return;
+    }
+  }
+  if (missing.records === 0) return;
+  const times = filters.before ? ['--since', after.text, '--until', before.text] : ['--since', after.text];
+  const field = receivedField === undefined ? [] : ['--received-field', receivedField];
+  const words = [...filters.words('since', 'until'), ...field];
+  if (from !== undefined) {
+    const replay = hooktrail('webhooks reconcile --ndjson', '--from', from, '--received', received, ...words);
+    reporter.notice(
+      advise`next: ${replay} lists them, for ${hooktrail('webhooks replay --from - --forward-to URL')}`,
+    );
+    return;
+  }
+  const place = received === '-' ? 'FILE' : received;
+  const recover = hooktrail('webhooks recover --received', place, ...times, ...words, '--forward-to', 'URL');
+  const how = received === '-' ? ', with what was piped in as FILE' : '';
+  reporter.notice(advise`next: ${recover}${how}: hands exactly these to your handler`);
+}

@@ -1,0 +1,153 @@
+import { type ColumnFacts, holdsGuid } from './id-column.ts';
+
+const QUOTE = 0x22;
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+
+/** The separators of tables: of CSV, of Excel where the comma is the decimal sign, of TSV, and of `psql`. */
+const SEPARATORS = [',', ';', '\t', '|'] as const;
+
+/** The form of a table in a text, as its first rows show it. */
+export interface TableForm {
+  readonly separator: number;
+  /** True if the first row has the names of the columns. */
+  readonly hasHeader: boolean;
+  readonly columns: readonly ColumnFacts[];
+}
+
+/** The share of the rows that has to have as many cells as the first one. */
+const LEAST_ALIKE = 0.9;
+
+/**
+ * The form of the table that a text begins with; undefined for a text that is not a table: a list of ids, a
+ * log. `isWhole`: the text has an end, so its last line is a row too.
+ */
+export function tableFormOf(text: string, isWhole: boolean): TableForm | undefined {
+  for (const separator of SEPARATORS) {
+    const rows = rowsOf(text, separator);
+    // A row without a line end may be cut off.
+    if (rows.length > 2 && !(isWhole && text.endsWith('\n'))) rows.pop();
+    const [first = [], ...others] = rows;
+    if (first.length < 2 || others.length === 0) continue;
+    const alike = others.filter(({ length }) => length === first.length).length;
+    if (alike < LEAST_ALIKE * others.length) continue;
+    const hasHeader = !first.some(holdsGuid);
+    const data = hasHeader ? others : rows;
+    const columns = first.map((title, index) => ({
+      name: hasHeader ? title : `${index + 1}`,
+      guids: data.filter((row) => holdsGuid(row[index] ?? '')).length,
+    }));
+    if (columns.some(({ guids }) => guids > 0))
+      return { separator: separator.charCodeAt(0), hasHeader, columns };
+  }
+  return undefined;
+}
+
+/** The cells of the rows of a text (RFC 4180); empty rows, and rules between rows, are left out. */
+function rowsOf(text: string, separator: string): string[][] {
+  const rows: string[][] = [];
+  let row: string[] = [];
+  let cell = '';
+  let isQuoted = false;
+  for (const character of `${text}\n`) {
+    if (isQuoted) {
+      if (character === '"') isQuoted = false;
+      else cell += character;
+    } else if (character === '"' && separator !== '\t') isQuoted = true;
+    else if (character === separator) {
+      row.push(cell.trim());
+      cell = '';
+    } else if (character === '\n') {
+      row.push(cell.trim());
+      cell = '';
+      if (row.length > 1 || row[0] !== '') rows.push(row);
+      row = [];
+    } else cell += character;
+  }
+  return rows.filter((cells) => !cells.every((one) => /^[-+=:]*$/.test(one) && one !== ''));
+}
+
+/** Takes the bytes of a cell. */
+export type UseCell = (bytes: Buffer, start: number, end: number) => void;
+
+/** Reads one column of a table whose bytes come in pieces. */
+export class ColumnReader {
+  readonly #separator: number;
+  readonly #column: number;
+  readonly #cells: number;
+  readonly #use: UseCell;
+  #rest: Buffer = Buffer.alloc(0);
+  #isFirstRow = true;
+  readonly #hasHeader: boolean;
+
+  constructor({ separator, hasHeader, columns }: TableForm, column: number, use: UseCell) {
+    this.#separator = separator;
+    this.#hasHeader = hasHeader;
+    this.#column = column;
+    this.#cells = columns.length;
+    this.#use = use;
+  }
+
+  /** Uses the cells of the rows that are whole. */
+  add(piece: Buffer): void {
+    const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
+    let start = 0;
+    for (;;) {
+      const end = this.#rowEnd(bytes, start);
+      if (end === -1) break;
+      this.#useRow(bytes, start, end);
+      start = end + 1;
+    }
+    this.#rest = Buffer.from(bytes.subarray(start));
+  }
+
+  /** Uses the last row, which has no line end. Returns false if it is cut off. */
+  end(): boolean {
+    const rest = this.#rest;
+    if (rest.length === 0) return true;
+    const line = Buffer.concat([rest, Buffer.from('\n')]);
+    if (this.#rowEnd(line, 0) === -1) return false;
+    return this.#useRow(line, 0, rest.length) === this.#cells;
+  }
+
+  /** The offset of the line feed that ends a row; -1 if the row goes on. Cells in quotes may have line feeds. */
+  #rowEnd(bytes: Buffer, start: number): number {
+    let end = bytes.indexOf(NEWLINE, start);
+    if (this.#separator === TAB) return end;
+    let quote = bytes.indexOf(QUOTE, start);
+    while (quote !== -1 && end !== -1 && quote < end) {
+      const closing = bytes.indexOf(QUOTE, quote + 1);
+      if (closing === -1) return -1;
+      if (closing > end) end = bytes.indexOf(NEWLINE, closing);
+      quote = bytes.indexOf(QUOTE, closing + 1);
+    }
+    return end;
+  }
+
+  /** Uses the cell of a row. Returns how many cells the row has. */
+  #useRow(bytes: Buffer, start: number, lineEnd: number): number {
+    const end = bytes[lineEnd - 1] === RETURN && lineEnd > start ? lineEnd - 1 : lineEnd;
+    const isHeader = this.#isFirstRow && this.#hasHeader;
+    if (end > start) this.#isFirstRow = false;
+    let at = start;
+    for (let cell = 0; ; cell++) {
+      const cellEnd = this.#cellEnd(bytes, at, end);
+      if (cell === this.#column && !isHeader) this.#use(bytes, at, cellEnd);
+      if (cellEnd >= end) return cell + 1;
+      at = cellEnd + 1;
+    }
+  }
+
+  #cellEnd(bytes: Buffer, start: number, end: number): number {
+    let from = start;
+    while (bytes[from] === QUOTE && this.#separator !== TAB && from < end) {
+      const closing = bytes.indexOf(QUOTE, from + 1);
+      if (closing === -1 || closing >= end) return end;
+      from = closing + 1;
+    }
+    const next = bytes.indexOf(this.#separator, from);
+    return next === -1 || next > end ? end : next;
+  }
+}
+
+const TAB = 0x09;
