@@ -16,7 +16,7 @@ const ONE_OF_MACHINE = 5;
 /** What works on items or hands them on runs again with a service that keeps everything at the top of an item. */
 const inBothShapes = [
   'test/{about,count,event-types,export,find,get,health,mcp,search}/*',
-  'test/webhooks/{listen,recover,replay,send}/*',
+  'test/webhooks/{listen,reconcile,recover,replay,send}/*',
   'test/webhooks/hand-over*',
   'test/browse/browse.*',
   'test/cli/{completion-event-types,mixed-streams,screens}*',
