@@ -10,7 +10,7 @@ const GROWTH = 1.5;
 /** Places of the index for each key: fewer make it longer to look one up. */
 const PLACES_PER_KEY = 1.6;
 const FREE = 0;
-const LARGEST_NUMBER = 0xffff_ffff;
+const HIGHEST_NUMBER = 0xffff_ffff;
 
 /** Some keys, and the number of each. */
 interface Block {
@@ -115,7 +115,7 @@ export class EventKeys {
   }
 
   #put(number: number): void {
-    const value = Math.min(number, LARGEST_NUMBER);
+    const value = Math.min(number, HIGHEST_NUMBER);
     const known = this.#index[this.#placeOfWanted()] as number;
     if (known !== FREE) {
       this.#blockOf(known - 1).numbers[(known - 1) % BLOCK_KEYS] = value;

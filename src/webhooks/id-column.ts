@@ -22,7 +22,7 @@ export interface IdColumn {
 const SURE = 2;
 const LIKELY = 1;
 
-/** How likely the name of a column is to be that of event ids: `eventId`, `event_id`, `data.eventId`, `event key`. */
+/** Rates the name of a column: `eventId` and `event_id` are sure, `event key` is likely. */
 function likelihoodOf(name: string): number {
   const last = name.split(/[./]/).at(-1) ?? '';
   const letters = last.toLowerCase().replace(/[^a-z]/g, '');

@@ -17,7 +17,7 @@ import { UTC } from '../time/time-zone.ts';
 import { eventKey } from './delivery.ts';
 import { EventKeys, isHexDigit, readGuid } from './event-keys.ts';
 import { type ColumnFacts, chooseColumn, holdsGuid, type IdColumn } from './id-column.ts';
-import { ColumnReader, tableFormOf } from './table-rows.ts';
+import { TableColumnReader, tableFormOf } from './table-rows.ts';
 
 /** The event ids that somebody has: from a dump of a database, a log, or any other file. */
 export interface ReceivedIds {
@@ -32,9 +32,9 @@ export interface ReceivedIds {
 type ReadCall = Pick<Call, 'context' | 'reporter'>;
 
 /**
- * Reads event ids from a file or standard input (`-`): CSV and other tables, NDJSON, JSON, Parquet, or any text
- * with GUIDs, plain or gzip. `field` names the column, or the path in JSON. Throws `UsageError` for a file that
- * is not there, holds no id, or ends in the middle, and `ServiceError` if it cannot be read.
+ * Reads event ids from a file or standard input (`-`): CSV and other tables, NDJSON, JSON, Parquet, or any
+ * text with GUIDs, plain or gzip. `field` names the column, or the path in JSON. Throws `UsageError` for a
+ * file that is not there, holds no id, or ends in the middle, and `ServiceError` if it cannot be read.
  */
 export async function readReceivedIds(
   file: string,
@@ -108,7 +108,9 @@ async function readText(ids: IdCounter, stream: Readable): Promise<void> {
     });
   const column = form && ids.choose(form.columns);
   if (!form || !column) return await readPlainText(ids, all);
-  const rows = new ColumnReader(form, column.index, (bytes, start, end) => ids.addCell(bytes, start, end));
+  const rows = new TableColumnReader(form, column.index, (bytes, start, end) =>
+    ids.addCell(bytes, start, end),
+  );
   for await (const piece of all) {
     rows.add(piece);
     ids.noteProgress();

@@ -71,7 +71,7 @@ function rowsOf(text: string, separator: string): string[][] {
 export type UseCell = (bytes: Buffer, start: number, end: number) => void;
 
 /** Reads one column of a table whose bytes come in pieces. */
-export class ColumnReader {
+export class TableColumnReader {
   readonly #separator: number;
   readonly #column: number;
   readonly #cells: number;
@@ -110,7 +110,9 @@ export class ColumnReader {
     return this.#useRow(line, 0, rest.length) === this.#cells;
   }
 
-  /** The offset of the line feed that ends a row; -1 if the row goes on. Cells in quotes may have line feeds. */
+  /**
+   * The offset of the line feed that ends a row; -1 if the row goes on. Cells in quotes may have line feeds.
+   */
   #rowEnd(bytes: Buffer, start: number): number {
     let end = bytes.indexOf(NEWLINE, start);
     if (this.#separator === TAB) return end;

@@ -79,7 +79,9 @@ export class Reconciliation {
     this.#zone = zone;
   }
 
-  /** Takes a page. `haveFailed`: the outcome of all of it, where the items lack it. Returns what is missing. */
+  /**
+   * Takes a page. `haveFailed`: the outcome of all of it, where the items lack it. Returns what is missing.
+   */
   see<Some extends Items>(items: Some, haveFailed: boolean | undefined): Some {
     const missing: number[] = [];
     for (let item = 0; item < items.count; item++)
