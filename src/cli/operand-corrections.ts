@@ -36,6 +36,8 @@ export function correctOperand(command: Command, words: readonly string[]): Corr
 }
 
 export const OPERAND_RULES: readonly Rule<ExcessWord>[] = [
+  { example: 'events search —failed', correct: asDashesOfFlag },
+  { example: 'events search --where “order = 5”', correct: asQuotedText },
   { example: 'events search 7c9e6679-7425-40de-944b-e07fc1f90ae7', correct: asEventsToShow },
   { example: 'events search --since 2026-11-20 08:30', correct: asTimeInWords },
   {
@@ -59,6 +61,26 @@ export const OPERAND_RULES: readonly Rule<ExcessWord>[] = [
 /** True if a word names a program by where it lies. */
 function isPlaceOfProgram(word: string): boolean {
   return /^(\.{0,2}|~)\//.test(word);
+}
+
+/** A word processor makes one long dash of the two before a flag. */
+const LONG_DASH = /^[\u2010-\u2015\u2212]{1,2}(?=[a-z])/i;
+
+function asDashesOfFlag({ word, words, problem }: ExcessWord): Correction | undefined {
+  if (!LONG_DASH.test(word)) return undefined;
+  return { problem, words: words.map((one) => one.replace(LONG_DASH, '--')) };
+}
+
+/** A word processor curls quotes, which then part nothing for the shell. */
+function asQuotedText({ words, problem }: ExcessWord): Correction | undefined {
+  const first = words.findIndex((one) => /^[“„‘]/.test(one));
+  const last = words.findIndex((one, index) => index >= first && /[”’]$/.test(one));
+  if (first < 0 || last < 0) return undefined;
+  const text = words
+    .slice(first, last + 1)
+    .join(' ')
+    .slice(1, -1);
+  return { problem, words: words.toSpliced(first, last - first + 1, text) };
 }
 
 function whatItTakes(command: Command): Advice {

@@ -8,7 +8,7 @@ import type { EventSource } from '../sources/event-source.ts';
 import { keepTold } from '../sources/stored-matches.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type Instant, instantAt, milliseconds } from '../time/instant.ts';
-import { DAY_MS } from '../time/lengths.ts';
+import { DAY_MS, SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { fieldConditionsOf } from './cause-conditions.ts';
 import type { Cause } from './causes.ts';
@@ -54,7 +54,8 @@ export async function countBaseline(
     reporter.warning(
       `--baseline: ${source.name} has no event from before ${zone.shown(then.after.text)}, and may lack some to compare with`,
     );
-  if (milliseconds(then.before) > milliseconds(after))
+  // The end is the next full second: a baseline as long as the window overlaps by less.
+  if (milliseconds(then.before) > milliseconds(after) + SECOND_MS)
     reporter.warning(
       `--baseline ${baseline}: the time explained is longer than that, and its events up to ${zone.shown(then.before.text)} count in both`,
     );

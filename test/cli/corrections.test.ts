@@ -78,6 +78,14 @@ const CORRECTED: Readonly<Record<string, string>> = {
     "error: events find takes only <text>, but was given 'Freight'",
     "next: hooktrail events find 'Harbour Freight'",
   ),
+  'events search —failed': said(
+    "error: events search takes no words, but was given '—failed'",
+    'next: hooktrail events search --failed',
+  ),
+  'events search --where “order = 5”': said(
+    "error: events search takes no words, but was given '='",
+    "next: hooktrail events search --where 'order = 5'",
+  ),
   'events search order.created': said(
     "error: events search takes no words, but was given 'order.created'",
     'next: hooktrail events search --type order.created',
