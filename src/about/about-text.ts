@@ -153,7 +153,7 @@ function factsOf(
   const counts = `${grouped(failed)} of ${grouped(events)} failed${rate}, ${grouped(events - failed)} delivered`;
   const then =
     earlier && `; ${grouped(earlier.failed)} of ${grouped(earlier.events)} in the same time before`;
-  const lastFailed = health.lastFailed ?? outage?.lastFailed;
+  const { lastFailed } = health;
   // What decides stands within the first screen; causes may take many lines.
   const facts: (Fact | undefined)[] = [
     { label: 'state', text: stateText(about, zone, tense), isBad: isBadState(health.state) },

@@ -102,8 +102,14 @@ function healthTable(report: HealthReport, { zone }: EventFilters, unicode: bool
   const time = (instant: Instant | undefined) => zone.shown(toSeconds(instant));
   const isNamed = rows.some(({ who }) => who !== null);
   const hasAddress = rows.some(({ address }) => address !== null);
-  const isKnown = isNamed || hasAddress;
-  const addressHead = isNamed ? secondReceiver(ADDRESS_HEAD) : ADDRESS_HEAD;
+  // Names that several rows have do not identify them.
+  const isByName =
+    isNamed &&
+    new Set(rows.map(({ who }) => who)).size === rows.length &&
+    !rows.some(({ isShared }) => isShared);
+  const isByAddress = hasAddress && !isByName;
+  const forHead = isByAddress ? secondReceiver(FOR_HEAD) : FOR_HEAD;
+  const addressHead = isByAddress ? ADDRESS_HEAD : secondReceiver(ADDRESS_HEAD);
   const hasErrors = rows.some(({ lastError }) => lastError !== undefined);
   const isSilent = rows.some(({ silentSince }) => silentSince !== undefined);
   const silent = ({ silentSince, usualGapSeconds = 0 }: Health) => {
@@ -116,11 +122,11 @@ function healthTable(report: HealthReport, { zone }: EventFilters, unicode: bool
     unicode ? recent.replaceAll('F', '✗').replaceAll('S', '·') : recent.replaceAll('S', '.');
   return {
     heads: [
-      ...(isNamed ? [FOR_HEAD] : []),
+      ...(isNamed ? [forHead] : []),
       ...(hasAddress ? [addressHead] : []),
       ...by.map(({ steps, text }) => ({
         ...whoHead(by.length > 1 ? text : (steps.at(-1) as string)),
-        ...(isKnown ? { ...SECOND_ID, tellsApart: 2 } : {}),
+        ...(isByName || isByAddress ? { ...SECOND_ID, tellsApart: 2 } : {}),
       })),
       { title: isOver ? 'state then' : 'state', kind: 'status' },
       { title: 'failed', kind: 'number' },
