@@ -52,8 +52,8 @@ export async function checkUnused(directory: string): Promise<void> {
 }
 
 /**
- * Removes files that a crash left unfinished. Parts that the manifest does not list as finished get other
- * names and a warning: an older manifest may have been put back, and the service may have deleted their
+ * Removes files that a crash left unfinished. Parts that the manifest does not list get other names and a
+ * warning: an older manifest may have been put back, and the service may have deleted their
  * events.
  */
 export async function tidyDirectory(
@@ -61,7 +61,7 @@ export async function tidyDirectory(
   { parts, partition }: Manifest,
   reporter: Pick<Reporter, 'warning'>,
 ): Promise<void> {
-  const listed = new Set(parts.flatMap(filesOf).map(({ file }) => file));
+  const listed = new Set(parts.flatMap((part) => [part.file, ...filesOf(part).map(({ file }) => file)]));
   const isUnlisted = (file: string) => isPartName(path.posix.basename(file)) && !listed.has(file);
   const folders = partition ? await dayFolders(directory) : [];
   const kept: string[] = [];
