@@ -52,7 +52,7 @@ export async function run(call: Call<Flags>): Promise<void> {
       next: 'write the events to a file, and give its name to --from',
     });
   const nameField = await loadNameField(flags, context);
-  const filters = await loadFilters(flags, context, nameField);
+  const filters = await loadFilters(call, nameField);
   const fields = await loadSavedFields(flags, context);
   if (!context.stdin.isTerminal || !context.stdout.isTerminal || !redraws(context.environment)) {
     throw new UsageError('events browse needs a terminal to show its list on and to read keys from', {

@@ -65,7 +65,9 @@ async function countAll(
   reporter: Reporter,
 ): Promise<Counted> {
   if (filters.runHere) {
-    reporter.notice('reading the events to count them: the service does not filter by --where and --grep');
+    reporter.notice(
+      'reading the events to count them: the service does not filter by --where, --grep and --marketplace',
+    );
     const search = await openWithProgress(service, filters, { concurrency }, context, reporter);
     return { count: await countOf(search.pages), queries: search.queries, lookedAt: search.lookedAt() };
   }

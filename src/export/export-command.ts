@@ -84,7 +84,7 @@ export function declare(command: Command): void {
 }
 
 export async function run(call: Call<Flags>): Promise<void> {
-  const { flags, args, context, reporter } = call;
+  const { flags, args, reporter } = call;
   const given = args[0] as string;
   // An unset variable of a script would otherwise stand for the working directory.
   if (given === '') throw new UsageError('<directory>: the name of the directory is empty');
@@ -97,7 +97,7 @@ export async function run(call: Call<Flags>): Promise<void> {
     throw new UsageError('--gzip: files of Parquet are compressed inside, by Snappy', {
       next: 'leave out --gzip',
     });
-  const filters = await loadFilters(flags, context);
+  const filters = await loadFilters(call);
   if (/\.(ndjson|jsonl?|csv|gz)$/i.test(given))
     reporter.notice(
       `${given} is a directory of files; for one file: hooktrail events search … --output-file ${given.replace(/\.gz$/i, '')}`,

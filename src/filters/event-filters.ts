@@ -5,6 +5,7 @@ import type { Condition } from '../items/item-conditions.ts';
 import { itemFilter, type KeepItems } from '../items/item-filter.ts';
 import { type Items, isObject, notAGuid } from '../items/items.ts';
 import { FILTER_FIELDS, type FilterField } from '../items/known-fields.ts';
+import { marketplaceFilter } from '../names/marketplaces.ts';
 import { nameFilter } from '../names/name-filter.ts';
 import type { Queries, Query } from '../paging/event-query.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
@@ -63,6 +64,10 @@ interface FilterParts {
   /** Conditions that the service cannot filter by: they run here. */
   readonly conditions: readonly Condition[];
   readonly grepTexts: readonly string[];
+  /** Ids of marketplaces, which the service cannot filter by. */
+  readonly marketplaces: readonly string[];
+  /** True if the line names them: otherwise another command has them from the same settings. */
+  readonly areMarketplacesTyped: boolean;
   /**
    * False if nothing follows from finding no event: a part of what was read already is read again.
    */
@@ -82,6 +87,8 @@ export class EventFilters implements FilterParts {
   readonly typePatterns: readonly string[] | undefined = undefined;
   readonly conditions: readonly Condition[] = [];
   readonly grepTexts: readonly string[] = [];
+  readonly marketplaces: readonly string[] = [];
+  readonly areMarketplacesTyped: boolean = false;
   readonly hasDoubts: boolean = true;
 
   constructor(parts: Partial<FilterParts> = {}) {
@@ -111,9 +118,9 @@ export class EventFilters implements FilterParts {
 
   /** True if some of the filters run here, since the service cannot filter so. */
   get runHere(): boolean {
-    const { conditions, grepTexts, nameWords, nameField } = this;
+    const { conditions, grepTexts, nameWords, nameField, marketplaces } = this;
     const isByName = nameField !== undefined && nameWords.length > 0;
-    return isByName || conditions.length + grepTexts.length > 0;
+    return isByName || conditions.length + grepTexts.length + marketplaces.length > 0;
   }
 
   /**
@@ -128,10 +135,13 @@ export class EventFilters implements FilterParts {
   }
 
   #createDoubtingKeep(): KeepItems | undefined {
-    const { conditions, grepTexts, nameWords, nameField } = this;
-    const named = nameField && nameWords.length > 0 ? nameFilter(nameField, nameWords) : undefined;
-    if (conditions.length + grepTexts.length === 0) return named;
-    return both(named, itemFilter(conditions, grepTexts, this.zone));
+    const { conditions, grepTexts, nameWords, nameField, marketplaces } = this;
+    const filters = [
+      marketplaces.length > 0 ? marketplaceFilter(marketplaces) : undefined,
+      nameField && nameWords.length > 0 ? nameFilter(nameField, nameWords) : undefined,
+      conditions.length + grepTexts.length > 0 ? itemFilter(conditions, grepTexts, this.zone) : undefined,
+    ].filter((filter) => filter !== undefined);
+    return filters.reduce<KeepItems | undefined>(both, undefined);
   }
 
   /** The fields of events that these filters allow one value. */
@@ -236,6 +246,7 @@ export class EventFilters implements FilterParts {
       ...Object.fromEntries(filterKeys.map(({ field, flag }) => [flag, this.#typedValues(field)])),
       where: this.conditions.map(({ text }) => text),
       grep: this.grepTexts,
+      marketplace: this.marketplaces.length > 0 ? [this.marketplaces.join(',')] : [],
     };
     return {
       ...(this.after ? { after: this.#timeText(this.after) } : {}),
@@ -294,8 +305,9 @@ export class EventFilters implements FilterParts {
       ? this.typed()
       : this.#shown();
     const zone = this.isZoneTyped ? { timezone: this.zone.name } : {};
+    const left = this.areMarketplacesTyped ? without : [...without, 'marketplace'];
     return flagsOf({ ...filters, ...zone }).flatMap(([name, value]) => {
-      if (without.includes(name)) return [];
+      if (left.includes(name)) return [];
       return [`--${name}`, takesText(name) ? escapeCommas(value) : value];
     });
   }

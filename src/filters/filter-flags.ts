@@ -7,7 +7,7 @@ import { parseCondition, type ReadValues } from '../items/item-conditions.ts';
 import { guidsIn, isGuid, notAGuid } from '../items/items.ts';
 import type { FilterField } from '../items/known-fields.ts';
 import { listFlag, oneOf } from '../settings/flags.ts';
-import { addTimezoneFlag } from '../settings/setting-names.ts';
+import { addMarketplaceFlag, addTimezoneFlag } from '../settings/setting-names.ts';
 import type { Instant } from '../time/instant.ts';
 import { readDayPeriod, readMonthPeriod } from '../time/period.ts';
 import { parseTime } from '../time/time-text.ts';
@@ -58,6 +58,7 @@ export function addFilterFlags(command: Command): Command {
   addOption(listFlag('--where <condition>', where));
   const grep = 'with this text in a value or a name, ignoring case (repeatable: any of them)';
   addOption(listFlag('--grep <text>', grep));
+  addMarketplaceFlag(command, FILTERS);
   return addTimezoneFlag(command);
 }
 

@@ -2,11 +2,12 @@ import type { Command, Option } from 'commander';
 import type { Call, StrictCommand } from '../command.ts';
 import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import type { EventFilters } from '../filters/event-filters.ts';
+import { EventFilters } from '../filters/event-filters.ts';
 import { addFilterFlags, addFromFlag, eventFilters, type FilterFlags } from '../filters/filter-flags.ts';
 import { CONCURRENCY } from '../filters/reading-flags.ts';
 import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
 import type { Items, ListKind } from '../items/items.ts';
+import { marketplacesText } from '../names/marketplaces.ts';
 import { loadNameField } from '../names/name-field.ts';
 import { Flag, fileName, JQ_FLAG, oneOf, orList } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
@@ -324,21 +325,36 @@ export function addSummaryFlags(
 
 /** The filters that the flags ask for, with times in the zone of the settings. Throws `UsageError`. */
 export async function loadFilters(
-  flags: FilterFlags & SettingFlags,
-  context: Pick<Context, 'environment' | 'machine' | 'clock'>,
+  { flags, context, reporter }: Pick<Call<FilterFlags & SettingFlags>, 'flags' | 'context' | 'reporter'>,
   nameField?: FieldPath,
 ): Promise<EventFilters> {
   const zone = await loadTimeZone(flags, context);
-  return eventFilters(flags, context.clock.now(), zone, undefined, nameField);
+  const filters = eventFilters(flags, context.clock.now(), zone, undefined, nameField);
+  const marketplaces = await loadMarketplaces(flags, context);
+  if (marketplaces.length === 0) return filters;
+  const areMarketplacesTyped = flags.marketplace !== undefined;
+  const where = areMarketplacesTyped ? '' : ', as the settings have it; --marketplace all shows all';
+  reporter.notice(`only events of ${marketplacesText(marketplaces)}${where}`);
+  return new EventFilters({ ...filters, marketplaces, areMarketplacesTyped });
+}
+
+/** The marketplaces that events are kept to; none where any will do. Throws `UsageError`. */
+export async function loadMarketplaces(
+  flags: SettingFlags,
+  context: Pick<Context, 'environment' | 'machine'>,
+): Promise<readonly string[]> {
+  const text = await loadSetting('marketplace', flags, context);
+  return text === undefined || text === 'all' ? [] : text.split(',');
 }
 
 /** The flags of a command that sums up events, in their final form. Throws `UsageError`. */
 export async function summaryOptions(
-  { flags, context }: Pick<Call<EventFlags>, 'flags' | 'context'>,
+  call: Pick<Call<EventFlags>, 'flags' | 'context' | 'reporter'>,
   formats: readonly FormatName[] = FORMAT_NAMES,
 ) {
+  const { flags, context } = call;
   const nameField = await loadNameField(flags, context);
-  const filters = await loadFilters(flags, context, nameField);
+  const filters = await loadFilters(call, nameField);
   const format: FormatOptions = {
     ...formatOptions(flags, 'events', formats),
     zone: filters.zone,
@@ -352,8 +368,9 @@ export async function summaryOptions(
  * The same of a command that prints events: tables have the saved columns (`config set fields`) if none are
  * given.
  */
-export async function eventOptions({ flags, context }: Call<EventFlags>) {
-  const { format, ...others } = await summaryOptions({ flags, context });
+export async function eventOptions(call: Call<EventFlags>) {
+  const { flags, context } = call;
+  const { format, ...others } = await summaryOptions(call);
   const isTable = format.format === 'table' || format.format === 'markdown';
   const saved = isTable && !format.fields ? await loadSavedFields(flags, context) : undefined;
   if (saved === undefined) return { format, ...others };

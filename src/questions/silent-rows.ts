@@ -1,4 +1,4 @@
-import type { EventFilters } from '../filters/event-filters.ts';
+import { EventFilters } from '../filters/event-filters.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import type { SubscriptionNames } from '../names/subscription-names.ts';
 import type { EventSource } from '../sources/event-source.ts';
@@ -24,19 +24,28 @@ export function quietSubscriptions(
   rows: readonly UnnamedHealth[],
   filters: EventFilters,
 ): UnnamedHealth[] {
-  const otherFilters = filters.withSubscriptions([]).withStatuses().withoutTimes();
+  const ofAnyMarketplace = new EventFilters({ ...filters, marketplaces: [] });
+  const otherFilters = ofAnyMarketplace.withSubscriptions([]).withStatuses().withoutTimes();
   if (otherFilters.texts().length > 0) return [];
   const asked = filters.subscriptionIds.map((id) => id.toLowerCase());
   const seen = new Set(rows.map(({ values: [id] }) => String(id).toLowerCase()));
   const isQuiet = (id: string) => !seen.has(id) && (asked.length === 0 || asked.includes(id));
   return names.all
-    .filter(({ id }) => isQuiet(id.toLowerCase()))
+    .filter(
+      ({ id, marketplaces }) => isQuiet(id.toLowerCase()) && isOfAny(marketplaces, filters.marketplaces),
+    )
     .map(({ id, state }) => ({
       ...NO_EVENTS,
       values: [id],
       state: state === 'on' ? 'silent' : state,
       key: JSON.stringify(id),
     }));
+}
+
+/** True if a subscription may have events of the wanted marketplaces. */
+function isOfAny(marketplaces: readonly string[], wanted: readonly string[]): boolean {
+  const isUnknown = marketplaces.length === 0;
+  return wanted.length === 0 || isUnknown || marketplaces.some((id) => wanted.includes(id));
 }
 
 /** The subject of the rows of a report. */

@@ -73,7 +73,7 @@ export async function run(call: Call<Flags>): Promise<void> {
   const { from, by, limit = LIMIT, buckets, concurrency = COUNTS_AT_ONCE, title, baseline } = flags;
   const isOpened = flags.open === true;
   const file = args[0] as string;
-  const filters = await loadFilters(flags, context, await loadNameField(flags, context));
+  const filters = await loadFilters(call, await loadNameField(flags, context));
   if (filters.statuses.length === 1 && filters.statuses[0] === 'SUCCESS')
     throw new UsageError(
       '--status: a report is about failed deliveries, so with only SUCCESS there is nothing to report',

@@ -27,6 +27,8 @@ import type { TimeZone } from '../time/time-zone.ts';
 export interface ReportData {
   readonly explained: Explained;
   readonly stats: Stats;
+  /** Some marketplaces, if the events are of several and were not kept to some. */
+  readonly mixedMarketplaces?: readonly string[] | undefined;
   /** Who the events are for, by the field that names them; undefined where no event has it. */
   readonly customers: Affected | undefined;
   /** Undefined where the events name no subscription. */
@@ -84,6 +86,7 @@ export async function gatherReport(
     return {
       explained: { ...explanation, ...window, names, name: source.name, baseline: then, untold },
       stats,
+      mixedMarketplaces: filters.marketplaces.length > 0 ? undefined : source.mixedMarketplaces(),
       ...questions.found(names),
     };
   });

@@ -24,7 +24,7 @@ import type { Items } from '../items/items.ts';
 import { scalarsText } from '../items/json-scanner.ts';
 import type { EventGroups } from '../questions/event-groups.ts';
 import type { Health } from '../questions/health-row.ts';
-import { untoldText } from '../sources/event-source.ts';
+import { mixText, untoldText } from '../sources/event-source.ts';
 import { inOrderOfClock } from '../stats/clock-groups.ts';
 import { groupTable } from '../stats/groups-text.ts';
 import type { Stats } from '../stats/statistics.ts';
@@ -86,7 +86,7 @@ function hashOf(part: RegExp): string {
 }
 
 function contents(data: ReportData, facts: ReportFacts, title: Html): Html {
-  const { explained, stats, customers, subscriptions, groups } = data;
+  const { explained, stats, customers, subscriptions, groups, mixedMarketplaces } = data;
   const { filters } = facts;
   const { zone } = filters;
   const isOver = isPast(facts, explained.before, facts.generatedAt);
@@ -94,6 +94,7 @@ function contents(data: ReportData, facts: ReportFacts, title: Html): Html {
   const byType = failing.map((type) => [type.eventType ?? UNLISTED, type] as const);
   return html`<h1>${title}</h1>
 <p class="lead">${lead(stats, explained)}${explained.untold > 0 ? html` ${untoldText(explained.untold)}.` : ''}</p>
+${mixedMarketplaces ? html`<p class="muted">${mixText(mixedMarketplaces)}</p>` : ''}
 ${affectedLead(data, facts)}
 ${explained.baseline && facts.baseline ? html`<p>Compared: ${baselineText(explained.baseline, facts.baseline, isOpen(facts))}.</p>` : ''}
 ${factsList(explained, facts)}

@@ -32,6 +32,8 @@ export const settingNames = {
   fields: setting('fields', 'columns of tables', String),
   /** A path as `--by` takes it. */
   nameField: setting('name-field', 'field that names who an event is for', String),
+  /** Ids with commas between them, or `all`. */
+  marketplace: setting('marketplace', 'marketplace that events are kept to', marketplaceIds),
   errorFormat: setting('error-format', 'form of errors and warnings: text or json', either('text', 'json')),
   store: setting('store', 'where secrets live', either('keychain', 'file')),
   /** Its first line is the passphrase or the key. */
@@ -137,6 +139,11 @@ export function addTimezoneFlag(command: Command): Command {
   return add(command, ['timezone']);
 }
 
+/** The flag that keeps events to one marketplace. */
+export function addMarketplaceFlag(command: Command, group: string): Command {
+  return add(command, ['marketplace'], group);
+}
+
 /** The heading of the flags below, which help shows in one line. */
 export const CONNECTION = 'Connection:';
 
@@ -171,6 +178,7 @@ const flagTexts: { readonly [Name in SettingName]?: FlagText } = {
   scope: ['scopes', 'the scopes to ask for, separated by spaces', settingDefaults.scope],
   redirectUri: ['url', 'where sign-in returns to', settingDefaults.redirectUri],
   issuer: ['url', "the issuer a redirect must name, or 'none'", 'the auth URL'],
+  marketplace: ['id', 'of this marketplace (or several, with commas; all: of any), which is found out here'],
   timezone: ['zone', 'show and read times in this zone: UTC, local, Europe/Berlin', settingDefaults.timezone],
   store: ['where', 'where secrets live: keychain or file', settingDefaults.store],
 };
@@ -255,6 +263,12 @@ function vendorName(given: string, refuse: Refuse): string {
   const text = given.replace(/^(?:application\/)?vnd\.(.+)\.v\d+\+json$/i, '$1');
   const isToken = /^[A-Za-z0-9][A-Za-z0-9!#$&^_.-]*$/.test(text);
   return isToken ? text : refuse('made of letters, digits and ! # $ & ^ _ . -');
+}
+
+function marketplaceIds(text: string, refuse: Refuse): string {
+  const ids = text.split(',').map((id) => id.trim());
+  if (ids.includes('')) return refuse('the id of a marketplace, or several with commas between them');
+  return text.toLowerCase() === 'all' ? 'all' : [...new Set(ids)].join(',');
 }
 
 function scopeList(text: string, refuse: Refuse): string {

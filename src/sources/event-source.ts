@@ -14,10 +14,11 @@ import { type CountQueries, type StatsWindow, statsWindow, storedWindow } from '
 import type { Service } from '../http/service.ts';
 import type { Direction } from '../items/item-times.ts';
 import type { Items } from '../items/items.ts';
+import { MarketplaceMix } from '../names/marketplaces.ts';
 import { SubscriptionNames } from '../names/subscription-names.ts';
 import type { TimeColumn } from '../outcomes/time-column.ts';
 import { type Query, queryString } from '../paging/event-query.ts';
-import { askCount, type FoundPage, pageClient } from '../paging/page.ts';
+import { askCount, type FoundPage, type PageClient, pageClient } from '../paging/page.ts';
 import { adaptiveConcurrency, readAhead } from '../paging/read-ahead.ts';
 import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
@@ -65,6 +66,8 @@ export interface EventSource {
   readonly typesOnOffer?: readonly string[];
   /** Begins to ask for the service's subscriptions; absent for stored events. */
   readonly askNames?: () => SubscriptionNames;
+  /** Some of the marketplaces whose events were read or counted, if there are several. */
+  readonly mixedMarketplaces: () => readonly string[] | undefined;
   /** True for a file, an export or standard input, which may hold less than the service. */
   readonly isStored: boolean;
   /** True for standard input. */
@@ -81,6 +84,8 @@ export interface SourceOptions {
   readonly filters: EventFilters;
   /** Requests at once. */
   readonly concurrency: number;
+  /** False where it does not matter that events of several marketplaces are looked at together. */
+  readonly noticesMix?: boolean;
 }
 
 /**
@@ -89,7 +94,25 @@ export interface SourceOptions {
  */
 export async function withEventSource<Result>(
   call: Pick<Call, 'flags' | 'context' | 'reporter'>,
+  options: SourceOptions,
+  work: (source: EventSource) => Promise<Result>,
+): Promise<Result> {
+  const mix = new MarketplaceMix();
+  const result = await withSourceOf(call, options, mix, work);
+  const { filters, noticesMix = true } = options;
+  if (mix.ids && noticesMix && filters.marketplaces.length === 0) call.reporter.notice(mixText(mix.ids));
+  return result;
+}
+
+/** Test and live events come from one service, and failures of either look alike. */
+export function mixText(ids: readonly string[]): string {
+  return `events of several marketplaces are mixed here (${ids.slice(0, 2).join(', ')} …): --marketplace keeps to one`;
+}
+
+async function withSourceOf<Result>(
+  call: Pick<Call, 'flags' | 'context' | 'reporter'>,
   { from, filters, concurrency }: SourceOptions,
+  mix: MarketplaceMix,
   work: (source: EventSource) => Promise<Result>,
 ): Promise<Result> {
   const { context, reporter } = call;
@@ -113,7 +136,7 @@ export async function withEventSource<Result>(
     };
     const stored = { context, onDoubt, comparesOutcomes: filters.statuses.length === 0 };
     const read: EventSource['read'] = (chosen, within) =>
-      showProgress(storedEvents(from, chosen, { ...stored, within }), context, reporter);
+      seenBy(mix, showProgress(storedEvents(from, chosen, { ...stored, within }), context, reporter));
     return await work({
       name: from === '-' ? 'standard input' : from,
       filters,
@@ -121,6 +144,7 @@ export async function withEventSource<Result>(
       read,
       readOutcomes: (chosen, within) => readByOutcome(read, true, untold, chosen, within),
       warnOfUnknown,
+      mixedMarketplaces: () => mix.ids,
       isStored: true,
       isReadOnce: from === '-',
       doubt: () => {},
@@ -136,7 +160,7 @@ export async function withEventSource<Result>(
     const read: EventSource['read'] = async function* (chosen, within, direction) {
       const options = { concurrency, within, direction };
       const { pages } = await openWithProgress(service, chosen, options, context, reporter);
-      yield* pages;
+      yield* seenBy(mix, pages);
     };
     const named: SubscriptionNames[] = [];
     const askNames = () => {
@@ -152,7 +176,8 @@ export async function withEventSource<Result>(
       readOutcomes: (chosen, within, direction) =>
         readByOutcome(read, undefined, untold, chosen, within, direction),
       warnOfUnknown,
-      count: countQueries(service, concurrency, context, reporter),
+      mixedMarketplaces: () => mix.ids,
+      count: countQueries(service, concurrency, mix, context, reporter),
       typesOnOffer: eventTypeNames(page.items),
       isStored: false,
       isReadOnce: false,
@@ -236,18 +261,33 @@ export function windowOf(
   };
 }
 
+async function* seenBy(mix: MarketplaceMix, pages: AsyncIterable<FoundPage>): AsyncGenerator<FoundPage> {
+  for await (const page of pages) {
+    mix.see(page.items);
+    yield page;
+  }
+}
+
 /**
  * Counts with `concurrency` requests at once, each query once. Throws `ServiceError` where there is no count.
  */
 function countQueries(
   service: Service,
   concurrency: number,
+  mix: MarketplaceMix,
   context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'machine' | 'clock' | 'signal' | 'memory'>,
   reporter: Reporter,
 ): CountQueries {
   return async (queries) => {
     const { width, onRetry } = adaptiveConcurrency(concurrency);
-    const client = pageClient(service, context.clock, onRetry);
+    const asking = pageClient(service, context.clock, onRetry);
+    // Each count comes with one of the events that are counted.
+    const fetchPage: PageClient['fetchPage'] = async (...asked) => {
+      const fetched = await asking.fetchPage(...asked);
+      mix.see(fetched.page.items);
+      return fetched;
+    };
+    const client = { ...asking, fetchPage };
     const distinct = new Map(queries.map((query) => [queryString(query), query]));
     const progress = startProgress(context, reporter, 'counting');
     const counts = new Map<string, number>();

@@ -29,8 +29,3 @@ export async function chooseMarketplaces(
 }
 
 const NONE_LISTED = 'your other subscriptions name no marketplace';
-
-/** `marketplace 2001`, or `marketplaces 2001, 2002`. */
-export function marketplacesText(ids: readonly string[]): string {
-  return `${ids.length === 1 ? 'marketplace' : 'marketplaces'} ${ids.join(', ')}`;
-}

@@ -5,7 +5,7 @@ import { UsageError } from '../errors.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { addChangeFlags, type ChangeFlags, callbackUrl, givenNames, pointOut } from './subscription-flags.ts';
 
-interface Flags extends ChangeFlags, SettingFlags {
+interface Flags extends ChangeFlags, Omit<SettingFlags, 'marketplace'> {
   readonly url?: string;
   readonly type?: readonly string[];
   readonly marketplace?: readonly string[];
@@ -40,7 +40,8 @@ export function declare(command: Command): void {
 
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, reporter } = call;
-  const { url, type, marketplace } = flags;
+  // The setting of this name is a filter of events.
+  const { url, type, marketplace, ...others } = flags;
   if (url === undefined || type === undefined)
     throw new UsageError(`${missingFlags(flags)}: needed for a subscription`, {
       next:
@@ -50,7 +51,8 @@ export async function run(call: Call<Flags>): Promise<void> {
     });
   pointOut(url, reporter);
   const { createSubscription } = await import('./create-subscription.ts');
-  await createSubscription({ url, types: type, marketplaces: marketplace ?? [] }, call);
+  const content = { url, types: type, marketplaces: marketplace ?? [] };
+  await createSubscription(content, { ...call, flags: others });
 }
 
 /** `--url, --type and --marketplace`. */

@@ -6,12 +6,13 @@ import { apiUrl, mediaType, type Service, serviceError } from '../http/service.t
 import type { HttpResponse } from '../http/transport.ts';
 import { guidsIn, isGuid } from '../items/items.ts';
 import { shownAddress } from '../names/callback-address.ts';
+import { marketplacesText } from '../names/marketplaces.ts';
 import { openApiTokens } from '../secrets/api-tokens.ts';
 import { withService } from '../sign-in/session.ts';
 import { confirm } from '../terminal/prompt.ts';
 import { type ChangeCall, requireConsent } from './change-subscription.ts';
 import { MOST_SHOWN } from './change-text.ts';
-import { chooseMarketplaces, marketplacesText } from './chosen-marketplaces.ts';
+import { chooseMarketplaces } from './chosen-marketplaces.ts';
 import { typesOnOffer } from './chosen-types.ts';
 import { askForToken, keepToken, lostToken, printOnce, tokenIn, warnOfSecondToken } from './new-token.ts';
 import { isDone, isLost, isUnclear } from './read-subscription.ts';

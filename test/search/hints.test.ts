@@ -180,7 +180,7 @@ describe('what was read, on a terminal', () => {
       "counted events created after 2026-11-20T08:00:00+01:00, at HOST (profile 'default')\n",
     );
     expect(await said(['count', '--grep', 'zzqq'])).toBe(
-      'reading the events to count them: the service does not filter by --where and --grep\n' +
+      'reading the events to count them: the service does not filter by --where, --grep and --marketplace\n' +
         "searched 5 events at HOST (profile 'default')\n",
     );
     expect(await said(['search', '--since', '2026-11-20', '--type', 'document.*', '-n', '1'])).toMatch(

@@ -3,7 +3,9 @@ import { type Call, untilStopped } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { EventFilters } from '../../filters/event-filters.ts';
+import { loadMarketplaces } from '../../formats/format-flags.ts';
 import type { LockedError } from '../../lock/lock.ts';
+import { marketplacesText } from '../../names/marketplaces.ts';
 import { loadSettings, type SettingFlags } from '../../settings/settings.ts';
 import { withService } from '../../sign-in/session.ts';
 import { paletteOf } from '../../terminal/palette.ts';
@@ -90,6 +92,11 @@ async function listenWith(options: ListenOptions, call: Call<SettingFlags>): Pro
   if (recover === undefined) return await listen(options, undefined, context, reporter);
   // Each search would show its progress and repeat its doubts between the lines of the deliveries.
   const silent = { ...reporter, quiet: true, warning: reporter.trace };
+  const marketplaces = await loadMarketplaces(call.flags, context);
+  if (marketplaces.length > 0)
+    reporter.notice(
+      `only events of ${marketplacesText(marketplaces)} are recovered, as the settings have it`,
+    );
   await withService(call, async (service) => {
     const find: FindMissed = (from, until) => {
       const subscriptionIds = subscription === undefined ? [] : [subscription];
@@ -98,6 +105,7 @@ async function listenWith(options: ListenOptions, call: Call<SettingFlags>): Pro
         after: ago(from),
         ...before,
         values: { subscriptionId: subscriptionIds },
+        marketplaces,
       });
       return searchToForward(filters, service, { context, reporter: silent }, handOver);
     };

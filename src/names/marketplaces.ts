@@ -1,0 +1,80 @@
+import { MISSING } from '../items/field-cursor.ts';
+import { parseFieldPath } from '../items/field-path.ts';
+import { FieldReader } from '../items/field-reader.ts';
+import type { KeepItems } from '../items/item-filter.ts';
+import type { Items } from '../items/items.ts';
+import { valueText } from '../items/json-scanner.ts';
+import { createEventFinder } from '../items/known-cursor.ts';
+import { eventsText } from '../terminal/terminal-text.ts';
+import { UTC } from '../time/time-zone.ts';
+
+/** The field of an event, wherever an item has the event, that names the marketplaces that it belongs to. */
+const MARKETPLACE_IDS = 'headers.marketplaceIds';
+
+/** Ids that a doubt or a notice names. */
+const MOST_NAMED = 10;
+
+/** Returns a function that calls `use` for each marketplace of the event in the item at an offset. */
+function createMarketplaceReader(): (bytes: Buffer, at: number, use: (id: string) => void) => void {
+  const find = createEventFinder();
+  const reader = new FieldReader([parseFieldPath(`${MARKETPLACE_IDS}[]`, MARKETPLACE_IDS)], UTC);
+  return (bytes, at, use) => {
+    reader.read(bytes, find(bytes, at).start);
+    reader.each(0, (value, start, end) => {
+      if (start !== MISSING) use(valueText(value, start, end));
+    });
+  };
+}
+
+/** Keeps the events of any of some marketplaces: test and live events differ in nothing else. */
+export function marketplaceFilter(wanted: readonly string[]): KeepItems {
+  const read = createMarketplaceReader();
+  const others = new Set<string>();
+  let seen = 0;
+  let isFound = false;
+  const isWanted = (bytes: Buffer, at: number): boolean => {
+    let isOne = false;
+    read(bytes, at, (id) => {
+      if (wanted.includes(id)) isOne = true;
+      else if (others.size < MOST_NAMED) others.add(id);
+    });
+    return isOne;
+  };
+  const keep = <Some extends Items>(items: Some): Some => {
+    const indexes = [...Array(items.count).keys()];
+    const kept = indexes.filter((item) => isWanted(items.bytes, items.start(item)));
+    seen += items.count;
+    if (kept.length > 0) isFound = true;
+    return kept.length === items.count ? items : (items.pick(kept) as Some);
+  };
+  const doubts = () => {
+    if (isFound || seen === 0) return [];
+    const looked = `(${eventsText(seen)} looked at)`;
+    if (others.size === 0) return [`--marketplace: no event has the field ${MARKETPLACE_IDS} ${looked}`];
+    const of = `no event is of ${marketplacesText(wanted)}`;
+    return [`--marketplace: ${of}; there are events of ${[...others].sort().join(', ')} ${looked}`];
+  };
+  return Object.assign(keep, { doubts });
+}
+
+/** Finds out whether events of several marketplaces are looked at together. */
+export class MarketplaceMix {
+  readonly #read = createMarketplaceReader();
+  readonly #ids = new Set<string>();
+
+  /** Two are enough to know, and then nothing more is read. */
+  see(items: Items): void {
+    for (let item = 0; item < items.count && this.#ids.size < 2; item++)
+      this.#read(items.bytes, items.start(item), (id) => this.#ids.add(id));
+  }
+
+  /** The first marketplaces that were found, if there are several. */
+  get ids(): readonly string[] | undefined {
+    return this.#ids.size < 2 ? undefined : [...this.#ids].sort();
+  }
+}
+
+/** `marketplace 2001`, or `marketplaces 2001, 2002`. */
+export function marketplacesText(ids: readonly string[]): string {
+  return `${ids.length === 1 ? 'marketplace' : 'marketplaces'} ${ids.join(', ')}`;
+}
