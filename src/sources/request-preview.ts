@@ -19,7 +19,8 @@ export async function previewRequests(
   const filters = await resolveKeptTypes(typed, flags.profile, context);
   const queries = filters.queries(context.clock.now());
   filters.requirePastStart(context.clock.now(), "this machine's");
-  if (filters.runHere) reporter.warning('the requests leave out --where and --grep: hooktrail applies them');
+  if (filters.runHere)
+    reporter.warning('the requests leave out --where, --grep and --marketplace: hooktrail applies them');
   const curl = form === 'curl' && (await loadSettings(flags, context, ['baseUrl', 'vendor']));
   const { baseUrl } = curl || (await loadSettings(flags, context, ['baseUrl']));
   for (const query of queries) {

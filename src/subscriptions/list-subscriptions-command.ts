@@ -5,18 +5,24 @@ import { tableNote } from '../formats/table-note.ts';
 import { memberPath, parseFieldPaths } from '../items/field-path.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
-interface Flags extends FormatFlags, SettingFlags {}
+interface Flags extends FormatFlags, SettingFlags {
+  readonly all?: true;
+}
 
 export const help = `
 The subscriptions of the customer who is signed in that are switched on, as the
-service lists them. Addresses often carry a secret: tables, CSV and Markdown
-show the host, and of the path what is hardly one; JSON has the whole address.
+service lists them. Those that are off or gone are not in that list: --all adds
+each that had events in the last 30 days, with a state. Addresses often carry a
+secret: tables, CSV and Markdown show the host, and of the path what is hardly
+one; JSON has the whole address.
 
 Examples:
   $ hooktrail subscriptions
+  $ hooktrail subscriptions list --all
   $ hooktrail subscriptions list --jq '.[].callbackUrl'`;
 
 export function declare(command: Command): void {
+  command.option('--all', 'also those that are off or gone and had events in the last 30 days');
   addListFlags(command);
 }
 
@@ -27,7 +33,10 @@ const COLUMNS = [
 ];
 
 /** Not every service has all of them. */
-const USUAL = { fields: COLUMNS, areFieldsSaved: true };
+const usual = (areAllWanted: boolean) => ({
+  fields: areAllWanted ? [memberPath('state'), ...COLUMNS] : COLUMNS,
+  areFieldsSaved: true,
+});
 
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, context, reporter } = call;
@@ -35,8 +44,10 @@ export async function run(call: Call<Flags>): Promise<void> {
   const isExact = format.format === 'json' || format.format === 'ndjson';
   const note = (count: number) =>
     tableNote(call, { facts: [`${count} ${count === 1 ? 'subscription' : 'subscriptions'}`] });
-  const options = isExact ? format : { ...format, note, ...(format.fields ? {} : USUAL) };
+  const areAllWanted = flags.all === true;
+  const options = isExact ? format : { ...format, note, ...(format.fields ? {} : usual(areAllWanted)) };
   const { printSubscriptions } = await import('./subscriptions.ts');
   const { createItemWriter } = await import('../formats/formats.ts');
-  await printSubscriptions(!isExact, call, () => createItemWriter(options, context, reporter));
+  const listing = { isMasked: !isExact, areAllWanted };
+  await printSubscriptions(listing, call, () => createItemWriter(options, context, reporter));
 }

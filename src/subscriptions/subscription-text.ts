@@ -15,6 +15,8 @@ export type MemberPath = readonly [string, ...string[]];
 
 export const CALLBACK_URL: MemberPath = ['callbackUrl'];
 export const IS_ENABLED: MemberPath = ['isEnabled'];
+/** Not the service's: what `subscriptions list --all` adds. */
+export const STATE: MemberPath = ['state'];
 export const EVENT_TYPES: MemberPath = ['subscriptionRules', 'eventTypes'];
 export const MARKETPLACES: MemberPath = ['subscriptionRules', 'marketplaces'];
 

@@ -10,35 +10,79 @@ import { pageClient } from '../paging/page.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import { grouped } from '../terminal/terminal-text.ts';
+import { findInactive, type InactiveSubscription, LOOK_BACK_DAYS } from './inactive-subscriptions.ts';
 import { readSubscription } from './read-subscription.ts';
+import { IS_ENABLED, STATE, SubscriptionText } from './subscription-text.ts';
 
-/** Prints the service's subscriptions; with `isMasked` their addresses as they may be shown. */
+/** How subscriptions are listed. */
+export interface ListOptions {
+  /** Addresses as they may be shown. */
+  readonly isMasked: boolean;
+  /** Also those that are off or gone, as far as recent events tell. */
+  readonly areAllWanted: boolean;
+}
+
+/** Prints the service's subscriptions. */
 export async function printSubscriptions(
-  isMasked: boolean,
+  { isMasked, areAllWanted }: ListOptions,
   call: Call<SettingFlags>,
   createWriter: () => Promise<ItemWriter>,
 ): Promise<void> {
+  const { context, reporter } = call;
   await withService(call, async (service, settings) => {
     const asked = { failure: 'the subscriptions cannot be listed', ifNotFound: NO_SUBSCRIPTIONS };
-    const client = pageClient(service, call.context.clock, undefined, asked);
-    const { page } = await client.fetchPage(apiUrl(service.baseUrl, LIST_PATH), call.context.signal);
+    const client = pageClient(service, context.clock, undefined, asked);
+    const { page, serviceTime } = await client.fetchPage(apiUrl(service.baseUrl, LIST_PATH), context.signal);
     const listed = [...page.items.values()].flatMap((item) => subscriptionOf(item) ?? []);
-    await keepSubscriptions(listed, settings, call.context);
+    await keepSubscriptions(listed, settings, context);
+    const ids = new Set(listed.map(({ id }) => id.toLowerCase()));
+    const asking = { service, client, now: serviceTime ?? context.clock.now(), call };
+    const inactive = areAllWanted ? await findInactive(ids, asking) : undefined;
+    const items = inactive ? withStates(page.items, inactive) : page.items;
     const writer = await createWriter();
-    if (page.items.count > 0) await writer.write(isMasked ? masked(page.items) : page.items, true);
+    if (items.count > 0) await writer.write(isMasked ? masked(items) : items, true);
     await writer.end?.();
-    if (isMasked && call.context.stdout.isTerminal) call.reporter.notice(statesText(listed));
+    if (isMasked) reporter.notice(inactive ? allText(listed, inactive) : activeText(listed));
   });
 }
 
-/** How many subscriptions there are, how many of them are off, and where to look for more of those. */
-function statesText(listed: readonly NamedSubscription[]): Advice {
-  const shown = advise`${hooktrail('events health')} shows each that has events`;
-  if (listed.length === 0) return advise`a service may leave out those that are off: ${shown}`;
+/** How many subscriptions the service lists, and how others are found. */
+function activeText(listed: readonly NamedSubscription[]): Advice {
   const off = listed.filter(({ state }) => state === 'off').length;
-  const number = listed.length === 1 ? '1 subscription' : `${grouped(listed.length)} subscriptions`;
-  const states = off === 0 ? 'none of them off' : `${grouped(off)} off`;
-  return advise`${number}, ${states}; a service may leave out those that are: ${shown}`;
+  const states = off === 0 ? '' : `, ${grouped(off)} of them off`;
+  const all = hooktrail('subscriptions list --all');
+  return advise`${numberText(listed.length)}${states}; the service lists active ones alone: ${all} adds those that are off or gone`;
+}
+
+function allText(listed: readonly NamedSubscription[], inactive: readonly InactiveSubscription[]): string {
+  const states = [...listed, ...inactive].map(({ state }) => state);
+  const counts = (['on', 'off', 'gone', 'unknown'] as const).flatMap((state) => {
+    const count = states.filter((one) => one === state).length;
+    return count === 0 ? [] : [`${grouped(count)} ${state}`];
+  });
+  const known = `the service lists active ones alone, others are known if they had events in the last ${LOOK_BACK_DAYS} days`;
+  return `${[numberText(states.length), ...counts].join(', ')}; ${known}`;
+}
+
+function numberText(count: number): string {
+  return count === 1 ? '1 subscription' : `${grouped(count)} subscriptions`;
+}
+
+/** The listed items and those that are not listed, each with its state as its last member. */
+function withStates(listed: Items, inactive: readonly InactiveSubscription[]): Items {
+  const texts = listed.texts().map((text) => {
+    const subscription = SubscriptionText.of(Buffer.from(text));
+    return withState(subscription, subscription.value(IS_ENABLED) === false ? 'off' : 'on');
+  });
+  const others = inactive.map(({ id, state, text }) => {
+    const shown = text ?? SubscriptionText.of(Buffer.from(JSON.stringify({ subscriptionId: id })));
+    return withState(shown, state);
+  });
+  return Items.of([...texts, ...others].map((text) => text.compact().text(0)));
+}
+
+function withState(text: SubscriptionText, state: string): SubscriptionText {
+  return text.with(STATE, JSON.stringify(state));
 }
 
 /** The same items with the part of each address that may be shown. */

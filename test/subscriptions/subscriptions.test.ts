@@ -112,22 +112,44 @@ test('subscriptions has whole ids on a terminal of 80 columns: the other command
   ]);
 });
 
-test('subscriptions says on a terminal how many are off, and that the service may leave some out', async () => {
+test('subscriptions says that the service lists active ones alone, and how others are found', async () => {
   const more =
-    '; a service may leave out those that are: `hooktrail events health` shows each that has events\n';
-  const said = async (...args: string[]) =>
-    (await hooktrail(['subscriptions', ...args], { env: at.env, terminal: 200 })).stderr.replaceAll(
-      /\u001b\[[\d;]*m/g,
-      '',
-    );
-  expect(await said()).toBe(`2 subscriptions, none of them off${more}`);
+    '; the service lists active ones alone: `hooktrail subscriptions list --all` adds those that are off or gone\n';
+  const said = async (...args: string[]) => (await at.run(['subscriptions', ...args])).stderr;
+  expect(await said()).toBe(`2 subscriptions${more}`);
   at.answers.set('/subscriptions/mine', json(200, `{"items":[${LISTED[0]},${SWITCHED_OFF}]}`));
-  expect(await said()).toBe(`2 subscriptions, 1 off${more}`);
+  expect(await said()).toBe(`2 subscriptions, 1 of them off${more}`);
   expect(await said('--json')).toBe('');
   expect(await said('--quiet')).toBe('');
-  expect((await at.run(['subscriptions'])).stderr).toBe('');
-  at.answers.set('/subscriptions/mine', json(200, '{"items":[]}'));
-  expect(await said()).toBe(`no subscriptions match\n${more.replace('; ', '').replace('are:', 'are off:')}`);
+});
+
+test('subscriptions list --all adds those that had events in the last 30 days, as off or gone', async () => {
+  const { code, stdout, stderr } = await at.run(['subscriptions', 'list', '--all']);
+  expect([code, stderr]).toEqual([
+    0,
+    '4 subscriptions, 2 on, 1 off, 1 gone; the service lists active ones alone, others are known if they had events in the last 30 days\n',
+  ]);
+  const states = stdout
+    .split('\n')
+    .map((line) => [line.split(' ')[0], ...(/[0-9a-f]{8}-\S+/.exec(line) ?? [])]);
+  expect(states.slice(1, 5)).toEqual([
+    ['on', ON],
+    ['on', SILENT],
+    ['off', OFF],
+    ['gone', GONE],
+  ]);
+  const listed = JSON.parse((await at.run(['subscriptions', 'list', '--all', '--json'])).stdout);
+  expect(listed.map(({ subscriptionId, state }: Record<string, unknown>) => [state, subscriptionId])).toEqual(
+    states.slice(1, 5),
+  );
+  const texts = (await at.run(['subscriptions', 'list', '--all', '--ndjson'])).stdout.split('\n');
+  expect(texts[2]).toBe(SWITCHED_OFF.replace(/}$/, ',"state":"off"}'));
+  expect(texts[3]).toBe(`{"subscriptionId":"${GONE}","state":"gone"}`);
+  // One that the service will not show is not taken for gone.
+  at.answers.set(`/subscriptions/id/${OFF}`, json(403, ''));
+  const unknown = await at.run(['subscriptions', 'list', '--all', '--json']);
+  expect(JSON.parse(unknown.stdout).map(({ state }: { state: string }) => state)).toContain('unknown');
+  expect(unknown.stderr).toContain(`whether the subscription ${OFF} is off or gone is not known`);
 });
 
 test('an address that is cut on a narrow terminal still says that it is switched off', async () => {
@@ -139,7 +161,7 @@ test('an address that is cut on a narrow terminal still says that it is switched
 test('a service whose subscriptions lack a usual column is no reason for a warning', async () => {
   const one = `{"subscriptionId":"${ON}","callbackUrl":"https://hooks.example.com/in","isEnabled":true}`;
   at.answers.set('/subscriptions/mine', json(200, `{"count":1,"items":[${one}]}`));
-  const { code, stdout, stderr } = await at.run(['subscriptions']);
+  const { code, stdout, stderr } = await at.run(['subscriptions', '--quiet']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toContain(ON);
 });
