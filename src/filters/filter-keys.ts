@@ -98,6 +98,7 @@ export const FILTER_FLAGS: readonly string[] = [
   ...filterKeys.map(({ flag }) => flag),
   'where',
   'grep',
+  'marketplace',
 ];
 
 /** A field's name as a flag: `--event-type`. */

@@ -136,45 +136,41 @@ async function findInPlace(
   const { text, limit = Number.POSITIVE_INFINITY, from, filters, concurrency } = options;
   const chosen = from === undefined ? withWeek(filters, call.context.clock.now()) : filters;
   const nameField = await loadNameField(call.flags, call.context);
-  return await withEventSource(
-    call,
-    { from, filters: chosen, concurrency, noticesMix: false },
-    async (source) => {
-      const names = source.askNames?.();
-      const look = lookFor(text);
-      const known = createCursor(KNOWN_FIELDS.map(memberPath));
-      const whoOf = createWhoReader(nameField);
-      let kept: (Omit<EventWithText, 'who' | 'address'> & { readonly of: ReturnType<typeof whoOf> })[] = [];
-      let events = 0;
-      let matches = 0;
-      for await (const { items } of source.read(source.filters, source.window)) {
-        events += items.count;
-        for (let item = 0; item < items.count; item++) {
-          const field = look(items, item);
-          if (field === undefined) continue;
-          matches++;
-          known.read(items.bytes, items.start(item));
-          const shown = KNOWN_FIELDS.map((_, index) => known.text(index));
-          const createdOn = parseInstant(shown[0] ?? '');
-          const of = whoOf(items.bytes, items.start(item));
-          // A page's memory would otherwise live as long as the one event in it.
-          kept.push({ profile, field, item: Buffer.from(items.text(item)), createdOn, shown, of });
-        }
-        if (kept.length > 2 * limit) kept = sortByCreation(kept, 'newest first').slice(0, limit);
+  return await withEventSource(call, { from, filters: chosen, concurrency }, async (source) => {
+    const names = source.askNames?.();
+    const look = lookFor(text);
+    const known = createCursor(KNOWN_FIELDS.map(memberPath));
+    const whoOf = createWhoReader(nameField);
+    let kept: (Omit<EventWithText, 'who' | 'address'> & { readonly of: ReturnType<typeof whoOf> })[] = [];
+    let events = 0;
+    let matches = 0;
+    for await (const { items } of source.read(source.filters, source.window)) {
+      events += items.count;
+      for (let item = 0; item < items.count; item++) {
+        const field = look(items, item);
+        if (field === undefined) continue;
+        matches++;
+        known.read(items.bytes, items.start(item));
+        const shown = KNOWN_FIELDS.map((_, index) => known.text(index));
+        const createdOn = parseInstant(shown[0] ?? '');
+        const of = whoOf(items.bytes, items.start(item));
+        // A page's memory would otherwise live as long as the one event in it.
+        kept.push({ profile, field, item: Buffer.from(items.text(item)), createdOn, shown, of });
       }
-      const newest = sortByCreation(kept, 'newest first').slice(0, limit);
-      await names?.learn(newest.flatMap(({ of }) => of.subscriptionId ?? []));
-      const addressOf = (id: string | undefined) => (id === undefined ? undefined : names?.labelOf(id));
-      const found = newest.map(({ of, ...one }) => ({
-        ...one,
-        who: namesText(of),
-        address: addressOf(of.subscriptionId),
-      }));
-      const { window } = source;
-      const profiles = profile === null ? [] : [profile];
-      return { text, found, matches, events, profiles, window, failure: undefined };
-    },
-  );
+      if (kept.length > 2 * limit) kept = sortByCreation(kept, 'newest first').slice(0, limit);
+    }
+    const newest = sortByCreation(kept, 'newest first').slice(0, limit);
+    await names?.learn(newest.flatMap(({ of }) => of.subscriptionId ?? []));
+    const addressOf = (id: string | undefined) => (id === undefined ? undefined : names?.labelOf(id));
+    const found = newest.map(({ of, ...one }) => ({
+      ...one,
+      who: namesText(of),
+      address: addressOf(of.subscriptionId),
+    }));
+    const { window } = source;
+    const profiles = profile === null ? [] : [profile];
+    return { text, found, matches, events, profiles, window, failure: undefined };
+  });
 }
 
 /** The filters with the last seven days, where they name no beginning. */

@@ -84,8 +84,6 @@ export interface SourceOptions {
   readonly filters: EventFilters;
   /** Requests at once. */
   readonly concurrency: number;
-  /** False where it does not matter that events of several marketplaces are looked at together. */
-  readonly noticesMix?: boolean;
 }
 
 /**
@@ -94,27 +92,10 @@ export interface SourceOptions {
  */
 export async function withEventSource<Result>(
   call: Pick<Call, 'flags' | 'context' | 'reporter'>,
-  options: SourceOptions,
+  { from, filters, concurrency }: SourceOptions,
   work: (source: EventSource) => Promise<Result>,
 ): Promise<Result> {
   const mix = new MarketplaceMix();
-  const result = await withSourceOf(call, options, mix, work);
-  const { filters, noticesMix = true } = options;
-  if (mix.ids && noticesMix && filters.marketplaces.length === 0) call.reporter.notice(mixText(mix.ids));
-  return result;
-}
-
-/** Test and live events come from one service, and failures of either look alike. */
-export function mixText(ids: readonly string[]): string {
-  return `events of several marketplaces are mixed here (${ids.slice(0, 2).join(', ')} …): --marketplace keeps to one`;
-}
-
-async function withSourceOf<Result>(
-  call: Pick<Call, 'flags' | 'context' | 'reporter'>,
-  { from, filters, concurrency }: SourceOptions,
-  mix: MarketplaceMix,
-  work: (source: EventSource) => Promise<Result>,
-): Promise<Result> {
   const { context, reporter } = call;
   const untold = { count: 0 };
   const warnOfUnknown: EventSource['warnOfUnknown'] = (among, times) => {
@@ -191,6 +172,11 @@ async function withSourceOf<Result>(
       for (const names of named) names.close();
     });
   });
+}
+
+/** Test and live events come from one service, and failures of either look alike. */
+export function mixText(ids: readonly string[]): string {
+  return `events of several marketplaces are mixed here (${ids.slice(0, 2).join(', ')} …): --marketplace keeps to one`;
 }
 
 /** Says how to look further back than the filters do, or than their default day. */

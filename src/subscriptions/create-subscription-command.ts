@@ -21,8 +21,7 @@ those that match now, not for types offered later. The service requires at least
 one marketplace: a terminal offers those of your other subscriptions.
 
 Examples:
-  $ hooktrail subscriptions create --url https://a.example.com --type 'order.*' \\
-      --marketplace 10000
+  $ hooktrail subscriptions create --url https://a.example.com --type 'order.*'
   $ hooktrail subscriptions create --url https://hooks.example.com/in \\
       --type order.created,order.paid --marketplace 10000 --dry-run`;
 

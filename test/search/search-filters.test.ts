@@ -156,7 +156,9 @@ describe('printing requests instead of sending them', () => {
       ['count', '--where', 'eventId'],
     ]) {
       const { stdout, stderr } = await searching.run(['events', ...args, '--dry-run']);
-      expect(stderr).toBe('warning: the requests leave out --where, --grep and --marketplace: hooktrail applies them\n');
+      expect(stderr).toBe(
+        'warning: the requests leave out --where, --grep and --marketplace: hooktrail applies them\n',
+      );
       const sent = await searching.run(['events', ...args, '--verbose']);
       expect(sent.stderr).toContain(`GET ${stdout.trimEnd()} 200 `);
     }
