@@ -49,7 +49,8 @@ describe('--where and --grep', () => {
     expect(await events('count', ...filters)).toEqual({
       code: 0,
       stdout: `${failed.length}\n`,
-      stderr: 'reading the events to count them: the service does not filter by --where, --grep and --marketplace\n',
+      stderr:
+        'reading the events to count them: the service does not filter by --where, --grep and --marketplace\n',
     });
     const [one, other] = all as [Event, Event];
     const got = await events(
