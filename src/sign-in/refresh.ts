@@ -128,9 +128,11 @@ async function spend(
       return await storeGrant(await refresh(provider, proof, refreshToken), stored, parts, lock);
     } catch (error) {
       if (error instanceof LostSignInError) throw error;
-      const failed: FailedSpend = { error, stored, refreshToken, isAnswerLost, isLast: attempt === TRIES };
+      const unmark = () => removeMark(parts, lock);
+      const isLast = attempt === TRIES;
+      const failed: FailedSpend = { error, stored, refreshToken, isAnswerLost, isLast, unmark };
       const next = await afterFailure(failed, parts).catch(async (final) => {
-        if (!(final instanceof LostSignInError)) await removeMark(parts, lock);
+        if (!(final instanceof LostSignInError)) await unmark();
         throw final;
       });
       if (next.access) return next.access;
@@ -160,6 +162,7 @@ interface FailedSpend {
   /** The answer to the attempt before this one was lost. */
   readonly isAnswerLost: boolean;
   readonly isLast: boolean;
+  readonly unmark: () => Promise<void>;
 }
 
 /**
@@ -192,13 +195,15 @@ async function afterFailure(failed: FailedSpend, parts: RefreshParts) {
  * The error that a refused refresh ends with. The refusal is noted, so that the next command need not ask.
  */
 async function finalError(
-  { error, refreshToken, isAnswerLost }: FailedSpend,
+  { error, refreshToken, isAnswerLost, unmark }: FailedSpend,
   { binding, context }: RefreshParts,
 ): Promise<unknown> {
   if (!(error instanceof RefusedGrantError)) return error;
   const isEnded = error.error === 'invalid_grant';
   const details = isEnded && isAnswerLost ? [...error.details, LOST] : error.details;
   const refused = { of: isEnded ? 'sign-in' : 'client', details } as const;
+  // A profile counts as signed in while its secrets are newer than the note.
+  await unmark();
   // Without the note, the next command asks once more.
   await noteRefusal({ refreshToken }, refused, binding, context).catch(() => undefined);
   return isEnded ? endedSignIn(details, error) : error;
