@@ -1,5 +1,11 @@
 import { isIP, type Socket } from 'node:net';
-import { checkServerIdentity, connect as connectTls, type SecureContext, type TLSSocket } from 'node:tls';
+import {
+  checkServerIdentity,
+  connect as connectTls,
+  type PeerCertificate,
+  type SecureContext,
+  type TLSSocket,
+} from 'node:tls';
 import type { Context } from '../context.ts';
 import { isUntrusted, systemTrust } from './certificates.ts';
 import { connectionsOver, createConnections } from './connections.ts';
@@ -22,9 +28,13 @@ export interface EndpointProbe {
 
 export interface TlsProbe {
   /** RFC 3339. */
+  readonly validFrom: string;
+  /** RFC 3339. */
   readonly validTo: string;
   /** True if the certificate is for the host. */
   readonly host: boolean;
+  /** The hosts that the certificate is for. */
+  readonly names: readonly string[];
   readonly issuer: string;
   /**
    * True if its dates hold and its chain ends at an authority that this machine trusts, whatever its host.
@@ -36,7 +46,11 @@ export type EndpointProblem =
   | { readonly kind: 'address' | 'name' | 'connection' | 'http' | 'tls'; readonly message: string }
   | { readonly kind: 'private'; readonly addresses: readonly string[] }
   | { readonly kind: 'ended' | 'not-yet'; readonly at: string }
-  | { readonly kind: 'host' | 'untrusted' };
+  | { readonly kind: 'host' }
+  | { readonly kind: 'untrusted'; readonly reason: Untrusted };
+
+/** `incomplete-chain`: the endpoint sends its own certificate without the one that issued it. */
+type Untrusted = 'self-signed' | 'incomplete-chain' | 'unknown-authority';
 
 const STEP_LIMIT_MS = 10_000;
 const LIMITS = { ...PAGE_LIMITS, connect: STEP_LIMIT_MS, idle: STEP_LIMIT_MS, total: 2 * STEP_LIMIT_MS };
@@ -173,12 +187,14 @@ async function probeTls(
     const host = bareHost(url);
     const code = socket.authorized ? '' : String(socket.authorizationError);
     const tls: TlsProbe = {
+      validFrom: new Date(certificate.valid_from).toISOString(),
       validTo,
       host: checkServerIdentity(host, certificate) === undefined,
+      names: namesOf(certificate),
       issuer: [CN ?? O ?? ''].flat().join(', '),
       trusted: code === '' || code === 'ERR_TLS_CERT_ALTNAME_INVALID',
     };
-    const problem = problemOf(tls, new Date(certificate.valid_from), context.clock.now());
+    const problem = problemOf(tls, code, context.clock.now());
     if (problem) return { tls, http: null, problem };
     if (!socket.authorized) return { tls, http: null, problem: { kind: 'tls', message: code } };
     return { tls, ...(await askHead(socket, url, context)) };
@@ -188,14 +204,25 @@ async function probeTls(
 }
 
 function problemOf(
-  { validTo, host, trusted }: TlsProbe,
-  from: Date,
+  { validFrom, validTo, host, trusted }: TlsProbe,
+  code: string,
   now: number,
 ): EndpointProblem | undefined {
   if (Date.parse(validTo) <= now) return { kind: 'ended', at: validTo };
-  if (from.getTime() > now) return { kind: 'not-yet', at: from.toISOString() };
+  if (Date.parse(validFrom) > now) return { kind: 'not-yet', at: validFrom };
   if (!host) return { kind: 'host' };
-  return trusted ? undefined : { kind: 'untrusted' };
+  return trusted ? undefined : { kind: 'untrusted', reason: UNTRUSTED[code] ?? 'unknown-authority' };
+}
+
+/** OpenSSL's results of a verification that have an explanation of their own. */
+const UNTRUSTED: Readonly<Record<string, Untrusted>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'self-signed',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'incomplete-chain',
+};
+
+function namesOf({ subject, subjectaltname = '' }: PeerCertificate): string[] {
+  const names = [...subjectaltname.matchAll(/(?:DNS|IP Address):([^,]+)/g)].map(([, name]) => name as string);
+  return names.length > 0 ? names : [subject?.CN ?? []].flat();
 }
 
 /** The status of the answer to HEAD of the path, without query and user information. */

@@ -1,43 +1,59 @@
 import { BlockList, isIPv6 } from 'node:net';
 
+interface SpecialNetwork {
+  readonly network: string;
+  readonly bits: number;
+  /** As the registry calls it. */
+  readonly name: string;
+}
+
+const special = (network: string, bits: number, name: string): SpecialNetwork => ({ network, bits, name });
+
 /**
  * Networks that a service on the Internet cannot reach, and that nobody should be sent to by a name of
- * others.
+ * others: those of IANA's registries of special-purpose addresses (RFC 6890) that are not globally reachable,
+ * as of January 2025, and what is beside them. Exceptions within a network, such as an anycast address, carry
+ * no webhook either.
  */
-const IPV4_NETWORKS: readonly (readonly [network: string, bits: number])[] = [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 4],
-  ['240.0.0.0', 4],
-  // The metadata of virtual machines at Azure.
-  ['168.63.129.16', 32],
-];
-const IPV6_NETWORKS: readonly (readonly [network: string, bits: number])[] = [
-  ['::', 96],
-  ['100::', 64],
-  // Teredo, documentation, 6to4: none of them carries a webhook.
-  ['2001::', 32],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['fc00::', 7],
-  ['fe80::', 10],
-  ['fec0::', 10],
-  ['ff00::', 8],
+const SPECIAL_NETWORKS: readonly SpecialNetwork[] = [
+  special('0.0.0.0', 8, '"This network"'),
+  special('10.0.0.0', 8, 'Private-Use'),
+  special('100.64.0.0', 10, 'Shared Address Space'),
+  special('127.0.0.0', 8, 'Loopback'),
+  special('169.254.0.0', 16, 'Link Local'),
+  special('172.16.0.0', 12, 'Private-Use'),
+  special('192.0.0.0', 24, 'IETF Protocol Assignments'),
+  special('192.0.2.0', 24, 'Documentation (TEST-NET-1)'),
+  special('192.88.99.0', 24, 'Deprecated (6to4 Relay Anycast)'),
+  special('192.168.0.0', 16, 'Private-Use'),
+  special('198.18.0.0', 15, 'Benchmarking'),
+  special('198.51.100.0', 24, 'Documentation (TEST-NET-2)'),
+  special('203.0.113.0', 24, 'Documentation (TEST-NET-3)'),
+  special('240.0.0.0', 4, 'Reserved, and Limited Broadcast'),
+  // Unspecified, loopback and the deprecated IPv4-compatible addresses (RFC 4291 section 2.5.5.1).
+  special('::', 96, 'Unspecified Address, Loopback Address'),
+  special('64:ff9b:1::', 48, 'IPv4-IPv6 Translat.'),
+  special('100::', 64, 'Discard-Only Address Block'),
+  special('100:0:0:1::', 64, 'Dummy IPv6 Prefix'),
+  special('2001::', 23, 'IETF Protocol Assignments'),
+  special('2001:db8::', 32, 'Documentation'),
+  special('2002::', 16, '6to4'),
+  special('3fff::', 20, 'Documentation'),
+  special('5f00::', 16, 'Segment Routing (SRv6) SIDs'),
+  special('fc00::', 7, 'Unique-Local'),
+  special('fe80::', 10, 'Link-Local Unicast'),
+  // In other registries: multicast, translated IPv4 (RFC 2765) and site-local addresses.
+  special('224.0.0.0', 4, 'Multicast'),
+  special('::ffff:0:0:0', 96, 'IPv4-translated'),
+  special('fec0::', 10, 'Site-Local Unicast'),
+  special('ff00::', 8, 'Multicast'),
+  // The metadata of virtual machines at Azure, in no registry.
+  special('168.63.129.16', 32, 'Azure'),
 ];
 
 const blocked = new BlockList();
-for (const [network, bits] of IPV4_NETWORKS) blocked.addSubnet(network, bits, 'ipv4');
-for (const [network, bits] of IPV6_NETWORKS) blocked.addSubnet(network, bits, 'ipv6');
+for (const { network, bits } of SPECIAL_NETWORKS)
+  blocked.addSubnet(network, bits, isIPv6(network) ? 'ipv6' : 'ipv4');
 
 /**
  * True for loopback, private, link-local and metadata addresses, and for others that are not of the Internet.

@@ -159,8 +159,11 @@ function linesOf(
   if (dns) lines.push(`  name          ${dns.join(', ')}`);
   if (tls) {
     const trust = problem?.kind === 'untrusted' ? ', which this machine does not trust' : '';
-    const host = tls.host ? 'for this host' : 'for another host';
-    lines.push(`  certificate   ${host}, until ${secondText(tls.validTo, zone)}, by ${tls.issuer}${trust}`);
+    const host = tls.host ? 'for this host' : `for ${fewOf(tls.names, 3).join(', ') || 'no host'}`;
+    const from = secondText(tls.validFrom, zone);
+    lines.push(
+      `  certificate   ${host}, from ${from} until ${secondText(tls.validTo, zone)}, by ${tls.issuer}${trust}`,
+    );
   }
   if (http !== null) lines.push(`  HEAD          ${http}`);
   return lines.map(terminalSafeLine);
@@ -172,10 +175,17 @@ const VERDICTS = {
   broken: 'broken',
 } as const;
 
+const UNTRUSTED = {
+  'self-signed': 'its certificate is self-signed',
+  'incomplete-chain':
+    'it does not send the certificate of its issuer, which this machine does not know: an intermediate certificate is missing, or the authority is a private one',
+  'unknown-authority': 'its certificate comes from an authority that this machine does not trust',
+} as const;
+
 function problemText(problem: EndpointProblem | null, zone: TimeZone): string {
   switch (problem?.kind) {
     case 'private':
-      return `its name leads to ${problem.addresses.join(', ')}, which is no address of the Internet; --allow-private connects`;
+      return `its name leads to ${problem.addresses.join(', ')}, which is not a public address; use --allow-private to connect anyway`;
     case 'ended':
       return `its certificate ended ${secondText(problem.at, zone)}`;
     case 'not-yet':
@@ -183,7 +193,7 @@ function problemText(problem: EndpointProblem | null, zone: TimeZone): string {
     case 'host':
       return 'its certificate is for another host';
     case 'untrusted':
-      return 'its certificate comes from an authority that this machine does not trust';
+      return UNTRUSTED[problem.reason];
     default:
       return problem?.message ?? '';
   }

@@ -109,6 +109,12 @@ test.each([
   ['fd00:ec2::254'],
   ['fe80::1'],
   ['2002:7f00:1::'],
+  ['64:ff9b:1::7f00:1'],
+  ['::ffff:0:7f00:1'],
+  ['192.88.99.1'],
+  ['2001:1ff::1'],
+  ['3fff:fff::1'],
+  ['5f00::1'],
 ])('a name that leads to %s is not connected to', async (address) => {
   const endpoint = await startEndpoint('localhost');
   subscribe(`https://hooks.example.com:${endpoint.port}/in`);
@@ -229,7 +235,7 @@ test('one is named by its id or a part of its address, and the text is for peopl
       [
         `localhost:${endpoint.port}/in (${ID}): broken: its certificate ended 2021-01-01 00:00:00Z`,
         '  name          127.0.0.1, ::1',
-        '  certificate   for this host, until 2021-01-01 00:00:00Z, by Example Private CA\n',
+        '  certificate   for this host, from 2020-01-01 00:00:00Z until 2021-01-01 00:00:00Z, by Example Private CA\n',
       ].join('\n'),
     );
   }
