@@ -56,7 +56,7 @@ test.each<[Certificate, object, object, string]>([
     'localhost',
     { host: true, trusted: false, issuer: 'Example Private CA' },
     { kind: 'untrusted' },
-    'an authority',
+    'does not send the certificate of its issuer',
   ],
 ])(
   'the certificate %s is broken, and nothing is sent to its server',
