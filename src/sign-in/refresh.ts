@@ -1,19 +1,14 @@
-import { hash } from 'node:crypto';
-import { rmSync } from 'node:fs';
-import path from 'node:path';
 import { advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { type HooktrailError, NotSignedInError } from '../errors.ts';
-import { cacheFolder, makeFolder } from '../files/folders.ts';
-import { readRegularFile, replaceFile } from '../files/whole-files.ts';
 import { TransportError } from '../http/transport.ts';
 import { type HeldLock, withLock } from '../lock/lock.ts';
-import { bindingHash } from '../secrets/encrypted-file.ts';
 import { type AccessToken, type Binding, type Secrets, storeSurely, type Vault } from '../secrets/vault.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { storedProof } from './client-authentication.ts';
 import { requestAsClient, STORED_CLIENT } from './client-credentials.ts';
 import { RefusedGrantError } from './provider-failure.ts';
+import { forgetRefusal, noteRefusal, REFUSAL_MS, readRefusal } from './refusal-note.ts';
 import type { SignInLock } from './sign-in-lock.ts';
 import {
   LONGEST_REFRESH_MS,
@@ -128,11 +123,9 @@ async function spend(
       return await storeGrant(await refresh(provider, proof, refreshToken), stored, parts, lock);
     } catch (error) {
       if (error instanceof LostSignInError) throw error;
-      const unmark = () => removeMark(parts, lock);
-      const isLast = attempt === TRIES;
-      const failed: FailedSpend = { error, stored, refreshToken, isAnswerLost, isLast, unmark };
+      const failed: FailedSpend = { error, stored, refreshToken, isAnswerLost, isLast: attempt === TRIES };
       const next = await afterFailure(failed, parts).catch(async (final) => {
-        if (!(final instanceof LostSignInError)) await unmark();
+        if (!(final instanceof LostSignInError)) await removeMark(parts, lock);
         throw final;
       });
       if (next.access) return next.access;
@@ -162,7 +155,6 @@ interface FailedSpend {
   /** The answer to the attempt before this one was lost. */
   readonly isAnswerLost: boolean;
   readonly isLast: boolean;
-  readonly unmark: () => Promise<void>;
 }
 
 /**
@@ -195,15 +187,13 @@ async function afterFailure(failed: FailedSpend, parts: RefreshParts) {
  * The error that a refused refresh ends with. The refusal is noted, so that the next command need not ask.
  */
 async function finalError(
-  { error, refreshToken, isAnswerLost, unmark }: FailedSpend,
+  { error, refreshToken, isAnswerLost }: FailedSpend,
   { binding, context }: RefreshParts,
 ): Promise<unknown> {
   if (!(error instanceof RefusedGrantError)) return error;
   const isEnded = error.error === 'invalid_grant';
   const details = isEnded && isAnswerLost ? [...error.details, LOST] : error.details;
   const refused = { of: isEnded ? 'sign-in' : 'client', details } as const;
-  // A profile counts as signed in while its secrets are newer than the note.
-  await unmark();
   // Without the note, the next command asks once more.
   await noteRefusal({ refreshToken }, refused, binding, context).catch(() => undefined);
   return isEnded ? endedSignIn(details, error) : error;
@@ -251,7 +241,7 @@ async function storeGrant(
   lock: RefreshLock,
 ): Promise<AccessToken> {
   const access = { ...granted.access, scope: granted.access.scope ?? stored.access?.scope };
-  forgetRefusal(parts);
+  forgetRefusal(parts.binding, parts.context);
   // If that cannot be checked, the new grant is stored: it may hold the only valid token.
   if (!(await lock.isStillHeld().catch(() => true))) {
     const theirs = await parts.vault.read().catch(() => undefined);
@@ -296,74 +286,4 @@ async function storeNew(secrets: Secrets, { vault, context, reporter }: RefreshP
       { details: [message], next: next ? advise`${next}; then ${LOGIN}` : LOGIN, cause: error },
     );
   }
-}
-
-/** The refusal to renew a sign-in, in a file of the cache: it holds no secret, and is not missed. */
-interface Refusal {
-  /** SHA-256 of what `renewedWith` returns: a later sign-in has another one. */
-  readonly token: string;
-  /** What is refused: the refresh token, or the client that sent it, for its id or its secret. */
-  readonly of: 'sign-in' | 'client';
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  /** The provider's own words. */
-  readonly details: readonly string[];
-}
-
-/** For this long, commands that run side by side or in a loop do not send a refused token again. */
-const REFUSAL_MS = 60_000;
-
-/**
- * Returns what tells this sign-in's renewals from those of another: its refresh token, or the client's last
- * access token.
- */
-function renewedWith({ refreshToken, grant, access }: Secrets): string | undefined {
-  return grant === undefined ? refreshToken : `${grant} ${access?.token}`;
-}
-
-/** Returns the last refusal to renew these; undefined if none is noted, or another sign-in was refused. */
-export function readRefusal(
-  binding: Binding,
-  context: Pick<Context, 'environment' | 'machine'>,
-  stored: Secrets,
-): Refusal | undefined {
-  const key = renewedWith(stored);
-  if (key === undefined) return undefined;
-  try {
-    const { token, of, at, details } = JSON.parse(readRegularFile(refusalFile(binding, context)).toString());
-    if (token !== hash('sha256', key) || !Number.isFinite(at)) return undefined;
-    return { token, of: of === 'client' ? 'client' : 'sign-in', at, details: details.map(String) };
-  } catch {
-    return undefined;
-  }
-}
-
-async function noteRefusal(
-  stored: Secrets,
-  refused: Pick<Refusal, 'of' | 'details'>,
-  binding: Binding,
-  context: Context,
-): Promise<void> {
-  const token = hash('sha256', renewedWith(stored) ?? '');
-  const refusal: Refusal = { token, at: context.clock.now(), ...refused };
-  const file = refusalFile(binding, context);
-  makeFolder(path.dirname(file));
-  await replaceFile(file, JSON.stringify(refusal));
-}
-
-/** A provider that keeps the refresh token may have refused it before, with another client secret. */
-function forgetRefusal({ binding, context }: RefreshParts): void {
-  try {
-    rmSync(refusalFile(binding, context), { force: true });
-  } catch {
-    // `status` says that a refresh was refused until the next one.
-  }
-}
-
-/**
- * The file that holds the last refusal of this sign-in; a refusal of an earlier sign-in is older than what is
- * stored.
- */
-export function refusalFile(binding: Binding, context: Pick<Context, 'environment' | 'machine'>): string {
-  return path.join(cacheFolder(context), `refusal-${bindingHash(binding)}.json`);
 }

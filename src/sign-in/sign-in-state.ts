@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { NotSignedInError, UnreachableError, UsageError } from '../errors.ts';
@@ -9,7 +8,7 @@ import { openVault } from '../secrets/stored-sign-ins.ts';
 import { settingNames, urlText } from '../settings/setting-names.ts';
 import { readConfig, type SavedConfig, type SettingFlags, type Settings } from '../settings/settings.ts';
 import { type ProofMethod, storedMethod } from './client-authentication.ts';
-import { readRefusal, refusalFile } from './refresh.ts';
+import { isRefused, readRefusal } from './refusal-note.ts';
 import { bindingOf, givenToken, openSession, savedSettings, withoutSignIn, withService } from './session.ts';
 
 /** The sign-in as `status --json` prints it. */
@@ -212,14 +211,9 @@ export async function signedInProfiles(
     const settings = savedSettings(profile, config);
     if (!settings) return false;
     const binding = bindingOf(settings);
-    const refused = writtenAt(refusalFile(binding, context));
+    if (isRefused(binding, context)) return false;
     const own = `${profile}/${bindingHash(binding)}.${settings.store === 'file' ? 'vault' : 'access'}`;
-    return stored.some(({ signIn, kind, file }) => `${signIn}.${kind}` === own && writtenAt(file) >= refused);
+    return stored.some(({ signIn, kind }) => `${signIn}.${kind}` === own);
   };
   return new Set(Object.keys(config.profiles).filter(isSignedIn));
-}
-
-/** Milliseconds since the epoch; 0 if there is no such file. */
-function writtenAt(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }

@@ -14,6 +14,8 @@ import {
 } from '../../settings/settings.ts';
 import { durationWords } from '../../terminal/terminal-text.ts';
 import { audienceOf, keptProof, methodWords } from '../client-authentication.ts';
+import { forgetRefusal } from '../refusal-note.ts';
+import { bindingOf } from '../session.ts';
 import { signInLock } from '../sign-in-lock.ts';
 import { type Grant, scopesIn } from '../token-endpoint.ts';
 import type { Attempt, SignInSetup } from './login-attempt.ts';
@@ -51,6 +53,7 @@ export async function keepSignIn(
   const store = () => storeSurely(vault, { ...secrets, issuer: audienceOf(settings) }, clock);
   const { name, place } = signInLock(settings, context);
   const elsewhere = await withLock(name, uninterrupted, store, place);
+  forgetRefusal(bindingOf(settings), context);
   const { given, profile, authUrl, baseUrl, store: storeKind } = settings;
   const isKept = (name: SettingName) => name === 'store' || given[name]?.source !== 'the default';
   const kept = SAVED.filter(isKept).map((name) => [name, given[name]?.text]);
