@@ -136,7 +136,7 @@ const tools: Readonly<Record<string, Tool>> = {
   event_statistics: {
     title: 'Event statistics',
     description: `Counts by event type, by status and over time, the last 24 hours unless since and until say otherwise; or with by,
-the matching events in groups by any of their fields, largest first. Events are downloaded only for by, where and grep. ${UNTRUSTED}`,
+the matching events in groups by any of their fields, the 20 largest first and the others summed up. Events are downloaded only for by, where and grep. ${UNTRUSTED}`,
     input: {
       ...filters,
       buckets: upTo(200).optional().describe('the number of buckets from since to until'),
@@ -145,7 +145,8 @@ the matching events in groups by any of their fields, largest first. Events are 
       ),
     },
     output: summaryOutput,
-    call: 'events stats --json --timezone=UTC',
+    call: async (args, run) =>
+      summarised(await run(`events stats --json --timezone=UTC${args['by'] ? ' --limit=20' : ''}`, args)),
   },
   explain_failures: {
     title: 'Explain failures',

@@ -28,9 +28,9 @@ interface GroupsOfWindow {
 }
 
 /**
- * Prints groups, the largest first: `limit` of them, or `GROUPS_SHOWN` where the rest is summed in a line.
- * CSV and NDJSON hold all of them unless somebody chose a limit. A table of hours or weekdays without a limit
- * has all of them in the order of the clock.
+ * Prints groups, the largest first: `limit` of them if there is one, otherwise all, but for `GROUPS_SHOWN` in
+ * a table on a terminal. A line sums up the rest. A table of hours or weekdays without a limit has all of them
+ * in the order of the clock.
  */
 export async function printGroups(
   { groups, window }: GroupsOfWindow,
@@ -39,10 +39,12 @@ export async function printGroups(
 ): Promise<void> {
   const { total } = groups;
   const { format } = options.format;
-  const isComplete = COMPLETE.has(format);
+  const isForPeople = FOR_PEOPLE.has(format);
   const span = window ? [spanText({ window })] : [];
   for (const doubt of groups.doubts()) call.reporter.warning(doubt);
-  const { kept, others } = chooseGroups(groups, window, format, limit);
+  const most = limit ?? (isForPeople && call.context.stdout.isTerminal ? GROUPS_SHOWN : undefined);
+  const isByClock = isForPeople && limit === undefined;
+  const { kept, others } = chooseGroups(groups, window, { most, isByClock });
   const isOverlapping = countOf(kept) + countOf(others) > total;
   const rest = others.length > 0 ? [isOverlapping ? groupsLeftOut(others) : restText(others, total)] : [];
   const notes = isOverlapping ? ['events with several values are counted in several groups'] : [];
@@ -68,25 +70,23 @@ export async function printGroups(
     },
   };
   await printSummary(summary, options, call);
-  if (isComplete) for (const line of rest) call.reporter.notice(`not shown: ${line}`);
+  if (LINES.has(format)) for (const line of rest) call.reporter.notice(`not shown: ${line}`);
 }
 
-/** Formats that hold all groups, and those that are tables for people. */
-const COMPLETE: ReadonlySet<FormatOptions['format']> = new Set(['csv', 'ndjson']);
+/** Formats without a place for a line about the rest, and those that are tables for people. */
+const LINES: ReadonlySet<FormatOptions['format']> = new Set(['csv', 'ndjson']);
 const FOR_PEOPLE: ReadonlySet<FormatOptions['format']> = new Set(['table', 'markdown']);
 
 /** The groups to print, in their order, and the others. */
 function chooseGroups(
   groups: EventGroups,
   window: GroupsOfWindow['window'],
-  format: FormatOptions['format'],
-  limit: number | undefined,
+  { most, isByClock }: { readonly most: number | undefined; readonly isByClock: boolean },
 ): { readonly kept: readonly EventGroup[]; readonly others: readonly EventGroup[] } {
   const largest = groups.result();
-  const clock = FOR_PEOPLE.has(format) && limit === undefined && inOrderOfClock(groups, largest, window);
+  const clock = isByClock && inOrderOfClock(groups, largest, window);
   if (clock) return { kept: clock, others: [] };
-  const most = limit ?? (COMPLETE.has(format) ? largest.length : GROUPS_SHOWN);
-  return { kept: largest.slice(0, most), others: largest.slice(most) };
+  return { kept: largest.slice(0, most), others: most === undefined ? [] : largest.slice(most) };
 }
 
 /** Of all events: their percentiles if they are divided, and how many have no number. */

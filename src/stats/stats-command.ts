@@ -54,7 +54,7 @@ export function declare(command: Command): void {
     .addOption(
       new Flag(
         '-n, --limit <number>',
-        'with --by: groups to show; CSV and NDJSON have all of them',
+        'with --by: groups to show; what is not a table on a terminal has all of them',
         { preset: GROUPS_SHOWN },
         wholeNumber('--limit', 1),
       ),

@@ -214,9 +214,10 @@ describe('events stats --by', () => {
     );
   });
 
-  test.each(['--csv', '--ndjson'])('%s holds all groups, not the 20 largest of a table', async (format) => {
+  test.each(['--csv', '--ndjson'])('%s holds all groups, as JSON and piped tables do', async (format) => {
     const args = ['--since', '40d', '--by', 'eventType,publishStatus'] as const;
-    const json = JSON.parse((await events('stats', ...args, '--json', '--limit', '1000')).stdout);
+    const json = JSON.parse((await events('stats', ...args, '--json')).stdout);
+    expect(json.others).toEqual({ groups: 0, count: 0 });
     expect(json.groups.length).toBeGreaterThan(20);
     const { stdout, stderr } = await events('stats', ...args, format);
     expect(stderr).toBe('');
@@ -225,8 +226,16 @@ describe('events stats --by', () => {
     expect(few.stdout.trimEnd().split('\n')).toHaveLength(format === '--csv' ? 3 : 2);
     expect(few.stderr).toMatch(new RegExp(`^not shown: ${json.groups.length - 2} other groups: `));
     const table = (await events('stats', ...args)).stdout.trimEnd().split('\n');
-    expect(table).toHaveLength(1 + 20 + 2);
+    expect(table).toHaveLength(1 + json.groups.length + 1);
     if (format === '--ndjson') expect(valuesIn(stdout)).toEqual(json.groups);
+  });
+
+  test('a table on a terminal has the 20 largest groups, and sums up the others', async () => {
+    const args = ['events', 'stats', '--since', '40d', '--by', 'eventType,publishStatus'];
+    const terminal = at.start(args, { terminal: 200 });
+    expect((await terminal.finished).code).toBe(0);
+    const lines = terminal.screen.trimEnd().split('\n');
+    expect(lines.findIndex((line) => /\d+ other groups: [\d,]+ events/.test(line))).toBe(1 + 20);
   });
 
   test('--csv-bom begins the CSV of statistics with a byte order mark', async () => {

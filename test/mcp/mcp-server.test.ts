@@ -264,7 +264,8 @@ describe('hooktrail mcp', () => {
   test('counts by type and time, lists types and says who is signed in, without a token', async () => {
     const { structuredContent } = await peer.call('event_statistics', { since: '7d', buckets: 7 });
     const notice = expect.stringContaining('untrusted');
-    expect(structuredContent).toMatchObject({ notice, types: expect.any(Array), buckets: { length: 7 } });
+    // Seven days that begin at midnight, and the part of today.
+    expect(structuredContent).toMatchObject({ notice, types: expect.any(Array), buckets: { length: 8 } });
     const grouped = await peer.call('event_statistics', { since: '7d', by: ['publishStatus'] });
     expect(grouped.structuredContent).toMatchObject({ notice, groups: expect.any(Array) });
     const types = await peer.call('list_event_types', { match: 'document' });

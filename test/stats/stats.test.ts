@@ -240,10 +240,10 @@ describe('events stats', () => {
 test('in CSV a group of negative numbers is a number', async () => {
   await using home = await createHome();
   const file = path.join(home.env['HOME'] as string, 'a.ndjson');
-  await writeFile(file, '{"amount":-5}\n{"amount":"-5"}\n');
+  await writeFile(file, '{"amount":-5}\n{"amount":"-7"}\n');
   const args = ['events', 'stats', '--from', file, '--by', 'amount', '--csv', '--no-header'];
   const { stdout } = await hooktrail(args, { env: home.env });
-  expect(stdout).toBe("'-5,1,0,,0.5,,,\r\n-5,1,0,,0.5,,,\r\n");
+  expect(stdout).toBe("'-7,1,0,,0.5,,,\r\n-5,1,0,,0.5,,,\r\n");
 });
 
 test('on a terminal the name of a place is inert', async () => {
