@@ -65,6 +65,7 @@ export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string):
 
 /** The characters that may come next, outside of an object. */
 const NEXT = { start: '[{', object: '{', array: '{]', value: ',]', comma: '{', end: '[' } as const;
+const WITHIN_ARRAY: ReadonlySet<keyof typeof NEXT> = new Set(['array', 'value', 'comma']);
 /** What the text is in after such a character, other than one that begins an object. */
 const STATE_AFTER = { '[': 'array', ',': 'comma', ']': 'end' } as const;
 
@@ -114,7 +115,7 @@ class ItemTextParser {
   /** Throws if the text ends too early. */
   checkEnd(rest: Buffer): void {
     if (rest.length > 0) throw this.faultAt('it is cut off');
-    if (['array', 'value', 'comma'].includes(this.#state)) throw this.faultAt('the array is not closed');
+    if (WITHIN_ARRAY.has(this.#state)) throw this.faultAt('the array is not closed');
   }
 
   /** The error for what begins at a place of the bytes at hand. */
@@ -130,8 +131,8 @@ class ItemTextParser {
   #parseObjects(scanner: JsonScanner, objects: FoundObjects, isEnd: boolean): number {
     const { bytes } = scanner;
     const cutOffFrom = isEnd ? Number.POSITIVE_INFINITY : lastLineStart(bytes);
-    for (let at = skipSpace(bytes, this.#markEnd(bytes)); ; at = skipSpace(bytes, at)) {
-      if (at === bytes.length) return at;
+    for (let at = this.#skipSpaceAndMark(bytes, 0); ; at = this.#skipSpaceAndMark(bytes, at)) {
+      if (at === bytes.length || (!isEnd && isStartOfMark(bytes.subarray(at)))) return at;
       const next = this.#nextCharacter(bytes, at);
       if (next !== '{') {
         at++;
@@ -146,10 +147,12 @@ class ItemTextParser {
     }
   }
 
-  /** The offset after the byte order mark, if one begins the text. */
-  #markEnd(bytes: Buffer): number {
-    const isMarked = this.#state === 'start' && bytes.subarray(0, 3).equals(BYTE_ORDER_MARK);
-    return isMarked ? BYTE_ORDER_MARK.length : 0;
+  /** Several files after one another may each begin with a byte order mark. */
+  #skipSpaceAndMark(bytes: Buffer, from: number): number {
+    const at = skipSpace(bytes, from);
+    const markEnd = at + BYTE_ORDER_MARK.length;
+    const isMarked = bytes[at] === BYTE_ORDER_MARK[0] && bytes.subarray(at, markEnd).equals(BYTE_ORDER_MARK);
+    return isMarked && !WITHIN_ARRAY.has(this.#state) ? skipSpace(bytes, markEnd) : at;
   }
 
   /** Throws for a character that may not come next. */
@@ -193,6 +196,11 @@ class ItemTextParser {
 function lastLineStart(bytes: Buffer): number {
   const lineEnd = bytes.lastIndexOf(NEWLINE);
   return lineEnd === -1 ? Number.POSITIVE_INFINITY : lineEnd + 1;
+}
+
+/** True for bytes that may be the start of a byte order mark that is cut off. */
+function isStartOfMark(bytes: Buffer): boolean {
+  return bytes.length < BYTE_ORDER_MARK.length && BYTE_ORDER_MARK.subarray(0, bytes.length).equals(bytes);
 }
 
 function skipSpace(bytes: Buffer, from: number): number {

@@ -53,8 +53,7 @@ export async function openPlace(place: string, options: PlaceOptions): Promise<P
 
 /** `shareRead` tells the part of the stream that has been read. */
 function placeOfText(name: string, stream: Readable, options: PlaceOptions, shareRead?: () => number): Place {
-  const { context, comparesOutcomes, onDoubt } = options;
-  const pages = pagesOfText(name, stream, context.signal, comparesOutcomes ? onDoubt : undefined);
+  const pages = pagesOfText(name, stream, options);
   return { lists: [shareRead ? withShare(pages, shareRead) : pages] };
 }
 
@@ -114,27 +113,34 @@ function unreadablePlace(place: string, error: NodeJS.ErrnoException): Hooktrail
 
 /**
  * The objects in a stream of JSON text, which may be compressed. `onDoubt` hears that none of them was
- * delivered.
+ * delivered, where outcomes are compared, and that the only one is a list of events.
  */
 async function* pagesOfText(
   name: string,
   stream: Readable,
-  signal: AbortSignal,
-  onDoubt?: (doubt: string) => void,
+  { context: { signal }, comparesOutcomes, onDoubt }: PlaceOptions,
 ): AsyncGenerator<FoundPage> {
-  let isFirst = true;
+  let objects = 0;
+  let list: string | undefined;
   let hasFailed = false;
   let hasDelivered = false;
   try {
     for await (const items of itemsOfText(decompressed(stream), name)) {
       signal.throwIfAborted();
-      if (isFirst) refuseOthers(items, name);
-      isFirst = false;
+      if (objects === 0) {
+        refuseOthers(items, name);
+        list = listIn(items);
+      }
+      objects += items.count;
       hasFailed ||= items.bytes.includes('"FAILED"');
       hasDelivered ||= items.bytes.includes('"SUCCESS"');
       yield { items, total: undefined };
     }
-    if (hasFailed && !hasDelivered)
+    if (objects === 1 && list !== undefined)
+      onDoubt?.(
+        `--from: ${name} is one object with a list '${list}', and counts as one event: \`jq '.${list}[]' FILE\` takes the events out of it`,
+      );
+    if (comparesOutcomes && hasFailed && !hasDelivered)
       onDoubt?.(`all events of ${name} have failed: delivered ones may be missing from it`);
   } catch (error) {
     if (error instanceof HooktrailError || signal.aborted) throw error;
@@ -176,6 +182,21 @@ function refuseOthers(items: Items, name: string): void {
   const page = ["a page of the service's answer", TAKE_ITEMS];
   const [other, next] = isPage ? page : (OWN_FILES.get(cursor.text(0) ?? '') ?? []);
   if (other && eventId === MISSING) throw new ServiceError(`${name} holds ${other}, not events`, { next });
+}
+
+/** Members that many services wrap a list of events in. */
+const LIST_NAMES = ['data', 'records', 'Records', 'events', 'items', 'results', 'value', 'messages'];
+
+/** The member of the first item that is a list of objects, by its name; undefined if the item is an event. */
+function listIn(items: Items): string | undefined {
+  const cursor = createCursor(['eventId', ...LIST_NAMES].map(memberPath));
+  cursor.read(items.bytes, items.start(0));
+  const [eventId, ...lists] = cursor.starts;
+  if (eventId !== MISSING) return undefined;
+  // White space between tokens was left out.
+  return LIST_NAMES.find(
+    (_, index) => items.bytes.toString('latin1', lists[index], (lists[index] ?? 0) + 2) === '[{',
+  );
 }
 
 /**

@@ -456,12 +456,14 @@ describe('--from, without a sign-in', () => {
     });
   });
 
-  test('text in pieces of any size is read the same, also a byte order mark or gzip cut in its first bytes', async () => {
+  test('text in pieces of any size is read the same, also byte order marks of several files or gzip cut in its first bytes', async () => {
     const text = Buffer.from(lines.slice(0, 20_000).replace(/[^\n]*$/, ''));
     const events = text.toString().trimEnd().split('\n');
     const array = Buffer.from(`[${events.join(',\n')}]`);
-    const marked = Buffer.from(`\ufeff\n${text}`);
-    for (const bytes of [text, array, marked, gzipSync(text)]) {
+    const [first, ...others] = events;
+    const marked = Buffer.from(`\ufeff\n${first}\n\ufeff${others.join('\n')}\n`);
+    const markedArrays = Buffer.from(`\ufeff[${first}]\n\ufeff[${others}]`);
+    for (const bytes of [text, array, marked, markedArrays, gzipSync(text)]) {
       for (const size of [1, 3, 7, 4096]) {
         const running = startHooktrail(['events', 'search', '--ndjson', '--from', '-'], {
           env: home.env,
@@ -568,6 +570,21 @@ describe('--from, without a sign-in', () => {
       stdout: '',
       stderr: `error: ${manifest} holds the manifest of an export, not events\nnext: name its directory instead\n`,
     });
+  });
+
+  test('a list of events in one object counts as one event, and a warning says so', async () => {
+    for (const [name, text] of [
+      ['data', '{"object": "list", "data": [ {"id": "evt_1"}, {"id": "evt_2"} ], "has_more": false}'],
+      ['Records', '{"Records":[{"eventID":"1"}]}'],
+    ]) {
+      expect(await offline(['count', '--from', '-'], text)).toEqual({
+        code: 0,
+        stdout: '1\n',
+        stderr: `warning: --from: standard input is one object with a list '${name}', and counts as one event: \`jq '.${name}[]' FILE\` takes the events out of it\n`,
+      });
+    }
+    const events = '{"data":[{"a":1}]}\n{"data":[{"a":2}]}\n{"eventId":"1","data":[{}]}';
+    expect((await offline(['count', '--from', '-'], events)).stderr).toBe('');
   });
 
   test('an unfinished export is a warning, and one with a missing file is an error', async () => {
