@@ -28,9 +28,9 @@ interface GroupsOfWindow {
 }
 
 /**
- * Prints groups, the largest first: `limit` of them if there is one, otherwise all, but for `GROUPS_SHOWN` in
- * a table on a terminal. A line sums up the rest. A table of hours or weekdays without a limit has all of them
- * in the order of the clock.
+ * Prints groups, the largest first: `limit` of them if there is one, otherwise all, but for `GROUPS_SHOWN`
+ * in a table on a terminal. A line sums up the rest. A table of hours or weekdays without a limit has all of
+ * them in the order of the clock.
  */
 export async function printGroups(
   { groups, window }: GroupsOfWindow,
