@@ -35,6 +35,20 @@ const filesBeside: Plugin = {
   },
 };
 
+/** The module that a thread runs, as the source names it. */
+const JQ_WORKER = './jq-worker.mjs';
+
+/** Bundles what a thread runs into a chunk of its own. */
+const threads: Plugin = {
+  name: 'threads',
+  transform(code, id) {
+    const url = `new URL('${JQ_WORKER}', import.meta.url)`;
+    if (!code.includes(url)) return undefined;
+    const chunk = this.emitFile({ type: 'chunk', id: path.resolve(path.dirname(id), JQ_WORKER) });
+    return code.replace(url, `new URL(import.meta.ROLLUP_FILE_URL_${chunk})`);
+  },
+};
+
 /** A module of Node that a library imports and can do without here, and what the library gets instead. */
 interface LeftOut {
   readonly module: string;
@@ -78,13 +92,13 @@ export default defineConfig({
   platform: 'node',
   // The keychain binding is native code, so it stays a separate package.
   external: ['keytar'],
-  plugins: [withoutModules, filesBeside, licences, billOfMaterials],
+  plugins: [withoutModules, filesBeside, threads, licences, billOfMaterials],
   output: {
     dir: 'dist',
     // Node starts CommonJS in two thirds of the time that it needs for modules.
     format: 'cjs',
     dynamicImportInCjs: false,
-    entryFileNames: '[name].cjs',
+    entryFileNames: ({ name }) => (name === 'start' ? '[name].cjs' : 'chunks/[name]-[hash].cjs'),
     // Files are named by content, so that a build does not break a running program (build.ts).
     chunkFileNames: 'chunks/[name]-[hash].cjs',
     // oidc-provider identifies its models by the names of their classes.

@@ -59,6 +59,21 @@ export interface RunMemory {
   passphrase?: Promise<string> | undefined;
   /** The file of the key that a sign-in chose in place of a passphrase. */
   keyFile?: string | undefined;
+  /** The program of `--jq`, in the thread that runs it. */
+  jq?: Promise<JqProgram>;
+}
+
+/** A jq program that compiles. */
+export interface JqProgram {
+  /** Runs it on each JSON value of the input. Rejects with the signal's reason when the run is aborted. */
+  run(input: string, flags: readonly string[]): Promise<JqRun>;
+  end(): Promise<void>;
+}
+
+export interface JqRun {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly exitCode: number;
 }
 
 export interface OpenQuestion {

@@ -26,6 +26,20 @@ function readSome(descriptor: number): number {
   }
 }
 
+test.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const)('%s ends a jq program that has no end', async (signal, code) => {
+  await using at = await startSearching();
+  const program = startProcess(
+    ['events', 'search', '--from', '-', '--ndjson', '--jq', '1, (if .last then range(1e12) else empty end)'],
+    { env: at.env, stdin: `${'{"a":1}\n'.repeat(50_000)}{"last":true}\n` },
+  );
+  await program.printed('stdout', /1\n/);
+  program.kill(signal);
+  expect((await program.finished).code).toBe(code);
+});
+
 describe('a second signal', () => {
   test.each([
     ['SIGINT', 'SIGINT'],

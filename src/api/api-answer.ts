@@ -52,10 +52,11 @@ export async function printApiAnswer(
 async function printBody(
   body: Buffer,
   jq: string | undefined,
-  { context: { stdout }, reporter }: Pick<Call, 'context' | 'reporter'>,
+  { context, reporter }: Pick<Call, 'context' | 'reporter'>,
 ): Promise<void> {
+  const { stdout } = context;
   if (jq === undefined && !stdout.isTerminal) return await stdout.write(body);
-  if (isJson(body)) return await printItem(Items.of([body]), jq, stdout, reporter, body);
+  if (isJson(body)) return await printItem(Items.of([body]), jq, context, reporter, body);
   if (jq !== undefined) throw new ServiceError('--jq: the answer is not JSON');
   const text = textFor(stdout, body.toString());
   await stdout.write(text === '' || text.endsWith('\n') ? text : `${text}\n`);

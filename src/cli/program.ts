@@ -13,7 +13,7 @@ import type {
 } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ExitCode, UsageError } from '../errors.ts';
-import type { OutputFlags } from '../formats/format-flags.ts';
+import type { FormatFlags, OutputFlags } from '../formats/format-flags.ts';
 import { Flag } from '../settings/flags.ts';
 import { withPager } from '../terminal/paged-output.ts';
 import { fullVersion } from '../version.ts';
@@ -150,7 +150,7 @@ class LazyProgram implements Program {
 
   async #act(command: Command, run: Run<never>): Promise<void> {
     if (this.#isTrial) return;
-    const flags = command.optsWithGlobals() as GlobalFlags & OutputFlags;
+    const flags = command.optsWithGlobals() as GlobalFlags & OutputFlags & Pick<FormatFlags, 'jq'>;
     this.#flags = flags;
     const work = async (context: Context) => {
       const [{ createReporter }, { errorFormatOf }] = await Promise.all([
@@ -160,7 +160,9 @@ class LazyProgram implements Program {
       const reporter = await createReporter(context, flags, await errorFormatOf(flags, context));
       const { args } = command;
       const rest = { args, command, context, reporter, invoke: this.#invoke, commands: this };
-      return (await run({ flags: flags as never, ...rest })) ?? ExitCode.done;
+      return await withJq(flags.jq, context, async () => {
+        return (await run({ flags: flags as never, ...rest })) ?? ExitCode.done;
+      });
     };
     const context = this.#context;
     if (flags.outputFile !== undefined) {
@@ -170,6 +172,22 @@ class LazyProgram implements Program {
       const isPaged = flags.pager === true && context.stdout.isTerminal;
       this.#exitCode = await (isPaged ? withPager(context, work) : work(context));
     }
+  }
+}
+
+/** Compiles the program of `--jq` before anything is sent or printed, and ends its thread afterwards. */
+async function withJq<Result>(
+  program: string | undefined,
+  context: Context,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (program === undefined) return await work();
+  const { startJq } = await import('../formats/jq.ts');
+  const jq = await startJq(program, context);
+  try {
+    return await work();
+  } finally {
+    await jq.end();
   }
 }
 

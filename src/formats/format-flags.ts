@@ -151,14 +151,10 @@ export function addFormatFlags(command: Command): Command {
     .hook('preAction', checkFormat);
 }
 
-/**
- * Checks the jq program before any request is sent or anything is printed, and that `-o` does not name a
- * file. Throws `UsageError`.
- */
-export async function checkFormat(_: Command, command: Command): Promise<void> {
-  const { jq, output } = command.opts<FormatFlags>();
+/** Checks that `-o` does not name a file. Throws `UsageError`. */
+export function checkFormat(_: Command, command: Command): void {
+  const { output } = command.opts<FormatFlags>();
   if (output !== undefined && /[./\\]/.test(output)) throw isFile(output, command);
-  if (jq !== undefined) await (await import('./jq.ts')).checkProgram(jq);
 }
 
 function isFile(output: string, { options }: Command): UsageError {

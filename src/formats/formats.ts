@@ -1,6 +1,6 @@
 import { advise, hooktrailOver } from '../advice.ts';
 import type { Call } from '../command.ts';
-import type { Context, Output } from '../context.ts';
+import type { Output } from '../context.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
@@ -15,7 +15,7 @@ import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { type CsvCell, type CsvRow, createCsvWriter, csvMark, csvTable, csvText, noticeZone } from './csv.ts';
 import type { FormatOptions } from './format-flags.ts';
 import { createTableWriter } from './item-table.ts';
-import { createJqWriter } from './jq.ts';
+import { createJqWriter, type JqContext } from './jq.ts';
 import { createJsonWriter, createPrettyWriter } from './json.ts';
 import { createMarkdownWriter, markdownNote, markdownTable } from './markdown.ts';
 import { ended, loadTableLook, type Table, type TableLook } from './table.ts';
@@ -24,12 +24,12 @@ import { type NoteWindow, tableNote } from './table-note.ts';
 /** Creates the writer of a format, which loads the libraries of that format only. */
 export async function createItemWriter(
   options: FormatOptions,
-  { stdout }: Pick<Context, 'stdout'>,
+  context: JqContext,
   reporter: Reporter,
 ): Promise<ItemWriter> {
   const { fields, areFieldsSaved, list } = options;
   if (fields) {
-    const writer = await writerOf(options, stdout, reporter);
+    const writer = await writerOf(options, context, reporter);
     return areFieldsSaved ? writer : withFieldWarnings(writer, fields, list, reporter);
   }
   const late = new Set<string>();
@@ -41,7 +41,7 @@ export async function createItemWriter(
     // Names that are ids would have no end.
     late.add(late.size < MOST_LATE || late.has(name) ? name : 'others');
   };
-  const writer = await writerOf({ ...options, onLate }, stdout, reporter);
+  const writer = await writerOf({ ...options, onLate }, context, reporter);
   const end = async () => {
     await writer.end?.();
     const [, ...others] = late;
@@ -72,10 +72,10 @@ const writers: Readonly<Record<FormatOptions['format'], CreateWriter>> = {
   pretty: async (_, stdout, { stdoutColor }) => createPrettyWriter(stdout, await paletteOf(stdoutColor)),
 };
 
-async function writerOf(options: FormatOptions, stdout: Output, reporter: Reporter): Promise<ItemWriter> {
+async function writerOf(options: FormatOptions, context: JqContext, reporter: Reporter): Promise<ItemWriter> {
   const { fields, zone = UTC, jq, format } = options;
-  if (jq === undefined) return await writers[format](options, stdout, reporter);
-  return await createJqWriter({ program: jq, fields, zone, perItem: format === 'ndjson' }, stdout, reporter);
+  if (jq === undefined) return await writers[format](options, context.stdout, reporter);
+  return await createJqWriter({ program: jq, fields, zone, perItem: format === 'ndjson' }, context, reporter);
 }
 
 /**
@@ -117,25 +117,26 @@ function withFieldWarnings(
 export async function printJson(
   value: unknown,
   jq: string | undefined,
-  { stdout }: Pick<Context, 'stdout'>,
+  context: JqContext,
   reporter: Reporter,
   piped = jsonText(value),
 ): Promise<void> {
-  await printItem(Items.of([Buffer.from(JSON.stringify(value))]), jq, stdout, reporter, `${piped}\n`);
+  await printItem(Items.of([Buffer.from(JSON.stringify(value))]), jq, context, reporter, `${piped}\n`);
 }
 
 /** The same for a value that is text already. */
 export async function printItem(
   items: Items,
   jq: string | undefined,
-  stdout: Output,
+  context: JqContext,
   reporter: Reporter,
   piped: string | Buffer,
 ): Promise<void> {
+  const { stdout } = context;
   if (jq !== undefined) {
     const writer = await createJqWriter(
       { program: jq, fields: undefined, zone: UTC, perItem: true },
-      stdout,
+      context,
       reporter,
     );
     await writer.write(items);
@@ -195,7 +196,7 @@ export async function printSummary(
   const { format, jq, hasHeader = true } = options;
   if (format === 'json') return await printJson(json, jq, context, reporter);
   if (format === 'ndjson' && ndjson) {
-    const writer = await writerOf(options, stdout, reporter);
+    const writer = await writerOf(options, context, reporter);
     await writer.write(Items.of(ndjson.map((value) => Buffer.from(JSON.stringify(value)))), true);
     return await writer.end?.();
   }

@@ -1,4 +1,6 @@
-import type { Output } from '../context.ts';
+import { once } from 'node:events';
+import type { Worker } from 'node:worker_threads';
+import type { Context, JqProgram, JqRun } from '../context.ts';
 import { lacksWebAssembly, ServiceError, UsageError, VIRTUAL_MEMORY_STEP } from '../errors.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import type { ItemWriter } from '../items/items.ts';
@@ -27,6 +29,9 @@ const SHOWN_FAILURES = 3;
 /** jq's exit code for a program that does not compile. */
 const NOT_COMPILED = 3;
 
+/** The parts of a context that a jq program needs. */
+export type JqContext = Pick<Context, 'stdout' | 'signal' | 'memory'>;
+
 /**
  * Runs a jq program over the JSON output. Strings come out raw, other results compact, or on a terminal
  * indented, as `gh --jq` does. For the array of all items it keeps them in memory, and prints nothing if the
@@ -35,14 +40,15 @@ const NOT_COMPILED = 3;
  */
 export async function createJqWriter(
   { program, fields, zone, perItem }: JqOptions,
-  stdout: Output,
+  context: JqContext,
   reporter: Reporter,
 ): Promise<ItemWriter> {
-  const jq = await checkProgram(program);
+  const { stdout } = context;
+  const jq = await startJq(program, context);
   const flags = [...(stdout.isTerminal ? [] : ['--compact-output']), '--'];
   const pick = fields && createPicker(fields, zone);
-  const run = async (input: () => string) => {
-    const { stdout: text, stderr, exitCode } = evaluate(() => jq.raw(input(), program, flags));
+  const run = async (input: string) => {
+    const { stdout: text, stderr, exitCode } = await jq.run(input, flags);
     if (text !== '') {
       const raw = withRawStrings(text);
       await stdout.write(stdout.isTerminal ? terminalSafe(raw) : raw);
@@ -57,47 +63,87 @@ export async function createJqWriter(
     write: async (page) => {
       if (page.count === 0) return;
       const lines = (pick ? pick(page) : page).toLines();
-      if (perItem) return await run(() => lines.toString());
+      if (perItem) return await run(lines.toString());
       size += lines.length;
       if (size > MEMORY_BYTES) throw tooLarge();
       pages.push(lines);
     },
     end: async () => {
       // A raw line feed occurs only after an item.
-      const array = () => `[${Buffer.concat(pages).toString().trimEnd().replaceAll('\n', ',')}]`;
-      if (!perItem) await run(array);
+      if (!perItem) await run(`[${Buffer.concat(pages).toString().trimEnd().replaceAll('\n', ',')}]`);
     },
   };
 }
 
-/** Compiles the program without running it. Throws `UsageError` if that fails. */
-export async function checkProgram(program: string) {
-  const jq = await startJq();
-  // Without input jq only compiles the program.
-  const { stderr, exitCode } = evaluate(() => jq.raw('', program, ['--']));
-  if (exitCode === NOT_COMPILED) {
-    const details = linesOf(stderr).filter((line) => !/^\d+ compile errors?$/.test(line));
-    throw new UsageError(`--jq: '${program}' is not a jq program`, { details });
-  }
-  return jq;
+/**
+ * Starts jq in a thread and compiles the program, once a run. Throws `UsageError` if it does not compile. The
+ * thread ends with the run, even in the middle of the program when the run is aborted.
+ */
+export async function startJq(
+  program: string,
+  { signal, memory }: Pick<Context, 'signal' | 'memory'>,
+): Promise<JqProgram> {
+  memory.jq ??= compile(program, signal);
+  return await memory.jq;
 }
 
-/** Loads jq, which writes to the console when it cannot start. The error says so in words. */
-async function startJq() {
-  const { loadJq } = await import('jq-wasm');
-  const { error: print } = console;
-  console.error = () => {};
-  try {
-    return await loadJq();
-  } catch (cause) {
-    if (!lacksWebAssembly(cause)) throw cause;
-    throw new ServiceError('--jq: WebAssembly cannot start: this shell limits virtual memory', {
-      next: VIRTUAL_MEMORY_STEP,
-      cause,
-    });
-  } finally {
-    console.error = print;
+async function compile(program: string, signal: AbortSignal): Promise<JqProgram> {
+  const thread = await JqThread.start(program, signal);
+  // Without input jq only compiles the program.
+  const { stderr, exitCode } = await thread.run('', ['--']);
+  if (exitCode !== NOT_COMPILED) return thread;
+  const details = linesOf(stderr).filter((line) => !/^\d+ compile errors?$/.test(line));
+  throw new UsageError(`--jq: '${program}' is not a jq program`, { details });
+}
+
+/** jq in a thread of its own, which does not keep the process alive while it is idle. */
+class JqThread implements JqProgram {
+  readonly #program: string;
+  readonly #worker: Worker;
+  readonly #signal: AbortSignal;
+  #hasStarted = false;
+
+  private constructor(program: string, worker: Worker, signal: AbortSignal) {
+    this.#program = program;
+    this.#worker = worker;
+    this.#signal = signal;
   }
+
+  static async start(program: string, signal: AbortSignal): Promise<JqThread> {
+    const { Worker } = await import('node:worker_threads');
+    // Its console is not ours: the library writes there when it cannot start or its memory is full.
+    const worker = new Worker(new URL('./jq-worker.mjs', import.meta.url), { stdout: true, stderr: true });
+    return new JqThread(program, worker, signal);
+  }
+
+  async run(input: string, flags: readonly string[]): Promise<JqRun> {
+    this.#worker.ref();
+    try {
+      const answer = once(this.#worker, 'message', { signal: this.#signal });
+      this.#worker.postMessage({ input, program: this.#program, flags });
+      const [result] = (await answer) as [JqRun];
+      this.#hasStarted = true;
+      return result;
+    } catch (cause) {
+      await this.end();
+      this.#signal.throwIfAborted();
+      throw this.#hasStarted ? tooLarge(cause) : cannotStart(cause);
+    } finally {
+      this.#worker.unref();
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}
+
+function cannotStart(cause: unknown): unknown {
+  if (!lacksWebAssembly(cause)) return cause;
+  return new ServiceError('--jq: WebAssembly cannot start: this shell limits virtual memory', {
+    next: VIRTUAL_MEMORY_STEP,
+    cause,
+  });
 }
 
 /**
@@ -108,19 +154,6 @@ async function startJq() {
 function withRawStrings(text: string): string {
   const lines = text.split('\n').map((line) => (line.startsWith('"') ? (JSON.parse(line) as string) : line));
   return `${lines.join('\n')}\n`;
-}
-
-function evaluate<Result>(step: () => Result): Result {
-  // The library writes to the console when its memory is full. The error below says so in words.
-  const { error: print } = console;
-  console.error = () => {};
-  try {
-    return step();
-  } catch (cause) {
-    throw tooLarge(cause);
-  } finally {
-    console.error = print;
-  }
 }
 
 function tooLarge(cause?: unknown): ServiceError {

@@ -190,7 +190,7 @@ async function printFound(options: SearchOptions, call: SearchCall, find: Find):
     });
     const note = async () =>
       tableNote(call, { ...(await factsOf(options, found, count, total)), from: options.from });
-    const writer = await createItemWriter({ ...format, constant, zone, note }, { stdout }, reporter);
+    const writer = await createItemWriter({ ...format, constant, zone, note }, context, reporter);
     try {
       for await (const page of found.pages) {
         count += page.items.count;

@@ -141,13 +141,7 @@ async function printOutcome(
   const json = Buffer.from(
     `{${head},"changes":[${shown.join(',')}],"subscription":${wanted.compact().text(0).toString()}}`,
   );
-  await printItem(
-    Items.of([json]),
-    undefined,
-    context.stdout,
-    reporter,
-    Buffer.concat([json, Buffer.from('\n')]),
-  );
+  await printItem(Items.of([json]), undefined, context, reporter, Buffer.concat([json, Buffer.from('\n')]));
 }
 
 /**

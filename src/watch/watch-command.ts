@@ -161,7 +161,7 @@ async function printEach(
   const { stdout } = call.context;
   // The next run prints a batch that has no room, and appends to the same file.
   const write: Output['write'] = (chunk) => stdout.write(chunk, true);
-  const whole = { stdout: Object.assign(Object.create(stdout), { write }) };
+  const whole = { ...call.context, stdout: Object.assign(Object.create(stdout), { write }) };
   await watchEvents(watch, call, ({ sample, names, constant, window, start }: WriterParts) => {
     const facts = [window, shellText(watch.filters.words('since', 'timezone'))].filter(Boolean);
     const note = (count: number) =>

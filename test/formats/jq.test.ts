@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { UsageError } from '../../src/errors.ts';
+import { InterruptedError, UsageError } from '../../src/errors.ts';
 import type { FormatOptions } from '../../src/formats/format-flags.ts';
 import { createItemWriter } from '../../src/formats/formats.ts';
 import { parseFieldPaths } from '../../src/items/field-path.ts';
+import { createContext } from '../support/context.ts';
 import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';
 
 const pages = [
@@ -87,7 +88,7 @@ describe('--jq', () => {
   test('prints the results before a failure', async () => {
     const stdout = fakeOutput();
     const options = { format: 'ndjson', jq: '.[0]', list: 'events' } as const;
-    const writer = await createItemWriter(options, { stdout }, fakeReporter());
+    const writer = await createItemWriter(options, createContext({ stdout }), fakeReporter());
     await expect(writer.write(pageOf(['[1]', '[2]', '3']))).rejects.toThrow(
       '--jq: Cannot index number with number',
     );
@@ -98,7 +99,7 @@ describe('--jq', () => {
     const stdout = fakeOutput();
     const reporter = fakeReporter();
     const options = { format: 'ndjson', jq: '.a.b', list: 'events' } as const;
-    const writer = await createItemWriter(options, { stdout }, reporter);
+    const writer = await createItemWriter(options, createContext({ stdout }), reporter);
     const items = [
       '{"a":{"b":1}}',
       '{"a":2}',
@@ -121,15 +122,24 @@ describe('--jq', () => {
   test('prints nothing about a part of the array when the read fails', async () => {
     const stdout = fakeOutput();
     const options = { format: 'json', jq: 'length', list: 'events' } as const;
-    const writer = await createItemWriter(options, { stdout }, fakeReporter());
+    const writer = await createItemWriter(options, createContext({ stdout }), fakeReporter());
     await writer.write(pageOf(['1']));
     await writer.abort?.();
     expect(stdout.text).toBe('');
   });
 
+  test('ends in the middle of a program when the run is aborted', async () => {
+    const run = new AbortController();
+    const options = { format: 'ndjson', jq: 'range(1e12)', list: 'events' } as const;
+    const writer = await createItemWriter(options, createContext({ signal: run.signal }), fakeReporter());
+    const writing = writer.write(pageOf(['1']));
+    run.abort(new InterruptedError('SIGINT'));
+    await expect(writing).rejects.toBeInstanceOf(InterruptedError);
+  });
+
   test('reports that an array is too large for it', async () => {
     const options = { format: 'json', jq: 'length', list: 'events' } as const;
-    const writer = await createItemWriter(options, { stdout: fakeOutput() }, fakeReporter());
+    const writer = await createItemWriter(options, createContext(), fakeReporter());
     await writer.write(pageOf([`"${'x'.repeat(100e6)}"`]));
     await expect(writer.end?.()).rejects.toMatchObject({
       message: '--jq: the result is too large for jq to hold as one array',

@@ -6,6 +6,7 @@ import { type FieldPath, parseFieldPaths } from '../../src/items/field-path.ts';
 import { Items } from '../../src/items/items.ts';
 import { type Palette, plain } from '../../src/terminal/palette.ts';
 import { UTC } from '../../src/time/time-zone.ts';
+import { createContext } from '../support/context.ts';
 import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';
 import { sampleSize } from '../support/seed.ts';
 import { jsonNames, jsonText } from './json-text.ts';
@@ -49,7 +50,11 @@ describe('--json', () => {
 
   test('stays valid when the read fails', async () => {
     const stdout = fakeOutput();
-    const writer = await createItemWriter({ format: 'json', list: 'events' }, { stdout }, fakeReporter());
+    const writer = await createItemWriter(
+      { format: 'json', list: 'events' },
+      createContext({ stdout }),
+      fakeReporter(),
+    );
     await writer.write(pageOf(['1', '2']));
     await writer.abort?.();
     expect(stdout.text).toBe('[\n1,\n2\n]\n');

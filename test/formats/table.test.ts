@@ -7,6 +7,7 @@ import { loadDraw } from '../../src/formats/table-drawing.ts';
 import { parseFieldPaths } from '../../src/items/field-path.ts';
 import { loadWidths } from '../../src/terminal/cell-width.ts';
 import { plain } from '../../src/terminal/palette.ts';
+import { createContext } from '../support/context.ts';
 import { fakeOutput, fakeReporter, pageOf, print } from '../support/outputs.ts';
 import { faultRounds, sampleSize } from '../support/seed.ts';
 import { jsonText } from './json-text.ts';
@@ -302,7 +303,7 @@ describe('a table on a terminal', () => {
     for (const quiet of [{ width: 160 }, { width: undefined }]) expect(await said(quiet)).toEqual([]);
     const reporter = fakeReporter();
     const options = { format: 'table', list: 'events', isLive: true } as const;
-    const writer = await createItemWriter(options, { stdout: fakeOutput(80) }, reporter);
+    const writer = await createItemWriter(options, createContext({ stdout: fakeOutput(80) }), reporter);
     await writer.write(pageOf(events));
     expect(reporter.said).toEqual([`notice: columns left out: eventId; ${wider}`]);
     await writer.end?.();
@@ -473,7 +474,11 @@ test('a resized terminal gets columns of its width, and the titles again', async
   stdout.write = async (chunk) => {
     stdout.text += chunk.toString();
   };
-  const writer = await createItemWriter({ format: 'table', list: 'events' }, { stdout }, fakeReporter());
+  const writer = await createItemWriter(
+    { format: 'table', list: 'events' },
+    createContext({ stdout }),
+    fakeReporter(),
+  );
   await writer.write(pageOf(events.slice(0, 1)));
   stdout.columns = 45;
   await writer.write(pageOf(events.slice(1)));

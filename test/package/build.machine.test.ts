@@ -28,7 +28,9 @@ async function startBuilding() {
   let builds = 0;
   const program = path.join(folder, 'bin', 'hooktrail.js');
   const again = async () => {
-    await build(dist, { ...plain, chunkFileNames: `chunks/[name]-${++builds}-[hash].cjs` });
+    const chunkFileNames = `chunks/[name]-${++builds}-[hash].cjs`;
+    const entryFileNames = ({ name }: { name: string }) => (name === 'start' ? '[name].cjs' : chunkFileNames);
+    await build(dist, { ...plain, chunkFileNames, entryFileNames });
     return await chunksIn(dist);
   };
   const file = path.join(home.folder, 'events.ndjson');

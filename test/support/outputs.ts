@@ -3,7 +3,7 @@ import { createItemWriter } from '../../src/formats/formats.ts';
 import { Items } from '../../src/items/items.ts';
 import { plain } from '../../src/terminal/palette.ts';
 import type { Reporter } from '../../src/terminal/reporter.ts';
-import { fakeOutput } from './context.ts';
+import { createContext, fakeOutput } from './context.ts';
 
 export { type FakeOutput, fakeOutput } from './context.ts';
 
@@ -61,7 +61,11 @@ export async function print(
 ) {
   const stdout = fakeOutput(width);
   const reporter = fakeReporter(color);
-  const writer = await createItemWriter({ format: 'table', list: 'events', ...more }, { stdout }, reporter);
+  const writer = await createItemWriter(
+    { format: 'table', list: 'events', ...more },
+    createContext({ stdout }),
+    reporter,
+  );
   for (const page of pages)
     await writer.write(page instanceof Items ? page : pageOf(page), isLast && page === pages.at(-1));
   await writer.end?.();
