@@ -7,6 +7,7 @@ import { binFolder, createHome } from '../support/home.ts';
 import { screenOf } from '../support/machine/terminal.ts';
 import { freePort } from '../support/ports.ts';
 import { sandboxEnv, startSandbox } from '../support/sandbox.ts';
+import { startHandlerWithDatabase } from './handler-database.ts';
 
 /** The end of the seeded history, so that the output does not depend on the day. */
 const NOW = Date.parse('2026-11-21T10:00:00Z');
@@ -14,6 +15,7 @@ const NOW = Date.parse('2026-11-21T10:00:00Z');
 /** The texts that the pages show in place of values that differ from run to run. */
 const SHOWN_ORIGIN = 'http://127.0.0.1:8977';
 const SHOWN_FOLDER = '~/.config/hooktrail';
+const SHOWN_HANDLER_PORT = '3000';
 
 /**
  * A shell in which `hooktrail` is the built program, signed in to a sandbox. All texts are as the pages show
@@ -28,7 +30,12 @@ export interface Stage extends AsyncDisposable {
   read(file: string): Promise<string>;
 }
 
-export async function openStage(program: string): Promise<Stage> {
+export interface StageParts {
+  /** A handler on port 3000 with a database, `handled.db`. */
+  readonly hasHandler?: boolean;
+}
+
+export async function openStage(program: string, { hasHandler }: StageParts = {}): Promise<Stage> {
   const redirectUri = `http://127.0.0.1:${await freePort()}/callback`;
   clock.set(NOW);
   const sandbox = await startSandbox({
@@ -52,11 +59,15 @@ export async function openStage(program: string): Promise<Stage> {
       .replaceAll(home.env['HOOKTRAIL_CONFIG_DIR'] as string, SHOWN_FOLDER);
   const print = async (command: string) => shown(await shell(command, env, home.folder));
   await print('hooktrail login');
+  const handler = hasHandler ? await startHandlerWithDatabase(print, home.folder) : undefined;
+  const ownPort = (command: string) =>
+    handler ? command.replaceAll(SHOWN_HANDLER_PORT, `${handler.port}`) : command;
   return {
-    print,
+    print: (command) => print(ownPort(command)),
     draw: async (command, columns) => shown(await screenOf(command, { env, columns })),
     read: async (file) => shown(await readFile(path.join(home.folder, file), 'utf8')),
     async [Symbol.asyncDispose]() {
+      await handler?.[Symbol.asyncDispose]();
       await sandbox.close();
       await home[Symbol.asyncDispose]();
     },

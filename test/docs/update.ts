@@ -12,7 +12,7 @@ const program = path.join(root, 'bin/hooktrail.js');
 for (const { file, text } of await readPages()) {
   let fresh = text;
   if (/^```console$/m.test(text)) {
-    await using stage = await openStage(program);
+    await using stage = await openStage(program, { hasHandler: text.includes('handled.db') });
     const printed = await withFreshOutput(text, stage);
     if (withoutVolatile(printed) !== withoutVolatile(text)) fresh = printed;
   }

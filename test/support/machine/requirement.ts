@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, existsSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import tls from 'node:tls';
 import { isSampled } from '../sampled.ts';
@@ -29,8 +29,14 @@ const programs = {
   'systemd-analyze': ['/usr/bin/systemd-analyze'],
   curl: ['/usr/bin/curl'],
   jq: ['/usr/bin/jq'],
+  sqlite3: ['/usr/bin/sqlite3'],
   glewlwyd: ['/usr/bin/glewlwyd'],
 } as const;
+
+const POSTGRES = '/usr/lib/postgresql';
+const [postgresVersion] = existsSync(POSTGRES) ? readdirSync(POSTGRES) : [];
+/** The folder of PostgreSQL's server, which Debian keeps out of `PATH`. */
+export const postgresFolder = postgresVersion && path.join(POSTGRES, postgresVersion, 'bin');
 
 /** The matrix of Node versions downloads each of them, so it only runs in `.ci/run`, on Linux on x64. */
 export const hasMatrix =
@@ -39,6 +45,7 @@ export const hasMatrix =
 /** The other requirements of tests. */
 const conditions = {
   root: process.getuid?.() === 0,
+  PostgreSQL: postgresFolder !== undefined,
   '/proc': existsSync('/proc/self'),
   'the right to trace a process (strace)': mayTrace(),
   'namespaces (unshare)': mayUnshare(),
