@@ -1,5 +1,6 @@
 import { benchExplain } from './explain.ts';
 import { benchExport } from './export.ts';
+import { benchReconcile } from './reconcile.ts';
 import { benchRefresh } from './refresh.ts';
 import { benchLatency, benchMemory, benchOffline, benchSearch } from './search.ts';
 import { benchSilence } from './silence.ts';
@@ -17,6 +18,7 @@ const benches: Readonly<Record<string, (flags: readonly string[]) => Promise<voi
   export: benchExport,
   startup: benchStartUp,
   refresh: benchRefresh,
+  reconcile: benchReconcile,
   explain: benchExplain,
   silence: benchSilence,
 };
