@@ -110,7 +110,7 @@ test.each([
   ['events search --status FAILED,', ['FAILED,SUCCESS']],
   ['events export lake --format ', ['ndjson', 'parquet']],
   ['events export lake --partition=', ['--partition=day']],
-  ['events health --exit-code-for failing,', ['failing,silent']],
+  ['events health --exit-code-for failing,', ['failing,silent', 'failing,off', 'failing,gone']],
   // A command without its group.
   ['sea', ['events']],
   ['resend', ['webhooks']],

@@ -235,7 +235,7 @@ test('a setting is found by its key, and what was meant is named where there is 
     }
   };
   const details = [
-    'settings: auth-url, base-url, client-id, vendor, scope, redirect-uri, issuer, timezone, fields, name-field, error-format, store, passphrase-file',
+    'settings: auth-url, base-url, client-id, vendor, scope, redirect-uri, issuer, timezone, fields, name-field, marketplace, error-format, store, passphrase-file',
   ];
   expect([failure('base-url'), failure('name-field')]).toEqual(['baseUrl', 'nameField']);
   for (const [key, meant] of [
