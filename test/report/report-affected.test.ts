@@ -176,7 +176,9 @@ describe('the page', () => {
     const { html } = await pageOf(['--buckets', '7', '--timezone', zone]);
     const [, numbers = ''] = html.split('<summary>Numbers</summary>');
     const [table = ''] = numbers.split('</table>');
-    const rows = [...table.matchAll(/<bdi>(\d\d-\d\d)(?: \(part\))?<\/bdi><\/td><td class="number"><bdi>(\d+)/g)];
+    const rows = [
+      ...table.matchAll(/<bdi>(\d\d-\d\d)(?: \(part\))?<\/bdi><\/td><td class="number"><bdi>(\d+)/g),
+    ];
     expect(rows.map(([, day]) => day)).toEqual([
       '11-13',
       '11-14',

@@ -59,7 +59,10 @@ const MOST_TYPE_COLUMNS = 32;
 function liveLine(ended: Ended, now: number, columns: number, zone: TimeZone, palette: Palette): string {
   const { delivery, outcome, ms } = ended;
   const paint = { accepted: palette.good, duplicate: palette.dim, refused: palette.bad }[outcome];
-  const time = zone.shown(`${new Date(now).toISOString().slice(0, 19)}Z`).slice(11).replace('Z', '');
+  const time = zone
+    .shown(`${new Date(now).toISOString().slice(0, 19)}Z`)
+    .slice(11)
+    .replace('Z', '');
   const id = columns < WHOLE_ID_COLUMNS ? cut(delivery.eventId, 8) : shownId(delivery.eventId).padEnd(36);
   const said = saidText(ended).padEnd(9);
   const took = columns < DURATION_COLUMNS ? '' : `${Math.round(ms)} ms`.padStart(8);
