@@ -1,6 +1,7 @@
 import type { Command, CommanderError, Option } from 'commander';
 import type { Context } from './context.ts';
 import type { ExitCode } from './errors.ts';
+import type { RunSettings } from './settings/settings.ts';
 import type { Reporter, ReporterFlags } from './terminal/reporter.ts';
 
 /** Options every command takes. */
@@ -13,6 +14,7 @@ export interface GlobalFlags extends ReporterFlags {
 export interface Call<Flags = unknown> {
   readonly flags: Flags & GlobalFlags;
   readonly args: readonly string[];
+  readonly settings: RunSettings;
   readonly command: Command;
   readonly context: Context;
   readonly reporter: Reporter;

@@ -44,7 +44,7 @@ export function declare(command: Command): void {
 
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, args } = call;
-  const options = await summaryOptions(call, FORMATS);
+  const options = summaryOptions(call, FORMATS);
   const [{ askAbout }, { printAbout }] = await Promise.all([import('./about.ts'), import('./about-text.ts')]);
   const word = (args[0] as string).trim();
   const about = await askAbout(call, { ...options, word, latencyField: flags.latencyField });

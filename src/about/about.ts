@@ -9,7 +9,7 @@ import { guidsIn, type Items, withoutGuidCase } from '../items/items.ts';
 import { noSuchField } from '../items/near-field.ts';
 import { wordMatcher } from '../items/whole-words.ts';
 import { shownAddress } from '../names/callback-address.ts';
-import { loadNameField } from '../names/name-field.ts';
+import { nameFieldOf } from '../names/name-field.ts';
 import { nameFilter } from '../names/name-filter.ts';
 import { type SubscriptionNames, withWord } from '../names/subscription-names.ts';
 import { createWhoReader } from '../names/who.ts';
@@ -23,7 +23,6 @@ import { OutcomeCount } from '../questions/outcome-count.ts';
 import { Receivers } from '../questions/receivers.ts';
 import { findSilences, type Silence } from '../questions/silence.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
-import type { SettingFlags } from '../settings/settings.ts';
 import {
   type EventSource,
   type PageOfOutcomes,
@@ -115,7 +114,7 @@ const OUTAGE_DAYS = 30;
 
 /** Reads what there is to say about one subscription, or one name. */
 export async function askAbout(
-  call: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,
+  call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { word, latencyField, ...options }: AboutOptions,
 ): Promise<About> {
   const { filters } = options;
@@ -124,7 +123,7 @@ export async function askAbout(
     throw new UsageError('--status: about counts failures and successes alike', {
       next: 'leave --status and --failed out',
     });
-  const nameField = await loadNameField(call.flags, call.context);
+  const nameField = nameFieldOf(call.settings);
   return await withEventSource(call, options, async (source) => {
     const names = source.askNames?.();
     const read = async (subject: Subject, chosen: EventFilters) => {

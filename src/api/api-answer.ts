@@ -7,7 +7,6 @@ import { printItem } from '../formats/formats.ts';
 import { apiUrl, mediaType, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { Items } from '../items/items.ts';
-import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import { terminalSafe } from '../terminal/terminal-text.ts';
 
@@ -29,7 +28,7 @@ export interface ApiRequest {
  * The body of an unsuccessful answer is printed, too, before `serviceError` is thrown.
  */
 export async function printApiAnswer(
-  call: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,
+  call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { path, method, headers, body, include, jq }: ApiRequest,
 ): Promise<void> {
   const { stdout } = call.context;

@@ -3,8 +3,8 @@ import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { addFilterFlags, addFromFlag, type FilterFlags } from '../filters/filter-flags.ts';
-import { loadFilters, loadSavedFields } from '../formats/format-flags.ts';
-import { loadNameField } from '../names/name-field.ts';
+import { filtersOf, savedFields } from '../formats/format-flags.ts';
+import { nameFieldOf } from '../names/name-field.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { redraws } from '../terminal/palette.ts';
@@ -51,9 +51,9 @@ export async function run(call: Call<Flags>): Promise<void> {
     throw new UsageError('--from - cannot be browsed: the keys are read from standard input', {
       next: 'write the events to a file, and give its name to --from',
     });
-  const nameField = await loadNameField(flags, context);
-  const filters = await loadFilters(call, nameField);
-  const fields = await loadSavedFields(flags, context);
+  const nameField = nameFieldOf(call.settings);
+  const filters = filtersOf(call, nameField);
+  const fields = savedFields(call.settings);
   if (!context.stdin.isTerminal || !context.stdout.isTerminal || !redraws(context.environment)) {
     throw new UsageError('events browse needs a terminal to show its list on and to read keys from', {
       next: advise`use ${hooktrail('events search')} with the same filters`,

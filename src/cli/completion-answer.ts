@@ -4,7 +4,7 @@ import { keptEventTypes } from '../filters/event-types.ts';
 import { KNOWN_FIELDS } from '../items/known-fields.ts';
 import { keptSubscriptions, wordFor } from '../names/kept-subscriptions.ts';
 import { settingNames } from '../settings/setting-names.ts';
-import { readConfig } from '../settings/settings.ts';
+import { loadRunSettings, type RunSettings, readConfig } from '../settings/settings.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 import { zoneNames } from '../time/time-zone.ts';
 import {
@@ -195,18 +195,21 @@ async function valuesOf(kind: ValueKind, line: Line, context: Context): Promise<
       return plainWords(await fieldsAt(line, context));
     case 'commands':
       return explainedBy(line);
-    case 'event-types': {
-      const [, profile] = [...line.options].find(([{ long }]) => long === '--profile') ?? [];
-      return plainWords(await keptEventTypes(profile, context));
-    }
+    case 'event-types':
+      return plainWords(await keptEventTypes(await settingsOf(line, context), context));
     case 'subscriptions': {
-      const [, profile] = [...line.options].find(([{ long }]) => long === '--profile') ?? [];
-      const kept = await keptSubscriptions(profile, context);
+      const kept = await keptSubscriptions(await settingsOf(line, context), context);
       return kept.map((one) => ({ word: wordFor(one, kept), meaning: one.name }));
     }
     default:
       return [];
   }
+}
+
+/** The settings of the profile that the line names. */
+async function settingsOf({ options }: Line, context: Context): Promise<RunSettings> {
+  const [, profile] = [...options].find(([{ long }]) => long === '--profile') ?? [];
+  return await loadRunSettings(profile === undefined ? {} : { profile }, context);
 }
 
 /** The known fields, and those of the stored events that the line names. */

@@ -31,7 +31,7 @@ export async function main(argv: readonly string[], context: Context): Promise<E
     // After an abort all kinds of calls fail. An error that says more than "aborted" still takes precedence.
     const isAborted = context.signal.aborted && !(thrown instanceof HooktrailError);
     const error = explainedFault(isAborted ? context.signal.reason : thrown);
-    return await explain(error, program?.flags ?? {}, context);
+    return await explain(error, program, context);
   }
 }
 
@@ -48,12 +48,16 @@ export function isForCompletion(argv: readonly string[]): boolean {
   return argv[0] === '__complete';
 }
 
-async function explain(error: HooktrailError, flags: GlobalFlags, context: Context): Promise<ExitCode> {
+async function explain(
+  error: HooktrailError,
+  program: Program | undefined,
+  context: Context,
+): Promise<ExitCode> {
   const { stderr, environment } = context;
   const { exitCode, cause } = error;
   if (exitCode === ExitCode.done) return exitCode;
-  const { errorFormatOf } = await import('../settings/settings.ts');
-  const format = await errorFormatOf(flags, context);
+  const { flags = {} }: { readonly flags?: GlobalFlags } = program ?? {};
+  const format = (await program?.settings())?.errorFormat ?? 'text';
   if (error instanceof InterruptedError && format === 'text') return exitCode;
   const [{ errorText, runFlags }, { colorLevel, paletteOf }, { terminalSafe }] = await Promise.all([
     import('../terminal/reporter.ts'),

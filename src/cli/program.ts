@@ -15,6 +15,7 @@ import type { Context } from '../context.ts';
 import { ExitCode, UsageError } from '../errors.ts';
 import type { FormatFlags, OutputFlags } from '../formats/format-flags.ts';
 import { Flag } from '../settings/flags.ts';
+import type { RunSettings } from '../settings/settings.ts';
 import { withPager } from '../terminal/paged-output.ts';
 import { fullVersion } from '../version.ts';
 import {
@@ -34,6 +35,8 @@ export interface Program extends CommandTree {
   run(argv: readonly string[]): Promise<ExitCode>;
   /** Those of the command that ran; the global ones until then. */
   readonly flags: GlobalFlags;
+  /** The settings that these flags leave, read once. */
+  settings(): Promise<RunSettings>;
 }
 
 /**
@@ -48,6 +51,7 @@ class LazyProgram implements Program {
   readonly root: Command;
   #exitCode: ExitCode = ExitCode.done;
   #flags: GlobalFlags | undefined;
+  #settings: Promise<RunSettings> | undefined;
   #isTrial = false;
   /** The commands whose declarations were not read yet. */
   readonly #undeclared = new Map<Command, () => Promise<CommandModule>>();
@@ -74,6 +78,13 @@ class LazyProgram implements Program {
 
   get flags(): GlobalFlags {
     return this.#flags ?? this.root.opts();
+  }
+
+  async settings(): Promise<RunSettings> {
+    this.#settings ??= import('../settings/settings.ts').then(({ loadRunSettings }) =>
+      loadRunSettings(this.flags, this.#context),
+    );
+    return await this.#settings;
   }
 
   /** Adds the commands of a group. One that is called `list` runs where none is named. */
@@ -142,8 +153,7 @@ class LazyProgram implements Program {
     const width = helpWidth(this.#context);
     const text = wantsShortHelp(argv) ? shortHelp(command, width) : fullHelp(command, width);
     if (!isError) return await printHelp(text, argv, this.#context);
-    const { errorFormatOf } = await import('../settings/settings.ts');
-    if ((await errorFormatOf(this.flags, this.#context)) === 'text') await this.#context.stderr.write(text);
+    if ((await this.settings()).errorFormat === 'text') await this.#context.stderr.write(text);
     const next = advise`choose one of those that ${hooktrail(`${command.name()} --help`)} lists`;
     throw new UsageError('a command is missing', { next });
   }
@@ -152,14 +162,12 @@ class LazyProgram implements Program {
     if (this.#isTrial) return;
     const flags = command.optsWithGlobals() as GlobalFlags & OutputFlags & Pick<FormatFlags, 'jq'>;
     this.#flags = flags;
+    const settings = await this.settings();
     const work = async (context: Context) => {
-      const [{ createReporter }, { errorFormatOf }] = await Promise.all([
-        import('../terminal/reporter.ts'),
-        import('../settings/settings.ts'),
-      ]);
-      const reporter = await createReporter(context, flags, await errorFormatOf(flags, context));
+      const { createReporter } = await import('../terminal/reporter.ts');
+      const reporter = await createReporter(context, flags, settings.errorFormat);
       const { args } = command;
-      const rest = { args, command, context, reporter, invoke: this.#invoke, commands: this };
+      const rest = { args, settings, command, context, reporter, invoke: this.#invoke, commands: this };
       return await withJq(flags.jq, context, async () => {
         return (await run({ flags: flags as never, ...rest })) ?? ExitCode.done;
       });

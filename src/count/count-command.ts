@@ -35,7 +35,7 @@ export function declare(command: Command): void {
 export async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, context, reporter } = call;
   const preview = previewForm(flags);
-  const options = await summaryOptions(call, FORMATS);
+  const options = summaryOptions(call, FORMATS);
   const { format, jq } = options.format;
   const { countEvents } = await import('./event-count.ts');
   const count = await countEvents({ ...options, preview, mustTell: flags.exitCode }, call);

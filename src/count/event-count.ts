@@ -8,7 +8,6 @@ import { PAGE_SIZE, type Query } from '../paging/event-query.ts';
 import { askCount, type FoundPage, pageClient } from '../paging/page.ts';
 import { adaptiveConcurrency, readAhead } from '../paging/read-ahead.ts';
 import { readPages } from '../paging/read-pages.ts';
-import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import type { SourceOptions } from '../sources/event-source.ts';
 import { openWithProgress, readNotice } from '../sources/find-events.ts';
@@ -29,7 +28,7 @@ export interface CountOptions extends SourceOptions, Pick<StoredOptions, 'mustTe
  */
 export async function countEvents(
   { from, filters, concurrency, preview, mustTell }: CountOptions,
-  call: Call<SettingFlags>,
+  call: Call,
 ): Promise<number | undefined> {
   const { context, reporter } = call;
   if (preview) return await previewRequests(call, filters, filters.runHere ? PAGE_SIZE : 1, preview);

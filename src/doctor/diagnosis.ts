@@ -18,7 +18,7 @@ import { sessionBus } from '../secrets/dbus.ts';
 import { isSecretGiven } from '../secrets/given-secret.ts';
 import { openKeychain } from '../secrets/keychain.ts';
 import { urlText } from '../settings/setting-names.ts';
-import { loadSettings, type SettingFlags, type Settings } from '../settings/settings.ts';
+import type { RunSettings, Settings } from '../settings/settings.ts';
 import { shellWord } from '../shell-words.ts';
 import { audienceOf, givenMethod, givenProof, methodWords } from '../sign-in/client-authentication.ts';
 import { listenForRedirect } from '../sign-in/redirect-listener.ts';
@@ -30,7 +30,7 @@ import { runFlags } from '../terminal/reporter.ts';
 import { fittedLines, terminalSafeLine } from '../terminal/terminal-text.ts';
 
 /** Prints the diagnosis, as a JSON array if `asJson`. Returns 1 if something is broken. */
-export async function printDiagnosis(call: Call<SettingFlags>, asJson: boolean): Promise<ExitCode> {
+export async function printDiagnosis(call: Call, asJson: boolean): Promise<ExitCode> {
   const { context, reporter } = call;
   const { stdout } = context;
   const findings = await diagnose(call);
@@ -46,9 +46,9 @@ export async function printDiagnosis(call: Call<SettingFlags>, asJson: boolean):
  * Checks everything that a sign-in and a request need, the machine first and the service last. A failed check
  * does not end the diagnosis.
  */
-async function diagnose(call: Call<SettingFlags>): Promise<ShownFinding[]> {
+async function diagnose(call: Call): Promise<ShownFinding[]> {
   const { flags, context } = call;
-  const settings = await loadSettings(flags, context).catch((error: Error) => error);
+  const settings = checkedOrFault(call.settings);
   const usable = settings instanceof Error ? undefined : settings;
   const machine = await machineFindings(usable, context);
   context.signal.throwIfAborted();
@@ -62,6 +62,14 @@ async function diagnose(call: Call<SettingFlags>): Promise<ShownFinding[]> {
   return findings.map(({ next, ...finding }) =>
     next === undefined ? finding : { ...finding, next: adviceText(next, run) },
   );
+}
+
+function checkedOrFault(settings: RunSettings): Settings | Error {
+  try {
+    return settings.checked();
+  } catch (error) {
+    return error as Error;
+  }
 }
 
 /** The result of one check. It holds no secrets, so that it can be pasted into a ticket. */
@@ -209,7 +217,7 @@ const LARGE_SKEW_MS = 300_000;
 /**
  * The checks that send requests to the identity provider and the event service, also with the stored sign-in.
  */
-async function networkFindings(call: Call<SettingFlags>, settings: Settings): Promise<Finding[]> {
+async function networkFindings(call: Call, settings: Settings): Promise<Finding[]> {
   const { context } = call;
   const { authUrl, baseUrl, clientId } = settings;
   const reached = await Promise.all([
@@ -304,7 +312,7 @@ async function clientFindings(settings: Settings, context: Context): Promise<Fin
   return [await found('client', outcome)];
 }
 
-async function signInOutcome(call: Call<SettingFlags>, settings: Settings): Promise<Outcome> {
+async function signInOutcome(call: Call, settings: Settings): Promise<Outcome> {
   const { signedIn, profile, source } = await readSignInState(settings, call.context);
   if (!signedIn) throw await notSignedIn(settings, call.context);
   const failure = await checkSignIn(call);

@@ -2,14 +2,13 @@ import type { Call } from '../command.ts';
 import { askEventTypes, keepEventTypes } from '../filters/event-types.ts';
 import type { Items, ItemWriter } from '../items/items.ts';
 import { scalarsText } from '../items/json-scanner.ts';
-import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 
 /** Prints the types on offer that hold `match`, at most `limit`, and remembers them for shell completion. */
 export async function listEventTypes(
   match: string | undefined,
   limit = Number.POSITIVE_INFINITY,
-  call: Call<SettingFlags>,
+  call: Call,
   createWriter: () => Promise<ItemWriter>,
 ): Promise<void> {
   const { context } = call;

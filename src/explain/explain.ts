@@ -20,7 +20,7 @@ export interface Explained extends Explanation {
 
 /** Explains the failures among the events that the filters choose, whatever status they name. */
 export async function explainEvents(
-  call: Pick<Call, 'flags' | 'context' | 'reporter'>,
+  call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { baseline, ...options }: SourceOptions & { readonly baseline?: Baseline | undefined },
 ): Promise<Explained> {
   const both = options.filters.withStatuses();

@@ -4,7 +4,7 @@ import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { addFilterFlags, type FilterFlags } from '../filters/filter-flags.ts';
 import { addPageFlags, CONCURRENCY } from '../filters/reading-flags.ts';
-import { loadFilters } from '../formats/format-flags.ts';
+import { filtersOf } from '../formats/format-flags.ts';
 import { PAGE_SIZE } from '../paging/event-query.ts';
 import { oneOf } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
@@ -97,7 +97,7 @@ export async function run(call: Call<Flags>): Promise<void> {
     throw new UsageError('--gzip: files of Parquet are compressed inside, by Snappy', {
       next: 'leave out --gzip',
     });
-  const filters = await loadFilters(call);
+  const filters = filtersOf(call);
   if (/\.(ndjson|jsonl?|csv|gz)$/i.test(given))
     reporter.notice(
       `${given} is a directory of files; for one file: hooktrail events search … --output-file ${given.replace(/\.gz$/i, '')}`,

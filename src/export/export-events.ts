@@ -10,7 +10,6 @@ import { LockedError, takeLock, whileHeld } from '../lock/lock.ts';
 import { pageClient } from '../paging/page.ts';
 import { adaptiveConcurrency } from '../paging/read-ahead.ts';
 import { UNCOUNTED } from '../paging/read-pages.ts';
-import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -35,10 +34,10 @@ export interface ExportOptions {
 }
 
 /** Makes, continues, verifies or updates the export in a directory, which one process at a time may do. */
-export async function exportEvents(options: ExportOptions, call: Call<SettingFlags>): Promise<void> {
+export async function exportEvents(options: ExportOptions, call: Call): Promise<void> {
   const { given } = options;
-  const { context, flags } = call;
-  const { baseUrl } = await loadSettings(flags, context, ['baseUrl']);
+  const { context } = call;
+  const { baseUrl } = call.settings.checked(['baseUrl']);
   refusePlanted(given, 'the export', context.machine);
   const directory = await openDirectory(given, context.machine);
   // Nothing is put into a directory that is no export.
@@ -66,7 +65,7 @@ async function exportInto(
   directory: string,
   baseUrl: URL,
   options: ExportOptions,
-  call: Call<SettingFlags>,
+  call: Call,
 ): Promise<void> {
   const { given, filters, gzip, partition, fileFormat, update, pageSize } = options;
   const { context, reporter } = call;

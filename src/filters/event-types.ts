@@ -11,7 +11,7 @@ import { valueText } from '../items/json-scanner.ts';
 import { endpoint } from '../paging/event-query.ts';
 import { type PageAnswer, pageClient } from '../paging/page.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
-import { loadSettings } from '../settings/settings.ts';
+import type { RunSettings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type EventFilters, typeMatcher } from './event-filters.ts';
 
@@ -132,11 +132,11 @@ export function resolveListed(filters: EventFilters, items: Items, reporter: War
 /** The same without the service, by the types that it listed last. */
 export async function resolveKeptTypes(
   filters: EventFilters,
-  profile: string | undefined,
+  settings: RunSettings,
   context: Surroundings,
 ): Promise<EventFilters> {
   if (filters.eventTypes.length === 0) return filters;
-  const kept = await keptEventTypes(profile, context);
+  const kept = await keptEventTypes(settings, context);
   if (kept.length > 0) return spelledAs(filters, kept);
   const pattern = filters.eventTypes.find((type) => type.includes('*'));
   if (pattern === undefined) return filters;
@@ -191,12 +191,11 @@ export async function keepEventTypes(items: Items, owner: Owner, context: Surrou
 
 /** The names that the service listed last for this profile; empty if it never listed any. */
 export async function keptEventTypes(
-  profile: string | undefined,
+  settings: RunSettings,
   context: Surroundings,
 ): Promise<readonly string[]> {
-  const settings = await loadSettings(profile === undefined ? {} : { profile }, context);
-  const { baseUrl } = settings;
-  return baseUrl ? await namesIn(cacheFile({ profile: settings.profile, baseUrl }, context)) : [];
+  const { profile, baseUrl } = settings.checked();
+  return baseUrl ? await namesIn(cacheFile({ profile, baseUrl }, context)) : [];
 }
 
 async function namesIn(file: string): Promise<readonly string[]> {

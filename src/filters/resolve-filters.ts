@@ -7,12 +7,12 @@ import { isObject } from '../items/items.ts';
 import { shownAddress } from '../names/callback-address.ts';
 import { LIST_PATH, type NamedSubscription, subscriptionOf, withWord } from '../names/subscription-names.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
-import type { SettingFlags, Settings } from '../settings/settings.ts';
+import type { Settings } from '../settings/settings.ts';
 import { canPrompt, confirm } from '../terminal/prompt.ts';
 import type { EventFilters } from './event-filters.ts';
 import { resolveTypes } from './event-types.ts';
 
-type Resolving = Pick<Call<SettingFlags>, 'context' | 'reporter'>;
+type Resolving = Pick<Call, 'context' | 'reporter'>;
 
 /**
  * The filters with types as the service spells them, and parts of addresses as the subscriptions that have

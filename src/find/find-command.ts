@@ -50,7 +50,7 @@ export async function run(call: Call<FindFlags>): Promise<ExitCode> {
   const text = (args[0] as string).trim();
   if (text === '') throw new UsageError('the text to look for is empty');
   if (flags.allProfiles) refuseOnePlace(flags);
-  const options = await summaryOptions(call, FORMATS);
+  const options = summaryOptions(call, FORMATS);
   const [{ findEverywhere }, { printFoundTexts }] = await Promise.all([
     import('./find-text.ts'),
     import('./found-text.ts'),

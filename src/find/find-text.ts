@@ -8,10 +8,10 @@ import { guidsIn, type Items } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';
 import { KNOWN_FIELDS } from '../items/known-fields.ts';
 import { findField, wordMatcher } from '../items/whole-words.ts';
-import { loadNameField } from '../names/name-field.ts';
+import { nameFieldOf } from '../names/name-field.ts';
 import { createWhoReader, namesText } from '../names/who.ts';
 import { settingNames } from '../settings/setting-names.ts';
-import { chooseProfile, readConfig, type SettingFlags } from '../settings/settings.ts';
+import { loadRunSettings, readConfig } from '../settings/settings.ts';
 import { sortByCreation } from '../sources/creation-order.ts';
 import { type SourceOptions, withEventSource } from '../sources/event-source.ts';
 import { type Instant, instantAt, parseInstant } from '../time/instant.ts';
@@ -59,19 +59,17 @@ export interface FindReport {
 }
 
 const DAYS = 7;
-type FindCall = Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>;
+type FindCall = Pick<Call, 'flags' | 'settings' | 'context' | 'reporter'>;
 
 /** Looks for a text in the events of the service, of a place, or of every profile that is signed in. */
 export async function findEverywhere(call: FindCall, options: LookOptions): Promise<FindReport> {
   const { context, flags } = call;
-  const config = await readConfig(context);
   if (!options.allProfiles) {
-    const place =
-      options.from === undefined ? chooseProfile(flags, context.environment, config).profile : null;
+    const place = options.from === undefined ? call.settings.chosen.profile : null;
     return await findInPlace(call, options, place);
   }
   const { signedInProfiles } = await import('../sign-in/sign-in-state.ts');
-  const profiles = [...(await signedInProfiles(config, context))].sort();
+  const profiles = [...(await signedInProfiles(await readConfig(context), context))].sort();
   if (profiles.length === 0)
     throw new NotSignedInError('no profile is signed in', { next: advise`run ${hooktrail('login')}` });
   const ofProfiles = { ...context, environment: withoutAddresses(context.environment) };
@@ -79,9 +77,9 @@ export async function findEverywhere(call: FindCall, options: LookOptions): Prom
   const failures: { readonly profile: string; readonly error: HooktrailError }[] = [];
   // One after the other: each may ask for a passphrase.
   for (const profile of profiles) {
-    const ofProfile = { ...call, flags: { ...flags, profile }, context: ofProfiles };
+    const settings = await loadRunSettings({ ...flags, profile }, ofProfiles);
     try {
-      reports.push(await findInPlace(ofProfile, options, profile));
+      reports.push(await findInPlace({ ...call, settings, context: ofProfiles }, options, profile));
     } catch (error) {
       if (!(error instanceof HooktrailError) || context.signal.aborted) throw error;
       failures.push({ profile, error });
@@ -135,7 +133,7 @@ async function findInPlace(
 ): Promise<FindReport> {
   const { text, limit = Number.POSITIVE_INFINITY, from, filters, concurrency } = options;
   const chosen = from === undefined ? withWeek(filters, call.context.clock.now()) : filters;
-  const nameField = await loadNameField(call.flags, call.context);
+  const nameField = nameFieldOf(call.settings);
   return await withEventSource(call, { from, filters: chosen, concurrency }, async (source) => {
     const names = source.askNames?.();
     const look = lookFor(text);

@@ -1,6 +1,5 @@
 import type { Command, Option } from 'commander';
 import type { Call, StrictCommand } from '../command.ts';
-import type { Context } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { EventFilters } from '../filters/event-filters.ts';
 import { addFilterFlags, addFromFlag, eventFilters, type FilterFlags } from '../filters/filter-flags.ts';
@@ -8,10 +7,10 @@ import { CONCURRENCY } from '../filters/reading-flags.ts';
 import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
 import type { Items, ListKind } from '../items/items.ts';
 import { marketplacesText } from '../names/marketplaces.ts';
-import { loadNameField } from '../names/name-field.ts';
+import { nameFieldOf } from '../names/name-field.ts';
 import { Flag, fileName, JQ_FLAG, oneOf, orList } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
-import { loadSetting, loadTimeZone, type SettingFlags } from '../settings/settings.ts';
+import type { RunSettings, SettingFlags } from '../settings/settings.ts';
 import { shellWord } from '../shell-words.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { CsvColumns } from './csv-columns.ts';
@@ -66,7 +65,7 @@ export interface FormatOptions {
   /**
    * Describes a table in Markdown for the line below it. Called after the last item, with the number printed.
    */
-  readonly note?: (count: number) => Promise<TableNote>;
+  readonly note?: (count: number) => TableNote | Promise<TableNote>;
   /** True if Markdown also holds each item as a block of JSON. */
   readonly hasBlocks?: boolean;
 }
@@ -319,14 +318,15 @@ export function addSummaryFlags(
   return addConnectionFlags(addOutputFileFlag(command));
 }
 
+type OptionsCall<Flags> = Pick<Call<Flags>, 'flags' | 'settings' | 'context' | 'reporter'>;
+
 /** The filters that the flags ask for, with times in the zone of the settings. Throws `UsageError`. */
-export async function loadFilters(
-  { flags, context, reporter }: Pick<Call<FilterFlags & SettingFlags>, 'flags' | 'context' | 'reporter'>,
+export function filtersOf(
+  { flags, settings, context, reporter }: OptionsCall<FilterFlags & SettingFlags>,
   nameField?: FieldPath,
-): Promise<EventFilters> {
-  const zone = await loadTimeZone(flags, context);
-  const filters = eventFilters(flags, context.clock.now(), zone, undefined, nameField);
-  const marketplaces = await loadMarketplaces(flags, context);
+): EventFilters {
+  const filters = eventFilters(flags, context.clock.now(), settings.zone, undefined, nameField);
+  const { marketplaces } = settings;
   if (marketplaces.length === 0) return filters;
   const areMarketplacesTyped = flags.marketplace !== undefined;
   const where = areMarketplacesTyped ? '' : ', as the settings have it; --marketplace all shows all';
@@ -334,23 +334,11 @@ export async function loadFilters(
   return new EventFilters({ ...filters, marketplaces, areMarketplacesTyped });
 }
 
-/** The marketplaces that events are kept to; none where any will do. Throws `UsageError`. */
-export async function loadMarketplaces(
-  flags: SettingFlags,
-  context: Pick<Context, 'environment' | 'machine'>,
-): Promise<readonly string[]> {
-  const text = await loadSetting('marketplace', flags, context);
-  return text === undefined || text === 'all' ? [] : text.split(',');
-}
-
 /** The flags of a command that sums up events, in their final form. Throws `UsageError`. */
-export async function summaryOptions(
-  call: Pick<Call<EventFlags>, 'flags' | 'context' | 'reporter'>,
-  formats: readonly FormatName[] = FORMAT_NAMES,
-) {
-  const { flags, context } = call;
-  const nameField = await loadNameField(flags, context);
-  const filters = await loadFilters(call, nameField);
+export function summaryOptions(call: OptionsCall<EventFlags>, formats: readonly FormatName[] = FORMAT_NAMES) {
+  const { flags } = call;
+  const nameField = nameFieldOf(call.settings);
+  const filters = filtersOf(call, nameField);
   const format: FormatOptions = {
     ...formatOptions(flags, 'events', formats),
     zone: filters.zone,
@@ -364,24 +352,18 @@ export async function summaryOptions(
  * The same of a command that prints events: tables have the saved columns (`config set fields`) if none are
  * given.
  */
-export async function eventOptions(call: Call<EventFlags>) {
-  const { flags, context } = call;
-  const { format, ...others } = await summaryOptions(call);
+export function eventOptions(call: OptionsCall<EventFlags>) {
+  const { format, ...others } = summaryOptions(call);
   const isTable = format.format === 'table' || format.format === 'markdown';
-  const saved = isTable && !format.fields ? await loadSavedFields(flags, context) : undefined;
+  const saved = isTable && !format.fields ? savedFields(call.settings) : undefined;
   if (saved === undefined) return { format, ...others };
   return { ...others, format: { ...format, fields: saved, areFieldsSaved: true } };
 }
 
 /**
- * The columns of tables that the settings name, if they do. Throws `UsageError` for a text that is no list of
- * fields.
+ * The columns of tables that the settings name, if they do. Throws `UsageError` for a text that is not a list
+ * of fields.
  */
-export async function loadSavedFields(
-  flags: SettingFlags,
-  context: Pick<Context, 'environment' | 'machine'>,
-): Promise<readonly FieldPath[] | undefined> {
-  const saved = await loadSetting('fields', flags, context);
-  const source = context.environment['HOOKTRAIL_FIELDS'] ? 'HOOKTRAIL_FIELDS' : 'fields';
-  return saved === undefined ? undefined : parseFieldPaths(saved, source);
+export function savedFields({ fields }: RunSettings): readonly FieldPath[] | undefined {
+  return fields && parseFieldPaths(fields.text, fields.source);
 }

@@ -6,7 +6,6 @@ import type { FieldPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
 import { Items, type ItemWriter, type ListKind } from '../items/items.ts';
 import { noSuchField } from '../items/near-field.ts';
-import type { SettingFlags } from '../settings/settings.ts';
 import { loadWidths } from '../terminal/cell-width.ts';
 import { paletteOf, takesUnicode } from '../terminal/palette.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -183,7 +182,7 @@ export interface SummaryLook extends TableLook {
   readonly unicode: boolean;
 }
 
-export type SummaryCall = Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter' | 'commands'>;
+export type SummaryCall = Pick<Call, 'flags' | 'settings' | 'context' | 'reporter' | 'commands'>;
 
 /** Prints a summary in the format that was asked for, and on a terminal what to type next. */
 export async function printSummary(

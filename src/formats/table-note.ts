@@ -1,5 +1,5 @@
 import { type Call, type TypedWords, typedWords } from '../command.ts';
-import { loadSettings, type SettingFlags, serviceText } from '../settings/settings.ts';
+import { serviceText } from '../settings/settings.ts';
 import { shellWord } from '../shell-words.ts';
 import type { Instant } from '../time/instant.ts';
 
@@ -25,19 +25,19 @@ interface NoteParts {
   readonly window?: NoteWindow;
 }
 
-type NoteCall = Pick<Call<SettingFlags>, 'flags' | 'context' | 'commands'>;
+type NoteCall = Pick<Call, 'settings' | 'commands'>;
 
 /** Throws `UsageError` for settings that are wrong. */
-export async function tableNote(
-  { flags, context, commands }: NoteCall,
+export function tableNote(
+  { settings: given, commands }: NoteCall,
   { facts: [first = '', ...others], from, window = {} }: NoteParts,
-): Promise<TableNote> {
+): TableNote {
   const words = withFullTimes(typedWords(commands.root), window);
   if (from !== undefined) {
     const place = `from ${from === '-' ? 'standard input' : from}`;
     return { facts: [first, place, ...others], command: commandText(words) };
   }
-  const settings = await loadSettings(flags, context);
+  const settings = given.checked();
   const { profile, profileExists } = settings;
   const place = serviceText(settings);
   const isNamed = words.own.some((word) => /^--profile(=|$)/.test(word));

@@ -35,7 +35,7 @@ export function declare(command: Command): void {
 async function optionsOf(call: Call<EventFlags>) {
   const { flags, args, context } = call;
   const { id: asked = [], ...others } = flags;
-  const options = await eventOptions({ ...call, flags: others });
+  const options = eventOptions({ ...call, flags: others });
   const { format } = options;
   const given = [...args, ...asked];
   const isFromInput = given.length === 0 || (given.length === 1 && given[0] === '-');

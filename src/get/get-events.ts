@@ -11,7 +11,6 @@ import { SubscriptionNames } from '../names/subscription-names.ts';
 import { PAGE_SIZE } from '../paging/event-query.ts';
 import { askPage, pageClient } from '../paging/page.ts';
 import { adaptiveConcurrency, readAhead } from '../paging/read-ahead.ts';
-import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import type { SourceOptions } from '../sources/event-source.ts';
 import { byServiceClock } from '../sources/service-clock.ts';
@@ -39,7 +38,7 @@ export interface GetOptions extends SourceOptions {
  */
 export async function getEvents(
   options: GetOptions,
-  call: Call<SettingFlags>,
+  call: Call,
   createWriter: (names?: SubscriptionNames) => Promise<ItemWriter>,
 ): Promise<number> {
   const { ids, mayBeEmpty, from } = options;

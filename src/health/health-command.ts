@@ -60,7 +60,7 @@ export function declare(command: Command): void {
 
 export async function run(call: Call<Flags>): Promise<ExitCode> {
   const { by, exitCode, exitCodeFor } = call.flags;
-  const options = await summaryOptions(call, FORMATS);
+  const options = summaryOptions(call, FORMATS);
   const [{ checkHealth }, { printHealth }] = await Promise.all([
     import('./health.ts'),
     import('./health-text.ts'),

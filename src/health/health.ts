@@ -1,13 +1,12 @@
 import type { Call } from '../command.ts';
 import { ServiceError, UnreachableError, UsageError } from '../errors.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
-import { loadNameField } from '../names/name-field.ts';
+import { nameFieldOf } from '../names/name-field.ts';
 import { foldPages } from '../questions/fold.ts';
 import { HealthFold } from '../questions/health-fold.ts';
 import { type Health, namedRows, subscriptionIdOf } from '../questions/health-row.ts';
 import type { Silence } from '../questions/silence.ts';
 import { quietSubscriptions, silencesOf, withSilence } from '../questions/silent-rows.ts';
-import type { SettingFlags } from '../settings/settings.ts';
 import { type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { Instant } from '../time/instant.ts';
@@ -30,14 +29,14 @@ const SUBSCRIPTION = memberPath('subscriptionId');
 
 /** Tells of each value of a field, or of several, whether its newest event failed. */
 export async function checkHealth(
-  call: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,
+  call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { by = [SUBSCRIPTION], ...options }: SourceOptions & { readonly by?: readonly FieldPath[] | undefined },
 ): Promise<HealthReport> {
   if (options.filters.statuses.length > 0)
     throw new UsageError('--status: health is about failures and successes alike', {
       next: 'leave --status and --failed out: what fails is listed first',
     });
-  const nameField = await loadNameField(call.flags, call.context);
+  const nameField = nameFieldOf(call.settings);
   return await withEventSource(call, options, async (source) => {
     const isBySubscription = by.length === 1 && by[0]?.steps.join('.') === 'subscriptionId';
     const names = isBySubscription ? source.askNames?.() : undefined;

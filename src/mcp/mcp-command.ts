@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
-import type { SettingFlags } from '../settings/settings.ts';
 
 export const help = `
 Runs a Model Context Protocol server on standard input and output, with the
@@ -19,7 +18,7 @@ export function declare(command: Command): void {
   addConnectionFlags(command);
 }
 
-export async function run(call: Call<SettingFlags>): Promise<void> {
+export async function run(call: Call): Promise<void> {
   if (call.context.stdin.isTerminal)
     call.reporter.notice('waiting for messages of the Model Context Protocol: this command is for programs');
   const { serveMcp } = await import('./mcp-server.ts');

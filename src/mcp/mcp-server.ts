@@ -8,7 +8,6 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
-import type { SettingFlags } from '../settings/settings.ts';
 import { version } from '../version.ts';
 import { registerTools, UNTRUSTED } from './mcp-tools.ts';
 
@@ -24,7 +23,7 @@ const PING_INTERVAL_MS = 6_000;
  * Serves the read-only commands over the Model Context Protocol until the peer disconnects or the program is
  * stopped.
  */
-export async function serveMcp(call: Call<SettingFlags>): Promise<void> {
+export async function serveMcp(call: Call): Promise<void> {
   const { context } = call;
   const server = new McpServer(
     { name: 'hooktrail', version },

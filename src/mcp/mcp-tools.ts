@@ -10,7 +10,6 @@ import { refuseFileOfValues } from '../items/item-conditions.ts';
 import { isObject } from '../items/items.ts';
 import { knownValues } from '../items/known-fields.ts';
 import { shownAddress } from '../names/callback-address.ts';
-import type { SettingFlags } from '../settings/settings.ts';
 import { flagWords } from '../shell-words.ts';
 import { inputOf } from '../streams.ts';
 import { plain } from '../terminal/palette.ts';
@@ -222,7 +221,7 @@ function maskedLines(ndjson: string): string {
 const MESSAGES = ['--quiet', '--error-format=json'];
 
 /** Registers the read-only commands as tools. Each call of one runs a command line of this program. */
-export function registerTools(server: McpServer, { flags, context, invoke }: Call<SettingFlags>): void {
+export function registerTools(server: McpServer, { flags, context, invoke }: Call): void {
   const connection = flagWords(flags, ['profile', 'authUrl', 'baseUrl', 'clientId', 'vendor']);
   const runner =
     (signal: AbortSignal): RunWords =>

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { makeFolder, serviceCacheFile } from '../files/folders.ts';
 import { readRegularFile, replaceFile } from '../files/whole-files.ts';
 import { isObject } from '../items/items.ts';
-import { loadSettings } from '../settings/settings.ts';
+import type { RunSettings } from '../settings/settings.ts';
 import { shownAddress } from './callback-address.ts';
 import type { NamedSubscription } from './subscription-names.ts';
 
@@ -45,14 +45,13 @@ export async function keepSubscriptions(
 
 /** The subscriptions that the service listed last for this profile; none if it never listed any. */
 export async function keptSubscriptions(
-  profile: string | undefined,
+  settings: RunSettings,
   context: Surroundings,
 ): Promise<readonly KeptSubscription[]> {
   try {
-    const settings = await loadSettings(profile === undefined ? {} : { profile }, context);
-    const { baseUrl } = settings;
+    const { profile, baseUrl } = settings.checked();
     if (!baseUrl) return [];
-    const text = readRegularFile(cacheFile({ profile: settings.profile, baseUrl }, context)).toString();
+    const text = readRegularFile(cacheFile({ profile, baseUrl }, context)).toString();
     const kept: unknown = JSON.parse(text);
     return Array.isArray(kept) ? kept.filter(isKept) : [];
   } catch {

@@ -8,9 +8,9 @@ import type { Baseline } from '../explain/baseline.ts';
 import { baselineFlag } from '../explain/baseline-flag.ts';
 import { addFilterFlags, addFromFlag, type FilterFlags } from '../filters/filter-flags.ts';
 import { addStatsFlags, COUNTS_AT_ONCE } from '../filters/reading-flags.ts';
-import { loadFilters } from '../formats/format-flags.ts';
+import { filtersOf } from '../formats/format-flags.ts';
 import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
-import { loadNameField } from '../names/name-field.ts';
+import { nameFieldOf } from '../names/name-field.ts';
 import { Flag, wholeNumber } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
@@ -73,7 +73,7 @@ export async function run(call: Call<Flags>): Promise<void> {
   const { from, by, limit = LIMIT, buckets, concurrency = COUNTS_AT_ONCE, title, baseline } = flags;
   const isOpened = flags.open === true;
   const file = args[0] as string;
-  const filters = await loadFilters(call, await loadNameField(flags, context));
+  const filters = filtersOf(call, nameFieldOf(call.settings));
   if (filters.statuses.length === 1 && filters.statuses[0] === 'SUCCESS')
     throw new UsageError(
       '--status: a report is about failed deliveries, so with only SUCCESS there is nothing to report',

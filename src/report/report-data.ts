@@ -4,14 +4,13 @@ import { explainTable } from '../explain/causes.ts';
 import { type Explained, subscriptionsIn } from '../explain/explain.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
-import { loadNameField } from '../names/name-field.ts';
+import { nameFieldOf } from '../names/name-field.ts';
 import { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { EventGroups } from '../questions/event-groups.ts';
 import { foldPages } from '../questions/fold.ts';
 import { HealthFold } from '../questions/health-fold.ts';
 import { type Health, namedRows, type UnnamedHealth } from '../questions/health-row.ts';
 import { failuresOf, LatestFailures } from '../questions/latest-failures.ts';
-import type { SettingFlags } from '../settings/settings.ts';
 import {
   type EventSource,
   type PageOfOutcomes,
@@ -63,10 +62,10 @@ const SUBSCRIPTION = memberPath('subscriptionId');
 
 /** Reads the events of the window once, and finds in them what a report shows. */
 export async function gatherReport(
-  call: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,
+  call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { by, limit, buckets, baseline, ...options }: ReportOptions,
 ): Promise<ReportData> {
-  const nameField = await loadNameField(call.flags, call.context);
+  const nameField = nameFieldOf(call.settings);
   // The status says what the table shows anyway; with both, the charts can tell how much went well.
   const filters = options.filters.withStatuses();
   return await withEventSource(call, { ...options, filters }, async (source) => {

@@ -43,7 +43,7 @@ export function declare(command: Command): void {
 /** The command line in its final form. */
 async function optionsOf(call: Call<Flags>) {
   const { flags, context } = call;
-  const options = await eventOptions(call);
+  const options = eventOptions(call);
   if (flags.all && flags.limit !== undefined)
     throw new UsageError('--all and --limit contradict each other: give one');
   const isShown = options.format.format === 'table' && context.stdout.isTerminal;

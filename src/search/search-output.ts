@@ -14,7 +14,6 @@ import { createCursor } from '../items/known-cursor.ts';
 import { SubscriptionNames } from '../names/subscription-names.ts';
 import type { Query } from '../paging/event-query.ts';
 import type { FoundPage } from '../paging/page.ts';
-import type { SettingFlags } from '../settings/settings.ts';
 import { flagWords, shellText } from '../shell-words.ts';
 import { withService } from '../sign-in/session.ts';
 import { inDirection } from '../sources/creation-order.ts';
@@ -38,7 +37,7 @@ export interface SearchOptions extends SourceOptions, Pick<StoredOptions, 'mustT
   readonly preview: 'urls' | 'curl' | undefined;
 }
 
-type SearchCall = Call<SettingFlags>;
+type SearchCall = Call;
 
 /** Prints the matching events, and on a terminal what to do next. Returns how many it printed. */
 export async function searchEvents(options: SearchOptions, call: SearchCall): Promise<number> {

@@ -48,16 +48,104 @@ export type Settings<Needed extends SettingName = never> = ChosenProfile & {
   Pick<SettingValues, Needed | keyof typeof settingDefaults>;
 
 /**
- * Resolves the settings of one run, including its profile's saved ones. Throws `UsageError` for an invalid
- * value, or else one that names every missing setting of `needed`.
+ * The settings of one run, read when it begins. Those that a command does not need may be wrong: reading one
+ * that is wrong throws `UsageError`.
  */
-export async function loadSettings<Needed extends SettingName = never>(
-  flags: SettingFlags,
-  context: Place,
-  needed: readonly Needed[] = [],
-): Promise<Settings<Needed>> {
-  const config = await readConfig(context);
-  return resolveSettings(flags, context.environment, config, needed, configPath(context));
+export class RunSettings {
+  readonly #flags: SettingFlags;
+  readonly #context: Place;
+  readonly #config: SavedConfig | UsageError;
+
+  /** `config` is the error for saved settings that cannot be read. */
+  constructor(flags: SettingFlags, context: Place, config: SavedConfig | UsageError) {
+    this.#flags = flags;
+    this.#context = context;
+    this.#config = config;
+  }
+
+  /** The profile, though other settings may be wrong. */
+  get chosen(): ChosenProfile {
+    return chooseProfile(this.#flags, this.#context.environment, this.#saved);
+  }
+
+  /** The zone of times shown and typed. */
+  get zone(): TimeZone {
+    return zoneOf(this.#value('timezone') ?? settingDefaults.timezone, this.#context);
+  }
+
+  /** The marketplaces that events are kept to; none where any will do. */
+  get marketplaces(): readonly string[] {
+    const text = this.#value('marketplace');
+    return text === undefined || text === 'all' ? [] : text.split(',');
+  }
+
+  /** The columns of tables, as they are typed. */
+  get fields(): GivenSetting | undefined {
+    return this.#typed('fields');
+  }
+
+  /** The field that names who an event is for, as it is typed. */
+  get nameField(): GivenSetting | undefined {
+    return this.#typed('nameField');
+  }
+
+  /**
+   * The form of errors and warnings. Never throws, since every error needs it: a wrong one means text, and
+   * the command reports it.
+   */
+  get errorFormat(): SettingValues['errorFormat'] {
+    const asked = this.#flags.errorFormat || this.#context.environment['HOOKTRAIL_ERROR_FORMAT'];
+    try {
+      // Settings that cannot be read do not matter then.
+      if (asked) return parseSetting('errorFormat', asked, '');
+      return this.#value('errorFormat') ?? settingDefaults.errorFormat;
+    } catch {
+      return settingDefaults.errorFormat;
+    }
+  }
+
+  /**
+   * All settings in their final form. Throws `UsageError` for an invalid value, or else one that names every
+   * missing setting of `needed`.
+   */
+  checked<Needed extends SettingName = never>(needed: readonly Needed[] = []): Settings<Needed> {
+    const { environment } = this.#context;
+    return resolveSettings(this.#flags, environment, this.#saved, needed, configPath(this.#context));
+  }
+
+  /** The same settings with answers of a person in place of the flags. */
+  with(answers: SettingFlags): RunSettings {
+    return new RunSettings({ ...this.#flags, ...answers }, this.#context, this.#config);
+  }
+
+  get #saved(): SavedConfig {
+    if (this.#config instanceof UsageError) throw this.#config;
+    return this.#config;
+  }
+
+  #given(name: SettingName): GivenSetting | undefined {
+    return givenSetting(name, this.#flags, this.#context.environment, this.#saved, this.chosen);
+  }
+
+  #value<Name extends SettingName>(name: Name): SettingValues[Name] | undefined {
+    const given = this.#given(name);
+    return given && parseSetting(name, given.text, given.source);
+  }
+
+  #typed(name: SettingName): GivenSetting | undefined {
+    const given = this.#given(name);
+    return given && { ...given, text: withoutQuotes(given.text) };
+  }
+}
+
+/** Reads the saved settings for a run with these flags. Faults in them are thrown when they are needed. */
+export async function loadRunSettings(flags: SettingFlags, context: Place): Promise<RunSettings> {
+  try {
+    return new RunSettings(flags, context, await readConfig(context));
+  } catch (error) {
+    if (error instanceof UsageError) return new RunSettings(flags, context, error);
+    throw error;
+  }
 }
 
 export function resolveSettings<Needed extends SettingName = never>(
@@ -123,39 +211,6 @@ export function serviceText({ profile, profileExists, baseUrl }: Settings): stri
 }
 
 /**
- * Resolves one setting without checking the others; undefined if it is not given and has no default. Throws
- * `UsageError`.
- */
-export async function loadSetting<Name extends SettingName>(
-  name: Name,
-  flags: SettingFlags,
-  context: Place,
-): Promise<SettingValues[Name] | (Name extends keyof typeof settingDefaults ? never : undefined)> {
-  const config = await readConfig(context);
-  const chosen = chooseProfile(flags, context.environment, config);
-  const given = givenSetting(name, flags, context.environment, config, chosen);
-  return given ? parseSetting(name, given.text, given.source) : (undefined as never);
-}
-
-/**
- * The form of errors and warnings. It has to be known before anything can fail, so what is wrong with the
- * settings is left to the command to find.
- */
-export async function errorFormatOf(
-  flags: SettingFlags,
-  context: Place,
-): Promise<SettingValues['errorFormat']> {
-  const asked = flags.errorFormat || context.environment['HOOKTRAIL_ERROR_FORMAT'];
-  try {
-    // Settings that cannot be read do not matter then.
-    if (asked) return parseSetting('errorFormat', asked, '');
-    return await loadSetting('errorFormat', flags, context);
-  } catch {
-    return 'text';
-  }
-}
-
-/**
  * The profile that flag, variable or saved settings name; no other setting is looked at. Throws `UsageError`.
  */
 export function chooseProfile(
@@ -208,11 +263,6 @@ export function unknownProfile(name: string, { profiles }: SavedConfig, next?: A
     details: names.length > 0 ? [`profiles: ${names.join(', ')}`] : [],
     ...didYouMean(name, names, next ?? advise`run ${hooktrail('login --profile', name)} to make one`),
   });
-}
-
-/** The zone that the settings ask for. Throws `UsageError`. */
-export async function loadTimeZone(flags: SettingFlags, context: Place): Promise<TimeZone> {
-  return zoneOf(await loadSetting('timezone', flags, context), context);
 }
 
 /** The saved settings of one profile: texts by setting key (`auth-url`), never secrets. */

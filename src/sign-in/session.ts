@@ -9,13 +9,7 @@ import { givenSecret, isHeaderSafe, isSecretGiven } from '../secrets/given-secre
 import type { KeychainError } from '../secrets/keychain-error.ts';
 import type { AccessToken, Binding, Vault } from '../secrets/vault.ts';
 import { type SettingName, settingNames } from '../settings/setting-names.ts';
-import {
-  loadSettings,
-  resolveSettings,
-  type SavedConfig,
-  type SettingFlags,
-  type Settings,
-} from '../settings/settings.ts';
+import { resolveSettings, type SavedConfig, type Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { givenMethod } from './client-authentication.ts';
 
@@ -67,19 +61,17 @@ export interface Session extends TokenSource {
  * missing ones: those in `needed`, and those that identify a stored sign-in.
  */
 export async function openSession<Needed extends SettingName = never>(
-  flags: SettingFlags,
-  context: Context,
-  reporter: Reporter,
+  { settings: given, context, reporter }: Pick<Call, 'settings' | 'context' | 'reporter'>,
   needed: readonly Needed[] = [],
 ): Promise<{ settings: Settings<Needed>; tokens: Session }> {
   if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment)) {
-    const settings = await loadSettings(flags, context, needed);
+    const settings = given.checked(needed);
     const accessToken = () => givenToken(context);
     return { settings, tokens: { accessToken, replace: async () => undefined, latest: () => undefined } };
   }
   // Two proofs of the client are a mistake, whether or not this run needs one.
   givenMethod(context.environment);
-  const settings = await loadSettings(flags, context, [...BOUND, ...needed]);
+  const settings = given.checked([...BOUND, ...needed]);
   // Not loaded for a token from the environment: it needs `node:crypto`.
   const { openVault } = await import('../secrets/stored-sign-ins.ts');
   const vault = openVault(settings.store, bindingOf(settings), context);
@@ -92,10 +84,11 @@ export async function openSession<Needed extends SettingName = never>(
  * Throws `UsageError` if settings are missing, `NotSignedInError` if nothing is stored for them.
  */
 export async function withService<Result>(
-  { flags, context, reporter }: Pick<Call<SettingFlags>, 'flags' | 'context' | 'reporter'>,
+  call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   work: (service: Service, settings: Settings<'baseUrl' | 'vendor'>) => Promise<Result>,
 ): Promise<Result> {
-  const { settings, tokens } = await openSession(flags, context, reporter, ['baseUrl', 'vendor']);
+  const { context, reporter } = call;
+  const { settings, tokens } = await openSession(call, ['baseUrl', 'vendor']);
   const transport = traced(createTransport(context), reporter, context.clock);
   try {
     return await work(createService(settings, tokens, transport, context), settings);

@@ -6,7 +6,7 @@ import { bindingHash, listSecretFiles } from '../secrets/encrypted-file.ts';
 import { isSecretGiven } from '../secrets/given-secret.ts';
 import { openVault } from '../secrets/stored-sign-ins.ts';
 import { settingNames, urlText } from '../settings/setting-names.ts';
-import { readConfig, type SavedConfig, type SettingFlags, type Settings } from '../settings/settings.ts';
+import { readConfig, type SavedConfig, type Settings } from '../settings/settings.ts';
 import { type ProofMethod, storedMethod } from './client-authentication.ts';
 import { isRefused, readRefusal } from './refusal-note.ts';
 import { bindingOf, givenToken, openSession, savedSettings, withoutSignIn, withService } from './session.ts';
@@ -169,13 +169,11 @@ export type CheckResult = 'accepted' | 'rejected' | 'unreachable' | 'failed' | '
  * Requests the event types, the service's cheapest answer, with a valid token. Returns the kind of failure,
  * if any.
  */
-export async function checkSignIn(
-  call: Call<SettingFlags>,
-): Promise<{ result: CheckResult; error: unknown } | undefined> {
-  const { flags, context, reporter } = call;
+export async function checkSignIn(call: Call): Promise<{ result: CheckResult; error: unknown } | undefined> {
+  const { context } = call;
   let hasToken = false;
   try {
-    const { tokens } = await openSession(flags, context, reporter);
+    const { tokens } = await openSession(call);
     await tokens.accessToken();
     hasToken = true;
     await withService(call, async (service) => {

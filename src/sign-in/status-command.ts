@@ -3,7 +3,7 @@ import { advise } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { ExitCode } from '../errors.ts';
 import { addConnectionFlags, addTimezoneFlag } from '../settings/setting-names.ts';
-import { loadSettings, type SettingFlags } from '../settings/settings.ts';
+import type { SettingFlags } from '../settings/settings.ts';
 import { zoneOf } from '../time/time-zone.ts';
 
 interface Flags extends SettingFlags {
@@ -33,7 +33,7 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, context, reporter } = call;
   const { checkSignIn, readSignInState, warnOfOverrides } = await import('./sign-in-state.ts');
   const { notSignedIn } = await import('./session.ts');
-  const settings = await loadSettings(flags, context);
+  const settings = call.settings.checked();
   const before = await readSignInState(settings, context);
   const isChecked = flags.check === true && before.signedIn;
   const failure = isChecked ? await checkSignIn(call) : undefined;

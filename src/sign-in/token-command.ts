@@ -24,9 +24,10 @@ export function declare(command: Command): void {
   addConnectionFlags(command);
 }
 
-export async function run({ flags, context, reporter }: Call<Flags>): Promise<void> {
+export async function run(call: Call<Flags>): Promise<void> {
+  const { flags, context } = call;
   const { openSession } = await import('./session.ts');
-  const { settings, tokens } = await openSession(flags, context, reporter);
+  const { settings, tokens } = await openSession(call);
   const token = await tokens.accessToken();
   if (!flags.json) return await context.stdout.write(`${token}\n`);
   const { expiresAt, scope } = tokens.latest() ?? {};

@@ -91,7 +91,7 @@ export interface SourceOptions {
  * request.
  */
 export async function withEventSource<Result>(
-  call: Pick<Call, 'flags' | 'context' | 'reporter'>,
+  call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { from, filters, concurrency }: SourceOptions,
   work: (source: EventSource) => Promise<Result>,
 ): Promise<Result> {

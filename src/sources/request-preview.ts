@@ -3,7 +3,6 @@ import type { EventFilters } from '../filters/event-filters.ts';
 import { resolveKeptTypes } from '../filters/event-types.ts';
 import { mediaType } from '../http/service.ts';
 import { searchUrl } from '../paging/event-query.ts';
-import { loadSettings, type SettingFlags } from '../settings/settings.ts';
 import { quotedWord } from '../shell-words.ts';
 
 /**
@@ -11,18 +10,18 @@ import { quotedWord } from '../shell-words.ts';
  * sign-in.
  */
 export async function previewRequests(
-  { flags, context, reporter }: Call<SettingFlags>,
+  { flags, settings, context, reporter }: Call,
   typed: EventFilters,
   size: number,
   form: 'urls' | 'curl',
 ): Promise<undefined> {
-  const filters = await resolveKeptTypes(typed, flags.profile, context);
+  const filters = await resolveKeptTypes(typed, settings, context);
   const queries = filters.queries(context.clock.now());
   filters.requirePastStart(context.clock.now(), "this machine's");
   if (filters.runHere)
     reporter.warning('the requests leave out --where, --grep and --marketplace: hooktrail applies them');
-  const curl = form === 'curl' && (await loadSettings(flags, context, ['baseUrl', 'vendor']));
-  const { baseUrl } = curl || (await loadSettings(flags, context, ['baseUrl']));
+  const curl = form === 'curl' && settings.checked(['baseUrl', 'vendor']);
+  const { baseUrl } = curl || settings.checked(['baseUrl']);
   for (const query of queries) {
     const url = searchUrl(baseUrl, query, { start: 1, count: size });
     await context.stdout.write(`${curl ? curlCommand(url, curl.vendor, flags.profile) : url.href}\n`);

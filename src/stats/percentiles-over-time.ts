@@ -50,7 +50,7 @@ export interface OverTimeOptions extends SourceOptions {
  * events without a window are read twice: it is the time that they span.
  */
 export async function askOverTime(
-  call: Pick<Call, 'flags' | 'context' | 'reporter'>,
+  call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { percentiles, buckets: division, ...options }: OverTimeOptions,
 ): Promise<NumbersOverTime> {
   return await withEventSource(call, options, async (source) => {

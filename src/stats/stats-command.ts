@@ -70,7 +70,7 @@ export async function run(call: Call<Flags>): Promise<void> {
   const { by, percentiles, buckets, limit, concurrency = COUNTS_AT_ONCE } = call.flags;
   checkFlags(call.flags);
   const isGrouped = by !== undefined || percentiles !== undefined;
-  const options = { ...(await summaryOptions(call, isGrouped ? GROUP_FORMATS : FORMATS)), concurrency };
+  const options = { ...summaryOptions(call, isGrouped ? GROUP_FORMATS : FORMATS), concurrency };
   if (!isGrouped) return await printCounts(call, options);
   if (percentiles && buckets !== undefined) {
     const { askOverTime, printOverTime } = await import('./percentiles-over-time.ts');
@@ -97,10 +97,7 @@ function checkFlags({ by, percentiles, limit, buckets, ndjson, output }: Flags):
     throw new UsageError('--buckets divides time and --by groups by fields: give one of them');
 }
 
-async function printCounts(
-  call: Call<Flags>,
-  options: Awaited<ReturnType<typeof summaryOptions>>,
-): Promise<void> {
+async function printCounts(call: Call<Flags>, options: ReturnType<typeof summaryOptions>): Promise<void> {
   const [{ askStats }, { printStats }] = await Promise.all([
     import('./stats.ts'),
     import('./statistics-text.ts'),

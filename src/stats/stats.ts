@@ -17,7 +17,7 @@ import { gatherStats, type Stats, statsOfTable } from './statistics.ts';
 
 /** The statistics of the events that the filters choose: the service counts, unless it cannot filter so. */
 export async function askStats(
-  call: Pick<Call, 'flags' | 'context' | 'reporter'>,
+  call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { buckets, ...options }: SourceOptions & { readonly buckets: Division | undefined },
 ): Promise<{ readonly stats: Stats; readonly name: string; readonly untold: number }> {
   return await withEventSource(call, options, async (source) => {
@@ -82,7 +82,7 @@ export interface GroupOptions extends SourceOptions {
  * give one.
  */
 export async function askGroups(
-  call: Pick<Call, 'flags' | 'context' | 'reporter'>,
+  call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { by, percentiles, ...options }: GroupOptions,
 ): Promise<{ readonly groups: EventGroups; readonly window: StatsWindow | undefined }> {
   return await withEventSource(call, options, async (source) => {

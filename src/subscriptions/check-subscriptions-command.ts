@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import { addConnectionFlags, addTimezoneFlag } from '../settings/setting-names.ts';
-import { loadTimeZone, type SettingFlags } from '../settings/settings.ts';
+import type { SettingFlags } from '../settings/settings.ts';
 import type { CheckFlags } from './check-subscriptions.ts';
 
 export const help = `
@@ -27,7 +27,7 @@ export function declare(command: Command): void {
 }
 
 export async function run(call: Call<CheckFlags & SettingFlags>): Promise<void> {
-  const zone = await loadTimeZone(call.flags, call.context);
+  const zone = call.settings.zone;
   const { checkSubscriptions } = await import('./check-subscriptions.ts');
   await checkSubscriptions(call.args[0], zone, call);
 }

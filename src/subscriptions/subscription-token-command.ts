@@ -4,7 +4,7 @@ import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { pastedGuid } from '../items/items.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
-import { loadSettings, type SettingFlags } from '../settings/settings.ts';
+import type { SettingFlags } from '../settings/settings.ts';
 
 export const help = `
 Prints the Api-Token that \`subscriptions create\` or \`renew\` saved here, and
@@ -21,8 +21,8 @@ export function declare(command: Command): void {
 }
 
 export async function run(call: Call<SettingFlags>): Promise<void> {
-  const { flags, context, reporter } = call;
-  const settings = await loadSettings(flags, context);
+  const { context, reporter } = call;
+  const settings = call.settings.checked();
   const id = await idOfWord(call.args[0] as string, call);
   const { openApiTokens } = await import('../secrets/api-tokens.ts');
   const saved = openApiTokens(settings, context).of(id);

@@ -7,7 +7,6 @@ import { shownAddress } from '../names/callback-address.ts';
 import { keepSubscriptions } from '../names/kept-subscriptions.ts';
 import { LIST_PATH, type NamedSubscription, subscriptionOf } from '../names/subscription-names.ts';
 import { pageClient } from '../paging/page.ts';
-import type { SettingFlags } from '../settings/settings.ts';
 import { withService } from '../sign-in/session.ts';
 import { grouped } from '../terminal/terminal-text.ts';
 import { findInactive, type InactiveSubscription, LOOK_BACK_DAYS } from './inactive-subscriptions.ts';
@@ -25,7 +24,7 @@ export interface ListOptions {
 /** Prints the service's subscriptions. */
 export async function printSubscriptions(
   { isMasked, areAllWanted }: ListOptions,
-  call: Call<SettingFlags>,
+  call: Call,
   createWriter: () => Promise<ItemWriter>,
 ): Promise<void> {
   const { context, reporter } = call;
@@ -99,7 +98,7 @@ function masked(items: Items): Items {
 /** Prints one subscription, named by its id or a part of its address, exactly as the service wrote it. */
 export async function printSubscription(
   word: string,
-  call: Call<SettingFlags>,
+  call: Call,
   createWriter: () => Promise<ItemWriter>,
 ): Promise<void> {
   await withService(call, async (service) => {

@@ -111,7 +111,7 @@ async function optionsOf(call: Call<Flags>) {
     throw new UsageError('--retry-for needs a command to run for each event', {
       next: 'give the command at the end of the line, after --',
     });
-  const { filters, format, concurrency } = await eventOptions(call);
+  const { filters, format, concurrency } = eventOptions(call);
   const times = { interval: spelled(flags.interval), overlap: spelled(flags.overlap) };
   const kept = { ...flags, ...times, retryFor: spelled(flags.retryFor) };
   const resumeFlags = flagWords({ ...kept, noHeader: flags.header === false || undefined }, KEPT);

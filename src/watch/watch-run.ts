@@ -21,7 +21,6 @@ import { SubscriptionNames } from '../names/subscription-names.ts';
 import { endpoint } from '../paging/event-query.ts';
 import { askPage, type PageClient, pageClient } from '../paging/page.ts';
 import { adaptiveConcurrency } from '../paging/read-ahead.ts';
-import type { SettingFlags } from '../settings/settings.ts';
 import { shellText } from '../shell-words.ts';
 import { withService } from '../sign-in/session.ts';
 import type { Reporter } from '../terminal/reporter.ts';
@@ -54,7 +53,7 @@ export interface WatchOptions {
   readonly done: string;
 }
 
-type WatchCall = Call<SettingFlags>;
+type WatchCall = Call;
 /** What a writer of events is made from. */
 export interface WriterParts {
   /** Earlier events, where the columns of a table are laid out by them. */

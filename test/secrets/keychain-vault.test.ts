@@ -3,6 +3,7 @@ import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { findSignIns, forgetSignIns, openVault } from '../../src/secrets/stored-sign-ins.ts';
 import type { Binding } from '../../src/secrets/vault.ts';
+import { loadRunSettings } from '../../src/settings/settings.ts';
 import { openSession } from '../../src/sign-in/session.ts';
 import { createReporter } from '../../src/terminal/reporter.ts';
 import { advising } from '../support/advice.ts';
@@ -166,7 +167,11 @@ test('a session asks the keychain before its caller loads more code, and takes t
       answer = () => resolve(get(account));
     });
   };
-  const { tokens } = await openSession({}, asking, await createReporter(asking, {}));
+  const { tokens } = await openSession({
+    settings: await loadRunSettings({}, asking),
+    context: asking,
+    reporter: await createReporter(asking, {}),
+  });
   answer();
   expect(await tokens.accessToken()).toBe('access');
   expect(asked).toBe(1);

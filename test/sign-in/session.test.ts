@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import type { Context } from '../../src/context.ts';
+import { loadRunSettings } from '../../src/settings/settings.ts';
 import { openSession } from '../../src/sign-in/session.ts';
 import { clock } from '../support/clock.ts';
 import { createContext, thisMachine } from '../support/context.ts';
@@ -9,9 +11,17 @@ import { startRefreshing } from '../support/signing-in.ts';
 
 const at = forEachTest(startRefreshing);
 
+async function openSessionIn(context: Context) {
+  return await openSession({
+    settings: await loadRunSettings({}, context),
+    context,
+    reporter: fakeReporter(),
+  });
+}
+
 /** The access tokens of one run of a command. */
 async function startRun() {
-  const { tokens } = await openSession({}, createContext({ environment: at.env }), fakeReporter());
+  const { tokens } = await openSessionIn(createContext({ environment: at.env }));
   return tokens;
 }
 
@@ -73,7 +83,7 @@ async function startWithKeychain() {
   return {
     startRun: async () => {
       const context = createContext({ environment, machine, loadKeychain });
-      return (await openSession({}, context, fakeReporter())).tokens;
+      return (await openSessionIn(context)).tokens;
     },
     /** The reads that some work needs. */
     readsOf: async (work: () => Promise<unknown>) => {
@@ -117,7 +127,7 @@ test('requests that are rejected together read the keychain and ask the provider
 
 test('a token from the environment is never replaced', async () => {
   const environment = { ...at.env, HOOKTRAIL_ACCESS_TOKEN: 'given' };
-  const { tokens } = await openSession({}, createContext({ environment }), fakeReporter());
+  const { tokens } = await openSessionIn(createContext({ environment }));
   expect(await tokens.accessToken()).toBe('given');
   expect(await tokens.replace('given')).toBeUndefined();
   expect(tokens.latest()).toBeUndefined();

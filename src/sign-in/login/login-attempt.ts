@@ -27,7 +27,7 @@ export interface SignInFlags extends SettingFlags {
 }
 
 /** One run of `login`. */
-export interface Attempt extends Pick<Call<SignInFlags>, 'flags' | 'context' | 'reporter'> {
+export interface Attempt extends Pick<Call<SignInFlags>, 'flags' | 'settings' | 'context' | 'reporter'> {
   readonly lines: Lines;
   /** The settings that were typed, and the store that was chosen, as far as the run has come. */
   readonly typed: Partial<Record<SettingName, string>>;

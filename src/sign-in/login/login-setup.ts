@@ -14,7 +14,7 @@ import {
   withoutQuotes,
   withScheme,
 } from '../../settings/setting-names.ts';
-import { loadSettings, missingSettings, readConfig, type Settings } from '../../settings/settings.ts';
+import { missingSettings, readConfig, type Settings } from '../../settings/settings.ts';
 import { canPrompt, confirm, promptSecret, promptText } from '../../terminal/prompt.ts';
 import { audienceOf, type ClientProof, givenProof, wantedMethod } from '../client-authentication.ts';
 import { BOUND, type BoundSettings, bindingOf, savedSettings } from '../session.ts';
@@ -34,10 +34,10 @@ export async function prepareSignIn(attempt: Attempt): Promise<SignInSetup> {
   // What cannot be used is found out before anything is asked of anybody.
   if (method === 'key') await givenProof(method, '', context);
   let clientSecret = needsSecret ? await givenClientSecret(attempt) : undefined;
-  const known = await loadSettings(flags, context);
+  const known = attempt.settings.checked();
   const needs = { secret: needsSecret && clientSecret === undefined };
   const chosen = await askMissing(known, needs, attempt);
-  const settings = await loadSettings({ ...flags, ...typed, ...chosen }, context, NEEDED);
+  const settings = attempt.settings.with({ ...typed, ...chosen }).checked(NEEDED);
   if (!flags.replace) await confirmReplacement(settings, attempt);
   const binding = bindingOf(settings);
   const vault = openVault(settings.store, binding, context);

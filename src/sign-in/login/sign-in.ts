@@ -9,11 +9,12 @@ import { prepareSignIn } from './login-setup.ts';
 import { signInByRedirect } from './redirect-sign-in.ts';
 
 /** Signs in from start to end: by the browser's redirect, a pasted address, or a code on another device. */
-export async function signIn({ flags, context, reporter }: Call<SignInFlags>): Promise<void> {
+export async function signIn(call: Call<SignInFlags>): Promise<void> {
+  const { flags, settings, context, reporter } = call;
   if (isSecretGiven('HOOKTRAIL_ACCESS_TOKEN', context.environment))
     reporter.warning('HOOKTRAIL_ACCESS_TOKEN is set: commands use it, not what is signed in to here');
   await withLines(context, async (lines) => {
-    const attempt = { flags, context, reporter, lines, typed: {} };
+    const attempt = { flags, settings, context, reporter, lines, typed: {} };
     try {
       const setup = await prepareSignIn(attempt);
       await methodOf(flags)(setup, attempt);

@@ -5,7 +5,7 @@ import { UsageError } from '../../errors.ts';
 import { guidsIn, notAGuid } from '../../items/items.ts';
 import { duration, Flag, fileName, wholeNumber } from '../../settings/flags.ts';
 import { addConnectionFlags, addTimezoneFlag } from '../../settings/setting-names.ts';
-import { loadTimeZone, type SettingFlags } from '../../settings/settings.ts';
+import type { SettingFlags } from '../../settings/settings.ts';
 import { durationText, HOUR_MS, SECOND_MS } from '../../time/lengths.ts';
 import { byteSize, FORWARD_TIMEOUT_MS, forwardTimeout, handlerUrl, handOverFlag } from '../webhook-flags.ts';
 import type { ListenFlags } from './listen.ts';
@@ -125,7 +125,7 @@ export function declare(command: Command): void {
 }
 
 export async function run(call: Call<Flags>): Promise<void> {
-  const { flags, context } = call;
+  const { flags } = call;
   const { path, health } = { ...DEFAULTS, ...flags };
   if (health === path) {
     throw new UsageError(
@@ -144,7 +144,7 @@ export async function run(call: Call<Flags>): Promise<void> {
       `--keep: must be at least the window of --recover, ${window}: forgotten events would be forwarded again`,
     );
   }
-  const zone = await loadTimeZone(flags, context);
+  const zone = call.settings.zone;
   const { listenAsProfile } = await import('./listen.ts');
   await listenAsProfile({ ...DEFAULTS, ...flags, recover, zone }, call);
 }

@@ -3,10 +3,8 @@ import { type Call, untilStopped } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { UsageError } from '../../errors.ts';
 import { EventFilters } from '../../filters/event-filters.ts';
-import { loadMarketplaces } from '../../formats/format-flags.ts';
 import type { LockedError } from '../../lock/lock.ts';
 import { marketplacesText } from '../../names/marketplaces.ts';
-import { loadSettings, type SettingFlags } from '../../settings/settings.ts';
 import { withService } from '../../sign-in/session.ts';
 import { paletteOf } from '../../terminal/palette.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
@@ -67,9 +65,9 @@ interface ListenOptions extends ListenFlags {
  * Listens with the token and the journal of the profile, and with its sign-in if missed events are to be
  * recovered.
  */
-export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlags>): Promise<void> {
+export async function listenAsProfile(flags: ListenFlags, call: Call): Promise<void> {
   const { context, reporter } = call;
-  const settings = await loadSettings(call.flags, context);
+  const settings = call.settings.checked();
   const place = { ...settings, subscription: flags.subscription };
   if (flags.saveToken) await probeTokenStore(place, context);
   const token = await openExpectedToken(place, flags.saveToken === true, call);
@@ -86,13 +84,13 @@ export async function listenAsProfile(flags: ListenFlags, call: Call<SettingFlag
 }
 
 /** Listens, with the sign-in of the profile if missed events are to be recovered. */
-async function listenWith(options: ListenOptions, call: Call<SettingFlags>): Promise<void> {
+async function listenWith(options: ListenOptions, call: Call): Promise<void> {
   const { context, reporter } = call;
   const { recover, subscription, handOver } = options;
   if (recover === undefined) return await listen(options, undefined, context, reporter);
   // Each search would show its progress and repeat its doubts between the lines of the deliveries.
   const silent = { ...reporter, quiet: true, warning: reporter.trace };
-  const marketplaces = await loadMarketplaces(call.flags, context);
+  const marketplaces = call.settings.marketplaces;
   if (marketplaces.length > 0)
     reporter.notice(
       `only events of ${marketplacesText(marketplaces)} are recovered, as the settings have it`,

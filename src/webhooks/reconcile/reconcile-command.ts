@@ -59,7 +59,7 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
     throw new UsageError('--since is missing: the time from which records are compared', {
       next: 'give a time from which you should have every event, such as --since 1d',
     });
-  const options = { ...(await summaryOptions(call, FORMATS)), received, receivedField };
+  const options = { ...summaryOptions(call, FORMATS), received, receivedField };
   const [{ reconcile }, { adviseAfter, printReconciliation }] = await Promise.all([
     import('./reconcile.ts'),
     import('./reconciliation-text.ts'),

@@ -1,7 +1,6 @@
 import type { Call } from '../../command.ts';
 import type { FormatOptions } from '../../formats/format-flags.ts';
 import { createItemWriter } from '../../formats/formats.ts';
-import type { SettingFlags } from '../../settings/settings.ts';
 import { type SourceOptions, windowOf, withEventSource } from '../../sources/event-source.ts';
 import type { Instant } from '../../time/instant.ts';
 import { type ReceivedIds, readReceivedIds } from '../received-ids.ts';
@@ -27,10 +26,7 @@ export interface ReconciliationReport extends ReconciliationResult {
  * Compares the ids of a file with the service's records of the window. With NDJSON or CSV, prints the missing
  * records as they are found. Throws `UsageError` for a file without ids, and the errors of the search.
  */
-export async function reconcile(
-  options: ReconcileOptions,
-  call: Call<SettingFlags>,
-): Promise<ReconciliationReport> {
+export async function reconcile(options: ReconcileOptions, call: Call): Promise<ReconciliationReport> {
   const { format } = options;
   const { keys, ...file } = await readReceivedIds(options.received, options.receivedField, call);
   return await withEventSource(call, options, async (source) => {

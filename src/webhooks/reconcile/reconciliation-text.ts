@@ -5,7 +5,6 @@ import { conditionTexts, printSummary, type SummaryOptions } from '../../formats
 import { lengthText, proseLines, secondText, windowText } from '../../formats/summary-words.ts';
 import { type Table, type TableLook, tableWithNote } from '../../formats/table.ts';
 import { NONE } from '../../formats/table-layout.ts';
-import type { SettingFlags } from '../../settings/settings.ts';
 import { grouped } from '../../terminal/terminal-text.ts';
 import type { Instant } from '../../time/instant.ts';
 import { earlierOf, laterOf, utcText } from '../../time/instant.ts';
@@ -18,7 +17,7 @@ import { reconciliationJson } from './reconciliation-json.ts';
 export async function printReconciliation(
   report: ReconciliationReport,
   options: SummaryOptions,
-  call: Call<SettingFlags>,
+  call: Call,
 ): Promise<void> {
   const { zone } = options.filters;
   const headline = headlineOf(report);

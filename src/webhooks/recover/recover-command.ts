@@ -95,7 +95,7 @@ export async function run(call: Call<Flags>): Promise<void> {
     });
   }
   const forwardTo = handlerOf(flags);
-  const { filters, format } = await eventOptions(call);
+  const { filters, format } = eventOptions(call);
   const { recoverAsProfile } = await import('./recover.ts');
   await recoverAsProfile({ ...DEFAULTS, ...flags, filters, format, forwardTo }, call);
 }

@@ -9,7 +9,6 @@ import { resolveToSend } from '../../filters/resolve-filters.ts';
 import type { FormatOptions } from '../../formats/format-flags.ts';
 import { type Service, waitText } from '../../http/service.ts';
 import { LockedError } from '../../lock/lock.ts';
-import type { SettingFlags } from '../../settings/settings.ts';
 import { withService } from '../../sign-in/session.ts';
 import { sortByCreation } from '../../sources/creation-order.ts';
 import { startProgress } from '../../terminal/progress.ts';
@@ -71,7 +70,7 @@ export interface RecoverFlags {
 }
 
 /** Recovers with the journal, the sign-in and the `Api-Token` of the profile. */
-export async function recoverAsProfile(flags: RecoverFlags, call: Call<SettingFlags>): Promise<void> {
+export async function recoverAsProfile(flags: RecoverFlags, call: Call): Promise<void> {
   const { context, reporter } = call;
   await withService(call, async (service, settings) => {
     const subscription = onlySubscription(flags.filters);

@@ -74,7 +74,7 @@ export async function run(call: Call<Flags>): Promise<void> {
         : { next: advise`events are chosen by filters: see ${hooktrail('help filters')}` },
     );
   const forwardTo = handlerOf(flags);
-  const { filters, format } = await eventOptions(call);
+  const { filters, format } = eventOptions(call);
   const source = sourceOf(call, filters);
   const { replayAsProfile } = await import('./replay.ts');
   const options = { ...DEFAULTS, ...flags, filters, source, mayBeEmpty: args[0] === '-', format };

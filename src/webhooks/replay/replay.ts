@@ -8,7 +8,7 @@ import { resolveToSend } from '../../filters/resolve-filters.ts';
 import type { FormatOptions } from '../../formats/format-flags.ts';
 import { eventsById, type Got, type Ids, storedById } from '../../get/get-events.ts';
 import { type Items, isGuid } from '../../items/items.ts';
-import { loadSettings, type SettingFlags, type Settings, serviceText } from '../../settings/settings.ts';
+import { type Settings, serviceText } from '../../settings/settings.ts';
 import { withService } from '../../sign-in/session.ts';
 import { sortByCreation } from '../../sources/creation-order.ts';
 import { storedEvents } from '../../sources/stored-events.ts';
@@ -68,7 +68,7 @@ interface Sending extends ReplayFlags {
 type Find = (ids: Ids) => AsyncIterable<Got>;
 
 /** Replays the chosen events with the sign-in and the `Api-Token` of the profile. */
-export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlags>): Promise<void> {
+export async function replayAsProfile(flags: ReplayFlags, call: Call): Promise<void> {
   const { filters, source, format, forwardTo } = flags;
   const { context, reporter } = call;
   const eventsOf = createEventReader(flags.handOver);
@@ -92,7 +92,7 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call<SettingFlag
     await replay(events, { ...flags, forwardTo, subscription }, apiToken, call);
   };
   if (typeof source === 'object') {
-    const settings = await loadSettings(call.flags, context);
+    const settings = call.settings.checked();
     const { from, hasIds } = source;
     const stored = (ids: Ids) => storedById(ids, from, { filters }, call);
     const chosen = hasIds ? await eventsOfInput(stored, eventsOf, flags, call) : [];

@@ -6,7 +6,6 @@ import { readGivenFile } from '../../files/whole-files.ts';
 import { MISSING } from '../../items/field-cursor.ts';
 import { memberPath } from '../../items/field-path.ts';
 import { createCursor } from '../../items/known-cursor.ts';
-import { loadSettings, type SettingFlags } from '../../settings/settings.ts';
 import { apiTokenOrWarning } from '../api-token.ts';
 import { BodyError, objectLine, readObject } from '../delivery.ts';
 import { answerLine, answerText, createHandler, type HandlerAnswer, isTaken } from '../forward.ts';
@@ -30,13 +29,13 @@ export interface SendFlags {
  * Delivers a new event to a handler as the service would, with the `Api-Token` of the profile, and prints its
  * id. Throws `ServiceError` if the handler refuses it.
  */
-export async function sendAsProfile(flags: SendFlags, call: Call<SettingFlags>): Promise<void> {
+export async function sendAsProfile(flags: SendFlags, call: Call): Promise<void> {
   const { context, reporter } = call;
   const { forwardTo, forwardTimeout, duplicate } = flags;
   const { signal, stdout } = context;
   const eventId = randomUUID();
   const body = await newEvent(eventId, flags, context);
-  const settings = await loadSettings(call.flags, context);
+  const settings = call.settings.checked();
   const apiToken = await apiTokenOrWarning(settings, context, reporter);
   const event = { body, contentType: 'application/json', apiToken, signal };
   const handler = createHandler(forwardTo, forwardTimeout, context);
