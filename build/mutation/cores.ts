@@ -74,10 +74,14 @@ export const CORES: Readonly<Record<string, Core>> = {
   },
   causes: {
     mutate: [
-      'src/explain/{candidates,cause-search,chance,feature,field-conditions,row-tests,sample,simplest-cause,spans,time-order}.ts',
+      'src/explain/{cause-search,conditions,date-limits,exact-counts,spans,time-order}.ts',
+      'src/sample/{event-sample,sample-field,sample-reader,sample-table}.ts',
+      'src/statistics/chance.ts',
     ],
     tests: [
-      'test/explain/{candidates,cause-search,chance,explain,feature,field-conditions,row-tests,spans,time-order}.test.ts',
+      'test/explain/{cause-search,date-limits,explain,second-reading,spans,time-order}.test.ts',
+      'test/sample/*.test.ts',
+      'test/statistics/chance.test.ts',
     ],
     without:
       'nearly every event has another|of more fields than there is room for|stands in for no time (a region in|a subscription until|two values until)',

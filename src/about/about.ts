@@ -1,7 +1,8 @@
 import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { ServiceError, UsageError } from '../errors.ts';
-import { type Cause, explainTable } from '../explain/causes.ts';
+import type { Cause } from '../explain/exact-counts.ts';
+import { againFrom, TwoReadings } from '../explain/two-readings.ts';
 import { EventFilters } from '../filters/event-filters.ts';
 import { healthMembers } from '../health/health-json.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
@@ -13,7 +14,6 @@ import { nameFieldOf } from '../names/name-field.ts';
 import { nameFilter } from '../names/name-filter.ts';
 import { type SubscriptionNames, withWord } from '../names/subscription-names.ts';
 import { createWhoReader } from '../names/who.ts';
-import { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { foldPages, ofKept } from '../questions/fold.ts';
 import { HealthFold } from '../questions/health-fold.ts';
 import { type Health, lastOf, NO_EVENTS, namedRows, withoutPast } from '../questions/health-row.ts';
@@ -124,11 +124,15 @@ export async function askAbout(
       next: 'leave --status and --failed out',
     });
   const nameField = nameFieldOf(call.settings);
-  return await withEventSource(call, options, async (source) => {
+  const asked: AboutQuestions[] = [];
+  const about = withEventSource(call, options, async (source) => {
     const names = source.askNames?.();
     const read = async (subject: Subject, chosen: EventFilters) => {
-      const questions = new AboutQuestions(word, subject, nameField, latencyField);
-      await questions.askOf(source.readOutcomes(chosen, source.window));
+      const readPages = () => source.readOutcomes(chosen, source.window);
+      const again = againFrom(source, readPages);
+      const questions = new AboutQuestions(word, subject, { nameField, latencyField, again });
+      asked.push(questions);
+      await questions.askOf(readPages());
       return questions;
     };
     const { subject, reading } = await readSubject(word, { source, names, nameField }, read);
@@ -167,11 +171,12 @@ export async function askAbout(
       ofNames: reading.ofNames(),
       largestOutage: reading.largestOutage(),
       name: health.who,
-      causes: reading.causes(filters.zone),
+      causes: await reading.causes(filters.zone),
       shared: reading.shared(),
       latency: reading.latency(),
     };
   });
+  return await about.finally(() => Promise.all(asked.map((questions) => questions.close())));
 }
 
 /** What is known of the one subscription that the events are of. */
@@ -194,7 +199,7 @@ class AboutQuestions {
   readonly everyone = new HealthFold([[SUBSCRIPTION]], UTC);
   readonly receivers = new Receivers();
   readonly #own: HealthFold;
-  readonly #compared = new ComparisonTable();
+  readonly #failures: TwoReadings;
   readonly #latency: NumberPercentiles | undefined;
   readonly #isMeant: (name: string) => boolean;
   readonly #keep;
@@ -203,9 +208,18 @@ class AboutQuestions {
   constructor(
     word: string,
     subject: Subject,
-    nameField: FieldPath | undefined,
-    latencyField: FieldPath | undefined,
+    {
+      nameField,
+      latencyField,
+      again,
+    }: {
+      readonly nameField: FieldPath | undefined;
+      readonly latencyField: FieldPath | undefined;
+      /** Reads the pages again, where that is possible. */
+      readonly again: (() => AsyncIterable<PageOfOutcomes>) | undefined;
+    },
   ) {
+    this.#failures = new TwoReadings(again && (() => this.#keptOf(again())));
     const byName = subject.by === 'name' && nameField ? [[nameField]] : [];
     this.#keep = nameFilter(byName[0]?.[0] ?? SUBSCRIPTION, [subject.id ?? word]);
     this.#own = new HealthFold([[], [SUBSCRIPTION], ...byName], UTC, nameField);
@@ -216,14 +230,23 @@ class AboutQuestions {
 
   /** Reads the pages once. */
   async askOf(pages: AsyncIterable<PageOfOutcomes>): Promise<void> {
-    const compared = { see: this.#compare.bind(this) };
-    const own = [this.#own, this.receivers, compared, ...(this.#latency ? [this.#latency] : [])];
+    const first = { see: this.#keepSample.bind(this) };
+    const latency = this.#latency ? [this.#latency] : [];
+    const own = [this.#own, this.receivers, this.#failures, first, ...latency];
     await foldPages(pages, [this.everyone, ofKept(this.#keep, own)]);
   }
 
-  #compare({ items, haveFailed }: PageOfOutcomes): void {
+  #keepSample({ items }: PageOfOutcomes): void {
     if (items.count > 0) this.#sample ??= items;
-    this.#compared.add(items, haveFailed);
+  }
+
+  async *#keptOf(pages: AsyncIterable<PageOfOutcomes>): AsyncGenerator<PageOfOutcomes> {
+    for await (const { items, haveFailed } of pages) yield { items: this.#keep(items), haveFailed };
+  }
+
+  /** Gives up what is kept for a second reading. */
+  async close(): Promise<void> {
+    await this.#failures.close();
   }
 
   get health(): OwnHealth {
@@ -248,8 +271,8 @@ class AboutQuestions {
     });
   }
 
-  causes(zone: TimeZone): readonly Cause[] {
-    return this.#compared.failed > 0 ? explainTable(this.#compared, zone).causes : [];
+  async causes(zone: TimeZone): Promise<readonly Cause[]> {
+    return (await this.#failures.explain(zone)).causes;
   }
 
   /** Deliveries of another subscription end no outage: it is looked for in one alone. */

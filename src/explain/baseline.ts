@@ -6,13 +6,13 @@ import { itemFilter } from '../items/item-filter.ts';
 import type { Items } from '../items/items.ts';
 import type { EventSource } from '../sources/event-source.ts';
 import { keepTold } from '../sources/stored-matches.ts';
+import type { Count } from '../statistics/chance.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type Instant, instantAt, milliseconds } from '../time/instant.ts';
 import { DAY_MS, SECOND_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { fieldConditionsOf } from './cause-conditions.ts';
-import type { Cause } from './causes.ts';
-import type { Count } from './chance.ts';
+import type { Cause } from './exact-counts.ts';
 
 /** The time to compare with: the same length before it, or the same time a day or a week earlier. */
 export type Baseline = 'previous' | '1d' | '7d';
@@ -20,7 +20,7 @@ export type Baseline = 'previous' | '1d' | '7d';
 export interface BaselineCounts extends Count {
   readonly after: Instant;
   readonly before: Instant;
-  /** For each cause: the events for which its conditions but the time held then. */
+  /** For each cause: the events for which its conditions but the time held then, and none before it. */
   readonly ofCauses: readonly Count[];
 }
 
@@ -90,25 +90,40 @@ async function countWithin(
     if (haveFailed === undefined) return isFailed(items).count;
     return haveFailed ? items.count : 0;
   };
-  // The first one counts all events.
-  const counts = [[], ...causes.map(fieldConditionsOf)].map((conditions) => ({
-    keep: itemFilter(
-      conditions.map(({ condition }) => condition),
-      [],
-      source.filters.zone,
-    ),
-    events: 0,
-    failed: 0,
-  }));
+  const all = { events: 0, failed: 0 };
+  const counted = causes.map((cause) => {
+    const conditions = fieldConditionsOf(cause);
+    return {
+      keep: itemFilter(
+        conditions.map(({ condition }) => condition),
+        [],
+        source.filters.zone,
+      ),
+      // The events of a span are those of another time: none of these is among them.
+      hasSpan: conditions.length < cause.conditions.length,
+      events: 0,
+      failed: 0,
+    };
+  });
   for await (const { items, haveFailed } of source.readOutcomes(source.filters, within)) {
-    const told = haveFailed === undefined ? keepTold(items) : items;
-    for (const count of counts) {
-      const kept = count.keep(told);
-      count.events += kept.count;
-      count.failed += failedOf(kept, haveFailed);
+    // As where the cause was found, the events of the causes before it are not among them.
+    let left = haveFailed === undefined ? keepTold(items) : items;
+    all.events += left.count;
+    all.failed += failedOf(left, haveFailed);
+    for (const cause of counted) {
+      const kept = cause.keep(left);
+      cause.events += kept.count;
+      cause.failed += failedOf(kept, haveFailed);
+      if (!cause.hasSpan) left = itemsWithout(left, kept);
     }
   }
-  const { events, failed } = counts[0] as Count;
-  const ofCauses = counts.slice(1).map(({ events, failed }) => ({ events, failed }));
-  return { ...within, events, failed, ofCauses };
+  const ofCauses = counted.map(({ events, failed }) => ({ events, failed }));
+  return { ...within, ...all, ofCauses };
+}
+
+/** The items that are not among some of them. */
+function itemsWithout(items: Items, some: Items): Items {
+  const starts = new Set(Array.from({ length: some.count }, (_, index) => some.start(index)));
+  const places = Array.from({ length: items.count }, (_, index) => index);
+  return items.pick(places.filter((index) => !starts.has(items.start(index))));
 }

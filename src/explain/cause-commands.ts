@@ -3,7 +3,7 @@ import { EventFilters } from '../filters/event-filters.ts';
 import { isOfZone } from '../items/field-path.ts';
 import { isGuid } from '../items/items.ts';
 import { type CauseCondition, fieldConditionsOf } from './cause-conditions.ts';
-import type { Cause } from './causes.ts';
+import type { Cause } from './exact-counts.ts';
 import type { Explained } from './explain.ts';
 
 /** The command that lists the failed events: those of a cause, or all of them. */

@@ -1,9 +1,9 @@
 import { exactValue } from '../items/exact-numbers.ts';
-import { fieldPath, memberPath } from '../items/field-path.ts';
+import { fieldPath, memberPath, pathText } from '../items/field-path.ts';
 import { type Condition, conditionOn } from '../items/item-conditions.ts';
-import { NO_VALUE } from '../outcomes/code-column.ts';
-import type { TimeColumn } from '../outcomes/time-column.ts';
-import { type FieldTest, limitOf, type RowTest, type SpanTest } from './row-tests.ts';
+import { NO_VALUE } from '../sample/sample-field.ts';
+import { type Instant, parseInstant } from '../time/instant.ts';
+import { type FieldTest, type Limit, limitOf } from './conditions.ts';
 
 /** A condition on a field. */
 export interface CauseCondition {
@@ -18,18 +18,10 @@ export interface CauseCondition {
   readonly text: string;
 }
 
-/** The conditions of some tests: the service's own filters first, then the other fields, then the time. */
-export function conditionsOf(times: TimeColumn, tests: readonly RowTest[]): CauseCondition[] {
-  const rank = ({ feature }: RowTest) => feature?.handicap ?? Number.POSITIVE_INFINITY;
-  return tests
-    .toSorted((a, b) => rank(a) - rank(b))
-    .flatMap((test) => (test.feature ? [fieldCondition(test)] : spanConditions(times, test)));
-}
-
-function spanConditions(times: TimeColumn, { from, to }: SpanTest): CauseCondition[] {
-  const bound = (op: '>=' | '<=', row: number | undefined): CauseCondition[] => {
-    if (row === undefined) return [];
-    const instant = times.at(row);
+/** The conditions of a span of time; undefined where the events go on like this. */
+export function spanConditions(from: Instant | undefined, to: Instant | undefined): CauseCondition[] {
+  const bound = (op: '>=' | '<=', instant: Instant | undefined): CauseCondition[] => {
+    if (instant === undefined) return [];
     const value = instant.text;
     const text = `createdOn ${op} ${value}`;
     const field = memberPath('createdOn');
@@ -50,10 +42,29 @@ export function fieldCondition(test: FieldTest): CauseCondition {
     const condition = conditionOn(path, presence);
     return { field: path.text, op: shown, value: null, condition, text: condition.text };
   }
-  const isEquality = op === '=' || op === '!=';
-  const { op: shown, json } = isEquality ? { op, json: feature.textOf(code) } : limitOf(test);
-  const condition = conditionOn(path, shown, json);
-  return { field: path.text, op: shown, value: exactValue(json), condition, text: condition.text };
+  if (op === '=' || op === '!=') {
+    const json = feature.field.texts[code] as string;
+    const condition = conditionOn(path, op, json);
+    return { field: path.text, op, value: exactValue(json), condition, text: condition.text };
+  }
+  const limit = limitOf(test);
+  const condition = limitCondition(test, limit);
+  return { field: path.text, op: limit.op, value: exactValue(limit.json), condition, text: condition.text };
+}
+
+/** Numbers and points in time are compared as such, dates without a zone as texts. */
+function limitCondition({ feature }: FieldTest, { op, json }: Limit): Condition {
+  const condition = conditionOn(fieldPath(feature.field.steps, feature.field.derivation), op, json);
+  if (!feature.dates) return condition;
+  const { field, value } = condition;
+  if (!feature.dates.isOfTexts)
+    return {
+      ...condition,
+      quoted: false,
+      instant: parseInstant(value),
+      text: `${pathText(field)} ${op} ${value}`,
+    };
+  return { ...condition, text: `${pathText(field)} ${op} ${json}` };
 }
 
 /** A cause's conditions but for its span of time, which is not there at another time. */

@@ -1,27 +1,86 @@
-import type { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { sortRows } from '../outcomes/time-column.ts';
-import { Candidates, countIf } from './candidates.ts';
-import { type Count, Likelihood, leastForChance, lnChance } from './chance.ts';
-import { Feature } from './feature.ts';
-import { fieldConditions, visitConditions } from './field-conditions.ts';
-import { FieldTest, filterByAll, type RowTest } from './row-tests.ts';
-import { Sample } from './sample.ts';
-import { MOST_CHANCE_OF_NEEDED, simplestCause } from './simplest-cause.ts';
-import { heaviestSpans } from './spans.ts';
+import { sortRows } from '../items/time-column.ts';
+import { FIRST_CODE, NO_VALUE } from '../sample/sample-field.ts';
+import { estimateOf, rateIn, type SampleTable } from '../sample/sample-table.ts';
+import {
+  type Count,
+  isNamed,
+  isWorthNaming,
+  LEAST_DIFFERENCE,
+  Likelihood,
+  leastForChance,
+  lnChance,
+  lnChoose,
+  SIGNIFICANCE,
+  without,
+} from '../statistics/chance.ts';
+import {
+  COST,
+  countIf,
+  Feature,
+  FieldTest,
+  fieldConditions,
+  LEAST_EVENTS,
+  visitConditions,
+} from './conditions.ts';
+import { allRows, countRows, filterByAll, filterRows, rowsWithout } from './rows.ts';
+import { bestSpan, type SpanTest, saysOnlySince } from './spans.ts';
 import { TimeOrder } from './time-order.ts';
 
-/** Conditions of a conjunction. */
+/**
+ * The search for causes in a sample, in this order: conditions on fields and spans of time are candidates;
+ * the best are combined; what chance explains is left out, and what a simpler cause explains as well; the
+ * events of the cause that is found are set aside, and the rest is explained again.
+ */
+
+export const MOST_CAUSES = 5;
+/** Conditions of a conjunction: people check no more. */
 const MOST_CONDITIONS = 3;
-/** Of more fields than this, only those that tell most by themselves are combined with others. */
+/** Of more fields than this only those whose conditions explain most alone are combined: a second of time. */
 const MOST_COMBINED = 400;
-/** Conjunctions that are tried with another condition. */
+/** Conjunctions that get another condition. With 8 of them causes of three conditions are missed. */
 const BEAM = 14;
-/** Conditions of a field that are tried with others. */
+/** Conditions of one field that are combined with those of others. */
 const MOST_OF_FIELD = 2;
-/** What a span costs, beside the number of candidates: a value says more. */
-const COST_OF_SPAN = 2;
-/** Values that fail at this part of the rate, or less, are delivered. */
-const DELIVERED_RATE = 0.4;
+
+/**
+ * Sizes of conjunctions, with and without a span of time, and a filter of the service alone: each gets an
+ * equal part of the significance. A filter has few values, so a few events are enough to name one.
+ */
+const SHAPES = 6;
+/** Neighbouring limits of a number part nearly the same events: they are as many candidates as this. */
+const MOST_LIMITS = 64;
+/** So it is with moments at which a span may begin or end. */
+const MOST_MOMENTS = 300;
+
+/** A value that fails at this part of the rate of all, or less, is one that works. */
+const RATE_OF_WORKING = 0.4;
+/** A condition stays if chance would narrow a cause down as well less often than this. */
+const MOST_CHANCE_OF_NEEDED = 0.05;
+/** The rest of a more general cause belongs to it if it fails at this part of the rate. */
+const REST_FAILS = 0.15;
+/** The same for a sharp cause: one in a span of time, or of which nearly all events fail. */
+const REST_FAILS_BESIDE_SHARP = 0.4;
+/** Nearly all events of a cause fail from this rate on. */
+const NEARLY_ALL_FAIL = 0.9;
+/** A condition stays if the cause without it fails at most at this part of its rate. */
+const MOST_RATE_WITHOUT = 0.95;
+/** The same of `!=` in a cause that is not sharp: it takes away one value of many and says little. */
+const MOST_RATE_WITHOUT_UNEQUAL = 0.3;
+
+export type RowTest = FieldTest | SpanTest;
+
+/** A cause found in the sample. */
+export interface FoundCause {
+  readonly tests: readonly RowTest[];
+  /** Conditions on other fields that are true of the same events in the sample, the best names first. */
+  readonly same: readonly SameTest[];
+}
+
+/** A condition that is true of the same events as some tests of a cause. */
+export interface SameTest {
+  readonly test: FieldTest;
+  readonly as: readonly RowTest[];
+}
 
 interface Candidate extends Count {
   readonly tests: readonly RowTest[];
@@ -29,64 +88,154 @@ interface Candidate extends Count {
   readonly score: number;
 }
 
-/** Looks for causes among the events of a sample that no cause has been found for yet. */
 export class CauseSearch {
   readonly features: readonly Feature[];
-  readonly candidates: Candidates;
-  readonly #sample: Sample;
+  readonly table: SampleTable;
   readonly #likelihood: Likelihood;
+  readonly #conditions: number;
+  readonly #conditionsOfFilters: number;
+  readonly #spans: number;
+  /** Rows that are not set aside, in order of creation, those of unknown time last. */
+  #rows: Int32Array;
+  /** 1 for each of the rows that were marked last. */
+  readonly #marks: Uint8Array;
+  #marked: Int32Array = new Int32Array(0);
 
-  constructor(table: ComparisonTable) {
-    const sample = new Sample(table);
-    this.#sample = sample;
-    const time = new TimeOrder(table, sample.rows);
-    this.features = table.fields.map((field, index) => new Feature(table, field, sample.rows, index, time));
-    this.candidates = new Candidates(sample, this.features);
-    this.#likelihood = new Likelihood(sample.rows.length);
+  constructor(table: SampleTable) {
+    this.table = table;
+    this.#rows = Int32Array.from(sortRows([...allRows(table.rows)], table.times));
+    this.#marks = new Uint8Array(table.rows);
+    const time = new TimeOrder(table, this.#rows);
+    this.features = table.fields.map((field, place) => new Feature(table, field, place, time));
+    this.#conditions = this.#countConditions(this.features);
+    this.#conditionsOfFilters = this.#countConditions(this.features.filter(({ isFilter }) => isFilter));
+    const moments = Math.min(this.#countMoments(), MOST_MOMENTS);
+    this.#spans = Math.max(1, (moments * (moments + 1)) / 2);
+    this.#likelihood = new Likelihood(table.rows);
   }
 
-  /** Leaves these events out of what is explained from now on. */
-  setAside(tests: readonly RowTest[]): void {
-    this.#sample.setAside(filterByAll(tests, this.#sample.rows));
-  }
-
-  /** The best explanation of the failures that are left. */
-  best(features: readonly Feature[]): readonly RowTest[] | undefined {
-    const sample = this.#sample;
-    const whole = sample.countOf(sample.rows);
-    if (whole.failed < 2) return undefined;
-    const setting = { sample, candidates: this.candidates, likelihood: this.#likelihood, whole };
-    const found = this.#conjunctions(whole, features);
-    for (const { tests } of found.filter((one) => sample.makesDifference(one, whole)).sort(byScore)) {
-      const simplest = simplestCause(tests, setting);
-      const cause = simplest && this.#withOwnSpan(simplest, whole);
-      if (cause && !this.#takesInDelivered(cause)) return cause;
+  /**
+   * The causes among conditions on some fields, each among the events that those before it leave. Other names
+   * for them are looked for in the fields of `alike`.
+   */
+  findCauses(fields: readonly Feature[], alike: readonly Feature[]): FoundCause[] {
+    const all = this.#rows;
+    const { table } = this;
+    const allFailed = estimateOf(table, countRows(all, table.failures)).failed;
+    const causes: FoundCause[] = [];
+    while (causes.length < MOST_CAUSES) {
+      const best = this.bestCause(fields);
+      if (!best) break;
+      const left = this.#rows;
+      const whole = estimateOf(table, countRows(left, table.failures));
+      const countOf = (rows: Int32Array) => estimateOf(table, countRows(rows, table.failures));
+      const tests = this.#withoutNeedlessSpan(best, left, (some, rows) =>
+        isNamed(countOf(rows), whole, this.lnCandidates(some)),
+      );
+      const inside = filterByAll(tests, left);
+      const count = countOf(inside);
+      if (!isNamed(count, whole, this.lnCandidates(tests))) break;
+      if (causes.length > 0 && !isWorthNaming(count, allFailed)) break;
+      causes.push({ tests, same: this.#sameTests(tests, alike) });
+      this.#rows = rowsWithout(left, inside);
     }
-    return undefined;
+    this.#rows = all;
+    return causes;
   }
 
-  /** The simplest condition on each of the fields that is true of exactly these events of the sample. */
-  equivalents(tests: readonly RowTest[], features: readonly Feature[]): FieldTest[] {
-    const { rows } = this.#sample;
-    const inside = filterByAll(tests, rows);
-    return features.flatMap((feature) => {
-      const all = feature.count(rows, this.#sample);
-      const alike = fieldConditions(feature, all)
-        .filter(({ events }) => events === inside.length)
-        .sort((a, b) => a.cost - b.cost)
-        .map(({ op, code }) => new FieldTest(feature, op, code));
-      return alike.find((test) => test.filter(inside).length === inside.length) ?? [];
-    });
-  }
-
-  /** The condition on the field that tells the failures best from the other events. */
-  mostTelling(feature: Feature): FieldTest | undefined {
-    const { rows } = this.#sample;
-    const [best] = this.#bestOn(feature, rows, [], this.#sample.countOf(rows));
+  /** The condition on the field that parts failures from delivered events best. */
+  bestOn(feature: Feature): FieldTest | undefined {
+    const [best] = this.#extensionsOn(feature, this.#rows, [], this.#count(this.#rows));
     return best?.tests[0] as FieldTest | undefined;
   }
 
-  /** Conditions, and several of them together, that may explain the failures. */
+  /** Counts all events of the sample by the codes of a field. */
+  countAll(feature: Feature): Count {
+    return this.#countBy(feature, this.#rows);
+  }
+
+  /**
+   * The logarithm of the number of candidates of a form, over all forms: Bonferroni's correction.
+   */
+  lnCandidates(tests: readonly Pick<RowTest, 'feature'>[]): number {
+    if (tests.length === 1 && tests[0]?.feature?.isFilter)
+      return Math.log(SHAPES * this.#conditionsOfFilters);
+    const fields = tests.filter(({ feature }) => feature).length;
+    const spans = fields < tests.length ? Math.log(this.#spans) : 0;
+    return Math.log(SHAPES) + lnChoose(Math.max(this.#conditions, fields), fields) + spans;
+  }
+
+  // 1. Candidates
+
+  #countConditions(features: readonly Feature[]): number {
+    let conditions = 0;
+    for (const feature of features) {
+      this.#countBy(feature, this.#rows);
+      conditions += conditionsOn(feature);
+    }
+    return Math.max(1, conditions);
+  }
+
+  #countMoments(): number {
+    const { times } = this.table;
+    let moments = 0;
+    let last: number | undefined;
+    for (const row of this.#timed(this.#rows)) {
+      if (last === undefined || times.compare(last, row) !== 0) moments++;
+      last = row;
+    }
+    return moments;
+  }
+
+  /** The best conditions on the field beside those that hold for the rows inside, best first. */
+  #extensionsOn(feature: Feature, inside: Int32Array, tests: readonly RowTest[], whole: Count): Candidate[] {
+    const lnCandidates = this.lnCandidates([...tests, { feature }]);
+    const all = this.#countBy(feature, inside);
+    const best: Candidate[] = [];
+    let working: readonly number[] | undefined;
+    visitConditions(feature, all, (op, code, events, failed, cost) => {
+      const score = this.#likelihood.gain(events, failed, whole) - lnCandidates - cost;
+      if (score <= (best[MOST_OF_FIELD - 1]?.score ?? Number.NEGATIVE_INFINITY)) return;
+      const test = new FieldTest(feature, op, code);
+      // Where two of five carriers fail, "any but the third" would name one that works.
+      if (op !== '=') {
+        working ??= this.#workingCodes(feature, all);
+        if (working.some((other) => test.accepts(other))) return;
+      }
+      if (best.length === MOST_OF_FIELD) best.pop();
+      best.push({ tests: [...tests, test], events, failed, score });
+      best.sort(byScore);
+    });
+    return best;
+  }
+
+  /** The codes of values that are delivered, among the rows that were counted last, and not by chance. */
+  #workingCodes({ events, failed }: Feature, all: Count): number[] {
+    const mostRate = RATE_OF_WORKING * rateIn(this.table, all);
+    const delivered = { events: all.events, failed: all.events - all.failed };
+    const lnMost = Math.log(MOST_CHANCE_OF_NEEDED / countIf(events, (count) => count > 0));
+    const least = leastForChance(delivered, lnMost);
+    const codes: number[] = [];
+    for (let code = 0; code < events.length; code++) {
+      const inside = events[code] as number;
+      if (inside < least) continue;
+      const count = { events: inside, failed: failed[code] as number };
+      if (rateIn(this.table, count) > mostRate) continue;
+      if (lnChance({ events: inside, failed: inside - count.failed }, delivered) < lnMost) codes.push(code);
+    }
+    return codes;
+  }
+
+  /** The best span of time among the rows for which the tests hold. */
+  #bestSpan(inside: Int32Array, tests: readonly RowTest[], whole: Count): Candidate | undefined {
+    const span = bestSpan(this.table, this.#timed(inside), whole, this.#likelihood);
+    if (!span) return undefined;
+    const more = [...tests, span.test];
+    return { ...span, tests: more, score: span.gain - this.lnCandidates(more) - COST.form };
+  }
+
+  // 2. Conjunctions
+
   #conjunctions(whole: Count, features: readonly Feature[]): Candidate[] {
     const alone = this.#extensions([], whole, features);
     const combined = features.length > MOST_COMBINED ? mostTellingOf(alone, features) : features;
@@ -106,10 +255,10 @@ export class CauseSearch {
     return found;
   }
 
-  /** The candidates with one more condition, the best two of each field, best first. */
+  /** The candidates with one more condition, best first. */
   #extensions(tests: readonly RowTest[], whole: Count, features: readonly Feature[]): Candidate[] {
-    const inside = filterByAll(tests, this.#sample.rows);
-    const found = features.flatMap((feature) => this.#bestOn(feature, inside, tests, whole));
+    const inside = filterByAll(tests, this.#rows);
+    const found = features.flatMap((feature) => this.#extensionsOn(feature, inside, tests, whole));
     if (tests.every(({ feature }) => feature)) {
       const span = this.#bestSpan(inside, tests, whole);
       if (span) found.push(span);
@@ -117,113 +266,187 @@ export class CauseSearch {
     return found.sort(byScore);
   }
 
-  /** The best conditions on the field beside those that hold for the rows inside, best first. */
-  #bestOn(feature: Feature, inside: Int32Array, tests: readonly RowTest[], whole: Count): Candidate[] {
-    const sample = this.#sample;
-    const lnCandidates = this.candidates.lnOf([...tests, { feature }]);
-    const all = feature.count(inside, sample);
-    const best: Candidate[] = [];
-    let delivered: readonly number[] | undefined;
-    visitConditions(feature, all, (op, code, events, failed, cost) => {
-      const gain = this.#likelihood.gain(events, failed, whole);
-      const score = gain - lnCandidates - cost;
-      if (score <= (best[MOST_OF_FIELD - 1]?.score ?? Number.NEGATIVE_INFINITY)) return;
-      const test = new FieldTest(feature, op, code);
-      // A form that takes in values which are delivered would name one that works, in place of several
-      // causes.
-      if (op !== '=') {
-        delivered ??= this.#deliveredCodes(feature, all);
-        if (delivered.some((other) => test.accepts(other))) return;
-      }
-      if (best.length === MOST_OF_FIELD) best.pop();
-      best.push({ tests: [...tests, test], events, failed, score });
-      best.sort(byScore);
-    });
-    return best;
-  }
+  // 3. The best that chance does not explain, made as simple as it can be
 
-  /**
-   * The tests with the best span among all events, and not only those of the sample, for which the others
-   * hold: its first and last event are exact. `left` are the rows that no cause explains yet.
-   */
-  withExactSpan(tests: readonly RowTest[], left: Int32Array): readonly RowTest[] {
-    const { table, isWhole } = this.#sample;
-    const others = tests.filter(({ feature }) => feature);
-    if (isWhole || others.length === tests.length) return tests;
-    const rows = sortRows([...this.#sample.timed(filterByAll(others, left))], table.times);
-    const whole = this.#sample.countOf(left);
-    return this.#spanAmong(Int32Array.from(rows), others, whole)?.tests ?? tests;
-  }
-
-  #bestSpan(inside: Int32Array, tests: readonly RowTest[], whole: Count): Candidate | undefined {
-    return this.#spanAmong(this.#sample.timed(inside), tests, whole);
-  }
-
-  /** The best span of rows in order of creation, whose time is known. */
-  #spanAmong(timed: Int32Array, tests: readonly RowTest[], whole: Count): Candidate | undefined {
-    let best: Candidate | undefined;
-    for (const { test, events, failed } of heaviestSpans(
-      this.#sample.table,
-      timed,
-      whole.failed / whole.events,
-    )) {
-      const more = [...tests, test];
-      const gain = this.#likelihood.gain(events, failed, whole);
-      const score = gain - this.candidates.lnOf(more) - COST_OF_SPAN;
-      if (!best || score > best.score) best = { tests: more, events, failed, score };
+  /** The best cause among conditions on some fields, whatever it explains; undefined if there is none. */
+  bestCause(features: readonly Feature[]): readonly RowTest[] | undefined {
+    const whole = this.#count(this.#rows);
+    if (whole.failed < 2) return undefined;
+    const candidates = this.#conjunctions(whole, features);
+    for (const { tests } of candidates.filter((one) => this.#makesDifference(one, whole)).sort(byScore)) {
+      const simplest = this.#simplest(tests, whole);
+      const cause = simplest && this.#withOwnSpan(simplest, whole);
+      if (cause && !this.#takesInWorking(cause)) return cause;
     }
-    return best;
+    return undefined;
+  }
+
+  #makesDifference(count: Count, whole: Count): boolean {
+    const rest = without(whole, count);
+    return rateIn(this.table, count) - rateIn(this.table, rest) >= LEAST_DIFFERENCE;
   }
 
   /**
-   * A span that was found among more events need not begin and end with those for which the other conditions
-   * hold.
+   * Leaves out conditions that are not needed, the number of a limit beside that its field is there, and
+   * those without which the cause is more general: where the rest of the more general cause fails too, they
+   * would split one cause in two. Undefined if only one that is not needed makes the difference.
    */
+  #simplest(tests: readonly RowTest[], whole: Count): readonly RowTest[] | undefined {
+    const own = this.#count(filterByAll(tests, this.#rows));
+    const isSharp = rateIn(this.table, own) >= NEARLY_ALL_FAIL || tests.some(({ feature }) => !feature);
+    const asGood = simplerOnes(tests).flatMap((simpler) => {
+      const general = this.#count(filterByAll(simpler.tests, this.#rows));
+      const isTelling = this.#makesDifference(general, whole);
+      if (this.#isNeeded(simpler.dropped, { own, general, whole, isTelling, isSharp })) return [];
+      const gain = this.#likelihood.gain(general.events, general.failed, whole);
+      return [{ tests: simpler.tests, isTelling, gain }];
+    });
+    const [best] = asGood.sort((a, b) => Number(b.isTelling) - Number(a.isTelling) || b.gain - a.gain);
+    if (!best) return tests;
+    return best.isTelling ? this.#simplest(best.tests, whole) : undefined;
+  }
+
+  /** True if it raises the rate, by no chance, and what it takes away does not fail like the cause. */
+  #isNeeded(
+    condition: RowTest,
+    counts: {
+      readonly own: Count;
+      readonly general: Count;
+      readonly whole: Count;
+      readonly isTelling: boolean;
+      readonly isSharp: boolean;
+    },
+  ): boolean {
+    const { table } = this;
+    const { own, general, whole, isTelling, isSharp } = counts;
+    const isOfField = condition.feature !== undefined;
+    const lnMost = Math.log(MOST_CHANCE_OF_NEEDED / (isOfField ? this.#conditions : this.#spans));
+    if (lnChance(own, general) >= lnMost) return false;
+    const most = isUnequal(condition) && !isSharp ? MOST_RATE_WITHOUT_UNEQUAL : MOST_RATE_WITHOUT;
+    // A span of time may take away any events.
+    if (isOfField && rateIn(table, general) > most * rateIn(table, own)) return false;
+    if (!isTelling) return true;
+    const rest = without(general, own);
+    const leastOfRest = isSharp && isOfField ? REST_FAILS_BESIDE_SHARP : REST_FAILS;
+    const restFails =
+      rateIn(table, rest) >= leastOfRest * rateIn(table, own) &&
+      lnChance(rest, without(whole, own)) < Math.log(SIGNIFICANCE);
+    return !restFails;
+  }
+
+  /** A span that was found among more events need not begin and end with those of the other conditions. */
   #withOwnSpan(tests: readonly RowTest[], whole: Count): readonly RowTest[] {
-    const others = tests.filter(({ feature }) => feature);
-    if (others.length === tests.length) return tests;
-    return this.#bestSpan(filterByAll(others, this.#sample.rows), others, whole)?.tests ?? tests;
+    const fields = tests.filter(({ feature }) => feature);
+    if (fields.length === tests.length) return tests;
+    return this.#bestSpan(filterByAll(fields, this.#rows), fields, whole)?.tests ?? tests;
   }
 
-  /**
-   * True if a condition takes in values that are delivered where the others hold, such as a span that was
-   * added later.
-   */
-  #takesInDelivered(tests: readonly RowTest[]): boolean {
-    const { rows } = this.#sample;
+  #withoutNeedlessSpan(
+    tests: readonly RowTest[],
+    left: Int32Array,
+    isCause: (tests: readonly RowTest[], rows: Int32Array) => boolean,
+  ): readonly RowTest[] {
+    const fields = tests.filter(({ feature }) => feature);
+    if (fields.length === tests.length || fields.length === 0) return tests;
+    const general = filterByAll(fields, left);
+    const isNeedless = saysOnlySince(this.table, general, filterByAll(tests, general));
+    return isNeedless && isCause(fields, general) ? fields : tests;
+  }
+
+  /** True if a condition takes in values that work where the others hold, such as a span that came later. */
+  #takesInWorking(tests: readonly RowTest[]): boolean {
     return tests.some((test) => {
       if (!(test instanceof FieldTest) || test.op === '=') return false;
       const others = tests.filter((other) => other !== test);
-      const all = test.feature.count(filterByAll(others, rows), this.#sample);
-      return this.#deliveredCodes(test.feature, all).some((code) => test.accepts(code));
+      const all = this.#countBy(test.feature, filterByAll(others, this.#rows));
+      return this.#workingCodes(test.feature, all).some((code) => test.accepts(code));
     });
   }
 
-  /**
-   * The codes whose events, as last counted, are delivered so much more often than all that it is no chance.
-   */
-  #deliveredCodes({ events, failed }: Feature, all: Count): number[] {
-    const mostRate = DELIVERED_RATE * this.#sample.rateOf(all);
-    const delivered = { events: all.events, failed: all.events - all.failed };
-    const lnMost = Math.log(MOST_CHANCE_OF_NEEDED / countIf(events, (count) => count > 0));
-    const least = leastForChance(delivered, lnMost);
-    const codes: number[] = [];
-    for (let code = 0; code < events.length; code++) {
-      const inside = events[code] as number;
-      if (inside < least) continue;
-      const count = { events: inside, failed: failed[code] as number };
-      if (this.#sample.rateOf(count) > mostRate) continue;
-      const lnP = lnChance({ events: inside, failed: inside - count.failed }, delivered);
-      if (lnP < lnMost) codes.push(code);
+  // 4. Other names for it
+
+  /** Conditions on other fields that are true of exactly these rows, or of those of one of the tests. */
+  #sameTests(tests: readonly RowTest[], alike: readonly Feature[]): SameTest[] {
+    let others = alike.filter((feature) => tests.every((test) => test.feature !== feature));
+    const found: SameTest[] = [];
+    for (const as of tests.length === 1 ? [tests] : [tests, ...tests.map((test) => [test])]) {
+      const equivalent = this.#equivalents(as, others);
+      others = others.filter((feature) => equivalent.every((test) => test.feature !== feature));
+      found.push(...equivalent.map((test) => ({ test, as })));
     }
-    return codes;
+    return found.sort((a, b) => nameCost(a.test) - nameCost(b.test));
   }
+
+  /** The simplest condition on each of the fields that is true of exactly the rows of some tests. */
+  #equivalents(tests: readonly RowTest[], features: readonly Feature[]): FieldTest[] {
+    const inside = filterByAll(tests, this.#rows);
+    return features.flatMap((feature) => {
+      const all = this.#countBy(feature, this.#rows);
+      const equal = fieldConditions(feature, all)
+        .filter(({ events }) => events === inside.length)
+        .sort((a, b) => a.cost - b.cost)
+        .map(({ op, code }) => new FieldTest(feature, op, code));
+      return equal.find((test) => test.filter(inside).length === inside.length) ?? [];
+    });
+  }
+
+  // Counting
+
+  #count(rows: Int32Array): Count {
+    return countRows(rows, this.table.failures);
+  }
+
+  #countBy(feature: Feature, rows: Int32Array): Count {
+    if (this.#marked !== rows) {
+      for (const row of this.#marked) this.#marks[row] = 0;
+      for (const row of rows) this.#marks[row] = 1;
+      this.#marked = rows;
+    }
+    return feature.count(rows, this.#marks);
+  }
+
+  #timed(rows: Int32Array): Int32Array {
+    const { times } = this.table;
+    return filterRows(rows, (row) => times.isKnown(row));
+  }
+}
+
+/** The conditions on a feature that are candidates, by the rows that it counted last. */
+function conditionsOn({ events, order, field }: Feature): number {
+  const states = countIf(events, (count) => count > 0);
+  const isPresence = events[NO_VALUE] !== 0 && states > 1 && !field.derivation;
+  const values = countIf(events.subarray(FIRST_CODE), (count) => count >= LEAST_EVENTS);
+  const formsOfValue = states > 2 ? 2 : 1;
+  const equalities = !field.hasOnlyLimits && states > 1 ? formsOfValue * values : 0;
+  const numbers = countIf(order, (code) => (events[code] as number) > 0);
+  const limits = 2 * Math.max(0, Math.min(numbers - 1, MOST_LIMITS));
+  return (isPresence ? 2 : 0) + equalities + limits;
 }
 
 /** The fields whose conditions tell most by themselves, and the service's own filters. */
 function mostTellingOf(candidates: readonly Candidate[], features: readonly Feature[]): Feature[] {
   const telling = new Set(candidates.slice(0, MOST_COMBINED).map(({ tests }) => tests[0]?.feature));
   return features.filter((feature) => feature.isFilter || telling.has(feature));
+}
+
+/** The tests without one of them, or with "the field is there" in the place of a limit. */
+function simplerOnes(tests: readonly RowTest[]) {
+  return tests.flatMap((dropped) => {
+    const others = tests.filter((other) => other !== dropped);
+    const without = others.length > 0 ? [{ dropped, tests: others }] : [];
+    if (!(dropped instanceof FieldTest && /[<>]/.test(dropped.op))) return without;
+    const presence = new FieldTest(dropped.feature, '!=', NO_VALUE);
+    return [...without, { dropped, tests: [...others, presence] }];
+  });
+}
+
+/** True for a condition that a field has another value. */
+function isUnequal(condition: RowTest): boolean {
+  return condition instanceof FieldTest && condition.op === '!=' && condition.code !== NO_VALUE;
+}
+
+function nameCost({ code, feature }: FieldTest): number {
+  return code === NO_VALUE ? feature.costOfPresence : feature.cost;
 }
 
 function byScore(a: Candidate, b: Candidate): number {

@@ -5,6 +5,8 @@ type Members = Readonly<Record<string, unknown>>;
 interface EffectRule {
   /** A part of events, from 0 to 1, at which the rule changes its mind. */
   readonly share?: number;
+  /** Values up to which a field has few. */
+  readonly values?: number;
   /** Names of fields for which it holds: of their words in lower case, or of the whole path. */
   readonly words?: RegExp;
   readonly failed: Members;
@@ -37,6 +39,16 @@ export const EFFECT_RULES = {
    * it: there are reasons for which somebody cancels.
    */
   ofOrders: { share: 0.7, failed: { cancelReason: 'fraud' }, delivered: { cancelReason: 'customer' } },
+  /**
+   * An object called `delivery` is one of the payload, such as the delivery of an order, if each event has
+   * one of a few texts there in which fewer of the delivered events are alike.
+   */
+  ofPayload: {
+    share: 0.7,
+    values: 20,
+    failed: { delivery: { status: 'returned' } },
+    delivered: { delivery: { status: 'shipped' } },
+  },
   /** Words of names that tell how a delivery went, rather than what was delivered. */
   outcomeWords: {
     words:

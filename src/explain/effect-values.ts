@@ -1,11 +1,9 @@
-import { exactValue } from '../items/exact-numbers.ts';
-import { FIRST_CODE, NO_VALUE } from '../outcomes/code-column.ts';
-import type { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { type Field, isInside } from '../outcomes/field-column.ts';
-import { allRows } from '../outcomes/rows.ts';
-import { bareText } from '../outcomes/value-texts.ts';
-import { isOfReason } from './outcome-words.ts';
-import type { FieldTest } from './row-tests.ts';
+import { bareText, canonicalText } from '../items/canonical-json.ts';
+import { exactValue, isNumber } from '../items/exact-numbers.ts';
+import { MISSING } from '../items/field-cursor.ts';
+import type { FieldPath } from '../items/field-path.ts';
+import type { FieldReader } from '../items/field-reader.ts';
+import { LONGEST_VALUE_BYTES } from '../sample/sample-field.ts';
 
 /** A value of an effect, with the number of failures that have it. */
 export interface EffectValue {
@@ -13,81 +11,125 @@ export interface EffectValue {
   readonly failed: number;
 }
 
+/** A field whose values are counted. */
+export interface CountedField {
+  readonly path: FieldPath;
+  /** The JSON texts that are counted; undefined for all. */
+  readonly only: ReadonlySet<string> | undefined;
+}
+
+/** The values that say most about an effect: those of its own field, or of members together. */
+export interface EffectValueSource {
+  readonly own: CountedField | undefined;
+  /** The JSON text of a value that no failure of the effect has. */
+  readonly except: string | undefined;
+  readonly members: readonly CountedField[];
+}
+
 /** Named values of an effect. */
 const MOST_VALUES = 5;
-/** Different texts of objects that are counted. */
+/** Different texts that are counted: some 20 MB. Of more none are named, since hardly any repeats. */
 const MOST_TEXTS = 100_000;
-/** Fewer texts are not taken for one that differs in ids and times. */
+/** Fewer texts than this are not taken for one that differs in ids and times. */
 const LEAST_ALIKE = 3;
 
-/**
- * The values of the field, or of members: all of an object, of a list those that tell why the first failed.
- * The most frequent first.
- */
-export function valuesOf(table: ComparisonTable, { feature, op, code }: FieldTest): readonly EffectValue[] {
-  const { field } = feature;
-  if (op !== '!=') return [];
-  const own = ownValues(table, field, field.texts[code]);
-  const counts = own.size > 0 ? own : memberTexts(table, field);
-  return joinAlike(counts)
-    .sort((a, b) => b.failed - a.failed)
-    .slice(0, MOST_VALUES);
-}
+/** The first byte of `null`, of an object and of a list. */
+const NULL = 0x6e;
+const OBJECT = 0x7b;
+const ARRAY = 0x5b;
 
-function ownValues(table: ComparisonTable, field: Field, other: string | undefined): Map<unknown, number> {
-  const { texts } = field.prose ?? field;
-  const counts = new Map<unknown, number>();
-  for (const [code, count] of table.countCodes(field.prose ?? field).failed.entries())
-    if (code >= FIRST_CODE && count > 0 && texts[code] !== other)
-      counts.set(exactValue(texts[code] as string), count);
-  return counts;
-}
+/** Counts the values of an effect in failed events. */
+export class EffectValues {
+  readonly #source: EffectValueSource;
+  /** The place of its own field among the reader's, or of the first member. */
+  readonly #place: number;
+  /** By JSON text of a value of its own, or by the texts of members. */
+  readonly #counts = new Map<string, number>();
 
-/** The texts that members have together in the failures; none if there are too many. */
-function memberTexts(table: ComparisonTable, field: Field): Map<unknown, number> {
-  const members = tellingMembers(table, field).map(textByRow);
-  const rows = allRows(table.rows).filter((row) => table.failures[row] === 1);
-  const codes = field.isInList ? undefined : field.codesByRow(table.rows);
-  const failed = codes ? rows.filter((row) => codes[row] !== NO_VALUE) : rows;
-  const counts = new Map<unknown, number>();
-  for (const row of failed) {
-    const text = members.flatMap((textOf) => textOf(row) ?? []).join(' ');
-    if (text !== '') counts.set(text, (counts.get(text) ?? 0) + 1);
-    if (counts.size > MOST_TEXTS) return new Map();
+  constructor(source: EffectValueSource, place: number) {
+    this.#source = source;
+    this.#place = place;
   }
-  return counts;
+
+  /** The fields that the reader has to read, from the place on. */
+  static pathsOf({ own, members }: EffectValueSource): FieldPath[] {
+    return (own ? [own] : members).map(({ path }) => path);
+  }
+
+  /** Counts the values of the failed event that was read. */
+  add(reader: FieldReader): void {
+    if (this.#counts.size > MOST_TEXTS) return;
+    const { own, members, except } = this.#source;
+    if (own) {
+      for (const json of new Set(valuesIn(reader, this.#place, own))) if (json !== except) this.#note(json);
+      return;
+    }
+    const texts = members.flatMap((member, index) => firstText(reader, this.#place + index, member) ?? []);
+    if (texts.length > 0 && texts.some((text) => text !== '')) this.#note(texts.join(' '));
+  }
+
+  /** The most frequent values, the first of them most frequent. */
+  result(): readonly EffectValue[] {
+    if (this.#counts.size > MOST_TEXTS) return [];
+    const counts = this.#source.own ? joinNumbers(this.#counts) : this.#counts;
+    const values = joinAlike(
+      [...counts].map(([text, failed]) => ({ value: this.#source.own ? exactValue(text) : text, failed })),
+    );
+    return values.sort((a, b) => b.failed - a.failed).slice(0, MOST_VALUES);
+  }
+
+  #note(text: string): void {
+    this.#counts.set(text, (this.#counts.get(text) ?? 0) + 1);
+  }
 }
 
-/** The text of a field by row, of a list that of the first element; undefined where there is none. */
-function textByRow(field: Field): (row: number) => string | undefined {
-  const { codes, cellRows, cells } = field.prose ?? field;
-  const texts = (field.prose ?? field).texts.map(bareText);
-  const textOf = (code: number) => (code >= FIRST_CODE ? texts[code] : undefined);
-  if (!cellRows) return (row) => textOf(codes[row] as number);
-  const firstOf = new Map<number, string | undefined>();
-  for (let cell = cells - 1; cell >= 0; cell--)
-    firstOf.set(cellRows[cell] as number, textOf(codes[cell] as number));
-  return (row) => firstOf.get(row);
+function valuesIn(reader: FieldReader, place: number, { only }: CountedField): string[] {
+  const values: string[] = [];
+  reader.each(place, (bytes, start, end) => {
+    const isCompared = start !== MISSING && bytes[start] !== NULL && end - start <= LONGEST_VALUE_BYTES;
+    if (!isCompared || bytes[start] === OBJECT) return;
+    const json = canonicalText(bytes.toString('utf8', start, end));
+    if (!only || only.has(json)) values.push(json);
+  });
+  return values;
 }
 
-function tellingMembers({ fields }: ComparisonTable, { element, members }: Field) {
-  if (!element) return members;
-  return fields.filter((field) => isInside(field, element) && isOfReason(field.steps) && !field.derivation);
+/** The text of the first value, of a list that of the first element that has one. */
+function firstText(reader: FieldReader, place: number, member: CountedField): string | undefined {
+  let text: string | undefined;
+  let isFound = false;
+  reader.each(place, (bytes, start, end) => {
+    if (isFound || start === MISSING || bytes[start] === NULL) return;
+    isFound = true;
+    if (bytes[start] === OBJECT || bytes[start] === ARRAY || end - start > LONGEST_VALUE_BYTES) return;
+    const json = canonicalText(bytes.toString('utf8', start, end));
+    if (!member.only || member.only.has(json)) text = bareText(json);
+  });
+  return text;
+}
+
+/** Counts a number in quotes with the number, as a filter takes it. */
+function joinNumbers(counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  const joined = new Map<string, number>();
+  for (const [json, failed] of counts) {
+    const bare = bareText(json);
+    const number = json.startsWith('"') && isNumber(bare) ? canonicalText(bare) : json;
+    const text = counts.has(number) ? number : json;
+    joined.set(text, (joined.get(text) ?? 0) + failed);
+  }
+  return joined;
 }
 
 /**
- * Values with their counts. Texts that differ in words with digits alone are one if most differ: these words
- * are ids or times.
+ * Joins texts that differ in words with digits alone if most of them differ: these words are ids or times.
  */
-function joinAlike(counts: ReadonlyMap<unknown, number>): EffectValue[] {
+function joinAlike(values: readonly EffectValue[]): EffectValue[] {
   const groups = new Map<unknown, EffectValue[]>();
-  for (const [value, failed] of counts) {
-    const key =
-      typeof value === 'string'
-        ? value.replace(/[\w.:-]+/g, (word) => (/\d/.test(word) ? '…' : word))
-        : value;
+  for (const value of values) {
+    const isText = typeof value.value === 'string';
+    const key = isText ? withoutDigits(String(value.value)) : value.value;
     const group = groups.get(key) ?? [];
-    group.push({ value, failed });
+    group.push(value);
     groups.set(key, group);
   }
   return [...groups.values()].flatMap((group) => {
@@ -95,6 +137,11 @@ function joinAlike(counts: ReadonlyMap<unknown, number>): EffectValue[] {
     if (group.length < LEAST_ALIKE || 2 * group.length <= failed) return group;
     return [{ value: commonText(group.map(({ value }) => value as string)), failed }];
   });
+}
+
+/** The text with `…` for words with digits in them. */
+function withoutDigits(text: string): string {
+  return text.replace(/[\w.:-]+/g, (word) => (/\d/.test(word) ? '…' : word));
 }
 
 /** What texts of as many words have in common, with `…` for the words in which they differ. */

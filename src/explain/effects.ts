@@ -1,44 +1,38 @@
-import { FIRST_CODE, NO_VALUE, UNCODED } from '../outcomes/code-column.ts';
-import type { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { type Field, isInside } from '../outcomes/field-column.ts';
-import { allRows } from '../outcomes/rows.ts';
-import { type CauseCondition, fieldCondition } from './cause-conditions.ts';
-import type { CauseSearch } from './cause-search.ts';
-import { type Count, countRows, lnChance, SIGNIFICANCE } from './chance.ts';
+import { fieldPath } from '../items/field-path.ts';
+import { FIRST_CODE, isInside, NO_VALUE, OTHER_VALUE, type SampleField } from '../sample/sample-field.ts';
+import { estimateOf, fieldAtTop, rateIn, type SampleTable } from '../sample/sample-table.ts';
+import { type Count, lnChance, SIGNIFICANCE } from '../statistics/chance.ts';
+import type { CauseSearch, FoundCause, RowTest } from './cause-search.ts';
+import { type Feature, FieldTest } from './conditions.ts';
 import { EFFECT_RULES } from './effect-rules.ts';
-import { type EffectValue, valuesOf } from './effect-values.ts';
-import type { Feature } from './feature.ts';
-import { type Certainty, isKnownBefore, isOutcomeByPlace, outcomeOf } from './outcome-words.ts';
-import { FieldTest } from './row-tests.ts';
-
-/** A condition that tells failures from delivered events too well to be their cause: an effect of failing. */
-export interface Effect extends CauseCondition {
-  readonly failed: number;
-  readonly delivered: number;
-  /** The most frequent values that the failures have. */
-  readonly values: readonly EffectValue[];
-}
+import type { CountedField, EffectValueSource } from './effect-values.ts';
+import {
+  type Certainty,
+  isKnownBefore,
+  isOfReason,
+  isOutcomeByPlace,
+  outcomeOf,
+  wordsOfName,
+} from './outcome-words.ts';
+import { allRows, countRows, filterByAll } from './rows.ts';
 
 /** Fields that are no causes since they came of failing, or seem to. */
 export interface Effects {
-  readonly list: readonly Effect[];
-  /** Fields that are not compared for it. */
-  readonly fields: ReadonlySet<Field>;
-  /** Those of them that are no cause even if there is no other. */
-  readonly certain: ReadonlySet<Field>;
+  /** Conditions that tell failures from delivered events too well to be their cause. */
+  readonly tests: readonly FieldTest[];
+  /** Their fields. */
+  readonly fields: ReadonlySet<SampleField>;
+  /** Fields that are no cause even if there is no other. */
+  readonly certain: ReadonlySet<SampleField>;
 }
 
-/** Of all rows, those in which a condition is tried first. */
-const FIRST_ROWS = 20_000;
-
-/** Fields that tell failures from delivered events so well that they are no cause, if anything else is. */
-export function findEffects(table: ComparisonTable, search: CauseSearch): Effects {
-  const finder = new EffectFinder(table, search);
-  const list = search.features.flatMap((feature) => finder.effectOf(feature) ?? []);
+export function findEffects(search: CauseSearch): Effects {
+  const finder = new EffectFinder(search);
+  const tests = search.features.flatMap((feature) => finder.effectOf(feature) ?? []);
   // What failing left behind makes an item larger.
-  const size = table.fields.find(({ derivation }) => derivation === 'size');
-  if (size && (list.length > 0 || finder.certain.size > 0)) finder.certain.add(size);
-  return { list, fields: finder.fields, certain: finder.certain };
+  const size = search.table.fields.find(({ derivation }) => derivation === 'size');
+  if (size && (tests.length > 0 || finder.certain.size > 0)) finder.certain.add(size);
+  return { tests, fields: finder.fields, certain: finder.certain };
 }
 
 /** What is known of a field while it is judged. */
@@ -51,32 +45,36 @@ interface Judged {
 }
 
 class EffectFinder {
-  readonly fields = new Set<Field>();
-  readonly certain = new Set<Field>();
-  readonly #table: ComparisonTable;
+  readonly fields = new Set<SampleField>();
+  readonly certain = new Set<SampleField>();
+  readonly #table: SampleTable;
   readonly #search: CauseSearch;
-  readonly #all: Int32Array;
+  readonly #rows: Int32Array;
+  /** All events that the sample stands for. */
+  readonly #all: Count;
   /** Events that may contradict an effect. */
   readonly #few: number;
   /** Objects and lists that only failures have. */
-  readonly #outer: Field[] = [];
+  readonly #outer: SampleField[] = [];
 
-  constructor(table: ComparisonTable, search: CauseSearch) {
+  constructor(search: CauseSearch) {
+    const { table } = search;
     this.#table = table;
     this.#search = search;
-    this.#all = allRows(table.rows);
-    this.#few = Math.max(1, EFFECT_RULES.nearlyExact.share * table.failed);
+    this.#rows = allRows(table.rows);
+    this.#all = estimateOf(table, countRows(this.#rows, table.failures));
+    this.#few = Math.max(1, EFFECT_RULES.nearlyExact.share * this.#all.failed);
   }
 
-  /** The condition on the field that is an effect, and notes what that says of the field. */
-  effectOf(feature: Feature): Effect | undefined {
+  /** The condition on the field that is an effect; notes what that means for the field. */
+  effectOf(feature: Feature): FieldTest | undefined {
     const { field } = feature;
     if (feature.isFilter) return undefined;
-    const isByPlace = isOutcomeByPlace(field.steps);
+    const isByPlace = isOutcomeByPlace(field.steps) && !this.#isOfPayload(feature);
     if (isByPlace) this.certain.add(field);
-    const outcome = outcomeOf(field.steps);
-    // Without a delivered event the names alone tell what came of the failure.
-    if (!outcome && this.#table.failed === this.#table.rows) return undefined;
+    const outcome = outcomeOf(field.steps, isByPlace);
+    // Without a delivered event only the names show what came of the failure.
+    if (!outcome && this.#all.failed === this.#all.events) return undefined;
     const isInner = this.#outer.some((other) => isInside(field, other));
     const judged = { feature, outcome, isByPlace, isInner };
     const effect = isInner ? undefined : this.#findEffect(judged);
@@ -86,63 +84,82 @@ class EffectFinder {
   }
 
   /** Notes that the field is no cause, or none in any case. */
-  #note({ feature, outcome, isInner }: Judged, effect: Effect | undefined): void {
+  #note({ feature, outcome, isByPlace, isInner }: Judged, effect: FieldTest | undefined): void {
     const { field } = feature;
-    if (effect?.op === 'exists') this.#outer.push(field);
-    // A field of some of the failures alone may be why they failed, unless its name says that it is an
-    // outcome.
-    const isOfMost = effect !== undefined && this.#isOfMost(effect.failed);
-    const isOfDelivery = /deliver/i.test(String(field.steps[0]));
+    if (effect && effect.code === NO_VALUE) this.#outer.push(field);
+    const count = effect && this.#countOf(effect);
+    // What some of the failures alone have may be why they failed, unless its name is one of outcomes.
+    const isOfMost = count !== undefined && this.#isOfMost(count.failed);
+    const isOfDelivery = /deliver/i.test(String(field.steps[0])) && !this.#isOfPayload(feature);
     if (outcome || isOfMost || isInner || isOfDelivery) this.fields.add(field);
-    const isTold = (least: number) => isInner || isOfDelivery || this.#shareOfOne(field) >= least;
-    const isSure = outcome === 'sure' && isTold(EFFECT_RULES.outcomeAlike.share);
-    const isLikely = outcome === 'likely' && !effect?.delivered && isTold(EFFECT_RULES.deliveredAlike.share);
-    if (isSure || isLikely) this.certain.add(field);
+    const isAlike = (least: number) => isInner || isOfDelivery || this.#shareOfOne(feature) >= least;
+    const hasDelivered = count !== undefined && count.events > count.failed;
+    const isSure = outcome === 'sure' && isAlike(EFFECT_RULES.outcomeAlike.share);
+    const isLikely = outcome === 'likely' && !hasDelivered && isAlike(EFFECT_RULES.deliveredAlike.share);
+    if (isSure || isLikely || isByPlace) this.certain.add(field);
   }
 
-  #findEffect(judged: Judged): Effect | undefined {
+  #findEffect(judged: Judged): FieldTest | undefined {
     const { feature, outcome, isByPlace } = judged;
-    const tests = [new FieldTest(feature, '!=', NO_VALUE), this.#search.mostTelling(feature)];
+    const tests = [new FieldTest(feature, '!=', NO_VALUE), this.#search.bestOn(feature)];
     for (const test of tests) {
       const count = test && this.#countIfEffect(test, judged);
       if (!test || !count) continue;
-      const { failed } = count;
-      const effect = { ...fieldCondition(test), failed, delivered: count.events - failed };
       if (!outcome && this.#isOfEvents(feature.field)) return undefined;
-      if (!isByPlace && this.#isOfOrders(effect, feature)) return undefined;
-      return { ...effect, values: valuesOf(this.#table, test) };
+      if (!isByPlace && this.#isOfOrders(test, count.failed)) return undefined;
+      return test;
     }
     return undefined;
+  }
+
+  /**
+   * True for a member of an object called `delivery` that belongs to the event's own subject, such as the
+   * delivery of an order: every event has one of a few values, and the delivered ones are not alike in it.
+   */
+  #isOfPayload(feature: Feature): boolean {
+    const values = feature.field.texts.slice(FIRST_CODE);
+    const areFew = values.length > 1 && values.length <= EFFECT_RULES.ofPayload.values;
+    if (!areFew || !feature.isAlwaysThere) return false;
+    const areTexts = values.every((json) => json.startsWith('"'));
+    // Delivered events have several HTTP statuses of success, and no other number for their status.
+    const isStatus = /\b(status|state|code|result)$/.test(wordsOfName(String(feature.field.steps.at(-1))));
+    const areOfSuccess = () => this.#deliveredValues(feature).every((json) => /^2\d\d$/.test(json));
+    if (!areTexts && (!isStatus || areOfSuccess())) return false;
+    return this.#shareOfOne(feature) < EFFECT_RULES.ofPayload.share;
+  }
+
+  #deliveredValues(feature: Feature): string[] {
+    this.#search.countAll(feature);
+    const isDelivered = (code: number) => (feature.events[code] as number) > (feature.failed[code] as number);
+    return feature.field.texts.filter((_, code) => code >= FIRST_CODE && isDelivered(code));
   }
 
   /**
    * True for what every event has a value of, such as a reason for which somebody ordered, or a limit; a
    * number that nearly all failures have is one of failing nevertheless.
    */
-  #isOfOrders({ op, value, failed }: Omit<Effect, 'values'>, { field, isAlwaysThere }: Feature): boolean {
-    if (op !== '=' || !isAlwaysThere) return false;
-    if (typeof value !== 'string' && this.#isOfMost(failed)) return false;
-    return this.#shareOfOne(field) < EFFECT_RULES.ofOrders.share;
+  #isOfOrders({ op, code, feature }: FieldTest, failed: number): boolean {
+    if (op !== '=' || code === NO_VALUE || !feature.isAlwaysThere) return false;
+    const isText = feature.field.texts[code]?.startsWith('"');
+    if (!isText && this.#isOfMost(failed)) return false;
+    return this.#shareOfOne(feature) < EFFECT_RULES.ofOrders.share;
   }
 
   /** True if nearly all failures are among so many. */
   #isOfMost(failed: number): boolean {
-    return this.#table.failed - failed <= this.#few;
+    return this.#all.failed - failed <= this.#few;
   }
 
   /**
    * The events for which a condition holds, if it is an effect: few events contradict it, or more if its name
-   * tells.
+   * is one of outcomes.
    */
-  #countIfEffect(test: FieldTest, judged: Judged): Count | undefined {
-    const { failed: allFailed, rows: events } = this.#table;
-    const successes = events - allFailed;
-    const { outcome } = judged;
-    const most = outcome ? Math.max(this.#few, EFFECT_RULES.keptByDelivered.share * successes) : this.#few;
-    // Most conditions are true of too many of the first events already.
-    const first = this.#countIn(test, this.#all.subarray(0, FIRST_ROWS));
-    if (first.events - first.failed > most) return undefined;
-    const count = this.#countIn(test, this.#all);
+  #countIfEffect(test: FieldTest, { outcome }: Judged): Count | undefined {
+    const { events, failed } = this.#all;
+    const most = outcome
+      ? Math.max(this.#few, EFFECT_RULES.keptByDelivered.share * (events - failed))
+      : this.#few;
+    const count = this.#countOf(test);
     const delivered = count.events - count.failed;
     const isOfMost = this.#isOfMost(count.failed);
     if (delivered > (outcome === 'sure' || isOfMost ? most : this.#few)) return undefined;
@@ -150,40 +167,40 @@ class EffectFinder {
     return this.#isNoChance(test, count) ? count : undefined;
   }
 
-  #countIn(test: FieldTest, rows: Int32Array): Count {
-    return countRows(test.filter(rows), this.#table.failures);
+  #countOf(test: FieldTest): Count {
+    return estimateOf(this.#table, countRows(test.filter(this.#rows), this.#table.failures));
   }
 
-  /** True if a condition on a field without a name of outcomes is an effect by what events have it. */
+  /** True if a condition on a field without a name of outcomes is an effect by the events that have it. */
   #isTold(test: FieldTest, delivered: number, isOfMost: boolean): boolean {
     const isPresence = test.code === NO_VALUE;
     const isOnlyInFailures = isPresence && test.op === '!=' && delivered === 0;
     if (!isOfMost && !isOnlyInFailures) return false;
-    return isPresence || this.#shareOfOne(test.feature.field) >= EFFECT_RULES.deliveredAlike.share;
+    return isPresence || this.#shareOfOne(test.feature) >= EFFECT_RULES.deliveredAlike.share;
   }
 
   #isNoChance(test: FieldTest, count: Count): boolean {
-    const { failed: allFailed, rows: events } = this.#table;
-    const isOfAll = count.failed === allFailed || allFailed === events;
+    const all = this.#all;
+    const isOfAll = count.failed === all.failed || all.failed === all.events;
     const leastFailed = test.code === NO_VALUE ? 1 : 2;
     if (isOfAll && count.events === count.failed) return count.failed >= leastFailed;
-    const lnP = lnChance(count, { events, failed: allFailed }) + this.#search.candidates.lnOf([test]);
-    return lnP < Math.log(SIGNIFICANCE);
+    return lnChance(count, all) + this.#search.lnCandidates([test]) < Math.log(SIGNIFICANCE);
   }
 
   /**
    * True for what is known before the delivery: by its name, or since each subscription has one value of it,
-   * also one with failed and delivered events.
+   * and one of them has failed and delivered events.
    */
-  #isOfEvents(field: Field): boolean {
+  #isOfEvents(field: SampleField): boolean {
     if (isKnownBefore(field.steps)) return true;
+    const subscription = fieldAtTop(this.#table, 'subscriptionId');
+    if (field.isInList || !subscription) return false;
     const { rows, failures } = this.#table;
-    if (field.isInList) return false;
-    const codes = field.codesByRow(rows);
-    const subscriptions = this.#table.fieldAtTop('subscriptionId')?.codes;
+    const codes = codesByRow(field, rows);
+    const subscriptions = codesByRow(subscription, rows);
     const first = new Map<number, number>();
     let isMixed = false;
-    for (let row = 0; subscriptions && row < rows; row++) {
+    for (let row = 0; row < rows; row++) {
       const earlier = first.get(subscriptions[row] as number) ?? row;
       if (earlier === row) first.set(subscriptions[row] as number, row);
       if (codes[earlier] !== codes[row]) return false;
@@ -193,8 +210,93 @@ class EffectFinder {
   }
 
   /** The part of the delivered events that have one value in common, or lack the field. */
-  #shareOfOne(field: Field): number {
-    const counts = this.#table.countCodes(field).others.fill(0, UNCODED, FIRST_CODE);
-    return Math.max(...counts) / (this.#table.rows - this.#table.failed);
+  #shareOfOne(feature: Feature): number {
+    const all = this.#search.countAll(feature);
+    let most = 0;
+    for (let code = 0; code < feature.events.length; code++)
+      if (code !== OTHER_VALUE)
+        most = Math.max(most, (feature.events[code] as number) - (feature.failed[code] as number));
+    return most / (all.events - all.failed);
   }
+}
+
+/** Failures of an effect that may be outside of a cause that explains them, or inside one that does not. */
+const FEW_OTHERS = 0.02;
+/** A cause explains the failures of an effect worse if it fails at this part of its rate, or less. */
+const WORSE_RATE = 0.9;
+/** The causes leave an effect's failures unexplained if they explain at most this part of them. */
+const UNEXPLAINED = 0.1;
+
+/**
+ * Fields of effects that turn out to be causes beside the causes that were found. What some of the failures
+ * have explains these if no cause does. What all failures of a cause have explains them better than a cause
+ * that only rules out what others have, as the events of one type lack the fields of all other types, or than
+ * one whose own name is one of outcomes.
+ */
+export function causesAmong(effects: Effects, causes: readonly FoundCause[], { table }: CauseSearch) {
+  const all = allRows(table.rows);
+  const failuresIn = (tests: readonly RowTest[], rows: Int32Array) =>
+    countRows(filterByAll(tests, rows), table.failures).failed;
+  const isProxy = ({ tests }: FoundCause, effect: FieldTest) => {
+    const inside = filterByAll(tests, all);
+    const own = countRows(effect.filter(all), table.failures);
+    const isAllInside = failuresIn([effect], inside) >= (1 - FEW_OTHERS) * own.failed;
+    const isWorse = rateIn(table, countRows(inside, table.failures)) <= WORSE_RATE * rateIn(table, own);
+    return isAllInside && isWorse && tests.every(saysWhatIsNot);
+  };
+  const isLeft = (effect: FieldTest) => {
+    const own = countRows(effect.filter(all), table.failures).failed;
+    const explained = causes.reduce((sum, { tests }) => sum + failuresIn([...tests, effect], all), 0);
+    const isOfAll = own >= (1 - FEW_OTHERS) * countRows(all, table.failures).failed;
+    return !isOfAll && explained <= UNEXPLAINED * own;
+  };
+  const mayBe = ({ feature }: FieldTest) =>
+    effects.fields.has(feature.field) && !effects.certain.has(feature.field);
+  const found = effects.tests
+    .filter(mayBe)
+    .filter((effect) => isLeft(effect) || causes.some((cause) => isProxy(cause, effect)));
+  return new Set(found.map(({ feature }) => feature.field));
+}
+
+/** True for a condition that a field is missing or has another value, or that is itself of outcomes. */
+function saysWhatIsNot(test: RowTest): boolean {
+  if (!(test instanceof FieldTest)) return false;
+  const isMissing = test.op === '=' && test.code === NO_VALUE;
+  const isAnother = test.op === '!=' && test.code !== NO_VALUE;
+  return isMissing || isAnother || outcomeOf(test.feature.field.steps, false) !== undefined;
+}
+
+function codesByRow(field: SampleField, rows: number): Int32Array {
+  const codes = new Int32Array(rows);
+  for (let cell = 0; cell < field.cells; cell++)
+    codes[field.rows[cell] as number] = field.codes[cell] as number;
+  return codes;
+}
+
+/**
+ * The values that say most about an effect: those of the field itself, or of members: of an object all, of a
+ * list those that give the reason of the first failure.
+ */
+export function valuesToCount({ fields }: SampleTable, { feature, op, code }: FieldTest): EffectValueSource {
+  const { field } = feature;
+  const except = field.texts[code];
+  const none = { own: undefined, except: undefined, members: [] };
+  if (op !== '!=') return none;
+  if (hasValues(field)) return { own: toCount(field), except, members: [] };
+  const { element } = field;
+  const members = element
+    ? fields.filter((other) => isInside(other, element) && isOfReason(other.steps) && !other.derivation)
+    : [...field.members.values()];
+  return { ...none, members: members.filter(hasValues).map(toCount) };
+}
+
+function hasValues(field: SampleField): boolean {
+  if (field.prose) return true;
+  return !field.hasOnlyLimits && field.codes.some((code) => code >= FIRST_CODE);
+}
+
+function toCount(field: SampleField): CountedField {
+  const isPart = field.isUncompared && !field.prose;
+  const only = isPart ? new Set(field.texts.slice(FIRST_CODE)) : undefined;
+  return { path: fieldPath(field.steps, field.derivation), only };
 }

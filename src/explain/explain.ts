@@ -1,10 +1,11 @@
 import type { Call } from '../command.ts';
 import type { SubscriptionNames } from '../names/subscription-names.ts';
-import { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
 import type { Instant } from '../time/instant.ts';
 import { type Baseline, type BaselineCounts, checkBaseline, countBaseline } from './baseline.ts';
-import { type Cause, type Explanation, explainTable } from './causes.ts';
+import type { Cause } from './exact-counts.ts';
+import type { Explanation } from './failure-reading.ts';
+import { againFrom, TwoReadings } from './two-readings.ts';
 
 export interface Explained extends Explanation {
   /** The service's host, or the place of stored events. */
@@ -27,21 +28,18 @@ export async function explainEvents(
   return await withEventSource(call, { ...options, filters: both }, async (source) => {
     if (baseline) checkBaseline(source);
     const names = source.askNames?.();
-    const table = new ComparisonTable();
-    for await (const { items, haveFailed, share } of source.readOutcomes(source.filters, source.window))
-      table.add(items, haveFailed, share);
-    if (table.rows === 0) source.doubt();
-    const explanation = explainTable(table, source.filters.zone);
+    const read = () => source.readOutcomes(source.filters, source.window);
+    const failures = new TwoReadings(againFrom(source, read));
+    for await (const page of read()) await failures.see(page);
+    const { sample } = failures;
+    const explanation = await failures.explain(source.filters.zone);
+    if (sample.events === 0) source.doubt();
     await names?.learn(subscriptionsIn(explanation.causes));
-    const { after, before } = windowOf(source, table.times.bounds, call.context.clock);
-    const explained = { ...explanation, after, before };
-    return {
-      ...explained,
-      name: source.name,
-      names,
-      baseline: baseline && (await countBaseline(source, baseline, explained, call.reporter)),
-      untold: source.warnOfUnknown(table.untold, table.times),
-    };
+    const { after, before } = windowOf(source, sample.bounds, call.context.clock);
+    const untold = source.warnOfUnknown(sample.unknownOutcomes, { unknown: sample.unknownTimes });
+    const window = { after, before, causes: explanation.causes };
+    const then = baseline && (await countBaseline(source, baseline, window, call.reporter));
+    return { ...explanation, after, before, name: source.name, names, baseline: then, untold };
   });
 }
 

@@ -1,8 +1,7 @@
 import { type Instant, utcText } from '../time/instant.ts';
 import type { BaselineCounts } from './baseline.ts';
 import type { CauseCondition } from './cause-conditions.ts';
-import type { Cause } from './causes.ts';
-import type { Effect } from './effects.ts';
+import type { Cause, Effect } from './exact-counts.ts';
 import type { Explained } from './explain.ts';
 
 /** The object that `events explain --json` prints, with the command that lists the events of each cause. */

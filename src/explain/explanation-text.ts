@@ -12,7 +12,8 @@ import {
 import { oneLine, type Table, type TableLook, tableLines } from '../formats/table.ts';
 import { GAP } from '../formats/table-layout.ts';
 import { isNumber } from '../items/exact-numbers.ts';
-import { LONGEST_VALUE_BYTES } from '../outcomes/field-column.ts';
+import { LONGEST_VALUE_BYTES } from '../sample/sample-field.ts';
+import { type Count, isNamed } from '../statistics/chance.ts';
 import { cellWidth, cutToWidth } from '../terminal/cell-width.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped, percent, shortened } from '../terminal/terminal-text.ts';
@@ -21,9 +22,8 @@ import type { TimeZone } from '../time/time-zone.ts';
 import type { Baseline, BaselineCounts } from './baseline.ts';
 import { searchCommand, wideCommand } from './cause-commands.ts';
 import type { CauseCondition } from './cause-conditions.ts';
-import { type Cause, MOST_CAUSES } from './causes.ts';
-import { type Count, isCause } from './chance.ts';
-import type { Effect } from './effects.ts';
+import { MOST_CAUSES } from './cause-search.ts';
+import type { Cause, Effect } from './exact-counts.ts';
 import { type Explained, subscriptionsIn } from './explain.ts';
 import { explanationJson } from './explanation-json.ts';
 
@@ -147,7 +147,7 @@ function thenNote(baseline: BaselineCounts, index: number): Note {
   if (events === 0) return { text: 'no such events then' };
   const count = `${grouped(failed)} of ${grouped(events)} failed then`;
   if (failed === 0) return { text: `new: ${count}` };
-  return { text: isCause({ events, failed }, baseline) ? `also then: ${count}` : count };
+  return { text: isNamed({ events, failed }, baseline) ? `also then: ${count}` : count };
 }
 
 /** The subscription that a condition names, as people know it: `hooks.example.com/in, off`. */

@@ -8,10 +8,9 @@ const OF_REASONS = /error|exception|reason|message|response|status|code/i;
 export type Certainty = 'sure' | 'likely' | undefined;
 
 /** How surely the names of a field say that it tells how a delivery went. */
-export function outcomeOf(steps: readonly PathStep[]): Certainty {
+export function outcomeOf(steps: readonly PathStep[], isByPlace: boolean): Certainty {
   const names = namesOf(steps).map(wordsOfName);
-  if (isOutcomeByPlace(steps) || names.some((name) => EFFECT_RULES.outcomeWords.words.test(name)))
-    return 'sure';
+  if (isByPlace || names.some((name) => EFFECT_RULES.outcomeWords.words.test(name))) return 'sure';
   return names.some((name) => EFFECT_RULES.outcomeLikeWords.words.test(name)) ? 'likely' : undefined;
 }
 

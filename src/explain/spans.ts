@@ -1,6 +1,7 @@
-import type { ComparisonTable } from '../outcomes/comparison-table.ts';
-import { type Count, countRows } from './chance.ts';
-import { SpanTest } from './row-tests.ts';
+import { sortRows, type TimeColumn } from '../items/time-column.ts';
+import type { Count, Likelihood } from '../statistics/chance.ts';
+import { firstRun, latestRun } from '../statistics/failure-runs.ts';
+import { countRows, filterRows } from './rows.ts';
 
 /** Rates of failure inside a span with which the heaviest run is looked for first. */
 const FIRST_RATES = [0.95, 0.5, 0.25];
@@ -17,6 +18,40 @@ const RATE_BEYOND = 0.4;
 /** It also has to be this unlikely that chance explains so many successes beyond it. */
 const MOST_CHANCE_BEYOND = 0.05;
 
+/** A span says only since when it fails if the run that goes on has this part of its failures. */
+const NEARLY_ALL = 0.9;
+
+/** Events with their times and outcomes. */
+export interface TimedRows {
+  readonly times: TimeColumn;
+  /** 1 for a row that failed. */
+  readonly failures: Uint8Array;
+}
+
+/** The condition that an event was created between two others, or at the same time as one of them. */
+export class SpanTest {
+  readonly feature = undefined;
+  readonly times: TimeColumn;
+  /** Rows; undefined where the events go on like this. */
+  readonly from: number | undefined;
+  readonly to: number | undefined;
+
+  constructor(times: TimeColumn, from?: number, to?: number) {
+    this.times = times;
+    this.from = from;
+    this.to = to;
+  }
+
+  filter(rows: Int32Array): Int32Array {
+    const { from, to, times } = this;
+    const isInside = (row: number) =>
+      times.isKnown(row) &&
+      (from === undefined || times.compare(row, from) >= 0) &&
+      (to === undefined || times.compare(row, to) <= 0);
+    return filterRows(rows, isInside);
+  }
+}
+
 /** Places of the first and the last event of a span among those whose time is known. */
 interface Run {
   readonly from: number;
@@ -27,18 +62,58 @@ export interface Span extends Count {
   readonly test: SpanTest;
 }
 
+/** The span of rows in order of creation that makes the failures most likely. */
+export function bestSpan(
+  table: TimedRows,
+  timed: Int32Array,
+  whole: Count,
+  likelihood: Likelihood,
+): (Span & { readonly gain: number }) | undefined {
+  const spans = heaviestSpans(table, timed, whole.failed / whole.events);
+  const gains = spans.map((span) => ({ ...span, gain: likelihood.gain(span.events, span.failed, whole) }));
+  return gains.sort((a, b) => b.gain - a.gain)[0];
+}
+
+/** Those of some rows whose time is known, in order of creation. */
+export function inOrderOfTime({ times }: TimedRows, rows: Int32Array): Int32Array {
+  const known = filterRows(rows, (row) => times.isKnown(row));
+  return Int32Array.from(sortRows([...known], times));
+}
+
+/** The first failure of the run that goes on, if one does, of rows in order of creation. */
+export function latestRunOf({ failures }: TimedRows, timed: Int32Array) {
+  const hasFailed = (index: number) => failures[timed[index] as number] === 1;
+  const run = latestRun(timed.length, hasFailed);
+  return {
+    since: run && run.end === undefined ? timed[run.start] : undefined,
+    isAtEdge: run?.isAtEdge === true,
+    isFirstAtEdge: firstRun(timed.length, hasFailed)?.isAtEdge === true,
+  };
+}
+
+/**
+ * True for a span that begins with the failures that go on now: it says no more than since when they do.
+ * `general` are the rows without it, and `own` those inside it.
+ */
+export function saysOnlySince(table: TimedRows, general: Int32Array, own: Int32Array): boolean {
+  const { since } = latestRunOf(table, inOrderOfTime(table, general));
+  if (since === undefined) return false;
+  const going = countRows(new SpanTest(table.times, since).filter(general), table.failures);
+  return going.failed >= NEARLY_ALL * countRows(own, table.failures).failed;
+}
+
 /**
  * Spans in which failures are most unlikely to be chance: the heaviest run of events, each weighing by how
  * much likelier it is inside than outside (Kadane's algorithm), at several rates of failure. `timed` are rows
  * in order of creation, whose time is known; `base` is the rate of all failures.
  */
-export function heaviestSpans(table: ComparisonTable, timed: Int32Array, base: number): Span[] {
+export function heaviestSpans(table: TimedRows, timed: Int32Array, base: number): Span[] {
   // Most events fail here: only a greater rate parts them.
   return FIRST_RATES.flatMap((first) => spansAt(table, timed, base, Math.max(first, base * GREATER)));
 }
 
 /** The span at a first rate, and at those that were found inside it. */
-function spansAt(table: ComparisonTable, timed: Int32Array, base: number, first: number): Span[] {
+function spansAt(table: TimedRows, timed: Int32Array, base: number, first: number): Span[] {
   const spans: Span[] = [];
   let rate = first;
   for (let round = 0; round < ROUNDS && rate > base; round++) {
@@ -52,7 +127,7 @@ function spansAt(table: ComparisonTable, timed: Int32Array, base: number, first:
   return spans;
 }
 
-function spanOf({ times, failures }: ComparisonTable, timed: Int32Array, { from, to }: Run): Span {
+function spanOf({ times, failures }: TimedRows, timed: Int32Array, { from, to }: Run): Span {
   const start = from === 0 ? undefined : timed[from];
   const end = to === timed.length - 1 ? undefined : timed[to];
   const test = new SpanTest(times, start, end);
@@ -89,7 +164,7 @@ function heaviestRun(
  * Bounds stand only where events beyond them contradict the span: a few successes do not, nor others that
  * fail like it.
  */
-function boundsOf(table: ComparisonTable, timed: Int32Array, run: Run, rate: number): Run {
+function boundsOf(table: TimedRows, timed: Int32Array, run: Run, rate: number): Run {
   const isOver = (beyond: Int32Array) => {
     const { events, failed } = countRows(beyond, table.failures);
     return failed < RATE_BEYOND * rate * events && (1 - rate) ** events <= MOST_CHANCE_BEYOND;

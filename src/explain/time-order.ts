@@ -1,6 +1,4 @@
-import { NO_VALUE } from '../outcomes/code-column.ts';
-import type { ComparisonTable } from '../outcomes/comparison-table.ts';
-import type { Codes } from '../outcomes/rows.ts';
+import { fieldAtTop, type SampleTable } from '../sample/sample-table.ts';
 
 /** A number with more values than these may go with time. */
 const MOST_WITHOUT_ORDER = 20;
@@ -14,15 +12,12 @@ const LEAST_CORRELATION = 0.9;
 /** A correlation of fewer numbers, beside one for each group, may be chance. */
 const LEAST_COMPARED = 20;
 
-/** More than a field has codes. */
-const CODES = 0x1_0000;
-
-/** Numbers by the rows that have them: of a list there may be several in a row. */
-export interface RankedNumbers {
+/** Numbers or dates by the rows that have them: of a list there may be several in a row. */
+export interface RankedValues {
   readonly rows: Int32Array;
-  /** The rank of a number; -1 for what is no number. */
+  /** The rank of a value; -1 for one without order. */
   readonly rankAt: (index: number) => number;
-  /** How many numbers differ. */
+  /** How many values differ. */
   readonly different: number;
 }
 
@@ -40,18 +35,20 @@ interface Sums {
 export class TimeOrder {
   /** By row: its place in order of creation; -1 if its time is not known. */
   readonly #places: Int32Array;
-  /** Ways to part the rows: each tells a row's group by a number. */
+  readonly rows: Int32Array;
+  /** Ways to part the rows: each gives a row's group as a number. */
   readonly #groupings: readonly ((row: number) => number)[];
 
   /** `rows` are in order of creation. */
-  constructor(table: ComparisonTable, rows: Int32Array) {
+  constructor(table: SampleTable, rows: Int32Array) {
+    this.rows = rows;
     this.#places = new Int32Array(table.rows).fill(-1);
     for (const [place, row] of rows.entries()) if (table.times.isKnown(row)) this.#places[row] = place;
     const subscriptions = codesOf(table, 'subscriptionId');
     const types = codesOf(table, 'eventType');
-    const subscriptionOf = (row: number) => subscriptions?.[row] ?? NO_VALUE;
-    const typeOf = (row: number) => types?.[row] ?? NO_VALUE;
-    const pairOf = (row: number) => CODES * subscriptionOf(row) + typeOf(row);
+    const subscriptionOf = (row: number) => subscriptions[row] as number;
+    const typeOf = (row: number) => types[row] as number;
+    const pairOf = (row: number) => (table.rows + 2) * subscriptionOf(row) + typeOf(row);
     this.#groupings = [() => 0, subscriptionOf, typeOf, pairOf];
   }
 
@@ -59,14 +56,14 @@ export class TimeOrder {
    * True for numbers that go up or down with time, such as those of a sequence, also if each subscription or
    * type has a sequence of its own: their limits are spans of time.
    */
-  goesWithTime(numbers: RankedNumbers): boolean {
+  goesWithTime(numbers: RankedValues): boolean {
     if (numbers.different <= MOST_WITHOUT_ORDER) return false;
     return (
       this.#isMonotonic(numbers) || this.#groupings.some((groupOf) => this.#isAlongTime(numbers, groupOf))
     );
   }
 
-  #isMonotonic({ rows, rankAt }: RankedNumbers): boolean {
+  #isMonotonic({ rows, rankAt }: RankedValues): boolean {
     let up = 0;
     let down = 0;
     let last = { rank: Number.NaN, time: Number.NaN };
@@ -83,7 +80,7 @@ export class TimeOrder {
   }
 
   /** True if rank and time correlate inside the groups, all taken together. */
-  #isAlongTime({ rows, rankAt }: RankedNumbers, groupOf: (row: number) => number): boolean {
+  #isAlongTime({ rows, rankAt }: RankedValues, groupOf: (row: number) => number): boolean {
     const sumsOf = new Map<number, Sums>();
     for (let index = 0; index < rows.length; index++) {
       const row = rows[index] as number;
@@ -99,8 +96,13 @@ export class TimeOrder {
   }
 }
 
-function codesOf(table: ComparisonTable, name: string): Codes | undefined {
-  return table.fieldAtTop(name)?.codes;
+/** The code of each row; 0 where the field is missing. */
+function codesOf(table: SampleTable, name: string): Int32Array {
+  const codes = new Int32Array(table.rows);
+  const field = fieldAtTop(table, name);
+  for (let cell = 0; field && cell < field.cells; cell++)
+    codes[field.rows[cell] as number] = field.codes[cell] as number;
+  return codes;
 }
 
 function noSums(): Sums {

@@ -282,3 +282,13 @@ export async function temporaryFolder(prefix: string): Promise<{ path: string; r
   const folder = await files.mkdtemp(path.join(tmpdir(), prefix));
   return { path: folder, remove: () => files.rm(folder, { recursive: true, force: true }) };
 }
+
+/** Opens a new temporary file and removes it at once: only this process has it, and it ends with it. */
+export async function openRemovedFile(): Promise<files.FileHandle> {
+  const folder = await temporaryFolder('hooktrail-');
+  try {
+    return await files.open(path.join(folder.path, 'removed'), 'wx+', 0o600);
+  } finally {
+    await folder.remove();
+  }
+}

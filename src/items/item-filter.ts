@@ -1,11 +1,11 @@
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { ConditionDoubt } from './condition-doubt.ts';
+import { ConditionMatch } from './condition-match.ts';
 import { MISSING } from './field-cursor.ts';
 import { FieldReader } from './field-reader.ts';
-import type { Condition, Operator } from './item-conditions.ts';
+import type { Condition } from './item-conditions.ts';
 import type { Items } from './items.ts';
 import { textFinder } from './text-finder.ts';
-import { type Comparison, comparisonOf } from './value-comparisons.ts';
 
 /**
  * Keeps the items for which all conditions hold and that have any of the texts, if there are some, in a value
@@ -72,48 +72,32 @@ function textTest(texts: readonly string[]): Test {
   return (bytes, start, end) => finders.some((find) => find(bytes, start, end));
 }
 
-/** The operators that hold where no value fulfils their opposite. */
-const OPPOSITES: ReadonlySet<Operator> = new Set(['!=', 'missing', 'not in']);
-
-/** The operators that hold by order; the others hold where values are equal. */
-const HOLDS: Readonly<Partial<Record<Operator, (order: number) => boolean>>> = {
-  '<': (order) => order < 0,
-  '<=': (order) => order <= 0,
-  '>': (order) => order > 0,
-  '>=': (order) => order >= 0,
-};
-
-/** Tries a condition on the values of events. */
+/** Tries a condition on the values of events, and notes what makes a doubt of it. */
 class Trial {
   readonly condition: Condition;
   readonly doubt: ConditionDoubt;
-  readonly #compare: Comparison;
-  readonly #holds: (order: number) => boolean;
-  readonly #isOpposite: boolean;
+  readonly #match: ConditionMatch;
   /** Of the event that is tried. */
   #isFulfilled = false;
 
   constructor(condition: Condition) {
     this.condition = condition;
     this.doubt = new ConditionDoubt(condition);
-    this.#compare = comparisonOf(condition);
-    this.#holds = HOLDS[condition.operator] ?? ((order) => order === 0);
-    this.#isOpposite = OPPOSITES.has(condition.operator);
+    this.#match = new ConditionMatch(condition);
   }
 
   /** True if the condition holds for the event that was read: any of the values of its field is enough. */
   holds(reader: FieldReader, field: number): boolean {
-    if (this.doubt.isOpen) this.doubt.countEvent();
+    if (!this.doubt.isOpen) return this.#match.holds(reader, field);
+    this.doubt.countEvent();
     this.#isFulfilled = false;
     reader.each(field, this.#try);
-    return this.#isFulfilled !== this.#isOpposite;
+    return this.#isFulfilled !== this.#match.isOpposite;
   }
 
   readonly #try = (bytes: Buffer, start: number, end: number): void => {
-    const isInDoubt = this.doubt.isOpen;
-    if (this.#isFulfilled && !isInDoubt) return;
-    const order = this.#compare(bytes, start, end);
-    if (isInDoubt && start !== MISSING) this.doubt.see(order, bytes, start, end);
-    if (this.#holds(order ?? Number.NaN)) this.#isFulfilled = true;
+    const order = this.#match.compare(bytes, start, end);
+    if (start !== MISSING && this.doubt.isOpen) this.doubt.see(order, bytes, start, end);
+    if (this.#match.accepts(order ?? Number.NaN)) this.#isFulfilled = true;
   };
 }

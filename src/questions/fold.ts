@@ -11,22 +11,24 @@ export interface Fold<Answer> {
 }
 
 /** A question whose answer is asked for elsewhere. */
-type Seeing = Pick<Fold<unknown>, 'see'>;
+interface Seeing {
+  see(page: PageOfOutcomes): void | Promise<void>;
+}
 
 /** Shows all pages to all questions, in one pass. */
 export async function foldPages(
   pages: AsyncIterable<PageOfOutcomes>,
   folds: readonly Seeing[],
 ): Promise<void> {
-  for await (const page of pages) for (const fold of folds) fold.see(page);
+  for await (const page of pages) for (const fold of folds) await fold.see(page);
 }
 
 /** Shows questions only the events that `keep` keeps. */
 export function ofKept(keep: KeepItems, folds: readonly Seeing[]): Seeing {
   return {
-    see: ({ items, haveFailed }) => {
+    see: async ({ items, haveFailed }) => {
       const page = { items: keep(items), haveFailed };
-      for (const fold of folds) fold.see(page);
+      for (const fold of folds) await fold.see(page);
     },
   };
 }

@@ -1,7 +1,7 @@
+import { canonicalText } from '../items/canonical-json.ts';
 import { MISSING } from '../items/field-cursor.ts';
 import type { FieldReader, UseValue } from '../items/field-reader.ts';
 import { isGuid } from '../items/items.ts';
-import { canonicalText } from '../outcomes/value-texts.ts';
 
 const STRING = /"(?:[^"\\]|\\.)*"/g;
 

@@ -2,7 +2,7 @@ import type { EventFilters } from '../filters/event-filters.ts';
 import { memberPath } from '../items/field-path.ts';
 import { createCursor } from '../items/known-cursor.ts';
 import { OUTCOMES } from '../items/outcome-names.ts';
-import { sortRows } from '../outcomes/time-column.ts';
+import { sortRows } from '../items/time-column.ts';
 import type { EventSource, PageOfOutcomes } from '../sources/event-source.ts';
 import { largestOutage, latestOutage, latestRun } from '../statistics/failure-runs.ts';
 import { compareInstants, type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';

@@ -1,16 +1,16 @@
 import type { Call } from '../command.ts';
 import { type Baseline, checkBaseline, countBaseline } from '../explain/baseline.ts';
-import { explainTable } from '../explain/causes.ts';
 import { type Explained, subscriptionsIn } from '../explain/explain.ts';
+import { againFrom, TwoReadings } from '../explain/two-readings.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
 import { nameFieldOf } from '../names/name-field.ts';
-import { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { EventGroups } from '../questions/event-groups.ts';
 import { foldPages } from '../questions/fold.ts';
 import { HealthFold } from '../questions/health-fold.ts';
 import { type Health, namedRows, type UnnamedHealth } from '../questions/health-row.ts';
 import { failuresOf, LatestFailures } from '../questions/latest-failures.ts';
+import { OutcomeTable } from '../questions/outcome-table.ts';
 import {
   type EventSource,
   type PageOfOutcomes,
@@ -71,13 +71,15 @@ export async function gatherReport(
   return await withEventSource(call, { ...options, filters }, async (source) => {
     if (baseline) checkBaseline(source);
     const names = source.askNames?.();
+    const read = () => source.readOutcomes(source.filters, source.window);
+    const failures = new TwoReadings(againFrom(source, read));
     const questions = new ReportQuestions(by, nameField, limit, filters.zone);
-    await questions.askOf(source.readOutcomes(source.filters, source.window));
+    await questions.askOf(read(), failures);
     const { table } = questions;
     if (table.rows === 0) source.doubt();
     const window = windowOf(source, table.times.bounds, call.context.clock);
     const stats = statsOfTable(table, window, buckets);
-    const explanation = explainTable(table, filters.zone);
+    const explanation = await failures.explain(filters.zone);
     const { causes } = explanation;
     const untold = source.warnOfUnknown(table.untold, table.times);
     await names?.learn([...subscriptionsIn(causes), ...questions.failingSubscriptions()]);
@@ -97,7 +99,7 @@ const BY_NAME = 1;
 
 /** The questions that a report asks about its events. */
 class ReportQuestions {
-  readonly table = new ComparisonTable();
+  readonly table = new OutcomeTable();
   readonly #health: HealthFold;
   readonly #nameField: FieldPath | undefined;
   readonly #groups: EventGroups | undefined;
@@ -116,15 +118,14 @@ class ReportQuestions {
     this.#latest = new LatestFailures(limit);
   }
 
-  /** Reads the pages once. */
-  async askOf(pages: AsyncIterable<PageOfOutcomes>): Promise<void> {
-    const { table } = this;
-    const compared = { see: ({ items, haveFailed }: PageOfOutcomes) => table.add(items, haveFailed) };
+  /** Reads the pages once, with what explains the failures. */
+  async askOf(pages: AsyncIterable<PageOfOutcomes>, explained: TwoReadings): Promise<void> {
     const groups = this.#groups;
-    const failures = groups && {
+    const failed = groups && {
       see: (page: PageOfOutcomes) => groups.see({ items: this.#failuresOf(page), haveFailed: true }),
     };
-    await foldPages(pages, [compared, this.#health, this.#latest, ...(failures ? [failures] : [])]);
+    const asked = [this.table, explained, this.#health, this.#latest];
+    await foldPages(pages, [...asked, ...(failed ? [failed] : [])]);
   }
 
   failingSubscriptions(): string[] {

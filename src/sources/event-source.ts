@@ -14,9 +14,9 @@ import { type CountQueries, type StatsWindow, statsWindow, storedWindow } from '
 import type { Service } from '../http/service.ts';
 import type { Direction } from '../items/item-times.ts';
 import type { Items } from '../items/items.ts';
+import type { TimeColumn } from '../items/time-column.ts';
 import { MarketplaceMix } from '../names/marketplaces.ts';
 import { SubscriptionNames } from '../names/subscription-names.ts';
-import type { TimeColumn } from '../outcomes/time-column.ts';
 import { type Query, queryString } from '../paging/event-query.ts';
 import { askCount, type FoundPage, type PageClient, pageClient } from '../paging/page.ts';
 import { adaptiveConcurrency, readAhead } from '../paging/read-ahead.ts';

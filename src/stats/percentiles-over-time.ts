@@ -13,7 +13,7 @@ import { type Table, tableLines } from '../formats/table.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { createdOnReader } from '../items/item-times.ts';
 import type { Items } from '../items/items.ts';
-import { TimeColumn } from '../outcomes/time-column.ts';
+import { TimeColumn } from '../items/time-column.ts';
 import { EventGroups } from '../questions/event-groups.ts';
 import { type EventSource, type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';

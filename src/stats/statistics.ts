@@ -1,6 +1,6 @@
 import type { CountQueries, StatsWindow } from '../filters/stats-window.ts';
-import type { ComparisonTable } from '../outcomes/comparison-table.ts';
 import type { Query } from '../paging/event-query.ts';
+import type { OutcomeTable } from '../questions/outcome-table.ts';
 import { provenRate } from '../statistics/proven-rate.ts';
 import type { Instant } from '../time/instant.ts';
 import { type BucketSpan, bucketOf, type Division, divideTime } from './buckets.ts';
@@ -136,7 +136,7 @@ export function byFailure(a: TypeTally, b: TypeTally): number {
 
 /** The statistics of events that are in a table, for filters that the service cannot count by. */
 export function statsOfTable(
-  table: ComparisonTable,
+  table: OutcomeTable,
   window: StatsWindow,
   division: Division | undefined,
 ): Stats {
@@ -149,8 +149,8 @@ export function statsOfTable(
     part.all++;
     part.failed += failures[row] as number;
   }
-  const types = table
-    .outcomesOf('eventType')
-    .map(({ value, ...type }): TypeCell => [value, { all: type.total, failed: type.failed }]);
+  const types = table.types.map(
+    ({ value, ...type }): TypeCell => [value, { all: type.total, failed: type.failed }],
+  );
   return statsOfCells(window, { all: rows, failed }, types, spans, parts);
 }

@@ -1,9 +1,9 @@
 import type { Call } from '../command.ts';
 import type { CountQueries, StatsWindow } from '../filters/stats-window.ts';
 import type { FieldPath } from '../items/field-path.ts';
-import { ComparisonTable } from '../outcomes/comparison-table.ts';
 import { EventGroups } from '../questions/event-groups.ts';
 import { foldPages } from '../questions/fold.ts';
+import { OutcomeTable } from '../questions/outcome-table.ts';
 import {
   type EventSource,
   type PageOfOutcomes,
@@ -62,9 +62,8 @@ async function readStats(
   source: EventSource,
   buckets: Division | undefined,
 ) {
-  const table = new ComparisonTable(['eventType']);
-  for await (const { items, haveFailed } of source.readOutcomes(source.filters, source.window))
-    table.add(items, haveFailed);
+  const table = new OutcomeTable();
+  await foldPages(source.readOutcomes(source.filters, source.window), [table]);
   const window = windowOf(source, table.times.bounds, context.clock);
   const untold = source.warnOfUnknown(table.untold, table.times);
   return { stats: statsOfTable(table, window, buckets), untold };

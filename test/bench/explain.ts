@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import type { CauseCondition } from '../../src/explain/cause-conditions.ts';
-import { type Cause, explainTable } from '../../src/explain/causes.ts';
+import type { Cause } from '../../src/explain/exact-counts.ts';
 import { Items } from '../../src/items/items.ts';
-import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
+import { explainItems } from '../explain/explained.ts';
 import { type History, historyOf, KINDS, type Kind, type Scenario } from '../explain/planted-causes.ts';
 
 /** An outage whose causes are known, as counts of events by the values of their fields. */
@@ -59,7 +59,7 @@ function scoreLabelled(file: string, showsWrong: boolean): void {
   const [sum, sumOfFirst] = [new Score(), new Score()];
   for (const [index, outage] of outages.entries()) {
     const labels = new Set(outage.causes.map((cause) => keyOf(cause)));
-    const found = explainTable(tableOf(outage)).causes.map(({ conditions }) => keyOfConditions(conditions));
+    const found = explainItems(pagesOf(outage)).causes.map(({ conditions }) => keyOfConditions(conditions));
     for (const score of [all[index % FOLDS], sum]) score?.add(found, labels);
     // The first answer is held against one label: it can name no more.
     for (const score of [first[index % FOLDS], sumOfFirst]) score?.add(found.slice(0, 1), labels);
@@ -86,7 +86,7 @@ function keyOfConditions(conditions: readonly CauseCondition[]): string {
     .join(' and ');
 }
 
-function tableOf({ fields, rows }: LabelledOutage): ComparisonTable {
+function pagesOf({ fields, rows }: LabelledOutage): Items[] {
   const counted = rows.map((row) => ({
     values: row.slice(0, fields.length),
     events: Number(row[fields.length]),
@@ -94,7 +94,6 @@ function tableOf({ fields, rows }: LabelledOutage): ComparisonTable {
   }));
   const total = counted.reduce((sum, { events }) => sum + events, 0);
   const scale = Math.min(1, MOST_EVENTS / total);
-  const table = new ComparisonTable();
   // What is left of a fraction is carried on to the next row.
   const carried = { failed: 0, delivered: 0 };
   const scaled = (name: keyof typeof carried, number: number) => {
@@ -104,15 +103,14 @@ function tableOf({ fields, rows }: LabelledOutage): ComparisonTable {
     return whole;
   };
   let id = 0;
-  for (const { values, events, failed } of counted) {
+  return counted.map(({ values, events, failed }) => {
     const named = Object.fromEntries(fields.map((field, at) => [field, `${field}_${values[at]}`]));
     const eventOf = (publishStatus: string) =>
       Buffer.from(JSON.stringify({ eventId: `e-${id++}`, publishStatus, ...named }));
     const failures = Array.from({ length: scaled('failed', failed) }, () => eventOf('FAILED'));
     const successes = Array.from({ length: scaled('delivered', events - failed) }, () => eventOf('SUCCESS'));
-    table.add(Items.of([...failures, ...successes]), undefined);
-  }
-  return table;
+    return Items.of([...failures, ...successes]);
+  });
 }
 
 function scorePlanted(showsWrong: boolean): void {
@@ -162,9 +160,7 @@ function scenarioOf(kind: Kind, seed: number): Scenario {
 }
 
 function explained({ items }: History) {
-  const table = new ComparisonTable();
-  table.add(items, undefined);
-  return explainTable(table);
+  return explainItems(items);
 }
 
 /** Of several fields that say the same, any may be the name. */

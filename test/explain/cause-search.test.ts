@@ -1,14 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { CauseSearch } from '../../src/explain/cause-search.ts';
-import type { Feature } from '../../src/explain/feature.ts';
-import { type FieldTest, limitOf } from '../../src/explain/row-tests.ts';
-import type { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
+import type { SampleTable } from '../../src/sample/sample-table.ts';
 import { tableOf, textOf } from './made-tables.ts';
 
 describe('the best explanation', () => {
-  const bestOf = (table: ComparisonTable) => {
+  const bestOf = (table: SampleTable) => {
     const search = new CauseSearch(table);
-    return search.best(search.features)?.map(textOf).sort().join(' and ');
+    return search.bestCause(search.features)?.map(textOf).sort().join(' and ');
   };
   /** Numbers without order, the same in each run. */
   const mixed = (index: number, of: number) => Math.floor(((index * 0.618_033_988_75) % 1) * of);
@@ -253,12 +251,11 @@ describe('the best explanation', () => {
     );
     expect(bestOf(table)).toBe(`${expected} = "b"`);
     const search = new CauseSearch(table);
-    const best = search.best(search.features) ?? [];
-    expect(search.equivalents(best, search.features).map(textOf).sort()).toEqual(
-      [`${one} = "b"`, `${two} = "b"`].sort(),
+    const [{ same } = { same: [] }, ...others] = search.findCauses(search.features, search.features);
+    expect(same.map(({ test }) => textOf(test))).toEqual(
+      [one, two].flatMap((name) => (name === expected ? [] : [`${name} = "b"`])),
     );
-    search.setAside(best);
-    expect(search.best(search.features)).toBeUndefined();
+    expect(others).toEqual([]);
   });
 
   test('is named by a filter of the service, which has few values, also where another field tells a little more', () => {
@@ -278,23 +275,6 @@ describe('the best explanation', () => {
     expect(bestOf(table((i) => i <= 2400 && amount(i) >= 200))).toBe('v >= 200');
     expect(bestOf(table((i) => i <= 2400 && amount(i) < 50.05))).toBe('v <= 50');
     expect(bestOf(table((i) => i % 100 === 3 || (i > 2400 && i % 3 > 0)))).toBe('v missing');
-  });
-
-  test('of more numbers than two bytes can tell is a limit in lists too', () => {
-    const EVENTS = 12_000;
-    const OF_EVENT = 6;
-    /** Each number once, in no order. */
-    const numbers = (i: number) =>
-      Array.from({ length: OF_EVENT }, (_, at) => ((OF_EVENT * i + at) * 7919) % (OF_EVENT * EVENTS));
-    const isGreat = (number: number) => number >= 70_000;
-    const members = (i: number) => ({ v: numbers(i) });
-    const table = tableOf(EVENTS, (i) => numbers(i).some(isGreat), members, timeless);
-    const search = new CauseSearch(table);
-    // Each event has a greatest number.
-    const { highest } = search.features.find(({ field }) => field.isInList) as Feature;
-    expect(highest.events.reduce((sum, count) => sum + count, 0)).toBe(EVENTS);
-    const [limit] = search.best(search.features) ?? [];
-    expect(limitOf(limit as FieldTest)).toEqual({ op: '>=', json: '70000' });
   });
 
   test.each<[string, number, (index: number) => unknown, number]>([
@@ -332,10 +312,10 @@ describe('the best explanation', () => {
       others: bad(399 - i),
     }));
     const search = new CauseSearch(table);
-    const best = search.best(search.features) ?? [];
-    expect(best.map(textOf)).toEqual(['v = "b"']);
-    expect(search.equivalents(best, search.features).map(textOf)).toEqual([
-      ...['v = "b"', 'gone missing', 'rank = 9', 'not != "z"', 'there = "x"'],
+    const [cause] = search.findCauses(search.features, search.features);
+    expect(cause?.tests.map(textOf)).toEqual(['v = "b"']);
+    expect(cause?.same.map(({ test }) => textOf(test))).toEqual([
+      ...['rank = 9', 'not != "z"', 'there = "x"', 'gone missing'],
     ]);
   });
 
@@ -410,42 +390,5 @@ describe('the best explanation', () => {
       minute,
     );
     expect(new CauseSearch(table).features[0]?.order.length).toBe(0);
-  });
-
-  test('is looked for in a part of very many events, of which the failed ones come first', () => {
-    const isBad = (i: number) => mixed(i, 4) === 1;
-    const sampleOf = (count: number, failed: (i: number) => boolean) => {
-      const members = (i: number) => ({ v: 'abcd'[mixed(i, 4)] });
-      const table = tableOf(count, failed, members, () => undefined);
-      const search = new CauseSearch(table);
-      const [feature] = search.features as [Feature];
-      const sum = (numbers: Uint32Array) => numbers.reduce((all, number) => all + number, 0);
-      const counts = [sum(feature.events), sum(feature.failed)];
-      return [...counts, search.best(search.features)?.map(textOf).join()];
-    };
-    expect(sampleOf(24_000, (i) => i % 12 === 0 || (isBad(i) && i % 3 > 0))[0]).toBe(24_000);
-    expect(sampleOf(30_000, (i) => isBad(i) && i % 3 > 0)).toEqual([17_000, 5000, 'v = "b"']);
-    expect(sampleOf(40_000, (i) => i % 2 === 0).slice(0, 2)).toEqual([24_000, 12_000]);
-    expect(sampleOf(48_000, (i) => isBad(i) && i % 8 === 0)[2]).toBe('v = "b"');
-    // Of the events of this value 9 in 100 failed, which makes a third of those in the sample.
-    expect(sampleOf(48_000, (i) => isBad(i) && i % 11 === 0)[2]).toBeUndefined();
-  });
-
-  test('has the first and last event of all, where a part was looked at', () => {
-    const isBad = (i: number) => i % 4 === 1 && i >= 10_001 && i < 22_000;
-    const table = tableOf(30_000, isBad, (i) => ({ v: 'abcd'[i % 4] }));
-    const search = new CauseSearch(table);
-    const found = search.best(search.features) ?? [];
-    const all = Int32Array.from({ length: 30_000 }, (_, row) => row);
-    expect(search.withExactSpan(found, all).map(textOf).sort()).toEqual(['rows 10001..21997', 'v = "b"']);
-    // Rows that a cause explained before are none of this one.
-    expect(search.withExactSpan(found, all.subarray(10_002)).map(textOf).sort()).toEqual([
-      'rows ..21997',
-      'v = "b"',
-    ]);
-    const values = found.filter(({ feature }) => feature);
-    expect(search.withExactSpan(values, all)).toBe(values);
-    // The span stays as it is if none of them is left.
-    expect(search.withExactSpan(found, all.subarray(0, 0))).toBe(found);
   });
 });

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { explainTable } from '../../src/explain/causes.ts';
 import { EFFECT_RULES } from '../../src/explain/effect-rules.ts';
 import { Items } from '../../src/items/items.ts';
-import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
+import { explainItems } from './explained.ts';
 
 type Members = Readonly<Record<string, unknown>>;
 type Rule = keyof typeof EFFECT_RULES;
@@ -17,7 +16,6 @@ const explained = (
   membersOf: (hasFailed: boolean, place: number) => Members,
   { isExplained }: { isExplained: boolean },
 ) => {
-  const table = new ComparisonTable();
   const events = Array.from({ length: FAILED + DELIVERED }, (_, index) => {
     const hasFailed = index % 4 === 0;
     const place = hasFailed ? index / 4 : index - Math.ceil((index + 1) / 4);
@@ -28,8 +26,8 @@ const explained = (
       ...membersOf(hasFailed, place),
     };
   });
-  table.add(Items.of(events.map((event) => Buffer.from(JSON.stringify(event)))));
-  const { causes, onlyInFailures } = explainTable(table);
+  const items = Items.of(events.map((event) => Buffer.from(JSON.stringify(event))));
+  const { causes, onlyInFailures } = explainItems(items);
   return {
     causes: causes.flatMap(({ conditions }) => conditions.map(({ field }) => field)),
     effects: onlyInFailures.map(({ field }) => field),
@@ -110,6 +108,12 @@ const CASES: Readonly<Record<Rule, Case>> = {
     says: 'an effect',
     within: another('cancelReason')(0.3),
     beyond: another('cancelReason')(0.31),
+  },
+  ofPayload: {
+    field: 'delivery.status',
+    says: 'no cause',
+    within: withSome('ofPayload', 0.3, { delivery: { status: 'packed' } }),
+    beyond: withSome('ofPayload', 0.31, { delivery: { status: 'packed' } }),
   },
   outcomeWords: {
     field: 'tryCount',

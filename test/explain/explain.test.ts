@@ -1,15 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { explainTable } from '../../src/explain/causes.ts';
 import { parseCondition } from '../../src/items/item-conditions.ts';
 import { itemFilter } from '../../src/items/item-filter.ts';
 import { Items } from '../../src/items/items.ts';
-import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
-
-const explain = (items: Items) => {
-  const table = new ComparisonTable();
-  table.add(items);
-  return explainTable(table);
-};
+import { explainItems } from './explained.ts';
 
 const itemsOf = (events: readonly unknown[]) =>
   Items.of(events.map((event) => Buffer.from(typeof event === 'string' ? event : JSON.stringify(event))));
@@ -35,7 +28,7 @@ test('of two subscriptions of which nothing is delivered each is a cause, and no
       endpoint: `https://${subscriptionId(index)}.example.com`,
     }),
   );
-  const { causes } = explain(itemsOf(history));
+  const { causes } = explainItems(itemsOf(history));
   expect(causes.map(({ conditions }) => texts(conditions))).toEqual([
     ['subscriptionId = s0'],
     ['subscriptionId = s2'],
@@ -52,7 +45,7 @@ test('of two outages that overlap each is a cause, and not that it is none of th
     (index) => (index * 6007) % 997 < 50 || isOut(index, 's1', 871, 1122) || isOut(index, 's2', 1063, 1345),
     (index) => ({ subscriptionId: subscriptionId(index) }),
   );
-  const { causes } = explain(itemsOf(history));
+  const { causes } = explainItems(itemsOf(history));
   expect(causes.map(({ conditions, failed, events }) => [texts(conditions)[0], failed, events])).toEqual([
     ['subscriptionId = s2', 65, 65],
     ['subscriptionId = s1', 60, 60],
@@ -65,7 +58,7 @@ test('a further cause explains a part of the failures that matters, or most of i
     const isFailed = (index: number) =>
       type(index) === 'large' ||
       (type(index) === 'small' && (Math.floor(index / 20) * 37) % 100 < failedOfSmall);
-    const { causes } = explain(itemsOf(events(4000, isFailed, (index) => ({ eventType: type(index) }))));
+    const { causes } = explainItems(itemsOf(events(4000, isFailed, (index) => ({ eventType: type(index) }))));
     return causes.map(({ conditions }) => texts(conditions).join(' and '));
   };
   expect(found(20)).toEqual(['eventType = large']);
@@ -84,7 +77,7 @@ test('few events are enough to name a subscription, among many other fields', ()
       ),
     }),
   );
-  const { causes } = explain(itemsOf(history));
+  const { causes } = explainItems(itemsOf(history));
   expect(causes.map(({ conditions }) => texts(conditions))).toEqual([['subscriptionId = late']]);
 });
 
@@ -97,7 +90,7 @@ describe('the smallest histories', () => {
       [50, 0],
       [50, 50],
     ] as const) {
-      const found = explain(
+      const found = explainItems(
         itemsOf(
           events(
             count,
@@ -119,7 +112,7 @@ describe('the smallest histories', () => {
   test('events without a status or any field are left out, those without a time are not', () => {
     const [failed, delivered] = [{ publishStatus: 'FAILED' }, { publishStatus: 'SUCCESS' }];
     const timeless = { ...delivered, createdOn: 'yesterday' };
-    const found = explain(
+    const found = explainItems(
       itemsOf([{}, failed, { type: 'x' }, timeless, { publishStatus: null }, [], delivered]),
     );
     expect(found).toMatchObject({ events: 3, failed: 1, causes: [], onlyInFailures: [] });
@@ -139,7 +132,7 @@ describe('what only failures have', () => {
   }));
 
   test('is listed apart with its values, and never a cause', () => {
-    const { causes, onlyInFailures } = explain(itemsOf(history));
+    const { causes, onlyInFailures } = explainItems(itemsOf(history));
     expect(causes.flatMap(({ conditions }) => texts(conditions)).join()).not.toMatch(/delivery/);
     expect(onlyInFailures.map(({ field, op, value, values }) => ({ field, op, value, values }))).toEqual([
       { field: 'delivery.attempts', op: '=', value: 5, values: [] },
@@ -157,7 +150,7 @@ describe('what only failures have', () => {
 
   test('is also that an outcome is null or missing: no answer is no cause', () => {
     for (const none of [null, undefined]) {
-      const { causes, onlyInFailures } = explain(
+      const { causes, onlyInFailures } = explainItems(
         itemsOf(
           events(
             300,
@@ -183,7 +176,7 @@ describe('what only failures have', () => {
 
   test('is a cause if nothing else is, unless its name tells that it is an outcome', () => {
     const only = (name: string) =>
-      explain(
+      explainItems(
         itemsOf(
           events(
             200,
@@ -207,7 +200,7 @@ describe('what only failures have', () => {
     'is not what was known before the delivery: %s of some subscriptions, with %i other failures',
     (name, others) => {
       const isOld = (index: number) => index % 8 < 3;
-      const found = explain(
+      const found = explainItems(
         itemsOf(
           events(
             800,
@@ -229,7 +222,7 @@ describe('what only failures have', () => {
 test('a text among values that differ in nearly every event is a cause where many events have it', () => {
   const isEmpty = (index: number) => index % 25 === 3;
   for (const count of [1000, 12_000]) {
-    const found = explain(
+    const found = explainItems(
       itemsOf(
         events(count, isEmpty, (index) => ({
           customer: { phone: isEmpty(index) ? '' : `+49 ${7919 * index}` },
@@ -244,7 +237,7 @@ test('a text among values that differ in nearly every event is a cause where man
 
 describe('errors with ids and times in them', () => {
   const listed = (messageOf: (index: number) => string, count = 1000) =>
-    explain(
+    explainItems(
       itemsOf(
         events(
           count,
@@ -372,7 +365,7 @@ describe('fields of a delivery that tell how it ended are listed apart, also whe
         }),
     ],
   ])('%s', (_, outcomeOf) => {
-    const { causes, onlyInFailures } = explain(itemsOf(historyWith(outcomeOf)));
+    const { causes, onlyInFailures } = explainItems(itemsOf(historyWith(outcomeOf)));
     expect(causes.map(({ conditions }) => texts(conditions))).toEqual([[`subscriptionId = ${LATE}`]]);
     const listed = onlyInFailures.map(({ field }) => field);
     const known = Object.keys(delivery(false).delivery).slice(1);
@@ -384,7 +377,7 @@ describe('fields of a delivery that tell how it ended are listed apart, also whe
       subscriptionId: isOurs(index) ? LATE : `a${index % 4}`,
       ...delivery(isOurs(index), { endpoint: `https://host${index % 4}.example.com` }),
     }));
-    const { causes } = explain(itemsOf(history));
+    const { causes } = explainItems(itemsOf(history));
     expect(causes.map(({ conditions, same }) => [...texts(conditions), ...texts(same)])).toEqual([
       [`subscriptionId = ${LATE}`, 'delivery.endpoint = https://host1.example.com'],
     ]);
@@ -398,7 +391,7 @@ describe('fields of a delivery that tell how it ended are listed apart, also whe
         (index) => index % 11 === 0 || index === 7,
         (index) => ({ [field]: ['fraud', 'customer', 'stock'][index % 11 === 0 ? 0 : 1 + (index % 2)] }),
       );
-      const { causes } = explain(itemsOf(history));
+      const { causes } = explainItems(itemsOf(history));
       expect(causes.map(({ conditions }) => texts(conditions))).toEqual([[`${field} = fraud`]]);
     },
   );
@@ -407,7 +400,7 @@ describe('fields of a delivery that tell how it ended are listed apart, also whe
     ['but none of them is a cause, whatever a list of attempts calls it', 'ms', []],
     ['unless it tells where an attempt was sent', 'host', [['attempts[].host = 30000']]],
   ])('%s', (_, name, expected) => {
-    const { causes, onlyInFailures } = explain(
+    const { causes, onlyInFailures } = explainItems(
       itemsOf(
         events(
           600,
@@ -426,7 +419,7 @@ describe('fields of a delivery that tell how it ended are listed apart, also whe
   });
 
   test('and counted as they are', () => {
-    const { onlyInFailures } = explain(
+    const { onlyInFailures } = explainItems(
       itemsOf(historyWith((failed, index) => delivery(failed ? index < 597 : index === 60))),
     );
     expect(onlyInFailures).toMatchObject([
@@ -458,7 +451,7 @@ describe('fields of a delivery that tell how it ended are listed apart, also whe
           [field]: isCaused(index) ? 'gold' : 'free',
           ...delivery(noise && share(index, 500) < 0.02 ? !hasFailed(index) : hasFailed(index)),
         }));
-        const { causes } = explain(itemsOf(history));
+        const { causes } = explainItems(itemsOf(history));
         expect(causes.map(({ conditions }) => texts(conditions))).toEqual([[`${field} = gold`]]);
       }
     }
@@ -468,7 +461,7 @@ describe('fields of a delivery that tell how it ended are listed apart, also whe
 describe('values', () => {
   const half = (index: number) => index % 2 === 0 && index % 10 !== 8;
   const named = (members: (index: number) => object) =>
-    explain(itemsOf(events(200, half, members))).causes.map(({ conditions }) =>
+    explainItems(itemsOf(events(200, half, members))).causes.map(({ conditions }) =>
       texts(conditions).join(' and '),
     );
 
@@ -488,20 +481,20 @@ describe('values', () => {
       const history = events(200, half, () => ({})).map((event, index) =>
         JSON.stringify(event).replace('}', `,"code":${index % 2 ? 2 : forms[(index % 8) >> 1]}}`),
       );
-      expect(explain(itemsOf(history)).causes.map(({ conditions }) => texts(conditions))).toEqual([
+      expect(explainItems(itemsOf(history)).causes.map(({ conditions }) => texts(conditions))).toEqual([
         [`code = ${shown}`],
       ]);
     }
     const large = events(200, half, () => ({})).map((event, index) =>
       JSON.stringify(event).replace('}', `,"code":${index % 2 ? '9007199254740993' : '9007199254740992'}}`),
     );
-    expect(explain(itemsOf(large)).causes[0]?.conditions).toMatchObject([
+    expect(explainItems(itemsOf(large)).causes[0]?.conditions).toMatchObject([
       { field: 'code', op: '=', value: 9007199254740992 },
     ]);
     const beyond = events(200, half, () => ({})).map((event, index) =>
       JSON.stringify(event).replace('}', `,"code":${index % 2 ? index % 7 : `${1 + (index % 6)}e400`}}`),
     );
-    expect(explain(itemsOf(beyond)).causes.map(({ conditions }) => texts(conditions))).toEqual([
+    expect(explainItems(itemsOf(beyond)).causes.map(({ conditions }) => texts(conditions))).toEqual([
       ['code >= 1e400'],
     ]);
   });
@@ -513,7 +506,7 @@ describe('values', () => {
     const escaped = events(200, half, () => ({})).map((event, index) =>
       JSON.stringify(event).replace('}', `,"a":${index % 2 ? '"n"' : index % 4 ? '"\\u0079"' : '"y"'}}`),
     );
-    expect(explain(itemsOf(escaped)).causes[0]).toMatchObject({ events: 100 });
+    expect(explainItems(itemsOf(escaped)).causes[0]).toMatchObject({ events: 100 });
   });
 
   test('that --where takes for the same are counted as one: numbers, and texts of them beside them', () => {
@@ -523,7 +516,7 @@ describe('values', () => {
           JSON.stringify(event).replace('}', `,"a":${values[index % values.length]}}`),
         ),
       );
-      const [cause] = explain(items).causes;
+      const [cause] = explainItems(items).causes;
       const conditions = texts(cause?.conditions ?? []);
       const keep = itemFilter(
         conditions.map((text) => parseCondition(text, '--where', 0)),
@@ -544,7 +537,7 @@ describe('values', () => {
     const cents = (index: number) => ((index * 7919) % 20_000) / 100;
     const isLarge = (index: number) => cents(index) >= 150;
     const causesOf = (text: (index: number) => string) =>
-      explain(itemsOf(events(2000, isLarge, (index) => ({ amount: text(index) }))));
+      explainItems(itemsOf(events(2000, isLarge, (index) => ({ amount: text(index) }))));
     expect(
       causesOf((index) => cents(index).toFixed(2)).causes.map(({ conditions }) => texts(conditions)),
     ).toEqual([['amount >= 150']]);
@@ -568,7 +561,9 @@ describe('values', () => {
     const history = events(200, half, () => ({})).map((event, index) =>
       JSON.stringify(event).replace('}', `,"a":{"b":1},"a":${index % 2 ? 1 : 2}}`),
     );
-    expect(explain(itemsOf(history)).causes.map(({ conditions }) => texts(conditions))).toEqual([['a = 2']]);
+    expect(explainItems(itemsOf(history)).causes.map(({ conditions }) => texts(conditions))).toEqual([
+      ['a = 2'],
+    ]);
   });
 });
 
@@ -576,7 +571,7 @@ describe('the times of a cause', () => {
   const eu = (index: number) => ({ region: index % 3 === 0 ? 'eu' : 'us' });
 
   test('tell since when it fails, without a span that would say the same', () => {
-    const [cause] = explain(itemsOf(events(600, (index) => index % 3 === 0 && index >= 300, eu))).causes;
+    const [cause] = explainItems(itemsOf(events(600, (index) => index % 3 === 0 && index >= 300, eu))).causes;
     expect(texts(cause?.conditions ?? [])).toEqual(['region = eu']);
     expect([cause?.failed, cause?.events]).toEqual([100, 200]);
     expect([cause?.failingSince?.text, cause?.lastSuccess?.text]).toEqual([
@@ -587,13 +582,13 @@ describe('the times of a cause', () => {
 
   test('and its span where the value alone could be chance', () => {
     const failed = (index: number) => (index % 3 === 0 ? index >= 123 : index % 10 === 4);
-    const [cause] = explain(itemsOf(events(160, failed, eu))).causes;
+    const [cause] = explainItems(itemsOf(events(160, failed, eu))).causes;
     expect(texts(cause?.conditions ?? [])).toEqual(['region = eu', 'createdOn >= 2026-11-22T02:03:00.000Z']);
     expect(cause).toMatchObject({ failed: 13, events: 13, failedWithout: 11, eventsWithout: 147 });
   });
 
   test('and its span, if it is over, with bounds that hold no other event', () => {
-    const [cause] = explain(
+    const [cause] = explainItems(
       itemsOf(events(600, (index) => index % 3 === 0 && index >= 300 && index < 400, eu)),
     ).causes;
     expect(texts(cause?.conditions ?? [])).toEqual([
@@ -611,7 +606,7 @@ describe('the times of a cause', () => {
 
 test('a field of nearly as many values as events is named as not compared', () => {
   const amount = (index: number) => ({ amount: index * 1.5, note: `n${index}` });
-  const found = explain(itemsOf(events(300, (index) => index % 7 === 0, amount)));
+  const found = explainItems(itemsOf(events(300, (index) => index % 7 === 0, amount)));
   expect(found.notCompared).toEqual(['eventId', 'note']);
   expect(found.notLookedAt).toEqual([]);
 });
@@ -619,7 +614,7 @@ test('a field of nearly as many values as events is named as not compared', () =
 describe('of more fields than there is room for', () => {
   /** Members of one object by name, of which each event has some. */
   const wide = (count: number, members: (index: number) => object) =>
-    explain(
+    explainItems(
       itemsOf(
         events(
           count,
@@ -642,7 +637,7 @@ describe('of more fields than there is room for', () => {
 
   test('a list for whose elements there is none is named too', () => {
     const members = () => ({ data: named(4000, 0), list: [1, 2, 3] });
-    const found = explain(itemsOf(events(20, (index) => index % 7 === 0, members)));
+    const found = explainItems(itemsOf(events(20, (index) => index % 7 === 0, members)));
     expect(found.notLookedAt).toEqual(['data', 'list']);
   });
 
@@ -660,7 +655,7 @@ describe('names of fields are read as words', () => {
   const found = (name: string, failed: (index: number) => string | number) => {
     const isFailed = (index: number) => index % 5 === 0;
     const value = (index: number) => (isFailed(index) ? failed(index) : 'abcd'[index % 4]);
-    return explain(
+    return explainItems(
       itemsOf(events(500, isFailed, (index) => ({ [name]: value(index), region: index % 5 ? 'eu' : 'us' }))),
     );
   };
@@ -683,7 +678,7 @@ describe('names of fields are read as words', () => {
         [name]: isFailed(index) ? 'x' : 'none',
         region: isFailed(index) ? 'us' : 'eu',
       });
-      const { causes, onlyInFailures } = explain(itemsOf(events(500, isFailed, members)));
+      const { causes, onlyInFailures } = explainItems(itemsOf(events(500, isFailed, members)));
       expect(causes.map(({ conditions }) => texts(conditions))).toEqual([['region = us']]);
       expect(texts(onlyInFailures)).toEqual([`${name} = x`]);
     },
@@ -695,9 +690,11 @@ describe('names of fields are read as words', () => {
       delivery: { [name]: isFailed(index) && index % 3 ? 503 : 200 + (index % 2) },
       region: isFailed(index) ? 'us' : 'eu',
     });
-    const { causes } = explain(itemsOf(events(500, isFailed, members)));
+    const { causes } = explainItems(itemsOf(events(500, isFailed, members)));
     expect(causes.map(({ conditions }) => texts(conditions))).toEqual([['region = us']]);
-    const alone = explain(itemsOf(events(500, isFailed, (index) => ({ delivery: members(index).delivery }))));
+    const alone = explainItems(
+      itemsOf(events(500, isFailed, (index) => ({ delivery: members(index).delivery }))),
+    );
     expect(alone.causes).toEqual([]);
   });
 });

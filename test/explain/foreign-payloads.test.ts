@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { explainTable } from '../../src/explain/causes.ts';
 import { Items } from '../../src/items/items.ts';
-import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
 import { drawnCases } from '../support/seed.ts';
+import { explainItems, tableOf } from './explained.ts';
 import { foreignEvent, type Place } from './foreign-payloads.ts';
 import { drawOf, randomOf } from './planted-causes.ts';
 
@@ -39,9 +38,11 @@ const historyOf = (place: Place, isMeant: (text: string) => boolean) => {
 };
 
 const explained = (events: readonly Json[]) => {
-  const table = new ComparisonTable();
-  table.add(Items.of(events.map((event) => Buffer.from(JSON.stringify(event)))));
-  return { ...explainTable(table), fields: table.fields.filter(({ derivation }) => !derivation).length };
+  const items = Items.of(events.map((event) => Buffer.from(JSON.stringify(event))));
+  return {
+    ...explainItems(items),
+    fields: tableOf(items).fields.filter(({ derivation }) => !derivation).length,
+  };
 };
 
 const greaterThan = (name: string, limit: number) => (text: string) =>

@@ -1,6 +1,8 @@
-import { limitOf, type RowTest, SpanTest } from '../../src/explain/row-tests.ts';
+import type { RowTest } from '../../src/explain/cause-search.ts';
+import { FieldTest, limitOf } from '../../src/explain/conditions.ts';
 import { Items } from '../../src/items/items.ts';
-import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
+import type { SampleTable } from '../../src/sample/sample-table.ts';
+import { tableOf as tableOfItems } from './explained.ts';
 
 /**
  * Events one a minute, of which `members` tells the fields; without `times`, they are in the order of their
@@ -11,8 +13,7 @@ export const tableOf = (
   failed: (index: number) => boolean,
   members: (index: number) => object,
   minute: (index: number) => number | undefined = (index) => index,
-) => {
-  const table = new ComparisonTable();
+): SampleTable => {
   const events = Array.from({ length: count }, (_, index) => {
     const at = minute(index);
     return JSON.stringify({
@@ -23,19 +24,17 @@ export const tableOf = (
       padding: 'x'.repeat(200),
     });
   });
-  table.add(Items.of(events.map((text) => Buffer.from(text))));
-  table.finish();
-  return table;
+  return tableOfItems(Items.of(events.map((text) => Buffer.from(text))));
 };
 
 /** A test as text. */
 export const textOf = (test: RowTest): string => {
-  if (test instanceof SpanTest) return `rows ${test.from ?? ''}..${test.to ?? ''}`;
+  if (!(test instanceof FieldTest)) return `rows ${test.from ?? ''}..${test.to ?? ''}`;
   const path = test.feature.field.steps.join('.');
   if (test.code === 0) return `${path} ${test.op === '=' ? 'missing' : 'exists'}`;
   const { op, json } =
     test.op === '=' || test.op === '!='
-      ? { op: test.op, json: test.feature.textOf(test.code) }
+      ? { op: test.op, json: test.feature.field.texts[test.code] }
       : limitOf(test);
   return `${path} ${op} ${json}`;
 };

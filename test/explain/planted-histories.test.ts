@@ -1,17 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { explainTable } from '../../src/explain/causes.ts';
 import { parseCondition } from '../../src/items/item-conditions.ts';
 import { itemFilter } from '../../src/items/item-filter.ts';
-import type { Items } from '../../src/items/items.ts';
-import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
 import { drawnCases, sampleSize } from '../support/seed.ts';
+import { explainItems } from './explained.ts';
 import { historyOf, KINDS, type Scenario } from './planted-causes.ts';
-
-const explain = (items: Items) => {
-  const table = new ComparisonTable();
-  table.add(items);
-  return explainTable(table);
-};
 
 /** A run takes one history of some kinds, `npm run faults` all histories of all kinds. */
 const SEEDS = [1, 2, 3, 4, 5];
@@ -35,7 +27,7 @@ describe('a planted cause', () => {
     '$kind (seed $seed) is named, nothing but what was planted, with the counts of its conditions as --where',
     ({ kind, seed }) => {
       const history = historyOf(scenario(kind, seed));
-      const { causes } = explain(history.items);
+      const { causes } = explainItems(history.items);
       const planted = history.causes.map(({ fields }) => [...fields].sort());
       const found = causes.map(({ conditions, same }) => ({
         fields: [...new Set(conditions.map(({ field }) => field))].sort(),
@@ -70,5 +62,5 @@ test.each(drawnCases('chance', sampleSize(2, 4), SEEDS_OF_CHANCE))('chance (seed
     decoys: false,
     effects: seed % 2 === 0,
   });
-  expect(explain(items).causes).toEqual([]);
+  expect(explainItems(items).causes).toEqual([]);
 });

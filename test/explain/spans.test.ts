@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { Sample } from '../../src/explain/sample.ts';
-import { heaviestSpans } from '../../src/explain/spans.ts';
+import { allRows, countRows } from '../../src/explain/rows.ts';
+import { heaviestSpans, inOrderOfTime } from '../../src/explain/spans.ts';
 import { tableOf, textOf } from './made-tables.ts';
 
 type Minute = Parameters<typeof tableOf>[3];
@@ -8,8 +8,9 @@ type Minute = Parameters<typeof tableOf>[3];
 /** The spans that are found among so many events, each with its failures and its events. */
 const spansOf = (count: number, failed: (index: number) => boolean, minute?: Minute) => {
   const table = tableOf(count, failed, () => ({}), minute);
-  const sample = new Sample(table);
-  const found = heaviestSpans(table, sample.timed(sample.rows), table.failed / table.rows);
+  const all = allRows(table.rows);
+  const { failed: allFailed } = countRows(all, table.failures);
+  const found = heaviestSpans(table, inOrderOfTime(table, all), allFailed / table.rows);
   return [...new Set(found.map(({ test, events, failed }) => `${textOf(test)}: ${failed} of ${events}`))];
 };
 const isIn = (index: number, from: number, to: number) => index >= from && index <= to;

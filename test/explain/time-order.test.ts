@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { CauseSearch } from '../../src/explain/cause-search.ts';
-import { explainTable } from '../../src/explain/causes.ts';
 import { Items } from '../../src/items/items.ts';
-import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
 import { sampleOf } from '../support/seed.ts';
+import { explainItems } from './explained.ts';
 import { tableOf } from './made-tables.ts';
 import { drawOf, randomOf } from './planted-causes.ts';
 
@@ -166,9 +165,8 @@ describe('a running number stands in for no time', () => {
     ],
   ])('%s', (name, fields, isBad) => {
     for (const seed of sampleOf(name, 1, [1, 2, 3])) {
-      const table = new ComparisonTable();
-      table.add(Items.of(historyOf(seed, isBad).map((event) => Buffer.from(JSON.stringify(event)))));
-      const causes = explainTable(table).causes.map(({ conditions, same }) => ({
+      const items = Items.of(historyOf(seed, isBad).map((event) => Buffer.from(JSON.stringify(event))));
+      const causes = explainItems(items).causes.map(({ conditions, same }) => ({
         named: [...new Set(conditions.map(({ field }) => field))].filter((name) => name !== 'createdOn'),
         same: same.map(({ text }) => text),
       }));
@@ -191,9 +189,8 @@ test('that a time of the payload is none of the first ones is no cause: the time
       timeStamp: isOut && index <= 10 ? '2026-11-20T12:00:00Z' : `${time.slice(0, 19)}Z`,
     };
   });
-  const table = new ComparisonTable();
-  table.add(Items.of(items.map((item) => Buffer.from(JSON.stringify(item)))));
-  const fields = explainTable(table).causes.flatMap(({ conditions }) => conditions.map(({ field }) => field));
+  const page = Items.of(items.map((item) => Buffer.from(JSON.stringify(item))));
+  const fields = explainItems(page).causes.flatMap(({ conditions }) => conditions.map(({ field }) => field));
   expect(fields).not.toContain('timeStamp');
   expect(fields).toContain('subscriptionId');
 });

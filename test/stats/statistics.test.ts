@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { eventFilters } from '../../src/filters/filter-flags.ts';
 import { statsWindow } from '../../src/filters/stats-window.ts';
 import { Items } from '../../src/items/items.ts';
-import { ComparisonTable } from '../../src/outcomes/comparison-table.ts';
 import type { Query } from '../../src/paging/event-query.ts';
+import { OutcomeTable } from '../../src/questions/outcome-table.ts';
 import { provenRate } from '../../src/statistics/proven-rate.ts';
 import { divideTime } from '../../src/stats/buckets.ts';
 import { byFailure, failureRate, gatherStats, statsOfTable } from '../../src/stats/statistics.ts';
@@ -113,20 +113,19 @@ describe('buckets', () => {
             (event) =>
               isAsked(event) && compareInstants(event.at, after) > 0 && compareInstants(event.at, before) < 0,
           );
-          const table = new ComparisonTable(['eventType']);
-          table.add(
-            Items.of(
-              inside.map((event) =>
-                Buffer.from(
-                  JSON.stringify({
-                    eventType: event.type,
-                    createdOn: event.at.text,
-                    publishStatus: event.failed ? 'FAILED' : 'SUCCESS',
-                  }),
-                ),
+          const table = new OutcomeTable();
+          const items = Items.of(
+            inside.map((event) =>
+              Buffer.from(
+                JSON.stringify({
+                  eventType: event.type,
+                  createdOn: event.at.text,
+                  publishStatus: event.failed ? 'FAILED' : 'SUCCESS',
+                }),
               ),
             ),
           );
+          table.see({ items, haveFailed: undefined });
           const counted = await gatherStats(window, ['a', 'b'], count, counting(events));
           const read = statsOfTable(table, window, count);
           const named = counted.types.filter(({ total }) => total > 0);
@@ -371,8 +370,11 @@ test('of one status the other is not told, and an event without a time is in the
     { eventType: 'a', createdOn: '2026-11-01T12:00:00Z', publishStatus: 'SUCCESS' },
     { eventType: 'a', publishStatus: 'SUCCESS' },
   ];
-  const table = new ComparisonTable(['eventType']);
-  table.add(Items.of(events.map((event) => Buffer.from(JSON.stringify(event)))));
+  const table = new OutcomeTable();
+  table.see({
+    items: Items.of(events.map((event) => Buffer.from(JSON.stringify(event)))),
+    haveFailed: undefined,
+  });
   const window = { after: at('2026-11-01'), before: at('2026-11-02'), zone: UTC, queries: [{}] };
   const tallies = (status: 'SUCCESS' | 'FAILED' | undefined) => {
     const { total, success, failed, buckets } = statsOfTable(table, { ...window, status }, 1);

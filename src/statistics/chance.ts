@@ -8,31 +8,39 @@ export interface Count {
   readonly failed: number;
 }
 
-export function countRows(rows: Int32Array, failures: Uint8Array): Count {
-  let failed = 0;
-  for (let index = 0; index < rows.length; index++) failed += failures[rows[index] as number] as number;
-  return { events: rows.length, failed };
-}
-
 /** The events of the first count that are not in the second. */
 export function without(whole: Count, part: Count): Count {
   return { events: whole.events - part.events, failed: whole.failed - part.failed };
 }
 
-/** True if these events fail so much more often than the others that it is no chance, and matters. */
-export function isCause(inside: Count, whole: Count): boolean {
-  return lnChance(inside, whole) < Math.log(SIGNIFICANCE) && differenceOf(inside, whole) >= LEAST_DIFFERENCE;
+/**
+ * True if these events fail so much more often than the others that it is no chance, and matters.
+ * `lnCandidates` is the logarithm of the number of candidates that were compared (Bonferroni's correction).
+ */
+export function isNamed(inside: Count, whole: Count, lnCandidates = 0): boolean {
+  const isNoChance = lnChance(inside, whole) + lnCandidates < Math.log(SIGNIFICANCE);
+  return isNoChance && differenceOf(inside, whole) >= LEAST_DIFFERENCE;
 }
 
-/**
- * How much more of these events failed than of the others. Each delivered event stands for `weight` of them.
- */
-export function differenceOf(inside: Count, whole: Count, weight = 1): number {
-  return rateOf(inside, weight) - rateOf(without(whole, inside), weight);
+/** A cause after the first explains at least this part of all failures … */
+const LEAST_SHARE = 0.07;
+/** … or at least this part of its own events failed, and this many of them. */
+const HIGH_RATE = 0.3;
+const LEAST_FAILED = 5;
+
+/** True if a further cause explains a part of all failures that matters, or fails often by itself. */
+export function isWorthNaming({ failed, events }: Count, allFailed: number): boolean {
+  const failsOften = failed >= LEAST_FAILED && failed >= HIGH_RATE * events;
+  return failsOften || failed >= LEAST_SHARE * allFailed;
+}
+
+/** How much more of these events failed than of the others. */
+function differenceOf(inside: Count, whole: Count): number {
+  return rateOf(inside) - rateOf(without(whole, inside));
 }
 
 /** The part of the events that failed. Each delivered event stands for `weight` of them. */
-export function rateOf({ events, failed }: Count, weight: number): number {
+export function rateOf({ events, failed }: Count, weight = 1): number {
   return events === 0 ? 0 : failed / (failed + (events - failed) * weight);
 }
 

@@ -1,14 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
-  countRows,
-  differenceOf,
-  isCause,
+  isNamed,
   Likelihood,
   leastForChance,
   lnChance,
   lnChoose,
   without,
-} from '../../src/explain/chance.ts';
+} from '../../src/statistics/chance.ts';
 
 /**
  * The probability by whole numbers: ways to draw at least as many failed events, of all ways to draw so many.
@@ -62,7 +60,7 @@ describe('the probability of a cause by chance', () => {
 
   test('and a difference of ten points make a cause', () => {
     const cause = (failed: number, events: number, allFailed: number, all: number) =>
-      isCause({ events, failed }, { events: all, failed: allFailed });
+      isNamed({ events, failed }, { events: all, failed: allFailed });
     expect([cause(5, 5, 6, 20), cause(2, 2, 6, 20), cause(100, 1000, 100, 2000)]).toEqual([
       true,
       false,
@@ -70,11 +68,7 @@ describe('the probability of a cause by chance', () => {
     ]);
     // A little less than ten points, and more than a chance of one in a hundred.
     expect([cause(99, 1000, 99, 2000), cause(3, 6, 3, 9)]).toEqual([false, false]);
-    expect(differenceOf({ events: 4, failed: 3 }, { events: 12, failed: 5 })).toBe(0.5);
-    expect(differenceOf({ events: 4, failed: 2 }, { events: 8, failed: 3 }, 3)).toBe(1 / 4 - 1 / 10);
-    expect(differenceOf({ events: 8, failed: 2 }, { events: 8, failed: 2 })).toBe(0.25);
     expect(without({ events: 12, failed: 5 }, { events: 4, failed: 3 })).toEqual({ events: 8, failed: 2 });
-    expect(countRows(Int32Array.of(0, 2, 3), Uint8Array.of(1, 1, 0, 1))).toEqual({ events: 3, failed: 2 });
   });
 });
 

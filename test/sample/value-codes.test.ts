@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ValueCodes } from '../../src/outcomes/value-codes.ts';
+import { ValueCodes } from '../../src/sample/value-codes.ts';
 
 test('values have the codes that they were added with, wherever their bytes stand', () => {
   fc.assert(

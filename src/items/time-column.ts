@@ -1,7 +1,6 @@
-import { stringText } from '../items/json-scanner.ts';
 import { trimZeros } from '../time/date-time.ts';
 import { type Instant, knownInstant, parseInstant } from '../time/instant.ts';
-import { allRows, enlarged } from './rows.ts';
+import { stringText } from './json-scanner.ts';
 
 const QUOTE = 0x22;
 
@@ -11,9 +10,9 @@ export class TimeColumn {
   /** Rows whose time is not known. */
   unknown = 0;
   /** Whole seconds since the epoch, `NaN` for a time that is not known. */
-  #seconds = new Float64Array(1024);
+  #seconds: Float64Array = new Float64Array(1024);
   /** Nanoseconds, and behind the point a sixteenth for each digit of the text's fraction. */
-  #fractions = new Float64Array(1024);
+  #fractions: Float64Array = new Float64Array(1024);
 
   /** Adds a row, and returns it. The text may be anything. */
   push(text: string): number {
@@ -92,7 +91,7 @@ export class TimeColumn {
 
   /** The times of the first and the last row. */
   get bounds(): { readonly first: Instant | undefined; readonly last: Instant | undefined } {
-    const rows = allRows(this.#rows);
+    const rows = Int32Array.from({ length: this.#rows }, (_, row) => row);
     return { first: this.at(this.oldest(rows)), last: this.at(this.newest(rows)) };
   }
 
@@ -104,6 +103,12 @@ export class TimeColumn {
     }
     return found;
   }
+}
+
+function enlarged(from: Float64Array, capacity: number): Float64Array {
+  const to = new Float64Array(capacity);
+  to.set(from);
+  return to;
 }
 
 /** Rows in order of creation, those whose time is not known last. */

@@ -1,0 +1,57 @@
+import { compareInstants, parseInstant } from '../time/instant.ts';
+
+/** Dates without a zone: months, days, days with a time of day. Those of one form are ordered as texts. */
+const WITHOUT_ZONE = /^\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ][0-2]\d:[0-5]\d(:[0-5]\d)?)?)?$/;
+/** Where years, months, days, hours, minutes and seconds end in a date: the roundest limit comes first. */
+const ENDS = [4, 7, 10, 13, 16, 19];
+const FIRST_MOMENT = '0000-01-01T00:00:00';
+
+/** The order of a field whose values are all dates. */
+export interface DateOrder {
+  /** True if a condition compares them as texts, false if as points in time. */
+  readonly isOfTexts: boolean;
+  compare(a: string, b: string): number;
+  /** The roundest date that is later than the first and at most the second. */
+  roundestBetween(low: string, high: string): string;
+}
+
+/** The order of dates; undefined if the texts are anything else, or dates of several forms without a zone. */
+export function dateOrderOf(texts: readonly string[]): DateOrder | undefined {
+  const [first] = texts;
+  if (first === undefined) return undefined;
+  const isOfOneForm = (text: string) => text.length === first.length && WITHOUT_ZONE.test(text);
+  if (texts.every(isOfOneForm)) return AS_TEXTS;
+  return texts.every((text) => parseInstant(text)) ? AS_INSTANTS : undefined;
+}
+
+const AS_TEXTS: DateOrder = {
+  isOfTexts: true,
+  compare: (a, b) => Number(a > b) - Number(a < b),
+  roundestBetween: (low, high) => roundsOf(high).find((round) => round > low) ?? high,
+};
+
+const AS_INSTANTS: DateOrder = {
+  isOfTexts: false,
+  compare: compareTimes,
+  roundestBetween: (low, high) => {
+    const utc = new Date(1000 * (parseInstant(high)?.seconds ?? 0)).toISOString().slice(0, 19);
+    return (
+      roundsOf(utc)
+        .find((round) => compareTimes(`${round}Z`, low) > 0)
+        ?.concat('Z') ?? high
+    );
+  },
+};
+
+function compareTimes(a: string, b: string): number {
+  const [first, second] = [parseInstant(a), parseInstant(b)];
+  return first && second ? compareInstants(first, second) : 0;
+}
+
+/** The date cut off after its year, its month and so on, and filled up with the first moment of these. */
+function roundsOf(date: string): string[] {
+  const rest = FIRST_MOMENT.slice(0, 10) + (date[10] ?? '') + FIRST_MOMENT.slice(11);
+  return ENDS.filter((end) => end <= date.length).map(
+    (end) => date.slice(0, end) + rest.slice(end, date.length),
+  );
+}

@@ -1,0 +1,439 @@
+import { ConditionMatch } from '../items/condition-match.ts';
+import { MISSING } from '../items/field-cursor.ts';
+import { type FieldPath, memberPath } from '../items/field-path.ts';
+import { FieldReader } from '../items/field-reader.ts';
+import type { Condition } from '../items/item-conditions.ts';
+import type { Items } from '../items/items.ts';
+import { rawText } from '../items/json-scanner.ts';
+import { OUTCOMES } from '../items/outcome-names.ts';
+import { TimeColumn } from '../items/time-column.ts';
+import { isInside, NO_VALUE } from '../sample/sample-field.ts';
+import { type Count, isNamed, isWorthNaming, Likelihood, lnChance, without } from '../statistics/chance.ts';
+import { compareInstants, type Instant, instantAt } from '../time/instant.ts';
+import type { TimeZone } from '../time/time-zone.ts';
+import { type CauseCondition, fieldCondition, spanConditions } from './cause-conditions.ts';
+import type { FieldTest } from './conditions.ts';
+import { type EffectValue, type EffectValueSource, EffectValues } from './effect-values.ts';
+import { allRows, countRows, filterRows, rowsWithout } from './rows.ts';
+import {
+  bestSpan,
+  inOrderOfTime,
+  latestRunOf,
+  type SpanTest,
+  saysOnlySince,
+  type TimedRows,
+} from './spans.ts';
+
+/**
+ * A cause: conditions that failed events have in common. The counts are of the events that the causes before
+ * it leave.
+ */
+export interface Cause extends CauseTimes {
+  /** All of them hold for the events of this cause. */
+  readonly conditions: readonly CauseCondition[];
+  readonly failed: number;
+  readonly events: number;
+  readonly failedWithout: number;
+  readonly eventsWithout: number;
+  /** How many subscriptions have failures of this cause. */
+  readonly subscriptions: number;
+  /** The probability that chance makes any candidate look like this. */
+  readonly p: number;
+  /** Conditions that are true of the same events. */
+  readonly same: readonly CauseCondition[];
+  /** Times between which, both excluded, the events of its span of time were created. */
+  readonly after: Instant | undefined;
+  readonly before: Instant | undefined;
+}
+
+/** When the events of a cause failed and when not. */
+export interface CauseTimes {
+  readonly firstFailed: Instant | undefined;
+  readonly lastFailed: Instant | undefined;
+  readonly lastSuccess: Instant | undefined;
+  /** The first failure of the run that goes on; undefined if none does. */
+  readonly failingSince: Instant | undefined;
+  /** True if its failures may have begun before the events do: the first one is at the edge of the window. */
+  readonly edge: boolean;
+  /** The same of the run that goes on. */
+  readonly isSinceAtEdge: boolean;
+}
+
+/** A condition that tells failures from delivered events too well to be their cause: an effect of failing. */
+export interface Effect extends CauseCondition {
+  readonly failed: number;
+  readonly delivered: number;
+  /** The most frequent values that the failures have. */
+  readonly values: readonly EffectValue[];
+}
+
+/** A cause as the search found it. */
+export interface CauseToCount {
+  /** Without the span of time. */
+  readonly conditions: readonly CauseCondition[];
+  /** The times of the first and the last event of its span in the sample. */
+  readonly span: { readonly from: Instant | undefined; readonly to: Instant | undefined } | undefined;
+  /** The logarithm of the number of candidates of its form. */
+  readonly lnCandidates: number;
+  /** The same without its span. */
+  readonly lnCandidatesWithoutSpan: number;
+  /** Other conditions, with those that are true of the same events in the sample. */
+  readonly same: readonly SameToCount[];
+}
+
+export interface SameToCount {
+  readonly test: FieldTest;
+  readonly as: readonly Condition[];
+}
+
+export interface EffectToCount {
+  readonly condition: CauseCondition;
+  readonly values: EffectValueSource;
+}
+
+export interface CountedCauses {
+  readonly causes: readonly Cause[];
+  /** Failures that no cause explains. */
+  readonly unexplained: number;
+  readonly effects: readonly Effect[];
+}
+
+/** Other conditions of the same events that are named. */
+const MOST_SAME = 20;
+/** Of so many it is counted if they are true of the same events among all. */
+const MOST_SAME_COUNTED = 60;
+
+/**
+ * Counts causes and effects in all events, by the conditions that `--where` has. Keeps time and outcome of
+ * the events for which the conditions of a cause hold: 22 bytes each.
+ */
+export class ExactCounts {
+  readonly #all: Count;
+  readonly #causes: readonly CountedCause[];
+  readonly #effects: readonly CountedEffect[];
+  readonly #conditions: ConditionTable;
+  readonly #rows = new CauseRows();
+  /** True if a span of time is found: no other event is within its bounds. */
+  readonly #keepsAll: boolean;
+
+  /** With `isSampleWhole` other names for causes are true of the same events without being counted. */
+  constructor(
+    all: Count,
+    causes: readonly CauseToCount[],
+    effects: readonly EffectToCount[],
+    { zone, isSampleWhole }: { readonly zone: TimeZone; readonly isSampleWhole: boolean },
+  ) {
+    this.#all = all;
+    const table = new ConditionTable(zone);
+    this.#causes = causes.map((cause) => countedCause(cause, table, isSampleWhole));
+    this.#effects = effects.map((effect) => countedEffect(effect, table));
+    this.#conditions = table;
+    this.#keepsAll = causes.some(({ span }) => span);
+  }
+
+  /** `haveFailed` is for items that do not tell their outcome themselves. */
+  add(items: Items, haveFailed: boolean | undefined): void {
+    const { bytes, count } = items;
+    const conditions = this.#conditions;
+    for (let item = 0; item < count; item++) {
+      conditions.read(bytes, items.start(item));
+      const hasFailed = haveFailed ?? OUTCOMES.get(conditions.text(OUTCOME) ?? '');
+      if (hasFailed === undefined) continue;
+      this.#addToCauses(hasFailed);
+      for (const effect of this.#effects) this.#addToEffect(effect, hasFailed);
+    }
+  }
+
+  #addToCauses(hasFailed: boolean): void {
+    const conditions = this.#conditions;
+    let mask = 0;
+    let isLeft = true;
+    for (const [place, cause] of this.#causes.entries()) {
+      const holds = conditions.allHold(cause.conditions);
+      if (holds) mask |= 1 << place;
+      if (!isLeft) continue;
+      for (const same of cause.same)
+        if (same.isEqual) same.isEqual = conditions.holds(same.condition) === conditions.allHold(same.as);
+      isLeft = !(holds && conditions.allHold(cause.span));
+    }
+    if (mask !== 0 || this.#keepsAll) this.#rows.add(conditions, hasFailed, mask);
+  }
+
+  #addToEffect(effect: CountedEffect, hasFailed: boolean): void {
+    if (hasFailed) effect.values.add(this.#conditions.reader);
+    if (!this.#conditions.holds(effect.place)) return;
+    if (hasFailed) effect.failed++;
+    else effect.delivered++;
+  }
+
+  /** Called after the last event. A cause that is none by its exact counts ends the list. */
+  result(): CountedCauses {
+    const causes: Cause[] = [];
+    const rows = this.#rows;
+    let left = allRows(rows.count);
+    let whole = this.#all;
+    for (const [place, cause] of this.#causes.entries()) {
+      const general = filterRows(left, (row) => ((rows.masks[row] as number) & (1 << place)) !== 0);
+      const { inside, span } = this.#withSpan(cause.toCount, general, whole);
+      const count = countRows(inside, rows.failures);
+      const lnCandidates = span ? cause.toCount.lnCandidates : cause.toCount.lnCandidatesWithoutSpan;
+      if (!isNamed(count, whole, lnCandidates)) break;
+      if (causes.length > 0 && !isWorthNaming(count, this.#all.failed)) break;
+      const rest = without(whole, count);
+      const { times } = rows;
+      causes.push({
+        conditions: [
+          ...cause.toCount.conditions,
+          ...spanConditions(times.at(span?.from), times.at(span?.to)),
+        ],
+        failed: count.failed,
+        events: count.events,
+        failedWithout: rest.failed,
+        eventsWithout: rest.events,
+        subscriptions: rows.subscriptionsOf(inside),
+        p: Math.max(Math.exp(Math.min(0, lnChance(count, whole) + lnCandidates)), Number.MIN_VALUE),
+        same: namesOf(cause.same),
+        ...timesOf(rows, inside, span),
+        after: boundOf(rows, span?.from, -1),
+        before: boundOf(rows, span?.to, 1),
+      });
+      left = rowsWithout(left, inside);
+      whole = rest;
+    }
+    return {
+      causes,
+      unexplained: whole.failed,
+      effects: this.#effects.map(({ effect, failed, delivered, values }) => ({
+        ...effect.condition,
+        failed,
+        delivered,
+        values: values.result(),
+      })),
+    };
+  }
+
+  /**
+   * The rows of a cause with its span, whose first and last event are exact, unless the span says no more
+   * than since when they fail.
+   */
+  #withSpan(cause: CauseToCount, general: Int32Array, whole: Count) {
+    const rows = this.#rows;
+    if (!cause.span) return { inside: general, span: undefined };
+    const best = bestSpan(rows, inOrderOfTime(rows, general), whole, new Likelihood(0));
+    if (!best) return { inside: general, span: undefined };
+    const inside = best.test.filter(general);
+    const isNeedless =
+      cause.conditions.length > 0 &&
+      saysOnlySince(rows, general, inside) &&
+      isNamed(countRows(general, rows.failures), whole, cause.lnCandidatesWithoutSpan);
+    return isNeedless ? { inside: general, span: undefined } : { inside, span: best.test };
+  }
+}
+
+/** A cause with the places of its conditions in the table. */
+interface CountedCause {
+  readonly toCount: CauseToCount;
+  readonly conditions: readonly number[];
+  readonly span: readonly number[];
+  readonly same: readonly SameCheck[];
+}
+
+interface SameCheck {
+  readonly test: FieldTest;
+  readonly condition: number;
+  readonly as: readonly number[];
+  /** False from the first event on for which one holds without the other. */
+  isEqual: boolean;
+}
+
+interface CountedEffect {
+  readonly effect: EffectToCount;
+  readonly place: number;
+  readonly values: EffectValues;
+  failed: number;
+  delivered: number;
+}
+
+function countedCause(cause: CauseToCount, table: ConditionTable, isSampleWhole: boolean): CountedCause {
+  const { conditions, span, same } = cause;
+  const ofSpan = spanConditions(span?.from, span?.to);
+  // Names that are true of the same events in the sample of all events need no other proof.
+  const placeOf = (condition: Condition) => (isSampleWhole ? table.always : table.add(condition));
+  return {
+    toCount: cause,
+    conditions: conditions.map(({ condition }) => table.add(condition)),
+    span: ofSpan.map(({ condition }) => table.add(condition)),
+    same: same.slice(0, isSampleWhole ? same.length : MOST_SAME_COUNTED).map(({ test, as }) => ({
+      test,
+      condition: placeOf(fieldCondition(test).condition),
+      as: as.map(placeOf),
+      isEqual: true,
+    })),
+  };
+}
+
+function countedEffect(effect: EffectToCount, table: ConditionTable): CountedEffect {
+  const place = table.add(effect.condition.condition);
+  const values = new EffectValues(effect.values, table.addPaths(EffectValues.pathsOf(effect.values)));
+  return { effect, place, values, failed: 0, delivered: 0 };
+}
+
+/** The names whose conditions hold for the same events, without those that say that a member is there. */
+function namesOf(same: readonly SameCheck[]): CauseCondition[] {
+  const tests = same.filter(({ isEqual }) => isEqual).map(({ test }) => test);
+  const isInner = (one: FieldTest, other: FieldTest) =>
+    one.code === NO_VALUE && one.op === other.op && isInside(one.feature.field, other.feature.field);
+  return tests
+    .filter((test) => !tests.some((other) => other.code === NO_VALUE && isInner(test, other)))
+    .slice(0, MOST_SAME)
+    .map(fieldCondition);
+}
+
+/** Fields that are read of each event beside those of conditions. */
+const READ_FIELDS = ['publishStatus', 'createdOn', 'subscriptionId'];
+const OUTCOME = 0;
+const CREATED_ON = 1;
+const SUBSCRIPTION = 2;
+
+/** Conditions that are tried on one event after another, each at most once. */
+class ConditionTable {
+  /** The place of a condition that holds for every event. */
+  readonly always = -1;
+  readonly #zone: TimeZone;
+  readonly #paths: FieldPath[] = READ_FIELDS.map(memberPath);
+  /** By place among the paths; undefined where there is no condition. */
+  readonly #matches: (ConditionMatch | undefined)[] = READ_FIELDS.map(() => undefined);
+  readonly #placeOf = new Map<string, number>();
+  #reader: FieldReader | undefined;
+  /** By place: if the condition holds for the event that was read; undefined while it was not tried. */
+  #held: (boolean | undefined)[] = [];
+
+  constructor(zone: TimeZone) {
+    this.#zone = zone;
+  }
+
+  get reader(): FieldReader {
+    this.#reader ??= new FieldReader(this.#paths, this.#zone);
+    return this.#reader;
+  }
+
+  add(condition: Condition): number {
+    const known = this.#placeOf.get(condition.text);
+    if (known !== undefined) return known;
+    const place = this.addPaths([condition.field]);
+    this.#matches[place] = new ConditionMatch(condition);
+    this.#placeOf.set(condition.text, place);
+    return place;
+  }
+
+  /** Returns the place of the first of the paths. */
+  addPaths(paths: readonly FieldPath[]): number {
+    this.#paths.push(...paths);
+    this.#matches.length = this.#paths.length;
+    return this.#paths.length - paths.length;
+  }
+
+  read(bytes: Buffer, at: number): void {
+    this.#held = [];
+    this.reader.read(bytes, at);
+  }
+
+  text(place: number): string | undefined {
+    return this.reader.text(place);
+  }
+
+  holds(place: number): boolean {
+    if (place === this.always) return true;
+    this.#held[place] ??= this.#matches[place]?.holds(this.reader, place) === true;
+    return this.#held[place] as boolean;
+  }
+
+  allHold(places: readonly number[]): boolean {
+    return places.every((place) => this.holds(place));
+  }
+}
+
+/** Rows for which there is room at first. */
+const FIRST_ROWS = 1024;
+
+/** Times, outcomes and subscriptions of the events of causes. */
+class CauseRows implements TimedRows {
+  readonly times = new TimeColumn();
+  failures = new Uint8Array(FIRST_ROWS);
+  /** A bit for each cause whose conditions hold. */
+  masks = new Uint8Array(FIRST_ROWS);
+  count = 0;
+  #subscriptions = new Int32Array(FIRST_ROWS);
+  readonly #codeOf = new Map<string, number>();
+
+  add({ reader }: ConditionTable, hasFailed: boolean, mask: number): void {
+    if (this.count === this.failures.length) this.#grow();
+    reader.each(CREATED_ON, (bytes, start, end) => {
+      if (start === MISSING) this.times.pushValue(bytes, 0, 0);
+      else this.times.pushValue(bytes, start, end);
+    });
+    this.failures[this.count] = Number(hasFailed);
+    this.masks[this.count] = mask;
+    reader.each(SUBSCRIPTION, (bytes, start, end) => {
+      const text = start === MISSING ? 'null' : rawText(bytes, start, end).toLowerCase();
+      const code = this.#codeOf.get(text) ?? this.#codeOf.size;
+      this.#codeOf.set(text, code);
+      this.#subscriptions[this.count] = text === 'null' ? -1 : code;
+    });
+    this.count++;
+  }
+
+  /** How many subscriptions have failures among these rows. */
+  subscriptionsOf(rows: Int32Array): number {
+    const codes = new Set<number>();
+    for (const row of rows) if (this.failures[row] === 1) codes.add(this.#subscriptions[row] as number);
+    codes.delete(-1);
+    return codes.size;
+  }
+
+  #grow(): void {
+    this.failures = enlarged(this.failures, 2 * this.count);
+    this.masks = enlarged(this.masks, 2 * this.count);
+    this.#subscriptions = enlarged(this.#subscriptions, 2 * this.count);
+  }
+}
+
+function enlarged<Rows extends Uint8Array | Int32Array>(from: Rows, capacity: number): Rows {
+  const to = new (from.constructor as new (length: number) => Rows)(capacity);
+  to.set(from);
+  return to;
+}
+
+function timesOf(table: CauseRows, rows: Int32Array, span: SpanTest | undefined): CauseTimes {
+  const { times, failures } = table;
+  const failed = filterRows(rows, (row) => failures[row] === 1);
+  const delivered = filterRows(rows, (row) => failures[row] === 0);
+  const { since, isAtEdge, isFirstAtEdge } = latestRunOf(table, inOrderOfTime(table, rows));
+  // A span that ended before the newest events no longer fails.
+  const isOver = span?.to !== undefined;
+  // One with a start has delivered events before it.
+  const hasStart = span?.from !== undefined;
+  return {
+    firstFailed: times.at(times.oldest(failed)),
+    lastFailed: times.at(times.newest(failed)),
+    lastSuccess: times.at(times.newest(delivered)),
+    failingSince: isOver ? undefined : times.at(since),
+    edge: isFirstAtEdge && !hasStart,
+    isSinceAtEdge: isAtEdge && !hasStart,
+  };
+}
+
+/** A time, excluded, that encloses a span and no other event: a full second if there is one. */
+function boundOf(
+  { times, count }: CauseRows,
+  row: number | undefined,
+  direction: 1 | -1,
+): Instant | undefined {
+  if (row === undefined) return undefined;
+  const { seconds, fraction } = times.at(row);
+  const isNext = direction === 1 || fraction === '';
+  const full = instantAt((isNext ? seconds + direction : seconds) * 1000);
+  const all = allRows(count);
+  const next = times.at(direction === 1 ? times.oldest(all, row) : times.newest(all, row));
+  return !full || (next && compareInstants(full, next) * direction > 0) ? next : full;
+}

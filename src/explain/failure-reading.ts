@@ -1,0 +1,138 @@
+import { Items } from '../items/items.ts';
+import { EventSample } from '../sample/event-sample.ts';
+import type { SampleField } from '../sample/sample-field.ts';
+import { type SampleTable, tableOfSample } from '../sample/sample-table.ts';
+import { type TimeZone, UTC } from '../time/time-zone.ts';
+import { fieldCondition } from './cause-conditions.ts';
+import { CauseSearch, type FoundCause, type RowTest } from './cause-search.ts';
+import { FieldTest } from './conditions.ts';
+import { causesAmong, findEffects, valuesToCount } from './effects.ts';
+import { type Cause, type CauseToCount, type Effect, ExactCounts } from './exact-counts.ts';
+import { SpanTest } from './spans.ts';
+
+export interface Explanation {
+  readonly events: number;
+  readonly failed: number;
+  /** How many subscriptions the events are of, as far as they name them. */
+  readonly subscriptions: number;
+  readonly causes: readonly Cause[];
+  /** Failures that no cause explains. */
+  readonly unexplained: number;
+  readonly onlyInFailures: readonly Effect[];
+  /** Paths of fields that differ in nearly every event, or have too long values. */
+  readonly notCompared: readonly string[];
+  /** Those of them that are compared where their values are short. */
+  readonly comparedWhereShort: readonly string[];
+  /** Paths of lists and objects with elements or members that were not looked at. */
+  readonly notLookedAt: readonly string[];
+}
+
+/** What the search found in a sample, to be counted in all events. */
+interface Found {
+  readonly causes: readonly CauseToCount[];
+  readonly effects: readonly FieldTest[];
+}
+
+/**
+ * Explains failures by two readings of the events: of the first it keeps a sample and looks for causes in it;
+ * in the second it counts the causes in all events.
+ */
+export class FailureReading {
+  readonly sample = new EventSample();
+  #table: SampleTable | undefined;
+  #counts: ExactCounts | undefined;
+
+  /** Takes events of the first reading. */
+  see(items: Items, haveFailed: boolean | undefined): void {
+    this.sample.add(items, haveFailed);
+  }
+
+  /**
+   * Called after the first reading: looks for causes. Hours and weekdays are those of the zone's clock. True
+   * if the events are to be read again; otherwise the sample is all of them.
+   */
+  search(zone: TimeZone = UTC): boolean {
+    const { sample } = this;
+    const { events, failed, isWhole } = sample;
+    const table = tableOfSample(sample, zone);
+    const found = failed === 0 ? { causes: [], effects: [] } : findIn(table);
+    const effects = found.effects.map((test) => ({
+      condition: fieldCondition(test),
+      values: valuesToCount(table, test),
+    }));
+    this.#table = table;
+    this.#counts = new ExactCounts({ events, failed }, found.causes, effects, {
+      zone,
+      isSampleWhole: isWhole,
+    });
+    if (!isWhole) return failed > 0;
+    for (const { text, hasFailed } of sample.sampled) this.#counts.add(Items.of([text]), hasFailed);
+    return false;
+  }
+
+  /** Takes events of the second reading, which are the same. */
+  count(items: Items, haveFailed: boolean | undefined): void {
+    this.#counts?.add(items, haveFailed);
+  }
+
+  get explanation(): Explanation {
+    const { events, failed, subscriptions } = this.sample;
+    const counted = this.#counts?.result() ?? { causes: [], effects: [], unexplained: failed };
+    const fields = this.#table?.fields ?? [];
+    const ownFields = fields.filter(({ derivation }) => !derivation);
+    return {
+      events,
+      failed,
+      subscriptions,
+      causes: counted.causes,
+      unexplained: counted.unexplained,
+      onlyInFailures: counted.effects,
+      notCompared: pathsOf(ownFields.filter((field) => field.isUncompared || field.hasLongValue)),
+      comparedWhereShort: pathsOf(ownFields.filter((field) => field.hasLongValue && !field.isUncompared)),
+      notLookedAt: pathsOf(fields.filter(({ isOverfull }) => isOverfull)),
+    };
+  }
+}
+
+function pathsOf(fields: readonly SampleField[]): string[] {
+  return fields.map(({ path }) => path).sort();
+}
+
+function findIn(table: SampleTable): Found {
+  const search = new CauseSearch(table);
+  const effects = findEffects(search);
+  const hasDelivered = table.failures.includes(0);
+  if (!hasDelivered) return { causes: [], effects: effects.tests };
+  const possible = search.features.filter(({ field }) => !effects.certain.has(field));
+  const likely = possible.filter(({ field }) => !effects.fields.has(field));
+  let causes = search.findCauses(likely, possible);
+  // If nothing else explains the failures, what only they have may be the cause after all.
+  if (causes.length === 0) causes = search.findCauses(possible, possible);
+  else {
+    const mistaken = causesAmong(effects, causes, search);
+    const weighed = possible.filter(
+      ({ field }) => likely.some((one) => one.field === field) || mistaken.has(field),
+    );
+    if (mistaken.size > 0) causes = search.findCauses(weighed, possible);
+  }
+  return { causes: causes.map((cause) => toCount(search, cause)), effects: effects.tests };
+}
+
+function toCount(search: CauseSearch, { tests, same }: FoundCause): CauseToCount {
+  const fields = fieldTests(tests).sort((a, b) => a.feature.cost - b.feature.cost);
+  const span = tests.find((test) => test instanceof SpanTest);
+  return {
+    conditions: fields.map(fieldCondition),
+    span: span && { from: span.times.at(span.from), to: span.times.at(span.to) },
+    lnCandidates: search.lnCandidates(tests),
+    lnCandidatesWithoutSpan: search.lnCandidates(fields),
+    same: same.map(({ test, as }) => ({
+      test,
+      as: fieldTests(as).map((one) => fieldCondition(one).condition),
+    })),
+  };
+}
+
+function fieldTests(tests: readonly RowTest[]): FieldTest[] {
+  return tests.filter((test) => test instanceof FieldTest);
+}

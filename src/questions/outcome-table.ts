@@ -1,0 +1,88 @@
+import { ServiceError } from '../errors.ts';
+import { MISSING } from '../items/field-cursor.ts';
+import { memberPath } from '../items/field-path.ts';
+import { createCursor } from '../items/known-cursor.ts';
+import { OUTCOMES } from '../items/outcome-names.ts';
+import { TimeColumn } from '../items/time-column.ts';
+import type { PageOfOutcomes } from '../sources/event-source.ts';
+
+/** More events than this would take 110 MB. */
+const MOST_ROWS = 6_000_000;
+const FIRST_ROWS = 1024;
+
+const READ_FIELDS = ['publishStatus', 'createdOn', 'eventType'];
+const OUTCOME = 0;
+const CREATED_ON = 1;
+const TYPE = 2;
+
+interface OutcomesOfType {
+  /** As it was written first; null for events without a type. */
+  readonly value: string | null;
+  total: number;
+  failed: number;
+}
+
+/** When events were created and which of them failed, and how many of each type did. 17 bytes an event. */
+export class OutcomeTable {
+  rows = 0;
+  failed = 0;
+  /** Events that do not tell their outcome: they have no row. */
+  untold = 0;
+  readonly times = new TimeColumn();
+  /** 1 for a row that failed. */
+  failures = new Uint8Array(FIRST_ROWS);
+  readonly #cursor = createCursor(READ_FIELDS.map(memberPath));
+  /** By the type in small letters: the service ignores their case. */
+  readonly #types = new Map<string | null, OutcomesOfType>();
+
+  /** Throws `ServiceError` for too many events. */
+  see({ items, haveFailed }: PageOfOutcomes): void {
+    const { bytes, count } = items;
+    const cursor = this.#cursor;
+    if (this.rows + count > MOST_ROWS) throw tooMany();
+    for (let item = 0; item < count; item++) {
+      cursor.read(bytes, items.start(item));
+      const hasFailed = haveFailed ?? OUTCOMES.get(cursor.text(OUTCOME) ?? '');
+      if (hasFailed === undefined) {
+        this.untold++;
+        continue;
+      }
+      const start = cursor.starts[CREATED_ON] as number;
+      if (start === MISSING) this.times.pushValue(bytes, 0, 0);
+      else this.times.pushValue(bytes, start, cursor.ends[CREATED_ON] as number);
+      this.#addOutcome(hasFailed);
+      this.#addToType(cursor.text(TYPE) ?? null, hasFailed);
+    }
+  }
+
+  /** Outcomes by type, with null for events that have none. */
+  get types(): readonly Readonly<OutcomesOfType>[] {
+    return [...this.#types.values()];
+  }
+
+  #addOutcome(hasFailed: boolean): void {
+    if (this.rows === this.failures.length) {
+      const larger = new Uint8Array(2 * this.rows);
+      larger.set(this.failures);
+      this.failures = larger;
+    }
+    this.failures[this.rows] = Number(hasFailed);
+    this.rows++;
+    this.failed += Number(hasFailed);
+  }
+
+  #addToType(value: string | null, hasFailed: boolean): void {
+    const key = value?.toLowerCase() ?? null;
+    const counts = this.#types.get(key) ?? { value, total: 0, failed: 0 };
+    this.#types.set(key, counts);
+    counts.total++;
+    counts.failed += Number(hasFailed);
+  }
+}
+
+function tooMany(): ServiceError {
+  return new ServiceError(
+    `there are more than ${MOST_ROWS / 1e6} million events: too many to compare at once`,
+    { next: 'narrow the time with --since and --until, or choose events with --type or --subscription' },
+  );
+}

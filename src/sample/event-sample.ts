@@ -1,0 +1,203 @@
+import { MISSING } from '../items/field-cursor.ts';
+import { memberPath } from '../items/field-path.ts';
+import type { Items } from '../items/items.ts';
+import { stringText } from '../items/json-scanner.ts';
+import { createKnownCursor } from '../items/known-cursor.ts';
+import { OUTCOMES } from '../items/outcome-names.ts';
+import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
+import type { SampledEvent } from './sample-reader.ts';
+
+/** All of so many events are in the sample; of more at most half as many failed, and delivered ones. */
+const MOST_EVENTS = 24_000;
+/** Bytes of these events: 2.7 KB for each of 24,000. Of larger events there are fewer in the sample. */
+const MOST_SAMPLE_BYTES = 64 * 1024 * 1024;
+/** A seed as good as any: the same events have the same sample in each run. */
+const SEED = 0x9e3779b9;
+
+/** What is read of each event; its id shows where the event is inside its item. */
+const READ_FIELDS = ['publishStatus', 'createdOn', 'subscriptionId', 'eventId'];
+const OUTCOME = 0;
+const CREATED_ON = 1;
+const SUBSCRIPTION = 2;
+
+const QUOTE = 0x22;
+const NULL = 0x6e;
+
+/** The failed or the delivered events: how many were seen, and the places of those in the sample. */
+interface Reservoir {
+  seen: number;
+  readonly places: number[];
+}
+
+/**
+ * Counts events, and keeps a sample of them to search in: all of a few; of many a part of the failed and a
+ * part of the delivered ones, in which each of them is as likely as any other (reservoir sampling).
+ */
+export class EventSample {
+  /** Events of unknown outcome, which are left out. */
+  unknownOutcomes = 0;
+  /** Events of unknown time, which count. */
+  unknownTimes = 0;
+  /** Bytes that `SUCCESS` takes more than `FAILED` in the items; 0 where these do not tell their outcome. */
+  moreOfDelivered = 0;
+  /** True while the sample is all events, in their order. */
+  isWhole = true;
+  readonly #kept: SampledEvent[] = [];
+  /** The memory of each of them. */
+  readonly #rooms: Buffer[] = [];
+  readonly #failed: Reservoir = { seen: 0, places: [] };
+  readonly #delivered: Reservoir = { seen: 0, places: [] };
+  #most = MOST_EVENTS;
+  #bytes = 0;
+  readonly #below = randomNumbers(SEED);
+  readonly #subscriptions = new Map<string, string>();
+  #first: Instant | undefined;
+  #last: Instant | undefined;
+  readonly #cursor = createKnownCursor(READ_FIELDS.map(memberPath));
+
+  get events(): number {
+    return this.#failed.seen + this.#delivered.seen;
+  }
+
+  get failed(): number {
+    return this.#failed.seen;
+  }
+
+  /** How many subscriptions the events are of, as far as they name them. */
+  get subscriptions(): number {
+    return new Set(this.#subscriptions.values()).size;
+  }
+
+  /** The times of the first and the last event. */
+  get bounds(): { readonly first: Instant | undefined; readonly last: Instant | undefined } {
+    return { first: this.#first, last: this.#last };
+  }
+
+  /** True if the sample is still all events with these. */
+  hasRoomFor({ count, bytes }: Items): boolean {
+    const hasBytes = this.#bytes + bytes.length <= MOST_SAMPLE_BYTES;
+    return this.isWhole && this.events + count <= this.#most && hasBytes;
+  }
+
+  /** The parts of the failed and of the delivered events that are in the sample. */
+  get shares(): { readonly failed: number; readonly delivered: number } {
+    const shareOf = ({ seen, places }: Reservoir) => (seen === 0 ? 1 : places.length / seen);
+    return { failed: shareOf(this.#failed), delivered: shareOf(this.#delivered) };
+  }
+
+  /** The events in the sample: all of them in their order, or a part in none. */
+  get sampled(): readonly SampledEvent[] {
+    const places = [...this.#failed.places, ...this.#delivered.places].sort((a, b) => a - b);
+    return places.map((place) => this.#kept[place] as SampledEvent);
+  }
+
+  /** `haveFailed` is for items that do not tell their outcome themselves. */
+  add(items: Items, haveFailed: boolean | undefined): void {
+    const { bytes, count } = items;
+    const cursor = this.#cursor;
+    for (let item = 0; item < count; item++) {
+      const start = items.start(item);
+      cursor.read(bytes, start);
+      const hasFailed = haveFailed ?? OUTCOMES.get(cursor.text(OUTCOME) ?? '');
+      if (hasFailed === undefined) {
+        this.unknownOutcomes++;
+        continue;
+      }
+      if (haveFailed === undefined && !hasFailed) this.moreOfDelivered = 1;
+      this.#noteTime(cursor.text(CREATED_ON));
+      this.#noteSubscription(bytes);
+      this.#sample(bytes, start, items.end(item), hasFailed);
+    }
+  }
+
+  #noteTime(text: string | undefined): void {
+    const instant = text === undefined ? undefined : parseInstant(text);
+    if (!instant) {
+      this.unknownTimes++;
+      return;
+    }
+    if (!this.#first || compareInstants(instant, this.#first) < 0) this.#first = instant;
+    if (!this.#last || compareInstants(instant, this.#last) > 0) this.#last = instant;
+  }
+
+  #noteSubscription(bytes: Buffer): void {
+    const start = this.#cursor.starts[SUBSCRIPTION] as number;
+    const end = this.#cursor.ends[SUBSCRIPTION] as number;
+    if (start === MISSING || bytes[start] === NULL) return;
+    const written = bytes.toString('latin1', start, end);
+    if (this.#subscriptions.has(written)) return;
+    const isText = bytes[start] === QUOTE;
+    const value = isText ? stringText(bytes, start, end) : bytes.toString('utf8', start, end);
+    this.#subscriptions.set(written, value.toLowerCase());
+  }
+
+  #sample(bytes: Buffer, start: number, end: number, hasFailed: boolean): void {
+    const own = hasFailed ? this.#failed : this.#delivered;
+    own.seen++;
+    const kept = this.#failed.places.length + this.#delivered.places.length;
+    if (this.isWhole && kept === this.#most) this.#halve();
+    const isComplete = own.places.length === own.seen - 1;
+    const hasRoom = this.isWhole || own.places.length < this.#most / 2;
+    if (isComplete && hasRoom) this.#keep(own, this.#kept.length, bytes, start, end, hasFailed);
+    else this.#keepByChance(own, bytes, start, end, hasFailed);
+    while (this.#bytes > MOST_SAMPLE_BYTES && this.#most > 2) this.#halve();
+  }
+
+  #keep(to: Reservoir, place: number, bytes: Buffer, start: number, end: number, hasFailed: boolean): void {
+    const { starts, ends, holders, holderStart } = this.#cursor;
+    // The room of the event that gave up the place is used again: much would be garbage otherwise.
+    const free = this.#rooms[place];
+    const room = free && free.length >= end - start ? free : Buffer.allocUnsafeSlow(end - start);
+    this.#rooms[place] = room;
+    bytes.copy(room, 0, start, end);
+    const text = room.subarray(0, end - start);
+    const hasTime = starts[CREATED_ON] !== MISSING;
+    this.#kept[place] = {
+      text,
+      hasFailed,
+      eventAt: holders === 1 ? holderStart - start : 0,
+      createdOnStart: hasTime ? (starts[CREATED_ON] as number) - start : 0,
+      createdOnEnd: hasTime ? (ends[CREATED_ON] as number) - start : 0,
+    };
+    this.#bytes += text.length;
+    to.places.push(place);
+  }
+
+  /** The event takes the place of another one with the probability that each before it was kept with. */
+  #keepByChance(own: Reservoir, bytes: Buffer, start: number, end: number, hasFailed: boolean): void {
+    const drawn = this.#below(own.seen);
+    if (drawn < own.places.length) this.#keep(own, this.#giveUp(own, drawn), bytes, start, end, hasFailed);
+  }
+
+  /** Takes an event out of the sample. Returns its place. */
+  #giveUp({ places }: Reservoir, index: number): number {
+    const place = places[index] as number;
+    places[index] = places.at(-1) as number;
+    places.pop();
+    this.#bytes -= (this.#kept[place] as SampledEvent).text.length;
+    return place;
+  }
+
+  /** The sample is a part of the events from now on, or a smaller part: half of what it had room for. */
+  #halve(): void {
+    if (!this.isWhole) this.#most /= 2;
+    this.isWhole = false;
+    for (const part of [this.#failed, this.#delivered])
+      while (part.places.length > Math.max(1, this.#most / 2)) {
+        const place = this.#giveUp(part, this.#below(part.places.length));
+        delete this.#kept[place];
+        delete this.#rooms[place];
+      }
+  }
+}
+
+/** Whole numbers from 0 to below a limit, the same ones for the same seed (mulberry32). */
+function randomNumbers(seed: number): (limit: number) => number {
+  let state = seed;
+  return (limit) => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * limit);
+  };
+}

@@ -1,0 +1,329 @@
+import { bareText, canonicalText } from '../items/canonical-json.ts';
+import { derive } from '../items/derived-values.ts';
+import { isNumber } from '../items/exact-numbers.ts';
+import { type Derivation, EACH, fieldPath, type PathStep } from '../items/field-path.ts';
+import { parseInstant } from '../time/instant.ts';
+import { UTC } from '../time/time-zone.ts';
+import { ValueCodes } from './value-codes.ts';
+
+/** The code of a field that is missing or null. */
+export const NO_VALUE = 0;
+/** The code of a value that is there and is not compared: an object, a long text, one among many others. */
+export const OTHER_VALUE = 1;
+/** The code of a field's first value. */
+export const FIRST_CODE = 2;
+
+/** Longer values are not compared: messages and stack traces, which are different each time. */
+export const LONGEST_VALUE_BYTES = 512;
+/** A field with fewer values is compared even if each event has another one. */
+const LEAST_VALUES = 20;
+/** Values are nearly all different if this share of them is: ids, among which a few come twice. */
+const NEARLY_ALL_DIFFERENT = 0.9;
+/** Of such a field those values are compared that this many events have, such as `""` or `N/A`. */
+const MANY_EVENTS = 10;
+/** They also need this share of the events that have the field: 10 of 24,000 are chance. */
+const MANY_OF_ALL = 0.005;
+/** From so many texts on their lengths are compared: of a few texts the text itself is the better name. */
+const FEWEST_TEXTS_MEASURED = 50;
+/** Texts with fewer lengths are names and ids with numbers in them, such as `customer 7`. */
+const FEWEST_DIFFERENT = 10;
+/** Derived values are compared unless there is one for two texts or fewer: each has its own domain then. */
+const MOST_DERIVED_SHARE = 0.5;
+/** Texts that are tried for what derives from them: they take a regular expression each. */
+const MOST_TRIED = 2048;
+/** Cells for which a field has room at first. */
+const FIRST_CELLS = 64;
+
+const QUOTE = 0x22;
+/** Of an element without a value, as `= null` asks for. */
+export const NULL_TEXT = 'null';
+/** The service ignores case in these filters (service description, part 4). */
+const IGNORING_CASE = new Set(['eventType', 'subscriptionId']);
+
+/**
+ * A field of the events in the sample. Its values are cells: a row and the code of a value, in order of rows.
+ * A row without a cell lacks the field or has null; only fields in lists have several cells in a row.
+ */
+export class SampleField {
+  /** Names of members, and `EACH` for the elements of a list or the values of a map. */
+  readonly steps: readonly PathStep[];
+  readonly derivation: Derivation | undefined;
+  readonly isInList: boolean;
+  /** The members of an object, by name. */
+  readonly members = new Map<string, SampleField>();
+  /** The elements of a list, or the values of a map. */
+  element: SampleField | undefined;
+  /** The number of elements. */
+  length: SampleField | undefined;
+  /** True for an object whose names hardly repeat: ids, behind which all values are alike. */
+  isMap = false;
+  /** True if members or elements were not looked at, since there are too many. */
+  isOverfull = false;
+  /** True if some values are not compared, since they are too long. */
+  hasLongValue = false;
+  /** True if values are not compared but for the frequent ones, since nearly every event has another. */
+  isUncompared = false;
+  /** True if each number is another: limits can explain failures, single numbers cannot. */
+  hasOnlyLimits = false;
+  /** The JSON texts of values, by code. */
+  texts: string[] = [NULL_TEXT, NULL_TEXT];
+  /** The same of all values of a field that is not compared, if they are sentences; and their cells. */
+  prose: { readonly texts: readonly string[]; readonly codes: Int32Array } | undefined;
+  rows = new Int32Array(FIRST_CELLS);
+  codes = new Int32Array(FIRST_CELLS);
+  cells = 0;
+  /** Rows that have the field, be it null. */
+  present = 0;
+  /** Values in the last row, with equal ones. */
+  filled = 0;
+  #lastRow = -1;
+  /** By the bytes of values as the events write them. */
+  #codes = new ValueCodes();
+  /** Of a field in a list: the last row with a value, by its code. */
+  #lastRowOf: number[] = [];
+  /** Texts that are too long to be compared: their rows and characters. */
+  #longRows: number[] = [];
+  #longLengths: number[] = [];
+
+  constructor(steps: readonly PathStep[], derivation?: Derivation) {
+    this.steps = steps;
+    this.derivation = derivation;
+    this.isInList = steps.includes(EACH);
+  }
+
+  get path(): string {
+    return fieldPath(this.steps, this.derivation).text;
+  }
+
+  isSet(row: number): boolean {
+    return this.cells > 0 && this.rows[this.cells - 1] === row;
+  }
+
+  /** Records the JSON value between two offsets, for the row that is read. */
+  setValue(row: number, bytes: Buffer, start: number, end: number): void {
+    if (end - start > LONGEST_VALUE_BYTES) {
+      this.hasLongValue = true;
+      if (bytes[start] === QUOTE) {
+        this.#longRows.push(row);
+        this.#longLengths.push(derive('length', UTC)(bytes, start, end) as number);
+      }
+      this.setCode(row, OTHER_VALUE);
+      return;
+    }
+    this.setCode(row, this.#codes.get(bytes, start, end) ?? this.#addValue(bytes, start, end));
+  }
+
+  /** The same of a value that is no part of the event's bytes. */
+  setJson(row: number, json: string): void {
+    this.setCode(row, this.codeFor(json));
+  }
+
+  /** Records null: the field is there, and has no value. */
+  setNull(row: number): void {
+    if (!this.isInList) this.#notePresence(row);
+  }
+
+  /** Records that some elements lack the field where others of the row have it. */
+  setLack(row: number): void {
+    const { filled } = this;
+    this.setJson(row, NULL_TEXT);
+    this.filled = filled;
+  }
+
+  setCode(row: number, code: number): void {
+    if (!this.isSet(row)) this.filled = 0;
+    this.filled++;
+    this.#notePresence(row);
+    if (this.isInList) {
+      if (this.#lastRowOf[code] === row) return;
+      this.#lastRowOf[code] = row;
+    }
+    if (this.cells === this.rows.length) this.#enlarge();
+    this.rows[this.cells] = row;
+    this.codes[this.cells] = code;
+    this.cells++;
+  }
+
+  codeFor(json: string): number {
+    const bytes = Buffer.from(json);
+    return this.#codes.get(bytes, 0, bytes.length) ?? this.#addValue(bytes, 0, bytes.length);
+  }
+
+  /** Takes back what the row has, which is the last one: of members of one name the last one counts. */
+  clear(row: number): void {
+    while (this.isSet(row)) this.cells--;
+    this.#lastRowOf = [];
+    while (this.#longRows.at(-1) === row) {
+      this.#longRows.pop();
+      this.#longLengths.pop();
+    }
+    if (this.#lastRow === row) {
+      this.#lastRow = -1;
+      this.present--;
+    }
+    for (const inner of this.inner()) inner.clear(row);
+  }
+
+  /** The fields of the members and of the elements. */
+  inner(): SampleField[] {
+    return [...this.members.values(), this.element, this.length].filter((field) => field !== undefined);
+  }
+
+  /**
+   * Called after the last event: decides which values are compared, and makes those of one condition one.
+   * Returns the fields that derive from the values.
+   */
+  finish(): SampleField[] {
+    this.rows = this.rows.slice(0, this.cells);
+    this.codes = this.codes.slice(0, this.cells);
+    const derived = this.#derivedFields();
+    const values = this.texts.length - FIRST_CODE;
+    const all = this.isInList ? this.cells : this.present;
+    if (values >= LEAST_VALUES && values > NEARLY_ALL_DIFFERENT * all) this.#leaveOutRareValues();
+    this.#joinAlike();
+    this.#codes = new ValueCodes();
+    this.#lastRowOf = [];
+    return derived.filter(({ texts }) => texts.length - FIRST_CODE > 1);
+  }
+
+  #notePresence(row: number): void {
+    if (this.#lastRow === row) return;
+    this.#lastRow = row;
+    this.present++;
+  }
+
+  #addValue(bytes: Buffer, start: number, end: number): number {
+    const json = bytes.toString('utf8', start, end);
+    const canonical = canonicalText(json);
+    const code = canonical === json ? this.texts.push(json) - 1 : this.codeFor(canonical);
+    this.#codes.add(bytes, start, end, code);
+    return code;
+  }
+
+  #enlarge(): void {
+    const [rows, codes] = [this.rows, this.codes];
+    this.rows = new Int32Array(2 * rows.length);
+    this.codes = new Int32Array(2 * codes.length);
+    this.rows.set(rows);
+    this.codes.set(codes);
+  }
+
+  /** Nearly every event has another value: numbers keep their limits, texts those that many events have. */
+  #leaveOutRareValues(): void {
+    const texts = this.texts.slice(FIRST_CODE);
+    this.hasOnlyLimits = texts.every((json) => isOrdered(bareText(json))) || areTimes(texts);
+    if (this.hasOnlyLimits) return;
+    this.isUncompared = true;
+    if (isSentence(texts[0] as string)) this.prose = { texts: this.texts, codes: this.codes };
+    const counts = new Uint32Array(this.texts.length);
+    for (const code of this.codes) counts[code] = (counts[code] as number) + 1;
+    const least = Math.max(MANY_EVENTS, MANY_OF_ALL * this.present);
+    const kept: string[] = [NULL_TEXT, NULL_TEXT];
+    const newCodes = this.texts.map((json, code) => {
+      if (code < FIRST_CODE) return code;
+      return (counts[code] as number) >= least ? kept.push(json) - 1 : OTHER_VALUE;
+    });
+    this.texts = kept;
+    this.codes = this.codes.map((code) => newCodes[code] as number);
+  }
+
+  /** Gives one code to values that a filter takes for one: `1` and `"1"`, types in any case. */
+  #joinAlike(): void {
+    const ignoresCase = this.steps.length === 1 && IGNORING_CASE.has(this.steps[0] as string);
+    const codes = new Map<string, number>();
+    for (const [code, json] of this.texts.entries())
+      if (code >= FIRST_CODE && (ignoresCase || !json.startsWith('"')))
+        codes.set(filteredText(json, ignoresCase), code);
+    if (codes.size === 0 || codes.size === this.texts.length - FIRST_CODE) return;
+    const joined = this.texts.map((json, code) =>
+      code < FIRST_CODE ? code : (codes.get(filteredText(json, ignoresCase)) ?? code),
+    );
+    this.codes = this.codes.map((code) => joined[code] as number);
+  }
+
+  #derivedFields(): SampleField[] {
+    if (this.derivation) return [];
+    const texts = this.texts
+      .slice(FIRST_CODE, FIRST_CODE + MOST_TRIED)
+      .filter((json) => json.startsWith('"'));
+    const derivations: Derivation[] = [];
+    if (this.#longRows.length > 0 || tellsByLength(texts)) derivations.push('length');
+    if (tellsOf(texts, countDerived(texts, 'domain'))) derivations.push('domain');
+    return derivations.map((derivation) => this.#derivedField(derivation));
+  }
+
+  #derivedField(derivation: Derivation): SampleField {
+    const field = new SampleField(this.steps, derivation);
+    const codes = this.texts.map((json, code) => {
+      const text = code < FIRST_CODE ? undefined : derivedText(json, derivation);
+      return text === undefined ? NO_VALUE : field.codeFor(text);
+    });
+    let long = 0;
+    for (let cell = 0; cell < this.cells; cell++) {
+      const row = this.rows[cell] as number;
+      const isLong = derivation === 'length' && this.codes[cell] === OTHER_VALUE;
+      for (; isLong && this.#longRows[long] === row; long++)
+        field.setJson(row, String(this.#longLengths[long]));
+      const code = codes[this.codes[cell] as number] as number;
+      if (code !== NO_VALUE) field.setCode(row, code);
+    }
+    return field;
+  }
+}
+
+/** True for a field somewhere inside another one, or derived of it. */
+export function isInside(inner: SampleField, outer: SampleField): boolean {
+  if (outer.derivation) return false;
+  const { steps } = outer;
+  const isDeeper = inner.steps.length > steps.length || inner.derivation !== undefined;
+  return isDeeper && steps.every((step, index) => step === inner.steps[index]);
+}
+
+/** The same text for values that a filter takes for one. */
+function filteredText(json: string, ignoresCase: boolean): string {
+  if (ignoresCase) return json.toLowerCase();
+  const text = bareText(json);
+  return isNumber(text) ? canonicalText(text) : text;
+}
+
+/** A double keeps the order of whole numbers with up to 18 digits, and of fractions with up to 15. */
+function isOrdered(text: string): boolean {
+  return /^-?(?:0|[1-9]\d{0,17}|(?=[\d.]{3,16}$)(?:0|[1-9]\d*)\.\d+)$/.test(text);
+}
+
+/** True if a text has a word of letters, a space, and more after it. */
+function isSentence(text: string): boolean {
+  for (const [word, space] of text.matchAll(/\S+( \S)?/g))
+    if (space !== undefined && /\p{L}{2}/u.test(word)) return true;
+  return false;
+}
+
+/** True for points in time, as each event has its own. */
+function areTimes(texts: readonly string[]): boolean {
+  return texts.every((json) => json.startsWith('"') && parseInstant(bareText(json)) !== undefined);
+}
+
+function tellsByLength(texts: readonly string[]): boolean {
+  if (texts.length < FEWEST_TEXTS_MEASURED) return false;
+  const lengths = countDerived(texts, 'length');
+  return lengths >= FEWEST_DIFFERENT && tellsOf(texts, lengths);
+}
+
+/** True if the derived values form several groups but are not nearly unique. */
+function tellsOf(texts: readonly string[], derived: number): boolean {
+  return derived > 1 && derived <= MOST_DERIVED_SHARE * texts.length;
+}
+
+function countDerived(texts: readonly string[], derivation: Derivation): number {
+  const derived = new Set(texts.map((json) => derivedText(json, derivation)));
+  derived.delete(undefined);
+  return derived.size;
+}
+
+/** The JSON text of what a value derives; undefined if it derives nothing. */
+function derivedText(json: string, derivation: Derivation): string | undefined {
+  if (!json.startsWith('"')) return undefined;
+  const bytes = Buffer.from(json);
+  const value = derive(derivation, UTC)(bytes, 0, bytes.length);
+  return value === undefined ? undefined : JSON.stringify(value);
+}

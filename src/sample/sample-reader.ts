@@ -1,0 +1,335 @@
+import { bareText } from '../items/canonical-json.ts';
+import { EACH } from '../items/field-path.ts';
+import { jsonInText } from '../items/json-in-text.ts';
+import { startsWith, stringEnd, valueEnd } from '../items/json-scanner.ts';
+import { isKnownName } from '../items/known-fields.ts';
+import { OTHER_VALUE, SampleField } from './sample-field.ts';
+
+/** Fields in all. Beyond, those that the fewest failures have are left out. */
+const MOST_FIELDS = 4000;
+/** The part of the fields that is left out at once: it takes a walk over all of them. */
+const PART_LEFT_OUT = 0.25;
+/** An object from which more members were left out has names that hardly repeat: it gets no new ones. */
+const MOST_LEFT_OUT = 1000;
+/** Names of one object that are remembered; of further ones each event's is decoded anew. */
+const MOST_NAMES = 8000;
+/** Elements of a list that are compared: a list of more is data. */
+const MOST_ELEMENTS = 10_000;
+/** Levels of a path that are looked at: each takes a piece of the stack. */
+const DEEPEST_STEPS = 64;
+/** Objects of one field after which it is known if their names repeat. */
+const OBJECTS_LOOKED_AT = 64;
+/** Names hardly repeat if this share of those in the second half of these objects was not in the first. */
+const HARDLY_REPEATED = 0.8;
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OBJECT = 0x7b;
+const ARRAY = 0x5b;
+const NULL = 0x6e;
+const NO_BYTES = Buffer.alloc(0);
+
+/** An event in the sample: an item without white space between tokens. */
+export interface SampledEvent {
+  readonly text: Buffer;
+  readonly hasFailed: boolean;
+  /** The offset of the member that is the event; 0 if the item is the event itself. */
+  readonly eventAt: number;
+  /** The offsets of the JSON value of `createdOn`, equal if the item has none. */
+  readonly createdOnStart: number;
+  readonly createdOnEnd: number;
+}
+
+/** A member's name as events write it, with its colon. */
+interface Name {
+  readonly token: Buffer;
+  readonly place: number;
+  /** Undefined for a member that is not compared. */
+  field: SampleField | undefined;
+}
+
+/** The names of an object's members, in the order in which events have them. */
+class Names {
+  readonly inOrder: Name[] = [];
+  readonly byToken = new Map<string, Name>();
+  /** Members that were left out for others. */
+  readonly leftOut = new Set<string>();
+  /** Counts for objects whose names may be ids. */
+  objects = 0;
+  names = 0;
+  newNames = 0;
+}
+
+/** Reads the fields of all events of a sample, in their order. */
+export function readFields(events: readonly SampledEvent[]): SampleField[] {
+  const maps = new Set<string>();
+  for (;;) {
+    const reader = new SampleReader(events, maps);
+    if (reader.readAll()) return reader.fields;
+    // An object turned out to have ids for names: its members are read again as the elements of a list.
+  }
+}
+
+class SampleReader {
+  readonly fields: SampleField[] = [];
+  readonly #events: readonly SampledEvent[];
+  /** Paths of objects whose names hardly repeat. */
+  readonly #maps: Set<string>;
+  readonly #root = new SampleField([]);
+  readonly #namesOf = new Map<SampleField, Names>();
+  /** The names of an object that is the event of an item: its known fields are those of the item. */
+  readonly #namesInEventOf = new Map<SampleField, Names>();
+  /** The item that is read, or a text in it that is JSON. */
+  #bytes: Buffer = NO_BYTES;
+  #isInText = false;
+  #row = 0;
+  #eventAt = 0;
+  #foundMap = false;
+
+  constructor(events: readonly SampledEvent[], maps: Set<string>) {
+    this.#events = events;
+    this.#maps = maps;
+  }
+
+  /** False if an object was found whose names hardly repeat: the events have to be read again. */
+  readAll(): boolean {
+    for (const [row, { text, eventAt }] of this.#events.entries()) {
+      this.#bytes = text;
+      this.#row = row;
+      if (text[0] !== OBJECT || text.length === 2) continue;
+      this.#eventAt = eventAt;
+      this.#readMembers(0, this.#root);
+      if (this.#foundMap) return false;
+    }
+    return true;
+  }
+
+  /** Reads the members of the object at `at`, which is not empty; the offset after it. */
+  #readMembers(at: number, parent: SampleField): number {
+    const bytes = this.#bytes;
+    const isEvent = at === this.#eventAt && parent !== this.#root && !this.#isInText;
+    const names = namesIn(isEvent ? this.#namesInEventOf : this.#namesOf, parent);
+    let index = at;
+    let expected = 0;
+    let count = 0;
+    do {
+      const start = index + 1;
+      // Members mostly come in the same order.
+      const next = names.inOrder[expected];
+      const isNext = next !== undefined && startsWith(bytes, start, next.token);
+      const name = isNext ? next : this.#nameAt(start, parent, names, isEvent);
+      expected = name.place + 1;
+      index = this.#readMember(start + name.token.length, name.field, parent);
+      count++;
+    } while (bytes[index] === COMMA);
+    if (parent !== this.#root && !isEvent) this.#noteNames(parent, names, count);
+    return index + 1;
+  }
+
+  #nameAt(start: number, parent: SampleField, names: Names, isEvent: boolean): Name {
+    const token = this.#bytes.subarray(start, stringEnd(this.#bytes, start) + 1);
+    const written = token.toString('latin1');
+    const known = names.byToken.get(written);
+    if (known) return known;
+    names.newNames++;
+    const name = bareText(token.toString('utf8', 0, token.length - 1));
+    const isKnown = isEvent && isKnownName(name);
+    const field = this.#memberOf(isKnown ? this.#root : parent, name);
+    const added = { token: Buffer.from(token), place: names.inOrder.length, field };
+    if (names.inOrder.length >= MOST_NAMES) return added;
+    names.inOrder.push(added);
+    names.byToken.set(written, added);
+    return added;
+  }
+
+  /** The member of an object that has a name; undefined if it is not compared. */
+  #memberOf(owner: SampleField, name: string): SampleField | undefined {
+    // The outcome and the time are no fields to compare (service description, part 4).
+    if (owner === this.#root && (name === 'publishStatus' || name === 'createdOn')) return undefined;
+    const known = owner.members.get(name);
+    if (known) return known;
+    if (!this.#isOpenFor(owner, name)) {
+      owner.isOverfull = true;
+      return undefined;
+    }
+    const member = new SampleField([...owner.steps, name]);
+    member.isMap = this.#maps.has(member.path);
+    if (member.isMap) this.#addElement(member);
+    owner.members.set(name, member);
+    this.fields.push(member);
+    return member;
+  }
+
+  #addElement(list: SampleField): void {
+    list.element = new SampleField([...list.steps, EACH]);
+    list.element.isMap = this.#maps.has(list.element.path);
+    if (list.element.isMap) this.#addElement(list.element);
+    list.length = new SampleField(list.steps, 'length');
+    this.fields.push(list.element, list.length);
+  }
+
+  #readMember(at: number, member: SampleField | undefined, parent: SampleField): number {
+    if (!member) return valueEnd(this.#bytes, at);
+    const isOfItem = parent === this.#root;
+    const isKnownOfEvent = !isOfItem && member.steps.length === 1;
+    // A known field of the event counts where the item itself has none, or null.
+    if (isKnownOfEvent && member.isSet(this.#row)) return valueEnd(this.#bytes, at);
+    if (isOfItem && this.#bytes[at] === NULL && member.isSet(this.#row)) return at + 4;
+    return this.#readValue(at, member);
+  }
+
+  /** Records the value at `at`; the offset after it. */
+  #readValue(at: number, field: SampleField): number {
+    const bytes = this.#bytes;
+    const row = this.#row;
+    const first = bytes[at];
+    if (!field.isInList && field.isSet(row)) field.clear(row);
+    if (first === OBJECT || first === ARRAY) return this.#readInner(at, field);
+    const end = valueEnd(bytes, at);
+    if (first === NULL) field.setNull(row);
+    else if (first !== QUOTE || !this.#readText(at, end, field)) field.setValue(row, bytes, at, end);
+    return end;
+  }
+
+  /** Reads a text that is JSON; false for any other. A path goes on inside one text alone. */
+  #readText(start: number, end: number, field: SampleField): boolean {
+    if (this.#isInText) return false;
+    const text = jsonInText(this.#bytes, start, end);
+    if (!text) return false;
+    const item = this.#bytes;
+    this.#bytes = text;
+    this.#isInText = true;
+    this.#readInner(0, field);
+    this.#isInText = false;
+    this.#bytes = item;
+    return true;
+  }
+
+  #readInner(at: number, field: SampleField): number {
+    const isObject = this.#bytes[at] === OBJECT;
+    const isEmpty = this.#bytes[at + 1] === (isObject ? 0x7d : 0x5d);
+    if (isEmpty) {
+      field.setValue(this.#row, this.#bytes, at, at + 2);
+      if (!isObject || field.isMap) field.length?.setJson(this.#row, '0');
+      return at + 2;
+    }
+    if (field.steps.length === DEEPEST_STEPS) {
+      field.isOverfull = true;
+      field.setCode(this.#row, OTHER_VALUE);
+      return valueEnd(this.#bytes, at);
+    }
+    if (!isObject) return this.#readList(at, field);
+    field.setCode(this.#row, OTHER_VALUE);
+    return field.isMap ? this.#readMap(at, field) : this.#readMembers(at, field);
+  }
+
+  /** A list of values alone is a value itself, as its elements are. */
+  #readList(at: number, list: SampleField): number {
+    const bytes = this.#bytes;
+    if (!list.element && !list.isOverfull) {
+      if (this.fields.length < MOST_FIELDS) this.#addElement(list);
+      else list.isOverfull = true;
+    }
+    let index = at;
+    let count = 0;
+    let isOfValues = true;
+    do {
+      const first = bytes[index + 1];
+      if (first === OBJECT || first === ARRAY) isOfValues = false;
+      index = this.#readElement(index + 1, count++, list);
+    } while (bytes[index] === COMMA);
+    if (isOfValues) list.setValue(this.#row, bytes, at, index + 1);
+    else list.setCode(this.#row, OTHER_VALUE);
+    this.#endList(list, count);
+    return index + 1;
+  }
+
+  #readMap(at: number, map: SampleField): number {
+    const bytes = this.#bytes;
+    let index = at;
+    let count = 0;
+    do index = this.#readElement(stringEnd(bytes, index + 1) + 1, count++, map);
+    while (bytes[index] === COMMA);
+    this.#endList(map, count);
+    return index + 1;
+  }
+
+  #readElement(at: number, place: number, list: SampleField): number {
+    if (list.element && place < MOST_ELEMENTS) return this.#readValue(at, list.element);
+    list.isOverfull = true;
+    return valueEnd(this.#bytes, at);
+  }
+
+  /** Notes how many elements there are, and which fields some of them lack. */
+  #endList(list: SampleField, count: number): void {
+    list.length?.setJson(this.#row, String(count));
+    // The elements of a list inside another are one list with those of its brothers.
+    if (list.element && !list.isInList) this.#noteLacks(list.element, count);
+  }
+
+  #noteLacks(element: SampleField, count: number): void {
+    if (element.isSet(this.#row) && element.filled < count) element.setLack(this.#row);
+    for (const member of element.members.values()) this.#noteLacks(member, count);
+  }
+
+  /** Finds out by the first objects of a field if their names are ids. */
+  #noteNames(object: SampleField, names: Names, count: number): void {
+    if (names.objects >= OBJECTS_LOOKED_AT) return;
+    names.objects++;
+    if (names.objects > OBJECTS_LOOKED_AT / 2) names.names += count;
+    else names.newNames = 0;
+    if (names.objects !== OBJECTS_LOOKED_AT) return;
+    if (names.newNames < HARDLY_REPEATED * names.names || this.fields.length >= MOST_FIELDS) return;
+    this.#maps.add(object.path);
+    this.#foundMap = true;
+  }
+
+  /** True if a new member has room. Those of the items themselves and known fields always have. */
+  #isOpenFor(owner: SampleField, name: string): boolean {
+    if (this.#isAlwaysCompared(owner, name)) return true;
+    const { leftOut } = namesIn(this.#namesOf, owner);
+    const isOpen = () => leftOut.size <= MOST_LEFT_OUT && !leftOut.has(name);
+    if (!isOpen()) return false;
+    if (this.fields.length < MOST_FIELDS || (this.#leaveOutRarest() && isOpen())) return true;
+    leftOut.add(name);
+    return false;
+  }
+
+  #isAlwaysCompared(owner: SampleField, name: string): boolean {
+    return owner === this.#root || (owner.steps.length === 1 && isKnownName(name));
+  }
+
+  /** Leaves out the members that the fewest failures have, and of these the fewest events. */
+  #leaveOutRarest(): boolean {
+    const rarest = [this.#root, ...this.fields]
+      .flatMap((owner) => [...owner.members].map(([name, field]) => ({ owner, name, field })))
+      .filter(({ owner, name }) => !this.#isAlwaysCompared(owner, name))
+      .filter(({ field }) => field.members.size === 0 && !field.element && !field.isSet(this.#row))
+      .map((member) => ({ ...member, failures: this.#failuresWith(member.field) }))
+      .sort((a, b) => a.failures - b.failures || a.field.present - b.field.present)
+      .slice(0, Math.ceil(PART_LEFT_OUT * this.fields.length));
+    const gone = new Set(rarest.map(({ field }) => field));
+    for (const { owner, name } of rarest) {
+      owner.members.delete(name);
+      owner.isOverfull = true;
+      namesIn(this.#namesOf, owner).leftOut.add(name);
+    }
+    for (const names of [...this.#namesOf.values(), ...this.#namesInEventOf.values()])
+      for (const name of names.inOrder) if (name.field && gone.has(name.field)) name.field = undefined;
+    this.fields.splice(0, this.fields.length, ...this.fields.filter((field) => !gone.has(field)));
+    return rarest.length > 0;
+  }
+
+  #failuresWith({ rows, cells }: SampleField): number {
+    let failures = 0;
+    for (let cell = 0; cell < cells; cell++)
+      failures += Number(this.#events[rows[cell] as number]?.hasFailed === true);
+    return failures;
+  }
+}
+
+function namesIn(all: Map<SampleField, Names>, field: SampleField): Names {
+  const names = all.get(field) ?? new Names();
+  all.set(field, names);
+  return names;
+}

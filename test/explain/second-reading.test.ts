@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest';
+import { FailureReading } from '../../src/explain/failure-reading.ts';
+import { TwoReadings } from '../../src/explain/two-readings.ts';
+import { Items } from '../../src/items/items.ts';
+import { UTC } from '../../src/time/time-zone.ts';
+import { withEventInside } from '../support/shape.ts';
+
+const EVENTS = 30_000;
+const PAGE = 500;
+
+/** Events a second apart, the oldest first; those of one type and region fail, and a few others. */
+const eventOf = (index: number) => {
+  const isBad = index % 7 === 3 && index % 5 === 1;
+  const hasFailed = isBad || index % 997 === 0;
+  return {
+    eventId: `e${index}`,
+    eventType: `t${index % 7}`,
+    createdOn: new Date(Date.parse('2026-11-20T00:00:00Z') + index * 1000).toISOString(),
+    subscriptionId: `s${index % 11}`,
+    publishStatus: hasFailed ? 'FAILED' : 'SUCCESS',
+    region: `r${index % 5}`,
+    ...(hasFailed ? { lastError: index % 2 === 0 ? 'busy' : 'gone' } : {}),
+  };
+};
+
+const pages = Array.from({ length: EVENTS / PAGE }, (_, page) =>
+  Items.of(
+    Array.from({ length: PAGE }, (_, index) =>
+      Buffer.from(JSON.stringify(withEventInside(eventOf(page * PAGE + index)))),
+    ),
+  ),
+);
+
+const isBad = (index: number) => index % 7 === 3 && index % 5 === 1;
+const indexes = Array.from({ length: EVENTS }, (_, index) => index);
+
+test('of more events than the sample has, causes and effects are counted in all, read again or kept', async () => {
+  const readAgain = async function* () {
+    for (const items of pages) yield { items, haveFailed: undefined };
+  };
+  const found = [];
+  for (const again of [readAgain, undefined]) {
+    const failures = new TwoReadings(again);
+    for (const items of pages) await failures.see({ items, haveFailed: undefined });
+    expect(failures.sample.isWhole).toBe(false);
+    found.push(await failures.explain(UTC));
+  }
+  const [read, kept] = found;
+  expect(kept).toEqual(read);
+  const bad = indexes.filter(isBad).length;
+  const failed = indexes.filter((index) => eventOf(index).publishStatus === 'FAILED');
+  expect(
+    read?.causes.map(({ conditions, failed, events }) => [
+      conditions.map(({ text }) => text),
+      failed,
+      events,
+    ]),
+  ).toEqual([[['eventType = t3', 'region = r1'], bad, bad]]);
+  expect(read?.unexplained).toBe(failed.length - bad);
+  const gone = failed.filter((index) => index % 2 === 1).length;
+  expect(read?.onlyInFailures.map(({ field, values }) => [field, values])).toEqual([
+    [
+      'lastError',
+      [
+        { value: 'gone', failed: gone },
+        { value: 'busy', failed: failed.length - gone },
+      ].sort((a, b) => b.failed - a.failed),
+    ],
+  ]);
+});
+
+test('a span of time has the first and the last event of all, where the sample is a part', () => {
+  const isOut = (index: number) => index >= 20_011 && index < 23_456;
+  const reading = new FailureReading();
+  const items = pages.map((page, number) =>
+    Items.of(
+      page.texts().map((text, index) =>
+        Buffer.from(
+          String(text)
+            .replace(/"lastError":"[a-z]+"/, '"other":1')
+            .replace(
+              /"publishStatus":"[A-Z]+"/,
+              `"publishStatus":"${isOut(number * PAGE + index) ? 'FAILED' : 'SUCCESS'}"`,
+            ),
+        ),
+      ),
+    ),
+  );
+  for (const page of items) reading.see(page, undefined);
+  expect(reading.search()).toBe(true);
+  for (const page of items) reading.count(page, undefined);
+  const [cause] = reading.explanation.causes;
+  expect(cause?.conditions.map(({ text }) => text)).toEqual([
+    `createdOn >= ${eventOf(20_011).createdOn}`,
+    `createdOn <= ${eventOf(23_455).createdOn}`,
+  ]);
+  expect([cause?.failed, cause?.events]).toEqual([3445, 3445]);
+});
