@@ -29,8 +29,8 @@ by the least share of failures that their numbers prove: 40 of 50 stand before 1
 of 1. Events of types that the service does not list are shown together as (not
 listed), in JSON with the eventType null. --percentiles says of a number, also
 one in a text, which one 50, 95 and 99 % are at most, and the largest, of all or
-by group or with --buckets. A table of --by createdOn:hour or createdOn:weekday has the order of
-the clock.
+by group or with --buckets. A table of --by createdOn:hour or createdOn:weekday
+has the order of the clock.
 
 Examples:
   $ hooktrail events stats

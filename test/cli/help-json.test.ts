@@ -36,7 +36,7 @@ describe('help --json', () => {
     };
     expect(await described('events count')).toEqual(['hooktrail events count']);
     expect(await described('webhooks')).toEqual(
-      ['listen', 'recover', 'replay', 'send'].map((name) => `hooktrail webhooks ${name}`),
+      ['listen', 'recover', 'reconcile', 'replay', 'send'].map((name) => `hooktrail webhooks ${name}`),
     );
   });
 

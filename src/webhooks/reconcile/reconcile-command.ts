@@ -20,8 +20,8 @@ export const help = `
 Compares the event ids that you have with the service's records of a window:
 which records are missing on your side, by subscription, status and hour, and
 which ids you have twice. The file is a dump of your database (CSV, TSV, NDJSON,
-JSON, Parquet), a log, or any text with GUIDs in it, plain or gzip. The column of
-the ids is found by its name and its values.
+JSON, Parquet), a log, or any text with GUIDs in it, plain or gzip. The column
+of the ids is found by its name and its values.
 
 A record counts as received if the file has its event id. Where an event went to
 several subscriptions, --subscription compares one of them.
@@ -30,7 +30,7 @@ Examples:
   $ hooktrail webhooks reconcile --received handled.csv --since 1d
   $ psql -c '\\copy (select event_id from handled) to stdout csv' |
       hooktrail webhooks reconcile --received - --day 2026-11-20
-  $ hooktrail webhooks reconcile --received app.log.gz --since 6h --ndjson > missing.ndjson`;
+  $ hooktrail webhooks reconcile --received app.log.gz --since 6h --csv > lost`;
 
 export function declare(command: Command): void {
   command

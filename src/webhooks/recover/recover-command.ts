@@ -53,7 +53,7 @@ Examples:
   $ hooktrail webhooks recover --since 6h --forward-to http://127.0.0.1:3000/in
   $ hooktrail webhooks recover --since 2026-11-01 --until 2026-11-02 \\
       --forward-to https://hooks.example.com/in --journal events.journal
-  $ hooktrail webhooks recover --since 1d --received handled.csv --forward-to 3000`;
+  $ hooktrail webhooks recover --since 1d --received had.csv --forward-to 3000`;
 
 export function declare(command: Command): void {
   addFilterFlags(command)
