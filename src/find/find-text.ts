@@ -3,6 +3,7 @@ import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { HooktrailError, NotSignedInError, ServiceError } from '../errors.ts';
 import { EventFilters } from '../filters/event-filters.ts';
+import { comparableForm } from '../items/comparable-text.ts';
 import { memberPath } from '../items/field-path.ts';
 import { guidsIn, type Items } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';
@@ -187,12 +188,13 @@ function lookFor(text: string): (items: Items, item: number) => string | undefin
   const [guid, another] = guidsIn(text);
   const word = guid !== undefined && another === undefined && isWrapped(text, guid) ? guid : text;
   const holds = wordMatcher(word);
-  const lower = word.toLowerCase();
+  const formOf = comparableForm(word);
+  const form = formOf(word);
   return (items, item) => {
     const [start, end] = [items.start(item), items.end(item)];
     const json = items.bytes.toString('utf8', start, end);
     // Without escapes, the item's JSON text contains the text of all its values.
-    if (!json.includes('\\') && !json.toLowerCase().includes(lower)) return undefined;
+    if (!json.includes('\\') && !formOf(json).includes(form)) return undefined;
     return findField(items.bytes, start, end, holds);
   };
 }

@@ -1,13 +1,15 @@
+import { comparableForm } from './comparable-text.ts';
 import { isPunctuation, rawText, tokenEnd } from './json-scanner.ts';
 
 /** Characters that separate tokens, or that begin an escape inside a string. */
 const STRUCTURE = /["\\{}[\],:]/;
 
-/** Finds a text in the values and names of an item, in any case. */
+/** Finds a text in the values and names of an item, in any case, composed or not. */
 export function textFinder(wanted: string): (bytes: Buffer, start: number, end: number) => boolean {
-  const lower = wanted.toLowerCase();
+  const formOf = comparableForm(wanted);
+  const form = formOf(wanted);
   const mayCrossTokens = STRUCTURE.test(wanted);
-  const hasWanted = (text: string) => text.toLowerCase().includes(lower);
+  const hasWanted = (text: string) => formOf(text).includes(form);
   return (bytes, start, end) => {
     const text = bytes.toString('utf8', start, end);
     const hasEscapes = text.includes('\\');

@@ -1,5 +1,6 @@
 import { type Moment, readDateTime, wallMoment } from '../time/date-time.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
+import { comparableForm } from './comparable-text.ts';
 import { weekdayMeant } from './derived-values.ts';
 import { isNumber, numberComparison } from './exact-numbers.ts';
 import { MISSING } from './field-cursor.ts';
@@ -45,10 +46,11 @@ function isNull(bytes: Buffer, start: number): boolean {
 
 /** Null contains no text. */
 function containment({ value }: Condition): Comparison {
-  const lower = value.toLowerCase();
+  const formOf = comparableForm(value);
+  const form = formOf(value);
   return (bytes, start, end) => {
     if (isNull(bytes, start)) return UNEQUAL;
-    return rawText(bytes, start, end).toLowerCase().includes(lower) ? 0 : UNEQUAL;
+    return formOf(rawText(bytes, start, end)).includes(form) ? 0 : UNEQUAL;
   };
 }
 

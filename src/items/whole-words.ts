@@ -1,4 +1,5 @@
-import { fieldPath } from './field-path.ts';
+import { comparableForm } from './comparable-text.ts';
+import { pathText } from './field-path.ts';
 import { isObject } from './items.ts';
 import { isPunctuation, stringText, tokenEnd, valueText } from './json-scanner.ts';
 import { eventMember, isKnownName } from './known-fields.ts';
@@ -22,10 +23,12 @@ const ONE_WORD = new RegExp(
 );
 
 /**
- * Returns a function that tells whether a value has this text as a whole word, in any case of letters:
- * neither inside a longer word or number, nor in a time or a GUID that has more.
+ * Returns a function that tells whether a value has this text as a whole word, in any case of letters, which
+ * may be composed or not: neither inside a longer word or number, nor in a time or a GUID that has more.
  */
-export function wordMatcher(text: string): (value: string) => boolean {
+export function wordMatcher(wanted: string): (value: string) => boolean {
+  const formOf = comparableForm(wanted);
+  const text = formOf(wanted);
   const before = /^[\p{L}\p{M}\p{N}_]/u.test(text) ? String.raw`(?<![\p{L}\p{M}\p{N}_])` : '';
   const behind = /[\p{L}\p{M}\p{N}_]$/u.test(text) ? String.raw`(?![\p{L}\p{M}\p{N}_])` : '';
   // A point between two digits belongs to a number.
@@ -33,7 +36,8 @@ export function wordMatcher(text: string): (value: string) => boolean {
   const behindNumber = /\d$/.test(text) ? String.raw`(?!\.\d)` : '';
   const exact = text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
   const word = new RegExp(before + beforeNumber + exact + behindNumber + behind, 'giu');
-  return (value) => {
+  return (typed) => {
+    const value = formOf(typed);
     const found = [...value.matchAll(word)];
     if (found.length === 0) return false;
     const longer = [...value.matchAll(ONE_WORD)].map((one) => spanOf(one));
@@ -101,8 +105,8 @@ function follow(steps: Steps, byte: number): void {
 /** The path of a value, by its short name where it is a known field. */
 function fieldName(steps: readonly string[], bytes: Buffer, start: number, end: number): string {
   const [member, name = ''] = steps;
-  if (steps.length !== 2 || !isKnownName(name)) return fieldPath(steps).text;
+  if (steps.length !== 2 || !isKnownName(name)) return pathText({ steps });
   const item: unknown = JSON.parse(bytes.toString('utf8', start, end));
   const isShort = isObject(item) && eventMember(item) === member && (item[name] ?? null) === null;
-  return isShort ? name : fieldPath(steps).text;
+  return isShort ? name : pathText({ steps });
 }

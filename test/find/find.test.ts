@@ -18,6 +18,8 @@ describe('a whole word', () => {
     ['acme', 'ACME GmbH'],
     ['Acme GmbH', 'to acme gmbh & co'],
     ['müller', 'Frau Müller'],
+    ['Caf\u00e9', 'cafe\u0301 Central'],
+    ['cafe\u0301', 'Caf\u00e9'],
     ['anna@harbour.example', '<anna@harbour.example>'],
     ['2026-11-02', '2026-11-02'],
     ['0f8fad5b-d9cb-469f-a165-70867728950e', 'urn:uuid:0F8FAD5B-d9cb-469f-a165-70867728950e'],
@@ -38,6 +40,7 @@ describe('a whole word', () => {
     ['2026-11-02', '2026-11-02T08:00:00Z'],
     ['08', 'at 08:30'],
     ['acme', 'acmeine'],
+    ['cafe', 'cafe\u0301'],
     ['müll', 'Müller'],
     ['anna@harbour.example', 'johanna@harbour.example'],
   ])('%s does not stand in %s', (text, value) => expect(wordMatcher(text)(value)).toBe(false));

@@ -25,6 +25,26 @@ const EVENT =
   '{"eventId":"a-1","publishStatus":"FAILED","createdOn":"2026-11-20T10:00:00.1234567Z","attempts":3,"big":9007199254740993,' +
   '"amount":{"value":1.10,"currency":"EUR"},"tags":["x","y\\u00e9"],"error":null,"note":"5","a.b":true,"huge":1e400}';
 
+test('texts are found whether their letters are composed or not', () => {
+  for (const [typed, stored] of [
+    ['CAF\u00c9', 'cafe\u0301'],
+    ['Cafe\u0301', 'caf\u00e9'],
+  ]) {
+    for (const text of [
+      stored,
+      stored?.replace(/[^a-z]/, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`),
+    ]) {
+      const item = `{"note":"au ${text}"}`;
+      expect([typed, item, keeps(item, [`note ~ "${typed}"`]), keeps(item, [], [typed as string])]).toEqual([
+        typed,
+        item,
+        true,
+        true,
+      ]);
+    }
+  }
+});
+
 const EXAMPLES =
   "write it as in --where 'eventData.body.pages > 20', --where 'eventType ~ signed' or --where '!eventData.partition'";
 
