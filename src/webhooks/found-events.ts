@@ -132,13 +132,21 @@ export async function* searchToForward(
   yield* events;
 }
 
-/** The error for ids of which there is no event, or none that the other filters choose. */
-export function notFound(ids: string[], filters: EventFilters, done: 'recovered' | 'replayed'): ServiceError {
+/**
+ * The error for ids of which there is no event, or none that the other filters choose. `outcome` says what was
+ * done with the others; without it nothing was done.
+ */
+export function notFound(
+  ids: readonly string[],
+  filters: EventFilters,
+  { done, outcome }: { readonly done: 'recovered' | 'replayed'; readonly outcome?: string },
+): ServiceError {
   const found = filters.texts().length > filters.eventIds.length ? 'found by these filters' : 'found';
+  const stopped = `leave ${ids.length === 1 ? 'it' : 'them'}${filters.after ? ' or --since' : ''} out; nothing was ${done}`;
   return new ServiceError(`${ids.length} of the events ${ids.length === 1 ? 'was' : 'were'} not ${found}`, {
     kind: 'not-found',
-    details: fewOf(ids.sort()),
-    next: `leave ${ids.length === 1 ? 'it' : 'them'}${filters.after ? ' or --since' : ''} out; nothing was ${done} (the service has no event that \`webhooks send\` made)`,
+    details: fewOf([...ids].sort()),
+    next: `${outcome ?? stopped} (the service has no event that \`webhooks send\` made)`,
   });
 }
 

@@ -191,7 +191,7 @@ async function findMissing(
     call.context.signal.throwIfAborted();
     failure = { error };
   }
-  if (!failure && wanted.size > 0) throw notFound([...wanted], filters, 'recovered');
+  if (!failure && wanted.size > 0) throw notFound([...wanted], filters, { done: 'recovered' });
   const missing = oncePerEvent(records);
   noticeRepeated(records.length - missing.length, call.reporter);
   return { missing: sortByCreation(missing, 'oldest first'), known: known.size, failure, again };

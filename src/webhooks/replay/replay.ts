@@ -72,10 +72,8 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call): Promise<v
   const { filters, source, format, forwardTo } = flags;
   const { context, reporter } = call;
   const eventsOf = createEventReader(flags.handOver);
-  const forward = async (records: readonly FoundEvent[], place: Settings, chosenBy = filters) => {
-    const found = new Set(records.map(({ eventId }) => eventId?.toLowerCase()));
-    const missing = filters.eventIds.filter((id) => !found.has(id.toLowerCase()));
-    if (missing.length > 0) throw notFound(missing, filters, 'replayed');
+  const forward = async ({ records, missing }: Chosen, place: Settings, chosenBy = filters) => {
+    if (missing.length > 0 && records.length === 0) throw notFound(missing, filters, { done: 'replayed' });
     const chosen = oncePerEvent(records);
     noticeRepeated(records.length - chosen.length, reporter);
     const events = sortByCreation(chosen, 'oldest first');
@@ -85,20 +83,31 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call): Promise<v
       const to = flags.target ? ` to ${flags.target.href}` : '';
       const from = typeof source === 'object' ? source.from : serviceText(place);
       reporter.notice(`${events.length} to replay${to}${from && `, from ${from}`}`);
-      return noticeHandOver(events, reporter);
+      noticeHandOver(events, reporter);
+      if (missing.length > 0)
+        throw notFound(missing, filters, { done: 'replayed', outcome: 'the others are listed' });
+      return;
     }
     const subscription = onlySubscription(chosenBy);
     const apiToken = await apiTokenOrWarning({ ...place, subscription }, context, reporter);
-    await replay(events, { ...flags, forwardTo, subscription }, apiToken, call);
+    const absence = notFound(missing, filters, { done: 'replayed', outcome: 'the others were replayed' });
+    try {
+      await replay(events, { ...flags, forwardTo, subscription }, apiToken, call);
+    } catch (error) {
+      if (missing.length > 0) reporter.warning(`${absence.message}: ${absence.details.join(', ')}`);
+      throw error;
+    }
+    if (missing.length > 0) throw absence;
   };
   if (typeof source === 'object') {
     const settings = call.settings.checked();
     const { from, hasIds } = source;
     const stored = (ids: Ids) => storedById(ids, from, { filters }, call);
-    const chosen = hasIds ? await eventsOfInput(stored, eventsOf, flags, call) : [];
-    const pages = hasIds ? [] : storedEvents(from, filters, { context, onDoubt: reporter.warning });
-    for await (const { items } of pages) chosen.push(...eventsOf(items));
-    return await forward(chosen, settings);
+    if (hasIds) return await forward(await eventsOfInput(stored, eventsOf, flags, call), settings);
+    const records: FoundEvent[] = [];
+    const pages = storedEvents(from, filters, { context, onDoubt: reporter.warning });
+    for await (const { items } of pages) records.push(...eventsOf(items));
+    return await forward(chosenByFilters(records, filters), settings);
   }
   await withService(call, async (service, settings) => {
     const resolved = await resolveToSend(filters, service, settings, call);
@@ -109,26 +118,35 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call): Promise<v
     const chosen: FoundEvent[] = [];
     for await (const event of searchToForward(resolved, service, call, flags.handOver)) chosen.push(event);
     if (chosen.length === 0) await warnOfTypes(resolved, service, context, reporter);
-    await forward(chosen, settings, resolved);
+    await forward(chosenByFilters(chosen, filters), settings, resolved);
   });
+}
+
+/** The records of the chosen events, and the ids that were asked for and have none. */
+interface Chosen {
+  readonly records: readonly FoundEvent[];
+  readonly missing: readonly string[];
+}
+
+function chosenByFilters(records: readonly FoundEvent[], { eventIds }: EventFilters): Chosen {
+  const found = new Set(records.map(({ eventId }) => eventId?.toLowerCase()));
+  return { records, missing: eventIds.filter((id) => !found.has(id.toLowerCase())) };
 }
 
 /** On a terminal, more events than this are replayed only after a question. */
 const UNASKED = 100;
 const PAGES_AT_ONCE = 4;
 
-/**
- * Gets the events whose ids are on standard input, each once. Throws `ServiceError` if one does not exist.
- */
+/** Gets the events whose ids are on standard input, each once. */
 async function eventsOfInput(
   find: Find,
   eventsOf: (items: Items) => FoundEvent[],
-  { filters, mayBeEmpty }: Pick<ReplayFlags, 'filters' | 'mayBeEmpty'>,
+  { mayBeEmpty }: Pick<ReplayFlags, 'mayBeEmpty'>,
   call: Call,
-): Promise<FoundEvent[]> {
+): Promise<Chosen> {
   const onEmpty = () => call.reporter.notice(EMPTY_LIST);
   const ids = new Set<string>();
-  const chosen: FoundEvent[] = [];
+  const records: FoundEvent[] = [];
   const missing: string[] = [];
   const given = async function* (ending: AbortSignal) {
     for await (const id of idsOfInput(call.context, ending, mayBeEmpty ? onEmpty : undefined)) {
@@ -137,12 +155,11 @@ async function eventsOfInput(
     }
   };
   for await (const { id, items } of find(given)) {
-    if (items.count > 0) chosen.push(...eventsOf(items));
+    if (items.count > 0) records.push(...eventsOf(items));
     else missing.push(id);
   }
   call.context.signal.throwIfAborted();
-  if (missing.length > 0) throw notFound(missing, filters, 'replayed');
-  return chosen;
+  return { records, missing };
 }
 
 /**

@@ -121,19 +121,30 @@ test('of many ids that are not found a few are named', async () => {
   });
 });
 
-test('an id that does not exist is named, and nothing is replayed', async () => {
+test('ids that do not exist are named, and the others are replayed', async () => {
+  await using at = await startReplaying();
   const [known] = at.searching.sandbox.control.store.newestIds(1);
   const unknown = '00000000-0000-4000-8000-000000000000';
-  const refused = {
+  const named = `error: 1 of the events was not found\n  ${unknown}\nnext: `;
+  const none = ' (the service has no event that `webhooks send` made)\n';
+  const partly = {
     code: 1,
     stdout: '',
-    stderr: `error: 1 of the events was not found\n  ${unknown}\nnext: leave it out; nothing was replayed (the service has no event that \`webhooks send\` made)\n`,
+    stderr: `1 replayed; 0 refused\n${named}the others were replayed${none}`,
   };
-  expect(await at.replay(['-'], `${known}\n${unknown}\n`)).toEqual(refused);
-  expect(await at.replay(['--id', `${known},${unknown}`])).toEqual(refused);
+  expect(await at.replay(['-'], `${known}\n${unknown}\n`)).toEqual(partly);
+  expect(await at.replay(['--id', `${known},${unknown}`])).toEqual(partly);
+  expect(at.received()).toHaveLength(2);
+  const listed = await at.replay(['-', '--dry-run', '--ndjson'], `${known}\n${unknown}\n`);
+  expect([listed.code, idsOf(listed.stdout)]).toEqual([1, [known]]);
+  expect(listed.stderr).toContain(`${named}the others are listed${none}`);
+  const left = await at.replay(['--id', unknown]);
+  expect(left.stderr).toBe(`${named}leave it out; nothing was replayed${none}`);
+  at.handler.answer = () => 500;
+  const refused = await at.replay(['-'], `${known}\n${unknown}\n`);
+  expect(refused.stderr).toContain(`warning: 1 of the events was not found: ${unknown}\n`);
   const told = await at.replay(['--id', unknown, '--error-format', 'json']);
   expect(JSON.parse(told.stderr)).toMatchObject({ kind: 'not-found', exitCode: 1, details: [unknown] });
-  expect(at.received()).toEqual([]);
 });
 
 test('refused events are listed, each tried once, and the exit code is 1', async () => {
