@@ -1,4 +1,4 @@
-import { type FieldPath, fieldPath, memberPath } from '../items/field-path.ts';
+import { type FieldPath, fieldPath } from '../items/field-path.ts';
 import { itemColumn, knownNames } from '../items/item-columns.ts';
 import { type Items, isObject, type ListKind } from '../items/items.ts';
 import { withKnownFieldsAtTop } from '../items/known-fields.ts';
@@ -90,7 +90,7 @@ export function columnsOf(shape: ValueShape, path: FieldPath): CsvColumn[] {
   const members = steps.length < DEEPEST ? shape.members : [];
   const inside = [...members].flatMap(([name, some]) => {
     const inner = { text: `${text}.${fieldPath([name]).text}`, steps: [...steps, name] };
-    return columnsOf(some, steps.length === 0 ? memberPath(name) : inner);
+    return columnsOf(some, steps.length === 0 ? fieldPath([name]) : inner);
   });
   const isOuter = inside.length > 0;
   return shape.isPlain || !isOuter ? [{ ...path, isOuter }, ...inside] : inside;

@@ -54,7 +54,7 @@ export function itemTable(pages: readonly Items[], options: ItemTableOptions, is
     subscription >= 0 &&
     pages.some((page) => subscriptionIdsOf(page).some((id) => names?.labelOf(id) !== undefined));
   const headOf = (field: FieldPath, index: number): ColumnHead => {
-    const title = oneLine(titleOf(field, fields));
+    const title = oneLine(columnTitle(field, fields));
     if (options.fields)
       return {
         ...(list === 'subscriptions' && areFieldsSaved ? SUBSCRIPTION_HEADS[field.text] : {}),
@@ -126,11 +126,11 @@ function withNameField(
 
 const ERROR = 'error';
 
-/** The last part of a path, where no other column ends in it. */
-function titleOf({ text, steps }: FieldPath, fields: readonly FieldPath[]): string {
-  const last = steps.at(-1);
-  const isAlone = fields.filter((field) => field.steps.at(-1) === last).length === 1;
-  return last === undefined || text === ERROR || !isAlone || /^\d+$/.test(last) ? text : last;
+/** The last part of a path, unless it is empty, a number, or may be taken for another column. */
+export function columnTitle({ text, steps }: FieldPath, fields: readonly FieldPath[]): string {
+  const last = steps.at(-1) ?? '';
+  const alike = fields.filter((field) => field.steps.at(-1) === last || field.text === last);
+  return text === ERROR || alike.length > 1 || /^\d*$/.test(last) ? text : last;
 }
 
 const isSubscription = ({ text }: FieldPath) => text === 'subscriptionId';

@@ -3,6 +3,7 @@ import { quotedWord } from '../shell-words.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import { milliseconds } from '../time/instant.ts';
 import { isNumber } from './exact-numbers.ts';
+import { pathText } from './field-path.ts';
 import type { Condition, Operator } from './item-conditions.ts';
 import type { Items } from './items.ts';
 import { rawText } from './json-scanner.ts';
@@ -138,7 +139,7 @@ export class ConditionDoubt {
     const membership = MEMBERSHIPS[operator];
     if (membership && value.includes(',') && !quoted) {
       const [form, meant] = membership;
-      return `${none}; for ${meant} of several values write ${flag} ${quotedWord(`${field.text} ${form} (${value})`)}${looked}`;
+      return `${none}; for ${meant} of several values write ${flag} ${quotedWord(`${pathText(field)} ${form} (${value})`)}${looked}`;
     }
     if (this.#isOrder) return this.#orderWarning(flag);
     const near = this.#similar ?? this.#nearValue();

@@ -21,7 +21,7 @@ export interface Walk {
 
 /** The place of a value inside an item, or of several values. */
 export interface FieldPath {
-  /** The path as typed: the name of its column or member in the output. */
+  /** The path as typed without needless backslashes: the name of its column or member in the output. */
   readonly text: string;
   /**
    * Member names, or indexes into arrays, as they are written: of `lines[].sku` a member `lines[]` with a
@@ -34,8 +34,8 @@ export interface FieldPath {
 
 /**
  * Reads `--fields a,b.c,lines[].sku`: paths parted by commas, steps by dots; white space around a path does
- * not count. A backslash makes the next character part of a name: `a\.b` is the member named `a.b`. Throws
- * `UsageError`.
+ * not count. A backslash makes the next character part of a name: `a\.b` is the member named `a.b`. `""` is
+ * the member with an empty name. Throws `UsageError`.
  */
 export function parseFieldPaths(text: string, flag = '--fields'): readonly FieldPath[] {
   const paths = parted(lettersOf(text), ',').map((letters) => pathOf(letters, flag, text));
@@ -66,17 +66,14 @@ export function isOfZone({ walk }: FieldPath): boolean {
 
 /** The path of a member of the item, whatever characters its name has. */
 export function memberPath(name: string): FieldPath {
-  return { text: name, steps: [name] };
+  return fieldPath([name]);
 }
 
-/**
- * The path with these steps, and what is derived of the value there. Its text is read as the same path again,
- * also before an operator of a condition, unless a name is empty.
- */
+/** The path with these steps, and what is derived of the value there. Its text is read as the same path. */
 export function fieldPath(steps: readonly PathStep[], derivation?: Derivation): FieldPath {
   const behind = derivation === undefined ? '' : `:${derivation}`;
   const isOfItem = derivation === 'size';
-  const text = (isOfItem ? 'item' : steps.map(stepText).join('')) + behind;
+  const text = textOf(steps, derivation, escapedName);
   const names: string[] = isOfItem ? ['item'] : [];
   for (const step of steps)
     if (step === EACH) names.push(`${names.pop() ?? ''}[]`);
@@ -86,14 +83,22 @@ export function fieldPath(steps: readonly PathStep[], derivation?: Derivation): 
   return { text, steps: names, ...(isPlain ? {} : { walk: { steps, derivation } }) };
 }
 
-/** The text that `fieldPath` gives a path, however it was typed. */
+/** The text of a path before an operator of a condition, where it is read as the same path. */
 export function pathText({ steps, walk }: Pick<FieldPath, 'steps' | 'walk'>): string {
-  return (walk ? fieldPath(walk.steps, walk.derivation) : fieldPath(steps)).text;
+  if (walk) return textOf(walk.steps, walk.derivation, nameInCondition);
+  return textOf(steps, undefined, nameInCondition);
 }
 
-function stepText(step: PathStep, index: number): string {
-  if (step === EACH) return '[]';
-  return (index === 0 ? '' : '.') + escapedName(step);
+function textOf(
+  steps: readonly PathStep[],
+  derivation: Derivation | undefined,
+  nameText: (name: string) => string,
+): string {
+  const behind = derivation === undefined ? '' : `:${derivation}`;
+  if (derivation === 'size') return `item${behind}`;
+  const stepText = (step: PathStep, index: number) =>
+    step === EACH ? '[]' : (index === 0 ? '' : '.') + nameText(step);
+  return steps.map(stepText).join('') + behind;
 }
 
 /** A derivation's name at the end of a member's name. */
@@ -101,8 +106,22 @@ const DERIVED_NAME = new RegExp(`:(?=(size|${DERIVATIONS.join('|')})$)`);
 
 /** A member's name as a part of a path. */
 function escapedName(name: string): string {
-  return name.replace(/[\\.,!=<>~&|\s[\]]/gu, '\\$&').replace(DERIVED_NAME, '\\:');
+  return nameWithEscapes(name, /[\\.,[\]]|^\s|\s$/gu);
 }
+
+/** The same where an operator may follow. */
+function nameInCondition(name: string): string {
+  return nameWithEscapes(name, /[\\.,!=<>~&|\s[\]]/gu);
+}
+
+function nameWithEscapes(name: string, special: RegExp): string {
+  if (name === '') return EMPTY_NAME;
+  const escaped = name.replace(special, '\\$&').replace(DERIVED_NAME, '\\:');
+  return escaped.startsWith(EMPTY_NAME) ? `\\${escaped}` : escaped;
+}
+
+/** How the empty name of a member is written. */
+const EMPTY_NAME = '""';
 
 /** More than an item has levels: a cursor takes a piece of the stack for each. */
 const MOST_STEPS = 1000;
@@ -115,7 +134,21 @@ function lettersOf(text: string): Letter[] {
 }
 
 function nameOf(letters: readonly Letter[]): string {
-  return letters.map((letter) => letter.replace(/^\\(?=[\s\S])/, '')).join('');
+  const isEmpty = letters.slice(0, 2).join('') === EMPTY_NAME && /^[[:]?$/.test(letters[2] ?? '');
+  const named = isEmpty ? letters.slice(2) : letters;
+  return named.map((letter) => letter.replace(/^\\(?=[\s\S])/, '')).join('');
+}
+
+/** The letters without backslashes that change nothing: white space needs one at the ends of a name. */
+function withoutNeedlessEscapes(letters: readonly Letter[]): string {
+  const isNameEnd = (letter: Letter | undefined) => letter === undefined || /^[.[:]$/.test(letter);
+  return letters
+    .map((letter, at) => {
+      const isAtEnd = isNameEnd(letters[at - 1]) || isNameEnd(letters[at + 1]);
+      const isNeeded = /^\\(?:[\\.,[\]:"]|$)/.test(letter) || (isAtEnd && /^\\\s$/.test(letter));
+      return isNeeded ? letter : letter.replace(/^\\/, '');
+    })
+    .join('');
 }
 
 /** The letters between those that are a separator. */
@@ -148,7 +181,8 @@ function pathOf(typed: readonly Letter[], flag: string, all: string): FieldPath 
   if (steps[0] === EACH) throw wrongBrackets(text, flag, all);
   if (steps.length > MOST_STEPS) throw wrong(all, `a path has at most ${MOST_STEPS} steps`, flag);
   const isPlain = derivation === undefined && !steps.includes(EACH);
-  return { text, steps: names, ...(isPlain ? {} : { walk: { steps, derivation } }) };
+  const title = withoutNeedlessEscapes(letters);
+  return { text: title, steps: names, ...(isPlain ? {} : { walk: { steps, derivation } }) };
 }
 
 function withoutOuterSpace(letters: readonly Letter[]): readonly Letter[] {

@@ -9,6 +9,7 @@ import {
   type SummaryCall,
   type SummaryOptions,
 } from '../formats/formats.ts';
+import { columnTitle } from '../formats/item-table.ts';
 import { percentilesText, proseLines } from '../formats/summary-words.ts';
 import { type Table, tableLines } from '../formats/table.ts';
 import { type ColumnHead, NONE } from '../formats/table-layout.ts';
@@ -207,8 +208,6 @@ export function groupTable(
   zone: TimeZone,
   hasRates = false,
 ): Table {
-  const lasts = fields.map(({ steps }) => steps.at(-1) ?? 'value');
-  const isAlone = (last: string) => lasts.indexOf(last) === lasts.lastIndexOf(last);
   const shownValues = valuesInZone(some, zone);
   const rates: readonly ColumnHead[] = [
     { title: 'failed', kind: 'number' },
@@ -217,7 +216,7 @@ export function groupTable(
   const share: ColumnHead = { title: 'share', kind: 'number', spare: numbers ? 4 : 1 };
   return {
     heads: [
-      ...lasts.map((last, index) => ({ title: isAlone(last) ? last : (fields[index]?.text ?? last) })),
+      ...fields.map((field) => ({ title: columnTitle(field, fields) })),
       { title: 'events', kind: 'number' },
       ...(hasRates ? rates : []),
       ...(fields.length > 0 ? [share] : []),

@@ -57,6 +57,14 @@ describe('--csv', () => {
     );
   });
 
+  test('gives each field a title of its own, which --fields takes', async () => {
+    const item = '{"a.b":1,"a":{"b":2,"First Name":3,"":4},"":5}';
+    const header = 'a\\.b,a.b,a.First Name,a."",""';
+    const { text } = await csv([[item]]);
+    expect(readCsv(text)).toEqual([header.split(','), ['1', '2', '3', '4', '5']]);
+    expect((await csv([[item]], { fields: parseFieldPaths(header) })).text).toBe(text);
+  });
+
   test('keeps an object as JSON where the first page had none, and warns of a value that has no column', async () => {
     expect(await csv([['{"a":null,"b":{"c":1}}'], ['{"a":{"x":1},"b":2}']])).toEqual({
       text: 'a,b.c\r\n,1\r\n"{""x"":1}",\r\n',

@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { UsageError } from '../../src/errors.ts';
-import { DERIVATIONS, EACH, fieldPath, parseFieldPath, parseFieldPaths } from '../../src/items/field-path.ts';
+import {
+  DERIVATIONS,
+  EACH,
+  fieldPath,
+  parseFieldPath,
+  parseFieldPaths,
+  pathText,
+} from '../../src/items/field-path.ts';
 
 const steps = (text: string) => parseFieldPaths(text).map((path) => path.steps);
 
@@ -12,6 +19,18 @@ describe('--fields', () => {
       { text: 'payload.customer.id', steps: ['payload', 'customer', 'id'] },
       { text: 'items.0.sku', steps: ['items', '0', 'sku'] },
     ]);
+  });
+
+  test('names a field in one way, and a member with an empty name by ""', () => {
+    const texts = (typed: string) => parseFieldPaths(typed).map(({ text }) => text);
+    expect(texts('payload.First\\ Name,payload.Last Name,a\\.b,\\ c')).toEqual([
+      'payload.First Name',
+      'payload.Last Name',
+      'a\\.b',
+      '\\ c',
+    ]);
+    expect(steps('"",a."".b,"a"')).toEqual([[''], ['a', '', 'b'], ['"a"']]);
+    expect(parseFieldPath('""[]:length', '--by').walk).toEqual({ steps: ['', EACH], derivation: 'length' });
   });
 
   test("takes jq's form of a path, with a dot in front", () => {
@@ -41,8 +60,23 @@ describe('--fields', () => {
 
 /** Names that a path has to escape, among others. */
 const names = fc.oneof(
-  fc.string({ minLength: 1, unit: 'binary' }),
-  fc.constantFrom('lines[]', '[', ']', '[]', 'a:length', 'item:size', ':hour', 'dc:title', 'a.b', '\\', ' '),
+  fc.string({ unit: 'binary' }),
+  fc.constantFrom(
+    '',
+    '""',
+    '""x',
+    'lines[]',
+    '[',
+    ']',
+    '[]',
+    'a:length',
+    'item:size',
+    ':hour',
+    'dc:title',
+    'a.b',
+    '\\',
+    ' ',
+  ),
 );
 
 describe('a path through lists and to what is derived', () => {
@@ -100,6 +134,7 @@ describe('a path through lists and to what is derived', () => {
         (first, others, derivation) => {
           const path = fieldPath([first, ...others], derivation);
           expect(parseFieldPath(path.text, '--by')).toEqual(path);
+          expect(parseFieldPath(pathText(path), '--by')).toMatchObject({ steps: path.steps });
         },
       ),
     );
