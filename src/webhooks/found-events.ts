@@ -133,8 +133,8 @@ export async function* searchToForward(
 }
 
 /**
- * The error for ids of which there is no event, or none that the other filters choose. `outcome` says what was
- * done with the others; without it nothing was done.
+ * The error for ids of which there is no event, or none that the other filters choose. `outcome` says what
+ * was done with the others; without it nothing was done.
  */
 export function notFound(
   ids: readonly string[],
