@@ -72,8 +72,7 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call): Promise<v
   const { filters, source, format, forwardTo } = flags;
   const { context, reporter } = call;
   const eventsOf = createEventReader(flags.handOver);
-  const forward = async ({ records, missing }: Chosen, place: Settings, chosenBy = filters) => {
-    if (missing.length > 0 && records.length === 0) throw notFound(missing, filters, { done: 'replayed' });
+  const forwardRecords = async (records: readonly FoundEvent[], place: Settings, chosenBy = filters) => {
     const chosen = oncePerEvent(records);
     noticeRepeated(records.length - chosen.length, reporter);
     const events = sortByCreation(chosen, 'oldest first');
@@ -83,21 +82,24 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call): Promise<v
       const to = flags.target ? ` to ${flags.target.href}` : '';
       const from = typeof source === 'object' ? source.from : serviceText(place);
       reporter.notice(`${events.length} to replay${to}${from && `, from ${from}`}`);
-      noticeHandOver(events, reporter);
-      if (missing.length > 0)
-        throw notFound(missing, filters, { done: 'replayed', outcome: 'the others are listed' });
-      return;
+      return noticeHandOver(events, reporter);
     }
     const subscription = onlySubscription(chosenBy);
     const apiToken = await apiTokenOrWarning({ ...place, subscription }, context, reporter);
-    const absence = notFound(missing, filters, { done: 'replayed', outcome: 'the others were replayed' });
+    await replay(events, { ...flags, forwardTo, subscription }, apiToken, call);
+  };
+  const forward = async ({ records, missing }: Chosen, place: Settings, chosenBy = filters) => {
+    if (missing.length === 0) return await forwardRecords(records, place, chosenBy);
+    if (records.length === 0) throw notFound(missing, filters, { done: 'replayed' });
+    const outcome = forwardTo ? 'the others were replayed' : 'the others are listed';
+    const absence = notFound(missing, filters, { done: 'replayed', outcome });
     try {
-      await replay(events, { ...flags, forwardTo, subscription }, apiToken, call);
+      await forwardRecords(records, place, chosenBy);
     } catch (error) {
-      if (missing.length > 0) reporter.warning(`${absence.message}: ${absence.details.join(', ')}`);
+      reporter.warning(`${absence.message}: ${absence.details.join(', ')}`);
       throw error;
     }
-    if (missing.length > 0) throw absence;
+    throw absence;
   };
   if (typeof source === 'object') {
     const settings = call.settings.checked();
