@@ -66,8 +66,11 @@ interface FilterParts {
   readonly grepTexts: readonly string[];
   /** Ids of marketplaces, which the service cannot filter by. */
   readonly marketplaces: readonly string[];
-  /** True if the line names them: otherwise another command has them from the same settings. */
-  readonly areMarketplacesTyped: boolean;
+  /**
+   * Where they are chosen, be it as `all`: another command has the choice of the settings unasked. Undefined if
+   * nobody chose any.
+   */
+  readonly marketplaceChoice: 'line' | 'settings' | undefined;
   /**
    * False if nothing follows from finding no event: a part of what was read already is read again.
    */
@@ -88,7 +91,7 @@ export class EventFilters implements FilterParts {
   readonly conditions: readonly Condition[] = [];
   readonly grepTexts: readonly string[] = [];
   readonly marketplaces: readonly string[] = [];
-  readonly areMarketplacesTyped: boolean = false;
+  readonly marketplaceChoice: FilterParts['marketplaceChoice'] = undefined;
   readonly hasDoubts: boolean = true;
 
   constructor(parts: Partial<FilterParts> = {}) {
@@ -305,8 +308,10 @@ export class EventFilters implements FilterParts {
       ? this.typed()
       : this.#shown();
     const zone = this.isZoneTyped ? { timezone: this.zone.name } : {};
-    const left = this.areMarketplacesTyped ? without : [...without, 'marketplace'];
-    return flagsOf({ ...filters, ...zone }).flatMap(([name, value]) => {
+    const isOfAll = this.marketplaceChoice === 'line' && this.marketplaces.length === 0;
+    const all = isOfAll ? { marketplace: ['all'] } : {};
+    const left = this.marketplaceChoice === 'line' ? without : [...without, 'marketplace'];
+    return flagsOf({ ...filters, ...all, ...zone }).flatMap(([name, value]) => {
       if (left.includes(name)) return [];
       return [`--${name}`, takesText(name) ? escapeCommas(value) : value];
     });

@@ -327,11 +327,11 @@ export function filtersOf(
 ): EventFilters {
   const filters = eventFilters(flags, context.clock.now(), settings.zone, undefined, nameField);
   const { marketplaces } = settings;
-  if (marketplaces.length === 0) return filters;
-  const areMarketplacesTyped = flags.marketplace !== undefined;
-  const where = areMarketplacesTyped ? '' : ', as the settings have it; --marketplace all shows all';
-  reporter.notice(`only events of ${marketplacesText(marketplaces)}${where}`);
-  return new EventFilters({ ...filters, marketplaces, areMarketplacesTyped });
+  if (marketplaces === undefined) return filters;
+  const marketplaceChoice = flags.marketplace === undefined ? 'settings' : 'line';
+  const where = marketplaceChoice === 'line' ? '' : ', as the settings have it; --marketplace all shows all';
+  if (marketplaces.length > 0) reporter.notice(`only events of ${marketplacesText(marketplaces)}${where}`);
+  return new EventFilters({ ...filters, marketplaces, marketplaceChoice });
 }
 
 /** The flags of a command that sums up events, in their final form. Throws `UsageError`. */

@@ -43,6 +43,7 @@ export async function checkHealth(
     const table = new HealthFold([by], source.filters.zone, isBySubscription ? nameField : undefined);
     await foldPages(source.readOutcomes(source.filters, source.window), [table]);
     if (table.events === 0) source.doubt();
+    source.noteMixed();
     for (const doubt of table.doubts()) call.reporter.warning(doubt);
     const { after, before } = windowOf(source, table.times.bounds, call.context.clock);
     const found = table.result();

@@ -61,16 +61,23 @@ export function marketplaceFilter(wanted: readonly string[]): KeepItems {
 export class MarketplaceMix {
   readonly #read = createMarketplaceReader();
   readonly #ids = new Set<string>();
+  /** The marketplaces that all events are of; undefined before the first. */
+  #common: readonly string[] | undefined;
 
-  /** Two are enough to know, and then nothing more is read. */
+  /** Reads no further once no marketplace has all events. */
   see(items: Items): void {
-    for (let item = 0; item < items.count && this.#ids.size < 2; item++)
-      this.#read(items.bytes, items.start(item), (id) => this.#ids.add(id));
+    for (let item = 0; item < items.count && this.#common?.length !== 0; item++) {
+      const own: string[] = [];
+      this.#read(items.bytes, items.start(item), (id) => own.push(id));
+      if (own.length === 0) continue;
+      for (const id of own) this.#ids.add(id);
+      this.#common = this.#common?.filter((id) => own.includes(id)) ?? own;
+    }
   }
 
-  /** The first marketplaces that were found, if there are several. */
+  /** The marketplaces that were found, if no one has all events. */
   get ids(): readonly string[] | undefined {
-    return this.#ids.size < 2 ? undefined : [...this.#ids].sort();
+    return this.#common?.length === 0 ? [...this.#ids].sort() : undefined;
   }
 }
 

@@ -87,7 +87,7 @@ export async function gatherReport(
     return {
       explained: { ...explanation, ...window, names, name: source.name, baseline: then, untold },
       stats,
-      mixedMarketplaces: filters.marketplaces.length > 0 ? undefined : source.mixedMarketplaces(),
+      mixedMarketplaces: source.mixedMarketplaces(),
       ...questions.found(names),
     };
   });

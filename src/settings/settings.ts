@@ -73,10 +73,10 @@ export class RunSettings {
     return zoneOf(this.#value('timezone') ?? settingDefaults.timezone, this.#context);
   }
 
-  /** The marketplaces that events are kept to; none where any will do. */
-  get marketplaces(): readonly string[] {
+  /** The marketplaces that events are kept to: none for `all`, undefined if nobody chose any. */
+  get marketplaces(): readonly string[] | undefined {
     const text = this.#value('marketplace');
-    return text === undefined || text === 'all' ? [] : text.split(',');
+    return text === 'all' ? [] : text?.split(',');
   }
 
   /** The columns of tables, as they are typed. */

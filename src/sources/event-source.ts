@@ -66,8 +66,12 @@ export interface EventSource {
   readonly typesOnOffer?: readonly string[];
   /** Begins to ask for the service's subscriptions; absent for stored events. */
   readonly askNames?: () => SubscriptionNames;
-  /** Some of the marketplaces whose events were read or counted, if there are several. */
+  /**
+   * Some of the marketplaces whose events were read or counted, if no one has them all and nobody chose which.
+   */
   readonly mixedMarketplaces: () => readonly string[] | undefined;
+  /** Prints a notice of them. */
+  noteMixed(): void;
   /** True for a file, an export or standard input, which may hold less than the service. */
   readonly isStored: boolean;
   /** True for standard input. */
@@ -105,6 +109,11 @@ export async function withEventSource<Result>(
     if (count > 0) reporter.warning(untoldText(count));
     return count;
   };
+  const mixedMarketplaces = () => (filters.marketplaceChoice ? undefined : mix.ids);
+  const noteMixed = () => {
+    const ids = mixedMarketplaces();
+    if (ids) reporter.notice(mixText(ids));
+  };
   const now = context.clock.now();
   const byIds = filters.withSubscriptions(filters.subscriptionIds);
   if (from !== undefined) {
@@ -125,7 +134,8 @@ export async function withEventSource<Result>(
       read,
       readOutcomes: (chosen, within) => readByOutcome(read, true, untold, chosen, within),
       warnOfUnknown,
-      mixedMarketplaces: () => mix.ids,
+      mixedMarketplaces,
+      noteMixed,
       isStored: true,
       isReadOnce: from === '-',
       doubt: () => {},
@@ -157,7 +167,8 @@ export async function withEventSource<Result>(
       readOutcomes: (chosen, within, direction) =>
         readByOutcome(read, undefined, untold, chosen, within, direction),
       warnOfUnknown,
-      mixedMarketplaces: () => mix.ids,
+      mixedMarketplaces,
+      noteMixed,
       count: countQueries(service, concurrency, mix, context, reporter),
       typesOnOffer: eventTypeNames(page.items),
       isStored: false,

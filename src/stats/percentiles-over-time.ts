@@ -78,6 +78,7 @@ export async function askOverTime(
         groups.see({ items: items.pick(indexes), haveFailed });
     }
     if (all.total === 0) source.doubt();
+    source.noteMixed();
     source.warnOfUnknown(0, { unknown: 0 });
     return { all, buckets, window };
   });

@@ -27,6 +27,7 @@ export async function askStats(
         ? await countedStats(call, source, { window, count, buckets })
         : await readStats(call, source, buckets);
     if (counted.stats.total === 0) source.doubt();
+    source.noteMixed();
     return { stats: counted.stats, untold: counted.untold, name };
   });
 }
@@ -88,6 +89,7 @@ export async function askGroups(
     const groups = new EventGroups(by, source.filters.zone, percentiles);
     await foldPages(readForGroups(source), [groups]);
     if (groups.total === 0) source.doubt();
+    source.noteMixed();
     source.warnOfUnknown(0, { unknown: 0 });
     return { groups, window: source.window };
   });

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { UsageError } from '../../src/errors.ts';
-import { typeMatcher } from '../../src/filters/event-filters.ts';
+import { EventFilters, typeMatcher } from '../../src/filters/event-filters.ts';
 import { eventFilters, type FilterFlags } from '../../src/filters/filter-flags.ts';
 import { memberPath } from '../../src/items/field-path.ts';
 import { Items } from '../../src/items/items.ts';
@@ -120,6 +120,13 @@ test('filters as typed mean the same in another zone', () => {
   ]);
   // A saved zone is the next command's too.
   expect(eventFilters({ since: 'yesterday' }, NOW, zone).words()).toEqual(['--since', 'yesterday']);
+});
+
+test('--marketplace all goes into next steps where the line has it, and a saved choice never does', () => {
+  const words = (parts: ConstructorParameters<typeof EventFilters>[0]) => new EventFilters(parts).words();
+  expect(words({ marketplaceChoice: 'line' })).toEqual(['--marketplace', 'all']);
+  expect(words({ marketplaceChoice: 'line', marketplaces: ['1', '2'] })).toEqual(['--marketplace', '1,2']);
+  expect(words({ marketplaceChoice: 'settings', marketplaces: ['1'] })).toEqual([]);
 });
 
 test('--where takes values from the lines of a file, with a byte order mark and CR LF or without', async () => {

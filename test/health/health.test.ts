@@ -80,7 +80,8 @@ describe('events health', () => {
           createdOn: timeOf(minute),
           publishStatus: publishStatus as 'FAILED',
         });
-      const run = () => searching.run(['events', ...words.split(' '), '--since', '2026-11-01']);
+      const run = () =>
+        searching.run(['events', ...words.split(' '), '--since', '2026-11-01', '--marketplace', 'all']);
       for (let minute = 2; minute < 503; minute++) add(minute, 'PENDING');
       const leftOut =
         '501 events left out: publishStatus is neither SUCCESS nor FAILED, so that the outcome is not known';
@@ -348,7 +349,8 @@ describe('a row of events health', () => {
     const OFF = '95bb7fc4-c819-4328-97e4-f5241d61eecf';
     for (const minute of [1, 2])
       at.control.addEvent({ subscriptionId: OFF, publishStatus: 'FAILED', createdOn: timeOf(minute) });
-    const run = (...args: string[]) => at.run(['events', 'health', '--since', '2026-11-01', ...args]);
+    const run = (...args: string[]) =>
+      at.run(['events', 'health', '--since', '2026-11-01', '--marketplace', 'all', ...args]);
     const rows = JSON.parse((await run('--json')).stdout);
     expect(rows.find(({ value }: { value: string }) => value === OFF)).toMatchObject(
       inShape({ published: { state: 'off', failingSince: null }, flat: { state: 'failing' } }),

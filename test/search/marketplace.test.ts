@@ -83,3 +83,31 @@ test('the page of a report says that marketplaces are mixed', async () => {
   );
   expect(await page('--marketplace', '2002')).not.toContain('are mixed here');
 });
+
+const MIXED =
+  /^events of several marketplaces are mixed here \(2\d{3}, 2\d{3} …\): --marketplace keeps to one$/m;
+
+test.each(['health', 'stats', 'stats --by eventType', 'stats --where eventId'])(
+  '%s says that marketplaces are mixed, unless they are chosen',
+  async (command) => {
+    const told = async (...flags: string[]) => {
+      const { stderr } = await run(['events', ...command.split(' '), ...WEEK, '--json', ...flags]);
+      return MIXED.test(stderr);
+    };
+    expect(await told()).toBe(true);
+    expect(await told('--quiet')).toBe(false);
+    expect(await told('--marketplace', '2001,2002')).toBe(false);
+    expect(await told('--marketplace', 'all')).toBe(false);
+    await run(['config', 'set', 'marketplace', 'all']);
+    expect(await told()).toBe(false);
+  },
+);
+
+test('events that share a marketplace are not mixed', async () => {
+  const all = await found();
+  const shared = all.filter((item) => marketplacesOf(item).includes('2001'));
+  expect(new Set(shared.map((item) => marketplacesOf(item).join())).size).toBeGreaterThan(1);
+  const stdin = shared.map((item) => JSON.stringify(item)).join('\n');
+  const { stderr } = await hooktrail(['events', 'health', '--from', '-'], { env: at.env, stdin });
+  expect(stderr).toBe('');
+});

@@ -19,7 +19,7 @@ interface Tally {
   success: number;
   failureRate: number | null;
 }
-const DAY = ['--after', '2026-11-01', '--before', '2026-11-02'];
+const DAY = ['--after', '2026-11-01', '--before', '2026-11-02', '--marketplace', 'all'];
 
 /** A sandbox without history, to which some events of one day are added. */
 async function startWithDay(): Promise<Started> {

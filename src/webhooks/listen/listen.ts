@@ -90,7 +90,7 @@ async function listenWith(options: ListenOptions, call: Call): Promise<void> {
   if (recover === undefined) return await listen(options, undefined, context, reporter);
   // Each search would show its progress and repeat its doubts between the lines of the deliveries.
   const silent = { ...reporter, quiet: true, warning: reporter.trace };
-  const marketplaces = call.settings.marketplaces;
+  const { marketplaces = [] } = call.settings;
   if (marketplaces.length > 0)
     reporter.notice(
       `only events of ${marketplacesText(marketplaces)} are recovered, as the settings have it`,
