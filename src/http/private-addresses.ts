@@ -12,8 +12,8 @@ const special = (network: string, bits: number, name: string): SpecialNetwork =>
 /**
  * Networks that a service on the Internet cannot reach, and that nobody should be sent to by a name of
  * others: those of IANA's registries of special-purpose addresses (RFC 6890) that are not globally reachable,
- * as of January 2025, and what is beside them. Exceptions within a network, such as an anycast address, carry
- * no webhook either.
+ * as of 9 October 2025, and at the end those of other registries. Exceptions within a network, such as an
+ * anycast address, carry no webhook either.
  */
 const SPECIAL_NETWORKS: readonly SpecialNetwork[] = [
   special('0.0.0.0', 8, '"This network"'),
