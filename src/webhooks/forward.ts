@@ -21,6 +21,8 @@ export interface HandlerAnswer {
   readonly mend?: string | undefined;
   /** Its `Retry-After`. */
   readonly retryAfter?: string | undefined;
+  /** Origin and path of the address that it redirects to, inert. */
+  readonly redirect?: string | undefined;
   /** The beginning of its body on one line, inert, if the status is not 2xx. */
   readonly body?: string | undefined;
 }
@@ -29,6 +31,9 @@ export type Handler = ReturnType<typeof createHandler>;
 
 /** Bytes of the handler's answer that are shown. */
 const SHOWN_BYTES = 2048;
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+const LONGEST_REDIRECT_CHARACTERS = 200;
 
 /**
  * The HTTP endpoint that events are forwarded to. `timeout`: milliseconds until an attempt counts as failed.
@@ -55,6 +60,8 @@ export function createHandler(
       try {
         const { status, headers, body: start } = await transport.send(request);
         if (isTaken({ status })) return { status };
+        const redirect = REDIRECTS.has(status) ? shownTarget(headers.location, url, apiToken) : undefined;
+        if (redirect !== undefined) return { status, redirect };
         const shown = shownBody(start, headers['content-encoding'], apiToken);
         return { status, retryAfter: headers['retry-after'], body: shown };
       } catch (error) {
@@ -65,6 +72,20 @@ export function createHandler(
     /** Ends every connection at once. */
     close: (): Promise<void> => transport.close(),
   };
+}
+
+/**
+ * Returns the origin and path that a `Location` leads to. User information and the query may hold secrets, and
+ * a path may repeat the token.
+ */
+function shownTarget(location: string | undefined, from: URL, token: string | undefined): string | undefined {
+  if (location === undefined || !URL.canParse(location, from.href)) return undefined;
+  const { protocol, origin, pathname } = new URL(location, from);
+  if (protocol !== 'https:' && protocol !== 'http:') return undefined;
+  const shown = redactSecrets(`${origin}${pathname}`, token === undefined ? [] : [token]);
+  return terminalSafeLine(
+    shown.length > LONGEST_REDIRECT_CHARACTERS ? `${shown.slice(0, LONGEST_REDIRECT_CHARACTERS)}…` : shown,
+  );
 }
 
 /**
@@ -83,7 +104,9 @@ export function isTaken({ status = 0 }: HandlerAnswer): boolean {
 }
 
 /** Describes an answer, such as `the handler answered 503`. */
-export function answerText({ status, failure, mend }: HandlerAnswer): string {
+export function answerText({ status, redirect, failure, mend }: HandlerAnswer): string {
+  if (redirect !== undefined)
+    return `the handler answered ${status} with Location ${redirect}: redirects are not followed`;
   if (status !== undefined) return `the handler answered ${status}`;
   return `the handler did not answer: ${failure}${mend === undefined ? '' : `: ${mend}`}`;
 }

@@ -30,6 +30,25 @@ describe('the status in the head of an answer decides, whatever becomes of its b
   });
 });
 
+test.each([
+  ['https://user:pw@hooks.example/in/%1b?key=1#x', 'https://hooks.example/in/%1b'],
+  ['/in/', 'HANDLER/in/'],
+])('a redirect to %s is shown, and is not followed', async (location, shown) => {
+  await using handler = await startHandler();
+  const odd: Oddity = () => ({
+    bytes: Buffer.from(`HTTP/1.1 308 Moved\r\nLocation: ${location}\r\nContent-Length: 2\r\n\r\nhi`),
+  });
+  Object.assign(handler, { odd });
+  await using at = await startListening('--forward-to', handler.url);
+  expect((await at.send(EVENT)).status).toBe(502);
+  at.program.kill('SIGTERM');
+  const target = shown.replace('HANDLER', handler.origin);
+  expect((await at.program.finished).stderr).toContain(
+    `the handler answered 308 with Location ${target}: redirects are not followed\n`,
+  );
+  expect(handler.received).toHaveLength(1);
+});
+
 test.each(Object.entries(REFUSED))('%s is named as the reason', async (_, [odd, reason]) => {
   const { answer, stderr } = await delivered(odd);
   expect(answer.status).toBe(502);

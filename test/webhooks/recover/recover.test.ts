@@ -4,6 +4,7 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { clock } from '../../support/clock.ts';
 import { API_TOKEN, type Recovering, startRecovering } from '../../support/listening.ts';
+import { WRONG_BODIES } from '../../support/odd-answers.ts';
 import { hooktrail, startHooktrail } from '../../support/program.ts';
 import { idsOf } from '../../support/searching.ts';
 import { eventIn, eventsInside } from '../../support/shape.ts';
@@ -280,3 +281,16 @@ test('a journal with lines that cannot be read is refused: what they recorded wo
   await writeFile(recovering.journal, Buffer.alloc(4096));
   expect((await recovering.recover('--failed')).stderr).toContain('begins with NULs, as a file does');
 });
+
+test.each(Object.entries(WRONG_BODIES))(
+  'an answer of 2xx counts with %s: each event goes over once',
+  async (_, odd) => {
+    await using recovering = await startRecovering();
+    Object.assign(recovering.handler, { odd });
+    const { code, stderr } = await recovering.recover('--failed', '--new-journal');
+    const { received } = recovering.handler;
+    expect([code, stderr]).toEqual([0, `${received.length} forwarded; 0 in the journal already; 0 left\n`]);
+    expect(new Set(received.map(({ body }) => body.toString())).size).toBe(received.length);
+    expect((await recovering.recover('--failed')).stderr).toContain(`0 forwarded; ${received.length} in the`);
+  },
+);
