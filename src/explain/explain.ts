@@ -34,6 +34,7 @@ export async function explainEvents(
     const { sample } = failures;
     const explanation = await failures.explain(source.filters.zone);
     if (sample.events === 0) source.doubt();
+    source.noteMixed();
     await names?.learn(subscriptionsIn(explanation.causes));
     const { after, before } = windowOf(source, sample.bounds, call.context.clock);
     const untold = source.warnOfUnknown(sample.unknownOutcomes, { unknown: sample.unknownTimes });

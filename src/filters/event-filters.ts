@@ -67,8 +67,8 @@ interface FilterParts {
   /** Ids of marketplaces, which the service cannot filter by. */
   readonly marketplaces: readonly string[];
   /**
-   * Where they are chosen, be it as `all`: another command has the choice of the settings unasked. Undefined if
-   * nobody chose any.
+   * Where they are chosen, be it as `all`: another command has the choice of the settings unasked.
+   * Undefined if nobody chose any.
    */
   readonly marketplaceChoice: 'line' | 'settings' | undefined;
   /**

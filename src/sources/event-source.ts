@@ -67,7 +67,7 @@ export interface EventSource {
   /** Begins to ask for the service's subscriptions; absent for stored events. */
   readonly askNames?: () => SubscriptionNames;
   /**
-   * Some of the marketplaces whose events were read or counted, if no one has them all and nobody chose which.
+   * Marketplaces whose events were read or counted, if no one has them all and nobody chose which.
    */
   readonly mixedMarketplaces: () => readonly string[] | undefined;
   /** Prints a notice of them. */

@@ -75,8 +75,8 @@ export function createHandler(
 }
 
 /**
- * Returns the origin and path that a `Location` leads to. User information and the query may hold secrets, and
- * a path may repeat the token.
+ * Returns the origin and path that a `Location` leads to. User information and the query may hold
+ * secrets, and a path may repeat the token.
  */
 function shownTarget(location: string | undefined, from: URL, token: string | undefined): string | undefined {
   if (location === undefined || !URL.canParse(location, from.href)) return undefined;
