@@ -1,43 +1,46 @@
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { deserializeMessage } from '@modelcontextprotocol/sdk/shared/stdio.js';
-import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
-  CancelledNotificationSchema,
+  deserializeMessage,
   type JSONRPCMessage,
+  McpServer,
   type RequestId,
-} from '@modelcontextprotocol/sdk/types.js';
+  type Transport,
+} from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { version } from '../version.ts';
-import { registerTools, UNTRUSTED } from './mcp-tools.ts';
+import { UNTRUSTED } from './mcp-answers.ts';
+import { type McpFlags, registerTools } from './mcp-tools.ts';
 
 /** Time to finish the outstanding answers after the input ends: the peer may be gone. */
 const PARTING_MS = 5_000;
-/**
- * Between two pings (Model Context Protocol, Utilities): only a write finds that the peer has closed our
- * output.
- */
+/** Between two pings: only a write finds that the peer has closed our output. */
 const PING_INTERVAL_MS = 6_000;
+
+const INSTRUCTIONS = `Read-only access to the stored events of an event notification service and to what became of their
+webhook deliveries. Count before you read: count_events and event_statistics download no events. ${UNTRUSTED} Where nobody is signed
+in, the tools say so: a person has to run \`hooktrail login\`.`;
 
 /**
  * Serves the read-only commands over the Model Context Protocol until the peer disconnects or the program is
- * stopped.
+ * stopped. The SDK decides by the first message which era of the protocol the peer speaks: 2026-07-28, or the
+ * one before with its `initialize`.
  */
-export async function serveMcp(call: Call): Promise<void> {
+export async function serveMcp(call: Call<McpFlags>): Promise<void> {
   const { context } = call;
-  const server = new McpServer(
-    { name: 'hooktrail', version },
-    {
-      instructions: `Read-only access to the stored events of an event notification service and to what became of their
-webhook deliveries. Count before you read: count_events and event_statistics download no events. ${UNTRUSTED} Where nobody is signed
-in, the tools say so: a person has to run \`hooktrail login\`.`,
-    },
-  );
-  registerTools(server, call);
   const transport = new LineTransport(context.stdout);
-  await server.connect(transport);
   const leaving = new AbortController();
-  const pinging = pingRegularly(server, context, leaving.signal);
+  let pinging: Promise<void> | undefined;
+  const connection = serveStdio(
+    ({ era }) => {
+      const server = new McpServer({ name: 'hooktrail', version }, { instructions: INSTRUCTIONS });
+      registerTools(server, call);
+      // From 2026-07-28 on, servers send no requests.
+      if (era === 'legacy') pinging ??= pingRegularly(server, context, leaving.signal);
+      return server;
+    },
+    { transport },
+  );
   try {
     for await (const line of context.stdin.lines(context.signal)) await transport.receive(line);
     context.signal.throwIfAborted();
@@ -46,11 +49,12 @@ in, the tools say so: a person has to run \`hooktrail login\`.`,
     await Promise.race([transport.answered(), late]);
   } finally {
     leaving.abort(new Error('over'));
-    await server.close();
+    await connection.close();
     await pinging;
   }
 }
 
+/** Utilities, Ping, of the protocol before 2026-07-28. */
 async function pingRegularly({ server }: McpServer, { clock }: Context, leaving: AbortSignal): Promise<void> {
   while (!leaving.aborted) {
     await clock.sleep(PING_INTERVAL_MS, leaving).catch(() => undefined);
@@ -76,7 +80,7 @@ class LineTransport implements Transport {
 
   async start(): Promise<void> {}
 
-  /** Answers a line that is no message with an error (JSON-RPC 2.0 section 5.1). */
+  /** Answers a line that is not a message with an error (JSON-RPC 2.0 section 5.1). */
   async receive(line: string): Promise<void> {
     if (line.trim() === '') return;
     let message: JSONRPCMessage;
@@ -87,11 +91,18 @@ class LineTransport implements Transport {
       const [code, text] = isJson ? [-32600, 'Invalid Request'] : [-32700, 'Parse error'];
       return await this.#write({ jsonrpc: '2.0', id: null, error: { code, message: text } });
     }
-    if ('method' in message && 'id' in message) this.#unanswered.add(message.id);
-    // A request that is cancelled gets no answer (Model Context Protocol, Cancellation).
-    const cancelled = CancelledNotificationSchema.safeParse(message).data?.params.requestId;
-    if (cancelled !== undefined) this.#forget(cancelled);
+    this.#note(message);
     this.onmessage?.(message);
+  }
+
+  /** Keeps the requests that an answer is due for. */
+  #note(message: JSONRPCMessage): void {
+    if (!('method' in message)) return;
+    // A stream of changes has its answer at the end.
+    if ('id' in message && message.method !== 'subscriptions/listen') this.#unanswered.add(message.id);
+    // A request that is cancelled needs no answer.
+    if (message.method === 'notifications/cancelled')
+      this.#forget(message.params?.['requestId'] as RequestId);
   }
 
   /** Resolves when every request that was received has its answer. */

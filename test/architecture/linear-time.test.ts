@@ -49,7 +49,7 @@ const MAY_BE_SLOW: Readonly<Record<string, readonly [count: number, because: str
   ],
   'src/items/items.ts': [1, 'a text of limited length'],
   'src/items/near-field.ts': [1, 'a path of the command line'],
-  'src/mcp/mcp-tools.ts': [1, 'JSON that was checked'],
+  'src/mcp/mcp-answers.ts': [1, 'JSON that was checked'],
   'src/questions/grouped-values.ts': [1, 'JSON that was checked'],
   'src/report/report-page.ts': [2, 'our own page'],
   'src/secrets/dbus.ts': [2, 'an address of the environment, and the types of an answer'],

@@ -17,8 +17,8 @@ test.each([
   expect(await program.finished).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('the configuration on the page about scripts starts a server, also one that needs no account', async () => {
-  const page = await readFile(path.join(import.meta.dirname, '../../docs/scripting.md'), 'utf8');
+test('the configuration on the page about agents starts a server, also one that needs no account', async () => {
+  const page = await readFile(path.join(import.meta.dirname, '../../docs/agents.md'), 'utf8');
   const [, text = ''] = /```json\n(\{\n {2}"mcpServers"[\s\S]*?)```/.exec(page) ?? [];
   const { mcpServers } = JSON.parse(text) as {
     mcpServers: Record<string, { command: string; args: string[] }>;

@@ -1,0 +1,96 @@
+import { PassThrough, Readable } from 'node:stream';
+import type { Invoke } from '../command.ts';
+import { type Context, emptyMemory, type Output } from '../context.ts';
+import { ExitCode } from '../errors.ts';
+import { inputOf } from '../streams.ts';
+import type { Problem } from '../terminal/reporter.ts';
+import { terminalSafeBlock } from '../terminal/terminal-text.ts';
+
+/** A command's output is held in memory up to here. */
+const MOST_PRINTED_BYTES = 64 << 20;
+const MOST_WARNING_CHARACTERS = 4000;
+
+/** The output of a command line that printed a result. */
+export interface CommandResult {
+  readonly stdout: string;
+  readonly warnings: readonly string[];
+}
+
+/** The failure of a command line, as it printed it. */
+export class CommandFailure extends Error {
+  readonly problem: Problem;
+
+  constructor(problem: Problem) {
+    super(problem.message);
+    this.problem = problem;
+  }
+}
+
+/**
+ * Runs a command line of this program and returns its output, so that a tool accepts the same values as the
+ * command line. Throws `CommandFailure`.
+ */
+export async function runLine(
+  argv: readonly string[],
+  input: string,
+  invoke: Invoke,
+  context: Context,
+): Promise<CommandResult> {
+  const [stdout, stderr] = [keptOutput(), keptOutput()];
+  const stdin = inputOf(() => Readable.from(input === '' ? [] : [Buffer.from(input)]));
+  // Warnings and questions are those of this line; a secret that is known is not asked for again.
+  const memory = { ...emptyMemory(), secrets: context.memory.secrets };
+  const streams = { stdin, stdout: stdout.output, stderr: stderr.output };
+  const code = await invoke(argv, { ...context, ...streams, memory });
+  const printed = stdout.text();
+  const problems = problemsIn(stderr.text());
+  // Some of the ids were not found, or nobody is signed in.
+  const isTold = code === ExitCode.notFound || (argv[0] === 'status' && printed !== '');
+  if (code === ExitCode.done || isTold) return { stdout: printed, warnings: warningsOf(problems) };
+  const failure = problems.find(({ level }) => level === 'error');
+  throw new CommandFailure(
+    failure ?? {
+      level: 'error',
+      kind: 'internal',
+      message: `the command ended with exit code ${code}`,
+      details: [],
+      next: undefined,
+      exitCode: code,
+    },
+  );
+}
+
+function keptOutput(): { output: Output; text: () => string } {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  const output: Output = {
+    isTerminal: false,
+    columns: 80,
+    rows: 24,
+    colorDepth: 1,
+    stream: () => new PassThrough(),
+    write: async (chunk) => {
+      length += chunk.length;
+      // The writer may use its memory again.
+      if (length <= MOST_PRINTED_BYTES) chunks.push(Buffer.from(chunk));
+    },
+  };
+  return { output, text: () => Buffer.concat(chunks).toString() };
+}
+
+/** The errors and warnings among the lines that a command printed. */
+function problemsIn(stderr: string): Problem[] {
+  return stderr
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => {
+      const problem = JSON.parse(line) as Partial<Problem> & Pick<Problem, 'level' | 'kind' | 'message'>;
+      return { details: [], next: undefined, exitCode: undefined, ...problem };
+    });
+}
+
+function warningsOf(problems: readonly Problem[]): string[] {
+  return problems
+    .filter(({ level }) => level === 'warning')
+    .map(({ message }) => terminalSafeBlock(message).slice(0, MOST_WARNING_CHARACTERS).toWellFormed());
+}
