@@ -1,13 +1,27 @@
 import type { Command } from 'commander';
-import type { Call } from '../command.ts';
-import { ExitCode } from '../errors.ts';
+import { addCommandArgument, type Call, typedWords } from '../command.ts';
+import { ExitCode, UsageError } from '../errors.ts';
 import { concurrencyFlag } from '../filters/reading-flags.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
 import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
 import type { Health } from '../questions/health-row.ts';
-import { Flag, oneOf } from '../settings/flags.ts';
+import { duration, Flag, fileName, oneOf, wholeNumber } from '../settings/flags.ts';
+import { flagWords } from '../shell-words.ts';
+import { durationMs, durationText } from '../time/lengths.ts';
+import { refuseStatuses, SUBSCRIPTION } from './health-subject.ts';
 
-interface Flags extends EventFlags {
+interface WatchFlags {
+  readonly watch?: true;
+  readonly interval?: number;
+  readonly overlap?: number;
+  readonly state?: string;
+  readonly afterFailures?: number;
+  readonly remind?: number;
+  readonly check?: true;
+  readonly retryFor?: number;
+}
+
+interface Flags extends EventFlags, WatchFlags {
   readonly by?: readonly FieldPath[];
   readonly exitCode?: true;
   readonly exitCodeFor?: readonly AlarmState[];
@@ -16,9 +30,14 @@ interface Flags extends EventFlags {
 const ALARM_STATES = ['failing', 'silent', 'off', 'gone'] as const;
 type AlarmState = (typeof ALARM_STATES)[number];
 
+const INTERVAL_MS = 60_000;
+const OVERLAP_MS = 120_000;
+const FAILURES = 3;
+
 const FORMATS = ['table', 'json', 'ndjson', 'csv', 'markdown'] as const;
 
-export const commonFlags = '--since --subscription --type --by --exit-code --from --json --csv --output';
+export const commonFlags =
+  '--since --subscription --type --by --exit-code --watch --from --json --csv --output';
 
 export const help = `
 A row for each subscription that has events, by default in the last 24 hours, or
@@ -29,10 +48,24 @@ events. Of each state the worst come first, by the failure rate that their
 counts prove. Events are in order of creation, which need not be the order of
 their deliveries.
 
+With --watch it goes on and reports each change once: a row became failing,
+silent, off or gone, or recovered from that. At first it reports what is wrong
+already. A row counts as failing after --after-failures in its run, and, with
+--after SPAN, when so much time has passed since the first of them. A service
+that is away, or a sign-in that ended, is a notice and not a change. --state
+keeps the place across restarts.
+
+With a COMMAND it prints nothing and runs the command for each change, as
+\`events watch\` does for each event. The command gets the row's JSON on its
+standard input, with change, since, until, cause and next, or what --jq makes of
+it, and HOOKTRAIL_CHANGE, _SUBSCRIPTION_ID and _SUBSCRIPTION_NAME. A change is
+done when it ends with 0; after a crash the last one may be reported again.
+
 Examples:
   $ hooktrail events health
   $ hooktrail events health --since 7d --by eventType
-  $ hooktrail events health --since 1h --exit-code > /dev/null || alert`;
+  $ hooktrail events health --since 1h --exit-code > /dev/null || alert
+  $ hooktrail events health --watch --state f --remind 4h -- ./alarm`;
 
 export function declare(command: Command): void {
   command
@@ -51,6 +84,7 @@ export function declare(command: Command): void {
       (text) => text.split(',').map(oneOf<AlarmState>('--exit-code-for', ALARM_STATES)),
     )
     .addOption(concurrencyFlag());
+  addWatchFlags(command);
   addSummaryFlags(command, FORMATS, {
     json: 'the rows as a JSON array',
     ndjson: 'the same, one a line',
@@ -58,8 +92,123 @@ export function declare(command: Command): void {
   });
 }
 
+/** The flags of `--watch`. Its `--after` is the filter's, with another meaning. */
+function addWatchFlags(command: Command): void {
+  const addTime = (name: string, description: string, lowest: number, preset?: string) =>
+    command.addOption(
+      new Flag(`${name} <time>`, `with --watch: ${description}`, { preset }, duration(name, lowest)),
+    );
+  addCommandArgument(command, 'with --watch: a command to run for each change, after --');
+  command.option('--watch', 'go on, and report each change of a row');
+  addTime('--interval', 'time between two polls', 1000, durationText(INTERVAL_MS));
+  addTime('--overlap', 'how far each poll reaches back, for late events', 0, durationText(OVERLAP_MS));
+  command
+    .option(
+      '--state <file>',
+      'with --watch: keep in this file what was reported, and continue from it after a restart',
+      fileName('--state'),
+    )
+    .addOption(
+      new Flag(
+        '--after-failures <number>',
+        'with --watch: failures in a run from which a row is failing; --after <time> is the least time since the first of them',
+        { preset: String(FAILURES) },
+        wholeNumber('--after-failures', 1),
+      ),
+    );
+  addTime('--remind', 'report a change again after this time, while it lasts', 1000);
+  command.option('--check', 'with --watch: ask the endpoint of a failing or silent row from this machine');
+  addTime('--retry-for', 'give a change up when the command has failed for this time', 0, 'never');
+}
+
+/** The flags that need `--watch`, and those about output that ends. */
+const OF_WATCH = ['interval', 'overlap', 'state', 'afterFailures', 'remind', 'check', 'retryFor'];
+const OF_ONE_LOOK = [
+  ...['exitCode', 'exitCodeFor', 'from', 'output', 'outputFile', 'json', 'csv', 'csvRaw', 'csvBom'],
+  ...['csvDelimiter', 'noHeader'],
+];
+
+/** The first of some flags that is given, as it is typed. */
+function givenOf(names: readonly string[], flags: Flags): string | undefined {
+  return flagWords({ ...flags, noHeader: flags.header === false || undefined }, names)[0];
+}
+
+function isCommandTyped({ commands }: Pick<Call, 'commands'>): boolean {
+  return typedWords(commands.root).behind.length > 0;
+}
+
+/** Throws `UsageError` for flags that only a watch has. */
+function refuseWatchFlags(call: Call<Flags>): void {
+  const flag = givenOf(OF_WATCH, call.flags) ?? (isCommandTyped(call) ? 'a command after --' : undefined);
+  if (flag !== undefined) throw new UsageError(`${flag} needs --watch`, { next: 'add --watch' });
+}
+
+/** Throws `UsageError` for flags that a watch does not have, or has only with a command or without one. */
+function checkWatchFlags(call: Call<Flags>): void {
+  const { flags, args } = call;
+  const isRun = args.length > 0;
+  const flag = givenOf(isRun ? [...OF_ONE_LOOK, 'ndjson'] : OF_ONE_LOOK, flags);
+  if (flag !== undefined)
+    throw new UsageError(`${flag} and --watch${isRun ? ' with a command' : ''} contradict each other`, {
+      next: `leave ${flag} out; a watch prints text, --ndjson or what --jq makes of a change, or runs a command`,
+    });
+  if (isCommandTyped(call) && !isRun)
+    throw new UsageError('the command after -- is missing', {
+      next: 'give the program and its arguments there, or leave -- out to print the changes',
+    });
+  if (flags.retryFor !== undefined && !isRun)
+    throw new UsageError('--retry-for needs a command to run for each change', {
+      next: 'give the command at the end of the line, after --',
+    });
+}
+
+async function runWatch(call: Call<Flags>): Promise<void> {
+  const { flags, context, args: words } = call;
+  const { after, ...others } = flags;
+  const lengthMs = after === undefined ? 0 : lengthOf(after);
+  const { filters, concurrency } = summaryOptions({ ...call, flags: others }, FORMATS);
+  refuseStatuses(filters);
+  const { watchHealth } = await import('./health-watch.ts');
+  if (words.length > 0) {
+    const { requireProgram } = await import('../watch/command-runner.ts');
+    await requireProgram(words[0] as string, context);
+  }
+  const options = {
+    filters,
+    by: flags.by ?? SUBSCRIPTION,
+    concurrency,
+    interval: flags.interval ?? INTERVAL_MS,
+    overlap: flags.overlap ?? OVERLAP_MS,
+    state: flags.state,
+    failures: flags.afterFailures ?? FAILURES,
+    lengthMs,
+    remindMs: flags.remind ?? Number.POSITIVE_INFINITY,
+    asksEndpoint: flags.check === true,
+    isJson: flags.ndjson === true,
+    jq: flags.jq,
+    command: words.length > 0 ? { words, retryForMs: flags.retryFor ?? Number.POSITIVE_INFINITY } : undefined,
+  };
+  await watchHealth(options, { ...call, flags: others });
+}
+
+/** The time of `--after`. */
+function lengthOf(text: string): number {
+  const lengthMs = durationMs(text);
+  if (lengthMs !== undefined) return lengthMs;
+  throw new UsageError(
+    `--after: invalid value '${text}': with --watch it must be a length of time such as 10m, since the first failure of a run`,
+    { next: '--since gives the start of the first reading' },
+  );
+}
+
 export async function run(call: Call<Flags>): Promise<ExitCode> {
   const { by, exitCode, exitCodeFor } = call.flags;
+  if (call.flags.watch) {
+    checkWatchFlags(call);
+    await runWatch(call);
+    return ExitCode.done;
+  }
+  refuseWatchFlags(call);
   const options = summaryOptions(call, FORMATS);
   const [{ checkHealth }, { printHealth }] = await Promise.all([
     import('./health.ts'),

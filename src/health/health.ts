@@ -1,6 +1,6 @@
 import type { Call } from '../command.ts';
-import { ServiceError, UnreachableError, UsageError } from '../errors.ts';
-import { type FieldPath, memberPath } from '../items/field-path.ts';
+import { ServiceError, UnreachableError } from '../errors.ts';
+import type { FieldPath } from '../items/field-path.ts';
 import { nameFieldOf } from '../names/name-field.ts';
 import { foldPages } from '../questions/fold.ts';
 import { HealthFold } from '../questions/health-fold.ts';
@@ -10,6 +10,7 @@ import { quietSubscriptions, silencesOf, withSilence } from '../questions/silent
 import { type SourceOptions, windowOf, withEventSource } from '../sources/event-source.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import type { Instant } from '../time/instant.ts';
+import { areSubscriptions, refuseStatuses, SUBSCRIPTION } from './health-subject.ts';
 
 export interface HealthReport {
   /** The time that it is about. */
@@ -24,21 +25,15 @@ export interface HealthReport {
   readonly rows: readonly Health[];
 }
 
-/** By default the field of an event that the service filters by (service description, part 4). */
-const SUBSCRIPTION = memberPath('subscriptionId');
-
 /** Tells of each value of a field, or of several, whether its newest event failed. */
 export async function checkHealth(
   call: Pick<Call, 'settings' | 'context' | 'reporter'>,
-  { by = [SUBSCRIPTION], ...options }: SourceOptions & { readonly by?: readonly FieldPath[] | undefined },
+  { by = SUBSCRIPTION, ...options }: SourceOptions & { readonly by?: readonly FieldPath[] | undefined },
 ): Promise<HealthReport> {
-  if (options.filters.statuses.length > 0)
-    throw new UsageError('--status: health is about failures and successes alike', {
-      next: 'leave --status and --failed out: what fails is listed first',
-    });
+  refuseStatuses(options.filters);
   const nameField = nameFieldOf(call.settings);
   return await withEventSource(call, options, async (source) => {
-    const isBySubscription = by.length === 1 && by[0]?.steps.join('.') === 'subscriptionId';
+    const isBySubscription = areSubscriptions(by);
     const names = isBySubscription ? source.askNames?.() : undefined;
     const table = new HealthFold([by], source.filters.zone, isBySubscription ? nameField : undefined);
     await foldPages(source.readOutcomes(source.filters, source.window), [table]);

@@ -52,6 +52,14 @@ export type EndpointProblem =
 /** `incomplete-chain`: the endpoint sends its own certificate without the one that issued it. */
 type Untrusted = 'self-signed' | 'incomplete-chain' | 'unknown-authority';
 
+/** `unverified`: it takes connections, without TLS. */
+export type EndpointVerdict = 'ok' | 'broken' | 'unverified';
+
+export function verdictOf({ problem, tls }: Pick<EndpointProbe, 'problem' | 'tls'>): EndpointVerdict {
+  if (problem) return 'broken';
+  return tls === null ? 'unverified' : 'ok';
+}
+
 const STEP_LIMIT_MS = 10_000;
 const LIMITS = { ...PAGE_LIMITS, connect: STEP_LIMIT_MS, idle: STEP_LIMIT_MS, total: 2 * STEP_LIMIT_MS };
 

@@ -18,8 +18,8 @@ export class FailureReasons {
 
   /** Notes why an item failed, if it tells. */
   note(row: number, items: Items, item: number): void {
-    const text = this.#read(items, item);
-    if (text === undefined || text === '-' || text === '') return;
+    const text = this.textOf(items, item);
+    if (text === undefined) return;
     let code = this.#codes.get(text);
     if (code === undefined) {
       code = this.#texts.push(text) - 1;
@@ -32,6 +32,12 @@ export class FailureReasons {
   firstOf(rows: readonly number[]): string | undefined {
     const row = rows.find((each) => this.#codeOfRow.has(each));
     return row === undefined ? undefined : this.#texts[this.#codeOfRow.get(row) as number];
+  }
+
+  /** Why an item failed; undefined if it does not tell. */
+  textOf(items: Items, item: number): string | undefined {
+    const text = this.#read(items, item);
+    return text === '-' || text === '' ? undefined : text;
   }
 
   #read(items: Items, item: number): string | undefined {

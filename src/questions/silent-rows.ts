@@ -11,7 +11,7 @@ import { lastOf, NO_EVENTS, subscriptionIdOf, type UnnamedHealth } from './healt
 import { findSilences, type Silence, silenceOf } from './silence.ts';
 
 /** A gap that is shorter is no silence, whatever the rhythm. */
-const SHORTEST_SILENCE_MS = 2 * HOUR_MS;
+export const SHORTEST_SILENCE_MS = 2 * HOUR_MS;
 /**
  * Rows of the service that are looked at for a silence, those first that lack most by their rate in the
  * window.

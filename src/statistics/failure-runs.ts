@@ -15,6 +15,12 @@ export interface FailureRun {
 
 /** Successes in a row that end a run. */
 const ENDING_SUCCESSES = 2;
+
+/** True if so many successes in a row end a run of failures. */
+export function endsRun(successes: number): boolean {
+  return successes >= ENDING_SUCCESSES;
+}
+
 /** One failed event is no outage: the next try of most handlers succeeds. */
 const LEAST_FAILURES_OF_OUTAGE = 2;
 
@@ -55,7 +61,7 @@ function* runsOf(count: number, hasFailed: (index: number) => boolean): Generato
   for (let index = 0; index < count; index++) {
     if (hasFailed(index)) {
       run = { start: run?.start ?? index, lastFailed: index, failures: (run?.failures ?? 0) + 1 };
-    } else if (run && index - run.lastFailed === ENDING_SUCCESSES) {
+    } else if (run && endsRun(index - run.lastFailed)) {
       yield { ...run, isAtEdge: run.start === 0, end: run.lastFailed + 1 };
       run = undefined;
     }

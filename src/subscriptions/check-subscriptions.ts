@@ -4,7 +4,13 @@ import { fewOf, ServiceError, UsageError } from '../errors.ts';
 import { listSubscriptions, subscriptionWith } from '../filters/resolve-filters.ts';
 import { printJson } from '../formats/formats.ts';
 import { secondText } from '../formats/summary-words.ts';
-import { type EndpointProbe, type EndpointProblem, probeEndpoint } from '../http/endpoint-probe.ts';
+import {
+  type EndpointProbe,
+  type EndpointProblem,
+  type EndpointVerdict,
+  probeEndpoint,
+  verdictOf,
+} from '../http/endpoint-probe.ts';
 import type { Service } from '../http/service.ts';
 import { pastedGuid } from '../items/items.ts';
 import { shownAddress } from '../names/callback-address.ts';
@@ -39,8 +45,7 @@ interface Checked extends EndpointProbe {
   readonly callbackUrl: string;
   /** As it may be shown; null for text that is no address of HTTP. */
   readonly shown: string | null;
-  /** `unverified`: it takes connections, without TLS. */
-  readonly verdict: 'ok' | 'broken' | 'unverified';
+  readonly verdict: EndpointVerdict;
 }
 
 const PROBES_AT_ONCE = 4;
@@ -141,8 +146,7 @@ async function check(
   if (endpoint === undefined) return { ...NO_ADDRESS, subscriptionId, callbackUrl };
   const probe = await probeEndpoint(endpoint, flags.allowPrivate === true, context);
   const shown = shownAddress(endpoint.href) ?? endpoint.host;
-  const verified = probe.tls === null ? 'unverified' : 'ok';
-  return { ...probe, subscriptionId, callbackUrl, shown, verdict: probe.problem ? 'broken' : verified };
+  return { ...probe, subscriptionId, callbackUrl, shown, verdict: verdictOf(probe) };
 }
 
 /** Programs get the address whole, as in the JSON of the other commands about subscriptions. */

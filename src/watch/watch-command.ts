@@ -11,7 +11,7 @@ import { addConnectionFlags } from '../settings/setting-names.ts';
 import { flagWords, shellText } from '../shell-words.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { durationText } from '../time/lengths.ts';
-import type { EventCommandOptions } from './event-command.ts';
+import type { RepeatedCommandOptions } from './command-runner.ts';
 import type { WatchOptions, WriterParts } from './watch-run.ts';
 
 interface Flags extends EventFlags {
@@ -171,12 +171,13 @@ async function printEach(
 }
 
 async function runForEach(
-  options: EventCommandOptions,
+  options: RepeatedCommandOptions,
   watch: WatchOptions,
   call: Call<Flags>,
 ): Promise<void> {
   const { watchEvents } = await import('./watch-run.ts');
-  const { EventCommand, requireProgram } = await import('./event-command.ts');
+  const { EventCommand } = await import('./event-command.ts');
+  const { requireProgram } = await import('./command-runner.ts');
   const { context, reporter } = call;
   await requireProgram(options.words[0] as string, context);
   const command = new EventCommand(options, context, reporter);

@@ -1,5 +1,5 @@
-import type { KeepItems } from '../items/item-filter.ts';
 import { createdOnReader } from '../items/item-times.ts';
+import type { Items } from '../items/items.ts';
 import { addQueries, PAGE_SIZE, type Query } from '../paging/event-query.ts';
 import type { FetchPage, PageClient } from '../paging/page.ts';
 import { readPages } from '../paging/read-pages.ts';
@@ -13,11 +13,13 @@ export interface Watch {
   readonly start: Instant;
   readonly before: Instant | undefined;
   /** Keeps the events to print of those that the service found. */
-  readonly keep: KeepItems | undefined;
+  readonly keep: (<Some extends Items>(items: Some) => Some) | undefined;
   /** The time that each poll overlaps with the previous one, in milliseconds, for events that appear late. */
   readonly overlap: number;
   /** Events held in memory at once; a longer gap is caught up in slices of time. */
   readonly most: number;
+  /** True if a poll that fails halfway yields nothing of what it read. */
+  readonly isInOrder: boolean;
 }
 
 /** The progress of a watch, from which another run can continue. */
@@ -110,7 +112,8 @@ export class Follower {
   /**
    * One poll, in as many slices of time as needed: yields events that were not printed, oldest first. The
    * caller has to `remember` the printed ones before it takes the next. If the service fails halfway, the
-   * events read so far come first and the error after them; the next poll begins at the same time.
+   * events read so far come first, unless they have to come in order, and the error after them; the next poll
+   * begins at the same time.
    */
   async *poll(): AsyncGenerator<readonly WatchedItem[]> {
     this.#queries = addQueries(this.#queries, (await this.#parts.askQueries?.()) ?? []);
@@ -140,7 +143,8 @@ export class Follower {
     try {
       polled = await this.#read(after, end === undefined ? before : instantAt(end), most, found);
     } catch (error) {
-      if (!this.#parts.signal.aborted) yield this.#unseen(found, Number.MAX_SAFE_INTEGER);
+      if (!this.#parts.signal.aborted && !this.#watch.isInOrder)
+        yield this.#unseen(found, Number.MAX_SAFE_INTEGER);
       throw error;
     }
     const now = polled.serviceTime ?? this.#parts.now();

@@ -1,6 +1,9 @@
+import type { Context } from '../context.ts';
 import { faultText, type HooktrailError, UsageError, unusableFile } from '../errors.ts';
-import { readRegularFile, replaceFile } from '../files/whole-files.ts';
+import { makeOwnFolder, refusePlanted } from '../files/folders.ts';
+import { followLinks, readRegularFile, replaceFile } from '../files/whole-files.ts';
 import { type EventFilters, isTypedFilters, type TypedFilters } from '../filters/event-filters.ts';
+import { LockedError, takeLock, whileHeld } from '../lock/lock.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { type Instant, parseInstant } from '../time/instant.ts';
 import type { FollowerState } from './watch-follower.ts';
@@ -9,6 +12,8 @@ import type { FollowerState } from './watch-follower.ts';
  * Identifies the watch that a state belongs to: another watch would skip events that only this one printed.
  */
 interface WatchIdentity {
+  /** The command of the watch, as it is typed. */
+  readonly command: string;
   /** The event service's base URL. */
   readonly service: string;
   readonly filters: TypedFilters;
@@ -18,21 +23,44 @@ interface Saved extends WatchIdentity, Omit<FollowerState, 'start'> {
   readonly format: 'hooktrail-watch';
   readonly version: 1;
   readonly start: string;
+  readonly kept?: unknown;
 }
+
+/** The kind of watch that a state belongs to. */
+export interface WatchKind<Kept> {
+  /** Its command as it is typed, with the flags that decide what is kept. */
+  readonly command: string;
+  /** True for what a watch of this kind keeps beside its place. */
+  readonly isKept: (value: unknown) => value is Kept;
+}
+
+/** The place of a watch, with what it keeps beside that. */
+export interface WatchState<Kept> extends FollowerState {
+  readonly kept: Kept;
+}
+
+/** A watch that prints events keeps its place alone. */
+export const EVENT_WATCH: WatchKind<undefined> = {
+  command: 'events watch',
+  isKept: (value): value is undefined => value === undefined,
+};
 
 /**
  * The file that keeps the state of a watch. `file` is the user's name for it; `place` is its path without
  * links.
  */
-export class WatchStateFile {
+export class WatchStateFile<Kept> {
   readonly #file: string;
   readonly #place: string;
+  readonly #kind: WatchKind<Kept>;
   readonly #identity: WatchIdentity;
 
-  constructor(file: string, place: string, baseUrl: URL, filters: EventFilters) {
+  constructor(file: string, place: string, baseUrl: URL, filters: EventFilters, kind: WatchKind<Kept>) {
     this.#file = file;
     this.#place = place;
-    this.#identity = { service: baseUrl.href, filters: withoutTimes(filters.typed()) };
+    this.#kind = kind;
+    const { command } = kind;
+    this.#identity = { command, service: baseUrl.href, filters: withoutTimes(filters.typed()) };
   }
 
   /**
@@ -40,7 +68,7 @@ export class WatchStateFile {
    * events may have come since somebody emptied it. Throws `UsageError` if the file is not a state, is
    * damaged, or belongs to another watch.
    */
-  read(reporter: Reporter): FollowerState | undefined {
+  read(reporter: Reporter): WatchState<Kept> | undefined {
     const file = this.#file;
     let text: string;
     try {
@@ -51,27 +79,24 @@ export class WatchStateFile {
     }
     if (text === '') return void reporter.warning(`--state: ${file} is empty: the watch begins anew`);
     const saved = parseState(text);
-    if (!saved) {
-      throw new UsageError(`--state: ${file} is not the state of a watch, or is damaged`, {
-        next: 'choose another file, or remove this one to start over',
-      });
-    }
-    const { service, watermark, printed } = saved;
-    const filters = withoutTimes(saved.filters);
-    if (JSON.stringify({ service, filters }) !== JSON.stringify(this.#identity)) {
+    if (!saved) throw notAState(file);
+    const { command, service, watermark, printed, kept } = saved;
+    const there = { command, service, filters: withoutTimes(saved.filters) };
+    if (JSON.stringify(there) !== JSON.stringify(this.#identity)) {
       throw new UsageError(`--state: ${file} belongs to another watch`, {
-        details: [`there: ${identityText({ service, filters })}`, `here: ${identityText(this.#identity)}`],
+        details: [`there: ${identityText(there)}`, `here: ${identityText(this.#identity)}`],
         next: 'choose another file, or give the same filters',
       });
     }
-    return { start: parseInstant(saved.start) as Instant, watermark, printed };
+    if (!this.#kind.isKept(kept)) throw notAState(file);
+    return { start: parseInstant(saved.start) as Instant, watermark, printed, kept };
   }
 
   /**
    * Replaces the file, durably. Throws `ServiceError` if the disk is full, `UsageError` where else it cannot
    * be written.
    */
-  async save(state: FollowerState): Promise<void> {
+  async save(state: WatchState<Kept>): Promise<void> {
     const place = { ...state, start: state.start.text };
     const saved: Saved = { format: 'hooktrail-watch', version: 1, ...this.#identity, ...place };
     try {
@@ -82,8 +107,14 @@ export class WatchStateFile {
   }
 }
 
+function notAState(file: string): UsageError {
+  return new UsageError(`--state: ${file} is not the state of a watch, or is damaged`, {
+    next: 'choose another file, or remove this one to start over',
+  });
+}
+
 /** The error for a state that cannot be written, by the user's name for its file. */
-export function unwritableState(file: string, fault: NodeJS.ErrnoException): HooktrailError {
+function unwritableState(file: string, fault: NodeJS.ErrnoException): HooktrailError {
   const message = `--state: ${file} cannot be written: ${faultText(fault)}`;
   return unusableFile(message, 'name a file in a folder that exists and can be written', fault);
 }
@@ -99,6 +130,7 @@ function parseState(text: string): Saved | undefined {
     const isSound =
       saved.format === 'hooktrail-watch' &&
       saved.version === 1 &&
+      typeof saved.command === 'string' &&
       typeof saved.service === 'string' &&
       isTypedFilters(saved.filters) &&
       Number.isFinite(saved.watermark) &&
@@ -110,9 +142,50 @@ function parseState(text: string): Saved | undefined {
   }
 }
 
-function identityText({ service, filters }: WatchIdentity): string {
+function identityText({ command, service, filters }: WatchIdentity): string {
   const flags = Object.entries(filters).flatMap(([name, value]) =>
     [value].flat().map((one) => `--${name} ${one}`),
   );
-  return [service, ...flags].join(' ');
+  return [`${command} at ${service}`, ...flags].join(' ');
+}
+
+/**
+ * Does some work while no other watch can use the same state. `place` is the path of the state without links;
+ * both are undefined for a watch without one. Throws `UsageError` if another watch uses it.
+ */
+export async function whileStateIsHeld<Held extends { readonly context: Context }>(
+  file: string | undefined,
+  call: Held,
+  work: (held: Held, place: string | undefined) => Promise<void>,
+): Promise<void> {
+  const { context } = call;
+  if (file === undefined) return await work(call, undefined);
+  refusePlanted(file, '--state', context.machine);
+  const place = await followLinks(file);
+  const folder = `${place}.lock`;
+  refusePlanted(folder, '--state', context.machine);
+  makeLockFolder(folder, file);
+  const only = { patience: 0, subject: `the watch of ${file}`, folder };
+  const lock = await takeLock(`watch ${place}`, context, only).catch((error) => {
+    if (!(error instanceof LockedError)) throw error;
+    throw new UsageError(`--state: another watch uses ${file}`, {
+      details: error.holder ? [`process ${error.holder}`] : [],
+      next: 'end it, or choose another file',
+      cause: error,
+    });
+  });
+  try {
+    await work({ ...call, context: whileHeld(context, lock) }, place);
+  } finally {
+    await lock.release();
+  }
+}
+
+/** Makes the folder for the lock of a state. Throws the error that the state itself would meet. */
+function makeLockFolder(folder: string, state: string): void {
+  try {
+    makeOwnFolder(folder);
+  } catch (error) {
+    throw unwritableState(state, error as NodeJS.ErrnoException);
+  }
 }

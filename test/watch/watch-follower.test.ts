@@ -79,7 +79,7 @@ function following(
     concurrency: () => 4,
     signal: ending,
   };
-  const watch = { queries, start: instant(START), before, keep: undefined, overlap, most };
+  const watch = { queries, start: instant(START), before, keep: undefined, overlap, most, isInOrder: false };
   const follower = new Follower(watch, { ...parts, now: () => service.now - service.ahead }, state);
   const printed: Stored[] = [];
   const poll = async () => {

@@ -7,7 +7,7 @@ import { UsageError } from '../../src/errors.ts';
 import { EventFilters } from '../../src/filters/event-filters.ts';
 import { type Instant, instantAt } from '../../src/time/instant.ts';
 import type { FollowerState } from '../../src/watch/watch-follower.ts';
-import { WatchStateFile } from '../../src/watch/watch-state.ts';
+import { EVENT_WATCH, WatchStateFile } from '../../src/watch/watch-state.ts';
 
 const BASE_URL = new URL('https://events.example.com/v1/');
 const FILTERS = new EventFilters({ values: { eventType: ['a.b', 'c.d'], publishStatus: ['FAILED'] } });
@@ -24,11 +24,11 @@ async function startKeeping({ baseUrl = BASE_URL, filters = FILTERS } = {}) {
   const file = path.join(await mkdtemp(path.join(tmpdir(), 'state-')), 'place.json');
   const warnings: string[] = [];
   const reporter = { warning: (text: string) => void warnings.push(text) } as never;
-  const kept = new WatchStateFile('place.json', file, baseUrl, filters);
+  const kept = new WatchStateFile('place.json', file, baseUrl, filters, EVENT_WATCH);
   return {
     file,
     warnings,
-    save: (state: FollowerState) => kept.save(state),
+    save: (state: FollowerState) => kept.save({ ...state, kept: undefined }),
     read: () => kept.read(reporter),
   };
 }
@@ -109,8 +109,8 @@ describe('the state of a watch', () => {
       expect.objectContaining({
         message: '--state: place.json belongs to another watch',
         details: [
-          expect.stringMatching(/^there: https:/),
-          'here: https://events.example.com/v1/ --status FAILED --type a.b --type c.d',
+          expect.stringMatching(/^there: events watch at https:/),
+          'here: events watch at https://events.example.com/v1/ --status FAILED --type a.b --type c.d',
         ],
         next: 'choose another file, or give the same filters',
       }),

@@ -1,0 +1,97 @@
+import type { Call } from '../command.ts';
+import { HooktrailError } from '../errors.ts';
+import { searchCommand } from '../explain/cause-commands.ts';
+import { explainEvents } from '../explain/explain.ts';
+import { explanationJson } from '../explain/explanation-json.ts';
+import { EventFilters } from '../filters/event-filters.ts';
+import {
+  type EndpointProblem,
+  type EndpointVerdict,
+  probeEndpoint,
+  verdictOf,
+} from '../http/endpoint-probe.ts';
+import { runFlags } from '../terminal/reporter.ts';
+import { type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';
+import type { RowChange } from './watched-rows.ts';
+
+/** What is found out about a change when it is reported. */
+export interface ChangeFindings {
+  /** The first cause of `events explain` over the run; null if none stands out. */
+  readonly cause: ReturnType<typeof explanationJson>['causes'][number] | null;
+  /** Null if the endpoint was not asked. */
+  readonly verdict: EndpointVerdict | null;
+  readonly problem: EndpointProblem | null;
+}
+
+export interface FindingOptions {
+  /** The filters of the row's events; undefined if the service cannot filter by its field. */
+  readonly filters: EventFilters | undefined;
+  readonly concurrency: number;
+  /** The callback address to ask; undefined for none. */
+  readonly endpoint: string | undefined;
+}
+
+type FindingCall = Pick<Call, 'flags' | 'settings' | 'context' | 'reporter'>;
+
+/** Time that is spent on a cause: an alarm must not be late for it. */
+const CAUSE_LIMIT_MS = 10_000;
+
+export async function findAboutChange(
+  change: RowChange,
+  { filters, concurrency, endpoint }: FindingOptions,
+  call: FindingCall,
+): Promise<ChangeFindings> {
+  const [cause, probe] = await Promise.all([
+    causeOf(change, filters, concurrency, call),
+    endpoint === undefined ? undefined : probeEndpoint(new URL(endpoint), false, call.context),
+  ]);
+  return { cause, verdict: probe ? verdictOf(probe) : null, problem: probe?.problem ?? null };
+}
+
+/** The first cause of the failures of a run. */
+async function causeOf(
+  { change, previous, since, until }: RowChange,
+  filters: EventFilters | undefined,
+  concurrency: number,
+  { flags, settings, context, reporter }: FindingCall,
+): Promise<ChangeFindings['cause']> {
+  const isRun = change === 'failing' || (change === 'recovered' && previous === 'failing');
+  if (!isRun || !filters) return null;
+  const within = new EventFilters({ ...filters, ...boundsOf(since, until) });
+  const inTime = new AbortController();
+  const over = new AbortController();
+  const limit = context.clock.sleep(CAUSE_LIMIT_MS, inTime.signal).then(
+    () => over.abort(new Error('the time for a cause is over')),
+    () => undefined,
+  );
+  const signal = AbortSignal.any([context.signal, over.signal]);
+  // What it has to say is about a command that nobody typed.
+  const silent = { ...reporter, quiet: true, notice: () => {}, warning: () => {} };
+  const call = { settings, context: { ...context, signal }, reporter: silent };
+  const explaining = explainEvents(call, { filters: within, from: undefined, concurrency });
+  try {
+    const explained = await Promise.race([explaining, limit.then(() => undefined)]);
+    if (!explained) return null;
+    const run = runFlags(flags, context.environment);
+    const commandOf = (cause: Parameters<typeof searchCommand>[0]) =>
+      searchCommand(cause, explained, within).textFor(run);
+    return explanationJson(explained, commandOf).causes[0] ?? null;
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (over.signal.aborted || error instanceof HooktrailError) return null;
+    throw error;
+  } finally {
+    inTime.abort();
+    explaining.catch(() => undefined);
+  }
+}
+
+/** Bounds are exclusive, and the run's first failure belongs to it. */
+function boundsOf(since: string | null, until: string | null): Pick<EventFilters, 'after' | 'before'> {
+  const bound = (flag: string, time: string | null, by: number) => {
+    const at = time === null ? undefined : parseInstant(time);
+    const instant = at && (instantAt(Math.floor(milliseconds(at)) + by) as Instant);
+    return instant && { flag, text: instant.text, time: { kind: 'instant' as const, instant } };
+  };
+  return { after: bound('--since', since, -1), before: bound('--until', until, 0) };
+}

@@ -1,0 +1,387 @@
+import type { Call } from '../command.ts';
+import type { Output } from '../context.ts';
+import { fewOf, ServiceError } from '../errors.ts';
+import type { EventFilters } from '../filters/event-filters.ts';
+import { resolveFilters } from '../filters/resolve-filters.ts';
+import { createJqWriter } from '../formats/jq.ts';
+import type { Service } from '../http/service.ts';
+import type { FieldPath } from '../items/field-path.ts';
+import { Items } from '../items/items.ts';
+import { nameFieldOf } from '../names/name-field.ts';
+import { findSilences } from '../questions/silence.ts';
+import { SHORTEST_SILENCE_MS } from '../questions/silent-rows.ts';
+import { shellText } from '../shell-words.ts';
+import { withService } from '../sign-in/session.ts';
+import { withEventSource } from '../sources/event-source.ts';
+import { keepTold } from '../sources/stored-matches.ts';
+import { runFlags } from '../terminal/reporter.ts';
+import { terminalSafe } from '../terminal/terminal-text.ts';
+import { type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';
+import { DAY_MS, durationText, HOUR_MS } from '../time/lengths.ts';
+import { UTC } from '../time/time-zone.ts';
+import { RepeatedCommand, type RepeatedCommandOptions, variableText } from '../watch/command-runner.ts';
+import { pollUntilEnd, startDeadline, startFollowing } from '../watch/follow-events.ts';
+import type { Follower, WatchedItem } from '../watch/watch-follower.ts';
+import { tellOfSilentOnes } from '../watch/watch-opening.ts';
+import { WatchStateFile, whileStateIsHeld } from '../watch/watch-state.ts';
+import { type ChangeFindings, findAboutChange } from './change-findings.ts';
+import { areSubscriptions } from './health-subject.ts';
+import {
+  type ChangeSubject,
+  linesOfChange,
+  nextCommand,
+  reportedJson,
+  subjectOf,
+} from './reported-change.ts';
+import { WatchedEndpoints } from './watched-endpoints.ts';
+import { areKeptRows, type RowChange, type RowRules, WatchedRows } from './watched-rows.ts';
+
+/** A watch over health in its final form. Times are in milliseconds. */
+export interface HealthWatchOptions {
+  readonly filters: EventFilters;
+  readonly by: readonly FieldPath[];
+  readonly concurrency: number;
+  readonly interval: number;
+  /** How far each poll reaches back, for events that appear late. */
+  readonly overlap: number;
+  readonly state: string | undefined;
+  readonly failures: number;
+  readonly lengthMs: number;
+  readonly remindMs: number;
+  /** True if the endpoint of a row that fails or is silent is asked from this machine. */
+  readonly asksEndpoint: boolean;
+  readonly isJson: boolean;
+  readonly jq: string | undefined;
+  readonly command: RepeatedCommandOptions | undefined;
+}
+
+type HealthCall = Call;
+
+/** The first reading, where no time is given, as of `events health`. */
+const LOOK_BACK_MS = DAY_MS;
+/** The list of subscriptions takes the place of a poll so often. */
+const POLLS_PER_LIST = 5;
+/** Time between two looks at a row that has no events. */
+const SILENCE_LOOK_MS = HOUR_MS;
+/** Rows that are looked at for a silence at once. */
+const MOST_LOOKED_AT = 100;
+
+/** Reports each change of a row's health once, until the program has to end. */
+export async function watchHealth(options: HealthWatchOptions, call: HealthCall): Promise<void> {
+  await whileStateIsHeld(options.state, call, (held, place) =>
+    withService(held, async (service, settings) => {
+      const filters = await resolveFilters(options.filters, service, settings, held);
+      const deadline = startDeadline(undefined, held.context);
+      try {
+        await watchRows({ ...options, filters }, place, service, deadline, held);
+      } finally {
+        deadline.stopped.abort();
+      }
+    }),
+  );
+}
+
+async function watchRows(
+  options: HealthWatchOptions,
+  place: string | undefined,
+  service: Service,
+  deadline: ReturnType<typeof startDeadline>,
+  call: HealthCall,
+): Promise<void> {
+  const { filters, by, state: given, overlap, interval, concurrency, failures, lengthMs, remindMs } = options;
+  const { context, reporter } = call;
+  const kind = { command: commandOf(by), isKept: areKeptRows };
+  const file =
+    given !== undefined && place !== undefined
+      ? new WatchStateFile(given, place, service.baseUrl, filters, kind)
+      : undefined;
+  const saved = file?.read(reporter);
+  const untold = { count: 0 };
+  const keep = <Some extends Items>(items: Some): Some => {
+    const told = keepTold(items);
+    untold.count += items.count - told.count;
+    return told;
+  };
+  const following = { filters, overlap, concurrency, state: given, isSampled: false, isInOrder: true, keep };
+  const run = { clock: context.clock, signal: deadline.signal, deadline, onRetry: () => {} };
+  const { client, follower, isPast } = await startFollowing(
+    service,
+    { ...following, lookBack: LOOK_BACK_MS },
+    saved,
+    run,
+    reporter,
+  );
+  const isResumed = saved !== undefined;
+  await tellOfSilentOnes({ filters, isResumed }, client, deadline.signal, reporter);
+  const start = milliseconds(follower.state.start);
+  const rules: RowRules = {
+    by,
+    zone: filters.zone,
+    nameField: nameFieldOf(call.settings),
+    failures,
+    lengthMs,
+    windowMs: isResumed ? LOOK_BACK_MS : Math.max(HOUR_MS, context.clock.now() - start),
+    overlapMs: overlap,
+    remindMs,
+  };
+  const rows = new WatchedRows(rules, saved?.kept);
+  const save = async () => {
+    // The state must not be on the disk before what it passes over.
+    if (file) await context.stdout.sync?.();
+    await file?.save({ ...follower.state, kept: rows.kept });
+  };
+  await save();
+  tellWhatIsWatched(options, isResumed, reporter);
+  const watch = new HealthWatch(options, { rows, follower, service, save }, call);
+  await watch.report(deadline.signal);
+  const polling = {
+    take: watch.take,
+    polled: async () => {
+      await watch.polled(deadline.signal);
+      if (untold.count > 0 && !watch.hasWarned) watch.warnOfUntold();
+    },
+    isPast,
+    waitsForSignIn: true,
+  };
+  await pollUntilEnd(watch, interval, polling, run, reporter);
+  watch.requireAllReported();
+}
+
+/** The command of a watch, with the flag that decides about its rows. */
+function commandOf(by: readonly FieldPath[]): string {
+  const fields = areSubscriptions(by) ? [] : ['--by', by.map(({ text }) => text).join()];
+  return shellText(['events', 'health', '--watch', ...fields]);
+}
+
+function tellWhatIsWatched(
+  { filters, interval, failures, lengthMs }: HealthWatchOptions,
+  isResumed: boolean,
+  { notice }: Pick<HealthCall['reporter'], 'notice'>,
+): void {
+  const which = shellText(filters.words('since', 'timezone')) || 'all events';
+  const from = isResumed ? ' from where it stopped' : '';
+  const length = lengthMs > 0 ? ` and ${durationText(lengthMs)}` : '';
+  const many = failures === 1 ? '1 failure' : `${failures} failures`;
+  notice(
+    `watching health${from}, every ${durationText(interval)}: ${which}; failing means ${many}${length} in a run`,
+  );
+}
+
+interface WatchParts {
+  readonly rows: WatchedRows;
+  readonly follower: Follower;
+  readonly service: Service;
+  readonly save: () => Promise<void>;
+}
+
+/** The polls of a watch over health, and what is done after each. */
+class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
+  hasWarned = false;
+  readonly #options: HealthWatchOptions;
+  readonly #parts: WatchParts;
+  readonly #call: HealthCall;
+  readonly #endpoints: WatchedEndpoints | undefined;
+  readonly #command: RepeatedCommand | undefined;
+  readonly #shape: ((json: object) => Promise<string>) | undefined;
+  /** When rows were last looked at for a silence (milliseconds), by their keys. */
+  readonly #lookedAt = new Map<string, number>();
+  #polls = 0;
+
+  constructor(options: HealthWatchOptions, parts: WatchParts, call: HealthCall) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#call = call;
+    const { by, filters, command, jq } = options;
+    this.#endpoints = areSubscriptions(by)
+      ? new WatchedEndpoints(parts.rows, filters, parts.service, call)
+      : undefined;
+    this.#command = command && new RepeatedCommand(command, call.context, call.reporter);
+    this.#shape = jq === undefined ? undefined : jqShape(jq, call);
+  }
+
+  get ended(): boolean {
+    return this.#parts.follower.ended;
+  }
+
+  /** One poll for events. Now and then the list of subscriptions takes its place: one request an interval. */
+  async *poll(): AsyncGenerator<readonly WatchedItem[]> {
+    const isForList = this.#endpoints?.isOffered && this.#polls % POLLS_PER_LIST === POLLS_PER_LIST - 1;
+    // Failed polls do not count: the list must not look as if an outage were over.
+    if (isForList) await this.#endpoints?.look();
+    else yield* this.#parts.follower.poll();
+    this.#polls++;
+  }
+
+  take = async (items: readonly WatchedItem[]): Promise<boolean> => {
+    this.#parts.rows.see(items);
+    this.#parts.follower.remember(items);
+    return true;
+  };
+
+  async polled(signal: AbortSignal): Promise<void> {
+    const { rows, follower, save } = this.#parts;
+    const now = follower.state.watermark;
+    if (this.#endpoints?.hasNewRows) await this.#endpoints.look();
+    await this.#lookForSilences(now);
+    signal.throwIfAborted();
+    rows.reach(now);
+    await save();
+    await this.report(signal);
+  }
+
+  warnOfUntold(): void {
+    this.hasWarned = true;
+    this.#call.reporter.warning(
+      'events whose publishStatus is neither SUCCESS nor FAILED are left out: their outcome is unknown',
+    );
+  }
+
+  /** Reports the changes that are pending, one after the other. */
+  async report(signal: AbortSignal): Promise<void> {
+    const { rows, save } = this.#parts;
+    for (let change = rows.pending[0]; change; change = rows.pending[0]) {
+      await this.#reportChange(change, signal);
+      rows.pending.shift();
+      await save();
+    }
+  }
+
+  /** Throws `ServiceError` if changes were given up. */
+  requireAllReported(): void {
+    const changes = this.#command?.givenUp ?? [];
+    if (changes.length === 0) return;
+    const many = changes.length === 1 ? '1 change' : `${changes.length} changes`;
+    throw new ServiceError(`the command did not handle ${many}`, { details: fewOf(changes) });
+  }
+
+  async #reportChange(change: RowChange, signal: AbortSignal): Promise<void> {
+    const { by, filters, isJson } = this.#options;
+    const { flags, context } = this.#call;
+    const subject = subjectOf(by, change.key, this.#parts.rows.rows.get(change.key));
+    const findings = await this.#findAbout(change, subject);
+    const next = nextCommand(change, subject, filters, runFlags(flags, context.environment));
+    if (!this.#command && !isJson && !this.#shape) {
+      const lines = linesOfChange(change, subject, findings, next, filters.zone);
+      return await context.stdout.write(`${lines.join('\n')}\n`, true);
+    }
+    const json = reportedJson(change, subject, findings, next);
+    const text = this.#shape ? await this.#shape(json) : JSON.stringify(json);
+    // A jq program such as select() leaves changes out.
+    if (text === '') return;
+    if (this.#command) return await this.#command.handle(commandSubject(change, subject, text), signal);
+    const safe = context.stdout.isTerminal ? terminalSafe(text) : text;
+    await context.stdout.write(`${safe}\n`, true);
+  }
+
+  async #findAbout(
+    change: RowChange,
+    { by, values, subscriptionId }: ChangeSubject,
+  ): Promise<ChangeFindings> {
+    const { filters, concurrency, asksEndpoint } = this.#options;
+    const isAsked = asksEndpoint && (change.change === 'failing' || change.change === 'silent');
+    const address = subscriptionId === undefined ? undefined : this.#endpoints?.callbackUrlOf(subscriptionId);
+    const options = {
+      filters: filtersOfRow(filters, by, values),
+      concurrency,
+      endpoint: isAsked ? address : undefined,
+    };
+    return await findAboutChange(change, options, this.#call);
+  }
+
+  /** Finds out which rows without events are silent against their rhythm. */
+  async #lookForSilences(now: number): Promise<void> {
+    const { by, filters, concurrency } = this.#options;
+    const { rows } = this.#parts;
+    if (!areSubscriptions(by) || filters.runHere) return;
+    const due = [...rows.rows]
+      .filter(([key, row]) => {
+        const { lastMs } = rows.historyOf(row);
+        const isQuiet = row.endpoint === 'on' && row.silence === null && row.reported.level === 'fine';
+        const lookedAt = this.#lookedAt.get(key) ?? Number.NEGATIVE_INFINITY;
+        // Of a subscription without events in the window one look finds out.
+        const isDue = lastMs === 0 ? !this.#lookedAt.has(key) : now - lookedAt >= SILENCE_LOOK_MS;
+        return isQuiet && isDue && now - lastMs > SHORTEST_SILENCE_MS;
+      })
+      .slice(0, MOST_LOOKED_AT);
+    if (due.length === 0) return;
+    for (const [key] of due) this.#lookedAt.set(key, now);
+    const watched = due.flatMap(([key, row]) => {
+      const chosen = filtersOfRow(filters, by, [JSON.parse(key)]);
+      const { last } = rows.historyOf(row);
+      return chosen ? [{ chosen, last: last === null ? undefined : parseInstant(last) }] : [];
+    });
+    const whole = { filters: filters.withoutTimes(), from: undefined, concurrency };
+    const ask = withEventSource(quietCall(this.#call), whole, (source) =>
+      findSilences(source, watched, instantAt(now) as Instant),
+    );
+    const silences = await ask.catch((error: Error) => {
+      this.#call.context.signal.throwIfAborted();
+      this.#call.reporter.trace(`silences are looked for again later: ${error.message}`);
+      return [];
+    });
+    for (const [index, silence] of silences.entries()) {
+      const [key] = due[index] as (typeof due)[number];
+      if (silence) rows.setSilence(key, silence);
+    }
+  }
+}
+
+/** A call whose questions nobody typed: what it has to say is not said. */
+function quietCall({
+  settings,
+  context,
+  reporter,
+}: HealthCall): Pick<HealthCall, 'settings' | 'context' | 'reporter'> {
+  return { settings, context, reporter: { ...reporter, quiet: true, notice: () => {}, warning: () => {} } };
+}
+
+/** The filters of a row's events; undefined if the service does not filter by its field. */
+function filtersOfRow(
+  filters: EventFilters,
+  by: readonly FieldPath[],
+  [value]: readonly unknown[],
+): EventFilters | undefined {
+  const [field] = by;
+  if (by.length !== 1 || typeof value !== 'string') return undefined;
+  if (areSubscriptions(by)) return filters.withSubscriptions([value]);
+  return field?.text === 'eventType' && !value.includes('*')
+    ? filters.withTypes([value], [value])
+    : undefined;
+}
+
+function commandSubject(change: RowChange, { subscriptionId, name }: ChangeSubject, text: string) {
+  const variable = (value: string | null | undefined) => variableText(value ?? undefined);
+  return {
+    name: `${change.change} of ${name ?? subscriptionId ?? change.key.replaceAll('\n', ', ')}`,
+    input: Buffer.from(text),
+    variables: {
+      HOOKTRAIL_CHANGE: change.change,
+      HOOKTRAIL_SUBSCRIPTION_ID: variable(subscriptionId),
+      HOOKTRAIL_SUBSCRIPTION_NAME: variable(name),
+    },
+  };
+}
+
+/** Returns a function that runs a jq program on a change, and gives what it prints. */
+function jqShape(program: string, { context, reporter }: HealthCall): (json: object) => Promise<string> {
+  let printed: Buffer[] = [];
+  const { columns, rows, colorDepth } = context.stdout;
+  const captured: Output = {
+    isTerminal: false,
+    columns,
+    rows,
+    colorDepth,
+    stream: () => context.stdout.stream(),
+    write: async (chunk) => void printed.push(Buffer.from(chunk)),
+  };
+  const writer = createJqWriter(
+    { program, fields: undefined, zone: UTC, perItem: true },
+    { ...context, stdout: captured },
+    reporter,
+  );
+  return async (json) => {
+    printed = [];
+    await (await writer).write(Items.of([Buffer.from(JSON.stringify(json))]));
+    return Buffer.concat(printed).toString().replace(/\n$/, '');
+  };
+}

@@ -1,0 +1,116 @@
+import { hooktrail, type RunFlags } from '../advice.ts';
+import type { EventFilters } from '../filters/event-filters.ts';
+import { secondText } from '../formats/summary-words.ts';
+import type { FieldPath } from '../items/field-path.ts';
+import { terminalSafeLine } from '../terminal/terminal-text.ts';
+import { instantAt, milliseconds, parseInstant } from '../time/instant.ts';
+import type { TimeZone } from '../time/time-zone.ts';
+import type { ChangeFindings } from './change-findings.ts';
+import { areSubscriptions } from './health-subject.ts';
+import { type RowChange, valuesOfKey, type WatchedRow } from './watched-rows.ts';
+
+/** The subject of a change. */
+export interface ChangeSubject {
+  readonly by: readonly FieldPath[];
+  readonly values: readonly unknown[];
+  /** The id of the subscription; undefined for a row of another field. */
+  readonly subscriptionId: string | undefined;
+  readonly name: string | null;
+}
+
+export function subjectOf(
+  by: readonly FieldPath[],
+  key: string,
+  row: Readonly<Pick<WatchedRow, 'names' | 'address'>> | undefined,
+): ChangeSubject {
+  const values = valuesOfKey(key);
+  const [id] = values;
+  const { names, address } = row ?? { names: [], address: null };
+  const who = names.length > 1 ? `${names[0]} and ${names.length - 1} more` : (names[0] ?? null);
+  return {
+    by,
+    values,
+    subscriptionId: areSubscriptions(by) && typeof id === 'string' ? id : undefined,
+    // As in the rows of `events health`: an address tells a receiver of several names apart better.
+    name: names.length > 1 ? (address ?? who) : (who ?? address),
+  };
+}
+
+/** A change as `--ndjson` prints it, and as a command gets it: the row's JSON, and what changed. */
+export function reportedJson(
+  { key: _, row, ...change }: RowChange,
+  { by, values, name }: ChangeSubject,
+  findings: ChangeFindings,
+  next: string,
+): object {
+  return {
+    by: Object.fromEntries(by.map(({ text }, field) => [text, values[field]])),
+    value: values[0],
+    name,
+    ...row,
+    ...change,
+    ...findings,
+    next,
+  };
+}
+
+/** The command that shows more about a change. */
+export function nextCommand(
+  { change, previous, since, until }: RowChange,
+  { by, values, subscriptionId: id }: ChangeSubject,
+  filters: EventFilters,
+  run: RunFlags,
+): string {
+  const times = [...boundWords('--since', since, -1), ...boundWords('--until', until, 1)];
+  if (id === undefined) {
+    const where = by.flatMap(({ text }, field) => ['--where', conditionText(text, values[field])]);
+    return hooktrail('events search', ...filters.words('since', 'until'), ...where, ...times).textFor(run);
+  }
+  if (change === 'gone') return hooktrail('subscriptions list').textFor(run);
+  if (change === 'off') return hooktrail('subscriptions get', id).textFor(run);
+  if (change === 'recovered' && previous === 'failing')
+    return hooktrail('events search --failed --subscription', id, ...times).textFor(run);
+  return hooktrail('events about', id).textFor(run);
+}
+
+function conditionText(field: string, value: unknown): string {
+  return value === null
+    ? `!${field}`
+    : `${field} = ${typeof value === 'string' ? value : JSON.stringify(value)}`;
+}
+
+/** Bounds of searches are exclusive: `by` milliseconds take the event at the bound in. */
+function boundWords(flag: string, time: string | null, by: 1 | -1): string[] {
+  const instant = time === null ? undefined : parseInstant(time);
+  const bound = instant && instantAt(Math.floor(milliseconds(instant)) + by);
+  return bound ? [flag, bound.text] : [];
+}
+
+/** The lines of a change for people. */
+export function linesOfChange(
+  change: RowChange,
+  { values, name }: ChangeSubject,
+  { cause, verdict }: ChangeFindings,
+  next: string,
+  zone: TimeZone,
+): string[] {
+  const { row, run, since, until, reminder } = change;
+  const shown = (time: string) => secondText(time, zone);
+  const ids = values.map((value) => (typeof value === 'string' ? value : JSON.stringify(value))).join(', ');
+  const who = name === null ? ids : `${name} (${ids})`;
+  const now = `${change.change === 'recovered' ? 'recovered' : `${change.change}${reminder ? ' still' : ''}`}`;
+  const from = since === null ? [] : [`${until === null ? 'since' : 'from'} ${shown(since)}`];
+  const to = until === null ? [] : [`to ${shown(until)}`];
+  const counts = run ? `${run.failed} of ${run.events} failed` : undefined;
+  const error = row.lastError !== null && run ? `last: ${row.lastError}` : undefined;
+  const facts = [[...from, ...to].join(' '), counts, error].filter(Boolean).join(', ');
+  const conditions = cause?.conditions.map(({ field, op, value }) =>
+    `${field} ${op} ${String(value ?? '')}`.trim(),
+  );
+  return [
+    `${now}: ${who}${facts === '' ? '' : `, ${facts}`}`,
+    ...(conditions ? [`  cause: ${conditions.join(' and ')}`] : []),
+    ...(verdict === null ? [] : [`  endpoint: ${verdict}`]),
+    `  next: ${next}`,
+  ].map(terminalSafeLine);
+}

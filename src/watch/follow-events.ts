@@ -1,0 +1,254 @@
+import type { Context } from '../context.ts';
+import {
+  type HooktrailError,
+  NotSignedInError,
+  ServiceError,
+  UnreachableError,
+  UsageError,
+} from '../errors.ts';
+import type { EventFilters } from '../filters/event-filters.ts';
+import { resolveListed } from '../filters/event-types.ts';
+import type { OnRetry, Service } from '../http/service.ts';
+import type { Items } from '../items/items.ts';
+import { endpoint } from '../paging/event-query.ts';
+import { askPage, type PageClient, pageClient } from '../paging/page.ts';
+import { adaptiveConcurrency } from '../paging/read-ahead.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import { knownInstant, milliseconds } from '../time/instant.ts';
+import { durationText } from '../time/lengths.ts';
+import { Follower, type FollowerState, type Watch, type WatchedItem } from './watch-follower.ts';
+
+/** Milliseconds that the last poll of a watch has, which begins when the time of `--timeout` is over. */
+const LAST_POLL_MS = 10_000;
+
+/** Aborts `signal` when the last poll has ended or has taken too long, or the program has to end. */
+export function startDeadline(
+  timeout = Number.POSITIVE_INFINITY,
+  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+) {
+  const over = new AbortController();
+  const stopped = new AbortController();
+  const end = () => over.abort();
+  if (Number.isFinite(timeout))
+    clock.sleep(timeout + LAST_POLL_MS, stopped.signal).then(end, () => undefined);
+  // The last poll begins at `endsAt`.
+  return { endsAt: clock.now() + timeout, over, signal: AbortSignal.any([signal, over.signal]), stopped };
+}
+
+/** How new events are followed. Times are in milliseconds. */
+export interface FollowingOptions {
+  readonly filters: EventFilters;
+  /** How far each poll reaches back, for events that appear late. */
+  readonly overlap: number;
+  readonly concurrency: number;
+  /** The file that keeps the place across runs. */
+  readonly state: string | undefined;
+  /** True if earlier events are read as a sample. */
+  readonly isSampled: boolean;
+  /** How far the first poll reaches back without `--since`; undefined: it begins now. */
+  readonly lookBack?: number;
+  /** Keeps some of the events that the filters keep; the others are looked at again. */
+  readonly keep?: <Some extends Items>(items: Some) => Some;
+  /** True if a poll that fails halfway gives no events, since they have to come in order. */
+  readonly isInOrder?: boolean;
+}
+
+export interface FollowingRun extends Pick<Context, 'clock' | 'signal'> {
+  readonly deadline: Pick<ReturnType<typeof startDeadline>, 'endsAt' | 'over'>;
+  readonly onRetry: OnRetry;
+}
+
+/** Some 10 MB. */
+const MOST_HELD_EVENTS = 20_000;
+/** Earlier events that show how wide a table's columns have to be. */
+const SAMPLE_EVENTS = 100;
+
+/**
+ * Sends one request for the service's time, so that a failure is reported at the start. `state` is the place
+ * of an earlier run. Throws `UsageError` if the flags leave nothing to watch.
+ */
+export async function startFollowing(
+  service: Service,
+  options: FollowingOptions,
+  saved: FollowerState | undefined,
+  { clock, signal, onRetry }: FollowingRun,
+  reporter: Reporter,
+): Promise<{ client: PageClient; follower: Follower; sample: Items; isPast: boolean }> {
+  const { filters, overlap, concurrency, isSampled, state: file, lookBack } = options;
+  const adaptive = adaptiveConcurrency(concurrency);
+  const client = pageClient(service, clock, (attempt) => {
+    onRetry(attempt);
+    adaptive.onRetry(attempt);
+  });
+  const { typePatterns = [] } = filters;
+  const keep = filters.createKeep();
+  const typed = filters.withTypes(typePatterns, []);
+  const askQueries = async () => {
+    const { page } = await client.fetchPage(endpoint(client.baseUrl, 'event-types'), signal);
+    return resolveListed(typed, page.items, { warning: reporter.trace }).queriesWithin({});
+  };
+  const more = typePatterns.some((type) => type.includes('*')) ? { askQueries } : {};
+  const count = isSampled || keep ? SAMPLE_EVENTS : 1;
+  const any = filters.queries(clock.now())[0];
+  const { page, serviceTime: now = clock.now() } = await askPage(client, any, { start: 1, count }, signal);
+  const state = saved && presentPlace(saved, now, file as string, reporter);
+  if (!state) filters.requirePastStart(now);
+  keep?.(page.items);
+  for (const doubt of keep?.doubts() ?? []) reporter.warning(`${doubt} (of the latest ${page.items.count})`);
+  const queries = filters.queries(now);
+  const { after, before } = queries[0];
+  // `gt` leaves out its own instant, and a service's times may be whole seconds.
+  const start = state?.start ?? after ?? knownInstant(Math.floor(now / 1000) * 1000 - 1 - (lookBack ?? 0));
+  const isPast = before !== undefined && milliseconds(before) <= now;
+  // The first run of a watch with `--state` and `--until now` only marks the place from which the next one
+  // goes on. One that looks back has something to read.
+  const isMarked = (file ?? lookBack) !== undefined && filters.before?.time.kind === 'ago';
+  if (!state && !after && isPast && !isMarked)
+    throw new UsageError(
+      `--until: ${filters.zone.shown(before.text)} has passed: the service's time is ${filters.zone.shown(knownInstant(now).text)}`,
+    );
+  const { isInOrder = false } = options;
+  const follower = new Follower(
+    { queries, start, before, keep: keepOf(options), overlap, most: MOST_HELD_EVENTS, isInOrder },
+    { ...client, ...more, concurrency: adaptive.width, signal, now: () => clock.now() },
+    state,
+  );
+  return { client, follower, sample: page.items, isPast };
+}
+
+function keepOf({ filters, keep }: FollowingOptions): Watch['keep'] {
+  const ofFilters = filters.createKeep();
+  if (!keep || !ofFilters) return keep ?? ofFilters;
+  return (items) => keep(ofFilters(items));
+}
+
+/** Clocks may differ by this much, and nobody needs to know. */
+const CLOCKS_APART_MS = 60_000;
+
+/**
+ * The place of an earlier run, but no later than `now`: a place that a wrong clock has put into the future
+ * would hide the events until then.
+ */
+function presentPlace(
+  saved: FollowerState,
+  now: number,
+  file: string,
+  reporter: Pick<Reporter, 'warning'>,
+): FollowerState {
+  const latest = Math.max(saved.watermark, milliseconds(saved.start));
+  if (latest <= now) return saved;
+  if (latest > now + CLOCKS_APART_MS)
+    reporter.warning(
+      `--state: the place in ${file} is in the future (${knownInstant(latest).text}), since a clock was wrong: events are watched from now on, and earlier ones may be missing`,
+      { next: `to read them too, remove ${file} and begin with --since at the last event that you have` },
+    );
+  const start = milliseconds(saved.start) > now ? knownInstant(now) : saved.start;
+  return { ...saved, start, watermark: Math.min(saved.watermark, now) };
+}
+
+/** What a watch does with new events. */
+export interface Polling {
+  /** Takes new events; false if no more are wanted. */
+  readonly take: (items: readonly WatchedItem[]) => Promise<boolean>;
+  /** Called after each poll that has read all new events. */
+  readonly polled: () => Promise<void>;
+  /** True if a sign-in that has ended is an outage, which a person can end by signing in. */
+  readonly waitsForSignIn?: boolean;
+  /** True if the end of the watch had passed when it began, as in a job whose next run goes on. */
+  readonly isPast: boolean;
+}
+
+/**
+ * Takes new events until enough are taken, the watch ends or the signal aborts. Outages are reported and
+ * survived.
+ */
+export async function pollUntilEnd(
+  follower: Pick<Follower, 'ended' | 'poll'>,
+  intervalMs: number,
+  { take, polled, isPast, waitsForSignIn = false }: Polling,
+  { clock, signal, deadline }: Omit<FollowingRun, 'onRetry'>,
+  reporter: Reporter,
+): Promise<void> {
+  let isTroubled = false;
+  while (!follower.ended) {
+    const isLast = clock.now() >= deadline.endsAt;
+    const outcome = await pollOnce(follower, take, waitsForSignIn);
+    if (outcome === 'enough') return;
+    const isOut = outcome instanceof Error;
+    if (isOut) {
+      signal.throwIfAborted();
+      if (isPast) throw outcome;
+    } else await polled();
+    if (isOut !== isTroubled) tellOfOutage(isOut ? outcome : undefined, intervalMs, reporter);
+    isTroubled = isOut;
+    if (follower.ended) return;
+    if (isLast) deadline.over.abort();
+    signal.throwIfAborted();
+    await wait(Math.min(intervalMs, deadline.endsAt - clock.now()), { clock, signal }, reporter);
+  }
+}
+
+/**
+ * Takes what is new. Returns `enough` if no more is wanted, and an outage, after which the next poll may
+ * succeed.
+ */
+async function pollOnce(
+  follower: Pick<Follower, 'poll'>,
+  take: Polling['take'],
+  waitsForSignIn: boolean,
+): Promise<'enough' | 'done' | HooktrailError> {
+  const polls = follower.poll();
+  try {
+    for (;;) {
+      // A failure to take events is not an outage.
+      const next = await polls.next().catch((error) => outageOf(error, waitsForSignIn));
+      if (next instanceof Error) return next;
+      if (next.done) return 'done';
+      if (!(await take(next.value))) return 'enough';
+    }
+  } finally {
+    await polls.return(undefined);
+  }
+}
+
+/** Says that an outage has begun, or that it is over. */
+function tellOfOutage(outage: HooktrailError | undefined, intervalMs: number, reporter: Reporter): void {
+  if (outage === undefined) reporter.notice('the service answers again; everything since was caught up');
+  else {
+    const { message, kind } = outage;
+    reporter.warning(`${message}; trying again every ${durationText(intervalMs)}`, { kind });
+  }
+}
+
+/**
+ * A failure of the service that may be over at the next poll, as is a list without types; a refused sign-in
+ * is not one.
+ */
+function outageOf(error: unknown, waitsForSignIn: boolean): HooktrailError {
+  if (waitsForSignIn && error instanceof NotSignedInError) return error;
+  if (error instanceof ServiceError || error instanceof UnreachableError || error instanceof UsageError)
+    return error;
+  throw error;
+}
+
+/**
+ * Longer waits are split, so that the wall clock is checked in between: timers stop while the machine sleeps.
+ */
+const NAP_MS = 5000;
+/** If a wait took this much longer, the machine was asleep. */
+const SLEPT_MS = 30_000;
+
+async function wait(
+  intervalMs: number,
+  { clock, signal }: Pick<Context, 'clock' | 'signal'>,
+  reporter: Reporter,
+): Promise<void> {
+  const due = clock.now() + intervalMs;
+  for (let rest = intervalMs; rest > 0 && clock.now() < due; rest -= NAP_MS) {
+    const before = clock.now();
+    await clock.sleep(Math.min(NAP_MS, rest), signal);
+    const slept = clock.now() - before - Math.min(NAP_MS, rest);
+    if (slept > SLEPT_MS)
+      reporter.notice(`the machine slept for ${durationText(Math.round(slept / 1000) * 1000)}; catching up`);
+  }
+}
