@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type Advice, adviceText, advise, hooktrail } from '../advice.ts';
+import { agentVariable } from '../agent-mode.ts';
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import { ExitCode, faultText, HooktrailError } from '../errors.ts';
@@ -110,10 +111,12 @@ async function found(
 /** The checks that only need this machine. */
 async function machineFindings(settings: Settings | undefined, context: Context): Promise<Finding[]> {
   const { machine } = context;
+  const agent = agentVariable(context.environment);
   const store = settings?.store ?? 'keychain';
   const needsBus = machine.platform === 'linux' && store === 'keychain';
   return await Promise.all([
     found('node', () => ok(`Node.js ${machine.runtime}`)),
+    ...(agent ? [found('agent', () => ok(agentText(agent)))] : []),
     found('keychain', () => checkKeychain(store, settings?.given.store?.source, context)),
     ...(needsBus ? [found('d-bus', () => checkBus(context))] : []),
     found('configuration', () => checkFolder(context)),
@@ -121,6 +124,10 @@ async function machineFindings(settings: Settings | undefined, context: Context)
     ...(settings ? [found('redirect', () => checkRedirect(settings), 'doubtful')] : []),
     found('certificates', () => checkCertificates(context)),
   ]);
+}
+
+function agentText(variable: string): string {
+  return `${variable} is set, so no pager, colour or progress, and errors are JSON`;
 }
 
 async function checkKeychain(store: string, source: string | undefined, context: Context): Promise<Outcome> {

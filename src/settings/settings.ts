@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { type Advice, advise, hooktrail } from '../advice.ts';
+import { agentVariable } from '../agent-mode.ts';
 import type { Context, Environment } from '../context.ts';
 import { faultText, ServiceError, UsageError } from '../errors.ts';
 import { configFolder, makeFolder, refusePlanted } from '../files/folders.ts';
@@ -46,6 +47,9 @@ export type Settings<Needed extends SettingName = never> = ChosenProfile & {
   readonly given: { readonly [Name in SettingName]?: GivenSetting };
 } & Partial<SettingValues> &
   Pick<SettingValues, Needed | keyof typeof settingDefaults>;
+
+/** The source of a setting that nothing names. */
+const DEFAULT_SOURCE = 'the default';
 
 /**
  * The settings of one run, read when it begins. Those that a command does not need may be wrong: reading one
@@ -98,7 +102,10 @@ export class RunSettings {
     try {
       // Settings that cannot be read do not matter then.
       if (asked) return parseSetting('errorFormat', asked, '');
-      return this.#value('errorFormat') ?? settingDefaults.errorFormat;
+      const given = this.#given('errorFormat');
+      if (given && given.source !== DEFAULT_SOURCE)
+        return parseSetting('errorFormat', given.text, given.source);
+      return agentVariable(this.#context.environment) ? 'json' : settingDefaults.errorFormat;
     } catch {
       return settingDefaults.errorFormat;
     }
@@ -196,7 +203,7 @@ function givenSetting(
     { text: flags[name], source: flag },
     { text: environment[variable] || undefined, source: variable },
     { text: saved?.[key], source: `the profile '${profile}' (${key})` },
-    { text: (settingDefaults as SettingFlags)[name], source: 'the default' },
+    { text: (settingDefaults as SettingFlags)[name], source: DEFAULT_SOURCE },
   ];
   return candidates.find((candidate): candidate is GivenSetting => candidate.text !== undefined);
 }

@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import { agentVariable } from '../agent-mode.ts';
 import type { Context, Pager } from '../context.ts';
 
 /**
@@ -63,7 +64,9 @@ function linesOf(chunk: string | Uint8Array, columns: number): number {
 /** Returns `HOOKTRAIL_PAGER`, `PAGER`, or less if it is installed; undefined if the user wants no pager. */
 function pagerCommand(environment: Context['environment'], platform: string): string | undefined {
   if (environment['TERM'] === 'dumb') return undefined;
-  const own = environment['HOOKTRAIL_PAGER'] ?? environment['PAGER'];
+  // PAGER is what the person wants who started the agent.
+  const usual = agentVariable(environment) ? '' : environment['PAGER'];
+  const own = environment['HOOKTRAIL_PAGER'] ?? usual;
   if (own !== undefined) return own === '' || own === 'cat' ? undefined : own;
   const folders = platform === 'win32' ? [] : (environment['PATH'] ?? '').split(path.delimiter);
   return folders.some((folder) => isExecutable(path.join(folder, 'less'))) ? 'less' : undefined;

@@ -1,3 +1,4 @@
+import { agentVariable } from '../agent-mode.ts';
 import type { Context, Environment, Output } from '../context.ts';
 
 /** Colours each role that text has in the output, or leaves it as it is. */
@@ -35,6 +36,7 @@ export function colorLevel(stream: Output, environment: Environment, flag: boole
   if (force === 'false') return 0;
   if (force !== undefined && force !== '') return /^[0-3]$/.test(force) ? (Number(force) as ColorLevel) : 1;
   if (environment['NO_COLOR'] || !stream.isTerminal || environment['TERM'] === 'dumb') return 0;
+  if (agentVariable(environment)) return 0;
   if (stream.colorDepth >= 24) return 3;
   if (stream.colorDepth >= 8) return 2;
   return stream.colorDepth >= 4 ? 1 : 0;

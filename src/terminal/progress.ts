@@ -1,4 +1,5 @@
 import type { Ora } from 'ora';
+import { agentVariable } from '../agent-mode.ts';
 import type { Context } from '../context.ts';
 import { cutToWidth, loadWidths } from './cell-width.ts';
 import { plain, redraws, takesUnicode } from './palette.ts';
@@ -30,7 +31,8 @@ export function startProgress(
   patience = PATIENCE_MS,
 ): Progress {
   const { stdout, stderr, environment, clock, memory } = context;
-  if (!stderr.isTerminal || stdout.isPipe || reporter.quiet) return { update: () => {}, stop: () => {} };
+  const isShown = stderr.isTerminal && !stdout.isPipe && !reporter.quiet && !agentVariable(environment);
+  if (!isShown) return { update: () => {}, stop: () => {} };
   const startedAt = clock.now();
   let state: ProgressState = {};
   const line = () => terminalSafeLine(progressText(label, state, (clock.now() - startedAt) / 1000));

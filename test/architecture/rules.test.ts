@@ -50,6 +50,7 @@ const layers: readonly string[] = [
   'system',
   'streams',
   'child-programs',
+  'agent-mode',
   'context',
   'errors',
   'advice',
