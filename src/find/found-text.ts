@@ -1,14 +1,5 @@
 import { advise, hooktrailOver } from '../advice.ts';
-import {
-  ADDRESS_HEAD,
-  EVENT_ID_HEAD,
-  FOR_HEAD,
-  STATUS_HEAD,
-  secondReceiver,
-  TIME_HEAD,
-  TYPE_HEAD,
-  whoHead,
-} from '../formats/event-heads.ts';
+import { ADDRESS_HEAD, EVENT_HEADS, FOR_HEAD, secondReceiver } from '../formats/event-heads.ts';
 import {
   conditionTexts,
   createItemWriter,
@@ -82,7 +73,7 @@ function foundTable({ found, profiles }: FindReport, zone: TimeZone): Table {
   const isOfSeveral = profiles.length > 1;
   const isNamed = found.some(({ who }) => who !== undefined);
   const isAddressed = found.some(({ address }) => address !== undefined);
-  const addressHead = isAddressed ? ADDRESS_HEAD : whoHead('subscriptionId');
+  const addressHead = isAddressed ? ADDRESS_HEAD : EVENT_HEADS.subscriptionId;
   const cellsOf = ({ shown, who, address, field, profile }: EventWithText) => {
     const [createdOn, status, type, eventId, subscriptionId] = shown.map((text) => text ?? NONE);
     const receiver = [...(isNamed ? [who ?? NONE] : []), address ?? subscriptionId];
@@ -92,12 +83,12 @@ function foundTable({ found, profiles }: FindReport, zone: TimeZone): Table {
   return {
     heads: [
       ...(isOfSeveral ? [{ title: 'profile', kind: 'text' as const, least: 6 }] : []),
-      { ...TIME_HEAD, kind: 'time' },
-      STATUS_HEAD,
-      TYPE_HEAD,
+      { ...EVENT_HEADS.createdOn, kind: 'time' },
+      EVENT_HEADS.publishStatus,
+      EVENT_HEADS.eventType,
       ...(isNamed ? [FOR_HEAD, secondReceiver(addressHead)] : [addressHead]),
       { title: 'found in', kind: 'text', least: LEAST_PATH_COLUMNS, isPath: true },
-      EVENT_ID_HEAD,
+      EVENT_HEADS.eventId,
     ],
     rows: found.map(cellsOf),
   };

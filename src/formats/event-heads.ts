@@ -1,3 +1,4 @@
+import type { EventColumn } from '../items/item-columns.ts';
 import type { ColumnHead } from './table-layout.ts';
 
 /*
@@ -15,14 +16,13 @@ const LEAST_ERROR_COLUMNS = 15;
 /** Enough for the name of a host. */
 const LEAST_WHO_COLUMNS = 16;
 
-export const TIME_HEAD: ColumnHead = { title: 'createdOn' };
-export const STATUS_HEAD: ColumnHead = { title: 'publishStatus', shortTitle: 'status' };
-export const TYPE_HEAD: ColumnHead = { title: 'eventType', isTelling: true };
-export const EVENT_ID_HEAD: ColumnHead = {
-  title: 'eventId',
-  spare: SPARE.id,
-  isWhole: true,
-  tellsApart: 2,
+/** The head of each column of events. */
+export const EVENT_HEADS: Readonly<Record<EventColumn, ColumnHead>> = {
+  createdOn: { title: 'createdOn' },
+  publishStatus: { title: 'publishStatus', shortTitle: 'status' },
+  eventType: { title: 'eventType', isTelling: true },
+  eventId: { title: 'eventId', spare: SPARE.id, isWhole: true, tellsApart: 2 },
+  subscriptionId: whoHead('subscriptionId'),
 };
 export const ERROR_HEAD: ColumnHead = { title: 'error', spare: SPARE.error, least: LEAST_ERROR_COLUMNS };
 

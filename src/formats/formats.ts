@@ -184,29 +184,34 @@ export interface SummaryLook extends TableLook {
 
 export type SummaryCall = Pick<Call, 'flags' | 'settings' | 'context' | 'reporter' | 'commands'>;
 
+type PrintSummary = (summary: Summary, options: SummaryOptions, call: SummaryCall) => Promise<void>;
+
+/** The printer of each format; a command offers those that its summary has. */
+const summaryPrinters: Readonly<Record<FormatOptions['format'], PrintSummary>> = {
+  table: printSummaryTable,
+  pretty: printSummaryTable,
+  json: ({ json }, { format: { jq } }, { context, reporter }) => printJson(json, jq, context, reporter),
+  ndjson: printSummaryLines,
+  csv: printSummaryCsv,
+  markdown: printSummaryMarkdown,
+};
+
 /** Prints a summary in the format that was asked for, and on a terminal what to type next. */
 export async function printSummary(
-  { json, ndjson, csv, table, facts, window, lines, next }: Summary,
-  { format: options, filters, from }: SummaryOptions,
+  summary: Summary,
+  options: SummaryOptions,
   call: SummaryCall,
 ): Promise<void> {
-  const { context, reporter } = call;
+  await summaryPrinters[options.format.format](summary, options, call);
+}
+
+async function printSummaryTable(
+  { lines, next }: Summary,
+  { format: { hasHeader = true }, filters, from }: SummaryOptions,
+  { context, reporter }: SummaryCall,
+): Promise<void> {
   const { stdout, stderr } = context;
-  const { format, jq, hasHeader = true } = options;
-  if (format === 'json') return await printJson(json, jq, context, reporter);
-  if (format === 'ndjson' && ndjson) {
-    const writer = await writerOf(options, context, reporter);
-    await writer.write(Items.of(ndjson.map((value) => Buffer.from(JSON.stringify(value)))), true);
-    return await writer.end?.();
-  }
-  if (format === 'csv' && csv) return await printCsv(csv, options, call);
   await loadWidths();
-  if (format === 'markdown') {
-    // Stored events have a window only if the filters give one: events without a time are in none.
-    const isAsked = from === undefined || filters.after !== undefined || filters.before !== undefined;
-    const parts = { facts, from, ...(window && isAsked ? { window } : {}) };
-    return await stdout.write(await markdownSummary(table, parts, call));
-  }
   const look = await loadTableLook(stdout, reporter);
   await stdout.write(ended(lines({ ...look, unicode: takesUnicode(context), hasHeader })));
   if (!next || !stdout.isTerminal || !stderr.isTerminal) return;
@@ -214,27 +219,42 @@ export async function printSummary(
   reporter.notice(advise`next: ${command} ${next}`);
 }
 
-async function printCsv(
-  csv: NonNullable<Summary['csv']>,
-  options: FormatOptions,
-  { context: { stdout }, reporter }: SummaryCall,
+async function printSummaryLines(
+  { json, ndjson = [json] }: Summary,
+  { format }: SummaryOptions,
+  { context, reporter }: SummaryCall,
 ): Promise<void> {
-  const { csvZone, csvRaw, csvDelimiter, hasHeader = true } = options;
-  const { titles, rows } = csv((text) => csvText(text, csvRaw));
-  if (rows.some((row) => row.some(isTime))) noticeZone(options, reporter);
-  const inOneZone = rows.map((row) => row.map((cell) => inZone(cell, csvZone)));
-  const text = csvTable(hasHeader ? [titles, ...inOneZone] : inOneZone, stdout, csvDelimiter);
-  await stdout.write(csvMark(options) + text);
+  const writer = await writerOf(format, context, reporter);
+  await writer.write(Items.of(ndjson.map((value) => Buffer.from(JSON.stringify(value)))), true);
+  await writer.end?.();
 }
 
-/** A table in Markdown, if it has rows, and the note below it. */
-async function markdownSummary(
-  table: Table | undefined,
-  parts: Parameters<typeof tableNote>[1],
+async function printSummaryCsv(
+  { csv }: Summary,
+  { format }: SummaryOptions,
+  { context: { stdout }, reporter }: SummaryCall,
+): Promise<void> {
+  if (!csv) throw new Error('this summary has no CSV');
+  const { csvZone, csvRaw, csvDelimiter, hasHeader = true } = format;
+  const { titles, rows } = csv((text) => csvText(text, csvRaw));
+  if (rows.some((row) => row.some(isTime))) noticeZone(format, reporter);
+  const inOneZone = rows.map((row) => row.map((cell) => inZone(cell, csvZone)));
+  const text = csvTable(hasHeader ? [titles, ...inOneZone] : inOneZone, stdout, csvDelimiter);
+  await stdout.write(csvMark(format) + text);
+}
+
+/** Prints a table in Markdown, if it has rows, and the note below it. */
+async function printSummaryMarkdown(
+  { table, facts, window }: Summary,
+  { filters, from }: SummaryOptions,
   call: SummaryCall,
-): Promise<string> {
+): Promise<void> {
+  await loadWidths();
+  // Stored events have a window only if the filters give one: events without a time are in none.
+  const isAsked = from === undefined || filters.after !== undefined || filters.before !== undefined;
+  const parts = { facts, from, ...(window && isAsked ? { window } : {}) };
   const rows = table && table.rows.length > 0 ? `${markdownTable(table)}\n` : '';
-  return rows + markdownNote(await tableNote(call, parts));
+  await call.context.stdout.write(rows + markdownNote(tableNote(call, parts)));
 }
 
 /** True for a cell with a date and a time of day. */

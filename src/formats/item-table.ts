@@ -16,13 +16,10 @@ import { UTC } from '../time/time-zone.ts';
 import {
   ADDRESS_HEAD,
   ERROR_HEAD,
-  EVENT_ID_HEAD,
+  EVENT_HEADS,
   FOR_HEAD,
   SPARE,
-  STATUS_HEAD,
   secondReceiver,
-  TIME_HEAD,
-  TYPE_HEAD,
   whoHead,
 } from './event-heads.ts';
 import type { FormatOptions } from './format-flags.ts';
@@ -138,11 +135,7 @@ const isSubscriptionId = ({ steps }: FieldPath) => steps.length === 1 && steps[0
 const isEventId = ({ steps }: FieldPath) => steps.length === 1 && steps[0] === 'eventId';
 
 const KNOWN_HEADS: Readonly<Record<string, ColumnHead>> = {
-  createdOn: TIME_HEAD,
-  publishStatus: STATUS_HEAD,
-  eventType: TYPE_HEAD,
-  eventId: EVENT_ID_HEAD,
-  subscriptionId: whoHead('subscriptionId'),
+  ...EVENT_HEADS,
   [ERROR]: ERROR_HEAD,
 };
 

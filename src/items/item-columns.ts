@@ -4,7 +4,7 @@ import { type FieldPath, memberPath } from './field-path.ts';
 import { FieldReader, type UseValue } from './field-reader.ts';
 import type { Items, ListKind } from './items.ts';
 import { isObject } from './items.ts';
-import { KNOWN_FIELDS, knownValues } from './known-fields.ts';
+import { knownValues } from './known-fields.ts';
 
 /** The members of items, known fields among them wherever they are; columns are chosen from these. */
 export interface Members {
@@ -36,8 +36,15 @@ const DESCRIPTION_FIELDS = ['description', 'summary', 'details', 'title', 'displ
 /** Columns of a table whose items have none of the known fields. */
 const FIRST_FIELDS = 5;
 
-/** The fields that tables and CSV show of events where they are there, in their order. */
-export const EVENT_COLUMNS: readonly string[] = KNOWN_FIELDS;
+/** The columns of tables and CSV of events that have these fields, in their order. */
+export const EVENT_COLUMNS = [
+  'createdOn',
+  'publishStatus',
+  'eventType',
+  'eventId',
+  'subscriptionId',
+] as const;
+export type EventColumn = (typeof EVENT_COLUMNS)[number];
 
 /** The columns of a table: the known fields present, else the first scalar ones, else the first ones. */
 export function tableColumns({ names, bare }: Members, kind: ListKind): readonly FieldPath[] {

@@ -1,13 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import {
-  ERROR_HEAD,
-  EVENT_ID_HEAD,
-  SECOND_ID,
-  STATUS_HEAD,
-  TIME_HEAD,
-  TYPE_HEAD,
-  whoHead,
-} from '../../src/formats/event-heads.ts';
+import { ERROR_HEAD, EVENT_HEADS, SECOND_ID, whoHead } from '../../src/formats/event-heads.ts';
 import {
   type ColumnHead,
   fitColumns,
@@ -32,10 +24,10 @@ const id = (digit: number) => `${digit}a0a6b7c-1d2e-4f30-8a9b-0c1d2e3f4a5b`;
 
 describe('events whose type and customer tell them apart', () => {
   const heads = [
-    TIME_HEAD,
-    STATUS_HEAD,
-    TYPE_HEAD,
-    EVENT_ID_HEAD,
+    EVENT_HEADS.createdOn,
+    EVENT_HEADS.publishStatus,
+    EVENT_HEADS.eventType,
+    EVENT_HEADS.eventId,
     whoHead('customer'),
     { title: 'subscriptionId', ...SECOND_ID },
     ERROR_HEAD,
@@ -217,9 +209,9 @@ describe('a bar', () => {
 
 describe('a field path', () => {
   const heads: readonly ColumnHead[] = [
-    TIME_HEAD,
+    EVENT_HEADS.createdOn,
     { title: 'found in', kind: 'text', least: 20, isPath: true },
-    EVENT_ID_HEAD,
+    EVENT_HEADS.eventId,
   ];
   const rows = [['2026-11-01T06:58:12Z', 'eventData.body.recipient.address.street', id(1)]];
 
@@ -314,7 +306,7 @@ test('in a pipe a column is as wide as its widest text, and a bar as it may be',
 });
 
 describe('what all rows share', () => {
-  const heads = [TIME_HEAD, STATUS_HEAD, { title: 'a' }];
+  const heads = [EVENT_HEADS.createdOn, EVENT_HEADS.publishStatus, { title: 'a' }];
   const text = 'x'.repeat(30);
   const rows = (status: string, time: string) => [
     ['2026-11-01T06:58:12Z', 'FAILED', text],
@@ -340,7 +332,7 @@ describe('what all rows share', () => {
 
   test('a column whose values the filters give goes before one that nothing gives', () => {
     const [first, , third] = heads as [ColumnHead, ColumnHead, ColumnHead];
-    const given = [first, { ...STATUS_HEAD, isConstant: true }, third];
+    const given = [first, { ...EVENT_HEADS.publishStatus, isConstant: true }, third];
     expect(layout(given, rows('FAILED', sameYear), 44, false)).toBe('createdOn 15, a 27');
   });
 
