@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
 import type { Call } from '../command.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import { warnOfTypes } from '../filters/event-types.ts';
@@ -107,8 +107,7 @@ async function withAllColumns(
   { from, format }: SearchOptions,
   pages: AsyncIterable<FoundPage>,
 ): Promise<SearchOptions['format']> {
-  if (format.format !== 'csv' || format.fields || from === undefined || !(await isReadTwice(from)))
-    return format;
+  if (format.format !== 'csv' || format.fields || from === undefined || !isReadTwice(from)) return format;
   const { CsvColumns } = await import('../formats/csv-columns.ts');
   const csvColumns = new CsvColumns(format.list);
   await csvColumns.seeAll(pages);
@@ -116,9 +115,14 @@ async function withAllColumns(
 }
 
 /** False for standard input, a pipe or a device. A missing place is reported when it is opened. */
-async function isReadTwice(place: string): Promise<boolean> {
-  const found = place === '-' ? undefined : await stat(place).catch(() => undefined);
-  return found !== undefined && (found.isFile() || found.isDirectory());
+function isReadTwice(place: string): boolean {
+  if (place === '-') return false;
+  try {
+    const found = statSync(place);
+    return found.isFile() || found.isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /**

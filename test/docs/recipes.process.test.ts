@@ -127,7 +127,7 @@ test('the script for Prometheus writes each subscription, and leaves the file as
 }, async () => {
   await using at = await startSigningIn({ events: 0 });
   const { sandbox, home } = at;
-  const ids = { failing: 'a"b\\c', well: '22284310-c2cd-4a3e-a9e8-1d7b8995da7f' };
+  const ids = { well: 'a"b\\c', failing: '22284310-c2cd-4a3e-a9e8-1d7b8995da7f' };
   const add = (subscriptionId: string, publishStatus: 'FAILED' | 'SUCCESS', minutes: number) => {
     const createdOn = new Date(clock.now() - minutes * 60_000).toISOString();
     const json = JSON.stringify({ eventId: `${made++}`, subscriptionId, publishStatus, createdOn });
@@ -161,14 +161,14 @@ test('the script for Prometheus writes each subscription, and leaves the file as
       .includes(labels['subscription'] ?? ''),
   );
   expect(samples.map(({ name, labels, value }) => [name, labels['subscription'], value])).toEqual([
-    ['hooktrail_failing', 'a\\"b\\\\c', 1],
-    ['hooktrail_failing', ids.well, 0],
+    ['hooktrail_failing', ids.failing, 1],
+    ['hooktrail_failing', 'a\\"b\\\\c', 0],
+    ['hooktrail_silent', ids.failing, 0],
     ['hooktrail_silent', 'a\\"b\\\\c', 0],
-    ['hooktrail_silent', ids.well, 0],
-    ['hooktrail_events', 'a\\"b\\\\c', 3],
-    ['hooktrail_events', ids.well, 2],
-    ['hooktrail_failed_events', 'a\\"b\\\\c', 2],
-    ['hooktrail_failed_events', ids.well, 0],
+    ['hooktrail_events', ids.failing, 3],
+    ['hooktrail_events', 'a\\"b\\\\c', 2],
+    ['hooktrail_failed_events', ids.failing, 2],
+    ['hooktrail_failed_events', 'a\\"b\\\\c', 0],
   ]);
   sandbox.control.fault('events', { kind: 'status', status: 403, body: '{"code":"event.forbidden"}' });
   await expect(run()).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining('403 Forbidden') });

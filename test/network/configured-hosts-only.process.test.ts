@@ -37,6 +37,7 @@ const calls: Readonly<Record<string, Row>> = {
     args: ['--after', '1d', '--new-journal', '--journal', 'recovered', '--forward-to', 'HANDLER'],
     isInterrupted: true,
   },
+  'webhooks reconcile': { args: ['--received', 'IDS', '--since', '1d'] },
   'webhooks replay': { args: ['--since', '1d', '--forward-to', 'HANDLER'], code: 1 },
   'webhooks send': { args: ['--type', 'document.created', '--forward-to', 'HANDLER'], code: 1 },
   doctor: {},
@@ -46,7 +47,10 @@ const calls: Readonly<Record<string, Row>> = {
   // A part of no address: it asks the service alone.
   'subscriptions check': { args: ['nowhere.example', '--yes'], code: 2 },
   'subscriptions create': {
-    args: ['--url', 'https://hooks.example.com/in', '--type', 'document.created', '--dry-run'],
+    args: [
+      ...['--url', 'https://hooks.example.com/in', '--type', 'document.created'],
+      ...['--marketplace', '2001', '--dry-run'],
+    ],
   },
   'subscriptions renew': { args: ['archive', '--dry-run'] },
   'subscriptions token': { args: ['archive'], code: 2 },
@@ -109,9 +113,11 @@ describe('the hosts that the program connects to', () => {
     '%s: the configured service and provider, and nobody else',
     async (name, call) => {
       const handler = `http://127.0.0.1:${await freePort()}`;
+      const ids = path.join(signingIn.home.folder, 'ids.txt');
+      await writeFile(ids, '0f8fad5b-d9cb-469f-a165-70867728950e\n');
       const args = [
         ...name.split(' '),
-        ...(call.args ?? []).map((arg) => (arg === 'HANDLER' ? handler : arg)),
+        ...(call.args ?? []).map((arg) => ({ HANDLER: handler, IDS: ids })[arg] ?? arg),
       ];
       if (!isSignedIn) await signingIn.signIn();
       isSignedIn = name !== 'logout';

@@ -15,7 +15,14 @@ describe.runIf(process.platform === 'linux')('a change whose output meets a full
   test.each([[[]], [['--json']]])(
     'create names the subscription, and does not say to make another (%j)',
     async (format) => {
-      const content = ['--url', 'https://hooks.example.com/in', '--type', 'order.paid'];
+      const content = [
+        '--url',
+        'https://hooks.example.com/in',
+        '--type',
+        'order.paid',
+        '--marketplace',
+        '2001',
+      ];
       const { code, stderr } = await onFullDisk(
         ...['subscriptions', 'create', ...content, '--yes', '--quiet', ...format],
       );
