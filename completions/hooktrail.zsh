@@ -22,5 +22,7 @@ _hooktrail() {
 if [[ $funcstack[1] == _hooktrail ]]; then
   _hooktrail "$@"
 else
+  # A ~/.zshrc without a framework may source this before compinit.
+  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
   compdef _hooktrail hooktrail
 fi

@@ -106,10 +106,7 @@ function placeOf(shell: Shell, { environment, machine }: Pick<Context, 'environm
   if (shell === 'bash')
     return { script, startup: { file: path.join(home, bashrc), lines: [`[ -r ${word} ] && . ${word}`] } };
   if (shell === 'zsh') {
-    const lines = [
-      '(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }',
-      `[[ -r ${word} ]] && source ${word}`,
-    ];
+    const lines = [`[[ -r ${word} ]] && source ${word}`];
     return { script, startup: { file: path.join(environment['ZDOTDIR'] || home, '.zshrc'), lines } };
   }
   // Named from the profile's own folder: Windows PowerShell reads a profile in the machine's code page, and

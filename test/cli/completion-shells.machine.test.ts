@@ -120,6 +120,16 @@ describe.each(sampleOf('shells', 1, SHELLS))('in %s', (shell, complete) => {
   });
 });
 
+test('the script for zsh can be sourced before compinit', async () => {
+  await using home = await createHome();
+  const { stdout: script } = await hooktrail(['completion', 'zsh'], { env: home.env });
+  const file = path.join(home.folder, 'hooktrail.zsh');
+  await writeFile(file, script);
+  const line = 'source "$1" && print -r -- $_comps[hooktrail]';
+  const { stdout, stderr } = await execute('zsh', ['-f', '-c', line, 'zsh', file], { env: home.env });
+  expect([stdout, stderr]).toEqual(['_hooktrail\n', '']);
+});
+
 test('the script for PowerShell registers the program and asks it', async () => {
   await using home = await createHome();
   const { code, stdout } = await hooktrail(['completion', 'powershell'], { env: home.env });
