@@ -171,6 +171,14 @@ function hostFlag(text: string): string {
 function pathFlag(flag: string): (text: string) => string {
   return (text) => {
     if (/^\/[\x21\x22\x24-\x3e\x40-\x7e]*$/.test(text)) return text;
-    throw new UsageError(`${flag}: invalid value '${text}': must be a path such as /events, without a query`);
+    // Git Bash takes an argument with a slash at its beginning for a file.
+    const isConverted = /^[a-z]:[\\/]/i.test(text);
+    const next = isConverted ? `in Git Bash write ${flag} //events, with two slashes` : undefined;
+    throw new UsageError(
+      `${flag}: invalid value '${text}': must be a path such as /events, without a query`,
+      {
+        next,
+      },
+    );
   };
 }
