@@ -10,6 +10,7 @@ import { readConfig, type SavedConfig, type Settings } from '../settings/setting
 import { type ProofMethod, storedMethod } from './client-authentication.ts';
 import { isRefused, readRefusal } from './refusal-note.ts';
 import { bindingOf, givenToken, openSession, savedSettings, withoutSignIn, withService } from './session.ts';
+import { abandonedMark } from './spending-mark.ts';
 
 /** The sign-in as `status --json` prints it. */
 export interface SignInState {
@@ -37,6 +38,8 @@ export interface SignInState {
   readonly refusedAt: string | null;
   /** What it refused: the sign-in, or this client for its id or its secret. */
   readonly refused: 'sign-in' | 'client' | null;
+  /** ISO 8601, UTC: when a process that is gone sent the refresh token, which may be spent. */
+  readonly perhapsSpentAt: string | null;
   readonly store: 'keychain' | 'file' | null;
   readonly place: string | null;
 }
@@ -66,7 +69,15 @@ export async function readSignInState(settings: Settings, context: Context): Pro
 /** What the store says of a sign-in. */
 type StoredState = Pick<
   SignInState,
-  'expiresAt' | 'renewable' | 'clientAuthentication' | 'grant' | 'refusedAt' | 'refused' | 'store' | 'place'
+  | 'expiresAt'
+  | 'renewable'
+  | 'clientAuthentication'
+  | 'grant'
+  | 'refusedAt'
+  | 'refused'
+  | 'perhapsSpentAt'
+  | 'store'
+  | 'place'
 >;
 
 const NOTHING_STORED: StoredState = {
@@ -76,6 +87,7 @@ const NOTHING_STORED: StoredState = {
   grant: null,
   refusedAt: null,
   refused: null,
+  perhapsSpentAt: null,
   store: null,
   place: null,
 };
@@ -99,7 +111,8 @@ async function readStored(settings: Settings, context: Context): Promise<StoredS
     if (withoutSignIn(error, settings) === error) throw error;
   });
   const { access, refreshToken, grant = refreshToken && 'refresh_token' } = stored ?? {};
-  const renewable = grant !== undefined;
+  const mark = stored && (await abandonedMark(stored, vault.kind, context));
+  const renewable = grant !== undefined && mark === undefined;
   const refusal = stored && readRefusal(binding, context, stored);
   const lasts = access !== undefined && (access.expiresAt ?? Number.POSITIVE_INFINITY) > context.clock.now();
   return {
@@ -113,8 +126,9 @@ async function readStored(settings: Settings, context: Context): Promise<StoredS
       grant: grant || null,
       refusedAt: isoTime(refusal?.at),
       refused: refusal?.of ?? null,
+      perhapsSpentAt: isoTime(mark?.since),
       store: vault.kind,
-      place: access || renewable ? vault.place : null,
+      place: access || grant ? vault.place : null,
     },
   };
 }

@@ -3,7 +3,7 @@ import { advise, hooktrail } from '../advice.ts';
 import type { Context } from '../context.ts';
 import { NotSignedInError, ServiceError } from '../errors.ts';
 import { type HeldLock, RHYTHM } from '../lock/lock.ts';
-import type { HolderCondition } from '../lock/lock-file.ts';
+import { conditionOf, type HolderCondition } from '../lock/lock-file.ts';
 import { type Secrets, type Spending, storeSurely, type Vault } from '../secrets/vault.ts';
 
 /*
@@ -71,12 +71,33 @@ export async function readUnmarked(
     const { spending, ...secrets } = stored;
     if (isDone(secrets) || !isMarked(secrets, spending)) return secrets;
     const condition = await lock.conditionOf(spending.holder);
-    const isOld = context.clock.now() - spending.since > LONGEST_REFRESH_MS;
-    const isSilent = condition === 'unknown' && (isOld || waitedMs >= silence);
-    if (condition === 'dead' || isSilent) throw mayBeSpent(spending, condition, context);
+    const isSilent = condition === 'unknown' && waitedMs >= silence;
+    if (isAbandoned(spending, condition, context) || isSilent)
+      throw mayBeSpent(spending, condition, context);
     if (waitedMs >= LONGEST_REFRESH_MS) throw stillSpending(spending);
     await context.clock.sleep(LOOK_MS);
   }
+}
+
+/** Returns the mark of a process that is gone; undefined if there is none. Does not wait. */
+export async function abandonedMark(
+  stored: Secrets,
+  kind: Vault['kind'],
+  context: Parts['context'],
+): Promise<Spending | undefined> {
+  const { spending } = stored;
+  if (!isMarked(stored, spending)) return undefined;
+  const condition = await conditionOf(spending.holder, context.machine, kind === 'file');
+  return isAbandoned(spending, condition, context) ? spending : undefined;
+}
+
+function isAbandoned(
+  { since }: Spending,
+  condition: HolderCondition,
+  { clock }: Pick<Context, 'clock'>,
+): boolean {
+  const isOld = clock.now() - since > LONGEST_REFRESH_MS;
+  return condition === 'dead' || (condition === 'unknown' && isOld);
 }
 
 function isMarked({ refreshToken }: Secrets, spending: Spending | undefined): spending is Spending {

@@ -24,7 +24,7 @@ export function statusText(
     ['signed in', signedInText(state)],
     ['user', state.subject],
     ['token', state.source === 'environment' ? null : lifetimeText(state, now, zone)],
-    ['renewal', refusalText(state, now, zone)],
+    ['renewal', renewalText(state, now, zone)],
     ['provider', state.authUrl],
     ['service', state.baseUrl],
     ['client', clientText(state)],
@@ -43,9 +43,10 @@ function clientText({ clientId, clientAuthentication: method }: SignInState): st
   return `${clientId}, ${methodWords[method]}`;
 }
 
-function signedInText({ source, signedIn, refused, grant }: SignInState): string {
+function signedInText({ source, signedIn, refused, perhapsSpentAt, grant }: SignInState): string {
   if (source === 'environment') return 'by the token in HOOKTRAIL_ACCESS_TOKEN';
   if (signedIn) return grant === 'client_credentials' ? 'yes, as the client (client_credentials)' : 'yes';
+  if (perhapsSpentAt !== null) return 'no: the sign-in may be lost';
   if (refused === null) return 'no';
   return refused === 'client' ? 'no: the client is refused' : 'no: the sign-in has ended';
 }
@@ -64,7 +65,13 @@ function lifetimeText(
   return signedIn ? `ended ${time}, ${after}` : `ended ${time}`;
 }
 
-function refusalText({ refusedAt, refused }: SignInState, now: number, zone: TimeZone): string | null {
+function renewalText(
+  { refusedAt, refused, perhapsSpentAt }: SignInState,
+  now: number,
+  zone: TimeZone,
+): string | null {
+  if (perhapsSpentAt !== null)
+    return `the refresh token may be spent: a process that ended sent it at ${zone.shown(perhapsSpentAt)}`;
   if (refusedAt === null) return null;
   const ago = durationWords(Math.max(0, now - Date.parse(refusedAt)));
   const what = refused === 'client' ? 'the client id or its secret ' : '';

@@ -77,6 +77,15 @@ test.each(['before', 'after'])(
     );
     expect(at.refreshes()).toEqual(sent);
     expect(await at.stored()).toMatchObject(new Map([[name, before]]));
+    // The access token lasts for some more seconds, and no other can be had.
+    const mark = /^renewal {4}the refresh token may be spent: a process that ended sent it at \S+Z$/m;
+    const lasting = await at.run(['status']);
+    expect(lasting).toMatchObject({ code: 0, stdout: expect.stringMatching(mark) });
+    expect(lasting.stdout).toMatch(/^token {6}.* left, until \S+, then sign in again$/m);
+    clock.advance(180_000);
+    const ended = await at.run(['status']);
+    expect(ended).toMatchObject({ code: 4, stdout: expect.stringMatching(mark) });
+    expect(ended.stdout).toContain('signed in  no: the sign-in may be lost\n');
     // A sign-in leaves no mark.
     await at.signIn();
     expect((await at.run(['token'])).code).toBe(0);

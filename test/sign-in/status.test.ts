@@ -60,6 +60,7 @@ test('status --json has stable keys', async () => {
     grant: 'refresh_token',
     refusedAt: null,
     refused: null,
+    perhapsSpentAt: null,
     store: 'file',
     place: expect.stringMatching(/^\//),
     check: null,

@@ -74,6 +74,7 @@ describe('control characters are inert in a pipe', () => {
       subject: null,
       refusedAt: null,
       refused: null,
+      perhapsSpentAt: null,
     };
     expect(statusText(state, null, 0)).toBe(
       'profile    default\nsigned in  yes\ntoken      of unknown lifetime, renewed when needed\n' +
