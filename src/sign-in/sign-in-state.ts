@@ -111,7 +111,7 @@ async function readStored(settings: Settings, context: Context): Promise<StoredS
     if (withoutSignIn(error, settings) === error) throw error;
   });
   const { access, refreshToken, grant = refreshToken && 'refresh_token' } = stored ?? {};
-  const mark = stored && (await abandonedMark(stored, vault.kind, context));
+  const mark = await abandonedMark(stored, vault.kind, context);
   const renewable = grant !== undefined && mark === undefined;
   const refusal = stored && readRefusal(binding, context, stored);
   const lasts = access !== undefined && (access.expiresAt ?? Number.POSITIVE_INFINITY) > context.clock.now();

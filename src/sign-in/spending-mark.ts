@@ -72,8 +72,7 @@ export async function readUnmarked(
     if (isDone(secrets) || !isMarked(secrets, spending)) return secrets;
     const condition = await lock.conditionOf(spending.holder);
     const isSilent = condition === 'unknown' && waitedMs >= silence;
-    if (isAbandoned(spending, condition, context) || isSilent)
-      throw mayBeSpent(spending, condition, context);
+    if (isAbandoned(spending, condition, context) || isSilent) throw mayBeSpent(spending, condition, context);
     if (waitedMs >= LONGEST_REFRESH_MS) throw stillSpending(spending);
     await context.clock.sleep(LOOK_MS);
   }
@@ -81,12 +80,12 @@ export async function readUnmarked(
 
 /** Returns the mark of a process that is gone; undefined if there is none. Does not wait. */
 export async function abandonedMark(
-  stored: Secrets,
+  stored: Secrets | undefined,
   kind: Vault['kind'],
   context: Parts['context'],
 ): Promise<Spending | undefined> {
-  const { spending } = stored;
-  if (!isMarked(stored, spending)) return undefined;
+  const spending = stored?.spending;
+  if (stored === undefined || !isMarked(stored, spending)) return undefined;
   const condition = await conditionOf(spending.holder, context.machine, kind === 'file');
   return isAbandoned(spending, condition, context) ? spending : undefined;
 }
