@@ -164,7 +164,8 @@ export function createConnections(
     /** Closes every connection at once, including those that are still being opened. */
     async close() {
       closing.abort(new Error('the connections were closed'));
-      for (const socket of sockets) socket.destroy();
+      // TLS over a tunnel never closes if the tunnel below it, which was opened first, is destroyed before it.
+      for (const socket of [...sockets].reverse()) socket.destroy();
       await agent.destroy();
     },
   };
@@ -214,5 +215,13 @@ function unencoded(text: string): string {
 
 function proxyRefusal(proxy: URL, target: URL, status: number): TransportError {
   const kind = TEMPORARY.has(status) ? 'refused' : 'proxy';
-  return new TransportError(kind, `the proxy ${proxy.host} did not connect to ${target.host} (${status})`);
+  const text = `the proxy ${proxy.host} did not connect to ${target.host} (${status})`;
+  return new TransportError(kind, text, undefined, PROXY_STEPS[status]);
 }
+
+/** The next step for a status with which a proxy refuses a tunnel, where that is not to check its address. */
+const PROXY_STEPS: Readonly<Record<number, string>> = {
+  302: 'open any page in a browser on this network, which may want you to sign in first',
+  403: 'ask those who run the proxy to allow the host and port, or name the host in NO_PROXY if it can be reached directly',
+  511: 'open any page in a browser on this network, which wants you to sign in first',
+};

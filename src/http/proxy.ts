@@ -29,6 +29,10 @@ export function proxyFor(url: URL, environment: Environment): URL | undefined {
     );
   if (proxy && SCHEMES.includes(proxy.protocol)) return proxy;
   const shown = text.includes('@') ? 'value' : `value '${text}'`;
+  if (/^socks/i.test(address))
+    throw new UsageError(`${name}: invalid ${shown}: SOCKS proxies are not supported`, {
+      next: 'give the address at which the proxy takes HTTP, such as http://proxy.example.com:3128; many take both at one port',
+    });
   throw new UsageError(
     `${name}: invalid ${shown}: must be the address of a proxy, such as http://proxy.example.com:3128`,
   );

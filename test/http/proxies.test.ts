@@ -219,14 +219,37 @@ test('a proxy that cannot be reached is named, not the service behind it', async
   });
 });
 
-test.each(['http://', 'ftp://proxy:21', 'socks5://proxy:1080', 'a b'])(
-  'HTTPS_PROXY=%s is refused by its name',
+test.each(['socks5://proxy:1080', 'socks5h://proxy:1080', 'socks://proxy:1080'])(
+  'HTTPS_PROXY=%s is refused, since it is no proxy for HTTP',
   async (proxy) => {
-    expect(await ask(HTTPS, { HTTPS_PROXY: proxy })).toBe(
-      `HTTPS_PROXY: invalid value '${proxy}': must be the address of a proxy, such as http://proxy.example.com:3128`,
-    );
+    expect(await answerOf(HTTPS, { HTTPS_PROXY: proxy })).toMatchObject({
+      text: `HTTPS_PROXY: invalid value '${proxy}': SOCKS proxies are not supported`,
+      next: expect.stringContaining('the address at which the proxy takes HTTP'),
+    });
   },
 );
+
+test.each([
+  ['302 Found', 'open any page in a browser on this network'],
+  ['403 Forbidden', 'ask those who run the proxy to allow the host and port'],
+  ['404 Not Found', 'check HTTPS_PROXY: '],
+  ['511 Network Authentication Required', 'open any page in a browser on this network'],
+])('a proxy that refuses a tunnel with %s: the next step goes by the status', async (status, next) => {
+  const refusing = http.createServer().on('connect', (_, client) => {
+    client.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n`);
+  });
+  await using proxy = await onLoopback(refusing);
+  expect(await answerOf(HTTPS, { HTTPS_PROXY: proxy.origin })).toEqual({
+    text: `the proxy 127.0.0.1:${proxy.port} did not connect to events.invalid (${status.slice(0, 3)})`,
+    next: expect.stringContaining(next),
+  });
+});
+
+test.each(['http://', 'ftp://proxy:21', 'a b'])('HTTPS_PROXY=%s is refused by its name', async (proxy) => {
+  expect(await ask(HTTPS, { HTTPS_PROXY: proxy })).toBe(
+    `HTTPS_PROXY: invalid value '${proxy}': must be the address of a proxy, such as http://proxy.example.com:3128`,
+  );
+});
 
 test('messages about a proxy do not contain its password', async () => {
   expect(await ask(HTTPS, { https_proxy: 'ftp://user:secret@proxy' })).toBe(
