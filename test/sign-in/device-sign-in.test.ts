@@ -160,21 +160,22 @@ test.each([
   expect(await program.finished).toMatchObject({ code: 0 });
 });
 
-test.each([200, 428])(
-  'a poll that is refused with %i ends the sign-in with the description',
-  async (status) => {
-    const body = JSON.stringify({ error: 'access_denied', error_description: 'The owner said no.' });
-    at.sandbox.control.fault('token', { kind: 'status', status, body });
-    const { program } = await startDevice();
-    await nextPoll();
-    expect(await program.finished).toMatchObject({
-      code: 4,
-      stderr: expect.stringContaining(
-        'error: the sign-in was refused: access_denied\n  The owner said no.\nnext: sign in again and allow the access\n',
-      ),
-    });
-  },
-);
+test.each([
+  [200, 'access_denied'],
+  [428, 'access_denied'],
+  [400, 'authorization_declined'],
+])('a poll that is refused with %i %s ends the sign-in with the description', async (status, error) => {
+  const body = JSON.stringify({ error, error_description: 'The owner said no.' });
+  at.sandbox.control.fault('token', { kind: 'status', status, body });
+  const { program } = await startDevice();
+  await nextPoll();
+  expect(await program.finished).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining(
+      `error: the sign-in was refused: ${error}\n  The owner said no.\nnext: sign in again and allow the access\n`,
+    ),
+  });
+});
 
 test.each<[string, (body: Readonly<Record<string, unknown>>) => object]>([
   ['an interval as text', (body) => ({ ...body, interval: '1' })],

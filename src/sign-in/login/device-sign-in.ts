@@ -58,13 +58,16 @@ async function grantByDevice(
   }
 }
 
+/** The code for a person who declined (RFC 8628 section 3.5), and the one that some providers send. */
+const DECLINED = ['access_denied', 'authorization_declined'];
+
 /**
  * What a refused poll asks for (RFC 8628 section 3.5): the same again, or less often. Throws what ends the
  * sign-in.
  */
 function pollingAnswer(error: unknown): 'pending' | 'slow down' {
   const { error: code, description } = error instanceof RefusedGrantError ? error : {};
-  if (code === 'access_denied') throw refusal(code, description);
+  if (code !== undefined && DECLINED.includes(code)) throw refusal(code, description);
   if (code === 'expired_token') throw codeExpired();
   if (code === 'authorization_pending') return 'pending';
   // After a time-out, too, the next poll waits longer.
