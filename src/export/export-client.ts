@@ -7,4 +7,5 @@ export interface ExportClient extends PageClient {
   readonly concurrency: () => number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  readonly onForeignLinks: (doubt: string) => void;
 }

@@ -12,7 +12,7 @@ import { adaptiveConcurrency } from '../paging/read-ahead.ts';
 import { UNCOUNTED } from '../paging/read-pages.ts';
 import { withService } from '../sign-in/session.ts';
 import { startProgress } from '../terminal/progress.ts';
-import type { Reporter } from '../terminal/reporter.ts';
+import { eachOnce, type Reporter } from '../terminal/reporter.ts';
 import { checkUnused, diskFault, LOCK_FOLDER, openDirectory, tidyDirectory } from './export-directory.ts';
 import { checkNothingLost, checkSame, type Manifest, readManifest } from './export-manifest.ts';
 import { type FileFormat, filesOf, heldBy, isUncounted, type Partition } from './export-part.ts';
@@ -101,7 +101,8 @@ async function exportInto(
       onRetry(attempt);
       progress.update({ note: waitText(attempt) });
     });
-    const client = { ...pages, pageSize, concurrency, clock, signal };
+    const onForeignLinks = eachOnce(reporter.warning);
+    const client = { ...pages, pageSize, concurrency, clock, signal, onForeignLinks };
     try {
       const run = new ExportRun({ directory, filters: resolved, client, progress, reporter });
       const exported = await run.run(manifest, identity, update);

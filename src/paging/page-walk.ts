@@ -16,7 +16,7 @@ export interface PageWalk {
   readonly concurrency: () => number;
   readonly signal: AbortSignal;
   readonly reading: Reading;
-  readonly onDoubt?: ((doubt: string) => void) | undefined;
+  readonly onForeignLinks?: ((doubt: string) => void) | undefined;
 }
 
 /**
@@ -150,10 +150,10 @@ export async function* walkLinks(
  * The link of a page. One that leads away from the service counts as none if the count shows how many pages
  * there are: nothing may go there, and pages can be asked for by number.
  */
-export function linkOf({ reading, onDoubt }: PageWalk, page: Page, at: URL): Page['next'] {
+export function linkOf({ reading, onForeignLinks }: PageWalk, page: Page, at: URL): Page['next'] {
   const other = page.next ? otherOrigin(page.next, at) : undefined;
   if (other === undefined || reading.counts.latest === undefined) return page.next;
-  onDoubt?.(
+  onForeignLinks?.(
     `the service's links to the next page lead to ${other}, not to ${at.origin}: pages are asked for by number`,
   );
   return undefined;

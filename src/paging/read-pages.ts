@@ -17,6 +17,8 @@ export interface ReadOptions {
   readonly signal: AbortSignal;
   /** Called with each reason why this read is not as the service's links, time and count should make it. */
   readonly onDoubt?: ((doubt: string) => void) | undefined;
+  /** Called in place of `onDoubt` if links lead away from the service, for a reader that has no doubts. */
+  readonly onForeignLinks?: ((doubt: string) => void) | undefined;
 }
 
 /** The doubt where the service gives no count. */
@@ -76,7 +78,7 @@ async function openWindow(client: PageClient, options: ReadOptions, hold: boolea
     concurrency,
     signal,
     reading: new Reading(page, limit),
-    onDoubt: options.onDoubt,
+    onForeignLinks: options.onForeignLinks ?? options.onDoubt,
     page,
     at: searchUrl(client.baseUrl, query, first),
     hasTime: serviceTime !== undefined,

@@ -10,7 +10,7 @@ import { adaptiveConcurrency } from '../paging/read-ahead.ts';
 import { readPages } from '../paging/read-pages.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Progress, startProgress } from '../terminal/progress.ts';
-import type { Reporter } from '../terminal/reporter.ts';
+import { eachOnce, type Reporter } from '../terminal/reporter.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { type Instant, knownInstant, milliseconds } from '../time/instant.ts';
 import { DAY_MS } from '../time/lengths.ts';
@@ -74,7 +74,7 @@ export async function openSearch(
   });
   const { client: sender, askedAt } = rememberingTime(asking);
   // Several queries may have the same one.
-  const onDoubt = once(options.onDoubt);
+  const onDoubt = eachOnce(options.onDoubt);
   const keep = filters.createKeep();
   let lookedAt = 0;
   const keepCounted =
@@ -105,15 +105,6 @@ export async function openSearch(
     for (const doubt of keep?.doubts() ?? []) onDoubt(doubt);
   };
   return { queries, askedAt, pages: pages(), lookedAt: () => keep && lookedAt };
-}
-
-/** A function that passes each doubt on once. */
-function once(onDoubt: FindOptions['onDoubt']): (doubt: string) => void {
-  const doubts = new Set<string>();
-  return (doubt) => {
-    if (!doubts.has(doubt)) onDoubt?.(doubt);
-    doubts.add(doubt);
-  };
 }
 
 /** The same client, and the service's time at its first answer. */

@@ -37,6 +37,15 @@ export interface Reporter {
   trace(text: string): void;
 }
 
+/** Returns a function that passes each text on once. */
+export function eachOnce(report: ((text: string) => void) | undefined): (text: string) => void {
+  const texts = new Set<string>();
+  return (text) => {
+    if (!texts.has(text)) report?.(text);
+    texts.add(text);
+  };
+}
+
 async function writeAboveQuestion(
   { stderr, memory: { question } }: Pick<Context, 'stderr' | 'memory'>,
   text: string,

@@ -13,7 +13,7 @@ import type { Items } from '../items/items.ts';
 import { endpoint } from '../paging/event-query.ts';
 import { askPage, type PageClient, pageClient } from '../paging/page.ts';
 import { adaptiveConcurrency } from '../paging/read-ahead.ts';
-import type { Reporter } from '../terminal/reporter.ts';
+import { eachOnce, type Reporter } from '../terminal/reporter.ts';
 import { knownInstant, milliseconds } from '../time/instant.ts';
 import { durationText } from '../time/lengths.ts';
 import { Follower, type FollowerState, type Watch, type WatchedItem } from './watch-follower.ts';
@@ -110,7 +110,14 @@ export async function startFollowing(
   const { isInOrder = false } = options;
   const follower = new Follower(
     { queries, start, before, keep: keepOf(options), overlap, most: MOST_HELD_EVENTS, isInOrder },
-    { ...client, ...more, concurrency: adaptive.width, signal, now: () => clock.now() },
+    {
+      ...client,
+      ...more,
+      concurrency: adaptive.width,
+      signal,
+      onForeignLinks: eachOnce(reporter.warning),
+      now: () => clock.now(),
+    },
     state,
   );
   return { client, follower, sample: page.items, isPast };

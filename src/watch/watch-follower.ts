@@ -35,6 +35,7 @@ export interface FollowerState {
 interface Parts extends PageClient {
   readonly concurrency: () => number;
   readonly signal: AbortSignal;
+  readonly onForeignLinks: (doubt: string) => void;
   /** Asks for the searches by now, where the service may offer more types while the watch runs. */
   readonly askQueries?: () => Promise<readonly Query[]>;
   /** This machine's time, for a service that sends no `Date`, or one that is ahead. */
@@ -181,7 +182,7 @@ export class Follower {
   async #read(after: Instant, end: Instant | undefined, most: number, found: WatchedItem[]): Promise<Polled> {
     const createdOn = createdOnReader();
     let serviceTime: number | undefined;
-    const { baseUrl, concurrency, signal } = this.#parts;
+    const { baseUrl, concurrency, signal, onForeignLinks } = this.#parts;
     const fetchPage: FetchPage = async (url, ending) => {
       const answer = await this.#parts.fetchPage(url, ending);
       // Every answer includes the events created before the earliest answer.
@@ -190,7 +191,8 @@ export class Follower {
       return answer;
     };
     for (const query of this.#queries) {
-      const options = { query: { ...query, after, before: end }, pageSize: PAGE_SIZE, concurrency, signal };
+      const slice = { ...query, after, before: end };
+      const options = { query: slice, pageSize: PAGE_SIZE, concurrency, signal, onForeignLinks };
       for await (const { items: all, total } of readPages({ baseUrl, fetchPage }, options)) {
         if (found.length + Math.max(all.count, total ?? 0) > most) return { complete: false, serviceTime };
         const items = this.#watch.keep?.(all) ?? all;

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { expect, test } from 'vitest';
 import { forEachTest } from '../support/each-test.ts';
 import { HARMLESS, IN_UTF8, inBytes, REFUSED, WRONG_BODIES } from '../support/odd-answers.ts';
@@ -53,4 +54,14 @@ test('links that lead to an inner address are not followed, which is said once',
     stderr: `warning: the service's links to the next page lead to http://inner.example:8080, not to ${origin}: pages are asked for by number\n`,
   });
   expect(idsOf(stdout)).toEqual(at.control.store.newestIds(20));
+});
+
+test('export says it once too', async () => {
+  at.control.behaviour.links = 'inner';
+  const directory = path.join(at.env['HOME'] as string, 'export');
+  const { code, stderr } = await at.run(['events', 'export', directory, '--page-size', '5']);
+  expect({ code, lines: stderr.match(/pages are asked for by number$/gm) }).toMatchObject({
+    code: 0,
+    lines: { length: 1 },
+  });
 });

@@ -78,6 +78,7 @@ function following(
     baseUrl: new URL('http://service'),
     concurrency: () => 4,
     signal: ending,
+    onForeignLinks: () => undefined,
   };
   const watch = { queries, start: instant(START), before, keep: undefined, overlap, most, isInOrder: false };
   const follower = new Follower(watch, { ...parts, now: () => service.now - service.ahead }, state);

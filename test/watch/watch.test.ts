@@ -52,6 +52,15 @@ describe('events watch', () => {
     expect(resumed.code).toBe(0);
   });
 
+  test('links that lead to another origin are said once, and pages asked for by number', async () => {
+    await using searching = await startSearching({ events: 501 });
+    searching.control.behaviour.links = 'inner';
+    const program = watch(searching, '--since', '30d', '--ndjson', '--count', '501');
+    const { code, stdout, stderr } = await program.finished;
+    expect([code, idsOf(stdout).length]).toEqual([0, 501]);
+    expect(stderr.match(/pages are asked for by number$/gm)).toHaveLength(1);
+  });
+
   test('the command to resume keeps filters and format, and quotes shell characters', async () => {
     await using searching = await startSearching({ events: 5 });
     const flags = ['--type', 'a b', '--type', "it's", '--failed', '--ndjson', '--count', '5'];
