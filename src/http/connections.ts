@@ -164,7 +164,7 @@ export function createConnections(
     /** Closes every connection at once, including those that are still being opened. */
     async close() {
       closing.abort(new Error('the connections were closed'));
-      // TLS over a tunnel never closes if the tunnel below it, which was opened first, is destroyed before it.
+      // TLS over a tunnel never closes if the tunnel, which was opened first, is destroyed before it.
       for (const socket of [...sockets].reverse()) socket.destroy();
       await agent.destroy();
     },

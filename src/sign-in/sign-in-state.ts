@@ -107,7 +107,7 @@ async function readStored(settings: Settings, context: Context): Promise<StoredS
   const binding = bindingOf({ ...settings, authUrl, baseUrl, clientId });
   const vault = openVault(settings.store, binding, context);
   // A store that is not there holds nothing.
-  const stored = await vault.read().catch((error) => {
+  const stored = await vault.read().catch((error): undefined => {
     if (withoutSignIn(error, settings) === error) throw error;
   });
   const { access, refreshToken, grant = refreshToken && 'refresh_token' } = stored ?? {};
