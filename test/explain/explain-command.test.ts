@@ -467,6 +467,32 @@ describe('events explain', () => {
     expect(await compare('2026-11-02T03:30:00Z')).toBe('');
   });
 
+  test('a baseline counts a cause as it is counted now: without the events of the causes before it', async () => {
+    const eventAt = (day: number, index: number) => {
+      const isFirst = index % 3 === 0;
+      const isSecond = index % 7 === 3;
+      const hasFailed = day === 1 ? isFirst : isFirst || isSecond;
+      return {
+        eventId: `e${day}-${index}`,
+        eventType: isFirst ? 'bad' : `t${index % 5}`,
+        createdOn: new Date(Date.UTC(2026, 10, day) + 60_000 * (index + 1)).toISOString(),
+        publishStatus: hasFailed ? 'FAILED' : 'SUCCESS',
+        subscriptionId: SUBSCRIPTION,
+        region: `r${index % 7}`,
+      };
+    };
+    const indexes = Array.from({ length: 210 }, (_, index) => index);
+    const place = path.join(path.dirname(file), 'two-days.ndjson');
+    await writeFile(place, ndjsonOf([1, 2].flatMap((day) => indexes.map((index) => eventAt(day, index)))));
+    const times = ['--since', '2026-11-02', '--until', '2026-11-03', '--baseline', '1d'];
+    const { stdout } = await explain([...times, '--json'], { place });
+    const { causes } = JSON.parse(stdout);
+    expect(causes).toMatchObject([
+      { conditions: [{ field: 'eventType', value: 'bad' }], baseline: { failed: 70, events: 70 } },
+      { conditions: [{ field: 'region', value: 'r3' }], baseline: { failed: 0, events: 20 } },
+    ]);
+  });
+
   test.each([
     ['2026-10-25', '2026-10-26', '1d', '2026-10-23T22:00:00Z', '2026-10-24T22:00:00Z'],
     ['2026-10-25 10:00', '2026-10-25 11:00', '1d', '2026-10-24T08:00:00Z', '2026-10-24T09:00:00Z'],
