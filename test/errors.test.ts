@@ -58,7 +58,7 @@ describe('every error', () => {
     'file-vault.ts `the encrypted file of secrets ${how}: ${place}`': 'secrets/file-vault.test.ts',
     'encrypted-file.ts `${problem}: ${faultText(error)}`': 'secrets/file-vault.test.ts',
     'settings.ts message': 'files/replaced.machine.test.ts',
-    'check-subscriptions.ts `${broken.length} of ${checked.length} endpoints are broken, seen from this machine`':
+    'check-subscriptions.ts `${broken.length} of ${checked.length} ${endpoints} ${are} broken, seen from this machine`':
       'subscriptions/check-subscriptions.test.ts',
     "api-tokens.ts 'refused'": 'secrets/keychain-vault.test.ts',
     'new-token.ts message': 'subscriptions/tokens-of-subscriptions.test.ts',

@@ -13,13 +13,12 @@ const FORMATS = ['table', 'json', 'ndjson', 'csv', 'markdown'] as const;
 export const commonFlags = '--since --until --type --where --latency-field --from --json --output';
 
 export const help = `
-One subscription on one page: what was sent and what failed, now and in the time
-before, since when and why, the whole span of its last outage, who shares the
-failures, its endpoint, and what to type next. WORD is the id of the
-subscription, a part of its callback address, or whole words of the field that
-name-field names; the first line says which. It reads the last 24 hours unless
---since says otherwise, or with --from all events, and looks back 30 days for
-the outage.
+One subscription on one page: how many events were sent and failed, compared
+with the time before; since when and why; the whole span of its last outage;
+whether others fail too; its endpoint, and the commands to type next. WORD is
+the id of the subscription, a part of its callback address, or whole words of
+the field that name-field names. It reads the last 24 hours unless --since says
+otherwise, or with --from all events, and looks back 30 days for the outage.
 
 Examples:
   $ hooktrail events about hooks.harbour.example

@@ -15,13 +15,13 @@ const FORMATS = ['table', 'json', 'markdown'] as const;
 export const commonFlags = '--since --until --subscription --type --where --baseline --from --json --output';
 
 export const help = `
-Compares the failed events with the delivered ones, by default of the last 24
-hours, or with --from all of them: every field, whatever it is called, and the
-time. It names a value, a field, a limit or a span of time, or up to three of
-them together, if chance explains it with less than 1 in 100 (Fisher's exact
-test, corrected for all that was tried), and if it makes a difference of ten
-points. After a cause its events are set aside and the rest is explained, at
-most five times. When nothing stands out, it says so.
+Compares the failed events with the delivered ones, in every field and in time,
+over the last 24 hours unless --since says otherwise, or with --from over all
+events. A cause is a value, a field, a limit or a span of time, or up to three
+of them together. It is named if chance would produce it less than once in 100
+times (Fisher's exact test, corrected for everything that was tried), and if it
+changes the failure rate by at least ten points. Then its events are set aside
+and the rest is explained, for up to five causes.
 
 Examples:
   $ hooktrail events explain

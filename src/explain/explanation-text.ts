@@ -361,7 +361,7 @@ function timesNote(cause: Cause, zone: TimeZone, isOver: boolean): Note {
   const shown = ({ text }: Instant) => secondText(text, zone);
   const isOfAll = cause.conditions.every(({ field }) => field === 'createdOn');
   const what = isOfAll ? 'no success of any subscription or type' : 'no success';
-  const none = failed === events ? `${what} in this time` : 'when the last success was is not known';
+  const none = failed === events ? `${what} in this time` : 'the last success is unknown';
   const success = lastSuccess ? `last success ${shown(lastSuccess)}` : none;
   if (!firstFailed || !lastFailed) return { text: success };
   const isBroken = failingSince && compareInstants(firstFailed, failingSince) < 0;

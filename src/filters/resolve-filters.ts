@@ -43,7 +43,7 @@ export async function resolveToSend(
   const { context } = call;
   if (!canPrompt(context))
     throw new UsageError(
-      `--subscription: '${word}' is not a GUID, and nobody is there to confirm what it stands for`,
+      `--subscription: '${word}' is not a GUID, and without a terminal nobody can confirm its match`,
       { next: advise`${hooktrail('subscriptions')} lists the subscriptions with their ids` },
     );
   const meant = await subscriptionsWith(filters.subscriptionWords, service, context);

@@ -18,10 +18,10 @@ export const commonFlags =
 
 export const help = `
 Looks for a text as a whole word in every value of the events: ids, order
-numbers, names, also inside a longer text, in any case of letters. 4711 is found
-in PO-4711, and neither in 47110 and 47.11 nor inside a GUID or a time; events
-search --grep finds those. It reads the last 7 days unless --since says
-otherwise, and says in which field the text stands.
+numbers, names, also inside a longer text, ignoring case. 4711 is found in
+PO-4711, but not in 47110, in 47.11, in a GUID or in a time; events search
+--grep finds those. It reads the last 7 days unless --since says otherwise, and
+prints the field that has the text.
 
 --all-profiles looks in every profile that is signed in, each at its own
 addresses.

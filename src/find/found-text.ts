@@ -120,6 +120,6 @@ function sayNext(
     reporter.notice(`next: ${hooktrailOver(from, 'events get', eventId, ...place).textFor({})}`);
   else if (!first) {
     const search = hooktrailOver(from, 'events search --grep', text, ...filters.words(), ...place);
-    reporter.notice(advise`next: ${search} finds it inside longer words and in names of fields, too`);
+    reporter.notice(advise`next: ${search} also finds it inside longer words and in field names`);
   }
 }

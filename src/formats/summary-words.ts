@@ -48,7 +48,7 @@ export function windowText(
  * Why there is nothing to show; `untold`: the events whose outcome is not known. `time`: the time in words.
  */
 export function nothingText({ untold }: { readonly untold: number }, time: string): string {
-  return untold === 0 ? `no events ${time}` : `of ${eventsText(untold)} no outcome is known`;
+  return untold === 0 ? `no events ${time}` : `the outcome of ${eventsText(untold)} is unknown`;
 }
 
 /** Words on lines of the width that there is, broken nowhere else, whatever an event or a name has in it. */

@@ -40,13 +40,12 @@ export const commonFlags =
   '--since --subscription --type --by --exit-code --watch --from --json --csv --output';
 
 export const help = `
-A row for each subscription that has events, by default in the last 24 hours, or
-with --from in all of them: failing while failures go on (two deliveries in a
-row end a run of them), recovered if an earlier event failed, off or gone where
-the service says so; and one for each subscription of the service without
-events. Of each state the worst come first, by the failure rate that their
-counts prove. Events are in order of creation, which need not be the order of
-their deliveries.
+A row for each subscription, over the last 24 hours unless --since says
+otherwise, or with --from over all events. It is failing while failures go on
+(two deliveries in a row end a run of failures), recovered if an earlier event
+failed, and off or gone if the service reports that. Within each state the worst
+come first, by the lower bound of the failure rate: 40 of 50 comes before 1 of
+1. The last ten events are in order of creation, not of delivery.
 
 With --watch it goes on and reports each change once: a row became failing,
 silent, off or gone, or recovered from that. At first it reports what is wrong
@@ -77,7 +76,7 @@ export function declare(command: Command): void {
         (text) => parseFieldPaths(text, '--by'),
       ),
     )
-    .option('--exit-code', 'exit with 10 while any is failing, with 1 if no outcome is known')
+    .option('--exit-code', 'exit with 10 while any is failing, with 1 if all outcomes are unknown')
     .option(
       '--exit-code-for <states>',
       'exit with 10 while any is in one of these: failing, silent (for unusually long), off, gone',

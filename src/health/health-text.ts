@@ -32,9 +32,8 @@ import { type Instant, milliseconds } from '../time/instant.ts';
 import type { HealthReport } from './health.ts';
 import { healthJson, healthMembers } from './health-json.ts';
 
-const ORDER = 'newest first in order of creation, which is not the order of delivery';
 const WORST_FIRST =
-  'of each state the worst come first, by the failure rate that their counts prove: 1 of 1 proves less than 40 of 50';
+  'worst first within each state, by the lower bound of the failure rate: 1 of 1 proves less than 40 of 50';
 
 /** Prints the state of each subscription, or of each value of another field. */
 export async function printHealth(
@@ -48,7 +47,7 @@ export async function printHealth(
   const counts = rows.length === 0 ? nothingText(report, span) : `${statesText(rows, isOver)}, ${span}`;
   const table = healthTable(report, options.filters, takesUnicode(call.context), isOver);
   const isOrderHidden = rows.some((row, index) => hasLowerRate(rows[index - 1], row));
-  const notes = isOrderHidden ? [ORDER, WORST_FIRST] : [ORDER];
+  const notes = isOrderHidden ? [WORST_FIRST] : [];
   const summary: Summary = {
     json: healthJson(report),
     ndjson: healthJson(report),

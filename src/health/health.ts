@@ -63,5 +63,5 @@ export async function checkHealth(
 /** The rows are known by then, without their silences. Throws errors that are none of the service's. */
 function warnOfUnknownSilences(error: unknown, reporter: Reporter): void {
   if (!(error instanceof ServiceError || error instanceof UnreachableError)) throw error;
-  reporter.warning(`whether a subscription is silent is not known: ${error.message}`);
+  reporter.warning(`silence of subscriptions could not be checked: ${error.message}`);
 }

@@ -285,7 +285,7 @@ function refuseUnordered({ field, operator, value, quoted, instant }: Condition,
   const order = operator.startsWith('<') ? 'less' : 'greater';
   throw invalid(
     given,
-    `${shown} is neither a number nor a time, so that nothing is ${order}`,
+    `${shown} is neither a number nor a time, so nothing is ${order}`,
     `compare with a number or a time, as in ${flag} 'eventData.body.pages > 20' or ${flag} 'createdOn < 2h'; a value in quotes compares as text`,
   );
 }

@@ -321,7 +321,7 @@ interface Identified extends Pick<RecordIdentity, 'isDoubtful'> {
 
 /** The doubt about items in which several members could be the event. */
 export const DOUBTFUL_EVENT =
-  'some items have an eventId in two members or more: which is theirs is not known, so they have none; --fields takes either by its full path';
+  'some items have an eventId in several members: ambiguous, so ignored; select one with --fields and its full path';
 
 /**
  * Reads the item at an offset, and its key: that of the record, or the hash of its text if the `eventId` is

@@ -20,8 +20,7 @@ const MOST_VALUES = 100_000;
 const RECENT_EVENTS = 10;
 /** Names of one row that are counted. */
 const MOST_NAMES = 100;
-const UNORDERED =
-  'events have no time, and the service lists failed ones apart: which are the newest is not known, and failing means that any failed';
+const UNORDERED = 'events have no time, so their order is unknown: failing means that any event failed';
 
 interface Group {
   readonly rows: number[];

@@ -34,12 +34,11 @@ export const commonFlags =
   '--since --until --type --subscription --where --by --baseline --title --open --from';
 
 export const help = `
-Covers the time from --since to --until, by default the last 24 hours by the
-service's clock, or with --from all events: what failures have in common, when,
-who is affected and still failing, and the latest events. The page is one file
+Covers the last 24 hours by the service's clock unless --since says otherwise,
+or with --from all events: what failures have in common, when they happened, who
+is affected and still failing, and the latest failures. The page is one file
 that loads nothing: attach it to a ticket, open it anywhere. An existing file is
-replaced. With --buckets, days begin at midnight of the zone that times are
-shown in.
+replaced. With --buckets, days begin at midnight in the zone of the times shown.
 
 Examples:
   $ hooktrail events report failures.html --open

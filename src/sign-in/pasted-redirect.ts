@@ -79,7 +79,7 @@ export async function pastedBeside(
   const pasted = promptRedirect(BESIDE, request, { ...context, signal }).catch((error) => {
     // Terminals without a person, of `script` or a container, end at once: the browser may still come.
     if (!(error instanceof NoAnswerError)) throw error;
-    reporter.notice('no address can be pasted any more; login waits for the browser, and Ctrl-C ends it');
+    reporter.notice('addresses can no longer be pasted; login waits for the browser (Ctrl-C ends it)');
     return answer;
   });
   try {

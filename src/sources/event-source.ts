@@ -206,7 +206,7 @@ function sayFurtherBack(
 }
 
 export function untoldText(count: number): string {
-  return `${eventsText(count)} left out: publishStatus is neither SUCCESS nor FAILED, so that the outcome is not known`;
+  return `${eventsText(count)} skipped: publishStatus is neither SUCCESS nor FAILED`;
 }
 
 /**
@@ -293,7 +293,7 @@ function countQueries(
       for await (const { job, result } of readAhead(distinct.entries(), ask, width, context.signal)) {
         if (result === undefined)
           throw new ServiceError('the service gives no count, and statistics are made of its counts', {
-            next: 'add `--where eventId`, so that the events are read and counted here',
+            next: 'add `--where eventId`: then the events are read and counted here',
           });
         counts.set(job[0], result);
         progress.update({ note: `${counts.size} of ${distinct.size} counts` });

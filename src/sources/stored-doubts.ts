@@ -19,7 +19,8 @@ export interface Doubter {
   doubts(): readonly string[];
 }
 
-export const OUTCOMES_UNKNOWN = '--from: no publishStatus is SUCCESS or FAILED: what failed is not known';
+export const OUTCOMES_UNKNOWN =
+  '--from: no event has the publishStatus SUCCESS or FAILED, so failures are unknown';
 export const UNDATED = 'createdOn is missing or not a time';
 
 /** Doubts a choice by status where events were read and none of them tells its outcome. */

@@ -52,7 +52,7 @@ export const UNLISTED = '(not listed)';
 export function statsLines(stats: Stats, look: SummaryLook, place = '', untold = 0): string[] {
   const { palette, room = Number.POSITIVE_INFINITY } = look;
   const span = spanText(stats);
-  if (stats.total === 0 && untold > 0) return [`of ${eventsText(untold)} no outcome is known`];
+  if (stats.total === 0 && untold > 0) return [`the outcome of ${eventsText(untold)} is unknown`];
   if (stats.total === 0) return [`no ${statusWord(stats)}events ${span}${place}`];
   const silent = stats.types.filter(({ total }) => total === 0).length;
   return [

@@ -25,12 +25,12 @@ export const help = `
 Counts from --since to --until, by default the last 24 hours by the service's
 clock, or with --from all events. The service counts, so no events are
 downloaded, except for --by, --where and --grep. Types are listed worst first,
-by the least share of failures that their numbers prove: 40 of 50 stand before 1
-of 1. Events of types that the service does not list are shown together as (not
-listed), in JSON with the eventType null. --percentiles says of a number, also
-one in a text, which one 50, 95 and 99 % are at most, and the largest, of all or
-by group or with --buckets. A table of --by createdOn:hour or createdOn:weekday
-has the order of the clock.
+by the lower bound of the failure rate: 40 of 50 comes before 1 of 1. Events of
+types that the service does not list are shown together as (not listed), in JSON
+with the eventType null. --percentiles prints the median, the 95th and the 99th
+percentile and the largest value of a number, of all events, by group or over
+time with --buckets. A table by createdOn:hour or createdOn:weekday is in the
+order of the clock.
 
 Examples:
   $ hooktrail events stats

@@ -105,7 +105,7 @@ async function writeBack(
 /** Throws `UsageError` where nobody can be asked, and nobody said yes. */
 export function requireConsent({ yes, dryRun }: ChangeFlags, context: Context): void {
   if (yes || dryRun || canPrompt(context)) return;
-  throw new UsageError('nobody is there to confirm the change', {
+  throw new UsageError('the change needs confirmation, and there is no terminal', {
     next: '--yes makes it without a question, and --dry-run shows it',
   });
 }

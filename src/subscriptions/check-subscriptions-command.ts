@@ -5,12 +5,12 @@ import type { SettingFlags } from '../settings/settings.ts';
 import type { CheckFlags } from './check-subscriptions.ts';
 
 export const help = `
-Looks at the callback addresses of subscriptions from this machine: the name,
-the connection, the certificate (issuer, end, host) and, over a verified
-connection alone, the status of an answer to HEAD of the path. Any answer means
-reachable. No event, no query and no secret is sent, and no redirect followed.
-It asks before it connects to hosts that nobody configured here. The exit code
-is 1 if one is broken. The service may see something else than this machine.
+Checks the callback addresses of subscriptions from this machine: the name, the
+connection, the certificate (issuer, end, host) and, over a verified connection
+only, the status of the answer to HEAD. Any answer means reachable. No event,
+query or secret is sent, and no redirect is followed. It asks before it connects
+to hosts that nobody configured here. The exit code is 1 if an endpoint is
+broken. The service may see something different from this machine.
 
 Examples:
   $ hooktrail subscriptions check

@@ -61,7 +61,7 @@ export async function checkSubscriptions(
 ): Promise<void> {
   const { flags, context, reporter } = call;
   if (!flags.yes && !canPrompt(context))
-    throw new UsageError('nobody is there to confirm that the endpoints may be connected to', {
+    throw new UsageError('connecting to the endpoints needs confirmation, and there is no terminal', {
       next: '--yes connects to them without a question',
     });
   const [targets, own] = await withService(
@@ -83,9 +83,11 @@ export async function checkSubscriptions(
   else if (checked.length > 0)
     await context.stdout.write(checked.map((one) => `${linesOf(one, zone).join('\n')}\n`).join(''));
   const broken = checked.filter(({ verdict }) => verdict === 'broken');
-  if (broken.length > 0)
+  if (broken.length > 0) {
+    const endpoints = checked.length === 1 ? 'endpoint' : 'endpoints';
+    const are = broken.length === 1 ? 'is' : 'are';
     throw new ServiceError(
-      `${broken.length} of ${checked.length} endpoints are broken, seen from this machine`,
+      `${broken.length} of ${checked.length} ${endpoints} ${are} broken, seen from this machine`,
       {
         details: fewOf(
           broken.map(({ shown, problem }) => `${shown ?? 'no address'}: ${problemText(problem, zone)}`),
@@ -93,6 +95,7 @@ export async function checkSubscriptions(
         next: advise`mend the endpoint, and check again; ${recoverCommand(broken)} then hands over what was missed`,
       },
     );
+  }
 }
 
 function recoverCommand(broken: readonly Checked[]): AdvisedCommand {

@@ -31,7 +31,7 @@ export async function typesOnOffer(
   for (const word of words.filter((one) => one.includes('*'))) {
     const { length } = matchesOf(word, types);
     const found = length === 1 ? '1 type' : `${length} types`;
-    reporter.notice(`${flag} ${word}: ${found}; those that are offered later are not subscribed`);
+    reporter.notice(`${flag} ${word}: ${found}; types offered later are not included`);
   }
   return types;
 }

@@ -13,8 +13,8 @@ export const help = `
 The subscriptions of the customer who is signed in that are switched on, as the
 service lists them. Those that are off or gone are not in that list: --all adds
 each that had events in the last 30 days, with a state. Addresses often carry a
-secret: tables, CSV and Markdown show the host, and of the path what is hardly
-one; JSON has the whole address.
+secret: tables, CSV and Markdown show the host and the harmless part of the
+path; JSON has the whole address.
 
 Examples:
   $ hooktrail subscriptions

@@ -7,7 +7,7 @@ export const help = `
 Gets another Api-Token, after a question, and saves it before anything is
 printed. The old one is invalid at once: \`webhooks listen --subscription\` takes
 the new one over without a restart, and handlers of your own need it from
-\`subscriptions token\`. Nothing is sent twice; where the answer is lost, renew
+\`subscriptions token\`. Nothing is sent twice: if the answer is lost, renew
 again.
 
 Examples:

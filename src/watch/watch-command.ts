@@ -51,10 +51,10 @@ Ctrl-C and SIGTERM give the command 10 s to end.
 With --state the same command continues where it stopped, also after a crash,
 and misses no event. What was printed counts as done: if a pipe is killed, what
 its reader had not handled is not printed again. With a COMMAND only what it has
-done counts. It must bear the same event twice: after a crash the last one may
-be run again, even while its old run is still there. Without --state Ctrl-C
-prints a command that resumes. In cron, add --until now: each run takes what is
-new since the last one and ends; the first marks the place.
+done counts. COMMAND must be idempotent: after a crash it may run again for the
+last event, even while its old run goes on. Without --state Ctrl-C prints a
+command that resumes. In cron, add --until now: each run handles the events
+since the last one and ends; the first run only marks the place.
 
 Examples:
   $ hooktrail events watch --failed

@@ -272,19 +272,19 @@ describe('events explain', () => {
           ...{ env: home.env, stdin },
         });
         const doubt = words.endsWith('--failed')
-          ? 'warning: --from: no publishStatus is SUCCESS or FAILED: what failed is not known\n'
-          : 'warning: 1 event left out: publishStatus is neither SUCCESS nor FAILED, so that the outcome is not known\n';
+          ? 'warning: --from: no event has the publishStatus SUCCESS or FAILED, so failures are unknown\n'
+          : 'warning: 1 event skipped: publishStatus is neither SUCCESS nor FAILED\n';
         const known = words.includes('--exit-code') ? 1 : 0;
         expect({ code, doubts: stderr.split(doubt).length - 1 }).toEqual({ code: known, doubts: 1 });
         expect(stdout).not.toMatch(/none of|\bok\b|delivered\.|No failed/);
-        if (/explain|health|stats$/.test(words)) expect(stdout).toBe('of 1 event no outcome is known\n');
+        if (/explain|health|stats$/.test(words)) expect(stdout).toBe('the outcome of 1 event is unknown\n');
       }
     },
   );
 
   test.each([
     [['SUCCESS', 'FAILED'], /^1 of 2 events failed/],
-    [[], /^of 501 events no outcome is known\n$/],
+    [[], /^the outcome of 501 events is unknown\n$/],
   ])(
     "more pending events than the service's first page holds are left out, and said to be: %j",
     async (older, said) => {
@@ -295,9 +295,7 @@ describe('events explain', () => {
         searching.sandbox.control.addEvent({ ...event, json: textInShape(event) } as never);
       }
       const { code, stdout, stderr } = await searching.run(['events', 'explain', '--since', '2026-11-01']);
-      expect(stderr).toContain(
-        'warning: 501 events left out: publishStatus is neither SUCCESS nor FAILED, so that the outcome is not known\n',
-      );
+      expect(stderr).toContain('warning: 501 events skipped: publishStatus is neither SUCCESS nor FAILED\n');
       expect(stdout).toMatch(said);
       expect(code).toBe(0);
     },
@@ -322,7 +320,7 @@ describe('events explain', () => {
     expect((await run('stats', '--csv')).stdout).toContain('(not listed),2,1,1,0.5');
     const { stdout: page } = await run('report', '-');
     expect(page).toContain(
-      '</strong> (50.0 %). 1 event left out: publishStatus is neither SUCCESS nor FAILED, so that the outcome is not known.</p>',
+      '</strong> (50.0 %). 1 event skipped: publishStatus is neither SUCCESS nor FAILED.</p>',
     );
   });
 
@@ -348,7 +346,7 @@ describe('events explain', () => {
     const timeless = events.map(({ createdOn: _, ...event }) => event);
     const stdin = ndjsonOf([...timeless, { ...timeless[0], publishStatus: 'FAILED' }]);
     const { stdout } = await hooktrail(['events', 'explain', '--from', '-'], { env: home.env, stdin });
-    expect(stdout).toContain('\n  when the last success was is not known\n');
+    expect(stdout).toContain('\n  the last success is unknown\n');
   });
 
   test('of more causes than it names it does not say that the other failures have none', async () => {

@@ -211,7 +211,7 @@ describe('the keys of items', () => {
       expect(found.hasDoubtful).toBe(hasDoubtful);
     }
     expect(DOUBTFUL_EVENT).toBe(
-      'some items have an eventId in two members or more: which is theirs is not known, so they have none; --fields takes either by its full path',
+      'some items have an eventId in several members: ambiguous, so ignored; select one with --fields and its full path',
     );
   });
 

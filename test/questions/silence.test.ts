@@ -113,7 +113,7 @@ describe('a silence', () => {
     expect(JSON.parse(stdout).map(({ value }: { value: string }) => value)).toEqual(
       expect.arrayContaining([OWN, OTHER]),
     );
-    expect(stderr).toContain('warning: whether a subscription is silent is not known: ');
+    expect(stderr).toContain('warning: silence of subscriptions could not be checked: ');
   });
 
   test('is not said of less than two weeks', async () => {

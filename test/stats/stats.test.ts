@@ -152,8 +152,7 @@ describe('events stats', () => {
       const event = { createdOn: `2026-11-01T0${n + 1}:00:00Z`, eventType: 'a', publishStatus };
       searching.sandbox.control.addEvent({ ...event, json: textInShape(event) } as never);
     }
-    const warning =
-      'warning: 2 events left out: publishStatus is neither SUCCESS nor FAILED, so that the outcome is not known\n';
+    const warning = 'warning: 2 events skipped: publishStatus is neither SUCCESS nor FAILED\n';
     for (const [args, expected] of [
       [[], warning],
       [['--where', 'eventType = a'], warning],

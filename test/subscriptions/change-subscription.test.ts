@@ -30,7 +30,7 @@ describe('update', () => {
 
   test('a pattern stands for the types on offer, and says that later ones are not subscribed', async () => {
     const { stderr } = await at.run(['update', ID, '--add-type', '*.s*', '--yes']);
-    expect(stderr).toContain('2 types; those that are offered later are not subscribed');
+    expect(stderr).toContain('2 types; types offered later are not included');
     expect(at.sent('PUT')[0]?.body).toContain(
       '["order.created","order.paid","order.shipped","invoice.sent"]',
     );
@@ -195,7 +195,10 @@ describe('enable and disable', () => {
 describe('a change', () => {
   test('is only made with a yes: without a terminal it needs --yes, before any request', async () => {
     const { code, stderr } = await at.run(['disable', ID]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('nobody is there to confirm')]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('needs confirmation, and there is no terminal'),
+    ]);
     expect(at.requests).toEqual([]);
   });
 

@@ -204,7 +204,10 @@ test('asks before it connects, and needs --yes without a terminal', async () => 
   subscribe('https://hooks.example.com/in');
   const { asked, context } = resolver(['10.0.0.1']);
   const none = await at.run(['check'], { context });
-  expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('nobody is there to confirm')]);
+  expect([none.code, none.stderr]).toEqual([
+    2,
+    expect.stringContaining('needs confirmation, and there is no terminal'),
+  ]);
   expect(at.requests).toEqual([]);
   const program = at.start(['check'], { stdin: null, terminal: 100, context });
   await program.printed('stderr', /Connect from this machine to hooks\.example\.com\? \(yes or no\)/);
@@ -226,7 +229,7 @@ test('one is named by its id or a part of its address, and the text is for peopl
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: [
-        'error: 1 of 1 endpoints are broken, seen from this machine',
+        'error: 1 of 1 endpoint is broken, seen from this machine',
         `  localhost:${endpoint.port}/in: its certificate ended 2021-01-01 00:00:00Z`,
         `next: mend the endpoint, and check again; \`hooktrail webhooks recover --subscription ${ID} --since TIME --forward-to URL\` then hands over what was missed\n`,
       ].join('\n'),
@@ -269,7 +272,7 @@ test('a subscription that is listed twice is checked once', async () => {
   const one = `{"subscriptionId":"${ID}","callbackUrl":"https://hooks.example.com/in","isEnabled":true}`;
   at.next('GET', (response) => at.send(response, 200, `{"count":2,"items":[${one},${one}]}`));
   const { stderr } = await at.run(['check', '--yes'], resolver(['10.0.0.1']));
-  expect(stderr).toMatch(/^error: 1 of 1 endpoints are broken/);
+  expect(stderr).toMatch(/^error: 1 of 1 endpoint is broken/);
 });
 
 test.each([

@@ -326,7 +326,7 @@ test('what sends takes a GUID alone where nobody can confirm', async () => {
     expect([command, code, stderr]).toEqual([
       command,
       2,
-      expect.stringContaining('nobody is there to confirm'),
+      expect.stringContaining('without a terminal nobody can confirm'),
     ]);
   }
   expect(at.asked.some((url) => url.startsWith('/integrator-events'))).toBe(false);

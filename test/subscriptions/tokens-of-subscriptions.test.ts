@@ -34,7 +34,7 @@ describe('create', () => {
     });
     const saved = path.join(folder, `default~${ID}.api-token`);
     expect(stderr.split('\n')).toEqual([
-      '--type order.*: 3 types; those that are offered later are not subscribed',
+      '--type order.*: 3 types; types offered later are not included',
       'a new subscription of hooks.example.com/in/…, marketplace 2001, to',
       ...['order.created', 'order.paid', 'order.shipped'].map((type) => `  ${type}`),
       `created a subscription of hooks.example.com/in/…; its Api-Token is saved in ${saved}`,
@@ -76,7 +76,7 @@ describe('create', () => {
       ['create', '--type', 'order.paid', '--marketplace', '2001', '--yes'],
       '--url: needed for a subscription\nnext: give the address of your webhook',
     ],
-    [CREATE, 'nobody is there to confirm'],
+    [CREATE, 'needs confirmation, and there is no terminal'],
   ])('%j is a mistake in the line', async (args, problem) => {
     const { code, stderr } = await at.run(args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(problem)]);

@@ -52,7 +52,7 @@ function headlineOf({ records, missing, file }: ReconciliationReport): string {
   const other = missing.records - missing.failed - missing.succeeded;
   const kinds = [
     [missing.failed, 'FAILED'],
-    [missing.succeeded, 'delivered to your endpoint and lost behind it'],
+    [missing.succeeded, 'delivered to your endpoint and lost afterwards'],
     [other, 'of unknown outcome'],
   ] as const;
   const parts = kinds.flatMap(([count, what]) => (count > 0 ? [`${grouped(count)} ${what}`] : []));
@@ -205,5 +205,5 @@ export function adviseAfter(
   const place = received === '-' ? 'FILE' : received;
   const recover = hooktrail('webhooks recover --received', place, ...times, ...words, '--forward-to', 'URL');
   const how = received === '-' ? ', with what was piped in as FILE' : '';
-  reporter.notice(advise`next: ${recover}${how}: hands exactly these to your handler`);
+  reporter.notice(advise`next: ${recover}${how}: recovers exactly these`);
 }

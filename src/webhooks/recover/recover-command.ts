@@ -37,11 +37,11 @@ posts the rest to the handler, oldest first, with content type application/json
 and the Api-Token (from HOOKTRAIL_API_TOKEN, or as saved by \`webhooks listen
 --save-token\`). Where a search shows records with the event inside, the handler
 gets the event, byte for byte; --hand-over record sends the whole record. An
-event that has several records goes over once.
+event that has several records is forwarded once.
 
-With --received, the ids in that file count as had, beside the journal or in
-place of it: without --journal nothing is journaled. \`webhooks reconcile\` shows
-before what is missing.
+With --received, events whose ids are in that file are left out too. Then
+--journal is optional, and without it nothing is journaled. \`webhooks
+reconcile\` shows beforehand what is missing.
 
 Events that the handler does not accept are listed on standard output, and make
 the exit code 1; the same command run again retries only those. While a

@@ -266,7 +266,7 @@ function noticeDelivered(events: readonly FoundEvent[], reporter: Reporter): voi
   const count = events.filter(({ isDelivered }) => isDelivered).length;
   if (count === 0) return;
   reporter.notice(
-    `${count} of these ${count === 1 ? 'was' : 'were'} delivered before, by the service's own word; --failed leaves such events out`,
+    `${count} of these ${count === 1 ? 'was' : 'were'} already delivered, according to the service; --failed leaves such events out`,
   );
 }
 

@@ -31,15 +31,15 @@ export const help = `
 Forwards chosen events to a handler again, in order of creation, with content
 type application/json and the Api-Token. Where a search shows records with the
 event inside, the handler gets the event, byte for byte, once for each eventId;
---hand-over record sends the whole record. It goes round the rule that each
-event reaches the handler once: no journal is read or written. \`webhooks
-recover\` forwards only missed events.
+--hand-over record sends the whole record. No journal is read or written, so the
+handler may get events that it has had: \`webhooks recover\` forwards only missed
+events.
 
-Choose events by filters, by ids on standard input, or from an export, of which
-ids may choose too. On a terminal, replay asks before it forwards more than 100
-events. Events that the handler refuses are listed on standard output, and make
-the exit code 1, as are those not sent before Ctrl-C. Nothing is retried. Where
-an id is not found, nothing is sent, and the exit code is 1.
+Choose events by filters or by ids on standard input, from the service or from
+an export. On a terminal, replay asks before it forwards more than 100 events.
+Events that the handler refuses, and those not sent before Ctrl-C, are listed on
+standard output, and make the exit code 1. Nothing is retried. If an id is not
+found, nothing is sent, and the exit code is 1.
 
 Examples:
   $ hooktrail webhooks replay --id 0f8fad5b-d9cb-469f-a165-70867728950e \\

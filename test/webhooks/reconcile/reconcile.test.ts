@@ -181,14 +181,14 @@ test('says what is missing, and the line that recovers it', async () => {
   expect(code).toBe(0);
   const parts = [
     ...(failed > 0 ? [`${failed} FAILED`] : []),
-    `${20 - failed} delivered to your endpoint and lost behind it`,
+    `${20 - failed} delivered to your endpoint and lost afterwards`,
   ];
   expect(stdout).toMatch(
     `20 of 60 records are missing: ${parts.join(', ')}, from 2026-01-01 00:00Z to 2026-11-21 00:00Z\n`,
   );
   expect(stdout).toContain(`${file} has 1 id more than once: handled twice?\n`);
   expect(stderr).toBe(
-    `next: \`hooktrail webhooks recover --received ${file} --since 2026-01-01 --until 2026-11-21 --forward-to URL\`: hands exactly these to your handler\n`,
+    `next: \`hooktrail webhooks recover --received ${file} --since 2026-01-01 --until 2026-11-21 --forward-to URL\`: recovers exactly these\n`,
   );
   expect((await comparing.run(file, '--exit-code')).code).toBe(10);
   const all = await comparing.write('all.txt', ids.join('\n'));

@@ -36,7 +36,7 @@ test('on a full disk the handler gets one event that the journal cannot note, an
   expect([code, at.handler.taken.size]).toEqual([1, forwarded + 1]);
   expect(stderr.replace(/--since \S+Z/, '--since T')).toBe(
     `${forwarded} forwarded; 0 in the journal already; ${left} left\n` +
-      `${forwarded} of these were delivered before, by the service's own word; --failed leaves such events out\n` +
+      `${forwarded} of these were already delivered, according to the service; --failed leaves such events out\n` +
       `error: ${left} events were not recovered\n` +
       `  ${left}: the journal ${at.journal} cannot be written: file too large (EFBIG)\n` +
       'next: run the same command again with --since T to retry them\n',

@@ -39,7 +39,7 @@ test('forwards events missing in the journal, oldest first, each as the search s
   const second = await recovering.recover();
   expect(second.stderr).toBe(
     `${60 - failed.length} forwarded; ${failed.length} in the journal already; 0 left\n` +
-      `${60 - failed.length} of these were delivered before, by the service's own word; --failed leaves such events out\n`,
+      `${60 - failed.length} of these were already delivered, according to the service; --failed leaves such events out\n`,
   );
   expect(handler.received.map(({ body }) => body.toString()).sort()).toEqual(all.sort());
   for (const { headers, url } of handler.received) {
@@ -66,7 +66,7 @@ test('--dry-run lists what it would forward, oldest first, and changes nothing',
   expect(idsOf(listed.stdout)).toEqual(all.reverse().filter((id) => !handler.taken.has(id)));
   expect(listed.stderr).toBe(
     `${60 - done} to forward; ${done} in the journal already\n${eventsInside()}` +
-      `${60 - done} of these were delivered before, by the service's own word; --failed leaves such events out\n`,
+      `${60 - done} of these were already delivered, according to the service; --failed leaves such events out\n`,
   );
   expect(listed.code).toBe(0);
   expect(handler.received).toHaveLength(done);
@@ -231,7 +231,7 @@ test('on SIGINT deliveries in progress are finished and journaled', async () => 
   expect(code).toBe(130);
   expect(stderr).toBe(
     '1 forwarded; 0 in the journal already; 59 left\n' +
-      "1 of these was delivered before, by the service's own word; --failed leaves such events out\n" +
+      '1 of these was already delivered, according to the service; --failed leaves such events out\n' +
       'next: run the same command again with --since 2026-09-21T12:00:00Z: it forwards them\n',
   );
   handler.answer = () => 200;
