@@ -3,7 +3,8 @@ import type { ErrorParts } from '../errors.ts';
 
 /**
  * The candidate that was probably meant, by Damerau–Levenshtein distance without regard to case; undefined
- * where none is near (more than a third of the longer text would have to change).
+ * where none is near: more than a third of the longer text would have to change, or more than half of a part
+ * between dots, as from `order.cancelled` to `order.created`.
  */
 export function nearest(text: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;
@@ -11,13 +12,25 @@ export function nearest(text: string, candidates: readonly string[]): string | u
   for (const candidate of candidates) {
     const distance = editDistance(text.toLowerCase(), candidate.toLowerCase());
     const allowed = Math.max(1, Math.floor(Math.max(text.length, candidate.length) / 3));
-    if (distance <= allowed && distance < bestDistance) {
+    if (distance <= allowed && distance < bestDistance && haveNearParts(text, candidate)) {
       best = candidate;
       bestDistance = distance;
     }
   }
   const begun = candidates.filter((candidate) => candidate.startsWith(text.toLowerCase()));
   return best ?? (text.length > 2 && begun.length === 1 ? begun[0] : undefined);
+}
+
+/** True if each part between dots is near the other's; texts of another number of parts count as a whole. */
+function haveNearParts(text: string, candidate: string): boolean {
+  const parts = text.toLowerCase().split('.');
+  const others = candidate.toLowerCase().split('.');
+  if (parts.length !== others.length || parts.length === 1) return true;
+  return parts.every((part, index) => {
+    const other = others[index] as string;
+    const allowed = Math.max(1, Math.floor(Math.max(part.length, other.length) / 2));
+    return editDistance(part, other) <= allowed;
+  });
 }
 
 /**

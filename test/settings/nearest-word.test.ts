@@ -21,6 +21,10 @@ describe('the nearest word', () => {
     ['abcdxyzhi', ['abcdefghi'], 'abcdefghi'],
     ['abcwxyzhi', ['abcdefghi'], undefined],
     ['wxcdefghi', ['abcdefghi'], 'abcdefghi'],
+    // Half of each part between dots.
+    ['order.cancelled', ['order.created'], undefined],
+    ['order.cancelled', ['order.created', 'order.canceled'], 'order.canceled'],
+    ['order.payed', ['order.paid'], 'order.paid'],
     // The nearest of several, and of equal ones the first.
     ['searhc', ['sea', 'searcher', 'search'], 'search'],
     ['cat', ['bat', 'hat'], 'bat'],
