@@ -12,6 +12,7 @@ import { type Table, type TableLook, tableWithNote } from '../formats/table.ts';
 import { NONE } from '../formats/table-layout.ts';
 import { Items } from '../items/items.ts';
 import { KNOWN_FIELDS } from '../items/known-fields.ts';
+import { furtherBack } from '../sources/find-events.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { eventsText, grouped } from '../terminal/terminal-text.ts';
 import type { TimeZone } from '../time/time-zone.ts';
@@ -107,7 +108,7 @@ function saidOf(report: FindReport, options: SummaryOptions): string {
 
 /** Says to a person how to go on. */
 function sayNext(
-  { text, found, profiles }: FindReport,
+  { text, found, profiles, window }: FindReport,
   { from, filters }: SummaryOptions,
   { context, reporter, flags }: SummaryCall,
 ): void {
@@ -119,7 +120,9 @@ function sayNext(
   if (eventId !== undefined)
     reporter.notice(`next: ${hooktrailOver(from, 'events get', eventId, ...place).textFor({})}`);
   else if (!first) {
+    const further = window && from === undefined && furtherBack(window.after, context.clock.now());
+    const longer = further ? `${further}; ` : '';
     const search = hooktrailOver(from, 'events search --grep', text, ...filters.words(), ...place);
-    reporter.notice(advise`next: ${search} also finds it inside longer words and in field names`);
+    reporter.notice(advise`next: ${longer}${search} also finds it inside longer words and in field names`);
   }
 }

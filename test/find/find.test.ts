@@ -233,3 +233,12 @@ describe('events find', () => {
     expect((await run('--from', file)).code).toBe(2);
   });
 });
+
+test('without a hit on a terminal, find offers a longer time before other ways to search', async () => {
+  await using searching = await startSearching({ events: 3 });
+  const terminal = searching.start(['events', 'find', 'nowhere'], { terminal: 200 });
+  expect((await terminal.finished).code).toBe(0);
+  expect(terminal.screen).toContain(
+    'next: `--since 30d` looks further back; `hooktrail events search --grep nowhere` finds it',
+  );
+});
