@@ -4,7 +4,7 @@ import { isGuid } from '../items/items.ts';
 import { nearest } from '../settings/nearest-word.ts';
 import { type Correction, firstCorrection, helpOf, type Rule } from './correction-rules.ts';
 import { wordsOf } from './help-text.ts';
-import { namesOf } from './synonyms.ts';
+import { FLAGS_OF_WORDS, namesOf } from './synonyms.ts';
 
 /** A word where the name of a command belongs. */
 interface UnknownCommand {
@@ -34,12 +34,21 @@ export function correctCommand(group: Command, words: readonly string[]): Correc
   );
 }
 
+const UPGRADE = advise`\`git pull && npm ci && npm run build\` in its checkout upgrades hooktrail; ${hooktrail('subscriptions update')} changes a subscription`;
+
 export const COMMAND_RULES: readonly Rule<UnknownCommand>[] = [
   {
     example: 'events 7c9e6679-7425-40de-944b-e07fc1f90ae7',
     correct: (fault) => {
       const get = isOfSettings(fault.group) ? undefined : getEvent(fault.group);
       return get && isGuid(fault.word) ? replacedBy(get, 0, fault) : undefined;
+    },
+  },
+  {
+    example: 'upgrade',
+    correct: ({ word, group, words, at, problem }) => {
+      const isAlone = !group.parent && at === words.length - 1;
+      return isAlone && /^(update|upgrade)$/.test(word) ? { problem, next: UPGRADE } : undefined;
     },
   },
   { example: 'whoami', correct: bySynonym },
@@ -65,7 +74,8 @@ function replacedBy(command: Command, count: number, fault: UnknownCommand): Cor
   const { group, words, at, problem } = fault;
   // `resend ID` without its flag would be corrected once more.
   const isReplayed = wordsOf(command) === 'webhooks replay' && isGuid(words[at + count] ?? '');
-  const path = [...wordsOf(command).split(' '), ...(isReplayed ? ['--id'] : [])];
+  const flag = isReplayed ? '--id' : FLAGS_OF_WORDS[fault.word];
+  const path = [...wordsOf(command).split(' '), ...(flag === undefined ? [] : [flag])];
   const replaced = words.toSpliced(at, count, ...path);
   return { problem, words: group.parent ? replaced.toSpliced(words.indexOf(group.name()), 1) : replaced };
 }

@@ -10,7 +10,8 @@ const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
   status: 'auth status, whoami, me, config current-context',
   token: 'auth token, auth print-access-token',
   'event-types': 'types, topics, get event-types, list event-types, get types, list types',
-  'events search': 'list, ls, query, filter, latest, recent, logs, log, get events, show events',
+  'events search':
+    'list, ls, query, filter, latest, recent, logs, log, get events, show events, failures, failed, errors',
   'events find': 'find, lookup, locate, grep',
   'events browse': 'open, tui, ui',
   'events get': 'show, view, describe, inspect, retrieve',
@@ -34,6 +35,13 @@ const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
   doctor: 'check, diagnose',
   sandbox: 'mock, server',
   help: 'man, docs',
+};
+
+/** Flags that a word for a command means too. */
+export const FLAGS_OF_WORDS: Readonly<Record<string, string>> = {
+  failures: '--failed',
+  failed: '--failed',
+  errors: '--failed',
 };
 
 /**

@@ -26,6 +26,10 @@ const CORRECTED: Readonly<Record<string, string>> = {
     'error: --failed takes no value',
     'next: hooktrail events count --failed',
   ),
+  upgrade: said(
+    "error: unknown command 'upgrade'",
+    'next: `git pull && npm ci && npm run build` in its checkout upgrades hooktrail; `hooktrail subscriptions update` changes a subscription',
+  ),
   'webhooks recover --from exported': said(
     "error: unknown option '--from'",
     'next: `hooktrail webhooks replay --from exported` sends events of an export',
@@ -121,6 +125,7 @@ test.each([
   [`describe event ${ID}`, "unknown command 'describe'", `next: hooktrail events get ${ID}`],
   ['get events', "unknown command 'get'", 'next: hooktrail events search'],
   ['diagnose events', "unknown command 'diagnose'", 'next: hooktrail events explain'],
+  ['failures --since 2d', "unknown command 'failures'", 'next: hooktrail events search --failed --since 2d'],
   ['show event', "unknown command 'show'", 'next: hooktrail events get'],
   // A flag before its command, and one of a group.
   ['--limit 5 events search', '--limit stands before the command', 'next: hooktrail events search --limit 5'],
