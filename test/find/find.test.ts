@@ -239,6 +239,6 @@ test('without a hit on a terminal, find offers a longer time before other ways t
   const terminal = searching.start(['events', 'find', 'nowhere'], { terminal: 200 });
   expect((await terminal.finished).code).toBe(0);
   expect(terminal.screen).toContain(
-    'next: `--since 30d` looks further back; `hooktrail events search --grep nowhere` finds it',
+    'next: `--since 30d` looks further back; `hooktrail events search --grep nowhere` also finds it',
   );
 });
