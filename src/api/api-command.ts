@@ -3,7 +3,8 @@ import type { Call } from '../command.ts';
 import { faultText, UsageError } from '../errors.ts';
 import { readGivenFile } from '../files/whole-files.ts';
 import { addOutputFileFlag, checkFormat, jqFlag } from '../formats/format-flags.ts';
-import { Flag, listFlag, oneOf } from '../settings/flags.ts';
+import { oneOf } from '../settings/flag-values.ts';
+import { Flag, listFlag } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 

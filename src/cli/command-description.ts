@@ -1,7 +1,7 @@
 import type { Argument, Command, Option } from 'commander';
 import type { CommandTree } from '../command.ts';
 import { type FilterKey, filterKeys } from '../filters/filter-keys.ts';
-import type { FlagType } from '../settings/flags.ts';
+import type { FlagType } from '../settings/flag-values.ts';
 import { settingDefaults, settingNames } from '../settings/setting-names.ts';
 import { version } from '../version.ts';
 import { explanationOf, factsOf, flagText, pathOf, wordsOf } from './help-text.ts';

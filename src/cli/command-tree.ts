@@ -1,5 +1,5 @@
 import type { CommandModule } from '../command.ts';
-import { oneOf } from '../settings/flags.ts';
+import { oneOf } from '../settings/flag-values.ts';
 
 /**
  * The summary of a command with the function that loads its module, or of a group with its commands and help.

@@ -1,7 +1,7 @@
 import type { Command, Option } from 'commander';
 import type { TreeCommand } from '../command.ts';
+import { CONNECTION } from '../settings/flag-values.ts';
 import type { Flag, FlagFacts } from '../settings/flags.ts';
-import { CONNECTION } from '../settings/setting-names.ts';
 import { wrapWords } from '../terminal/cell-width.ts';
 
 /** Flags that few people need, in whichever command they are. */

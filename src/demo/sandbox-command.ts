@@ -10,7 +10,8 @@ import type { DeliveryOptions } from '../sandbox/deliveries.ts';
 import type { Sandbox } from '../sandbox/sandbox.ts';
 import type { RenewHeader, SandboxOptions, SandboxSettings } from '../sandbox/sandbox-options.ts';
 import type { ShapeName } from '../sandbox/shapes/service-shape.ts';
-import { decimalNumber, duration, Flag, oneOf, share, wholeNumber } from '../settings/flags.ts';
+import { decimalNumber, duration, oneOf, share, wholeNumber } from '../settings/flag-values.ts';
+import { Flag } from '../settings/flags.ts';
 import { handlerUrl } from '../webhooks/webhook-flags.ts';
 import type { SandboxUser } from './sandbox-user.ts';
 

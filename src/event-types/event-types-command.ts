@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import { addListFlags, type FormatFlags, formatOptions } from '../formats/format-flags.ts';
 import { tableNote } from '../formats/table-note.ts';
-import { wholeNumber } from '../settings/flags.ts';
+import { wholeNumber } from '../settings/flag-values.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 
 interface Flags extends FormatFlags, SettingFlags {

@@ -1,5 +1,6 @@
 import type { Option } from 'commander';
-import { Flag, oneOf } from '../settings/flags.ts';
+import { oneOf } from '../settings/flag-values.ts';
+import { Flag } from '../settings/flags.ts';
 import type { Baseline } from './baseline.ts';
 
 const BASELINE_SYNONYMS: Readonly<Record<string, Baseline>> = {

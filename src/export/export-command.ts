@@ -6,7 +6,7 @@ import { addFilterFlags, type FilterFlags } from '../filters/filter-flags.ts';
 import { addPageFlags, CONCURRENCY } from '../filters/reading-flags.ts';
 import { filtersOf } from '../formats/format-flags.ts';
 import { PAGE_SIZE } from '../paging/event-query.ts';
-import { oneOf } from '../settings/flags.ts';
+import { oneOf } from '../settings/flag-values.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import type { FileFormat, Partition } from './export-part.ts';

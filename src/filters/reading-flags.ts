@@ -1,7 +1,8 @@
 import type { Command, Option } from 'commander';
 import { UsageError } from '../errors.ts';
 import { PAGE_SIZE } from '../paging/event-query.ts';
-import { Flag, wholeNumber } from '../settings/flags.ts';
+import { wholeNumber } from '../settings/flag-values.ts';
+import { Flag } from '../settings/flags.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
 import { DAY_MS, HOUR_MS } from '../time/lengths.ts';
 import type { FilterFlags } from './filter-flags.ts';

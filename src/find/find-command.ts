@@ -3,7 +3,7 @@ import type { Call } from '../command.ts';
 import { ExitCode, UsageError } from '../errors.ts';
 import { concurrencyFlag } from '../filters/reading-flags.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
-import { wholeNumber } from '../settings/flags.ts';
+import { wholeNumber } from '../settings/flag-values.ts';
 
 export interface FindFlags extends EventFlags {
   readonly allProfiles?: true;

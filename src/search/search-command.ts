@@ -6,7 +6,7 @@ import { addPageFlags, addPreviewFlags, type PreviewFlags, previewForm } from '.
 import { addListFlags, type EventFlags, eventOptions } from '../formats/format-flags.ts';
 import type { Direction } from '../items/item-times.ts';
 import { PAGE_SIZE } from '../paging/event-query.ts';
-import { wholeNumber } from '../settings/flags.ts';
+import { wholeNumber } from '../settings/flag-values.ts';
 
 interface Flags extends EventFlags, PreviewFlags {
   readonly pageSize?: number;

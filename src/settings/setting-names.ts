@@ -3,6 +3,7 @@ import { advise, hooktrail } from '../advice.ts';
 import { trimValue } from '../context.ts';
 import { type ErrorParts, UsageError } from '../errors.ts';
 import { zoneNamed, zoneNames } from '../time/time-zone.ts';
+import { CONNECTION } from './flag-values.ts';
 import { Flag } from './flags.ts';
 import { didYouMean } from './nearest-word.ts';
 
@@ -143,9 +144,6 @@ export function addTimezoneFlag(command: Command): Command {
 export function addMarketplaceFlag(command: Command, group: string): Command {
   return add(command, ['marketplace'], group);
 }
-
-/** The heading of the flags below, which help shows in one line. */
-export const CONNECTION = 'Connection:';
 
 /**
  * Flags that override, for one call, which service is asked; `doctor` also checks another identity provider.

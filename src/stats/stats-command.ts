@@ -4,7 +4,8 @@ import { UsageError } from '../errors.ts';
 import { addStatsFlags, COUNTS_AT_ONCE, GROUPS_SHOWN } from '../filters/reading-flags.ts';
 import { addSummaryFlags, type EventFlags, summaryOptions } from '../formats/format-flags.ts';
 import { type FieldPath, parseFieldPath, parseFieldPaths } from '../items/field-path.ts';
-import { Flag, wholeNumber } from '../settings/flags.ts';
+import { wholeNumber } from '../settings/flag-values.ts';
+import { Flag } from '../settings/flags.ts';
 import type { Division } from './buckets.ts';
 
 interface Flags extends EventFlags {

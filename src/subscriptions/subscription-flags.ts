@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { UsageError } from '../errors.ts';
-import { takes } from '../settings/flags.ts';
+import { takes } from '../settings/flag-values.ts';
 import {
   addConnectionFlags,
   isBelowLocalhost,

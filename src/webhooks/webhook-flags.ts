@@ -1,6 +1,7 @@
 import type { Option } from 'commander';
 import { UsageError } from '../errors.ts';
-import { decimalNumber, duration, Flag, fileName, oneOf, wholeNumber } from '../settings/flags.ts';
+import { decimalNumber, duration, fileName, oneOf, wholeNumber } from '../settings/flag-values.ts';
+import { Flag } from '../settings/flags.ts';
 import { type Refuse, secureUrl, withoutCredentials } from '../settings/setting-names.ts';
 import { durationText } from '../time/lengths.ts';
 

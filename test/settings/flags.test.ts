@@ -4,13 +4,12 @@ import {
   decimalNumber,
   duration,
   fileName,
-  JQ_FLAG,
-  listFlag,
   oneOf,
   orList,
   share,
   wholeNumber,
-} from '../../src/settings/flags.ts';
+} from '../../src/settings/flag-values.ts';
+import { JQ_FLAG, listFlag } from '../../src/settings/flags.ts';
 
 /** The values of some texts; of those that are refused, what has to be given instead. */
 const readBy = (parse: (text: string) => unknown, ...texts: string[]) =>

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Call } from '../../command.ts';
-import { duration, Flag } from '../../settings/flags.ts';
+import { duration } from '../../settings/flag-values.ts';
+import { Flag } from '../../settings/flags.ts';
 import { addSignInFlags } from '../../settings/setting-names.ts';
 import type { SignInFlags } from './login-attempt.ts';
 

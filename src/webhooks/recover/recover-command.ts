@@ -3,7 +3,8 @@ import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import { addFilterFlags } from '../../filters/filter-flags.ts';
 import { addFormatFlags, type EventFlags, eventOptions } from '../../formats/format-flags.ts';
-import { duration, Flag, fileName } from '../../settings/flags.ts';
+import { duration, fileName } from '../../settings/flag-values.ts';
+import { Flag } from '../../settings/flags.ts';
 import { addConnectionFlags } from '../../settings/setting-names.ts';
 import {
   FORWARD_TIMEOUT_MS,
