@@ -199,8 +199,10 @@ function givenSetting(
 ): GivenSetting | undefined {
   const { key, flag, variable } = settingNames[name];
   const saved = profileExists ? profiles[profile] : undefined;
+  const typed: unknown = flags[name];
   const candidates = [
-    { text: flags[name], source: flag },
+    // `subscriptions create --marketplace` takes a list: it is not the setting.
+    { text: typeof typed === 'string' ? typed : undefined, source: flag },
     { text: environment[variable] || undefined, source: variable },
     { text: saved?.[key], source: `the profile '${profile}' (${key})` },
     { text: (settingDefaults as SettingFlags)[name], source: DEFAULT_SOURCE },
