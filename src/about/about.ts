@@ -128,11 +128,10 @@ export async function askAbout(
   const about = withEventSource(call, options, async (source) => {
     const names = source.askNames?.();
     const read = async (subject: Subject, chosen: EventFilters) => {
-      const readPages = () => source.readOutcomes(chosen, source.window);
-      const again = againFrom(source, readPages);
+      const again = againFrom(source, chosen);
       const questions = new AboutQuestions(word, subject, { nameField, latencyField, again });
       asked.push(questions);
-      await questions.askOf(readPages());
+      await questions.askOf(source.readOutcomes(chosen, source.window));
       return questions;
     };
     const { subject, reading } = await readSubject(word, { source, names, nameField }, read);

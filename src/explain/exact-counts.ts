@@ -148,7 +148,8 @@ export class ExactCounts {
     const conditions = this.#conditions;
     let mask = 0;
     let isLeft = true;
-    for (const [place, cause] of this.#causes.entries()) {
+    for (let place = 0; place < this.#causes.length; place++) {
+      const cause = this.#causes[place] as CountedCause;
       const holds = conditions.allHold(cause.conditions);
       if (holds) mask |= 1 << place;
       if (!isLeft) continue;
@@ -295,6 +296,11 @@ const OUTCOME = 0;
 const CREATED_ON = 1;
 const SUBSCRIPTION = 2;
 
+/** States of a condition. */
+const NOT_TRIED = 0;
+const HOLDS = 1;
+const FAILS = 2;
+
 /** Conditions that are tried on one event after another, each at most once. */
 class ConditionTable {
   /** The place of a condition that holds for every event. */
@@ -305,8 +311,8 @@ class ConditionTable {
   readonly #matches: (ConditionMatch | undefined)[] = READ_FIELDS.map(() => undefined);
   readonly #placeOf = new Map<string, number>();
   #reader: FieldReader | undefined;
-  /** By place: if the condition holds for the event that was read; undefined while it was not tried. */
-  #held: (boolean | undefined)[] = [];
+  /** By place: if the condition holds for the event that was read. */
+  #held = new Uint8Array();
 
   constructor(zone: TimeZone) {
     this.#zone = zone;
@@ -334,8 +340,10 @@ class ConditionTable {
   }
 
   read(bytes: Buffer, at: number): void {
-    this.#held = [];
-    this.reader.read(bytes, at);
+    const { reader } = this;
+    if (this.#held.length !== this.#paths.length) this.#held = new Uint8Array(this.#paths.length);
+    else this.#held.fill(NOT_TRIED);
+    reader.read(bytes, at);
   }
 
   text(place: number): string | undefined {
@@ -344,12 +352,14 @@ class ConditionTable {
 
   holds(place: number): boolean {
     if (place === this.always) return true;
-    this.#held[place] ??= this.#matches[place]?.holds(this.reader, place) === true;
-    return this.#held[place] as boolean;
+    if (this.#held[place] === NOT_TRIED)
+      this.#held[place] = this.#matches[place]?.holds(this.reader, place) ? HOLDS : FAILS;
+    return this.#held[place] === HOLDS;
   }
 
   allHold(places: readonly number[]): boolean {
-    return places.every((place) => this.holds(place));
+    for (const place of places) if (!this.holds(place)) return false;
+    return true;
   }
 }
 

@@ -28,9 +28,8 @@ export async function explainEvents(
   return await withEventSource(call, { ...options, filters: both }, async (source) => {
     if (baseline) checkBaseline(source);
     const names = source.askNames?.();
-    const read = () => source.readOutcomes(source.filters, source.window);
-    const failures = new TwoReadings(againFrom(source, read));
-    for await (const page of read()) await failures.see(page);
+    const failures = new TwoReadings(againFrom(source, source.filters));
+    for await (const page of source.readOutcomes(source.filters, source.window)) await failures.see(page);
     const { sample } = failures;
     const explanation = await failures.explain(source.filters.zone);
     if (sample.events === 0) source.doubt();

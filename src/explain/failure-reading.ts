@@ -55,6 +55,7 @@ export class FailureReading {
     const { sample } = this;
     const { events, failed, isWhole } = sample;
     const table = tableOfSample(sample, zone);
+    if (!isWhole) sample.releaseEvents();
     const found = failed === 0 ? { causes: [], effects: [] } : findIn(table);
     const effects = found.effects.map((test) => ({
       condition: fieldCondition(test),

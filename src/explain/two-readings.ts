@@ -1,3 +1,4 @@
+import type { EventFilters } from '../filters/event-filters.ts';
 import { Items } from '../items/items.ts';
 import type { EventSource, PageOfOutcomes } from '../sources/event-source.ts';
 import type { TimeZone } from '../time/time-zone.ts';
@@ -7,8 +8,9 @@ import { KeptPages } from './kept-pages.ts';
 type ReadAgain = () => AsyncIterable<PageOfOutcomes>;
 
 /** Stored events are read again from their place; those of a pipe or of the service are read once. */
-export function againFrom(source: EventSource, read: ReadAgain): ReadAgain | undefined {
-  return source.isStored && !source.isReadOnce ? read : undefined;
+export function againFrom(source: EventSource, filters: EventFilters): ReadAgain | undefined {
+  const { readOutcomesAgain, window } = source;
+  return readOutcomesAgain && (() => readOutcomesAgain(filters, window));
 }
 
 /**

@@ -71,10 +71,9 @@ export async function gatherReport(
   return await withEventSource(call, { ...options, filters }, async (source) => {
     if (baseline) checkBaseline(source);
     const names = source.askNames?.();
-    const read = () => source.readOutcomes(source.filters, source.window);
-    const failures = new TwoReadings(againFrom(source, read));
+    const failures = new TwoReadings(againFrom(source, source.filters));
     const questions = new ReportQuestions(by, nameField, limit, filters.zone);
-    await questions.askOf(read(), failures);
+    await questions.askOf(source.readOutcomes(source.filters, source.window), failures);
     const { table } = questions;
     if (table.rows === 0) source.doubt();
     const window = windowOf(source, table.times.bounds, call.context.clock);

@@ -91,6 +91,12 @@ export class EventSample {
     return places.map((place) => this.#kept[place] as SampledEvent);
   }
 
+  /** Gives up the memory of the sample once its fields are read. The counts stay. */
+  releaseEvents(): void {
+    this.#kept.length = 0;
+    this.#rooms.length = 0;
+  }
+
   /** `haveFailed` is for items that do not tell their outcome themselves. */
   add(items: Items, haveFailed: boolean | undefined): void {
     const { bytes, count } = items;

@@ -56,6 +56,13 @@ export interface EventSource {
   /** The same with the outcomes, also where only the service's filter tells them. */
   readOutcomes(filters: EventFilters, within?: Bounds, direction?: Direction): AsyncIterable<PageOfOutcomes>;
   /**
+   * Reads the same events a second time: their marketplaces are known. Absent for a service and for standard
+   * input.
+   */
+  readonly readOutcomesAgain?:
+    | ((filters: EventFilters, within?: Bounds) => AsyncIterable<PageOfOutcomes>)
+    | undefined;
+  /**
    * Warns of events of unknown time or outcome. The number of these is `among` the items, and not found by
    * the filter.
    */
@@ -125,19 +132,24 @@ export async function withEventSource<Result>(
       doubts.add(doubt);
     };
     const stored = { context, onDoubt, comparesOutcomes: filters.statuses.length === 0 };
-    const read: EventSource['read'] = (chosen, within) =>
-      seenBy(mix, showProgress(storedEvents(from, chosen, { ...stored, within }), context, reporter));
+    const readAgain: EventSource['read'] = (chosen, within) =>
+      showProgress(storedEvents(from, chosen, { ...stored, within }), context, reporter);
+    const read: EventSource['read'] = (chosen, within) => seenBy(mix, readAgain(chosen, within));
+    const isReadOnce = from === '-';
     return await work({
-      name: from === '-' ? 'standard input' : from,
+      name: isReadOnce ? 'standard input' : from,
       filters,
       window: filters.after && !filters.seemsToBeginLater(now) ? window : undefined,
       read,
       readOutcomes: (chosen, within) => readByOutcome(read, true, untold, chosen, within),
+      readOutcomesAgain: isReadOnce
+        ? undefined
+        : (chosen, within) => readByOutcome(readAgain, true, untold, chosen, within),
       warnOfUnknown,
       mixedMarketplaces,
       noteMixed,
       isStored: true,
-      isReadOnce: from === '-',
+      isReadOnce,
       doubt: () => {},
     });
   }
