@@ -68,7 +68,7 @@ export class TimeTokens {
 
 /** The words of a grammar, each with what it means: names, separated by spaces, that mean the same. */
 export function wordsFor<T>(...groups: readonly (readonly [names: string, meaning: T])[]): Map<string, T> {
-  return new Map(
-    groups.flatMap(([names, meaning]) => names.split(' ').map((name): [string, T] => [name, meaning])),
-  );
+  const words = new Map<string, T>();
+  for (const [names, meaning] of groups) for (const name of names.split(' ')) words.set(name, meaning);
+  return words;
 }
