@@ -95,6 +95,8 @@ export interface SourceOptions {
   readonly filters: EventFilters;
   /** Requests at once. */
   readonly concurrency: number;
+  /** The format of the answer; absent for a page. */
+  readonly format?: { readonly format: string };
 }
 
 /**
@@ -103,7 +105,7 @@ export interface SourceOptions {
  */
 export async function withEventSource<Result>(
   call: Pick<Call, 'settings' | 'context' | 'reporter'>,
-  { from, filters, concurrency }: SourceOptions,
+  { from, filters, concurrency, format }: SourceOptions,
   work: (source: EventSource) => Promise<Result>,
 ): Promise<Result> {
   const mix = new MarketplaceMix();
@@ -119,7 +121,9 @@ export async function withEventSource<Result>(
   const mixedMarketplaces = () => (filters.marketplaceChoice ? undefined : mix.ids);
   const noteMixed = () => {
     const ids = mixedMarketplaces();
-    if (ids) reporter.notice(mixText(ids));
+    // Programs read the marketplaces in the events.
+    const isForPeople = format?.format === 'table' || format?.format === 'markdown';
+    if (ids && isForPeople) reporter.notice(mixText(ids));
   };
   const now = context.clock.now();
   const byIds = filters.withSubscriptions(filters.subscriptionIds);
