@@ -491,7 +491,8 @@ export function registerTools(server: McpServer, { flags, context, invoke }: Cal
     (signal: AbortSignal): RunWords =>
     async (words, given, { operands = [], input = '' } = {}) => {
       for (const condition of (given['where'] ?? []) as string[]) refuseFileOfValues(condition, 'where');
-      const argv = [...words.split(' '), ...flagsOf(given), ...connection, ...MESSAGES, '--', ...operands];
+      const behind = operands.length > 0 ? ['--', ...operands] : [];
+      const argv = [...words.split(' '), ...flagsOf(given), ...connection, ...MESSAGES, ...behind];
       return await runLine(argv, input, invoke, { ...context, signal });
     };
   const annotations = { readOnlyHint: true, destructiveHint: false, openWorldHint: true };

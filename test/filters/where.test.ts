@@ -231,7 +231,8 @@ describe('events stats --by', () => {
   });
 
   test('a table on a terminal has the 20 largest groups, and sums up the others', async () => {
-    const args = ['events', 'stats', '--since', '40d', '--by', 'eventType,publishStatus'];
+    const choice = ['--marketplace', 'all'];
+    const args = ['events', 'stats', '--since', '40d', '--by', 'eventType,publishStatus', ...choice];
     const terminal = at.start(args, { terminal: 200 });
     expect((await terminal.finished).code).toBe(0);
     const lines = terminal.screen.trimEnd().split('\n');
@@ -249,7 +250,7 @@ describe('events stats --by', () => {
   test('warns about a field that no event has', async () => {
     const { code, stderr } = await events('stats', '--since', '40d', '--by', 'eventType,nope.x', '--csv');
     expect({ code, stderr }).toEqual({ code: 0, stderr: "warning: --by: no event has the field 'nope.x'\n" });
-    const near = await events('stats', '--since', '40d', '--failed', '--by', 'actors');
+    const near = await events('stats', '--since', '40d', '--failed', '--by', 'actors', '--json');
     expect(near.stderr).toBe(
       `warning: --by: no event has the field 'actors'; did you mean ${pathOf('actor')}?\n`,
     );

@@ -63,7 +63,8 @@ describe('events search on a terminal', () => {
     async (command) => {
       await using searching = await startSearching({ events: 20 });
       const types = 'document.signed,docment.signed';
-      const { code, stderr } = await searching.run(['events', command, '--since', '40d', '--type', types]);
+      const args = ['--since', '40d', '--type', types, '--marketplace', 'all'];
+      const { code, stderr } = await searching.run(['events', command, ...args]);
       expect([code, stderr]).toEqual([
         0,
         "warning: 'docment.signed' is not among the event types on offer; did you mean document.signed?\n",

@@ -111,7 +111,7 @@ describe('--from, without a sign-in', () => {
   const counted = 'warning: 2 events counted, but in no span of time: createdOn is missing or not a time\n';
   const unlisted = (type: string, next: string) =>
     `warning: '${type}' is not among the event types of standard input; ${next}\n`;
-  const untold = 'no publishStatus is SUCCESS or FAILED: what failed is not known\n';
+  const untold = 'no event has the publishStatus SUCCESS or FAILED, so failures are unknown\n';
   const meant = unlisted('ordr.paid', 'did you mean order.paid?');
   test.each([
     ...['search --csv', 'count', 'stats', 'explain', 'health', 'report -'].map(
