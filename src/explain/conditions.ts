@@ -272,7 +272,7 @@ function orderOfNumbers(texts: readonly string[]): number[] {
 export interface FieldCondition extends Count {
   readonly op: FieldOp;
   readonly code: number;
-  /** What its form and its name cost. */
+  /** The cost of its form and its name. */
   readonly cost: number;
 }
 

@@ -27,7 +27,7 @@ export interface Explanation {
   readonly notLookedAt: readonly string[];
 }
 
-/** What the search found in a sample, to be counted in all events. */
+/** The causes found in a sample, to be counted in all events. */
 interface Found {
   readonly causes: readonly CauseToCount[];
   readonly effects: readonly FieldTest[];

@@ -37,7 +37,7 @@ export interface EventWithText {
   readonly createdOn: Instant | undefined;
   /** The texts of `KNOWN_FIELDS`, in their order. */
   readonly shown: readonly (string | undefined)[];
-  /** Who it is for, by the name-field. */
+  /** The customer, by the name-field. */
   readonly who: string | undefined;
   /** The callback address of its subscription, where it is known. */
   readonly address: string | undefined;

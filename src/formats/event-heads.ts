@@ -34,7 +34,7 @@ export function whoHead(title: string): ColumnHead {
   return { title, least: LEAST_WHO_COLUMNS, isTelling: true };
 }
 
-/** Who events are for, by the name-field. */
+/** The customers, by the name-field. */
 export const FOR_HEAD: ColumnHead = whoHead('for');
 /** The callback address of their subscription. */
 export const ADDRESS_HEAD: ColumnHead = whoHead('address');

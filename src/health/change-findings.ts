@@ -14,7 +14,7 @@ import { runFlags } from '../terminal/reporter.ts';
 import { type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';
 import type { RowChange } from './watched-rows.ts';
 
-/** What is found out about a change when it is reported. */
+/** Facts about a change, looked up when it is reported. */
 export interface ChangeFindings {
   /** The first cause of `events explain` over the run; null if none stands out. */
   readonly cause: ReturnType<typeof explanationJson>['causes'][number] | null;
@@ -65,7 +65,7 @@ async function causeOf(
     () => undefined,
   );
   const signal = AbortSignal.any([context.signal, over.signal]);
-  // What it has to say is about a command that nobody typed.
+  // Its notices are about a command that nobody typed.
   const silent = { ...reporter, quiet: true, notice: () => {}, warning: () => {} };
   const call = { settings, context: { ...context, signal }, reporter: silent };
   const explaining = explainEvents(call, { filters: within, from: undefined, concurrency });

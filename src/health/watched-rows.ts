@@ -22,14 +22,14 @@ import { HOUR_MS } from '../time/lengths.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { WatchedItem } from '../watch/watch-follower.ts';
 
-/** What a row became. */
+/** The state that a row changed to. */
 export type RowChangeName = 'recovered' | Exclude<AlarmLevel, 'fine'>;
 
 /** One change as it is kept until it is reported: values of JSON. */
 export interface RowChange {
   readonly key: string;
   readonly change: RowChangeName;
-  /** What the row was reported as before; null if nothing was wrong. */
+  /** The state that was reported before; null if nothing was wrong. */
   readonly previous: RowChangeName | null;
   readonly since: string | null;
   /** The end of what has recovered. */
@@ -70,7 +70,7 @@ export interface WatchedRow {
   address: string | null;
   endpoint: Endpoint;
   silence: { readonly since: string; readonly usualGapSeconds: number } | null;
-  /** What was reported last. `at`: when, in milliseconds. */
+  /** The last report. `at`: its time in milliseconds. */
   reported: { readonly level: AlarmLevel; readonly since: string | null; readonly at: number };
 }
 

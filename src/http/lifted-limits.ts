@@ -1,4 +1,4 @@
-// What undici refuses or counts otherwise than the field needs, each with its case.
+// Limits of undici that the field runs into, each with its case.
 
 /**
  * undici's own limits of time are off: any byte counts as progress for them, and a service that sends one a

@@ -13,7 +13,7 @@ const CLIENT_CERTIFICATE =
 const NO_CLIENT_CERTIFICATE =
   /ALERT_(CERTIFICATE_REQUIRED|BAD_CERTIFICATE|NO_CERTIFICATE|CERTIFICATE_UNKNOWN|UNKNOWN_CA|ACCESS_DENIED)$/;
 
-/** What a peer's handshake failed on, by OpenSSL's codes, whose beginnings differ by its version. */
+/** Failures of a handshake by OpenSSL's codes, whose beginnings differ by its version. */
 const TLS_FAULTS: readonly (readonly [codes: RegExp, fault: ConnectionFault])[] = [
   [NO_CLIENT_CERTIFICATE, { text: 'requires a client certificate', next: CLIENT_CERTIFICATE }],
   [

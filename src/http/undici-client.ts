@@ -162,7 +162,7 @@ function exchange(
           noteProgress();
           head = { status, headers: singleHeaders(received) };
           onHeaders?.(head);
-          // What is left of the body is read, for the next request on this connection.
+          // The rest of the body is read, for the next request on this connection.
           if (keepBytes !== undefined && isSuccess(status)) resolve({ ...head, body: Buffer.alloc(0) });
         },
         onResponseData(_controller, chunk) {

@@ -38,9 +38,9 @@ export interface List {
   readonly unfit: number;
   /** True if there are more elements than these. */
   readonly isPart: boolean;
-  /** Where to go on after so many of the elements; undefined if nothing tells. */
+  /** The cursor after so many of the elements; undefined if there is none. */
   readonly cursorAfter: (count: number) => string | undefined;
-  /** What helps if even one element is too much, or no cursor leads on. */
+  /** The advice if even one element is too large, or there is no cursor. */
   readonly advice: string;
 }
 

@@ -299,7 +299,7 @@ const tools: Readonly<Record<string, Tool>> = {
 /** Groups of statistics that are worth a name; the others are summed up. */
 const MOST_GROUPS = 20;
 
-/** Where the newest events go on: before a time, of which some events were shown. */
+/** A cursor of the newest events: before a time, of which some events were shown. */
 interface SearchPlace {
   readonly until: string;
   readonly shown: number;
@@ -363,7 +363,7 @@ function justAfter(time: string): string {
   });
 }
 
-/** Where a list goes on: after so many of its elements. */
+/** A cursor of a list: after so many of its elements. */
 interface ListPlace {
   readonly at: number;
 }

@@ -14,7 +14,7 @@ const MOST_SAMPLE_BYTES = 64 * 1024 * 1024;
 /** A seed as good as any: the same events have the same sample in each run. */
 const SEED = 0x9e3779b9;
 
-/** What is read of each event; its id shows where the event is inside its item. */
+/** The fields read of each event; its id shows where the event is inside its item. */
 const READ_FIELDS = ['publishStatus', 'createdOn', 'subscriptionId', 'eventId'];
 const OUTCOME = 0;
 const CREATED_ON = 1;

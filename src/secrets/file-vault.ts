@@ -190,7 +190,7 @@ function isTooShort(passphrase: string): boolean {
   return [...passphrase.normalize('NFKC')].length < LEAST_CHARACTERS;
 }
 
-/** What a passphrase is asked for. */
+/** The purpose of a passphrase. */
 interface PassphraseUse {
   /** True if it is chosen now: a person types it twice, and it has a least length. */
   readonly isNew?: boolean;

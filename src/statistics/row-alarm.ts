@@ -114,7 +114,7 @@ export interface AlarmRules {
   readonly lengthMs: number;
 }
 
-/** What is known of a row beside its events. */
+/** Facts about a row that do not come from its events. */
 export interface RowCircumstances {
   readonly endpoint: 'on' | 'off' | 'gone';
   /** True if its last event is longer ago than its rhythm explains. */

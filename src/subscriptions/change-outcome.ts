@@ -100,7 +100,7 @@ async function requireShown(
   return again.text;
 }
 
-/** What would still have to change for the service to have the wanted value of each member. */
+/** The changes that are left until the service has the wanted value of each member. */
 function missingChanges({ wanted, changes }: WantedChange, again: ReadSubscription): SubscriptionChange[] {
   // A service that lost an object around a member has lost the member too.
   const isWanted = (found: string) =>

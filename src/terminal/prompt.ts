@@ -108,7 +108,7 @@ async function ask(
   }
 }
 
-/** What the lines of an answer come from. */
+/** The command that the lines of an answer come from. */
 interface Pasting {
   readonly lines: Interface;
   /** The lines that came while no question was open. */

@@ -65,7 +65,7 @@ export function milliseconds({ seconds, fraction }: Instant): number {
   return seconds * 1000 + Number(fraction.slice(0, 3).padEnd(3, '0'));
 }
 
-/** What the service takes of a time in UTC. Other forms are written anew. */
+/** The forms of a time in UTC that the service takes. Others are written anew. */
 const SENT = /^[\d-]+(?:[Tt](?!24)[\d:.]+[Zz]?)?$/;
 
 /**

@@ -45,7 +45,7 @@ export async function requireProgram(
   });
 }
 
-/** Whether a file can be run; undefined if there is none. */
+/** True if a file can be run; undefined if there is none. */
 async function isProgram(file: string): Promise<boolean | undefined> {
   const found = await stat(file).catch(() => undefined);
   if (!found) return undefined;
@@ -56,7 +56,7 @@ async function isProgram(file: string): Promise<boolean | undefined> {
   return mayRun && found.isFile();
 }
 
-/** What a command is run for. */
+/** The event or change that a command is run for. */
 export interface CommandSubject {
   /** Its name in messages: `event ID`. */
   readonly name: string;

@@ -153,7 +153,7 @@ function presentPlace(
   return { ...saved, start, watermark: Math.min(saved.watermark, now) };
 }
 
-/** What a watch does with new events. */
+/** The work that a watch does with new events. */
 export interface Polling {
   /** Takes new events; false if no more are wanted. */
   readonly take: (items: readonly WatchedItem[]) => Promise<boolean>;

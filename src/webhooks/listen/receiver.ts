@@ -166,7 +166,7 @@ export async function startReceiver(options: ReceiverOptions) {
   };
 }
 
-/** What the headers alone say against a body. */
+/** The fault in a body that its headers alone show. */
 function bodyObjection(headers: IncomingHttpHeaders, maxBody: number): Refusal | undefined {
   if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) return refusals.encoding;
   return Number(headers['content-length'] ?? 0) > maxBody ? refusals.tooLarge : undefined;

@@ -221,7 +221,7 @@ async function recoverMissing(
   call: Call,
 ): Promise<void> {
   const { failure } = found;
-  // What was forwarded and not journaled is in no file yet.
+  // Events that were forwarded and not journaled are in no file yet.
   const again =
     flags.journal === undefined ? `write the ids to a new file, then ${found.again}` : found.again;
   if (failure && found.missing.length + found.known === 0) throw failure.error;
