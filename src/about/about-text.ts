@@ -14,6 +14,7 @@ import {
   lengthText,
   percentilesText,
   proseLines,
+  rhythmText,
   windowText,
 } from '../formats/summary-words.ts';
 import { oneLine, type Table } from '../formats/table.ts';
@@ -225,7 +226,7 @@ function silentText(
   time: (instant: Instant) => string,
 ): string {
   const length = lengthText(milliseconds(before) - milliseconds(since));
-  return `since ${time(since)}, for ${length}; usually one every ${lengthText(1000 * usualGapSeconds)} at these hours`;
+  return `since ${time(since)}, for ${length}; usually one every ${rhythmText(1000 * usualGapSeconds)} at these hours`;
 }
 
 function marks(recent: string, unicode: boolean): string {

@@ -63,6 +63,12 @@ export function anyText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
+/** A rhythm is known to a tenth at best: from ten of a unit on, smaller ones are left out. */
+export function rhythmText(milliseconds: number): string {
+  const size = [DAY_MS, HOUR_MS, MINUTE_MS].find((unit) => milliseconds >= 10 * unit) ?? SECOND_MS;
+  return lengthText(milliseconds - (milliseconds % size));
+}
+
 /** A length of time in its two largest units: `5 h 12 min`. */
 export function lengthText(length: number): string {
   const units: readonly (readonly [name: string, size: number])[] = [

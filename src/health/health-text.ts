@@ -20,6 +20,7 @@ import {
   lengthText,
   nothingText,
   proseLines,
+  rhythmText,
   windowText,
 } from '../formats/summary-words.ts';
 import { type Table, type TableLook, tableWithNote } from '../formats/table.ts';
@@ -114,7 +115,7 @@ function healthTable(report: HealthReport, { zone }: EventFilters, unicode: bool
   const silent = ({ silentSince, usualGapSeconds = 0 }: Health) => {
     if (!silentSince) return NONE;
     const length = lengthText(milliseconds(report.before) - milliseconds(silentSince));
-    return `${length}, usually every ${lengthText(1000 * usualGapSeconds)}`;
+    return `${length}, usually every ${rhythmText(1000 * usualGapSeconds)}`;
   };
   const isFailing = rows.some(({ failingSince }) => failingSince !== undefined);
   const marks = (recent: string) =>
