@@ -24,6 +24,8 @@ const CREATE = [
   'https://hooks.example.com/in',
   '--type',
   'order.*',
+  '--marketplace',
+  '2001',
   '--yes',
 ];
 
