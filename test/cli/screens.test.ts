@@ -58,9 +58,7 @@ describe.each([80, 100, 160])('a terminal of %i columns', (columns) => {
         columns,
       );
       expect(wrapped.filter((line) => ID.test(line))).toEqual([]);
-      expect(lines[0]).toMatch(
-        /^(createdOn|\d{4}(-\d\d){2}) .*status +eventType .*(subscriptionId|address)/i,
-      );
+      expect(lines[0]).toMatch(/^(createdOn|\d{4}(-\d\d){2}) .*status +eventType .*(subscrip|address)/i);
       expect(lines.slice(1, 21).filter((line) => !/\d\d:\d\d:\d\d.*Z +(FAILED|SUCCESS) /.test(line))).toEqual(
         [],
       );
