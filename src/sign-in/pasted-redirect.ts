@@ -114,18 +114,23 @@ function beginsAddress(line: string, { redirectUri }: AuthorizationRequest): boo
 }
 
 /**
- * Returns the answer in a pasted address, or what is wrong with it. The address holds the code and is never
- * shown. It may have been cut into lines, or something else may have been pasted after it.
+ * Returns the answer in pasted lines, or what is wrong with them. The address holds the code and is never
+ * shown. It may have been cut into lines, and other text may have been pasted around it.
  */
 async function readPaste(
   lines: readonly string[],
   request: AuthorizationRequest,
 ): Promise<AuthorizationAnswer | string> {
-  const [first = '', ...rest] = lines.map((line) => line.trim());
-  const whole = await readAddress([first, ...rest].join(''), request);
-  if (rest.length === 0 || (typeof whole !== 'string' && whole.kind !== 'foreign')) return whole;
-  const alone = await readAddress(first, request);
-  return typeof alone === 'string' ? whole : alone;
+  const texts = lines.map((line) => line.trim()).filter((text) => text !== '');
+  const starts = texts.flatMap((text, at) => (beginsAddress(text, request) ? [at] : []));
+  let refused: AuthorizationAnswer | string | undefined;
+  for (const at of starts.length > 0 ? starts : [0])
+    for (const text of [texts.slice(at).join(''), texts[at] ?? '']) {
+      const read = await readAddress(text, request);
+      if (typeof read !== 'string' && read.kind !== 'foreign') return read;
+      if (refused === undefined || typeof refused === 'string') refused = read;
+    }
+  return refused ?? 'it is empty';
 }
 
 async function readAddress(

@@ -52,8 +52,8 @@ describe('hooktrail help', () => {
   test('names the variable and the flag of every setting', () => {
     const page = topicText('environment').replaceAll(/\s+/g, ' ');
     for (const { key, variable, flag, meaning } of Object.values(settingNames)) {
-      // Who the events are for is set once for a service: no command has a flag for it.
-      const named = key === 'name-field' ? '' : `(flag ${flag}) `;
+      // Both are set once: no command has a flag for it.
+      const named = key === 'name-field' || key === 'passphrase-file' ? '' : `(flag ${flag}) `;
       expect(page).toContain(` ${variable} ${meaning} ${named}`);
     }
   });

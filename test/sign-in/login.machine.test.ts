@@ -14,7 +14,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
     const [, url] = await terminal.shows(shownUrl);
     await terminal.shows(/paste its address here: /);
     terminal.type('\x04');
-    await terminal.shows(/addresses can no longer be pasted; login waits for the browser (Ctrl-C ends it)/);
+    await terminal.shows(/addresses can no longer be pasted; login waits for the browser \(Ctrl-C ends it\)/);
     await visit(url as string);
     expect(await terminal.finished).toBe(0);
     expect(terminal.screen).toContain('Signed in at');
