@@ -197,7 +197,7 @@ export class CauseSearch {
       const score = this.#likelihood.gain(events, failed, whole) - lnCandidates - cost;
       if (score <= (best[MOST_OF_FIELD - 1]?.score ?? Number.NEGATIVE_INFINITY)) return;
       const test = new FieldTest(feature, op, code);
-      // Where two of five carriers fail, "any but the third" would name one that works.
+      // If two of five carriers fail, "any but the third" would name one that works.
       if (op !== '=') {
         working ??= this.#workingCodes(feature, all);
         if (working.some((other) => test.accepts(other))) return;

@@ -2,7 +2,7 @@ import { compareInstants, parseInstant } from '../time/instant.ts';
 
 /** Dates without a zone: months, days, days with a time of day. Those of one form are ordered as texts. */
 const WITHOUT_ZONE = /^\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ][0-2]\d:[0-5]\d(:[0-5]\d)?)?)?$/;
-/** Where years, months, days, hours, minutes and seconds end in a date: the roundest limit comes first. */
+/** The ends of years, months, days, hours, minutes and seconds in a date: the roundest limit is first. */
 const ENDS = [4, 7, 10, 13, 16, 19];
 const FIRST_MOMENT = '0000-01-01T00:00:00';
 

@@ -88,7 +88,7 @@ class EffectFinder {
     const { field } = feature;
     if (effect && effect.code === NO_VALUE) this.#outer.push(field);
     const count = effect && this.#countOf(effect);
-    // What some of the failures alone have may be why they failed, unless its name is one of outcomes.
+    // A value that only some failures have may be their cause, unless its name is one of outcomes.
     const isOfMost = count !== undefined && this.#isOfMost(count.failed);
     const isOfDelivery = /deliver/i.test(String(field.steps[0])) && !this.#isOfPayload(feature);
     if (outcome || isOfMost || isInner || isOfDelivery) this.fields.add(field);

@@ -136,7 +136,7 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   });
 }
 
-/** Where processes that export into a directory lock each other out, also those in other containers. */
+/** The lock of processes that export into one directory, also of those in other containers. */
 export const LOCK_FOLDER = '.lock';
 
 function isLeftOver(name: string): boolean {

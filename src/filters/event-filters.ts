@@ -67,7 +67,7 @@ interface FilterParts {
   /** Ids of marketplaces, which the service cannot filter by. */
   readonly marketplaces: readonly string[];
   /**
-   * Where they are chosen, be it as `all`: another command has the choice of the settings unasked.
+   * The choice, be it `all`: another command takes the choice of the settings unasked.
    * Undefined if nobody chose any.
    */
   readonly marketplaceChoice: 'line' | 'settings' | undefined;

@@ -7,7 +7,7 @@ import { quietSubscriptions } from '../questions/silent-rows.ts';
 import { valuesOfKey, type WatchedRows } from './watched-rows.ts';
 
 /**
- * What the service says of the subscriptions of a watch: which are on, off or gone. Its list has those that
+ * The states of a watch's subscriptions at the service: on, off or gone. The service's list has those that
  * are on; others are asked for once when they leave it.
  */
 export class WatchedEndpoints {

@@ -25,7 +25,7 @@ export interface Condition {
   /** The value as a time, if it is one. */
   readonly instant: Instant | undefined;
   /**
-   * What a wall clock shows at that time: times of the payload without an offset are compared with it.
+   * The time on a wall clock: times of the payload without an offset are compared with it.
    * Undefined for a field whose times are in UTC by definition.
    */
   readonly wall?: Moment | undefined;

@@ -11,7 +11,7 @@ import type { Binding, Secrets } from '../secrets/vault.ts';
 export interface NotedRefusal {
   /** SHA-256 of what `renewedWith` returns: a later sign-in has another one. */
   readonly token: string;
-  /** What is refused: the refresh token, or the client that sent it, for its id or its secret. */
+  /** The refused part: the refresh token, or the client that sent it, for its id or its secret. */
   readonly of: 'sign-in' | 'client';
   /** Milliseconds since the epoch. */
   readonly at: number;

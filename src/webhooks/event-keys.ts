@@ -61,9 +61,10 @@ export class EventKeys {
     return true;
   }
 
-  /** Counts a key, which `readGuid` read as words: its number is how often it came. */
-  count(words: Uint32Array): void {
-    this.#wanted.set(words);
+  /** Counts a key as text, or as the words that `readGuid` read: its number is how often it came. */
+  count(key: EventKey | Uint32Array): void {
+    if (typeof key === 'string') this.#read(key);
+    else this.#wanted.set(key);
     const rank = this.#index[this.#placeOfWanted()] as number;
     this.#put(rank === FREE ? 1 : this.#numberAt(rank - 1) + 1);
   }

@@ -284,10 +284,7 @@ class IdCounter {
       .trim();
     const guid = pastedGuid(bare);
     if (guid === undefined && (this.field === undefined || bare === '')) return;
-    const digits = eventKey(guid ?? bare);
-    for (let word = 0; word < this.#words.length; word++)
-      this.#words[word] = Number.parseInt(digits.slice(8 * word, 8 * (word + 1)), 16);
-    this.keys.count(this.#words);
+    this.keys.count(eventKey(guid ?? bare));
   }
 
   cutOff(what: string): UsageError {

@@ -39,7 +39,7 @@ interface Recovery {
   readonly journal: Journal;
   readonly times: RecoveryTimes;
   /**
-   * Where the journal is new, the time at which it began: it does not know what was handled before, so events
+   * The time at which a new journal began: it does not know what was handled before, so events
    * from before that the service calls delivered are left alone. Undefined: nothing is left alone.
    */
   readonly leftBefore: number | undefined;
