@@ -1,8 +1,7 @@
 import { type AdvisedCommand, hooktrailOver } from '../advice.ts';
 import { EventFilters } from '../filters/event-filters.ts';
 import { isOfZone } from '../items/field-path.ts';
-import { isGuid } from '../items/items.ts';
-import { type CauseCondition, fieldConditionsOf } from './cause-conditions.ts';
+import { type CauseCondition, fieldConditionsOf, isServiceFilter } from './cause-conditions.ts';
 import type { Cause } from './exact-counts.ts';
 import type { Explained } from './explain.ts';
 
@@ -53,14 +52,10 @@ function narrowedFilters(conditions: readonly CauseCondition[], filters: EventFi
   const rest: CauseCondition[] = [];
   let narrowed = filters;
   for (const condition of conditions) {
-    const { field, op, value } = condition;
-    const text = op === '=' && typeof value === 'string' ? value : '';
-    // A type of a filter may be a pattern, and its subscription is a GUID.
-    if (field === 'eventType' && text !== '' && !/[*,\\]/.test(text))
-      narrowed = narrowed.withTypes([text], [text]);
-    else if (field === 'subscriptionId' && isGuid(text))
-      narrowed = narrowed.withValues('subscriptionId', [text]);
-    else rest.push(condition);
+    const { field, value } = condition;
+    if (!isServiceFilter(condition)) rest.push(condition);
+    else if (field === 'eventType') narrowed = narrowed.withTypes([value as string], [value as string]);
+    else narrowed = narrowed.withValues('subscriptionId', [value as string]);
   }
   return { filters: narrowed, rest };
 }

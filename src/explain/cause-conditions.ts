@@ -1,6 +1,7 @@
 import { exactValue } from '../items/exact-numbers.ts';
 import { fieldPath, memberPath, pathText } from '../items/field-path.ts';
 import { type Condition, conditionOn } from '../items/item-conditions.ts';
+import { isGuid } from '../items/items.ts';
 import { NO_VALUE } from '../sample/sample-field.ts';
 import { type Instant, parseInstant } from '../time/instant.ts';
 import { type FieldTest, type Limit, limitOf } from './conditions.ts';
@@ -44,12 +45,29 @@ export function fieldCondition(test: FieldTest): CauseCondition {
   }
   if (op === '=' || op === '!=') {
     const json = feature.field.texts[code] as string;
-    const condition = conditionOn(path, op, json);
-    return { field: path.text, op, value: exactValue(json), condition, text: condition.text };
+    const value = exactValue(json);
+    const exact = conditionOn(path, op, json);
+    const condition = isServiceFilter({ field: path.text, op, value })
+      ? { ...exact, ignoresCase: true }
+      : exact;
+    return { field: path.text, op, value, condition, text: condition.text };
   }
   const limit = limitOf(test);
   const condition = limitCondition(test, limit);
   return { field: path.text, op: limit.op, value: exactValue(limit.json), condition, text: condition.text };
+}
+
+/**
+ * True for a condition that the service has a filter for, which ignores case (service description, part 4). A
+ * type with `*` or a comma would be a pattern or a list there.
+ */
+export function isServiceFilter({
+  field,
+  op,
+  value,
+}: Pick<CauseCondition, 'field' | 'op' | 'value'>): boolean {
+  if (op !== '=' || typeof value !== 'string' || value === '') return false;
+  return field === 'eventType' ? !/[*,\\]/.test(value) : field === 'subscriptionId' && isGuid(value);
 }
 
 /** Numbers and points in time are compared as such, dates without a zone as texts. */

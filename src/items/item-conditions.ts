@@ -22,6 +22,8 @@ export interface Condition {
   readonly value: string;
   /** True if the value was in quotes: it is a text, whatever it looks like. */
   readonly quoted: boolean;
+  /** True if the value is equal to the same text in any case of letters, as in a filter of the service. */
+  readonly ignoresCase?: boolean;
   /** The value as a time, if it is one. */
   readonly instant: Instant | undefined;
   /**

@@ -86,7 +86,8 @@ function derivedValue({ field, value }: Condition): string | undefined {
 
 /** Null is neither smaller nor larger than anything. */
 function comparisonWith(condition: Condition): Comparison {
-  const { value, quoted } = condition;
+  const { value, quoted, ignoresCase } = condition;
+  if (ignoresCase) return caselessEquality(value);
   const orderOfNull = value === 'null' && !quoted ? 0 : UNEQUAL;
   const derived = derivedValue(condition);
   const orderOf = orderOfOthers(condition);
@@ -97,6 +98,12 @@ function comparisonWith(condition: Condition): Comparison {
     const isSame = text === value && (isText || !quoted);
     return isSame || text === derived ? 0 : orderOf(text, isText);
   };
+}
+
+function caselessEquality(value: string): Comparison {
+  const wanted = value.toLowerCase();
+  return (bytes, start, end) =>
+    !isNull(bytes, start) && rawText(bytes, start, end).toLowerCase() === wanted ? 0 : UNEQUAL;
 }
 
 /** Compares what is written otherwise than a condition's value: a text or, if it `isText` not, JSON. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import {
   appendFile,
   mkdir,
@@ -352,7 +352,7 @@ test('a sign of life that finds the lock gone aborts `lost`', async () => {
 });
 
 test('signs of life keep a lock, also while its folder cannot be read, and end when it is released', async () => {
-  const beat = 10;
+  const beat = 50;
   const { lost, release } = await takeLock('worker', { ...here(), lockRhythm: { ...rhythm, beat } });
   const place = await folder();
   const away = path.join(home, 'away');
@@ -361,15 +361,18 @@ test('signs of life keep a lock, also while its folder cannot be read, and end w
   // The second sign of life is given when the first has found the lock as it should be.
   await expect.poll(() => beats(place)).toBeGreaterThanOrEqual(2);
   expect(lost.aborted).toBe(false);
-  await rename(place, away);
-  await writeFile(place, '');
+  await delay(beat / 2);
+  // A sign of life between the two would find the folder gone, and the lock lost.
+  renameSync(place, away);
+  writeFileSync(place, '');
   const since = await beats(away);
   await expect.poll(() => beats(away)).toBeGreaterThanOrEqual(since + 3);
   expect(lost.aborted).toBe(false);
-  await rm(place);
-  await rename(away, place);
+  await delay(beat / 2);
+  rmSync(place);
+  renameSync(away, place);
   await release();
-  await delay(5 * beat);
+  await delay(3 * beat);
   expect(lost.aborted).toBe(false);
 });
 
