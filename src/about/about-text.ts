@@ -238,7 +238,7 @@ function isBadState(state: About['health']['state']): boolean {
 }
 
 const ENDPOINTS = {
-  off: 'off: the subscription is switched off, the service sends it nothing',
+  off: 'off: the subscription is switched off, so the service sends it nothing',
   gone: 'gone: the service no longer knows the subscription',
 } as const;
 

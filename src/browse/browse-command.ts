@@ -12,19 +12,19 @@ import { redraws } from '../terminal/palette.ts';
 interface Flags extends FilterFlags, SettingFlags {}
 
 const KEYS = [
-  'up down j k         one event, or one line of an open one',
-  'page up, page down  one screen; also b and space',
-  'home end < > G      to the first and the last that was read',
+  'up down j k         moves by an event, or by a line of an open event',
+  'page up, page down  moves by a screen; also b and space',
+  'home end < > G      moves to the first or last event read',
   'enter               opens the event; shows the events of a group',
-  'esc                 goes back by one: event, group, condition, filter',
-  'n p                 next and previous event, while one is open',
-  '/                   filters what was read by words, as you type',
+  'esc                 goes back a step: event, group, condition, filter',
+  'n p                 opens the next or previous event',
+  '/                   filters the events read by words, as you type',
   'w                   filters by FIELD OP VALUE, or by a text',
-  'g                   groups by a field, which a list offers',
-  'f                   failed events only, and all again',
+  'g                   groups by a field that you choose from a list',
+  'f                   shows failed events only, or all again',
   'r                   reads the events again',
   "y Y                 copies the event's id, or its whole JSON",
-  'z                   shows times in UTC, the local zone, that of --timezone',
+  'z                   switches times: UTC, local zone, --timezone',
   'o                   shows a report of these events in the browser',
   '?                   lists the keys',
   'q                   quits; Ctrl-Z suspends, and fg goes on',
@@ -33,7 +33,7 @@ const KEYS = [
 export const commonFlags = '--failed --since --until --type --subscription --where --from --timezone';
 
 export const help = `
-It only shows, and sends nothing. Keys:
+It only shows events, and changes nothing. Keys:
 ${KEYS.map((line) => `  ${line}`).join('\n')}
 
 Examples:

@@ -30,11 +30,11 @@ export const tree: Readonly<Record<string, Nodes>> = {
       {
         search: ['search events, through all pages of results', () => import('../search/search-command.ts')],
         about: [
-          'say all about one subscription: failures, outage, causes, what to do',
+          'show one subscription: failures, outage, causes, next steps',
           () => import('../about/about-command.ts'),
         ],
         find: [
-          'find a text as a whole word in any value, in all profiles if wanted',
+          'find a text as a whole word in any value, or in all profiles',
           () => import('../find/find-command.ts'),
         ],
         browse: ['browse events in an interactive list', () => import('../browse/browse-command.ts')],
@@ -43,11 +43,11 @@ export const tree: Readonly<Record<string, Nodes>> = {
         stats: ['count by type, status and time, with bars', () => import('../stats/stats-command.ts')],
         watch: ['print new events as they appear', () => import('../watch/watch-command.ts')],
         explain: [
-          'say what failed events have in common, and since when',
+          'show what failed events have in common, and since when',
           () => import('../explain/explain-command.ts'),
         ],
         health: [
-          'say which subscriptions are failing, since when, and which recovered',
+          'show which subscriptions are failing, since when, and which recovered',
           () => import('../health/health-command.ts'),
         ],
         report: ['write an HTML report about failed deliveries', () => import('../report/report-command.ts')],
@@ -66,13 +66,16 @@ export const tree: Readonly<Record<string, Nodes>> = {
           'list the subscriptions that are switched on',
           () => import('../subscriptions/list-subscriptions-command.ts'),
         ],
-        get: ['print one subscription, whole', () => import('../subscriptions/get-subscription-command.ts')],
+        get: [
+          'print one subscription with its whole address',
+          () => import('../subscriptions/get-subscription-command.ts'),
+        ],
         check: [
-          'look at the endpoints of subscriptions from this machine',
+          'check the endpoints of subscriptions from this machine',
           () => import('../subscriptions/check-subscriptions-command.ts'),
         ],
         create: [
-          'make a subscription, and save its Api-Token',
+          'create a subscription, and save its Api-Token',
           () => import('../subscriptions/create-subscription-command.ts'),
         ],
         update: [
@@ -160,7 +163,7 @@ export const tree: Readonly<Record<string, Nodes>> = {
 
 /** The flags that every command takes, but for the first two of the program itself. */
 export const VERSION_FLAG = { flags: '-V, --version', text: 'print the version' };
-export const HELP_FLAG = { flags: '-h, --help', text: 'explain the command; -h in short' };
+export const HELP_FLAG = { flags: '-h, --help', text: 'show the help of the command; -h a short form' };
 export const GLOBAL_FLAGS: readonly {
   readonly flags: string;
   readonly text: string;
@@ -175,7 +178,7 @@ export const GLOBAL_FLAGS: readonly {
     parse: (text) => oneOf('--error-format', ['text', 'json'])(text),
   },
   { flags: '-v, --verbose', text: 'one line for each request on standard error' },
-  { flags: '--debug', text: 'headers too; secrets are left out' },
+  { flags: '--debug', text: 'also the headers; secrets are left out' },
   { flags: '--no-color', text: 'no colour', variables: ['NO_COLOR'] },
   { flags: '--quiet', text: 'no progress, no notices; warnings and errors stay' },
 ];

@@ -55,5 +55,5 @@ export function takesCommand({ registeredArguments }: Command): boolean {
 export function takenText(command: Command): string {
   if (takesCommand(command)) return 'a command after --';
   const last = command.registeredArguments.at(-1);
-  return last ? `only <${last.name()}>` : 'no words';
+  return last ? `only <${last.name()}>` : 'no arguments';
 }

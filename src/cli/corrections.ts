@@ -39,7 +39,7 @@ export async function usageErrorFor(
     words = correction.words ?? words;
     fault = await faultOf([...words, ...argv.slice(end)]);
   }
-  const message = problems[0] ?? (misplaced && `${misplaced} stands before the command`);
+  const message = problems[0] ?? (misplaced && `${misplaced} belongs after the command`);
   if (!message) return explained(first);
   return new UsageError(message, { next: lineOf([...words, ...argv.slice(end)], argv) });
 }

@@ -90,8 +90,8 @@ export function declare(command: Command): void {
       ),
     )
     .option('--auto-approve', 'approve sign-ins without a click')
-    .option('--client-key <file>', 'have a client hooktrail-sandbox-key with this key (PEM or JWK)')
-    .option('--require-pushed-requests', 'take no sign-in that was not pushed (RFC 9126)')
+    .option('--client-key <file>', 'add a client hooktrail-sandbox-key with this key (PEM or JWK)')
+    .option('--require-pushed-requests', 'refuse a sign-in that was not pushed (RFC 9126)')
     .addOption(
       new Flag(
         '--renew-header <name>',
@@ -118,7 +118,9 @@ export function declare(command: Command): void {
 export async function run(call: Call<Flags>): Promise<ExitCode> {
   const { flags, args, context } = call;
   if (args.length > 0 && flags.json)
-    throw new UsageError('--json: not together with a command, which has the settings in its environment');
+    throw new UsageError(
+      '--json and a command contradict each other: the command gets the settings in its environment',
+    );
   const [word = ''] = args;
   if (args.length === 1 && /^\d+$/.test(word))
     throw new UsageError(`sandbox takes a command after --, but was given '${word}'`, {
@@ -212,7 +214,7 @@ async function publicKeyIn(file: string): Promise<JWK> {
     const { kid } = jwk ?? {};
     return { ...(key.export({ format: 'jwk' }) as JWK), ...(kid === undefined ? {} : { kid }) };
   } catch {
-    throw new UsageError(`--client-key: ${file} is no key that can be read: must be a file in PEM or a JWK`);
+    throw new UsageError(`--client-key: ${file} cannot be read as a key: must be PEM or a JWK`);
   }
 }
 

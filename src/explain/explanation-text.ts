@@ -46,7 +46,7 @@ export async function printExplanation(
     note: explained.causes.length > 1 ? `cause ${index + 1}` : '',
   }));
   if (next.length === 0) next.push({ command: commandOf(), note: '' });
-  if (wide) next.push({ command: wide.textFor(run), note: 'beside the other events' });
+  if (wide) next.push({ command: wide.textFor(run), note: 'compared with the other events' });
   const endpoint = from === undefined ? subscriptionToCheck(explained) : undefined;
   if (endpoint !== undefined)
     next.push({
@@ -173,7 +173,7 @@ export function explanationFacts(explained: Explained): string[] {
   const none =
     causes.length < MOST_CAUSES
       ? 'no cause in common with others'
-      : `none of these ${MOST_CAUSES} causes, the most that are named; a shorter time may show others`;
+      : `none of these ${MOST_CAUSES} causes, the maximum; a shorter time may show others`;
   return [
     ...(failed > 0 && causes.length === 0 ? [nothing] : []),
     ...(causes.length > 1 ? ['events of a cause are not counted in the causes below it'] : []),
@@ -188,9 +188,9 @@ export function explanationFacts(explained: Explained): string[] {
 
 const NO_CONTRAST = 'all of them failed: there is no delivered event to compare them with';
 const NOTHING_ELSE =
-  'nothing stands out but what seems to come of failing: one of these may be the cause if it was known before the delivery';
+  'nothing stands out except consequences of failing: one of these may be the cause if it was known before the delivery';
 const NOTHING =
-  'nothing stands out: no value, field, limit or time is so much more frequent among the failed events that chance would not explain it';
+  'nothing stands out: no value, field, limit or time is more frequent among the failed events than chance explains';
 
 function nothingStandsOut(effects: readonly Effect[]): string {
   return effects.length === 0 ? NOTHING : NOTHING_ELSE;

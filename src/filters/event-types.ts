@@ -140,7 +140,7 @@ export async function resolveKeptTypes(
   if (kept.length > 0) return spelledAs(filters, kept);
   const pattern = filters.eventTypes.find((type) => type.includes('*'));
   if (pattern === undefined) return filters;
-  throw new UsageError(`--type: the types that '${pattern}' stands for are not known here`, {
+  throw new UsageError(`--type: the types that '${pattern}' stands for are unknown here`, {
     next: advise`run ${hooktrail('event-types')} once: it remembers them`,
   });
 }

@@ -64,7 +64,7 @@ export const FILTER_KEYS = {
   eventType: {
     flag: 'type',
     value: 'name',
-    description: 'of this event type, in any case; order.* for all on offer that match',
+    description: 'of this event type, ignoring case; order.* for all on offer that match',
     kind: 'text',
     noun: 'an event type',
     completion: 'event-types',

@@ -82,8 +82,8 @@ export function addStatsFlags(command: Command): Command {
     .addOption(
       new Flag(
         '--buckets <number|unit>',
-        `parts of the time line: hour, day, week, or a number, 1 to ${MOST_BUCKETS}`,
-        { preset: 'parts that begin on the clock, such as full hours' },
+        `bars of the chart over time: hour, day, week, or a number of bars, 1 to ${MOST_BUCKETS}`,
+        { preset: 'bars that begin on the clock, such as full hours' },
         readBuckets,
       ),
     )

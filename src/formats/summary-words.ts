@@ -88,8 +88,8 @@ export function lengthText(length: number): string {
   return rest > 0 && next ? `${whole} ${name} ${rest} ${next[0]}` : `${whole} ${name}`;
 }
 
-/** `p50 12, p95 1,204.5, p99 2,000, most 30,000`. */
+/** `p50 12, p95 1,204.5, p99 2,000, max 30,000`. */
 export function percentilesText({ p50, p95, p99, most }: Percentiles): string {
   const [median, high, higher, largest] = [p50, p95, p99, most].map(groupedDigits);
-  return `p50 ${median}, p95 ${high}, p99 ${higher}, most ${largest}`;
+  return `p50 ${median}, p95 ${high}, p99 ${higher}, max ${largest}`;
 }

@@ -26,7 +26,7 @@ Examples:
   $ hooktrail events get - --ndjson --output-file events.ndjson < failed.csv`;
 
 export function declare(command: Command): void {
-  command.argument('[eventId...]', 'event ids; with - or none they are found in standard input');
+  command.argument('[eventId...]', 'event ids; - or none: read from standard input');
   addFilterFlags(command).addOption(concurrencyFlag());
   addListFlags(addFromFlag(command));
 }

@@ -48,18 +48,19 @@ failed, and off or gone if the service reports that. Within each state the worst
 come first, by the lower bound of the failure rate: 40 of 50 comes before 1 of
 1. The last ten events are in order of creation, not of delivery.
 
-With --watch it goes on and reports each change once: a row became failing,
-silent, off or gone, or recovered from that. At first it reports what is wrong
-already. A row counts as failing after --after-failures in its run, and, with
---after SPAN, when so much time has passed since the first of them. A service
-that is away, or a sign-in that ended, is a notice and not a change. --state
-keeps the place across restarts.
+With --watch it keeps running and reports each change once: a row became
+failing, silent, off or gone, or recovered from that. It begins by reporting
+what is wrong already. A row counts as failing after --after-failures in a run,
+and, with --after SPAN, not before that time since the first of them. An
+unreachable service, or a sign-in that ended, is a notice and not a change.
+--state keeps the place across restarts.
 
 With a COMMAND it prints nothing and runs the command for each change, as
 \`events watch\` does for each event. The command gets the row's JSON on its
-standard input, with change, since, until, cause and next, or what --jq makes of
-it, and HOOKTRAIL_CHANGE, _SUBSCRIPTION_ID and _SUBSCRIPTION_NAME. A change is
-done when it ends with 0; after a crash the last one may be reported again.
+standard input, with change, since, until, cause and next, or the output of
+--jq, and HOOKTRAIL_CHANGE, _SUBSCRIPTION_ID and _SUBSCRIPTION_NAME. A change is
+done when the command exits with 0; after a crash the last one may be reported
+again.
 
 Examples:
   $ hooktrail events health
@@ -72,15 +73,15 @@ export function declare(command: Command): void {
     .addOption(
       new Flag(
         '--by <a,b.c>',
-        'a row for each value of this field, or of several together',
+        'a row for each value of this field, or each combination of several',
         { preset: 'subscriptionId' },
         (text) => parseFieldPaths(text, '--by'),
       ),
     )
-    .option('--exit-code', 'exit with 10 while any is failing, with 1 if all outcomes are unknown')
+    .option('--exit-code', 'exit with 10 while any row is failing, with 1 if all outcomes are unknown')
     .option(
       '--exit-code-for <states>',
-      'exit with 10 while any is in one of these: failing, silent (for unusually long), off, gone',
+      'exit with 10 while any row is in one of these states: failing, silent (for unusually long), off, gone',
       (text) => text.split(',').map(oneOf<AlarmState>('--exit-code-for', ALARM_STATES)),
     )
     .addOption(concurrencyFlag());
@@ -99,7 +100,7 @@ function addWatchFlags(command: Command): void {
       new Flag(`${name} <time>`, `with --watch: ${description}`, { preset }, duration(name, lowest)),
     );
   addCommandArgument(command, 'with --watch: a command to run for each change, after --');
-  command.option('--watch', 'go on, and report each change of a row');
+  command.option('--watch', 'keep running, and report each change of a row');
   addTime('--interval', 'time between two polls', 1000, durationText(INTERVAL_MS));
   addTime('--overlap', 'how far each poll reaches back, for late events', 0, durationText(OVERLAP_MS));
   command
@@ -111,14 +112,14 @@ function addWatchFlags(command: Command): void {
     .addOption(
       new Flag(
         '--after-failures <number>',
-        'with --watch: failures in a run from which a row is failing; --after <time> is the least time since the first of them',
+        'with --watch: a row is failing after this many failures in a run, and with --after <time> not before this time since the first',
         { preset: String(FAILURES) },
         wholeNumber('--after-failures', 1),
       ),
     );
   addTime('--remind', 'report a change again after this time, while it lasts', 1000);
   command.option('--check', 'with --watch: ask the endpoint of a failing or silent row from this machine');
-  addTime('--retry-for', 'give a change up when the command has failed for this time', 0, 'never');
+  addTime('--retry-for', 'give up a change when the command has failed for this time', 0, 'never');
 }
 
 /** The flags that need `--watch`, and those about output that ends. */

@@ -234,8 +234,8 @@ const LONGEST_GUESSED_CHARACTERS = 500;
 /** The error for a bracket that is no part of `[]`; its next step has the path that was meant. */
 function wrongBrackets(path: string, flag: string, all: string): UsageError {
   const next =
-    'lines[].sku is that of every element, lines.0.sku of the first; a bracket inside a name is written \\[';
-  const message = `${flag}: invalid value '${all}': '${path}' has a bracket other than [] behind a name`;
+    'use lines[].sku for every element, lines.0.sku for the first; write a bracket inside a name as \\[';
+  const message = `${flag}: invalid value '${all}': '${path}' has a bracket other than [] after a name`;
   const meant = path.length > LONGEST_GUESSED_CHARACTERS ? path : pathMeant(path);
   if (meant === path || !isPath(meant)) return new UsageError(message, { next });
   const corrected = all.replace(path, () => meant);

@@ -10,9 +10,9 @@ of 2026-07-28 and of the versions before, with the tools search_events,
 get_events, count_events, event_statistics, explain_failures,
 subscription_health, subscription_page, find_text, reconcile, preview_recovery,
 list_event_types, list_subscriptions and sign_in_status. It only reads. It
-starts without a sign-in and says how to sign in; it opens no browser and
+starts without a sign-in and explains how to sign in; it opens no browser and
 returns no token. Answers are limited: 20 events by default, 200 at most, 60 KB;
-a cursor goes on where there is more. A call has 60 s unless it asks for more.
+a cursor continues where there is more. A call has 60 s unless it asks for more.
 
 The only files that a tool reads are those of --allow-file, for reconcile and
 preview_recovery.

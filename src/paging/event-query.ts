@@ -79,7 +79,7 @@ export function followed(link: string, page: URL): URL {
       next,
     });
   };
-  if (!URL.canParse(link, page.href)) return refuse('is no address');
+  if (!URL.canParse(link, page.href)) return refuse('is not an address');
   const url = new URL(link, page);
   if (url.username !== '' || url.password !== '') return refuse('holds a user name or password');
   if (url.origin !== page.origin) {

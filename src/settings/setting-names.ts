@@ -176,7 +176,7 @@ const flagTexts: { readonly [Name in SettingName]?: FlagText } = {
   scope: ['scopes', 'the scopes to ask for, separated by spaces', settingDefaults.scope],
   redirectUri: ['url', 'where sign-in returns to', settingDefaults.redirectUri],
   issuer: ['url', "the issuer a redirect must name, or 'none'", 'the auth URL'],
-  marketplace: ['id', 'of this marketplace (or several, with commas; all: of any), which is found out here'],
+  marketplace: ['id', 'of this marketplace, or of several with commas; all: of any; hooktrail filters by it'],
   timezone: ['zone', 'show and read times in this zone: UTC, local, Europe/Berlin', settingDefaults.timezone],
   store: ['where', 'where secrets live: keychain or file', settingDefaults.store],
 };

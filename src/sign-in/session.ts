@@ -204,6 +204,6 @@ export async function notSignedIn(settings: Settings, context: Context): Promise
   );
   return new NotSignedInError(`${message} to these addresses`, {
     details: [...details, 'the stored sign-in is for other addresses, and its tokens are not sent to these'],
-    next: advise`set back the address that was changed, or ${next} to sign in to these`,
+    next: advise`restore the address that was changed, or ${next} to sign in to these`,
   });
 }

@@ -242,7 +242,7 @@ export function groupTable(
   };
 }
 
-export const PERCENTILE_HEADS: readonly ColumnHead[] = ['p50', 'p95', 'p99', 'most'].map((title) => ({
+export const PERCENTILE_HEADS: readonly ColumnHead[] = ['p50', 'p95', 'p99', 'max'].map((title) => ({
   title,
   kind: 'number',
 }));

@@ -29,9 +29,9 @@ downloaded, except for --by, --where and --grep. Types are listed worst first,
 by the lower bound of the failure rate: 40 of 50 comes before 1 of 1. Events of
 types that the service does not list are shown together as (not listed), in JSON
 with the eventType null. --percentiles prints the median, the 95th and the 99th
-percentile and the largest value of a number, of all events, by group or over
-time with --buckets. A table by createdOn:hour or createdOn:weekday is in the
-order of the clock.
+percentile and the maximum of a number, for all events, by group, or over time
+with --buckets. Tables by createdOn:hour or createdOn:weekday are in the order
+of the clock.
 
 Examples:
   $ hooktrail events stats
@@ -55,7 +55,7 @@ export function declare(command: Command): void {
     .addOption(
       new Flag(
         '-n, --limit <number>',
-        'with --by: groups to show; what is not a table on a terminal has all of them',
+        'with --by: groups to show in a table on a terminal; other outputs have all of them',
         { preset: GROUPS_SHOWN },
         wholeNumber('--limit', 1),
       ),
@@ -63,7 +63,7 @@ export function declare(command: Command): void {
   addSummaryFlags(command, GROUP_FORMATS, {
     json: 'the same numbers as one JSON object',
     ndjson: 'with --by or --percentiles: one JSON object per group',
-    csv: 'the table of types, without the time line',
+    csv: 'the table of types, without the chart over time',
   });
 }
 

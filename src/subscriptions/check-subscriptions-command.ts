@@ -6,11 +6,11 @@ import type { CheckFlags } from './check-subscriptions.ts';
 
 export const help = `
 Checks the callback addresses of subscriptions from this machine: the name, the
-connection, the certificate (issuer, end, host) and, over a verified connection
-only, the status of the answer to HEAD. Any answer means reachable. No event,
-query or secret is sent, and no redirect is followed. It asks before it connects
-to hosts that nobody configured here. The exit code is 1 if an endpoint is
-broken. The service may see something different from this machine.
+connection, the certificate (issuer, expiry, host) and, over a verified
+connection only, the status of the answer to HEAD. Any answer means reachable.
+No event, query or secret is sent, and no redirect is followed. It asks before
+it connects to hosts that are not in your settings. The exit code is 1 if an
+endpoint is broken. The service may see something different from this machine.
 
 Examples:
   $ hooktrail subscriptions check

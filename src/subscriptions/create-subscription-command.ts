@@ -12,13 +12,13 @@ interface Flags extends ChangeFlags, Omit<SettingFlags, 'marketplace'> {
 }
 
 export const help = `
-Makes a subscription, after a question, and prints its id. The service gives its
-Api-Token in this one answer: it is saved where secrets live, before anything is
+Asks, creates a subscription, and prints its id. The service sends the Api-Token
+only in this answer, so it is saved with your other secrets before anything is
 printed. \`subscriptions token\` prints it, and \`webhooks listen --subscription\`
-uses it. Nothing is sent twice: where the answer is lost, look at the list.
-Types are those on offer, in any case; a pattern such as 'order.*' stands for
-those that match now, not for types offered later. The service requires at least
-one marketplace: a terminal offers those of your other subscriptions.
+uses it. No request is repeated: if the answer is lost, look at \`subscriptions\`.
+A type must be on offer (case is ignored); a pattern such as 'order.*' stands
+for the types that match now, not for types offered later. The service requires
+at least one marketplace: a terminal offers those of your other subscriptions.
 
 Examples:
   $ hooktrail subscriptions create --url https://a.example.com --type 'order.*'

@@ -86,7 +86,7 @@ async function describe(
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     if (error.status === 404) return { id, state: 'gone', text: undefined };
-    reporter.warning(`whether the subscription ${id} is off or gone is not known: ${error.message}`);
+    reporter.warning(`whether the subscription ${id} is off or gone is unknown: ${error.message}`);
     return { id, state: 'unknown', text: undefined };
   }
 }

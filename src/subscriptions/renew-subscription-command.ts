@@ -4,11 +4,10 @@ import type { SettingFlags } from '../settings/settings.ts';
 import { addChangeFlags, type ChangeFlags } from './subscription-flags.ts';
 
 export const help = `
-Gets another Api-Token, after a question, and saves it before anything is
-printed. The old one is invalid at once: \`webhooks listen --subscription\` takes
-the new one over without a restart, and handlers of your own need it from
-\`subscriptions token\`. Nothing is sent twice: if the answer is lost, renew
-again.
+Asks, gets another Api-Token, and saves it before anything is printed. The old
+one is invalid at once: \`webhooks listen --subscription\` takes the new one over
+without a restart, and handlers of your own need it from \`subscriptions token\`.
+The request is not repeated: if the answer is lost, renew again.
 
 Examples:
   $ hooktrail subscriptions renew 0f8fad5b-d9cb-469f-a165-70867728950e

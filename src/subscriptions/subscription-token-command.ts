@@ -8,8 +8,8 @@ import type { SettingFlags } from '../settings/settings.ts';
 
 export const help = `
 Prints the Api-Token that \`subscriptions create\` or \`renew\` saved here, and
-nothing else, for a handler of your own. The service gives a token once, and
-never again: where none is saved, only \`subscriptions renew\` gets another.
+nothing else, for a handler of your own. The service shows a token only once: if
+none is saved here, \`subscriptions renew\` gets another.
 
 Examples:
   $ hooktrail subscriptions token 0f8fad5b-d9cb-469f-a165-70867728950e
@@ -32,7 +32,7 @@ export async function run(call: Call<SettingFlags>): Promise<void> {
       next: advise`${hooktrail('subscriptions renew', id)} gets another, and makes the present one invalid`,
     });
   if (await saved.isInDoubt())
-    reporter.warning('a renewal was begun, and its end is not known: this token may be invalid', {
+    reporter.warning('a renewal was begun, but its outcome is unknown: this token may be invalid', {
       kind: 'service',
       next: advise`${hooktrail('subscriptions renew', id)} gets another`,
     });

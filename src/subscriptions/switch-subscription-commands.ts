@@ -7,8 +7,8 @@ type SwitchCall = Call<ChangeFlags & SettingFlags>;
 
 export const enable: CommandModule = {
   help: `
-Switches a subscription on, and changes nothing else of it: it is read, and
-written back whole under its ETag. It asks first.
+Asks, and switches a subscription on. Nothing else changes: it is read, and
+written back whole under its ETag.
 
 Examples:
   $ hooktrail subscriptions enable 0f8fad5b-d9cb-469f-a165-70867728950e
@@ -19,9 +19,9 @@ Examples:
 
 export const disable: CommandModule = {
   help: `
-Switches a subscription off, and changes nothing else of it: deliveries stop,
-and \`subscriptions\` lists it no longer. It asks first. Note the id, by which
-\`subscriptions enable\` switches it on again.
+Asks, and switches a subscription off. Nothing else changes. Deliveries stop,
+and \`subscriptions\` no longer lists it: note the id, by which \`subscriptions
+enable\` switches it on again.
 
 Examples:
   $ hooktrail subscriptions disable 0f8fad5b-d9cb-469f-a165-70867728950e

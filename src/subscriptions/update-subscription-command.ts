@@ -14,10 +14,11 @@ interface Flags extends ChangeFlags, SettingFlags {
 
 export const help = `
 Reads the subscription, shows what would change, and asks. Then it is written
-back whole: what no flag names stays byte for byte, also whether it is on. If
-somebody else changed it meanwhile, nothing is written, and their change is
-shown (exit code 1). Types are those on offer, in any case; a pattern such as
-'order.*' stands for those that match now, not for types offered later.
+back whole: everything that no flag names stays byte for byte, including whether
+it is on. If somebody else changed it meanwhile, nothing is written, and their
+change is shown (exit code 1). A type must be on offer (case is ignored); a
+pattern such as 'order.*' stands for the types that match now, not for types
+offered later.
 
 Examples:
   $ hooktrail subscriptions update 0f8fad5b-d9cb-469f-a165-70867728950e \\
@@ -42,12 +43,12 @@ export function declare(command: Command): void {
     )
     .option(
       '--add-marketplace <id>',
-      'also deliver what is of this marketplace (repeatable)',
+      'also deliver events of this marketplace (repeatable)',
       givenNames('--add-marketplace'),
     )
     .option(
       '--remove-marketplace <id>',
-      'no longer deliver what is of this one (repeatable)',
+      'no longer deliver events of this marketplace (repeatable)',
       givenNames('--remove-marketplace'),
     );
   addChangeFlags(command, 'subscriptionId, written, changes, subscription');

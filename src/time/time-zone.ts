@@ -113,7 +113,7 @@ export function zoneOf(name: string, { machine }: Pick<Context, 'machine'>): Tim
   try {
     return new TimeZone(meant);
   } catch (cause) {
-    throw new UsageError(`--timezone local: this machine's zone '${meant}' is not known`, {
+    throw new UsageError(`--timezone local: this machine's zone '${meant}' is unknown`, {
       next: 'give its name, as in --timezone Europe/Berlin',
       cause,
     });

@@ -45,17 +45,18 @@ With a COMMAND it prints nothing and runs the command for each event, without a
 shell, one after the other: the event is its standard input, and the variables
 HOOKTRAIL_EVENT_ID, _EVENT_TYPE, _EVENT_SUBSCRIPTION_ID, _EVENT_CREATED_ON and
 _EVENT_PUBLISH_STATUS hold its known fields. An event is done when the command
-ends with 0. Until then it is run again after longer and longer pauses, for ever
-or for --retry-for, after which the watch goes on and in the end exits with 1.
+exits with 0. Until then it is run again after growing pauses, without limit or
+for --retry-for. After that the watch goes on, and exits with 1 in the end.
 Ctrl-C and SIGTERM give the command 10 s to end.
 
 With --state the same command continues where it stopped, also after a crash,
-and misses no event. What was printed counts as done: if a pipe is killed, what
-its reader had not handled is not printed again. With a COMMAND only what it has
-done counts. COMMAND must be idempotent: after a crash it may run again for the
-last event, even while its old run goes on. Without --state Ctrl-C prints a
-command that resumes. In cron, add --until now: each run handles the events
-since the last one and ends; the first run only marks the place.
+and misses no event. What was printed counts as done: if a pipe is killed,
+events that its reader had not handled are not printed again. With a COMMAND an
+event counts once the command has handled it. COMMAND must be idempotent: after
+a crash it may run again for the last event, even while its old run goes on.
+Without --state Ctrl-C prints a command that resumes. In cron, add --until now:
+each run handles the events since the last one and ends; the first run only
+marks the place.
 
 Examples:
   $ hooktrail events watch --failed
@@ -87,7 +88,7 @@ export function declare(command: Command): void {
     .addOption(
       new Flag(
         '--retry-for <time>',
-        'with a command: give an event up when it has failed for this time',
+        'with a command: give up an event when it has failed for this time',
         { preset: 'never' },
         duration('--retry-for', 0),
       ),

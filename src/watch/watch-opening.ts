@@ -24,8 +24,8 @@ export function tellWhatIsWatched(
 ): void {
   const what = isResumed ? window : `events ${window}`;
   const which = shellText(filters.words('since', 'timezone')) || 'all of them';
-  const changes = filters.statuses.length > 0 ? 'appears or changes its status' : 'appears';
-  const limit = `what ${changes} more than ${durationText(overlapMs)} after its creation is not seen (--overlap)`;
+  const changes = filters.statuses.length > 0 ? 'appear or change their status' : 'appear';
+  const limit = `events that ${changes} more than ${durationText(overlapMs)} after their creation are not seen (--overlap)`;
   reporter.notice(`watching ${what}, every ${durationText(intervalMs)}: ${which}; ${limit}`);
 }
 

@@ -131,7 +131,7 @@ async function warnOfDoubt(
   { context, reporter }: Pick<Call, 'context' | 'reporter'>,
 ): Promise<void> {
   if (!(await openApiTokens(place, context).of(subscription).isInDoubt())) return;
-  reporter.warning('a renewal was begun, and its end is not known: the saved Api-Token may be invalid', {
+  reporter.warning('a renewal was begun, but its outcome is unknown: the saved Api-Token may be invalid', {
     kind: 'service',
     next: advise`${hooktrail('subscriptions renew', subscription)} gets another`,
   });
@@ -161,7 +161,7 @@ export async function requireApiToken(
   if (canAsk) {
     return checked(await promptSecret('Api-Token of the subscription', context), 'Api-Token');
   }
-  throw new UsageError('the Api-Token that deliveries must carry is not known', {
+  throw new UsageError('the Api-Token that deliveries must carry is unknown', {
     details: unusable instanceof Error ? [unusable.message] : [],
     next:
       place.subscription === undefined

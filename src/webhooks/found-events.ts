@@ -96,7 +96,9 @@ export function noticeHandOver(events: readonly FoundEvent[], reporter: Pick<Rep
 export function noticeRepeated(count: number, reporter: Pick<Reporter, 'notice'>): void {
   if (count === 0) return;
   const records = count === 1 ? '1 more record' : `${count} more records`;
-  reporter.notice(`${records} of these events left out: each event goes over once, from its newest record`);
+  reporter.notice(
+    `${records} of these events left out: each event is forwarded once, from its newest record`,
+  );
 }
 
 /** Forwarding takes longer than searching, so reading more pages ahead would gain nothing. */

@@ -102,7 +102,7 @@ describe('events about', () => {
       'reason         503 down',
       'last success   2026-11-20 11:00:00Z',
       "shared         the other subscription did not fail: it is this one's endpoint",
-      'latency        p50 70, p95 90, p99 90, most 90 (ms, 4 events)',
+      'latency        p50 70, p95 90, p99 90, max 90 (ms, 4 events)',
       'last ten       ··✗✗',
       '',
       `next: hooktrail events search --failed --subscription ${OWN} --since 2026-11-19T08:59:59Z --until 2026-11-20T12:00Z --from ${file}`,
@@ -190,7 +190,7 @@ describe('events about', () => {
 
   test('finds a subscription that is switched off by its address, if it had events of late', async () => {
     await using at = await startSearching({ events: 0 });
-    const OFF = 'state          off: the subscription is switched off, the service sends it nothing';
+    const OFF = 'state          off: the subscription is switched off, so the service sends it nothing';
     const SWITCHED_OFF = '95bb7fc4-c819-4328-97e4-f5241d61eecf';
     const add = (subscriptionId: string, eventType: string) =>
       at.sandbox.control.addEvent({ subscriptionId, eventType, createdOn: timeOf('20T09:00') });
@@ -499,7 +499,7 @@ describe('events about, by what is known', () => {
     const first = stdout.split('\n')[3];
     expect(first).toBe(
       inShape({
-        published: 'state          off: the subscription is switched off, the service sends it nothing',
+        published: 'state          off: the subscription is switched off, so the service sends it nothing',
         flat: 'state          no events in this time',
       }),
     );

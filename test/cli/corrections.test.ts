@@ -59,7 +59,7 @@ const CORRECTED: Readonly<Record<string, string>> = {
     'next: hooktrail events search --no-color',
   ),
   'events search 7c9e6679-7425-40de-944b-e07fc1f90ae7': said(
-    "error: events search takes no words, but was given '7c9e6679-7425-40de-944b-e07fc1f90ae7'",
+    "error: events search takes no arguments, but was given '7c9e6679-7425-40de-944b-e07fc1f90ae7'",
     'next: hooktrail events get 7c9e6679-7425-40de-944b-e07fc1f90ae7',
   ),
   'events search --aftre 1d': said(
@@ -71,11 +71,11 @@ const CORRECTED: Readonly<Record<string, string>> = {
     'next: hooktrail webhooks replay --failed --before 1d --forward-to http://127.0.0.1:9/',
   ),
   'events search --since 2026-11-20 08:30': said(
-    "error: events search takes no words, but was given '08:30'",
+    "error: events search takes no arguments, but was given '08:30'",
     "next: hooktrail events search --since '2026-11-20 08:30'",
   ),
   'events search --from a.ndjson b.ndjson': said(
-    "error: events search takes no words, but was given 'b.ndjson'",
+    "error: events search takes no arguments, but was given 'b.ndjson'",
     'next: several files go through standard input: cat FILES | hooktrail … --from -',
   ),
   'events find Harbour Freight': said(
@@ -83,15 +83,15 @@ const CORRECTED: Readonly<Record<string, string>> = {
     "next: hooktrail events find 'Harbour Freight'",
   ),
   'events search —failed': said(
-    "error: events search takes no words, but was given '—failed'",
+    "error: events search takes no arguments, but was given '—failed'",
     'next: hooktrail events search --failed',
   ),
   'events search --where “order = 5”': said(
-    "error: events search takes no words, but was given '='",
+    "error: events search takes no arguments, but was given '='",
     "next: hooktrail events search --where 'order = 5'",
   ),
   'events search order.created': said(
-    "error: events search takes no words, but was given 'order.created'",
+    "error: events search takes no arguments, but was given 'order.created'",
     'next: hooktrail events search --type order.created',
   ),
   'events watch ./handle.sh x': said(
@@ -128,8 +128,8 @@ test.each([
   ['failures --since 2d', "unknown command 'failures'", 'next: hooktrail events search --failed --since 2d'],
   ['show event', "unknown command 'show'", 'next: hooktrail events get'],
   // A flag before its command, and one of a group.
-  ['--limit 5 events search', '--limit stands before the command', 'next: hooktrail events search --limit 5'],
-  ['events --limit 5 search', '--limit stands before the command', 'next: hooktrail events search --limit 5'],
+  ['--limit 5 events search', '--limit belongs after the command', 'next: hooktrail events search --limit 5'],
+  ['events --limit 5 search', '--limit belongs after the command', 'next: hooktrail events search --limit 5'],
   ['--tail 5 events search', "unknown option '--tail'", 'next: hooktrail events search --limit 5'],
   ['events --limit 5', "unknown option '--limit'", flagsOf('events')],
   ['events --nonsense', "unknown option '--nonsense'", flagsOf('events')],
@@ -144,12 +144,12 @@ test.each([
   // Words that are a time, a text or a program.
   [
     'events search --since=2 hours ago',
-    "events search takes no words, but was given 'hours'",
+    "events search takes no arguments, but was given 'hours'",
     "next: hooktrail events search '--since=2 hours ago'",
   ],
-  ['events search 2 hours ago', "events search takes no words, but was given '2'", FILTERS],
-  ['events search ab', "events search takes no words, but was given 'ab'", FILTERS],
-  ['events search a=b', "events search takes no words, but was given 'a=b'", FILTERS],
+  ['events search 2 hours ago', "events search takes no arguments, but was given '2'", FILTERS],
+  ['events search ab', "events search takes no arguments, but was given 'ab'", FILTERS],
+  ['events search a=b', "events search takes no arguments, but was given 'a=b'", FILTERS],
   [
     'events watch refused',
     "events watch takes a command after --, but was given 'refused'",

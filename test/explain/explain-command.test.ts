@@ -231,7 +231,7 @@ describe('events explain', () => {
       'all of them failed: there is no delivered event to compare them with',
       'all of them have: delivery.lastError (503 Service Unavailable 25)',
       `next: hooktrail events search --failed ${where} ${source}`,
-      `next: hooktrail events explain --since 2026-11-02T04:59:00Z ${source}  # beside the other events`,
+      `next: hooktrail events explain --since 2026-11-02T04:59:00Z ${source}  # compared with the other events`,
       '',
     ]);
   });
@@ -363,7 +363,7 @@ describe('events explain', () => {
         [
           '',
           'events of a cause are not counted in the causes below it',
-          '20 failures have none of these 5 causes, the most that are named; a shorter time may show others',
+          '20 failures have none of these 5 causes, the maximum; a shorter time may show others',
         ].join(gap),
       );
   });

@@ -176,10 +176,10 @@ describe('a bracket that is not part of []', () => {
       const { message, next, correction } = failureOf(typed);
       const path = typed.replace(/^\./, '');
       expect(message).toBe(
-        `--by: invalid value '${typed}': '${path}' has a bracket other than [] behind a name`,
+        `--by: invalid value '${typed}': '${path}' has a bracket other than [] after a name`,
       );
       expect(next).toBe(
-        'lines[].sku is that of every element, lines.0.sku of the first; a bracket inside a name is written \\[',
+        'use lines[].sku for every element, lines.0.sku for the first; write a bracket inside a name as \\[',
       );
       expect(correction).toBeUndefined();
     },

@@ -101,7 +101,7 @@ describe('a link to the next page', () => {
   );
 
   test.each([
-    ['http://[', 'is no address'],
+    ['http://[', 'is not an address'],
     ['https://user:password@events.example.com/?limit(11,10)', 'holds a user name or password'],
     [
       'https://other.example.com/?limit(11,10)',

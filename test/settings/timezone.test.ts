@@ -25,7 +25,7 @@ describe('the setting timezone', () => {
     for (const timezone of ['Etc/Unknown', 'Mars/Etc/UTC', 'UTCx'])
       expect(() => zoneOf('local', { machine: { ...thisMachine(), timezone } })).toThrow(
         expect.objectContaining({
-          message: `--timezone local: this machine's zone '${timezone}' is not known`,
+          message: `--timezone local: this machine's zone '${timezone}' is unknown`,
           next: 'give its name, as in --timezone Europe/Berlin',
         }),
       );
@@ -49,7 +49,7 @@ describe('the zone of the machine', () => {
     (variable) => {
       const timezone = machineZone(variable, 'UTC');
       expect(() => zoneOf('local', { machine: { ...thisMachine(), timezone } })).toThrow(
-        `this machine's zone '${variable}' is not known`,
+        `this machine's zone '${variable}' is unknown`,
       );
     },
   );

@@ -300,7 +300,7 @@ test('after a change of the saved addresses, status and doctor say that the sign
   const { code, stdout, stderr } = await at.run(['status'], given);
   expect({ code, stdout }).toMatchObject({ code: 4, stdout: expect.stringContaining('signed in  no\n') });
   expect(stderr).toMatch(
-    /^error: not signed in to these addresses\n[\s\S]* {2}event service: http:\/\/127\.0\.0\.1:9\/ \(from the profile 'default' \(base-url\)\)\n[\s\S]*the stored sign-in is for other addresses.*\nnext: set back the address that was changed, or run `hooktrail login` to sign in to these\n$/,
+    /^error: not signed in to these addresses\n[\s\S]* {2}event service: http:\/\/127\.0\.0\.1:9\/ \(from the profile 'default' \(base-url\)\)\n[\s\S]*the stored sign-in is for other addresses.*\nnext: restore the address that was changed, or run `hooktrail login` to sign in to these\n$/,
   );
   expect((await at.run(['doctor'], given)).stdout).toMatch(/broken +sign-in .*is for other addresses/);
   await at.run(['config', 'set', 'base-url', at.sandbox.settings.baseUrl], given);

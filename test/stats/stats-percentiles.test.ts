@@ -46,7 +46,7 @@ describe('events stats --percentiles', () => {
       code: 0,
       stderr: '',
       stdout: [
-        'events  failed    rate  p50    p95    p99   most  first                 last                  example',
+        'events  failed    rate  p50    p95    p99    max  first                 last                  example',
         '     7       2  28.6 %    7  1,200  1,200  1,200  2026-11-01 00:00:01Z  2026-11-01 00:00:07Z  00000000-0000-4000-8000-000000000001',
         '3 of 7 events without a number in took.ms',
         '',
@@ -56,11 +56,11 @@ describe('events stats --percentiles', () => {
 
   test('is by group with --by, and then says those of all too', async () => {
     expect((await stored('--by', 'plan', '--limit', '2')).stdout.split('\n')).toEqual([
-      'plan  events  failed    rate   share   p50    p95    p99   most  first                 last                  example',
+      'plan  events  failed    rate   share   p50    p95    p99    max  first                 last                  example',
       'free       3       1  33.3 %  42.9 %     7      7      7      7  2026-11-01 00:00:04Z  2026-11-01 00:00:06Z  00000000-0000-4000-8000-000000000004',
       'gold       3       1  33.3 %  42.9 %  90.5  1,200  1,200  1,200  2026-11-01 00:00:01Z  2026-11-01 00:00:03Z  00000000-0000-4000-8000-000000000001',
       '1 other group: 1 event (14.3 %)',
-      'took.ms of all: p50 7, p95 1,200, p99 1,200, most 1,200',
+      'took.ms of all: p50 7, p95 1,200, p99 1,200, max 1,200',
       '3 of 7 events without a number in took.ms',
       '',
     ]);
@@ -115,7 +115,7 @@ describe('events stats --percentiles', () => {
       `\ufeffcount,failed,failureRate,share,numbers,p50,p95,p99,most,first,last,example\r\n7,2,${2 / 7},1,4,7,1200,1200,1200,2026-11-01T00:00:01Z,2026-11-01T00:00:07Z,00000000-0000-4000-8000-000000000001\r\n`,
     );
     expect((await stored('-o', 'markdown')).stdout.split('\n')).toEqual([
-      '| events | failed | rate | p50 | p95 | p99 | most | first | last | example |',
+      '| events | failed | rate | p50 | p95 | p99 | max | first | last | example |',
       '| ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- | --- |',
       '| 7 | 2 | 28.6 % | 7 | 1,200 | 1,200 | 1,200 | 2026-11-01T00:00:01Z | 2026-11-01T00:00:07Z | 00000000-0000-4000-8000-000000000001 |',
       '',
@@ -144,10 +144,10 @@ describe('events stats --percentiles', () => {
     const days = ['--since', '2026-10-31 12:00', '--until', '2026-11-02', '--buckets', 'day'];
     expect((await stored(...days)).stdout).toBe(
       [
-        'UTC           events  failed  p50    p95    p99   most',
+        'UTC           events  failed  p50    p95    p99    max',
         '10-31 (part)       0       0    -      -      -      -',
         '11-01              7       2    7  1,200  1,200  1,200',
-        'took.ms of all: p50 7, p95 1,200, p99 1,200, most 1,200',
+        'took.ms of all: p50 7, p95 1,200, p99 1,200, max 1,200',
         '3 of 7 events without a number in took.ms',
         'created after 2026-10-31T12:00Z and before 2026-11-02',
         '',

@@ -149,7 +149,7 @@ test('subscriptions list --all adds those that had events in the last 30 days, a
   at.answers.set(`/subscriptions/id/${OFF}`, json(403, ''));
   const unknown = await at.run(['subscriptions', 'list', '--all', '--json']);
   expect(JSON.parse(unknown.stdout).map(({ state }: { state: string }) => state)).toContain('unknown');
-  expect(unknown.stderr).toContain(`whether the subscription ${OFF} is off or gone is not known`);
+  expect(unknown.stderr).toContain(`whether the subscription ${OFF} is off or gone is unknown`);
 });
 
 test('an address that is cut on a narrow terminal still says that it is switched off', async () => {

@@ -109,7 +109,7 @@ describe('events watch', () => {
     expect({ code: next.code, ids: idsOf(next.stdout) }).toEqual({ code: 0, ids: [b] });
     expect(next.stderr).toBe(
       'watching from where it stopped, every 1s: all of them; ' +
-        'what appears more than 2m after its creation is not seen (--overlap)\n',
+        'events that appear more than 2m after their creation are not seen (--overlap)\n',
     );
     const last = await watch(searching, ...later, '--count', '2').finished;
     expect(idsOf(last.stdout)).toEqual([c, d]);
@@ -538,14 +538,14 @@ describe('a watch says at its start', () => {
   };
 
   test.each([
-    [[], 'all of them; what appears more than 2m after its creation is not seen (--overlap)'],
+    [[], 'all of them; events that appear more than 2m after their creation are not seen (--overlap)'],
     [
       ['--failed', '--where', 'eventType != x', '--overlap', '1h'],
-      "--status FAILED --where 'eventType != x'; what appears or changes its status more than 1h after its creation is not seen (--overlap)",
+      "--status FAILED --where 'eventType != x'; events that appear or change their status more than 1h after their creation are not seen (--overlap)",
     ],
     [
       ['--timezone', 'Europe/Berlin'],
-      'all of them; what appears more than 2m after its creation is not seen (--overlap)',
+      'all of them; events that appear more than 2m after their creation are not seen (--overlap)',
     ],
   ])('which events it waits for, and how far it looks back: %j', async (flags, said) => {
     await using at = await startSearching({ events: 5 });

@@ -45,7 +45,7 @@ async function startHandingOver() {
 
 const at = forEachTest(startHandingOver);
 const LEFT_OUT =
-  '1 more record of these events left out: each event goes over once, from its newest record\n';
+  '1 more record of these events left out: each event is forwarded once, from its newest record\n';
 
 test('recover hands over the event of each record, byte for byte and once', async () => {
   const { code, stderr } = await at.recover('--new-journal');

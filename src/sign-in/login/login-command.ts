@@ -36,10 +36,10 @@ export function declare(command: Command): void {
     .addOption(
       new Option(
         '--client-credentials',
-        'sign in as the client itself, for what runs without a person: no browser',
+        'sign in as the client itself, without a person or a browser',
       ).conflicts(['device', 'paste']),
     )
-    .option('--replace', 'change the addresses of a profile that is signed in elsewhere without asking');
+    .option('--replace', 'do not ask before changing the addresses of a profile that is signed in elsewhere');
 }
 
 export const help = `

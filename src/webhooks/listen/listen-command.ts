@@ -33,9 +33,9 @@ Prints each accepted delivery as one line of JSON, or on a terminal as a summary
 line. The sender gets 200 only when the handler has answered 2xx, the journal
 has the eventId on disk and the line is written; otherwise it gets 502. A known
 eventId gets 200 and is not forwarded. The expected Api-Token comes from
-HOOKTRAIL_API_TOKEN, from the place where --save-token saved it, or from a
-hidden prompt; with --subscription it is the one saved for that subscription. A
-saved one that is renewed is taken over without a restart.
+HOOKTRAIL_API_TOKEN, from --save-token of an earlier run, or from a hidden
+prompt; with --subscription it is the one saved for that subscription. A saved
+token that is renewed is taken over without a restart.
 
 Examples:
   $ hooktrail webhooks listen --forward-to http://127.0.0.1:3000/hooks
@@ -65,7 +65,7 @@ export function declare(command: Command): void {
     .option('--forward-to <url>', 'forward each event to this handler', handlerUrl('--forward-to'))
     .option(
       '--subscription <guid>',
-      'of this subscription: its own saved Api-Token and journal, and --recover searches for it alone',
+      'of this subscription: use the Api-Token and journal saved for it; --recover searches only for it',
       subscriptionFlag,
     )
     .addOption(
@@ -117,7 +117,7 @@ export function declare(command: Command): void {
     )
     .option(
       '--new-journal',
-      'with --recover: where the journal is new, also hand over what was delivered before',
+      'with --recover: if the journal is new, also hand over what was delivered before',
     )
     .addOption(handOverFlag())
     .option('--health <path>', 'return counts as JSON for GET requests to this path', pathFlag('--health'));

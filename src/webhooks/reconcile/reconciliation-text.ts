@@ -204,6 +204,6 @@ export function adviseAfter(
   }
   const place = received === '-' ? 'FILE' : received;
   const recover = hooktrail('webhooks recover --received', place, ...times, ...words, '--forward-to', 'URL');
-  const how = received === '-' ? ', with what was piped in as FILE' : '';
+  const how = received === '-' ? ', with the piped ids saved as FILE' : '';
   reporter.notice(advise`next: ${recover}${how}: recovers exactly these`);
 }
