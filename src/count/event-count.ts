@@ -1,7 +1,7 @@
 import type { Call } from '../command.ts';
 import type { Context } from '../context.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
-import { warnOfTypes } from '../filters/event-types.ts';
+import { warnOfNoMatch } from '../filters/no-match.ts';
 import { resolveFilters } from '../filters/resolve-filters.ts';
 import type { Service } from '../http/service.ts';
 import { PAGE_SIZE, type Query } from '../paging/event-query.ts';
@@ -42,7 +42,7 @@ export async function countEvents(
     const verb = lookedAt === undefined ? 'counted' : 'searched';
     if (context.stdout.isTerminal && counted)
       reporter.notice(readNotice(verb, counted, lookedAt, filters.zone, settings, context));
-    if (count === 0) await warnOfTypes(chosen, service, context, reporter);
+    if (count === 0) await warnOfNoMatch(chosen, service, context, reporter);
     return count;
   });
 }

@@ -32,7 +32,7 @@ export async function explainEvents(
     for await (const page of source.readOutcomes(source.filters, source.window)) await failures.see(page);
     const { sample } = failures;
     const explanation = await failures.explain(source.filters.zone);
-    if (sample.events === 0) source.doubt();
+    if (sample.events === 0) await source.doubt();
     source.noteMixed();
     await names?.learn(subscriptionsIn(explanation.causes));
     const { after, before } = windowOf(source, sample.bounds, call.context.clock);

@@ -3,7 +3,7 @@ import type { Call } from '../command.ts';
 import { ServiceError } from '../errors.ts';
 import { refusePlanted } from '../files/folders.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
-import { warnOfTypes } from '../filters/event-types.ts';
+import { warnOfNoMatch } from '../filters/no-match.ts';
 import { resolveFilters } from '../filters/resolve-filters.ts';
 import { waitText } from '../http/service.ts';
 import { LockedError, takeLock, whileHeld } from '../lock/lock.ts';
@@ -106,7 +106,7 @@ async function exportInto(
     try {
       const run = new ExportRun({ directory, filters: resolved, client, progress, reporter });
       const exported = await run.run(manifest, identity, update);
-      if (exported.events === 0) await warnOfTypes(resolved, service, context, reporter);
+      if (exported.events === 0) await warnOfNoMatch(resolved, service, context, reporter);
       return exported;
     } finally {
       progress.stop();

@@ -173,6 +173,7 @@ export function subscriptionWith(
   );
 }
 
-function describe({ id, callbackUrl = '' }: NamedSubscription): string {
+/** The address as it may be shown, and the id. */
+export function describe({ id, callbackUrl = '' }: NamedSubscription): string {
   return `${shownAddress(callbackUrl) ?? 'no address'} (${id})`;
 }

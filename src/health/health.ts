@@ -37,7 +37,7 @@ export async function checkHealth(
     const names = isBySubscription ? source.askNames?.() : undefined;
     const table = new HealthFold([by], source.filters.zone, isBySubscription ? nameField : undefined);
     await foldPages(source.readOutcomes(source.filters, source.window), [table]);
-    if (table.events === 0) source.doubt();
+    if (table.events === 0) await source.doubt();
     source.noteMixed();
     for (const doubt of table.doubts()) call.reporter.warning(doubt);
     const { after, before } = windowOf(source, table.times.bounds, call.context.clock);

@@ -21,6 +21,8 @@ export interface NamedSubscription {
   readonly state: SubscriptionState;
   /** The ids of the marketplaces in its rules; empty if the service does not tell. */
   readonly marketplaces: readonly string[];
+  /** The event types in its rules; empty if the service does not tell. */
+  readonly eventTypes: readonly string[];
 }
 
 /** Milliseconds for which a reader waits for names; what is not known by then is not to be known. */
@@ -153,7 +155,8 @@ export class SubscriptionNames {
   async #askOne(id: string): Promise<void> {
     const url = apiUrl(this.#service.baseUrl, subscriptionPath(id));
     const { status, body } = await this.#service.send({ url, signal: this.#signal });
-    if (status === 404) this.#add({ id, callbackUrl: undefined, state: 'gone', marketplaces: [] });
+    if (status === 404)
+      this.#add({ id, callbackUrl: undefined, state: 'gone', marketplaces: [], eventTypes: [] });
     if (status !== 200) return;
     const found = subscriptionOf(JSON.parse(body.toString()));
     if (found?.id.toLowerCase() === id) this.#add(found);
@@ -172,14 +175,17 @@ export function subscriptionOf(item: unknown): NamedSubscription | undefined {
     id,
     callbackUrl: typeof callbackUrl === 'string' ? callbackUrl : undefined,
     state: isEnabled === false ? 'off' : 'on',
-    marketplaces: marketplacesIn(subscriptionRules),
+    marketplaces: textsIn(subscriptionRules, 'marketplaces'),
+    eventTypes: textsIn(subscriptionRules, 'eventTypes'),
   };
 }
 
-function marketplacesIn(rules: unknown): string[] {
-  const ids = isObject(rules) ? rules['marketplaces'] : undefined;
-  if (!Array.isArray(ids)) return [];
-  return ids.flatMap((id: unknown) => (typeof id === 'string' || typeof id === 'number' ? String(id) : []));
+/** The texts and numbers of a list in a subscription's rules; empty if it has others, or is not a list. */
+function textsIn(rules: unknown, member: string): string[] {
+  const values = isObject(rules) ? rules[member] : undefined;
+  if (!Array.isArray(values)) return [];
+  const texts = values.filter((value) => typeof value === 'string' || typeof value === 'number').map(String);
+  return texts.length === values.length ? texts : [];
 }
 
 /** The subscriptions with a word in their address, in any case; an empty word is in none. */

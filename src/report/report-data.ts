@@ -75,7 +75,7 @@ export async function gatherReport(
     const questions = new ReportQuestions(by, nameField, limit, filters.zone);
     await questions.askOf(source.readOutcomes(source.filters, source.window), failures);
     const { table } = questions;
-    if (table.rows === 0) source.doubt();
+    if (table.rows === 0) await source.doubt();
     const window = windowOf(source, table.times.bounds, call.context.clock);
     const stats = statsOfTable(table, window, buckets);
     const explanation = await failures.explain(filters.zone);

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Call } from '../command.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
-import { warnOfTypes } from '../filters/event-types.ts';
+import { warnOfNoMatch } from '../filters/no-match.ts';
 import { resolveFilters } from '../filters/resolve-filters.ts';
 import type { FormatOptions } from '../formats/format-flags.ts';
 import { createItemWriter } from '../formats/formats.ts';
@@ -135,7 +135,7 @@ async function sayWhyNothing(
   service: Service,
   { context, reporter }: SearchCall,
 ): Promise<void> {
-  const hasWarned = await warnOfTypes(filters, service, context, reporter);
+  const hasWarned = await warnOfNoMatch(filters, service, context, reporter);
   if (hasWarned || isDoubted || !after || before || !context.stderr.isTerminal) return;
   const next = furtherBack(after, context.clock.now()) ?? 'without --since all events are searched';
   reporter.notice(`next: ${next}`);

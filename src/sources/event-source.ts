@@ -9,6 +9,7 @@ import {
   resolveListed,
   warnOfUnlisted,
 } from '../filters/event-types.ts';
+import { warnOfUnsubscribed } from '../filters/no-match.ts';
 import { resolveSubscriptions } from '../filters/resolve-filters.ts';
 import { type CountQueries, type StatsWindow, statsWindow, storedWindow } from '../filters/stats-window.ts';
 import type { Service } from '../http/service.ts';
@@ -86,7 +87,7 @@ export interface EventSource {
   /**
    * Called where nothing was found: warns of a type that the service does not list, and offers a longer time.
    */
-  doubt(): void;
+  doubt(): Promise<void>;
 }
 
 export interface SourceOptions {
@@ -154,7 +155,7 @@ export async function withEventSource<Result>(
       noteMixed,
       isStored: true,
       isReadOnce,
-      doubt: () => {},
+      doubt: async () => {},
     });
   }
   // A window that cannot be is an error before any request.
@@ -190,8 +191,10 @@ export async function withEventSource<Result>(
       isStored: false,
       isReadOnce: false,
       askNames,
-      doubt: () => {
-        const hasWarned = warnOfUnlisted(resolved, page.items, reporter, 'after');
+      doubt: async () => {
+        const hasWarned =
+          warnOfUnlisted(resolved, page.items, reporter, 'after') ||
+          (await warnOfUnsubscribed(resolved, service, context, reporter));
         if (!hasWarned && context.stderr.isTerminal) sayFurtherBack(resolved, context, reporter);
       },
     });

@@ -26,7 +26,7 @@ export async function askStats(
       window && count && !filters.runHere
         ? await countedStats(call, source, { window, count, buckets })
         : await readStats(call, source, buckets);
-    if (counted.stats.total === 0) source.doubt();
+    if (counted.stats.total === 0) await source.doubt();
     source.noteMixed();
     return { stats: counted.stats, untold: counted.untold, name };
   });
@@ -88,7 +88,7 @@ export async function askGroups(
   return await withEventSource(call, options, async (source) => {
     const groups = new EventGroups(by, source.filters.zone, percentiles);
     await foldPages(readForGroups(source), [groups]);
-    if (groups.total === 0) source.doubt();
+    if (groups.total === 0) await source.doubt();
     source.noteMixed();
     source.warnOfUnknown(0, { unknown: 0 });
     return { groups, window: source.window };

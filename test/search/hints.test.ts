@@ -3,6 +3,7 @@ import { clock } from '../support/clock.ts';
 import { thisMachine } from '../support/context.ts';
 import { hooktrail, startHooktrail } from '../support/program.ts';
 import { startSearching } from '../support/searching.ts';
+import { inShape } from '../support/shape.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 const plain = async (searching: Started, args: string[], columns = 120) => {
@@ -69,6 +70,28 @@ describe('events search on a terminal', () => {
         0,
         "warning: 'docment.signed' is not among the event types on offer; did you mean document.signed?\n",
       ]);
+    },
+  );
+
+  test.each(['search', 'count', 'stats', 'health'])(
+    'events %s without a hit names a subscription that does not subscribe to the type',
+    async (command) => {
+      await using searching = await startSearching({ events: 0 });
+      const { subscriptions, fault } = searching.control;
+      const [first] = subscriptions?.active() ?? [];
+      const id = first?.id ?? '5f2c6a10-3b1e-4f6e-9a55-0c7d8e9fa0b1';
+      if (first) {
+        const subscriptionRules = { ...first.content.subscriptionRules, eventTypes: ['document.signed'] };
+        subscriptions?.replace(first, { ...first.content, subscriptionRules });
+      }
+      const filters = ['--since', '7d', '--subscription', id];
+      const run = async (types: string) =>
+        (await searching.run(['events', command, ...filters, '--type', types])).stderr;
+      const warning = `warning: --subscription: hooks.harbour.example/in/… (${id}) does not subscribe to invoice.paid; \`hooktrail subscriptions get ${id}\` shows its types\n`;
+      expect(await run('invoice.paid')).toContain(inShape({ published: warning, flat: '' }));
+      expect(await run('document.signed,invoice.paid')).not.toContain('subscribe');
+      fault('subscriptions', ...Array(5).fill({ kind: 'status', status: 403 }));
+      expect(await run('invoice.paid')).not.toContain('subscribe');
     },
   );
 

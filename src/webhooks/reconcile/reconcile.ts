@@ -45,7 +45,7 @@ export async function reconcile(options: ReconcileOptions, call: Call): Promise<
       throw error;
     }
     const result = comparison.result();
-    if (result.records === 0) source.doubt();
+    if (result.records === 0) await source.doubt();
     await names?.learn(result.groups.flatMap(({ subscriptionId }) => subscriptionId ?? []));
     const { after, before } = windowOf(source, result.bounds, call.context.clock);
     const addressOf = (id: string) => names?.labelOf(id);

@@ -4,7 +4,7 @@ import type { Call } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { ServiceError, UsageError } from '../../errors.ts';
 import type { EventFilters } from '../../filters/event-filters.ts';
-import { warnOfTypes } from '../../filters/event-types.ts';
+import { warnOfNoMatch } from '../../filters/no-match.ts';
 import { resolveToSend } from '../../filters/resolve-filters.ts';
 import type { FormatOptions } from '../../formats/format-flags.ts';
 import { type Service, waitText } from '../../http/service.ts';
@@ -91,7 +91,7 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call): Promise
     const apiToken = flags.forwardTo && (await apiTokenOrWarning(place, context, later));
     const found = await findMissing(known, { ...flags, filters }, service, call);
     const isNothing = !found.failure && found.missing.length + found.known === 0;
-    if (isNothing) await warnOfTypes(filters, service, context, reporter);
+    if (isNothing) await warnOfNoMatch(filters, service, context, reporter);
     if (flags.forwardTo === undefined) await listMissing(found, flags, call);
     else await recoverMissing(found, { ...flags, journal, forwardTo: flags.forwardTo, warn }, apiToken, call);
   });

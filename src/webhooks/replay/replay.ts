@@ -3,7 +3,7 @@ import type { Call } from '../../command.ts';
 import { UsageError } from '../../errors.ts';
 import type { EventFilters } from '../../filters/event-filters.ts';
 import { EMPTY_LIST, idsOfInput } from '../../filters/event-ids.ts';
-import { warnOfTypes } from '../../filters/event-types.ts';
+import { warnOfNoMatch } from '../../filters/no-match.ts';
 import { resolveToSend } from '../../filters/resolve-filters.ts';
 import type { FormatOptions } from '../../formats/format-flags.ts';
 import { eventsById, type Got, type Ids, storedById } from '../../get/get-events.ts';
@@ -119,7 +119,7 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call): Promise<v
       return await forward(await eventsOfInput(byId, eventsOf, flags, call), settings, resolved);
     const chosen: FoundEvent[] = [];
     for await (const event of searchToForward(resolved, service, call, flags.handOver)) chosen.push(event);
-    if (chosen.length === 0) await warnOfTypes(resolved, service, context, reporter);
+    if (chosen.length === 0) await warnOfNoMatch(resolved, service, context, reporter);
     await forward(chosenByFilters(chosen, filters), settings, resolved);
   });
 }

@@ -1,0 +1,53 @@
+import { advise, hooktrail } from '../advice.ts';
+import type { Context } from '../context.ts';
+import type { Service } from '../http/service.ts';
+import type { Reporter } from '../terminal/reporter.ts';
+import type { EventFilters } from './event-filters.ts';
+import { warnOfTypes } from './event-types.ts';
+import { describe, listSubscriptions } from './resolve-filters.ts';
+
+type Warning = Pick<Reporter, 'warning'>;
+type Asking = Pick<Context, 'clock' | 'signal'>;
+
+/** After a search without results, warns of filters that the service's lists explain. Returns true if it did. */
+export async function warnOfNoMatch(
+  filters: EventFilters,
+  service: Service,
+  context: Asking,
+  reporter: Warning,
+): Promise<boolean> {
+  if (await warnOfTypes(filters, service, context, reporter)) return true;
+  return await warnOfUnsubscribed(filters, service, context, reporter);
+}
+
+/**
+ * Warns of each chosen subscription that subscribes to none of the chosen types. A subscription that the
+ * service does not list, or lists without types, is unknown: there is no warning of it.
+ */
+export async function warnOfUnsubscribed(
+  { subscriptionIds, eventTypes, typePatterns = eventTypes }: EventFilters,
+  service: Service,
+  { signal }: Pick<Context, 'signal'>,
+  reporter: Warning,
+): Promise<boolean> {
+  if (subscriptionIds.length === 0 || eventTypes.length === 0) return false;
+  try {
+    const listed = await listSubscriptions(service, { signal });
+    const chosen = subscriptionIds.flatMap(
+      (id) => listed.find((one) => one.id.toLowerCase() === id.toLowerCase()) ?? [],
+    );
+    const unsubscribed = chosen.filter(
+      ({ eventTypes: own }) => own.length > 0 && !eventTypes.some((type) => own.includes(type)),
+    );
+    for (const one of unsubscribed) {
+      const shown = hooktrail('subscriptions get', one.id);
+      reporter.warning(
+        advise`--subscription: ${describe(one)} does not subscribe to ${typePatterns.join(' or ')}; ${shown} shows its types`,
+      );
+    }
+    return unsubscribed.length > 0;
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
+}
