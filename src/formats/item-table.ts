@@ -182,7 +182,7 @@ export async function createTableWriter(
 ): Promise<ItemWriter> {
   const look = await loadTableLook(stdout, reporter);
   const table = new StreamedTable(options, stdout, look, reporter);
-  return { write: (page, isLast = false) => table.write(page, isLast), end: async () => table.end() };
+  return { write: (page, isLast = false) => table.write(page, isLast), end: () => table.end() };
 }
 
 type Row = readonly string[];
@@ -201,6 +201,7 @@ class StreamedTable {
   /** The width of the terminal that the columns fit; undefined in a pipe. */
   #room: number | undefined;
   #leftOut: string | undefined;
+  #count = 0;
 
   constructor(options: FormatOptions, stdout: Output, look: TableLook, reporter: Reporter) {
     this.#options = options;
@@ -211,6 +212,7 @@ class StreamedTable {
 
   async write(page: Items, isLast: boolean): Promise<void> {
     if (page.count === 0) return;
+    this.#count += page.count;
     const { hasHeader = true, isLive } = this.#options;
     const { isTerminal } = this.#stdout;
     const isFirst = this.#table === undefined;
@@ -229,10 +231,13 @@ class StreamedTable {
     await this.#stdout.write(ended(this.#look.draw(this.#columns, rows, isFitted && hasHeader)));
   }
 
-  end(): void {
-    const { list, isLive } = this.#options;
-    if (!this.#table) this.#reporter.notice(nothingFound(list));
-    else if (!isLive) this.#sayLeftOut();
+  async end(): Promise<void> {
+    const { list, isLive, note } = this.#options;
+    if (!this.#table) return this.#reporter.notice(nothingFound(list));
+    if (isLive) return;
+    this.#sayLeftOut();
+    const [count] = (this.#stdout.isTerminal && (await note?.(this.#count))?.facts) || [];
+    if (count !== undefined) this.#reporter.notice(count);
   }
 
   /** Chooses the columns by the first page, and returns its rows. */

@@ -172,7 +172,7 @@ interface Printed {
 /** Prints the events found. */
 async function printFound(options: SearchOptions, call: SearchCall, find: Find): Promise<Printed> {
   const { context, reporter } = call;
-  const { filters, format, isGlance, limit = Number.POSITIVE_INFINITY } = options;
+  const { filters, format, limit = Number.POSITIVE_INFINITY } = options;
   const { constantFields: constant, zone } = filters;
   const { stdout } = context;
   const progress = startProgress(context, reporter, 'searching');
@@ -210,8 +210,6 @@ async function printFound(options: SearchOptions, call: SearchCall, find: Find):
       await writer.abort?.();
       throw error;
     }
-    if (isGlance && count >= limit && (total === undefined || total > count))
-      reporter.notice(`the first ${count} of ${total ?? 'more'} events; --all prints all of them`);
     const places = matched?.text();
     if (places !== undefined) reporter.notice(`--grep: ${places}`);
     return { count, failedId, asked: found.asked, lookedAt: found.lookedAt(), isDoubted };
@@ -222,7 +220,7 @@ async function printFound(options: SearchOptions, call: SearchCall, find: Find):
 
 /** The facts below a table of `count` events, of `total` that match, and the time that they are from. */
 async function factsOf(
-  { filters }: Pick<SearchOptions, 'filters'>,
+  { filters, isGlance, limit = Number.POSITIVE_INFINITY }: SearchOptions,
   found: Finding,
   count: number,
   total: number | undefined,
@@ -233,8 +231,11 @@ async function factsOf(
   const ends = [after && `after ${zone.shown(after.text)}`, before && `before ${zone.shown(before.text)}`];
   const created = ends.filter(Boolean).join(' and ');
   const events = eventsText(total ?? count);
+  const some = total !== undefined && total > count ? `${grouped(count)} of ${events}` : events;
+  const isCut = isGlance && count >= limit && (total === undefined || total > count);
+  const first = total === undefined ? eventsText(count) : some;
   const facts = [
-    total !== undefined && total > count ? `${grouped(count)} of ${events}` : events,
+    isCut ? `the first ${first}; --all prints all of them` : some,
     created && `created ${created}`,
     shellText(filters.words('since', 'until', 'timezone')),
   ];

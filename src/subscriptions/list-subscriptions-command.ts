@@ -45,7 +45,10 @@ export async function run(call: Call<Flags>): Promise<void> {
   const note = (count: number) =>
     tableNote(call, { facts: [`${count} ${count === 1 ? 'subscription' : 'subscriptions'}`] });
   const areAllWanted = flags.all === true;
-  const options = isExact ? format : { ...format, note, ...(format.fields ? {} : usual(areAllWanted)) };
+  // Below a table on a terminal there is a notice with more than the number.
+  const ownNote = format.format === 'table' ? {} : { note };
+  const own = { ...ownNote, ...(format.fields ? {} : usual(areAllWanted)) };
+  const options = isExact ? format : { ...format, ...own };
   const { printSubscriptions } = await import('./subscriptions.ts');
   const { createItemWriter } = await import('../formats/formats.ts');
   const listing = { isMasked: !isExact, areAllWanted };

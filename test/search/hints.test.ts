@@ -241,7 +241,11 @@ describe('events get on a terminal', () => {
         '',
       ].join('\n'),
     );
-    expect((await plain(searching, ['get', eventId, '-o', 'table'])).screen).toMatch(/^eventId *\n.*\n$/);
-    expect((await plain(searching, ['get', eventId, eventId])).screen).toMatch(/^eventId *\n.*\n.*\n$/);
+    expect((await plain(searching, ['get', eventId, '-o', 'table'])).screen).toMatch(
+      /^eventId *\n.*\n1 event\n$/,
+    );
+    expect((await plain(searching, ['get', eventId, eventId])).screen).toMatch(
+      /^eventId *\n.*\n.*\n2 events\n$/,
+    );
   });
 });

@@ -119,9 +119,9 @@ describe('events search with several values of a filter', () => {
     await using at = await startSearching({ events: 5 });
     const env = { ...at.env, NO_COLOR: '1' };
     const { stderr } = await hooktrail(['events', 'search', ...args], { env, terminal: 200 });
-    expect(stderr.replaceAll(/^(no events match|next: .*)\n|, at 127\S+ \(profile 'default'\)/gm, '')).toBe(
-      said,
-    );
+    expect(
+      stderr.replaceAll(/^(no events match|1 event|next: .*)\n|, at 127\S+ \(profile 'default'\)/gm, ''),
+    ).toBe(said);
   });
 
   test('warns about a field that no event has', async () => {

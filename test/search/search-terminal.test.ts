@@ -48,6 +48,21 @@ describe('a search on a terminal', () => {
     expect(searching.queries()[0]).toMatch(/limit\(1,30\)$/);
   });
 
+  test.each([
+    ['events search --since 7d', '2 events'],
+    ['events search --since 7d -n 1', '1 of 2 events'],
+    ['events search --since 7d -n 2', '2 events'],
+    ['event-types --match invoice', '2 event types'],
+  ])('says below a short table how many there are: %s', async (line, count) => {
+    await using searching = await startSearching({ events: 0 });
+    for (const createdOn of ['2026-11-19T08:00:00Z', '2026-11-19T09:00:00Z'])
+      searching.control.addEvent({ createdOn });
+    const { stderr } = await searching.run(line.split(' '), { terminal: 120 });
+    // On a busy machine a spinner may appear and disappear before.
+    expect(stderr).toMatch(new RegExp(`(^|\n|\\[0K)${count}\n`));
+    expect((await searching.run(line.split(' '))).stderr).toBe('');
+  });
+
   test.each([[['--all']], [['--limit', '60']], [['--json']], [['--csv', '--all']]])(
     'shows %j through the pager if it does not fit the screen',
     async (args) => {
@@ -106,7 +121,7 @@ describe('a search on a terminal', () => {
     const lines = running.screen.split('\n').map((line) => line.split(' ')[0]);
     expect([lines[0], lines.slice(2), seen.commands]).toEqual([
       'createdOn',
-      ['searched', 'next:', 'next:', ''],
+      ['1', 'searched', 'next:', 'next:', ''],
       [],
     ]);
   });
