@@ -9,7 +9,9 @@ import { describe, listSubscriptions } from './resolve-filters.ts';
 type Warning = Pick<Reporter, 'warning'>;
 type Asking = Pick<Context, 'clock' | 'signal'>;
 
-/** After a search without results, warns of filters that the service's lists explain. Returns true if it did. */
+/**
+ * After a search without results, warns of filters that the service's lists explain. Returns true if it did.
+ */
 export async function warnOfNoMatch(
   filters: EventFilters,
   service: Service,
