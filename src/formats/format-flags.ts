@@ -64,8 +64,8 @@ export interface FormatOptions {
   /** Called with the name of a field that has no column, since the first page lacks it. */
   readonly onLate?: ((name: string) => void) | undefined;
   /**
-   * Describes a table for the line below it: all of it in Markdown, the first fact on a terminal. Called after
-   * the last item, with the number printed.
+   * Describes a table for the line below it: all of it in Markdown, the first fact on a terminal. Called
+   * after the last item, with the number printed.
    */
   readonly note?: (count: number) => TableNote | Promise<TableNote>;
   /** True if Markdown also holds each item as a block of JSON. */
