@@ -38,10 +38,10 @@ async function live(setUp: string, story: string, program: string) {
   for (const line of setUp.trim().split('\n')) await shell.print(line);
   let text = '';
   for (const paragraph of story.trim().split('\n\n')) {
-    for (const line of paragraph.split('\n')) {
-      if (line.startsWith('$ ')) text += `${line}\n${await shell.print(line.slice(2))}`;
-    }
-    text += '\n';
+    const commands = paragraph.split('\n').filter((line) => line.startsWith('$ '));
+    for (const line of commands) text += `${line}\n${await shell.print(line.slice(2))}`;
+    // The others are outputs of the last time, with empty lines in them.
+    if (commands.length > 0) text += '\n';
   }
   return { text: text.trimEnd(), taken: new Map(handler.taken) };
 }
