@@ -3,7 +3,7 @@ import { parseFieldPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
 import type { KeepItems } from '../items/item-filter.ts';
 import type { Items } from '../items/items.ts';
-import { valueText } from '../items/json-scanner.ts';
+import { startsWith, valueText } from '../items/json-scanner.ts';
 import { createEventFinder } from '../items/known-cursor.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 import { UTC } from '../time/time-zone.ts';
@@ -57,15 +57,22 @@ export function marketplaceFilter(wanted: readonly string[]): KeepItems {
   return Object.assign(keep, { doubts });
 }
 
+/** No encoder escapes the letters of a name. */
+const LIST_NAME = Buffer.from('marketplaceIds');
+const LIST_END = ']';
+
 /** Finds out whether events of several marketplaces are looked at together. */
 export class MarketplaceMix {
   readonly #read = createMarketplaceReader();
   readonly #ids = new Set<string>();
+  /** A list of ids with its name, as an event that was read has it. */
+  #knownList = LIST_NAME;
   /** The marketplaces that all events are of; undefined before the first. */
   #common: readonly string[] | undefined;
 
   /** Reads no further once no marketplace has all events. */
   see(items: Items): void {
+    if (this.#haveKnownList(items)) return;
     for (let item = 0; item < items.count && this.#common?.length !== 0; item++) {
       const own: string[] = [];
       this.#read(items.bytes, items.start(item), (id) => own.push(id));
@@ -73,6 +80,17 @@ export class MarketplaceMix {
       for (const id of own) this.#ids.add(id);
       this.#common = this.#common?.filter((id) => own.includes(id)) ?? own;
     }
+  }
+
+  /** True if no event has another list than the known one: to read every event would take much longer. */
+  #haveKnownList({ bytes }: Items): boolean {
+    for (let at = bytes.indexOf(LIST_NAME); at !== -1; at = bytes.indexOf(LIST_NAME, at + LIST_NAME.length)) {
+      if (this.#knownList !== LIST_NAME && startsWith(bytes, at, this.#knownList)) continue;
+      const end = bytes.indexOf(LIST_END, at);
+      if (end !== -1) this.#knownList = Buffer.from(bytes.subarray(at, end + 1));
+      return false;
+    }
+    return true;
   }
 
   /** The marketplaces that were found, if no one has all events. */

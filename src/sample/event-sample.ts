@@ -4,8 +4,8 @@ import type { Items } from '../items/items.ts';
 import { stringText } from '../items/json-scanner.ts';
 import { createKnownCursor } from '../items/known-cursor.ts';
 import { OUTCOMES } from '../items/outcome-names.ts';
-import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import type { SampledEvent } from './sample-reader.ts';
+import { TimeBounds } from './time-bounds.ts';
 
 /** All of so many events are in the sample; of more at most half as many failed, and delivered ones. */
 const MOST_EVENTS = 24_000;
@@ -36,8 +36,6 @@ interface Reservoir {
 export class EventSample {
   /** Events of unknown outcome, which are left out. */
   unknownOutcomes = 0;
-  /** Events of unknown time, which count. */
-  unknownTimes = 0;
   /** Bytes that `SUCCESS` takes more than `FAILED` in the items; 0 where these do not tell their outcome. */
   moreOfDelivered = 0;
   /** True while the sample is all events, in their order. */
@@ -51,8 +49,7 @@ export class EventSample {
   #bytes = 0;
   readonly #below = randomNumbers(SEED);
   readonly #subscriptions = new Map<string, string>();
-  #first: Instant | undefined;
-  #last: Instant | undefined;
+  readonly #times = new TimeBounds();
   readonly #cursor = createKnownCursor(READ_FIELDS.map(memberPath));
 
   get events(): number {
@@ -68,9 +65,14 @@ export class EventSample {
     return new Set(this.#subscriptions.values()).size;
   }
 
+  /** Events of unknown time, which count. */
+  get unknownTimes(): number {
+    return this.#times.unknown;
+  }
+
   /** The times of the first and the last event. */
-  get bounds(): { readonly first: Instant | undefined; readonly last: Instant | undefined } {
-    return { first: this.#first, last: this.#last };
+  get bounds(): ReturnType<TimeBounds['result']> {
+    return this.#times.result();
   }
 
   /** True if the sample is still all events with these. */
@@ -110,20 +112,10 @@ export class EventSample {
         continue;
       }
       if (haveFailed === undefined && !hasFailed) this.moreOfDelivered = 1;
-      this.#noteTime(cursor.text(CREATED_ON));
+      this.#times.see(cursor.text(CREATED_ON) ?? '');
       this.#noteSubscription(bytes);
       this.#sample(bytes, start, items.end(item), hasFailed);
     }
-  }
-
-  #noteTime(text: string | undefined): void {
-    const instant = text === undefined ? undefined : parseInstant(text);
-    if (!instant) {
-      this.unknownTimes++;
-      return;
-    }
-    if (!this.#first || compareInstants(instant, this.#first) < 0) this.#first = instant;
-    if (!this.#last || compareInstants(instant, this.#last) > 0) this.#last = instant;
   }
 
   #noteSubscription(bytes: Buffer): void {

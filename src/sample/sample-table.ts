@@ -104,17 +104,17 @@ function clockField(
 ): SampleField {
   const field = new SampleField(['createdOn'], derivation);
   const derived = derive(derivation, zone);
-  const valueIn = new Map<number, string>();
+  const codeIn = new Map<number, number>();
   for (let row = 0; row < rows; row++) {
     if (!times.isKnown(row)) continue;
     const quarter = Math.floor(times.millisecondsAt(row) / QUARTER_MS);
-    let value = valueIn.get(quarter);
-    if (value === undefined) {
+    let code = codeIn.get(quarter);
+    if (code === undefined) {
       const time = Buffer.from(JSON.stringify(new Date(quarter * QUARTER_MS).toISOString()));
-      value = JSON.stringify(derived(time, 0, time.length));
-      valueIn.set(quarter, value);
+      code = field.codeFor(JSON.stringify(derived(time, 0, time.length)));
+      codeIn.set(quarter, code);
     }
-    field.setJson(row, value);
+    field.setCode(row, code);
   }
   field.finish();
   return field;
