@@ -5,7 +5,7 @@ import { didYouMean } from '../settings/nearest-word.ts';
 /** A column of a table, or a path of JSON, that may hold event ids. */
 export interface ColumnFacts {
   readonly name: string;
-  /** The rows looked at in which it holds a GUID and nothing else. */
+  /** The different GUIDs in the rows looked at, of cells that hold nothing else. */
   readonly guids: number;
 }
 
@@ -18,22 +18,30 @@ export interface IdColumn {
   readonly isGuessed: boolean;
 }
 
-/** A name that only event ids have, and one that they probably have. */
-const SURE = 2;
-const LIKELY = 1;
+/** A name that only event ids have, one that they probably have, and one that any ids may have. */
+const SURE = 3;
+const LIKELY = 2;
+const POSSIBLE = 1;
 
-/** Rates the name of a column: `eventId` and `event_id` are sure, `event key` is likely. */
+/**
+ * Rates the name of a column, or a path: `eventId`, `event_id` and `event.id` are sure, `event key` and
+ * `webhook_event_id` are likely, `id` is possible.
+ */
 function likelihoodOf(name: string): number {
-  const last = name.split(/[./]/).at(-1) ?? '';
-  const letters = last.toLowerCase().replace(/[^a-z]/g, '');
-  if (letters === 'eventid') return SURE;
-  return letters.startsWith('event') && /(?:id|guid|uuid|key)$/.test(letters) ? LIKELY : 0;
+  const steps = name
+    .toLowerCase()
+    .split(/[./]/)
+    .map((step) => step.replace(/[^a-z]/g, ''));
+  const last = steps.at(-1) ?? '';
+  if (last === 'eventid' || steps.slice(-2).join() === 'event,id') return SURE;
+  if (/^(?:event|evt)(?:|id|guid|uuid|key)$|eventid$/.test(last)) return LIKELY;
+  return /^(?:id|guid|uuid)$/.test(last) ? POSSIBLE : 0;
 }
 
 /**
  * Chooses the column of event ids: `field` if it is given, by its name in any case or its number, or else the
- * one that is named like it, or else the one with the most GUIDs. Undefined if no column holds a GUID. Throws
- * `UsageError` if `field` is no column.
+ * one that is named like it, or else the one with the most different GUIDs. Undefined if no column holds a
+ * GUID. Throws `UsageError` if there is no column `field`.
  */
 export function chooseColumn(
   columns: readonly ColumnFacts[],
@@ -53,7 +61,7 @@ export function chooseColumn(
 
 function indexOfColumn(columns: readonly ColumnFacts[], field: string): number {
   const names = columns.map(({ name }) => name);
-  const named = names.findIndex((name) => name.toLowerCase() === field.toLowerCase());
+  const named = names.findIndex((name) => isColumnName(name, field));
   const index = named < 0 && /^\d+$/.test(field) ? Number(field) - 1 : named;
   if (index >= 0 && index < columns.length) return index;
   throw new UsageError(`--received-field: there is no column '${field}'`, {
@@ -62,7 +70,17 @@ function indexOfColumn(columns: readonly ColumnFacts[], field: string): number {
   });
 }
 
+/** True if a column has the name that somebody gave, in any case. */
+export function isColumnName(column: string, field: string): boolean {
+  return column.toLowerCase() === field.toLowerCase();
+}
+
 /** True for a text that is one GUID, in any form that people write it in. */
 export function holdsGuid(text: string): boolean {
   return isGuid(text) || pastedGuid(text) !== undefined;
+}
+
+/** Counts the different GUIDs among texts. */
+export function countGuids(texts: readonly (string | undefined)[]): number {
+  return new Set(texts.filter((text) => text !== undefined && holdsGuid(text))).size;
 }

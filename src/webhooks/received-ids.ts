@@ -16,7 +16,7 @@ import { grouped } from '../terminal/terminal-text.ts';
 import { UTC } from '../time/time-zone.ts';
 import { eventKey } from './delivery.ts';
 import { EventKeys, isHexDigit, readGuid } from './event-keys.ts';
-import { type ColumnFacts, chooseColumn, holdsGuid, type IdColumn } from './id-column.ts';
+import { type ColumnFacts, chooseColumn, countGuids, holdsGuid, type IdColumn } from './id-column.ts';
 import { TableColumnReader, tableFormOf } from './table-rows.ts';
 
 /** The event ids that somebody has: from a dump of a database, a log, or any other file. */
@@ -51,10 +51,7 @@ export async function readReceivedIds(
   } finally {
     ids.progress.stop();
   }
-  if (ids.keys.size === 0)
-    throw new UsageError(`--received: ${name} holds no event id`, {
-      next: 'give a file with GUIDs in it: CSV, JSON, NDJSON, Parquet or any text; --received-field names the column',
-    });
+  if (ids.keys.size === 0) throw ids.noId();
   return { keys: ids.keys, name, column: ids.column };
 }
 
@@ -101,13 +98,13 @@ async function readText(ids: IdCounter, stream: Readable): Promise<void> {
   const text = head.toString().replace(/^\ufeff/, '');
   // In JSON no digit or letter follows a brace, unlike in {GUID}. A list of texts is read as text.
   if (/^\s*(?:\[\s*)?\{(?!\s*\w)/.test(text.slice(0, 1000))) return await readJson(ids, all);
-  const form = tableFormOf(text, isWhole);
+  const form = tableFormOf(text, isWhole, ids.field);
   if (form === undefined && ids.field !== undefined)
     throw new UsageError(`--received-field: ${ids.name} has no columns`, {
       next: 'leave it out: each GUID of the text counts',
     });
   const column = form && ids.choose(form.columns);
-  if (!form || !column) return await readPlainText(ids, all);
+  if (!form || !column) return await readPlainText(ids, all, /^\s*\[\s*"/.test(text) ? ']' : '');
   const rows = new TableColumnReader(form, column.index, (bytes, start, end) =>
     ids.addCell(bytes, start, end),
   );
@@ -132,18 +129,21 @@ async function* asUtf8(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 /** The longest part of a GUID that the end of a piece may cut off, and the character before it. */
 const CUT_BYTES = 64;
 
-async function readPlainText(ids: IdCounter, pieces: AsyncIterable<Buffer>): Promise<void> {
+async function readPlainText(ids: IdCounter, pieces: AsyncIterable<Buffer>, ending = ''): Promise<void> {
   let rest: Buffer = Buffer.alloc(0);
+  let tail = '';
   for await (const piece of pieces) {
     const bytes = Buffer.concat([rest, piece]);
     let end = bytes.length;
     while (end > 0 && bytes.length - end < CUT_BYTES && isOfGuid(bytes[end - 1] as number)) end--;
     ids.addText(bytes, end);
     rest = Buffer.from(bytes.subarray(end));
+    tail = bytes.toString('latin1', Math.max(0, bytes.length - CUT_BYTES)).trimEnd() || tail;
     ids.noteProgress();
   }
   const found = ids.addText(rest, rest.length);
   if (found === 0 && /^[0-9a-f]{8}-[0-9a-f-]*$/i.test(rest.toString('latin1'))) throw ids.cutOff('an id');
+  if (ids.keys.size > 0 && !tail.endsWith(ending)) throw ids.cutOff('a list');
 }
 
 const HYPHEN = 0x2d;
@@ -157,10 +157,9 @@ async function readJson(ids: IdCounter, pieces: AsyncIterable<Buffer>): Promise<
   try {
     for await (const items of itemsOfText(pieces, ids.name)) {
       if (!reader) {
-        const values = [...items.first(LOOKED_AT_ITEMS).values()];
-        const path = ids.field ?? ids.choose(pathsWithGuids(values))?.name;
+        const paths = pathsWithGuids([...items.first(LOOKED_AT_ITEMS).values()]);
+        const path = ids.choosePath(paths);
         if (path === undefined) continue;
-        ids.nameColumn(path);
         reader = new FieldReader([parseFieldPath(path, '--received-field')], UTC);
       }
       for (let item = 0; item < items.count; item++) {
@@ -179,11 +178,15 @@ async function readJson(ids: IdCounter, pieces: AsyncIterable<Buffer>): Promise<
 
 /** The paths at which values of JSON hold GUIDs, and how many they hold there. */
 function pathsWithGuids(values: readonly unknown[]): ColumnFacts[] {
-  const guids = new Map<string, number>();
+  const texts = new Map<string, string[]>();
   for (const value of values)
     for (const [path, leaf] of leavesOf(value, ''))
-      if (typeof leaf === 'string' && holdsGuid(leaf)) guids.set(path, (guids.get(path) ?? 0) + 1);
-  return [...guids].map(([name, count]) => ({ name, guids: count }));
+      if (typeof leaf === 'string' && holdsGuid(leaf)) {
+        const known = texts.get(path);
+        if (known) known.push(leaf);
+        else texts.set(path, [leaf]);
+      }
+  return [...texts].map(([name, found]) => ({ name, guids: countGuids(found) }));
 }
 
 /** The scalars in a value of JSON, with their paths as `--fields` takes them. */
@@ -206,7 +209,7 @@ async function readParquet(ids: IdCounter, file: Awaited<ReturnType<typeof parqu
   for (const name of names) {
     const first = await readColumnTexts(file, name).next();
     const texts = first.done ? [] : first.value;
-    facts.push({ name, guids: texts.filter((text) => text !== undefined && holdsGuid(text)).length });
+    facts.push({ name, guids: countGuids(texts) });
   }
   const column = ids.choose(facts);
   if (!column) return;
@@ -243,8 +246,24 @@ class IdCounter {
     return this.column;
   }
 
-  nameColumn(name: string): void {
-    this.column ??= { index: 0, name, others: [], isGuessed: false };
+  /** The same for paths of JSON, where `field` may be one that the first items lack. */
+  choosePath(paths: readonly ColumnFacts[]): string | undefined {
+    if (this.field === undefined) return this.choose(paths)?.name;
+    const others = paths.map(({ name }) => name).filter((name) => name !== this.field);
+    this.column ??= { index: 0, name: this.field, others, isGuessed: false };
+    return this.field;
+  }
+
+  /** The failure of a file in which no id was found. */
+  noId(): UsageError {
+    if (this.field === undefined || this.column === undefined)
+      return new UsageError(`--received: ${this.name} holds no event id`, {
+        next: 'give a file with GUIDs in it: CSV, JSON, NDJSON, Parquet or any text; --received-field names the column',
+      });
+    const others = fewOf(this.column.others).join(', ');
+    return new UsageError(`--received-field: '${this.field}' holds no id in ${this.name}`, {
+      next: others === '' ? 'name the column of the ids' : `name a column that holds GUIDs: ${others}`,
+    });
   }
 
   noteProgress(): void {

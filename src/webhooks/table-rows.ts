@@ -1,4 +1,4 @@
-import { type ColumnFacts, holdsGuid } from './id-column.ts';
+import { type ColumnFacts, countGuids, holdsGuid, isColumnName } from './id-column.ts';
 
 const QUOTE = 0x22;
 const NEWLINE = 0x0a;
@@ -20,24 +20,30 @@ const LEAST_ALIKE = 0.9;
 
 /**
  * The form of the table that a text begins with; undefined for a text that is not a table: a list of ids, a
- * log. `isWhole`: the text has an end, so its last line is a row too.
+ * log. `isWhole`: the text has an end, so its last line is a row too. `field`: the column that was asked for,
+ * which may be the only one.
  */
-export function tableFormOf(text: string, isWhole: boolean): TableForm | undefined {
+export function tableFormOf(
+  text: string,
+  isWhole: boolean,
+  field: string | undefined,
+): TableForm | undefined {
+  const leastColumns = field === undefined ? 2 : 1;
   for (const separator of SEPARATORS) {
     const rows = rowsOf(text, separator);
     // A row without a line end may be cut off.
     if (rows.length > 2 && !(isWhole && text.endsWith('\n'))) rows.pop();
     const [first = [], ...others] = rows;
-    if (first.length < 2 || others.length === 0) continue;
+    if (first.length < leastColumns || others.length === 0) continue;
     const alike = others.filter(({ length }) => length === first.length).length;
     if (alike < LEAST_ALIKE * others.length) continue;
     const hasHeader = !first.some(holdsGuid);
     const data = hasHeader ? others : rows;
     const columns = first.map((title, index) => ({
       name: hasHeader ? title : `${index + 1}`,
-      guids: data.filter((row) => holdsGuid(row[index] ?? '')).length,
+      guids: countGuids(data.map((row) => row[index])),
     }));
-    if (columns.some(({ guids }) => guids > 0))
+    if (columns.some(({ name, guids }) => guids > 0 || (field !== undefined && isColumnName(name, field))))
       return { separator: separator.charCodeAt(0), hasHeader, columns };
   }
   return undefined;

@@ -102,6 +102,32 @@ describe('finds the ids of', () => {
     });
   });
 
+  const named: readonly (readonly [others: string, ids: string])[] = [
+    ['a', 'event'],
+    ['order_id', 'webhook_event_id'],
+    ['order_id', 'event.id'],
+    ['correlation_id', 'id'],
+  ];
+  test.each(named)('CSV with columns %s and %s', async (other, column) => {
+    await using comparing = await startComparing();
+    const rows = comparing.ids.map((id, index) => `${OTHER(index)},${id}\n`).join('');
+    const file = await comparing.write('had.csv', `${other},${column}\n${rows}`);
+    expect(await comparing.json(file)).toMatchObject({ both: 60, notInWindow: 0 });
+  });
+
+  test('CSV in which another column holds fewer different ids', async () => {
+    await using comparing = await startComparing();
+    const rows = comparing.ids.map((id, index) => `${OTHER(index % 6)},${id}\n`).join('');
+    const file = await comparing.write('had.csv', `customer,delivery\n${rows}`);
+    expect(await comparing.json(file)).toMatchObject({ both: 60, notInWindow: 0 });
+  });
+
+  test('CSV whose only column is named', async () => {
+    await using comparing = await startComparing();
+    const file = await comparing.write('had.csv', `"Event_ID"\n${comparing.ids.join('\n')}\n`);
+    expect(await comparing.json(file, '--received-field', 'event_id')).toMatchObject({ both: 60 });
+  });
+
   test('Parquet', async () => {
     await using comparing = await startComparing();
     const folder = path.join(comparing.searching.env['HOME'] as string, 'export');
@@ -227,6 +253,13 @@ describe('refuses with exit code 2', () => {
       `event_id,note\n${OTHER(1)},x\n${OTHER(2)},"a`,
       [],
       'ends in the middle of a row',
+    ],
+    ['a JSON array that is cut off', `["${OTHER(1)}",\n "3f25`, [], 'ends in the middle of a list'],
+    [
+      'a path without ids',
+      `{"order":"${OTHER(1)}","n":1}\n`,
+      ['--received-field', 'event'],
+      "--received-field: 'event' holds no id in",
     ],
     ['NDJSON that is cut off', `{"eventId":"${OTHER(1)}"}\n{"eventId":"3f`, [], 'line 2: it is cut off'],
     [
