@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises';
+import { realpathSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
@@ -7,7 +8,13 @@ import { UsageError } from '../../src/errors.ts';
 import { EventFilters } from '../../src/filters/event-filters.ts';
 import { type Instant, instantAt } from '../../src/time/instant.ts';
 import type { FollowerState } from '../../src/watch/watch-follower.ts';
-import { EVENT_WATCH, WatchStateFile } from '../../src/watch/watch-state.ts';
+import {
+  EVENT_WATCH,
+  type WatchKind,
+  WatchStateFile,
+  whileStateIsHeld,
+} from '../../src/watch/watch-state.ts';
+import { createContext } from '../support/context.ts';
 
 const BASE_URL = new URL('https://events.example.com/v1/');
 const FILTERS = new EventFilters({ values: { eventType: ['a.b', 'c.d'], publishStatus: ['FAILED'] } });
@@ -30,6 +37,8 @@ async function startKeeping({ baseUrl = BASE_URL, filters = FILTERS } = {}) {
     warnings,
     save: (state: FollowerState) => kept.save({ ...state, kept: undefined }),
     read: () => kept.read(reporter),
+    reader: <Kept>(kind: WatchKind<Kept>) =>
+      new WatchStateFile('place.json', file, baseUrl, filters, kind).read(reporter),
   };
 }
 
@@ -59,6 +68,8 @@ describe('the state of a watch', () => {
     await save(STATE);
     const text = await readFile(file, 'utf8');
     const damage = [null, 7, -1, 1.5, 'x', '', true, [], [null], {}, undefined];
+    const refusal =
+      /^--state: place.json (is not the state of a watch, or is damaged|belongs to another watch)$/;
     const accepted: Record<string, unknown[]> = {};
     for (const at of placesIn(JSON.parse(text))) {
       for (const value of damage) {
@@ -71,9 +82,10 @@ describe('the state of a watch', () => {
           read();
         } catch (error) {
           expect(error).toBeInstanceOf(UsageError);
-          expect((error as Error).message).toMatch(
-            /^--state: place.json (is not the state of a watch, or is damaged|belongs to another watch)$/,
-          );
+          const { message } = error as Error;
+          expect(message).toMatch(refusal);
+          const isName = at[0] === 'command' || at[0] === 'service';
+          if (isName && typeof value !== 'string') expect(message).toContain('damaged');
           continue;
         }
         const place = at.join('.');
@@ -136,10 +148,36 @@ describe('the state of a watch', () => {
     );
   });
 
+  test('with more or less than its watch keeps is not taken', async () => {
+    const { file, save, read, reader } = await startKeeping();
+    await save(STATE);
+    const saved = JSON.parse(await readFile(file, 'utf8'));
+    await writeFile(file, JSON.stringify({ ...saved, kept: 7 }));
+    expect(read).toThrow('is not the state of a watch');
+    const isKept = (value: unknown): value is number => value === 7;
+    expect(reader({ ...EVENT_WATCH, isKept })).toEqual({ ...STATE, kept: 7 });
+    await save(STATE);
+    expect(() => reader({ ...EVENT_WATCH, isKept })).toThrow('is not the state of a watch');
+  });
+
   test('that cannot be read is an error with its reason', async () => {
     const { file, read } = await startKeeping();
     await mkdir(file);
-    expect(read).toThrow(/^--state: place\.json cannot be read: \S/);
+    expect(read).toThrow(
+      expect.objectContaining({
+        message: expect.stringMatching(/^--state: place\.json cannot be read: \S/),
+        cause: expect.objectContaining({ code: 'EISDIR' }),
+      }),
+    );
+  });
+
+  test('that cannot be written is an error with its reason', async () => {
+    const { file, save } = await startKeeping();
+    await rm(path.dirname(file), { recursive: true });
+    await expect(save(STATE)).rejects.toMatchObject({
+      message: expect.stringMatching(/^--state: place\.json cannot be written: \S/),
+      next: 'name a file in a folder that exists and can be written',
+    });
   });
 
   test('that is empty begins anew, with a warning', async () => {
@@ -147,6 +185,108 @@ describe('the state of a watch', () => {
     await writeFile(file, '');
     expect(read()).toBeUndefined();
     expect(warnings).toEqual(['--state: place.json is empty: the watch begins anew']);
+  });
+});
+
+describe('while the state of a watch is held', () => {
+  const startHolding = async () => {
+    const folder = await mkdtemp(path.join(tmpdir(), 'held-'));
+    const stopping = new AbortController();
+    const call = { context: { ...createContext(), signal: stopping.signal }, name: 'watch' };
+    return { folder, file: path.join(folder, 'place.json'), call, stopping };
+  };
+  type Call = Awaited<ReturnType<typeof startHolding>>['call'];
+  /** Holds a state until the function that it returns is called. */
+  const hold = async (file: string, call: Call) => {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let finished: Promise<void> | undefined;
+    const given = await new Promise<[held: Call, place: string | undefined]>((resolve, reject) => {
+      finished = whileStateIsHeld(file, call, async (...args) => {
+        resolve(args);
+        await released;
+      });
+      finished.then(() => reject(new Error('nothing was done')), reject);
+    });
+    const end = async () => {
+      release();
+      await finished;
+    };
+    return { given, end };
+  };
+
+  test('another watch of the same file is refused, by whatever path, until the first has ended', async () => {
+    const { folder, file, call } = await startHolding();
+    await symlink(file, path.join(folder, 'link'));
+    const first = await hold(file, call);
+    for (const name of [file, path.join(folder, 'link')])
+      await expect(hold(name, call)).rejects.toMatchObject({
+        constructor: UsageError,
+        message: `--state: another watch uses ${name}`,
+        details: [`process ${process.pid}`],
+        next: 'end it, or choose another file',
+        cause: { message: expect.stringContaining(`the watch of ${name}`) },
+      });
+    const other = await hold(path.join(folder, 'other.json'), call);
+    await other.end();
+    await first.end();
+    const next = await hold(file, call);
+    await next.end();
+    expect((await readdir(folder)).sort()).toEqual(['link', 'other.json.lock', 'place.json.lock']);
+  });
+
+  test('it is free again after work that failed', async () => {
+    const { file, call } = await startHolding();
+    const failure = new Error('failed');
+    await expect(whileStateIsHeld(file, call, () => Promise.reject(failure))).rejects.toBe(failure);
+    await (await hold(file, call)).end();
+  });
+
+  test('the work gets the call, the path without links, and a signal that also ends with the program', async () => {
+    const { folder, file, call, stopping } = await startHolding();
+    await symlink(file, path.join(folder, 'link'));
+    const { given, end } = await hold(path.join(folder, 'link'), call);
+    const [held, place] = given;
+    expect([held.name, place, held.context.signal.aborted]).toEqual([
+      'watch',
+      path.join(realpathSync(folder), 'place.json'),
+      false,
+    ]);
+    expect(held.context.signal).not.toBe(call.context.signal);
+    const reason = new Error('over');
+    stopping.abort(reason);
+    expect(held.context.signal.reason).toBe(reason);
+    await end();
+  });
+
+  test('nothing is held without a file', async () => {
+    const { call } = await startHolding();
+    let given: unknown[] = [];
+    await whileStateIsHeld(undefined, call, async (...args) => {
+      given = args;
+    });
+    expect(given).toEqual([call, undefined]);
+    expect(given[0]).toBe(call);
+  });
+
+  test('a folder for the lock that cannot be made is the error of a state that cannot be written', async () => {
+    const { folder, call } = await startHolding();
+    const file = path.join(folder, 'place.json');
+    await writeFile(`${file}.lock`, '');
+    await expect(hold(file, call)).rejects.toThrow(`--state: ${file} cannot be written: `);
+  });
+
+  test('a lock that cannot be taken for another reason keeps its error', async () => {
+    const { file, call } = await startHolding();
+    const reason = new Error('no name');
+    const machine = Object.defineProperty({ ...call.context.machine }, 'hostname', {
+      get: () => {
+        throw reason;
+      },
+    });
+    await expect(hold(file, { ...call, context: { ...call.context, machine } })).rejects.toBe(reason);
   });
 });
 
