@@ -7,9 +7,11 @@ import { EventFilters } from '../filters/event-filters.ts';
 import {
   type EndpointProblem,
   type EndpointVerdict,
+  NO_ADDRESS_PROBLEM,
   probeEndpoint,
   verdictOf,
 } from '../http/endpoint-probe.ts';
+import { shownAddress } from '../names/callback-address.ts';
 import { runFlags } from '../terminal/reporter.ts';
 import { type Instant, instantAt, milliseconds, parseInstant } from '../time/instant.ts';
 import type { RowChange } from './watched-rows.ts';
@@ -41,11 +43,21 @@ export async function findAboutChange(
   { filters, concurrency, endpoint }: FindingOptions,
   call: FindingCall,
 ): Promise<ChangeFindings> {
-  const [cause, probe] = await Promise.all([
+  const [cause, asked] = await Promise.all([
     causeOf(change, filters, concurrency, call),
-    endpoint === undefined ? undefined : probeEndpoint(new URL(endpoint), false, call.context),
+    endpoint === undefined ? NOT_ASKED : askEndpoint(endpoint, call.context),
   ]);
-  return { cause, verdict: probe ? verdictOf(probe) : null, problem: probe?.problem ?? null };
+  return { cause, ...asked };
+}
+
+type EndpointFindings = Pick<ChangeFindings, 'verdict' | 'problem'>;
+
+const NOT_ASKED: EndpointFindings = { verdict: null, problem: null };
+
+async function askEndpoint(address: string, context: FindingCall['context']): Promise<EndpointFindings> {
+  if (shownAddress(address) === undefined) return { verdict: 'broken', problem: NO_ADDRESS_PROBLEM };
+  const probe = await probeEndpoint(new URL(address), false, context);
+  return { verdict: verdictOf(probe), problem: probe.problem };
 }
 
 /** The first cause of the failures of a run. */

@@ -129,6 +129,9 @@ const OF_ONE_LOOK = [
   ...['csvDelimiter', 'noHeader'],
 ];
 
+/** The formats of a change that is printed. */
+const WATCH_FORMATS = ['table', 'ndjson'];
+
 /** The first of some flags that is given, as it is typed. */
 function givenOf(names: readonly string[], flags: Flags): string | undefined {
   return flagWords({ ...flags, noHeader: flags.header === false || undefined }, names)[0];
@@ -148,7 +151,9 @@ function refuseWatchFlags(call: Call<Flags>): void {
 function checkWatchFlags(call: Call<Flags>): void {
   const { flags, args } = call;
   const isRun = args.length > 0;
-  const flag = givenOf(isRun ? [...OF_ONE_LOOK, 'ndjson'] : OF_ONE_LOOK, flags);
+  const { output = '', ...others } = flags;
+  const shown = WATCH_FORMATS.includes(output.toLowerCase()) && !isRun ? others : flags;
+  const flag = givenOf(isRun ? [...OF_ONE_LOOK, 'ndjson'] : OF_ONE_LOOK, shown);
   if (flag !== undefined)
     throw new UsageError(`${flag} and --watch${isRun ? ' with a command' : ''} contradict each other`, {
       next: `leave ${flag} out; a watch prints text, --ndjson or what --jq makes of a change, or runs a command`,
@@ -167,7 +172,7 @@ async function runWatch(call: Call<Flags>): Promise<void> {
   const { flags, context, args: words } = call;
   const { after, ...others } = flags;
   const lengthMs = after === undefined ? 0 : lengthOf(after);
-  const { filters, concurrency } = summaryOptions({ ...call, flags: others }, FORMATS);
+  const { filters, concurrency, format: shown } = summaryOptions({ ...call, flags: others }, FORMATS);
   refuseStatuses(filters);
   const { watchHealth } = await import('./health-watch.ts');
   if (words.length > 0) {
@@ -185,7 +190,7 @@ async function runWatch(call: Call<Flags>): Promise<void> {
     lengthMs,
     remindMs: flags.remind ?? Number.POSITIVE_INFINITY,
     asksEndpoint: flags.check === true,
-    isJson: flags.ndjson === true,
+    isJson: shown.format === 'ndjson',
     jq: flags.jq,
     command: words.length > 0 ? { words, retryForMs: flags.retryFor ?? Number.POSITIVE_INFINITY } : undefined,
   };

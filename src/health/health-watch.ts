@@ -1,6 +1,6 @@
 import type { Call } from '../command.ts';
 import type { Output } from '../context.ts';
-import { fewOf, ServiceError } from '../errors.ts';
+import { fewOf, ServiceError, UsageError } from '../errors.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import { resolveFilters } from '../filters/resolve-filters.ts';
 import { createJqWriter } from '../formats/jq.ts';
@@ -182,7 +182,7 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
   readonly #call: HealthCall;
   readonly #endpoints: WatchedEndpoints | undefined;
   readonly #command: RepeatedCommand | undefined;
-  readonly #shape: ((json: object) => Promise<string>) | undefined;
+  readonly #shape: ((json: string, name: string) => Promise<string>) | undefined;
   /** When rows were last looked at for a silence (milliseconds), by their keys. */
   readonly #lookedAt = new Map<string, number>();
   #polls = 0;
@@ -264,8 +264,8 @@ class HealthWatch implements Pick<Follower, 'ended' | 'poll'> {
       const lines = linesOfChange(change, subject, findings, next, filters.zone);
       return await context.stdout.write(`${lines.join('\n')}\n`, true);
     }
-    const json = reportedJson(change, subject, findings, next);
-    const text = this.#shape ? await this.#shape(json) : JSON.stringify(json);
+    const json = JSON.stringify(reportedJson(change, subject, findings, next), wellFormed);
+    const text = this.#shape ? await this.#shape(json, nameOf(change, subject)) : json;
     // A jq program such as select() leaves changes out.
     if (text === '') return;
     if (this.#command) return await this.#command.handle(commandSubject(change, subject, text), signal);
@@ -349,10 +349,24 @@ function filtersOfRow(
     : undefined;
 }
 
-function commandSubject(change: RowChange, { subscriptionId, name }: ChangeSubject, text: string) {
+/** A reason that was cut in the middle of a character would be a parse error for jq and for receivers. */
+function wellFormed(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed() : value;
+}
+
+/** A change as messages name it. */
+function nameOf(
+  { change, key }: Pick<RowChange, 'change' | 'key'>,
+  { subscriptionId, name }: ChangeSubject,
+): string {
+  return `${change} of ${name ?? subscriptionId ?? key.replaceAll('\n', ', ')}`;
+}
+
+function commandSubject(change: RowChange, subject: ChangeSubject, text: string) {
+  const { subscriptionId, name } = subject;
   const variable = (value: string | null | undefined) => variableText(value ?? undefined);
   return {
-    name: `${change.change} of ${name ?? subscriptionId ?? change.key.replaceAll('\n', ', ')}`,
+    name: nameOf(change, subject),
     input: Buffer.from(text),
     variables: {
       HOOKTRAIL_CHANGE: change.change,
@@ -362,8 +376,14 @@ function commandSubject(change: RowChange, { subscriptionId, name }: ChangeSubje
   };
 }
 
-/** Returns a function that runs a jq program on a change, and gives what it prints. */
-function jqShape(program: string, { context, reporter }: HealthCall): (json: object) => Promise<string> {
+/**
+ * Returns a function that runs a jq program on a change, and gives what it prints. It throws `UsageError`
+ * with the change's name if the program fails: the change is kept, and the next run reports it.
+ */
+function jqShape(
+  program: string,
+  { context, reporter }: HealthCall,
+): (json: string, name: string) => Promise<string> {
   let printed: Buffer[] = [];
   const { columns, rows, colorDepth } = context.stdout;
   const captured: Output = {
@@ -379,9 +399,18 @@ function jqShape(program: string, { context, reporter }: HealthCall): (json: obj
     { ...context, stdout: captured },
     reporter,
   );
-  return async (json) => {
+  return async (json, name) => {
     printed = [];
-    await (await writer).write(Items.of([Buffer.from(JSON.stringify(json))]));
+    try {
+      await (await writer).write(Items.of([Buffer.from(json)]));
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      throw new UsageError(`--jq: the program failed on ${name}`, {
+        details: [error.message, ...error.details],
+        next: 'without --state, --ndjson in place of --jq and the command prints what the program gets',
+        cause: error,
+      });
+    }
     return Buffer.concat(printed).toString().replace(/\n$/, '');
   };
 }

@@ -1,5 +1,6 @@
 import { hooktrail, type RunFlags } from '../advice.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
+import { endpointProblemText } from '../formats/endpoint-problem.ts';
 import { secondText } from '../formats/summary-words.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
@@ -90,7 +91,7 @@ function boundWords(flag: string, time: string | null, by: 1 | -1): string[] {
 export function linesOfChange(
   change: RowChange,
   { values, name }: ChangeSubject,
-  { cause, verdict }: ChangeFindings,
+  { cause, verdict, problem }: ChangeFindings,
   next: string,
   zone: TimeZone,
 ): string[] {
@@ -104,13 +105,14 @@ export function linesOfChange(
   const counts = run ? `${run.failed} of ${run.events} failed` : undefined;
   const error = row.lastError !== null && run ? `last: ${row.lastError}` : undefined;
   const facts = [[...from, ...to].join(' '), counts, error].filter(Boolean).join(', ');
+  const why = problem === null ? '' : `: ${endpointProblemText(problem, zone)}`;
   const conditions = cause?.conditions.map(({ field, op, value }) =>
     `${field} ${op} ${String(value ?? '')}`.trim(),
   );
   return [
     `${now}: ${who}${facts === '' ? '' : `, ${facts}`}`,
     ...(conditions ? [`  cause: ${conditions.join(' and ')}`] : []),
-    ...(verdict === null ? [] : [`  endpoint: ${verdict}`]),
+    ...(verdict === null ? [] : [`  endpoint: ${verdict}${why}`]),
     `  next: ${next}`,
   ].map(terminalSafeLine);
 }

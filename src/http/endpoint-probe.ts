@@ -49,6 +49,12 @@ export type EndpointProblem =
   | { readonly kind: 'host' }
   | { readonly kind: 'untrusted'; readonly reason: Untrusted };
 
+/** The problem of a subscription without an address that can be asked. */
+export const NO_ADDRESS_PROBLEM = {
+  kind: 'address',
+  message: 'its callback address is not an HTTP URL',
+} as const satisfies EndpointProblem;
+
 /** `incomplete-chain`: the endpoint sends its own certificate without the one that issued it. */
 type Untrusted = 'self-signed' | 'incomplete-chain' | 'unknown-authority';
 

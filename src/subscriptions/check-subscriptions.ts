@@ -2,12 +2,14 @@ import { type AdvisedCommand, advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { fewOf, ServiceError, UsageError } from '../errors.ts';
 import { listSubscriptions, subscriptionWith } from '../filters/resolve-filters.ts';
+import { endpointProblemText } from '../formats/endpoint-problem.ts';
 import { printJson } from '../formats/formats.ts';
 import { secondText } from '../formats/summary-words.ts';
 import {
   type EndpointProbe,
   type EndpointProblem,
   type EndpointVerdict,
+  NO_ADDRESS_PROBLEM,
   probeEndpoint,
   verdictOf,
 } from '../http/endpoint-probe.ts';
@@ -138,7 +140,7 @@ const NO_ADDRESS = {
   dns: null,
   tls: null,
   http: null,
-  problem: { kind: 'address', message: 'its callback address is no URL of HTTP' },
+  problem: NO_ADDRESS_PROBLEM,
   verdict: 'broken',
 } as const;
 
@@ -182,26 +184,8 @@ const VERDICTS = {
   broken: 'broken',
 } as const;
 
-const UNTRUSTED = {
-  'self-signed': 'its certificate is self-signed',
-  'incomplete-chain':
-    'it does not send the certificate of its issuer, which this machine does not know: an intermediate certificate is missing, or the authority is a private one',
-  'unknown-authority': 'its certificate comes from an authority that this machine does not trust',
-} as const;
-
 function problemText(problem: EndpointProblem | null, zone: TimeZone): string {
-  switch (problem?.kind) {
-    case 'private':
-      return `its name leads to ${problem.addresses.join(', ')}, which is not a public address; use --allow-private to connect anyway`;
-    case 'ended':
-      return `its certificate ended ${secondText(problem.at, zone)}`;
-    case 'not-yet':
-      return `its certificate begins only ${secondText(problem.at, zone)}`;
-    case 'host':
-      return 'its certificate is for another host';
-    case 'untrusted':
-      return UNTRUSTED[problem.reason];
-    default:
-      return problem?.message ?? '';
-  }
+  if (problem === null) return '';
+  const advice = problem.kind === 'private' ? '; use --allow-private to connect anyway' : '';
+  return endpointProblemText(problem, zone) + advice;
 }

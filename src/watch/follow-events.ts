@@ -223,7 +223,9 @@ function tellOfOutage(outage: HooktrailError | undefined, intervalMs: number, re
   if (outage === undefined) reporter.notice('the service answers again; everything since was caught up');
   else {
     const { message, kind } = outage;
-    reporter.warning(`${message}; trying again every ${durationText(intervalMs)}`, { kind });
+    // A person has to sign in again; other outages end by themselves.
+    const next = outage instanceof NotSignedInError ? outage.next : undefined;
+    reporter.warning(`${message}; trying again every ${durationText(intervalMs)}`, { kind, next });
   }
 }
 

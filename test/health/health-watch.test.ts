@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Context, Environment } from '../../src/context.ts';
 import { clock } from '../support/clock.ts';
 import { startSearching, valuesIn } from '../support/searching.ts';
-import { inShape, shape } from '../support/shape.ts';
+import { inShape, shape, textInShape } from '../support/shape.ts';
 
 type Started = Awaited<ReturnType<typeof startSearching>>;
 /** Subscriptions of the sandbox that are on. */
@@ -166,6 +166,112 @@ describe('events health --watch', () => {
     ]);
   });
 
+  test.runIf(shape === 'published')('reports a subscription that is deleted, and none twice', async () => {
+    await using at = await startSearching({ events: 0 });
+    const gone = '99999999-0000-4000-8000-000000000000';
+    const state = ['--ndjson', '--state', path.join(at.env['HOME'] as string, 'health.json')];
+    add(at, 'SS', gone);
+    clock.advance(2000);
+    const program = watch(at, state);
+    await program.printed('stdout', /"change":"gone"/);
+    await clock.slept(12);
+    const { stdout } = await stopped(program);
+    expect(valuesIn(stdout)).toMatchObject([
+      { change: 'gone', state: 'gone', value: gone, name: null, next: 'hooktrail subscriptions list' },
+    ]);
+    const later = watch(at, state);
+    await started(later);
+    await clock.slept(12);
+    expect((await stopped(later)).stdout).toBe('');
+  });
+
+  test('reports a subscription that is silent against its rhythm, and its next event', async () => {
+    await using at = await startSearching({ events: 0, tokenLifetimeSeconds: 1e6 });
+    const minutes = 60_000;
+    const begin = clock.now();
+    for (let time = begin - 20 * 86_400_000; time < begin; time += 40 * minutes)
+      at.control.addEvent({
+        subscriptionId: FIRST,
+        publishStatus: 'SUCCESS',
+        createdOn: new Date(time).toISOString(),
+      });
+    const program = watch(at);
+    await started(program);
+    clock.advance(110 * minutes);
+    await clock.slept(6);
+    expect(program.stdout).toBe('');
+    clock.advance(10 * 60 * minutes);
+    await program.printed('stdout', /"change":"silent"/);
+    await clock.slept(6);
+    add(at, 'S');
+    await program.printed('stdout', /"change":"recovered"/);
+    const { stdout } = await stopped(program);
+    const since = expect.stringMatching(/^2026-11-20T11:20:00/);
+    expect(valuesIn(stdout)).toMatchObject([
+      {
+        ...{ change: 'silent', state: 'silent', value: FIRST, since, silentSince: since },
+        ...{
+          usualGapSeconds: expect.any(Number),
+          run: null,
+          cause: null,
+          next: `hooktrail events about ${FIRST}`,
+        },
+      },
+      {
+        change: 'recovered',
+        previous: 'silent',
+        since,
+        until: expect.stringMatching(/Z$/),
+        silentSince: null,
+      },
+    ]);
+  });
+
+  test.runIf(shape === 'published').each([
+    ['https://crm.harbour.example/in/s3cret', 'name', ['crm.harbour.example']],
+    ['ftp://crm.harbour.example/in', 'address', []],
+  ])('--check asks the endpoint of a failing row, and no other: %s', async (callbackUrl, kind, expected) => {
+    await using at = await startSearching({ events: 0 });
+    const asked: string[] = [];
+    const resolveHost = async (host: string): Promise<readonly string[]> => {
+      asked.push(host);
+      throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
+    };
+    const { subscriptions } = at.control;
+    const kept = subscriptions?.find(FIRST);
+    if (kept) subscriptions?.replace(kept, { ...kept.content, callbackUrl });
+    add(at, 'SS', SECOND);
+    add(at, 'SFFF');
+    clock.advance(2000);
+    for (const flags of [['--check', '--ndjson'], ['--ndjson'], ['--check']]) {
+      const program = watch(at, flags, { context: { resolveHost } });
+      await program.printed('stdout', /failing[\s\S]*\n/);
+      const { stdout } = await stopped(program);
+      if (!flags.includes('--ndjson')) expect(stdout).toMatch(/\n {2}endpoint: broken: \S[^\n]*\n {2}next: /);
+      else
+        expect(valuesIn(stdout)).toMatchObject([
+          flags.includes('--check')
+            ? {
+                change: 'failing',
+                verdict: 'broken',
+                problem: { kind, message: expect.stringMatching(/\S/) },
+              }
+            : { change: 'failing', verdict: null, problem: null },
+        ]);
+      expect(stdout).not.toContain('s3cret');
+    }
+    expect(asked).toEqual([...expected, ...expected]);
+  });
+
+  test('-o ndjson is --ndjson', async () => {
+    await using at = await startSearching({ events: 0 });
+    add(at, 'SFFF');
+    clock.advance(2000);
+    const program = watch(at, ['-o', 'ndjson']);
+    await program.printed('stdout', /\n/);
+    expect(changesIn((await stopped(program)).stdout)).toEqual(['first failing']);
+  });
+
   test('a service that is away and a sign-in that ended are notices, and no change is lost', async () => {
     await using at = await startSearching({ events: 0 });
     const program = watch(at);
@@ -176,7 +282,10 @@ describe('events health --watch', () => {
     add(at, 'FF');
     await program.printed('stdout', /"change":"failing"/);
     at.control.revokeAccessTokens();
-    await program.printed('stderr', /401[\s\S]*trying again every 1s/);
+    await program.printed(
+      'stderr',
+      /401[^\n]*trying again every 1s\nnext: run `hooktrail login` to sign in again/,
+    );
     const { stdout, stderr } = await stopped(program);
     expect(changesIn(stdout)).toEqual(['first failing']);
     expect(stderr).toMatch(/the service answers again/);
@@ -263,6 +372,44 @@ describe('events health --watch -- COMMAND', () => {
       `{"text":"failing since ${time(2)}"}\n`,
       expect.stringMatching(/^\{"text":"failing since \S+"\}\n$/),
     ]);
+  });
+
+  test('a jq program that fails on a change ends the watch, and the next run reports the change', async () => {
+    await using at = await startSearching({ events: 0 });
+    const { ran, context } = commandThatEnds();
+    const state = path.join(at.env['HOME'] as string, 'health.json');
+    const given = (jq: string) => ['--state', state, '--jq', jq, '--', 'sh'];
+    add(at, 'SFFF');
+    clock.advance(2000);
+    const { code, stderr } = await watch(at, given('.cause.conditions | length | error'), { context })
+      .finished;
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(
+        /\nerror: --jq: the program failed on failing of \S+\n {2}--jq: .*not a string.*\nnext: without --state, --ndjson in place of --jq and the command prints what the program gets\n$/,
+      ),
+    ]);
+    expect(ran).toEqual([]);
+    const program = watch(at, given('.change'), { context });
+    while (ran.length < 1) await new Promise(setImmediate);
+    await stopped(program);
+    expect(ran.map(({ input }) => input)).toEqual(['failing\n']);
+  });
+
+  test('hands over a reason that was cut inside a character', async () => {
+    await using at = await startSearching({ events: 0 });
+    const { ran, context } = commandThatEnds();
+    for (const second of [1, 2, 3]) {
+      const createdOn = new Date(clock.now() - 10_000 + second * 1000).toISOString();
+      const lastError = `${'x'.repeat(199)}\u{1f4e6}`;
+      const item = { eventId: `00000000-0000-4000-8000-00000000000${second}`, subscriptionId: FIRST };
+      const json = textInShape({ ...item, createdOn, publishStatus: 'FAILED', eventType: 'a', lastError });
+      at.control.addEvent({ ...item, createdOn, publishStatus: 'FAILED', json });
+    }
+    const program = watch(at, ['--jq', '.lastError', '--', 'sh'], { context });
+    while (ran.length < 1) await new Promise(setImmediate);
+    await stopped(program);
+    expect(ran[0]?.input).toBe(`${'x'.repeat(199)}\ufffd\n`);
   });
 
   test('goes on after --retry-for, and ends with 1', async () => {

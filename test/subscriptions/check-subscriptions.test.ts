@@ -259,11 +259,11 @@ test.each(['not a url', 'javascript:alert(1)', 'https://[::1', ''])(
     const { code, checked, stderr } = await checkOne();
     expect(checked).toEqual({
       ...{ subscriptionId: ID, address: url, dns: null, tls: null, http: null, verdict: 'broken' },
-      problem: { kind: 'address', message: 'its callback address is no URL of HTTP' },
+      problem: { kind: 'address', message: 'its callback address is not an HTTP URL' },
     });
     expect([code, stderr]).toEqual([
       1,
-      expect.stringContaining('\n  no address: its callback address is no URL of HTTP\n'),
+      expect.stringContaining('\n  no address: its callback address is not an HTTP URL\n'),
     ]);
   },
 );
