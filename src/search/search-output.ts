@@ -3,6 +3,7 @@ import type { Call } from '../command.ts';
 import type { EventFilters } from '../filters/event-filters.ts';
 import { warnOfNoMatch } from '../filters/no-match.ts';
 import { resolveFilters } from '../filters/resolve-filters.ts';
+import { CsvColumns } from '../formats/csv-columns.ts';
 import type { FormatOptions } from '../formats/format-flags.ts';
 import { createItemWriter } from '../formats/formats.ts';
 import { type NoteWindow, tableNote } from '../formats/table-note.ts';
@@ -108,7 +109,6 @@ async function withAllColumns(
   pages: AsyncIterable<FoundPage>,
 ): Promise<SearchOptions['format']> {
   if (format.format !== 'csv' || format.fields || from === undefined || !isReadTwice(from)) return format;
-  const { CsvColumns } = await import('../formats/csv-columns.ts');
   const csvColumns = new CsvColumns(format.list);
   await csvColumns.seeAll(pages);
   return { ...format, csvColumns };
