@@ -48,10 +48,20 @@ async function live(setUp: string, story: string, program: string) {
 
 /** Lines that not every run has, or whose text is another one each time. */
 const VOLATILE = [
-  /^\d+ of these (was|were) already delivered .*\n/gm,
+  /^\d+ of these (was|were) already delivered, .*\n/gm,
   /^not compared, different in nearly every event: .*\n/gm,
   // Deliveries while a token is renewed.
   /^warning: refused with 401: .*\n/gm,
+];
+/**
+ * If many events arrived before the listener stopped, `explain` names that time too, and the last success is
+ * outside of the cause.
+ */
+const CAUSE_IN_TIME: readonly (readonly [narrower: RegExp, wider: string])[] = [
+  [/^ {2}and eventData\.timeStamp >= .*\n/gm, ''],
+  [/ --where 'eventData\.timeStamp >= [^']*'/g, ''],
+  [/ or earlier, no success in this time/g, ', last success TIME'],
+  [/(?<=^127\.0\.0\.1:\d+ +\d+ % +)0 %/gm, '1 %'],
 ];
 const TIME = /\d{4}-\d{2}-\d{2}[ T][\d:]+Z/g;
 const GUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
@@ -64,7 +74,8 @@ const GUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 export function withoutCounts(page: string): string {
   return page.replace(STORIES, (block) => {
     const lasting = VOLATILE.reduce((text, line) => text.replace(line, ''), block);
-    const commands = lasting.split(/^(?=\$ )/m).map((text) => {
+    const wide = CAUSE_IN_TIME.reduce((text, [narrower, wider]) => text.replace(narrower, wider), lasting);
+    const commands = wide.split(/^(?=\$ )/m).map((text) => {
       const [command = '', ...lines] = text.trimEnd().split('\n');
       return [command, ...lines.map(withoutNumbers).sort()].join('\n');
     });
