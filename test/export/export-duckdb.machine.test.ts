@@ -4,24 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { blocksOf, readPages } from '../docs/pages.ts';
 import { clock } from '../support/clock.ts';
 import { type Exporting, startExporting } from '../support/exporting.ts';
-import { duckdbPackage, hasDuckdb } from '../support/machine/requirement.ts';
+import { hasDuckdb } from '../support/machine/requirement.ts';
 import { valuesIn } from '../support/searching.ts';
 import { itemOf, knownOf, pathOf, useShape, valueAt } from '../support/shape.ts';
-
-type Row = Readonly<Record<string, unknown>>;
-
-/** An engine in memory. It installs nothing from elsewhere. */
-async function openDuckdb() {
-  const { DuckDBInstance } = await import(path.join(duckdbPackage, 'lib/index.js'));
-  const instance = await DuckDBInstance.create(':memory:', { autoinstall_known_extensions: 'false' });
-  const connection = await instance.connect();
-  await connection.run("SET TimeZone = 'UTC'");
-  return {
-    /** Runs a statement. Returns its rows, whose numbers beyond 32 bits are texts. */
-    rows: async (sql: string): Promise<Row[]> => (await connection.runAndReadAll(sql)).getRowObjectsJson(),
-    [Symbol.dispose]: () => connection.closeSync(),
-  };
-}
+import { openDuckdb } from './engines.ts';
 
 const page = (await readPages()).find(({ file }) => file === 'docs/exporting.md')!;
 const statements = blocksOf(page, 'sql');
@@ -60,7 +46,7 @@ describe.skipIf(!hasDuckdb).each(['published', 'flat'] as const)('DuckDB, items 
     const { text, items } = await exported(at);
     using duckdb = await openDuckdb();
     const files = `'${at.directory}/*.parquet'`;
-    const rows = await duckdb.rows(`SELECT * FROM ${files}`);
+    const rows = await duckdb.query(`SELECT * FROM ${files}`);
     expect(rows.map(({ item }) => `${item}\n`).sort()).toEqual((text.match(/.+\n/g) ?? []).sort());
     for (const { item, createdOn, createdOnText, ...row } of rows) {
       const { createdOn: time, ...known } = knownOf(JSON.parse(item as string));
@@ -71,13 +57,13 @@ describe.skipIf(!hasDuckdb).each(['published', 'flat'] as const)('DuckDB, items 
       expect(createdOn).toBe(`${whole.replace('T', ' ')}${micros && `.${micros}`}+00`);
     }
     expect(rows).toHaveLength(items.length);
-    const columns = await duckdb.rows(`DESCRIBE SELECT * FROM ${files}`);
+    const columns = await duckdb.query(`DESCRIBE SELECT * FROM ${files}`);
     expect(columns.map((column) => [column['column_name'], column['column_type']])).toEqual([
       ...['eventId', 'eventType', 'subscriptionId', 'publishStatus'].map((name) => [name, 'VARCHAR']),
       ['createdOn', 'TIMESTAMP WITH TIME ZONE'],
       ...['createdOnText', 'item'].map((name) => [name, 'VARCHAR']),
     ]);
-    const codecs = await duckdb.rows(`SELECT DISTINCT compression FROM parquet_metadata(${files})`);
+    const codecs = await duckdb.query(`SELECT DISTINCT compression FROM parquet_metadata(${files})`);
     expect(codecs).toEqual([{ compression: 'SNAPPY' }]);
   });
 
@@ -91,12 +77,12 @@ describe.skipIf(!hasDuckdb).each(['published', 'flat'] as const)('DuckDB, items 
     }
     const { text, items } = await exported(at, '--partition', 'day');
     using duckdb = await openDuckdb();
-    const run = (words: string) => duckdb.rows(fitted(statementWith(words), at.directory));
+    const run = (words: string) => duckdb.query(fitted(statementWith(words), at.directory));
     await run('CREATE VIEW');
     const known = items.map(knownOf);
     const isFailed = ({ publishStatus }: { publishStatus: string }) => publishStatus === 'FAILED';
 
-    const days = await duckdb.rows('SELECT date, count(*) AS events FROM events GROUP BY ALL');
+    const days = await duckdb.query('SELECT date, count(*) AS events FROM events GROUP BY ALL');
     const dayOf = ({ createdOn }: { createdOn: string }) =>
       /^\d{4}-/.test(createdOn) ? createdOn.slice(0, 10) : 'null';
     expect(Object.fromEntries(days.map(({ date, events }) => [String(date), Number(events)]))).toEqual(
@@ -149,12 +135,12 @@ describe.skipIf(!hasDuckdb).each(['published', 'flat'] as const)('DuckDB, items 
     ).toBe(0);
     using duckdb = await openDuckdb();
     const files = `read_parquet('${at.directory}/*/*.parquet', hive_partitioning = true)`;
-    const ids = await duckdb.rows(`SELECT eventId, count(*) AS times FROM ${files} GROUP BY ALL`);
+    const ids = await duckdb.query(`SELECT eventId, count(*) AS times FROM ${files} GROUP BY ALL`);
     expect(ids).toHaveLength(901);
     expect(ids).toContainEqual({ eventId: added.eventId, times: '1' });
     await using none = await startExporting({ events: 0, shape });
     await exported(none);
-    expect(await duckdb.rows(`SELECT count(*) AS events FROM '${none.directory}/*.parquet'`)).toEqual([
+    expect(await duckdb.query(`SELECT count(*) AS events FROM '${none.directory}/*.parquet'`)).toEqual([
       { events: '0' },
     ]);
   });

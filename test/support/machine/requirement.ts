@@ -83,13 +83,14 @@ export const windowsNode = path.resolve(
 /** The Windows build of Node is downloaded by `.ci/run`. */
 export const hasWindows = available('Wine') && (process.env['CI'] !== undefined || existsSync(windowsNode));
 
-/** DuckDB's own package is installed by `.ci/run`. */
-export const duckdbPackage = path.resolve(
-  import.meta.dirname,
-  '../../../build/duckdb/node_modules/@duckdb/node-api',
-);
+/** The packages of the engines that read exports are installed by `.ci/run`. */
+const builds = path.resolve(import.meta.dirname, '../../../build');
+export const duckdbPackage = path.join(builds, 'duckdb/node_modules/@duckdb/node-api');
+export const polarsPackage = path.join(builds, 'polars/node_modules/nodejs-polars');
 
-export const hasDuckdb = process.env['CI'] !== undefined || existsSync(duckdbPackage);
+const isInstalled = (folder: string) => process.env['CI'] !== undefined || existsSync(folder);
+export const hasDuckdb = isInstalled(duckdbPackage);
+export const hasPolars = isInstalled(polarsPackage);
 
 /**
  * Prints one line for each group of tests that this machine skips. If `CI` is set, a missing tool is a
@@ -106,6 +107,7 @@ export default function setup(): void {
   if (available('Wine') && !hasWindows)
     console.log('left out: tests on Windows, whose Node .ci/run downloads');
   if (!hasDuckdb) console.log('left out: tests with DuckDB (npm --prefix build/duckdb ci)');
+  if (!hasPolars) console.log('left out: tests with Polars (npm --prefix build/polars ci)');
   if (!hasMatrix) console.log('left out: the matrix of Node versions, which is part of .ci/run');
   if (!isSampled) return;
   console.log('left out: what is unused in the project (npx knip)');
