@@ -41,7 +41,7 @@ Examples:
   $ hooktrail events browse --type document.signed`;
 
 export function declare(command: Command): void {
-  addFromFlag(addFilterFlags(command), 'an export or of a file (NDJSON or a JSON array)');
+  addFromFlag(addFilterFlags(command), 'an export or a file (NDJSON or a JSON array)');
   addConnectionFlags(command);
 }
 

@@ -97,18 +97,18 @@ export const tree: Readonly<Record<string, Nodes>> = {
       'Examples:\n  $ hooktrail subscriptions\n  $ hooktrail subscriptions get hooks.example.com',
     ],
     webhooks: [
-      'receive deliveries, recover those that were missed',
+      'receive deliveries, and recover missed events',
       {
         listen: [
           'receive deliveries, drop duplicates and forward them to a handler',
           () => import('../webhooks/listen/listen-command.ts'),
         ],
         recover: [
-          'find by search the events that the journal lacks, and forward them',
+          'search for events that the journal lacks, and forward them',
           () => import('../webhooks/recover/recover-command.ts'),
         ],
         reconcile: [
-          'compare the event ids that you have with what the service has',
+          "compare the event ids that you have with the service's records",
           () => import('../webhooks/reconcile/reconcile-command.ts'),
         ],
         replay: [

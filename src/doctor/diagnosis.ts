@@ -131,7 +131,7 @@ function agentText(variable: string): string {
 }
 
 async function checkKeychain(store: string, source: string | undefined, context: Context): Promise<Outcome> {
-  if (store === 'file') return ok(`not used: the secrets are in an encrypted file, by ${source}`);
+  if (store === 'file') return ok(`not used: the secrets are in an encrypted file (${source})`);
   // No item has that name, so no system asks the user for permission to read it.
   await (await openKeychain(context)).get('doctor');
   return ok('the OS keychain is there, unlocked, and answers');

@@ -18,7 +18,7 @@ Examples:
 export function declare(command: Command): void {
   command
     .option('--match <text>', 'only those with this text in a value, ignoring case')
-    .option('-n, --limit <number>', 'at most this many', wholeNumber('--limit', 1));
+    .option('-n, --limit <number>', 'stop after this many event types', wholeNumber('--limit', 1));
   addListFlags(command);
 }
 

@@ -12,7 +12,7 @@ const BASELINE_SYNONYMS: Readonly<Record<string, Baseline>> = {
 export function baselineFlag(): Option {
   return new Flag(
     '--baseline <time>',
-    'compare with the same length before (previous), a day (1d) or a week earlier (7d)',
+    'compare with an earlier time: previous (as long, just before), 1d (a day earlier) or 7d',
     {},
     oneOf<Baseline>('--baseline', ['previous', '1d', '7d'], BASELINE_SYNONYMS),
   );

@@ -75,7 +75,7 @@ export function declare(command: Command): void {
     .option('--gzip', 'compress the files: .ndjson.gz')
     .option(
       '--partition <by>',
-      'folders date=YYYY-MM-DD (UTC), as DuckDB, Spark and others read them: day',
+      'day: a folder date=YYYY-MM-DD for each day (UTC), as DuckDB, Spark and others read them',
       oneOf<Partition>('--partition', ['day'], PARTITION_SYNONYMS),
     )
     .option('--update', 'add new events to a finished export');

@@ -249,13 +249,13 @@ function nextOfId(text: string, { from }: FilterFlags, { flag, noun }: FilterKey
 /** The next step of an error about several places. */
 export const SEVERAL_PLACES = 'several files go through standard input: cat FILES | hooktrail … --from -';
 
-const PLACES = 'an export, of a file (NDJSON or a JSON array) or of standard input (-)';
+const PLACES = 'an export or a file (NDJSON or a JSON array; - for standard input)';
 
 /** For commands that can take their events from a file. */
 export function addFromFlag(command: Command, places = PLACES): Command {
   return command.option(
     '--from <place>',
-    `events of ${places}; needs no sign-in`,
+    `read events from ${places}; needs no sign-in`,
     (place: string, earlier?: string) => {
       if (earlier === undefined) return place;
       const message = `--from takes one place, but was given '${earlier}' and '${place}'`;

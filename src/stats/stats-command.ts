@@ -49,7 +49,7 @@ export function declare(command: Command): void {
     )
     .option(
       '--percentiles <path>',
-      'p50, p95, p99 and the largest of this number instead, by group with --by, over time with --buckets',
+      'p50, p95, p99 and the maximum of this number instead, by group with --by, over time with --buckets',
       (text) => parseFieldPath(text, '--percentiles'),
     )
     .addOption(

@@ -50,7 +50,7 @@ function activeText(listed: readonly NamedSubscription[]): Advice {
   const off = listed.filter(({ state }) => state === 'off').length;
   const states = off === 0 ? '' : `, ${grouped(off)} of them off`;
   const all = hooktrail('subscriptions list --all');
-  return advise`${numberText(listed.length)}${states}; the service lists active ones alone: ${all} adds those that are off or gone`;
+  return advise`${numberText(listed.length)}${states}; the service lists only active ones: ${all} adds those that are off or gone`;
 }
 
 function allText(listed: readonly NamedSubscription[], inactive: readonly InactiveSubscription[]): string {
@@ -59,7 +59,7 @@ function allText(listed: readonly NamedSubscription[], inactive: readonly Inacti
     const count = states.filter((one) => one === state).length;
     return count === 0 ? [] : [`${grouped(count)} ${state}`];
   });
-  const known = `the service lists active ones alone, others are known if they had events in the last ${LOOK_BACK_DAYS} days`;
+  const known = `the service lists only active ones; others are shown if they had events in the last ${LOOK_BACK_DAYS} days`;
   return `${[numberText(states.length), ...counts].join(', ')}; ${known}`;
 }
 

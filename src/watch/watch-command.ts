@@ -78,7 +78,7 @@ export function declare(command: Command): void {
     .addOption(
       new Option('--limit <number>', 'the same as --count').argParser(wholeNumber('--limit', 1)).hideHelp(),
     );
-  addTime('--timeout', 'with --count: exit with 1 if they do not come within this time', 1000);
+  addTime('--timeout', 'exit with 1 if --count is not reached within this time', 1000);
   command
     .option(
       '--state <file>',

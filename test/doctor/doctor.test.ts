@@ -36,7 +36,7 @@ test('if all is well, every check says so and no secret is printed', async () =>
     'getCACertificates' in tls ? 'and those of the operating system are trusted' : 'are trusted';
   expect(text.split('\n').map((line) => line.trimEnd())).toEqual([
     'ok        node              Node.js',
-    'ok        keychain          not used: the secrets are in an encrypted file, by HOOKTRAIL_STORE',
+    'ok        keychain          not used: the secrets are in an encrypted file (HOOKTRAIL_STORE)',
     `ok        configuration     ${folder}`,
     'ok        lock              locks can be taken and freed',
     `ok        redirect          ${signing.redirectUri} is free for a sign-in`,

@@ -114,7 +114,7 @@ test('subscriptions has whole ids on a terminal of 80 columns: the other command
 
 test('subscriptions says that the service lists active ones alone, and how others are found', async () => {
   const more =
-    '; the service lists active ones alone: `hooktrail subscriptions list --all` adds those that are off or gone\n';
+    '; the service lists only active ones: `hooktrail subscriptions list --all` adds those that are off or gone\n';
   const said = async (...args: string[]) => (await at.run(['subscriptions', ...args])).stderr;
   expect(await said()).toBe(`2 subscriptions${more}`);
   at.answers.set('/subscriptions/mine', json(200, `{"items":[${LISTED[0]},${SWITCHED_OFF}]}`));
@@ -127,7 +127,7 @@ test('subscriptions list --all adds those that had events in the last 30 days, a
   const { code, stdout, stderr } = await at.run(['subscriptions', 'list', '--all']);
   expect([code, stderr]).toEqual([
     0,
-    '4 subscriptions, 2 on, 1 off, 1 gone; the service lists active ones alone, others are known if they had events in the last 30 days\n',
+    '4 subscriptions, 2 on, 1 off, 1 gone; the service lists only active ones; others are shown if they had events in the last 30 days\n',
   ]);
   const states = stdout
     .split('\n')
