@@ -14,6 +14,15 @@ export function shownAddress(callbackUrl: string): string | undefined {
   return [url.host, ...shown].join('/');
 }
 
+/**
+ * An address for the person who typed it: host and path whole, since only they can find the mistake in it.
+ * Neither user information nor a query.
+ */
+export function typedAddress(callbackUrl: string): string | undefined {
+  const url = httpUrl(callbackUrl);
+  return url && `${url.host}${url.pathname}`;
+}
+
 /** The text in which a part of an address is looked for: host and path, in lower case. */
 export function searchedAddress(callbackUrl: string): string {
   const url = httpUrl(callbackUrl);

@@ -56,7 +56,8 @@ export async function changeSubscription(
     }
     if (flags.dryRun) {
       reporter.notice(`would change ${title}`);
-      if (!flags.json) await context.stdout.write(`${terminalSafe(changeLines(changes).join('\n'))}\n`);
+      const lines = changeLines(changes, undefined, context.stdout.isTerminal);
+      if (!flags.json) await context.stdout.write(`${terminalSafe(lines.join('\n'))}\n`);
       return await printOutcome(change, false, call);
     }
     const condition = matchOf(found);
@@ -74,7 +75,7 @@ async function askToChange(
   question: string,
   { flags, context, reporter }: ChangeCall,
 ): Promise<void> {
-  const lines = changeLines(changes, MOST_SHOWN).map((line) => `  ${line}`);
+  const lines = changeLines(changes, MOST_SHOWN, !flags.yes).map((line) => `  ${line}`);
   for (const line of [title, ...lines]) flags.yes ? reporter.notice(line) : reporter.say(line);
   if (!flags.yes) await confirm(question, context, new UsageError('nothing was changed'));
 }

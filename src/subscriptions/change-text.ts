@@ -1,5 +1,5 @@
 import { fewOf } from '../errors.ts';
-import { shownAddress } from '../names/callback-address.ts';
+import { shownAddress, typedAddress } from '../names/callback-address.ts';
 import { CALLBACK_URL, type SubscriptionChange, type SubscriptionText } from './subscription-text.ts';
 
 /** The subscription for people: the part of its address that may be shown, and its id. */
@@ -12,30 +12,34 @@ export function titleOf(text: SubscriptionText, id: string): string {
 /** Elements of a list that a question shows. */
 export const MOST_SHOWN = 12;
 
-/** A line for each difference: at most `most` of the elements of a list. */
+/**
+ * A line for each difference: at most `most` of the elements of a list. A new address is whole if `isTyped`,
+ * for the person who typed it.
+ */
 export function changeLines(
   changes: readonly SubscriptionChange[],
   most = Number.POSITIVE_INFINITY,
+  isTyped = false,
 ): string[] {
   return changes.flatMap((change) => {
     const { member, before, after, added, removed } = change;
-    if (added === undefined || removed === undefined)
-      return [`${member}: ${valueText(member, before)} → ${valueText(member, after)}${hiddenPart(change)}`];
+    if (added === undefined || removed === undefined) {
+      const [from, to] = [valueText(member, before), valueText(member, after, isTyped)];
+      return [
+        `${member}: ${from} → ${to}${from === to ? ' (it differs in the part that is not shown)' : ''}`,
+      ];
+    }
     const elements = [...removed.map((one) => `- ${plain(one)}`), ...added.map((one) => `+ ${plain(one)}`)];
     return [`${member}:`, ...fewOf(elements, most).map((line) => `  ${line}`)];
   });
 }
 
 /** Addresses often hold a secret, and differences end up in logs. */
-function valueText(member: string, json: string | null): string {
+function valueText(member: string, json: string | null, isTyped = false): string {
   if (json === null) return 'nothing';
-  if (member !== CALLBACK_URL[0]) return plain(json);
-  return shownAddress(plain(json)) ?? plain(json);
-}
-
-function hiddenPart({ member, before, after }: SubscriptionChange): string {
-  const isSame = valueText(member, before) === valueText(member, after);
-  return isSame ? ' (it differs in the part that is not shown)' : '';
+  const text = plain(json);
+  if (member !== CALLBACK_URL[0]) return text;
+  return (isTyped ? typedAddress(text) : shownAddress(text)) ?? text;
 }
 
 function plain(json: string): string {

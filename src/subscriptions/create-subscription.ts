@@ -5,7 +5,7 @@ import { printJson } from '../formats/formats.ts';
 import { apiUrl, mediaType, type Service, serviceError } from '../http/service.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { guidsIn, isGuid } from '../items/items.ts';
-import { shownAddress } from '../names/callback-address.ts';
+import { shownAddress, typedAddress } from '../names/callback-address.ts';
 import { marketplacesText } from '../names/marketplaces.ts';
 import { openApiTokens } from '../secrets/api-tokens.ts';
 import { withService } from '../sign-in/session.ts';
@@ -74,7 +74,8 @@ async function askToCreate(
   { flags, context, reporter }: ChangeCall,
 ): Promise<void> {
   const lines = eventTypes.map((type) => `  ${type}`);
-  const title = `a new subscription of ${shownAddress(callbackUrl)}, ${marketplacesText(marketplaces)}, to`;
+  const address = flags.yes ? shownAddress(callbackUrl) : typedAddress(callbackUrl);
+  const title = `a new subscription of ${address}, ${marketplacesText(marketplaces)}, to`;
   const shown = [title, ...fewOf(lines, MOST_SHOWN)];
   for (const line of shown) flags.yes ? reporter.notice(line) : reporter.say(line);
   if (!flags.yes) await confirm('Create this subscription?', context, new UsageError('nothing was created'));

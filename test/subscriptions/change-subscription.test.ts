@@ -220,6 +220,19 @@ describe('a change', () => {
     expect(program.stderr).not.toContain(SECRET);
   });
 
+  test('of the address is asked for with the path that was typed, and without its query', async () => {
+    const address = 'https://hooks.example.com/inbound/4f2a-orders?key=hidden';
+    const program = at.start(['update', ID, '--url', address], { stdin: null, terminal: 100 });
+    const shown = 'callbackUrl: hooks.example.com/in/… → hooks.example.com/inbound/4f2a-orders\n';
+    await program.printed('stderr', /\(yes or no\)/);
+    expect(program.stderr).toContain(shown);
+    program.stdin.write('no\r');
+    await program.finished;
+    expect(program.stderr).not.toContain('hidden');
+    const logged = await at.run(['update', ID, '--url', address, '--yes']);
+    expect(logged.stderr).toContain('→ hooks.example.com/inbound/…\n');
+  });
+
   test('is asked for with --quiet too', async () => {
     const program = at.start(['disable', ID, '--quiet'], { stdin: null, terminal: 100 });
     await program.printed('stderr', /isEnabled: true → false[\s\S]*\(yes or no\)/);
