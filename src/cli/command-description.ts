@@ -148,6 +148,7 @@ export const optionKinds: Readonly<Record<string, ValueKind>> = {
   '--output-file': 'files',
   '--input': 'files',
   '--journal': 'files',
+  '--received': 'files',
   '--from': 'files',
   '--state': 'files',
   '--body': 'files',
@@ -171,6 +172,14 @@ export const argumentKinds: Readonly<Record<string, ValueKind>> = {
   'config unset key': 'settings',
   'events export directory': 'directories',
   'events report file': 'files',
+  'events about word': 'subscriptions',
+  'subscriptions check word': 'subscriptions',
+  ...Object.fromEntries(
+    ['get', 'token', 'update', 'enable', 'disable', 'renew'].map((verb) => [
+      `subscriptions ${verb} id`,
+      'subscriptions' as const,
+    ]),
+  ),
   'keygen file': 'files',
 };
 

@@ -199,7 +199,12 @@ async function valuesOf(kind: ValueKind, line: Line, context: Context): Promise<
       return plainWords(await keptEventTypes(await settingsOf(line, context), context));
     case 'subscriptions': {
       const kept = await keptSubscriptions(await settingsOf(line, context), context);
-      return kept.map((one) => ({ word: wordFor(one, kept), meaning: one.name }));
+      const words = kept.map((one) => ({ one, word: wordFor(one, kept) }));
+      const byWord = words.map(({ one, word }) => ({ word, meaning: word === one.id ? one.name : one.id }));
+      if (line.typed === '' || line.typed.endsWith('=')) return byWord;
+      // An id is offered once it is begun.
+      const byId = words.filter(({ one, word }) => word !== one.id).map(({ one }) => one);
+      return [...byWord, ...byId.map(({ id, name }) => ({ word: id, meaning: name }))];
     }
     default:
       return [];

@@ -355,12 +355,18 @@ test('a person confirms what a part of an address stands for before anything is 
 });
 
 test('completion offers the addresses that were listed last, without a request and without a secret', async () => {
-  const complete = (typed: string) => at.run(['__complete', 'events', 'search', '--subscription', typed]);
+  const complete = async (line: string) => await at.run(['__complete', ...line.split(' ')]);
   await at.run(['subscriptions']);
   const before = at.asked.length;
-  const { stdout } = await complete('');
+  const { stdout } = await complete('events search --subscription ');
   expect(stdout).toContain('crm.example.com/quiet\t');
-  expect(stdout).toContain('hooks.example.com/in/\thooks.example.com/in/…');
+  const id = '11111111-1111-4111-8111-111111111111';
+  expect(stdout).toContain(`hooks.example.com/in/\t${id}\n`);
+  expect(stdout).not.toContain(`${id}\t`);
+  const byId = await complete('events search --subscription=1111');
+  expect(byId.stdout).toBe(`words\n--subscription=${id}\thooks.example.com/in/…\n`);
+  for (const command of ['events about', 'subscriptions get', 'subscriptions check'])
+    expect((await complete(`${command} hooks`)).stdout).toBe(`words\nhooks.example.com/in/\t${id}\n`);
   expect([at.asked.length, stdout.includes(SECRET)]).toEqual([before, false]);
 });
 
