@@ -205,6 +205,15 @@ export interface Input {
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
+  /** Milliseconds since some moment. Unlike `now` it never jumps: two of them are a duration apart. */
+  elapsed(): number;
+  /** A share from 0 to 1, drawn anew: waits that it varies do not end at one moment. */
+  jitter(): number;
+  /**
+   * Calls `work` after so many milliseconds, unless the returned function is called before. Does not keep the
+   * process running.
+   */
+  startTimer(milliseconds: number, work: () => void): () => void;
   /** Rejects with the signal's reason when it aborts. */
   sleep(milliseconds: number, signal?: AbortSignal): Promise<void>;
 }

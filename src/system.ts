@@ -184,6 +184,12 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsed: () => performance.now(),
+  jitter: () => Math.random(),
+  startTimer: (milliseconds, work) => {
+    const timer = setTimeout(work, milliseconds).unref();
+    return () => clearTimeout(timer);
+  },
   sleep: async (milliseconds, signal) => {
     const { setTimeout: delay } = await import('node:timers/promises');
     try {

@@ -291,10 +291,10 @@ export async function sendWithRetry(
   transport: Transport,
   request: HttpRequest,
   { clock, onRetry }: { readonly clock: Clock; readonly onRetry?: OnRetry | undefined },
-  random = Math.random,
 ): Promise<HttpResponse> {
   for (let attempt = 1; ; attempt++) {
-    const usualMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)) * (0.5 + random() / 2);
+    const usualMs =
+      Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)) * (0.5 + clock.jitter() / 2);
     const outcome = await sendOnce(transport, request, clock, attempt === TRIES);
     if ('body' in outcome) return outcome;
     const { askedMs, ...why } = outcome;

@@ -217,7 +217,7 @@ async function waitAndClaim<T>(
       throw outOfPatience(watch.holder, watch.condition, machine, patience, subject);
     }
     // Jitter keeps many waiters from asking at the same moments.
-    await clock.sleep(15 + Math.random() * 35, signal);
+    await clock.sleep(15 + clock.jitter() * 35, signal);
   }
 }
 

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import type { Clock, Context } from '../context.ts';
 import { apiUrl, type Service, serviceError } from '../http/service.ts';
 import { isObject } from '../items/items.ts';
 import { searchedAddress, shownAddress } from './callback-address.ts';
@@ -39,6 +39,7 @@ type Listing = 'known' | 'not offered' | Error;
  */
 export class SubscriptionNames {
   readonly #service: Service;
+  readonly #clock: Clock;
   readonly #signal: AbortSignal;
   readonly #closed = new AbortController();
   readonly #byId = new Map<string, NamedSubscription>();
@@ -48,7 +49,8 @@ export class SubscriptionNames {
   #known: Listing | undefined;
 
   /** Begins to ask. */
-  constructor(service: Service, { signal }: { readonly signal: AbortSignal }) {
+  constructor(service: Service, { clock, signal }: Pick<Context, 'clock' | 'signal'>) {
+    this.#clock = clock;
     this.#service = service;
     this.#signal = AbortSignal.any([signal, this.#closed.signal]);
     this.#listing = this.#askList()
@@ -62,8 +64,8 @@ export class SubscriptionNames {
   /** Waits until the subscriptions with these ids are known, or are not to be known. Never rejects. */
   async learn(ids: Iterable<string>): Promise<void> {
     // What is read meanwhile may take minutes: only waiting counts.
-    const timer = setTimeout(() => this.close(), PATIENCE_MS).unref();
-    await this.#learn(ids).finally(() => clearTimeout(timer));
+    const cancel = this.#clock.startTimer(PATIENCE_MS, () => this.close());
+    await this.#learn(ids).finally(cancel);
   }
 
   async #learn(ids: Iterable<string>): Promise<void> {
@@ -78,10 +80,10 @@ export class SubscriptionNames {
 
   /** Waits for the list as long as for names, and leaves the request running. */
   async awaitList(): Promise<void> {
-    const ending = new AbortController();
-    const patience = sleep(PATIENCE_MS, undefined, { ref: false, signal: ending.signal });
-    await Promise.race([this.#listing, patience.catch(() => {})]);
-    ending.abort();
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.startTimer(PATIENCE_MS, resolve);
+      void this.#listing.then(cancel).then(resolve);
+    });
   }
 
   /** Waits for the list as long as any request may take. Throws the error that keeps it unknown. */

@@ -28,7 +28,6 @@ export function startProgress(
   context: Pick<Context, 'stdout' | 'stderr' | 'environment' | 'machine' | 'clock' | 'memory'>,
   reporter: Pick<Reporter, 'quiet' | 'palette'>,
   label: string,
-  patience = PATIENCE_MS,
 ): Progress {
   const { stdout, stderr, environment, clock, memory } = context;
   const isShown = stderr.isTerminal && !stdout.isPipe && !reporter.quiet && !agentVariable(environment);
@@ -71,14 +70,14 @@ export function startProgress(
       discardStdin: false,
     }).start();
   };
-  let timer: NodeJS.Timeout | undefined;
+  let cancel = () => {};
   const hide = () => {
-    clearTimeout(timer);
+    cancel();
     spinner?.stop();
     spinner = undefined;
   };
   const showLater = () => {
-    timer = setTimeout(() => void show().catch(() => undefined), patience).unref();
+    cancel = clock.startTimer(PATIENCE_MS, () => void show().catch(() => undefined));
   };
   showLater();
   memory.progressLine = { hide, showLater };

@@ -173,7 +173,7 @@ export function createForwardRetry({ clock, signal, retryFor, onWait }: ForwardR
         noteRefused(answer);
         return answerLine(answer);
       }
-      const delay = Math.min(delayAfter(answer, tries, now), left);
+      const delay = Math.min(delayAfter(answer, tries, clock), left);
       onWait(answerText(answer), delay);
       await clock.sleep(delay, signal);
     }
@@ -183,9 +183,9 @@ export function createForwardRetry({ clock, signal, retryFor, onWait }: ForwardR
 /**
  * Milliseconds until the next attempt: twice as many each time, and at least as many as the handler asks for.
  */
-function delayAfter(answer: HandlerAnswer, tries: number, now: number): number {
-  const own = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** tries) * (0.5 + Math.random() / 2);
-  return Math.max(own, retryAfter(answer.retryAfter, now) ?? 0);
+function delayAfter(answer: HandlerAnswer, tries: number, clock: Clock): number {
+  const own = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** tries) * (0.5 + clock.jitter() / 2);
+  return Math.max(own, retryAfter(answer.retryAfter, clock.now()) ?? 0);
 }
 
 /** Returns whether another attempt may succeed. */

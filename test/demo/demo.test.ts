@@ -1,18 +1,17 @@
 import { expect, test } from 'vitest';
 import { main } from '../../src/cli/main.ts';
-import type { Clock } from '../../src/context.ts';
-import { NOON } from '../support/clock.ts';
+import { clockWith, NOON } from '../support/clock.ts';
 import { createContext } from '../support/context.ts';
 import { fakeOutput } from '../support/outputs.ts';
 
 test('the demo signs in and searches without waiting for a time-out', async () => {
   const [stdout, stderr] = [fakeOutput(), fakeOutput()];
-  const clock: Clock = {
+  const clock = clockWith({
     now: () => NOON,
     // Time does not pass in this context; an aborted sleep rejects.
     sleep: (_, signal) =>
       new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
-  };
+  });
   expect(await main(['demo'], createContext({ stdout, stderr, clock }))).toBe(0);
   expect(stderr.text.match(/^\$ .*/gm)).toEqual([
     '$ hooktrail login',

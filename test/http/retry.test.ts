@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Clock } from '../../src/context.ts';
 import { type OnRetry, retryAfter, sendWithRetry, waitText } from '../../src/http/service.ts';
 import type { HttpResponse, Transport } from '../../src/http/transport.ts';
 import { TransportError } from '../../src/http/transport.ts';
+import { clockWith } from '../support/clock.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');
 const url = new URL('https://events.example.com/');
@@ -10,7 +10,6 @@ const url = new URL('https://events.example.com/');
 /** Answers in turn: a status, a status with `Retry-After`, or a failure of the connection. */
 function scripted(...script: (number | [status: number, wait: string, date?: string] | Error)[]) {
   const slept: number[] = [];
-  const clock: Clock = { now: () => NOW, sleep: async (milliseconds) => void slept.push(milliseconds) };
   let sent = 0;
   const transport: Transport = {
     close: async () => undefined,
@@ -25,8 +24,11 @@ function scripted(...script: (number | [status: number, wait: string, date?: str
       } as HttpResponse;
     },
   };
-  const answer = (onRetry?: OnRetry, random = 1) =>
-    sendWithRetry(transport, { method: 'GET', url }, { clock, onRetry }, () => random);
+  const answer = (onRetry?: OnRetry, jitter = 1) => {
+    const sleep = async (milliseconds: number) => void slept.push(milliseconds);
+    const clock = clockWith({ now: () => NOW, jitter: () => jitter, sleep });
+    return sendWithRetry(transport, { method: 'GET', url }, { clock, onRetry });
+  };
   return { answer, slept, sent: () => sent };
 }
 

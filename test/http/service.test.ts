@@ -3,6 +3,7 @@ import { NotSignedInError, ServiceError, UnreachableError } from '../../src/erro
 import { apiUrl, createService, type TokenSource } from '../../src/http/service.ts';
 import { type HttpRequest, type Transport, TransportError } from '../../src/http/transport.ts';
 import { advising } from '../support/advice.ts';
+import { clockWith } from '../support/clock.ts';
 
 const BASE_URL = new URL('https://events.example.com/v1');
 
@@ -26,7 +27,7 @@ function startService(...answers: Answer[]) {
       return { status, headers: {}, body: Buffer.from(body as string) };
     },
   };
-  const clock = { now: () => 0, sleep: async () => undefined };
+  const clock = clockWith({ sleep: async () => undefined });
   const { signal } = new AbortController();
   const settings = { baseUrl: BASE_URL, vendor: 'x' } as never;
   const service = createService(settings, tokens, transport, { clock, signal });

@@ -1,11 +1,9 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Service } from '../../src/http/service.ts';
 import { SubscriptionNames } from '../../src/names/subscription-names.ts';
+import { clock } from '../support/clock.ts';
 
 const ID = '22284310-c2cd-4a3e-a9e8-1d7b8995da7f';
-
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-afterEach(() => void vi.useRealTimers());
 
 /** A service that lists nothing, and has one subscription that it may tell of when it is asked for it. */
 function serviceWith({ answers }: { readonly answers: boolean }): Service {
@@ -20,17 +18,23 @@ function serviceWith({ answers }: { readonly answers: boolean }): Service {
 }
 
 test('a read that takes minutes leaves time to ask for the names of what was found', async () => {
-  const names = new SubscriptionNames(serviceWith({ answers: true }), new AbortController());
-  await vi.advanceTimersByTimeAsync(60_000);
+  const names = new SubscriptionNames(serviceWith({ answers: true }), {
+    clock,
+    signal: new AbortController().signal,
+  });
+  clock.advance(60_000);
   await names.learn([ID]);
   expect(names.nameOf(ID)).toBe('a.example/in');
   names.close();
 });
 
 test('an answer that does not come is waited for no longer than 1.5 s', async () => {
-  const names = new SubscriptionNames(serviceWith({ answers: false }), new AbortController());
+  const names = new SubscriptionNames(serviceWith({ answers: false }), {
+    clock,
+    signal: new AbortController().signal,
+  });
   const learning = names.learn([ID]);
-  await vi.advanceTimersByTimeAsync(1_500);
+  clock.advance(1_500);
   await learning;
   expect(names.labelOf(ID)).toBeUndefined();
 });

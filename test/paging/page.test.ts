@@ -14,7 +14,7 @@ import {
   readPage,
 } from '../../src/paging/page.ts';
 import { advising } from '../support/advice.ts';
-import { clock } from '../support/clock.ts';
+import { clock, clockWith } from '../support/clock.ts';
 import { sampleSize } from '../support/seed.ts';
 
 const TRY_AGAIN = advising(
@@ -256,10 +256,10 @@ describe('pages that are asked for', () => {
     const onRetry: OnRetry = (retry) => retries.push(retry);
     const { baseUrl, fetchPage } = pageClient(
       service,
-      {
+      clockWith({
         now: clock.now,
         sleep: async (milliseconds, until) => void slept.push(until === signal ? milliseconds : until),
-      },
+      }),
       onRetry,
     );
     return {
@@ -317,7 +317,7 @@ describe('pages that are asked for', () => {
       asked.push(Object.keys(request));
       return answer('{');
     };
-    const { fetchPage } = pageClient({ baseUrl: url, send }, { now: clock.now, sleep: async () => {} });
+    const { fetchPage } = pageClient({ baseUrl: url, send }, clockWith({ now: clock.now }));
     await expect(fetchPage(url)).rejects.toThrow('not a collection in JSON');
     expect(asked[0]).toEqual(['url', 'onRetry']);
   });

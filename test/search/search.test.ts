@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { clock } from '../support/clock.ts';
+import { clock, clockWith } from '../support/clock.ts';
 import { hooktrail } from '../support/program.ts';
 import type { Fault } from '../support/sandbox.ts';
 import { idsOf, startSearching, valuesIn } from '../support/searching.ts';
@@ -182,10 +182,7 @@ describe('--type', () => {
 test('a start in the future is one by the service’s clock, not by a wrong one of this machine', async () => {
   await using at = await startSearching({ events: 10 });
   const since = new Date(clock.now() - HOUR).toISOString();
-  const slow = {
-    now: () => clock.now() - 48 * HOUR,
-    sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms, signal),
-  };
+  const slow = clockWith({ now: () => clock.now() - 48 * HOUR });
   const { code, stderr } = await at.run(['events', 'count', '--since', since], { context: { clock: slow } });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
 });

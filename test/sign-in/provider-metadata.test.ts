@@ -4,6 +4,7 @@ import { resolveSettings } from '../../src/settings/settings.ts';
 import { NEW_SIGN_IN } from '../../src/sign-in/provider-failure.ts';
 import { findEndpoint, promisesIssuer } from '../../src/sign-in/provider-metadata.ts';
 import type { Provider } from '../../src/sign-in/token-endpoint.ts';
+import { clockWith } from '../support/clock.ts';
 
 /** A provider that answers at these paths alone. */
 function providerAt(authUrl: string, answers: Readonly<Record<string, unknown>>): Provider {
@@ -17,7 +18,7 @@ function providerAt(authUrl: string, answers: Readonly<Record<string, unknown>>)
   };
   const config = { version: 1, profiles: {} } as const;
   const settings = resolveSettings({ authUrl, clientId: 'me' }, {}, config, ['authUrl', 'clientId']);
-  return { settings, transport, clock: { now: () => 0, sleep: async () => undefined }, advice: NEW_SIGN_IN };
+  return { settings, transport, clock: clockWith({ sleep: async () => undefined }), advice: NEW_SIGN_IN };
 }
 
 /** Returns the endpoint for revocation that the metadata names. */

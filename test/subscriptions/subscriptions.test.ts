@@ -258,7 +258,11 @@ test.each([
 ] as readonly (readonly [string, Answer])[])('%s costs nothing but the names', async (_, answer) => {
   at.answers.set('/subscriptions/mine', answer);
   for (const id of [ON, OFF]) at.answers.delete(`/subscriptions/id/${id}`);
-  const { code, stdout, stderr } = await at.run(['events', 'search', '-n', '2']);
+  // Names are waited for until their time is over.
+  const passing = setInterval(() => clock.advance(1_500), 20);
+  const { code, stdout, stderr } = await at
+    .run(['events', 'search', '-n', '2'])
+    .finally(() => clearInterval(passing));
   expect([code, stderr]).toEqual([0, '']);
   expect(stdout).toContain(ON);
   expect(stdout).not.toContain('example.com');

@@ -29,12 +29,32 @@ export class GivenClock implements Clock {
   /** Those whose clock this one must not leave behind. */
   #processes: ReadonlySet<symbol> = new Set();
   readonly #sleepers = new Set<Sleeper>();
+  readonly #timers = new Set<{ readonly due: number; readonly work: () => void }>();
   readonly #watchers = new Set<() => void>();
   readonly #counts = new Set<() => void>();
 
   now(): number {
     if (this.#runningSince === undefined) return this.#now;
     return Math.floor(this.#now + monotonic() - this.#runningSince);
+  }
+
+  elapsed(): number {
+    return this.now();
+  }
+
+  /** Every wait has its greatest length. */
+  jitter(): number {
+    return 1;
+  }
+
+  startTimer(milliseconds: number, work: () => void): () => void {
+    if (this.#runningSince !== undefined) {
+      const running = setTimeout(work, milliseconds).unref();
+      return () => clearTimeout(running);
+    }
+    const timer = { due: this.now() + milliseconds, work };
+    this.#timers.add(timer);
+    return () => this.#timers.delete(timer);
   }
 
   async sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
@@ -71,6 +91,9 @@ export class GivenClock implements Clock {
     this.#now = typeof moment === 'number' ? moment : Date.parse(moment);
     if (this.#runningSince !== undefined) this.#runningSince = monotonic();
     for (const { due, wake } of [...this.#sleepers]) if (due <= this.#now) wake();
+    for (const timer of [...this.#timers]) {
+      if (timer.due <= this.#now && this.#timers.delete(timer)) timer.work();
+    }
   }
 
   advance(milliseconds: number): void {
@@ -137,6 +160,7 @@ export class GivenClock implements Clock {
     this.#runningSince = undefined;
     this.#processes = new Set();
     this.#now = NOON;
+    this.#timers.clear();
   }
 
   /** Saves the state of the clock, and returns a function that restores it. */
@@ -155,3 +179,15 @@ export class GivenClock implements Clock {
 }
 
 export const clock = new GivenClock();
+
+/** The clock of the test, with other parts. */
+export function clockWith(parts: Partial<Clock>): Clock {
+  return {
+    now: () => clock.now(),
+    elapsed: () => clock.elapsed(),
+    jitter: () => clock.jitter(),
+    startTimer: (milliseconds, work) => clock.startTimer(milliseconds, work),
+    sleep: (milliseconds, signal) => clock.sleep(milliseconds, signal),
+    ...parts,
+  };
+}

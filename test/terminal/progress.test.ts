@@ -19,13 +19,18 @@ function memoryOf(stderr: FakeOutput): RunMemory {
 function start(stderr: FakeOutput, environment = {}, quiet = false, stdout = fakeOutput(80)) {
   const machine = thisMachine();
   const context = { stdout, stderr, environment, machine, clock, memory: memoryOf(stderr) };
-  return startProgress(context, { ...fakeReporter(), quiet }, 'searching', 50);
+  return startProgress(context, { ...fakeReporter(), quiet }, 'searching');
+}
+/** Moves the clock until progress appears, and waits until it does. */
+async function untilShownOn(stderr: FakeOutput, text = 'searching') {
+  clock.advance(300);
+  await vi.waitFor(() => expect(shown(stderr)).toContain(text), 10_000);
 }
 /** Waits until progress that started now would be visible. */
 async function untilShown() {
   const stderr = fakeOutput(80);
   const progress = start(stderr);
-  await vi.waitFor(() => expect(shown(stderr)).toContain('searching'), 10_000);
+  await untilShownOn(stderr);
   progress.stop();
 }
 const shown = (stderr: FakeOutput) => stripVTControlCharacters(stderr.text);
@@ -48,8 +53,10 @@ describe('progress', () => {
       rate: 10,
       note: 'a \u001b[2J note that is longer than the line',
     });
+    clock.advance(299);
     expect(stderr.text).toBe('');
-    await vi.waitFor(() => expect(shown(stderr)).toContain('searching: 3 pages, 1,500 events, 10…'), 10_000);
+    clock.advance(1);
+    await untilShownOn(stderr, 'searching: 3 pages, 1,500 events, 10…');
     progress.stop();
     const { text } = stderr;
     expect(text.endsWith('\u001b[1G\u001b[0K')).toBe(true);
@@ -78,18 +85,19 @@ describe('progress', () => {
     const stderr = fakeOutput(80);
     const progress = start(stderr);
     const { keys, answer } = askOn(stderr);
+    await vi.waitFor(() => expect(stderr.text).toContain('Passphrase: '), 10_000);
     await untilShown();
     expect(stderr.text).toBe('Passphrase: ');
     keys.write('secret\r');
     expect(await answer).toBe('secret');
-    await vi.waitFor(() => expect(shown(stderr)).toContain('searching'), 10_000);
+    await untilShownOn(stderr);
     progress.stop();
   });
 
   test('goes when a question opens', async () => {
     const stderr = fakeOutput(80);
     const progress = start(stderr);
-    await vi.waitFor(() => expect(shown(stderr)).toContain('searching'), 10_000);
+    await untilShownOn(stderr);
     const { keys, answer } = askOn(stderr);
     await vi.waitFor(() => expect(stderr.text).toContain('Passphrase: '), 10_000);
     await untilShown();
@@ -126,7 +134,7 @@ test('in a locale of ASCII, progress is drawn in ASCII', async () => {
   const stderr = fakeOutput(20);
   const progress = start(stderr, { LC_ALL: 'C' });
   progress.update({ pages: 1_000_000, events: 5_000_000 });
-  await expect.poll(() => stderr.text).toContain('searching');
+  await untilShownOn(stderr);
   progress.stop();
   expect(stripVTControlCharacters(stderr.text)).toMatch(/^[\x00-\x7f]*$/);
 });

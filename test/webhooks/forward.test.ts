@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createForwardRetry, createHandler, type HandlerAnswer } from '../../src/webhooks/forward.ts';
+import { clockWith } from '../support/clock.ts';
 import { startProxy } from '../support/server.ts';
 
 test('a handler on another machine is reached through a tunnel of the proxy', async () => {
@@ -27,7 +28,7 @@ function forwarding(answer: (name: string, now: number) => HandlerAnswer, retryF
   const tries: string[] = [];
   const waits: string[] = [];
   const abort = new AbortController();
-  const clock = {
+  const clock = clockWith({
     now: () => now,
     sleep: async (milliseconds: number, signal?: AbortSignal) => {
       signal?.throwIfAborted();
@@ -35,7 +36,7 @@ function forwarding(answer: (name: string, now: number) => HandlerAnswer, retryF
       await new Promise((resolve) => setImmediate(resolve));
       now = Math.max(now, until);
     },
-  };
+  });
   const onWait = (reason: string) => waits.push(reason);
   const retry = createForwardRetry({ clock, signal: abort.signal, retryFor, onWait });
   const hand = (name: string) =>

@@ -1,4 +1,5 @@
 import { type Advice, advise, hooktrail } from '../../advice.ts';
+import type { Clock } from '../../context.ts';
 import { ClosedPipeError, InterruptedError } from '../../errors.ts';
 import { isGuid } from '../../items/items.ts';
 import { type Delivery, readDelivery, shownId } from '../delivery.ts';
@@ -30,6 +31,7 @@ interface IntakeParts {
   readonly forwardTo: URL | undefined;
   /** The subscription whose deliveries come; absent: any. */
   readonly subscription: string | undefined;
+  readonly clock: Clock;
   readonly printer: DeliveryPrinter;
   readonly failures: LimitedWarnings;
 }
@@ -53,10 +55,11 @@ export class Intake {
    * without its line would make the second delivery a duplicate that nobody has seen. Never rejects.
    */
   async accept(delivery: Delivery): Promise<Acceptance> {
-    const began = performance.now();
+    const { clock, printer } = this.#parts;
+    const began = clock.elapsed();
     const acceptance = await this.#handOnOnce(delivery);
     this.counts[COUNTED[acceptance.outcome]]++;
-    this.#parts.printer.printOutcome({ ...acceptance, delivery, ms: performance.now() - began });
+    printer.printOutcome({ ...acceptance, delivery, ms: clock.elapsed() - began });
     this.#warnOfFailure(delivery, acceptance);
     return acceptance;
   }

@@ -147,7 +147,7 @@ async function listen(
   const printer = new DeliveryPrinter(options.zone, palette, context);
   const failures = new LimitedWarnings(MOST_FAILURES, reporter, clock);
   const to = { handler, forwardTo, subscription };
-  const intake = new Intake({ token: options.token, journal, ...to, printer, failures });
+  const intake = new Intake({ token: options.token, journal, ...to, clock, printer, failures });
   const rejections = new LimitedWarnings(MOST_REJECTIONS, reporter, clock);
   const since = new Date(clock.now()).toISOString();
   try {
@@ -161,6 +161,7 @@ async function listen(
       // The request for the report is under way too.
       report: () => ({ since, ...intake.counts, underWay: underWay() - 1, known: journal.size }),
       onAnswer: reporter.trace,
+      clock,
     }).catch((error) => {
       throw unusableAddress(error, options);
     });

@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Clock } from '../../context.ts';
 import { HEADER_LIMIT_BYTES, listenOnHost } from '../../http/local-server.ts';
 import { terminalSafeLine } from '../../terminal/terminal-text.ts';
 import { BodyError, type Delivery, readDelivery } from '../delivery.ts';
@@ -33,6 +34,7 @@ export interface ReceiverOptions {
   readonly onRejected: (status: number, message: string) => void;
   /** Called for each answer with a line about it. */
   readonly onAnswer: (line: string) => void;
+  readonly clock: Clock;
   /** The path whose GET returns the report as JSON. */
   readonly health?: string;
   readonly report: () => object;
@@ -106,7 +108,7 @@ export async function startReceiver(options: ReceiverOptions) {
   };
 
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const began = performance.now();
+    const began = options.clock.elapsed();
     underWay.add(response);
     response.once('close', () => underWay.delete(response));
     const { status, content, headers } = await answerTo(request);
@@ -120,7 +122,9 @@ export async function startReceiver(options: ReceiverOptions) {
     response.end(text);
     // A sender that is still writing would lose the answer if nobody read on.
     request.resume();
-    options.onAnswer(`${request.method} ${request.url} ${status} ${Math.round(performance.now() - began)}`);
+    options.onAnswer(
+      `${request.method} ${request.url} ${status} ${Math.round(options.clock.elapsed() - began)}`,
+    );
   };
 
   const create = () => {
@@ -151,13 +155,13 @@ export async function startReceiver(options: ReceiverOptions) {
     stop: async (): Promise<void> => {
       stopping = true;
       const closed = Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-      const timer = setTimeout(() => {
+      const cancel = options.clock.startTimer(HALF_SENT_MS, () => {
         const whole = Array.from(underWay, ({ req }) => req).filter(({ complete }) => complete);
         const answered = new Set(whole.map(({ socket }) => socket));
         for (const socket of sockets) if (!answered.has(socket)) socket.destroy();
-      }, HALF_SENT_MS);
+      });
       await closed;
-      clearTimeout(timer);
+      cancel();
     },
     /** Ends every connection at once. */
     destroy: (): void => {

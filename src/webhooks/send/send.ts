@@ -32,7 +32,7 @@ export interface SendFlags {
 export async function sendAsProfile(flags: SendFlags, call: Call): Promise<void> {
   const { context, reporter } = call;
   const { forwardTo, forwardTimeout, duplicate } = flags;
-  const { signal, stdout } = context;
+  const { clock, signal, stdout } = context;
   const eventId = randomUUID();
   const body = await newEvent(eventId, flags, context);
   const settings = call.settings.checked();
@@ -42,10 +42,10 @@ export async function sendAsProfile(flags: SendFlags, call: Call): Promise<void>
   try {
     await stdout.write(`${eventId}\n`);
     for (const what of duplicate ? ['', 'the duplicate: '] : ['']) {
-      const began = performance.now();
+      const began = clock.elapsed();
       const answer = await handler.forward(event);
       if (!isTaken(answer)) throw notTakenError(what, answer, forwardTo);
-      reporter.notice(`${what}${answerText(answer)} in ${Math.round(performance.now() - began)} ms`);
+      reporter.notice(`${what}${answerText(answer)} in ${Math.round(clock.elapsed() - began)} ms`);
     }
   } finally {
     await handler.close();

@@ -1,16 +1,13 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { startReceiver } from '../../../src/webhooks/listen/receiver.ts';
+import { clock } from '../../support/clock.ts';
 import { requireCondition } from '../../support/conditions.ts';
 import { forEachTest } from '../../support/each-test.ts';
 import { API_TOKEN, accepted, post } from '../../support/listening.ts';
 import { ask } from '../../support/server.ts';
-
-/** The time that senders get to finish a request passes when a test says so. */
-beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
-afterEach(() => void vi.useRealTimers());
 
 const rejected: string[] = [];
 beforeEach(() => void rejected.splice(0));
@@ -32,6 +29,7 @@ const startAccepting = (host: string, accept = async (_eventId: string) => {}) =
     onRejected: (status, message) => rejected.push(`${status} ${message}`),
     onAnswer: () => undefined,
     report: () => ({}),
+    clock,
   });
 
 /** A receiver whose deliveries wait until the test accepts them. */
@@ -94,9 +92,9 @@ test('a second after the stop only senders whose delivery is whole are waited fo
   const half = await startSending(`${HEAD}\r\n{"eventId`);
   await expect.poll(() => receiver.underWay).toBe(2);
   const stopped = receiver.stop();
-  vi.advanceTimersByTime(999);
+  clock.advance(999);
   expect(receiver.underWay).toBe(2);
-  vi.advanceTimersByTime(1);
+  clock.advance(1);
   expect(await half.heard).toBe('');
   accept();
   expect(await delivered).toMatchObject(accepted);
