@@ -34,8 +34,8 @@ const DAY_TOLERANCE = 0.05;
 
 /**
  * The buckets of a window. They begin on the clock of the zone, at full hours or days. A number of them is
- * equal within a few per cent; if each would be a day, or some days, they begin at midnight, and there may be
- * one more. Throws `UsageError` for too many.
+ * equal within a few per cent; if each would be a day, or some days, they are counted from the midnight
+ * before the window's start, and there may be one more. Throws `UsageError` for too many.
  */
 export function divideTime(
   { after, before, zone, isSpan }: Pick<StatsWindow, 'after' | 'before' | 'zone' | 'isSpan'>,
@@ -44,13 +44,14 @@ export function divideTime(
   const from = firstAfter(after);
   const [start, end] = [milliseconds(from), milliseconds(before)];
   const step = stepOf(end - start, division);
+  const origin = typeof division === 'number' ? startOfDay(start + zone.offsetAt(start)) : originOf(step);
   const inner =
     step === undefined
       ? equalParts(start, end, typeof division === 'number' ? division : PARTS, zone)
-      : onTheClock(start, end, zone, step);
+      : onTheClock(start, end, zone, { step, origin });
   const ends = [...inner.map((time) => knownInstant(time)), before];
   const isMarked = step !== undefined && !isSpan && (step >= DAY_MS || typeof division === 'string');
-  const isCut = (time: number) => isMarked && !isOnTheClock(time, zone, step);
+  const isCut = (time: number) => isMarked && !isOnTheClock(time, zone, { step, origin });
   return ends.map((to, index) => {
     const isPart = (index === 0 && isCut(start)) || (index === ends.length - 1 && isCut(end));
     return { from: ends[index - 1] ?? from, to, isPart };
@@ -75,29 +76,43 @@ function stepOf(length: number, division: Division | undefined): number | undefi
   return step;
 }
 
+/** Buckets of one length, of which one begins at the origin, on the clock of the zone. */
+interface Grid {
+  readonly step: number;
+  readonly origin: number;
+}
+
+function originOf(step: number | undefined): number {
+  return step !== undefined && step % (7 * DAY_MS) === 0 ? MONDAY_MS : 0;
+}
+
+function startOfDay(wall: number): number {
+  return Math.floor(wall / DAY_MS) * DAY_MS;
+}
+
 /** The wall time of the first bucket that begins at the time or earlier. */
-function wallStart(wall: number, step: number): number {
-  const phase = step % (7 * DAY_MS) === 0 ? MONDAY_MS : 0;
-  return Math.floor((wall - phase) / step) * step + phase;
+function wallStart(wall: number, { step, origin }: Grid): number {
+  return Math.floor((wall - origin) / step) * step + origin;
 }
 
 /** True if a bucket of this length begins at the time. */
-function isOnTheClock(time: number, zone: TimeZone, step: number): boolean {
-  const starts = zone.timesAt(wallStart(time + zone.offsetAt(time), step));
-  return step > HOUR_MS ? starts[0] === time : starts.includes(time);
+function isOnTheClock(time: number, zone: TimeZone, grid: Grid): boolean {
+  const starts = zone.timesAt(wallStart(time + zone.offsetAt(time), grid));
+  return grid.step > HOUR_MS ? starts[0] === time : starts.includes(time);
 }
 
 /**
- * The times at which the zone's clock shows a multiple of the length. Lengths up to an hour begin each time
+ * The times at which buckets begin by the zone's clock. Lengths up to an hour begin each time
  * it does; an hour that clocks skip begins at the next one. A longer bucket, such as a day, begins the first
  * time only.
  */
-function onTheClock(start: number, end: number, zone: TimeZone, step: number): number[] {
+function onTheClock(start: number, end: number, zone: TimeZone, grid: Grid): number[] {
+  const { step } = grid;
   const [first, last] = [start + zone.offsetAt(start), end + zone.offsetAt(end)];
   // Clocks that are put back within the window show times outside of these.
   const slack = Math.abs(zone.offsetAt(start) - zone.offsetAt(end));
   const times = new Set<number>();
-  for (let wall = wallStart(first - slack, step); wall <= last + slack + step; wall += step) {
+  for (let wall = wallStart(first - slack, grid); wall <= last + slack + step; wall += step) {
     const shown = zone.timesAt(wall);
     for (const time of step > HOUR_MS ? shown.slice(0, 1) : shown) {
       if (time > start && time < end) times.add(time);

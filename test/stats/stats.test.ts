@@ -85,6 +85,18 @@ describe('events stats', () => {
     expect(rates[0]).toBeGreaterThan(0.01);
   });
 
+  test.each([
+    [1, '2026-11-19T00:00:00Z'],
+    [4, '2026-10-27T12:00:00Z'],
+    [15, '2026-10-22T00:00:00Z'],
+  ])('--buckets %i of thirty days are so many and equal', async (count, firstEnd) => {
+    await using searching = await startSearching({ events: 20 });
+    const window = ['--since', '2026-10-20', '--until', '2026-11-19'];
+    const { buckets } = await json(searching, ...window, '--buckets', `${count}`);
+    expect(buckets).toHaveLength(count);
+    expect(buckets[0]).toMatchObject({ to: firstEnd, partial: false });
+  });
+
   test('--buckets day has whole days of the zone, and marks those that the window cuts', async () => {
     await using searching = await startSearching({ events: 100 });
     const args = ['--since', '2026-11-18 12:00', '--until', '2026-11-20', '--timezone', 'Europe/Berlin'];

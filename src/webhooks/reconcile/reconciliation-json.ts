@@ -5,8 +5,8 @@ import type { ReconciliationReport } from './reconcile.ts';
 export function reconciliationJson(report: ReconciliationReport) {
   const { after, before, received, records, both, missing } = report;
   return {
-    after: after.text,
-    before: before.text,
+    after: utcText(after),
+    before: utcText(before),
     received,
     records,
     both,

@@ -175,6 +175,7 @@ test('any ids are compared as a plain comparison does', async () => {
       const { groups } = found['missing'] as { groups: { count: number; status: string; by: object }[] };
       const inWindow = new Set(records.map(({ eventId }) => eventId));
       expect(found).toMatchObject({
+        after: '2026-01-01T00:00:00Z',
         received: set.size,
         records: records.length,
         both: records.length - missing.length,
