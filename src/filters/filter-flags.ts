@@ -14,8 +14,8 @@ import { readDayPeriod, readMonthPeriod } from '../time/period.ts';
 import { parseTime } from '../time/time-text.ts';
 import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { distinctIds, EventFilters, type FilterValues, type GivenTime, notATime } from './event-filters.ts';
-import { findByPart } from './event-ids.ts';
 import { type FilterFlagName, type FilterKey, filterKeys } from './filter-keys.ts';
+import { findByPart } from './part-of-id.ts';
 
 /** The filter flags as typed. */
 export interface FilterFlags extends Readonly<Partial<Record<FilterFlagName, string[]>>> {

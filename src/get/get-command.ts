@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import type { Call } from '../command.ts';
 import { ExitCode, UsageError } from '../errors.ts';
-import { idsOfArguments, noIds } from '../filters/event-ids.ts';
 import { addFilterFlags, addFromFlag } from '../filters/filter-flags.ts';
 import { concurrencyFlag } from '../filters/reading-flags.ts';
 import { addListFlags, type EventFlags, eventOptions } from '../formats/format-flags.ts';
 import { tableNote } from '../formats/table-note.ts';
+import { idsOfArguments, noIds } from '../ids/event-ids.ts';
 import { eventsText } from '../terminal/terminal-text.ts';
 
 /** Rows whose columns are laid out together. */

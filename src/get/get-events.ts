@@ -1,9 +1,9 @@
 import { advise, hooktrail } from '../advice.ts';
 import type { Call } from '../command.ts';
 import { ServiceError } from '../errors.ts';
-import { EMPTY_LIST, idsOfInput } from '../filters/event-ids.ts';
 import { resolveFilters } from '../filters/resolve-filters.ts';
 import type { Service } from '../http/service.ts';
+import { EMPTY_LIST, idsOfInput } from '../ids/event-ids.ts';
 import { memberPath } from '../items/field-path.ts';
 import { Items, type ItemWriter } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';

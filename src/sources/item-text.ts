@@ -63,6 +63,14 @@ export async function* itemsOfText(pieces: AsyncIterable<Buffer>, name: string):
   parser.checkEnd(rest);
 }
 
+/**
+ * True for the start of a text of objects or of arrays of them. In JSON no digit or letter follows a brace,
+ * unlike in {GUID}.
+ */
+export function isObjectText(start: string): boolean {
+  return /^\s*(?:\[\s*)*\{(?!\s*\w)/.test(start);
+}
+
 /** The characters that may come next, outside of an object. */
 const NEXT = { start: '[{', object: '{', array: '{]', value: ',]', comma: '{', end: '[' } as const;
 const WITHIN_ARRAY: ReadonlySet<keyof typeof NEXT> = new Set(['array', 'value', 'comma']);

@@ -6,6 +6,7 @@ import type { EventFilters } from '../filters/event-filters.ts';
 import type { FormatOptions } from '../formats/format-flags.ts';
 import { createItemWriter } from '../formats/formats.ts';
 import type { Service } from '../http/service.ts';
+import { type EventKey, eventKey } from '../ids/event-keys.ts';
 import { memberPath } from '../items/field-path.ts';
 import { Items } from '../items/items.ts';
 import { createCursor, createEventFinder } from '../items/known-cursor.ts';
@@ -13,7 +14,7 @@ import type { Query } from '../paging/event-query.ts';
 import { openWithProgress } from '../sources/find-events.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
-import { type EventKey, eventKey, shownId } from './delivery.ts';
+import { shownId } from './delivery.ts';
 
 /** What a handler gets of a record: the event in it, as a delivery carries it, or the whole record. */
 export type HandOver = 'event' | 'record';

@@ -6,7 +6,7 @@ import { advise, hooktrail } from '../advice.ts';
 import type { Context, Machine } from '../context.ts';
 import { type ErrorParts, faultText, isDiskFull, ServiceError, UsageError, unusableFile } from '../errors.ts';
 import { startReplacement, syncFolder, UnsyncedError } from '../files/whole-files.ts';
-import type { EventKeys } from './event-keys.ts';
+import type { EventKeys } from '../ids/event-keys.ts';
 import { RECORD_BYTES, type Records, readRecords, recordLine } from './journal-records.ts';
 
 /*

@@ -1,6 +1,5 @@
 import fs from 'node:fs';
-import type { EventKey } from './delivery.ts';
-import { EventKeys, KEY_CHARACTERS } from './event-keys.ts';
+import { type EventKey, EventKeys, KEY_CHARACTERS } from '../ids/event-keys.ts';
 
 /*
  * A record is a line with the key of an event that the handler has accepted, and the seconds since the epoch

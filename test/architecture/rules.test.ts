@@ -27,6 +27,7 @@ const layers: readonly string[] = [
   'count',
   'explain',
   'stats',
+  'ids',
   'sample',
   'questions',
   'sources',

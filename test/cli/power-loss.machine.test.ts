@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import type { StartProgram } from '../../src/context.ts';
-import { eventKey } from '../../src/webhooks/delivery.ts';
+import { eventKey } from '../../src/ids/event-keys.ts';
 import { readJournal } from '../../src/webhooks/journal.ts';
 import { clock } from '../support/clock.ts';
 import { thisMachine } from '../support/context.ts';

@@ -140,6 +140,15 @@ describe('events get', () => {
     },
   );
 
+  test('finds the ids in a dump of a database, by the name of its column', async () => {
+    await using searching = await startSearching({ events: 5 });
+    const ids = newest(searching, 2);
+    const rows = [['parent_id', 'size', 'event_id'], ...ids.map((id) => [NONE, '5" wide', id])];
+    const typed = rows.map((cells) => `${cells.join(',')}\n`).join('');
+    const result = await get(searching, ['--ndjson'], typed);
+    expect({ ...result, stdout: idsOf(result.stdout) }).toEqual({ code: 0, stderr: '', stdout: ids });
+  });
+
   test('CSV that is cut off within a cell is an error', async () => {
     await using searching = await startSearching({ events: 5 });
     const [a, b] = newest(searching, 2) as [string, string];
@@ -175,8 +184,6 @@ describe('events get', () => {
     const examples = await get(searching, ['--ndjson'], groups.stdout);
     expect(examples.code).toBe(0);
     expect(idsOf(examples.stdout)).toHaveLength(2);
-    const markdown = `| createdOn | eventId | subscriptionId |\n| --- | --- | --- |\n| now | ${a} | ${NONE} |\n\n*1 event*\n`;
-    expect(idsOf((await get(searching, ['--ndjson'], markdown)).stdout)).toEqual([a]);
   });
 
   test('finds the ids in indented JSON, whatever ids are inside the events', async () => {
@@ -204,20 +211,20 @@ describe('events get', () => {
     const [a] = newest(searching, 1) as [string];
     const first = `{"eventId":"${a}"}\n`;
     for (const [stdin, fault] of [
-      [`${first}${a}\n`, 'line 2: the JSON that begins here cannot be read'],
-      [`${first}{\n  "eventId": "${a}",\n}\n`, 'line 2: the JSON that begins here cannot be read'],
-      [`${first}{\n  "eventId": "${a}"\n`, 'line 2: the JSON that begins here has no end'],
+      [`${first}${a}\n`, 'line 2: it is not a JSON object'],
+      [`${first}{\n  "eventId": "${a}",\n}\n`, 'line 2: it is not JSON'],
+      [`${first}{\n  "eventId": "${a}"\n`, 'line 2: it is cut off'],
     ] as const) {
       const result = await get(searching, ['-', '--ndjson'], stdin);
       expect({ ...result, stdout: idsOf(result.stdout) }).toEqual({
         code: 2,
         stdout: [a],
-        stderr: `error: standard input, ${fault}\n`,
+        stderr: `error: standard input, ${fault}\nnext: give one event id a line, or the output of events search\n`,
       });
     }
   });
 
-  test('-o markdown shows each event whole, as a block of JSON below the table, and its ids can be read again', async () => {
+  test('-o markdown shows each event whole, as a block of JSON below the table', async () => {
     await using searching = await startSearching({ events: 5 });
     const control = searching.sandbox.control;
     const json = (id: string) =>
@@ -248,7 +255,8 @@ describe('events get', () => {
     expect(stdout).toMatch(
       /^\| eventType \| eventId \|.*\n\*2 events; 127\.0\.0\.1:\d+: `hooktrail events get [^`]*`\*\n$/s,
     );
-    expect(idsOf((await get(searching, ['--ndjson'], stdout)).stdout)).toEqual(ids);
+    // The blocks may hold any ids.
+    expect(await get(searching, ['--ndjson'], stdout)).toMatchObject({ code: 2, stdout: '' });
     const fields = await get(searching, [...ids, '-o', 'markdown', '--fields', 'eventType']);
     expect(fields.stdout).not.toContain('json');
   });

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { afterEach } from 'vitest';
 import type { Context } from '../../src/context.ts';
-import { type EventKey, eventKey } from '../../src/webhooks/delivery.ts';
+import { type EventKey, eventKey } from '../../src/ids/event-keys.ts';
 import { type Journal, openJournal } from '../../src/webhooks/journal.ts';
 import { createContext } from './context.ts';
 import { forEachTest } from './each-test.ts';

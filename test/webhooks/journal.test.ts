@@ -16,7 +16,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { eventKey } from '../../src/webhooks/delivery.ts';
+import { eventKey } from '../../src/ids/event-keys.ts';
 import { defaultJournal, type Journal, openJournal, readJournal } from '../../src/webhooks/journal.ts';
 import { createContext, thisMachine } from '../support/context.ts';
 import { held, key, refuse, take, useJournalFolder } from '../support/journal.ts';

@@ -1,9 +1,9 @@
 import type { Call } from '../../command.ts';
 import type { FormatOptions } from '../../formats/format-flags.ts';
 import { createItemWriter } from '../../formats/formats.ts';
+import { type ReceivedIds, readReceivedIds } from '../../ids/received-ids.ts';
 import { type SourceOptions, windowOf, withEventSource } from '../../sources/event-source.ts';
 import type { Instant } from '../../time/instant.ts';
-import { type ReceivedIds, readReceivedIds } from '../received-ids.ts';
 import { Reconciliation, type ReconciliationResult } from './reconciliation.ts';
 
 export interface ReconcileOptions extends SourceOptions {

@@ -1,10 +1,9 @@
+import { EventKeys, eventKey } from '../../ids/event-keys.ts';
 import { memberPath } from '../../items/field-path.ts';
 import type { Items } from '../../items/items.ts';
 import { createCursor } from '../../items/known-cursor.ts';
 import { earlierOf, type Instant, laterOf, milliseconds, parseInstant, utcText } from '../../time/instant.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
-import { eventKey } from '../delivery.ts';
-import { EventKeys } from '../event-keys.ts';
 
 /** How the service calls a record; `null` where it calls it neither. */
 export type RecordStatus = 'FAILED' | 'SUCCESS' | null;

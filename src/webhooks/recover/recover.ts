@@ -8,14 +8,13 @@ import { warnOfNoMatch } from '../../filters/no-match.ts';
 import { resolveToSend } from '../../filters/resolve-filters.ts';
 import type { FormatOptions } from '../../formats/format-flags.ts';
 import { type Service, waitText } from '../../http/service.ts';
+import type { EventKey, EventKeys } from '../../ids/event-keys.ts';
 import { LockedError } from '../../lock/lock.ts';
 import { withService } from '../../sign-in/session.ts';
 import { sortByCreation } from '../../sources/creation-order.ts';
 import { startProgress } from '../../terminal/progress.ts';
 import type { Reporter } from '../../terminal/reporter.ts';
 import { apiTokenOrWarning } from '../api-token.ts';
-import type { EventKey } from '../delivery.ts';
-import type { EventKeys } from '../event-keys.ts';
 import {
   createForwardRetry,
   createHandler,
@@ -103,7 +102,7 @@ async function receivedKeys(
   call: Call,
 ): Promise<EventKeys | undefined> {
   if (received === undefined) return undefined;
-  const { readReceivedIds } = await import('../received-ids.ts');
+  const { readReceivedIds } = await import('../../ids/received-ids.ts');
   return (await readReceivedIds(received, receivedField, call)).keys;
 }
 

@@ -1,4 +1,20 @@
-import type { EventKey } from './delivery.ts';
+import { hash } from 'node:crypto';
+import { isGuid } from '../items/items.ts';
+
+/** An `eventId` as the journal holds it: 32 hexadecimal digits, whatever form the id is written in. */
+export type EventKey = string;
+
+/**
+ * Returns the key of an `eventId`: the digits of a GUID, so that upper and lower case give the same key, and
+ * for any other text (the service description names no format for payloads) the first 128 bits of its
+ * SHA-256.
+ */
+export function eventKey(id: string): EventKey {
+  if (isGuid(id)) return id.replaceAll('-', '').toLowerCase();
+  // UTF-8 would encode each half of a surrogate pair as the same replacement character.
+  const encoding = id.isWellFormed() ? 'utf8' : 'utf16le';
+  return hash('sha256', Buffer.from(id, encoding)).slice(0, 32);
+}
 
 const WORDS_OF_KEY = 4;
 const DIGITS_OF_WORD = 8;

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
-import { EventKeys } from '../../src/webhooks/event-keys.ts';
+import { EventKeys } from '../../src/ids/event-keys.ts';
 import { readRecords } from '../../src/webhooks/journal-records.ts';
 
 const keyOf = (number: number) => number.toString(16).padStart(32, '0');

@@ -9,13 +9,12 @@ import { parseFieldPath } from '../items/field-path.ts';
 import { FieldReader } from '../items/field-reader.ts';
 import { isObject, pastedGuid } from '../items/items.ts';
 import { valueText } from '../items/json-scanner.ts';
-import { itemsOfText } from '../sources/item-text.ts';
+import { isObjectText, itemsOfText } from '../sources/item-text.ts';
 import { decompressed, isParquet, parquetFile } from '../sources/stored-place.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { grouped } from '../terminal/terminal-text.ts';
 import { UTC } from '../time/time-zone.ts';
-import { eventKey } from './delivery.ts';
-import { EventKeys, isHexDigit, readGuid } from './event-keys.ts';
+import { EventKeys, eventKey, isHexDigit, readGuid } from './event-keys.ts';
 import { type ColumnFacts, chooseColumn, countGuids, holdsGuid, type IdColumn } from './id-column.ts';
 import { TableColumnReader, tableFormOf } from './table-rows.ts';
 
@@ -96,8 +95,8 @@ async function readText(ids: IdCounter, stream: Readable): Promise<void> {
     for (let next = await pieces.next(); !next.done; next = await pieces.next()) yield next.value;
   })();
   const text = head.toString().replace(/^\ufeff/, '');
-  // In JSON no digit or letter follows a brace, unlike in {GUID}. A list of texts is read as text.
-  if (/^\s*(?:\[\s*)?\{(?!\s*\w)/.test(text.slice(0, 1000))) return await readJson(ids, all);
+  // An array of texts is read as text.
+  if (isObjectText(text.slice(0, 1000))) return await readJson(ids, all);
   const form = tableFormOf(text, isWhole, ids.field);
   if (form === undefined && ids.field !== undefined)
     throw new UsageError(`--received-field: ${ids.name} has no columns`, {

@@ -25,7 +25,7 @@ const POSSIBLE = 1;
 
 /**
  * Rates the name of a column, or a path: `eventId`, `event_id` and `event.id` are sure, `event key` and
- * `webhook_event_id` are likely, `id` is possible.
+ * `webhook_event_id` are likely, `id` is possible, and so is `example`, which `stats --by` gives each group.
  */
 function likelihoodOf(name: string): number {
   const steps = name
@@ -35,7 +35,7 @@ function likelihoodOf(name: string): number {
   const last = steps.at(-1) ?? '';
   if (last === 'eventid' || steps.slice(-2).join() === 'event,id') return SURE;
   if (/^(?:event|evt)(?:|id|guid|uuid|key)$|eventid$/.test(last)) return LIKELY;
-  return /^(?:id|guid|uuid)$/.test(last) ? POSSIBLE : 0;
+  return /^(?:id|guid|uuid|example)$/.test(last) ? POSSIBLE : 0;
 }
 
 /**
@@ -57,6 +57,20 @@ export function chooseColumn(
   const others = holders.filter((other) => other.index !== index).map(({ name }) => name);
   const isGuessed = field === undefined && others.length > 0 && likelihoodOf(chosen.name) < SURE;
   return { index, name: chosen.name, others, isGuessed };
+}
+
+/** The column of a table that is named as one of ids is; undefined if there is none. */
+export function columnNamedForIds(columns: readonly Pick<ColumnFacts, 'name'>[]): number | undefined {
+  const [best] = columns
+    .map(({ name }, index) => ({ index, likelihood: likelihoodOf(name), steps: name.split('.').length }))
+    .filter(({ likelihood }) => likelihood > 0)
+    .sort((one, other) => other.likelihood - one.likelihood || one.steps - other.steps);
+  return best?.index;
+}
+
+/** True for a name that only event ids have. */
+export function isNameOfIds(name: string): boolean {
+  return likelihoodOf(name) === SURE;
 }
 
 function indexOfColumn(columns: readonly ColumnFacts[], field: string): number {

@@ -10,6 +10,8 @@ const SEPARATORS = [',', ';', '\t', '|'] as const;
 /** The form of a table in a text, as its first rows show it. */
 export interface TableForm {
   readonly separator: number;
+  /** True if a cell in quotes may hold separators and line feeds. */
+  readonly hasQuotes: boolean;
   /** True if the first row has the names of the columns. */
   readonly hasHeader: boolean;
   readonly columns: readonly ColumnFacts[];
@@ -30,7 +32,9 @@ export function tableFormOf(
 ): TableForm | undefined {
   const leastColumns = field === undefined ? 2 : 1;
   for (const separator of SEPARATORS) {
-    const rows = rowsOf(text, separator);
+    // Dumps of databases are TSV without quotes.
+    const hasQuotes = separator !== '\t';
+    const rows = rowsOf(text, separator, hasQuotes);
     // A row without a line end may be cut off.
     if (rows.length > 2 && !(isWhole && text.endsWith('\n'))) rows.pop();
     const [first = [], ...others] = rows;
@@ -44,13 +48,26 @@ export function tableFormOf(
       guids: countGuids(data.map((row) => row[index])),
     }));
     if (columns.some(({ name, guids }) => guids > 0 || (field !== undefined && isColumnName(name, field))))
-      return { separator: separator.charCodeAt(0), hasHeader, columns };
+      return { separator: separator.charCodeAt(0), hasQuotes, hasHeader, columns };
   }
   return undefined;
 }
 
+/**
+ * The form of CSV that begins with a line of names; undefined for a line that cannot be one. Spreadsheets
+ * save it with semicolons where the comma is the decimal sign, and copy cells with tabs, in quotes where they
+ * need them.
+ */
+export function formOfHeader(line: string): TableForm | undefined {
+  const separator = /[,;\t]/.exec(line)?.[0];
+  if (separator === undefined && /\s/.test(line.trim())) return undefined;
+  const [names = []] = rowsOf(line, separator ?? ',', true);
+  const columns = names.map((name) => ({ name, guids: 0 }));
+  return { separator: (separator ?? ',').charCodeAt(0), hasQuotes: true, hasHeader: true, columns };
+}
+
 /** The cells of the rows of a text (RFC 4180); empty rows, and rules between rows, are left out. */
-function rowsOf(text: string, separator: string): string[][] {
+function rowsOf(text: string, separator: string, hasQuotes: boolean): string[][] {
   const rows: string[][] = [];
   let row: string[] = [];
   let cell = '';
@@ -59,7 +76,7 @@ function rowsOf(text: string, separator: string): string[][] {
     if (isQuoted) {
       if (character === '"') isQuoted = false;
       else cell += character;
-    } else if (character === '"' && separator !== '\t') isQuoted = true;
+    } else if (character === '"' && hasQuotes) isQuoted = true;
     else if (character === separator) {
       row.push(cell.trim());
       cell = '';
@@ -82,12 +99,17 @@ export class TableColumnReader {
   readonly #column: number;
   readonly #cells: number;
   readonly #use: UseCell;
-  #rest: Buffer = Buffer.alloc(0);
+  readonly #hasQuotes: boolean;
+  /** The row that is not whole yet. */
+  #rest: Buffer[] = [];
+  /** A byte without which the row cannot end: a long cell is not read again with each of its pieces. */
+  #awaited = NEWLINE;
   #isFirstRow = true;
   readonly #hasHeader: boolean;
 
-  constructor({ separator, hasHeader, columns }: TableForm, column: number, use: UseCell) {
+  constructor({ separator, hasQuotes, hasHeader, columns }: TableForm, column: number, use: UseCell) {
     this.#separator = separator;
+    this.#hasQuotes = hasQuotes;
     this.#hasHeader = hasHeader;
     this.#column = column;
     this.#cells = columns.length;
@@ -96,7 +118,9 @@ export class TableColumnReader {
 
   /** Uses the cells of the rows that are whole. */
   add(piece: Buffer): void {
-    const bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
+    this.#rest.push(piece);
+    if (!piece.includes(this.#awaited)) return;
+    const bytes = this.#rest.length === 1 ? piece : Buffer.concat(this.#rest);
     let start = 0;
     for (;;) {
       const end = this.#rowEnd(bytes, start);
@@ -104,12 +128,12 @@ export class TableColumnReader {
       this.#useRow(bytes, start, end);
       start = end + 1;
     }
-    this.#rest = Buffer.from(bytes.subarray(start));
+    this.#rest = start === bytes.length ? [] : [Buffer.from(bytes.subarray(start))];
   }
 
   /** Uses the last row, which has no line end. Returns false if it is cut off. */
   end(): boolean {
-    const rest = this.#rest;
+    const rest = Buffer.concat(this.#rest);
     if (rest.length === 0) return true;
     const line = Buffer.concat([rest, Buffer.from('\n')]);
     if (this.#rowEnd(line, 0) === -1) return false;
@@ -120,14 +144,25 @@ export class TableColumnReader {
    * The offset of the line feed that ends a row; -1 if the row goes on. Cells in quotes may have line feeds.
    */
   #rowEnd(bytes: Buffer, start: number): number {
+    this.#awaited = NEWLINE;
     let end = bytes.indexOf(NEWLINE, start);
-    if (this.#separator === TAB) return end;
-    let quote = bytes.indexOf(QUOTE, start);
-    while (quote !== -1 && end !== -1 && quote < end) {
-      const closing = bytes.indexOf(QUOTE, quote + 1);
-      if (closing === -1) return -1;
-      if (closing > end) end = bytes.indexOf(NEWLINE, closing);
-      quote = bytes.indexOf(QUOTE, closing + 1);
+    if (!this.#hasQuotes) return end;
+    let closed = start - 1;
+    for (
+      let quote = bytes.indexOf(QUOTE, start);
+      quote !== -1 && end !== -1 && quote < end;
+      quote = bytes.indexOf(QUOTE, quote + 1)
+    ) {
+      // Others are a part of their cell, such as 5" for inches.
+      const isOpening = quote === closed + 1 || bytes[quote - 1] === this.#separator;
+      if (!isOpening) continue;
+      closed = bytes.indexOf(QUOTE, quote + 1);
+      if (closed === -1) {
+        this.#awaited = QUOTE;
+        return -1;
+      }
+      if (closed > end) end = bytes.indexOf(NEWLINE, closed);
+      quote = closed;
     }
     return end;
   }
@@ -148,7 +183,7 @@ export class TableColumnReader {
 
   #cellEnd(bytes: Buffer, start: number, end: number): number {
     let from = start;
-    while (bytes[from] === QUOTE && this.#separator !== TAB && from < end) {
+    while (this.#hasQuotes && bytes[from] === QUOTE && from < end) {
       const closing = bytes.indexOf(QUOTE, from + 1);
       if (closing === -1 || closing >= end) return end;
       from = closing + 1;
@@ -157,5 +192,3 @@ export class TableColumnReader {
     return next === -1 || next > end ? end : next;
   }
 }
-
-const TAB = 0x09;
