@@ -243,7 +243,7 @@ export class CauseSearch {
     const found = [...level];
     for (let size = 2; size <= MOST_CONDITIONS; size++) {
       const next = new Map<string, Candidate>();
-      for (const { tests } of level) {
+      for (const { tests } of this.#withoutSameRows(level)) {
         for (const longer of this.#extensions(tests, whole, combined)) {
           const key = `${longer.events} ${longer.failed}`;
           if (longer.score > (next.get(key)?.score ?? Number.NEGATIVE_INFINITY)) next.set(key, longer);
@@ -253,6 +253,18 @@ export class CauseSearch {
       found.push(...level);
     }
     return found;
+  }
+
+  /** Candidates of the same events are extended in the same way: only the first of them needs to be. */
+  #withoutSameRows(candidates: readonly Candidate[]): Candidate[] {
+    const rowsOf = new Map<string, Int32Array[]>();
+    return candidates.filter(({ tests }) => {
+      const rows = filterByAll(tests, this.#rows);
+      const form = tests.map(({ feature }) => (feature ? 'field' : 'span')).join();
+      const others = rowsOf.get(form) ?? [];
+      rowsOf.set(form, [...others, rows]);
+      return !others.some((other) => areEqual(other, rows));
+    });
   }
 
   /** The candidates with one more condition, best first. */
@@ -443,6 +455,10 @@ function simplerOnes(tests: readonly RowTest[]) {
 /** True for a condition that a field has another value. */
 function isUnequal(condition: RowTest): boolean {
   return condition instanceof FieldTest && condition.op === '!=' && condition.code !== NO_VALUE;
+}
+
+function areEqual(a: Int32Array, b: Int32Array): boolean {
+  return a.length === b.length && a.every((row, at) => row === b[at]);
 }
 
 function nameCost({ code, feature }: FieldTest): number {

@@ -83,6 +83,9 @@ export class Feature implements CountsByCode {
   readonly lowest: CountsByCode;
   /** The code of each row, of a field that many events have once. */
   readonly #codeByRow: Int32Array | undefined;
+  /** The rows that were counted last: several steps of the search ask for all of them. */
+  #counted: Int32Array | undefined;
+  #countOfAll: Count = { events: 0, failed: 0 };
 
   /** `place` is that among all fields. */
   constructor(table: SampleTable, field: SampleField, place: number, time: TimeOrder) {
@@ -113,12 +116,20 @@ export class Feature implements CountsByCode {
 
   /** Counts these rows by code. `marks` has a 1 for each of them. */
   count(rows: Int32Array, marks: Uint8Array): Count {
+    if (this.#counted !== rows) {
+      this.events.fill(0);
+      this.failed.fill(0);
+      this.#countOfAll = this.#codeByRow
+        ? this.#countRows(rows, this.#codeByRow)
+        : this.#countCells(rows, marks);
+      this.#counted = rows;
+    }
+    return this.#countOfAll;
+  }
+
+  #countRows(rows: Int32Array, codeByRow: Int32Array): Count {
     const { failures } = this.table;
     const { events, failed } = this;
-    events.fill(0);
-    failed.fill(0);
-    const codeByRow = this.#codeByRow;
-    if (!codeByRow) return this.#countCells(rows, marks);
     let allFailed = 0;
     for (let index = 0; index < rows.length; index++) {
       const row = rows[index] as number;

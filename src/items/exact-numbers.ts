@@ -33,10 +33,20 @@ export function compareNumbers(a: string, b: string): number {
 /** The same for many texts that are compared with number `b`; undefined for one that is no number. */
 export function numberComparison(b: string): (a: string) => number | undefined {
   const other = decimal(b);
+  const short = isShortNumber(b) ? Number(b) : undefined;
   return (a) => {
+    if (short !== undefined && isShortNumber(a)) return Number(a) - short;
     const one = parseDecimal(a);
     return one && compareDecimals(one, other);
   };
+}
+
+/** Up to 15 digits a double keeps the order of decimal numbers, and equal ones alone are equal. */
+const MOST_DIGITS_OF_DOUBLE = 15;
+const PLAIN_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
+
+function isShortNumber(text: string): boolean {
+  return text.length <= MOST_DIGITS_OF_DOUBLE && PLAIN_NUMBER.test(text);
 }
 
 function compareDecimals(one: Decimal, other: Decimal): number {

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compareNumbers, exactValue, isNumber, normalNumber } from '../../src/items/exact-numbers.ts';
+import {
+  compareNumbers,
+  exactValue,
+  isNumber,
+  normalNumber,
+  numberComparison,
+} from '../../src/items/exact-numbers.ts';
 
 test('numbers of any length compare in a time that grows with it', () => {
   const zeros = '0'.repeat(300_000);
@@ -41,6 +47,23 @@ test('numbers of any size compare as numbers do', () => {
   expect(compareNumbers('0.1', '1e-1')).toBe(0);
   expect(compareNumbers('-2', '-10')).toBeGreaterThan(0);
   expect(compareNumbers('1e999999999999', '9e999999999998')).toBeGreaterThan(0);
+});
+
+test('many numbers compare with one as two do', () => {
+  const number = fc
+    .tuple(fc.bigInt({ min: -(10n ** 17n), max: 10n ** 17n }), fc.integer({ min: -18, max: 3 }))
+    .chain(([digits, exponent]) =>
+      fc.constantFrom(`${digits}e${exponent}`, normalNumber(`${digits}e${exponent}`)),
+    );
+  const last = fc.constantFrom('', '0', '1');
+  fc.assert(
+    fc.property(number, number, last, (a, b, digit) => {
+      expect(Math.sign(numberComparison(b)(a) ?? Number.NaN)).toBe(Math.sign(compareNumbers(a, b)));
+      const near = /e/i.test(a) ? a : `${a}${a.includes('.') ? '' : '.'}0${digit}`;
+      expect(Math.sign(numberComparison(near)(a) ?? Number.NaN)).toBe(Math.sign(compareNumbers(a, near)));
+    }),
+  );
+  expect(numberComparison('1')('one')).toBeUndefined();
 });
 
 test.each(['0', '-0', '10', '-1.50', '1e5', '1E-05', '0.0e+3'])('%s is a number', (text) =>
