@@ -10,6 +10,12 @@ export class Items {
   readonly count: number;
   /** Two offsets per item: of its first byte, and after its last. */
   readonly spans: ArrayLike<number>;
+  /**
+   * Per item the offsets of the fields that every question reads, of `publishStatus`, `createdOn` and
+   * `subscriptionId`, and of the member that is the event: 0 for what the item does not have. Undefined if
+   * they have not been found.
+   */
+  readonly fieldOffsets: readonly number[] | undefined;
 
   constructor(bytes: Buffer, spans: ArrayLike<number>) {
     this.bytes = bytes;
@@ -98,6 +104,15 @@ export class Items {
     }
     return new Items(target.subarray(0, to), spans);
   }
+}
+
+/** As many as `Items.fieldOffsets` has of an item. */
+export const OFFSETS_PER_ITEM = 4;
+
+/** Those of one item among the `fieldOffsets` of all. */
+export function offsetsOfItem(offsets: readonly number[], item: number): number[] {
+  const first = OFFSETS_PER_ITEM * item;
+  return offsets.slice(first, first + OFFSETS_PER_ITEM);
 }
 
 /** Copies a JSON text without the white space between its tokens. Returns the offset after the copy. */

@@ -20,20 +20,29 @@ const ARRAY_OPEN = 0x5b;
 const ARRAY_CLOSE = 0x5d;
 /** By their first byte. */
 const LITERALS: Readonly<Record<number, string>> = { 116: 'true', 102: 'false', 110: 'null' };
-const EVENT_ID = Buffer.from('"eventId"');
-const SUBSCRIPTION_ID = Buffer.from('"subscriptionId"');
+const RECORD_MEMBERS = (['eventId', 'subscriptionId', 'publishStatus', 'createdOn'] as const).map((name) => ({
+  name,
+  quoted: Buffer.from(`"${name}"`),
+}));
 /** Characters that stand after a backslash by themselves. */
 const ESCAPED = Buffer.from('"\\/bfnrt');
 /** The digits of `\\u0041`. */
 const HEX = Buffer.from('0123456789abcdefABCDEF');
 
 /**
- * The offsets of the values that tell one record from others (service description, part 2); 0 for one that is
- * not there.
+ * The offsets of values that records have (service description, part 2); 0 for one that is not there.
  */
-export interface IdentifyingMembers {
+export interface RecordMembers {
+  /** The offset of the object; exact in a text without white space between tokens. */
+  start: number;
   eventId: number;
   subscriptionId: number;
+  publishStatus: number;
+  createdOn: number;
+}
+
+function noMembers(): RecordMembers {
+  return { start: 0, eventId: 0, subscriptionId: 0, publishStatus: 0, createdOn: 0 };
 }
 
 /**
@@ -48,14 +57,14 @@ export class JsonScanner {
    * Of the object that `item` has passed: its own members, and those of the last member in it that has a text
    * `eventId`.
    */
-  readonly top: IdentifyingMembers = { eventId: 0, subscriptionId: 0 };
-  readonly holder: IdentifyingMembers = { eventId: 0, subscriptionId: 0 };
+  readonly top = noMembers();
+  readonly holder = noMembers();
   /** The number of its members that are objects with a text `eventId`. */
   holders = 0;
   /** How deep names are looked at: 2 within `item`. */
   #namedDepth = 0;
   /** Those of the member that is being passed. */
-  readonly #inner: IdentifyingMembers = { eventId: 0, subscriptionId: 0 };
+  readonly #inner = noMembers();
   #closers = new Uint8Array(64);
 
   constructor(bytes: Buffer) {
@@ -73,10 +82,9 @@ export class JsonScanner {
     return index;
   }
 
-  /** Like `value`, and finds the members that identify a record. */
+  /** Like `value`, and finds the members that records have. */
   item(at: number): number {
-    this.top.eventId = 0;
-    this.top.subscriptionId = 0;
+    forgetMembers(this.top, at);
     this.holders = 0;
     this.#namedDepth = 2;
     const end = this.value(at);
@@ -98,7 +106,7 @@ export class JsonScanner {
         index = this.space(index + 1);
         if (bytes[index] !== OBJECT_CLOSE) {
           this.#push(depth++, OBJECT_CLOSE);
-          if (depth === 2) this.#inner.eventId = this.#inner.subscriptionId = 0;
+          if (depth === 2) forgetMembers(this.#inner, index - 1);
           index = depth <= namedDepth ? this.#member(index, depth) : this.key(index);
           continue;
         }
@@ -155,14 +163,14 @@ export class JsonScanner {
     return this.space(index + 1);
   }
 
-  /** Like `key`, and notes the members that identify a record: of the object itself, or of a member in it. */
+  /** Like `key`, and notes the members that records have: of the object itself, or of a member in it. */
   #member(at: number, depth: number): number {
     const index = this.key(at);
     const initial = this.bytes[at + 1];
-    if (initial !== EVENT_ID[1] && initial !== SUBSCRIPTION_ID[1] && initial !== BACKSLASH) return index;
-    const members = depth === 1 ? this.top : this.#inner;
-    if (this.#isNamed(at, EVENT_ID, 'eventId')) members.eventId = index;
-    else if (this.#isNamed(at, SUBSCRIPTION_ID, 'subscriptionId')) members.subscriptionId = index;
+    for (const { name, quoted } of RECORD_MEMBERS) {
+      const mayBe = initial === quoted[1] || initial === BACKSLASH;
+      if (mayBe && this.#isNamed(at, quoted, name)) (depth === 1 ? this.top : this.#inner)[name] = index;
+    }
     return index;
   }
 
@@ -237,6 +245,14 @@ export class JsonScanner {
     if (index === at) throw this.fault(wanted, at);
     return index;
   }
+}
+
+function forgetMembers(members: RecordMembers, start: number): void {
+  members.start = start;
+  members.eventId = 0;
+  members.subscriptionId = 0;
+  members.publishStatus = 0;
+  members.createdOn = 0;
 }
 
 /** True if this text stands at an offset. */

@@ -152,26 +152,34 @@ export function createEventFinder(): (bytes: Buffer, at: number) => EventSpan {
 }
 
 /**
- * The values that tell a record from others, as offsets into the scanned bytes; 0 for one that the item does
- * not have.
+ * Where a record has its values, as offsets into the scanned bytes; 0 for one that the item does not have.
  */
-export interface RecordIdentity {
+export interface RecordOffsets {
   readonly eventIdAt: number;
   readonly subscriptionIdAt: number;
+  readonly publishStatusAt: number;
+  readonly createdOnAt: number;
+  /** The member that is the event; 0 if the item is the event itself. */
+  readonly eventAt: number;
   /** True if two members or more could be the event. */
   readonly isDoubtful: boolean;
 }
 
-/** The identity of the record that a scanner has just passed. */
-export function recordIdentity({ bytes, top, holder, holders }: JsonScanner): RecordIdentity {
-  const { eventId, subscriptionId } = top;
-  const hasTextId = eventId !== 0 && bytes[eventId] === QUOTE;
-  if (hasTextId || holders !== 1)
-    return { eventIdAt: eventId, subscriptionIdAt: subscriptionId, isDoubtful: !hasTextId && holders > 1 };
-  const isAbsent = (at: number) => at === 0 || bytes[at] === NULL;
+/** The offsets of the record that a scanner has just passed. */
+export function recordOffsets({ bytes, top, holder, holders }: JsonScanner): RecordOffsets {
+  const hasTextId = top.eventId !== 0 && bytes[top.eventId] === QUOTE;
+  const hasHolder = !hasTextId && holders === 1;
+  const offsetOf = (name: 'eventId' | 'subscriptionId' | 'publishStatus' | 'createdOn') => {
+    const at = top[name];
+    const isAbsent = at === 0 || bytes[at] === NULL;
+    return hasHolder && isAbsent ? holder[name] : at;
+  };
   return {
-    eventIdAt: isAbsent(eventId) ? holder.eventId : eventId,
-    subscriptionIdAt: isAbsent(subscriptionId) ? holder.subscriptionId : subscriptionId,
-    isDoubtful: false,
+    eventIdAt: offsetOf('eventId'),
+    subscriptionIdAt: offsetOf('subscriptionId'),
+    publishStatusAt: offsetOf('publishStatus'),
+    createdOnAt: offsetOf('createdOn'),
+    eventAt: hasHolder ? holder.start : 0,
+    isDoubtful: !hasTextId && holders > 1,
   };
 }

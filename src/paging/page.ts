@@ -16,7 +16,7 @@ import type { HttpResponse } from '../http/transport.ts';
 import { hashed } from '../items/byte-hash.ts';
 import { Items } from '../items/items.ts';
 import { JsonScanner, JsonSyntaxError, valueEnd } from '../items/json-scanner.ts';
-import { type RecordIdentity, recordIdentity } from '../items/known-cursor.ts';
+import { type RecordOffsets, recordOffsets } from '../items/known-cursor.ts';
 import { type PageRange, type Query, searchUrl } from './event-query.ts';
 
 /** Items of a search, with keys that tell them apart when the result changes while it is read. */
@@ -312,7 +312,7 @@ function readItems(scanner: JsonScanner, start: number): { items: IdentifiedItem
   return { items: identifiedItems, end: listEnd };
 }
 
-interface Identified extends Pick<RecordIdentity, 'isDoubtful'> {
+interface Identified extends Pick<RecordOffsets, 'isDoubtful'> {
   /** The offset after the item. */
   readonly end: number;
   readonly key: number;
@@ -329,7 +329,7 @@ export const DOUBTFUL_EVENT =
  */
 function identify(scanner: JsonScanner, at: number): Identified {
   const end = scanner.item(at);
-  const identity = recordIdentity(scanner);
+  const identity = recordOffsets(scanner);
   const ofRecord = recordKey(scanner.bytes, identity);
   const key = ofRecord ?? hashed(scanner.bytes, at, end);
   return { end, key, isOfId: ofRecord !== undefined, isDoubtful: identity.isDoubtful };
@@ -341,7 +341,7 @@ function identify(scanner: JsonScanner, at: number): Identified {
  */
 export function recordKey(
   bytes: Buffer,
-  { eventIdAt, subscriptionIdAt }: RecordIdentity,
+  { eventIdAt, subscriptionIdAt }: Pick<RecordOffsets, 'eventIdAt' | 'subscriptionIdAt'>,
 ): number | undefined {
   const idEnd = eventIdAt === 0 ? 0 : valueEnd(bytes, eventIdAt);
   const isOfId = idEnd - eventIdAt > '""'.length && bytes[eventIdAt] !== 0x6e;

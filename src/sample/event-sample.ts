@@ -1,9 +1,8 @@
 import { MISSING } from '../items/field-cursor.ts';
-import { memberPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
 import { stringText } from '../items/json-scanner.ts';
-import { createKnownCursor } from '../items/known-cursor.ts';
 import { OUTCOMES } from '../items/outcome-names.ts';
+import { RECORD_FIELDS, RecordFields } from '../items/record-fields.ts';
 import type { SampledEvent } from './sample-reader.ts';
 import { TimeBounds } from './time-bounds.ts';
 
@@ -14,11 +13,7 @@ const MOST_SAMPLE_BYTES = 64 * 1024 * 1024;
 /** A seed as good as any: the same events have the same sample in each run. */
 const SEED = 0x9e3779b9;
 
-/** The fields read of each event; its id shows where the event is inside its item. */
-const READ_FIELDS = ['publishStatus', 'createdOn', 'subscriptionId', 'eventId'];
-const OUTCOME = 0;
-const CREATED_ON = 1;
-const SUBSCRIPTION = 2;
+const { outcome: OUTCOME, createdOn: CREATED_ON, subscription: SUBSCRIPTION } = RECORD_FIELDS;
 
 const QUOTE = 0x22;
 const NULL = 0x6e;
@@ -50,7 +45,7 @@ export class EventSample {
   readonly #below = randomNumbers(SEED);
   readonly #subscriptions = new Map<string, string>();
   readonly #times = new TimeBounds();
-  readonly #cursor = createKnownCursor(READ_FIELDS.map(memberPath));
+  readonly #fields = new RecordFields();
 
   get events(): number {
     return this.#failed.seen + this.#delivered.seen;
@@ -102,25 +97,24 @@ export class EventSample {
   /** `haveFailed` is for items that do not tell their outcome themselves. */
   add(items: Items, haveFailed: boolean | undefined): void {
     const { bytes, count } = items;
-    const cursor = this.#cursor;
+    const fields = this.#fields;
     for (let item = 0; item < count; item++) {
-      const start = items.start(item);
-      cursor.read(bytes, start);
-      const hasFailed = haveFailed ?? OUTCOMES.get(cursor.text(OUTCOME) ?? '');
+      fields.read(items, item);
+      const hasFailed = haveFailed ?? OUTCOMES.get(fields.text(OUTCOME) ?? '');
       if (hasFailed === undefined) {
         this.unknownOutcomes++;
         continue;
       }
       if (haveFailed === undefined && !hasFailed) this.moreOfDelivered = 1;
-      this.#times.see(cursor.text(CREATED_ON) ?? '');
+      this.#times.see(fields.text(CREATED_ON) ?? '');
       this.#noteSubscription(bytes);
-      this.#sample(bytes, start, items.end(item), hasFailed);
+      this.#sample(bytes, items.start(item), items.end(item), hasFailed);
     }
   }
 
   #noteSubscription(bytes: Buffer): void {
-    const start = this.#cursor.starts[SUBSCRIPTION] as number;
-    const end = this.#cursor.ends[SUBSCRIPTION] as number;
+    const start = this.#fields.starts[SUBSCRIPTION] as number;
+    const end = this.#fields.ends[SUBSCRIPTION] as number;
     if (start === MISSING || bytes[start] === NULL) return;
     const written = bytes.toString('latin1', start, end);
     if (this.#subscriptions.has(written)) return;
@@ -142,7 +136,7 @@ export class EventSample {
   }
 
   #keep(to: Reservoir, place: number, bytes: Buffer, start: number, end: number, hasFailed: boolean): void {
-    const { starts, ends, holders, holderStart } = this.#cursor;
+    const { starts, ends, eventAt } = this.#fields;
     // The room of the event that gave up the place is used again: much would be garbage otherwise.
     const free = this.#rooms[place];
     const room = free && free.length >= end - start ? free : Buffer.allocUnsafeSlow(end - start);
@@ -153,7 +147,7 @@ export class EventSample {
     this.#kept[place] = {
       text,
       hasFailed,
-      eventAt: holders === 1 ? holderStart - start : 0,
+      eventAt: eventAt === 0 ? 0 : eventAt - start,
       createdOnStart: hasTime ? (starts[CREATED_ON] as number) - start : 0,
       createdOnEnd: hasTime ? (ends[CREATED_ON] as number) - start : 0,
     };

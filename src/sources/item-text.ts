@@ -2,27 +2,39 @@ import { isUtf8 } from 'node:buffer';
 import { advise, hooktrail } from '../advice.ts';
 import { ServiceError } from '../errors.ts';
 import { encodingOf } from '../files/whole-files.ts';
-import { Items } from '../items/items.ts';
+import { Items, offsetsOfItem } from '../items/items.ts';
 import { JsonScanner, JsonSyntaxError } from '../items/json-scanner.ts';
-import { recordIdentity } from '../items/known-cursor.ts';
+import { recordOffsets } from '../items/known-cursor.ts';
 import { recordKey } from '../paging/page.ts';
 
-/** Items with what tells their records apart, which is found as their text is checked. */
-export class RecordItems extends Items {
+/** What is found of some items as their text is checked. */
+interface FoundRecords {
   /** The key of each item's record by `recordKey`; NaN if it has none. */
   readonly keys: Float64Array;
   /** True if in an item several members could be the event, so that its known fields are not known. */
   readonly hasDoubtful: boolean;
+  /** As for `Items`. */
+  readonly fieldOffsets: readonly number[] | undefined;
+}
 
-  constructor({ bytes, spans }: Items, keys: Float64Array, hasDoubtful: boolean) {
+/** Items with what was found as their text was checked. */
+export class RecordItems extends Items {
+  readonly keys: Float64Array;
+  readonly hasDoubtful: boolean;
+  override readonly fieldOffsets: readonly number[] | undefined;
+
+  constructor({ bytes, spans }: Items, { keys, hasDoubtful, fieldOffsets }: FoundRecords) {
     super(bytes, spans);
     this.keys = keys;
     this.hasDoubtful = hasDoubtful;
+    this.fieldOffsets = fieldOffsets;
   }
 
   override pick(indexes: readonly number[]): this {
+    const { hasDoubtful, fieldOffsets } = this;
     const keys = Float64Array.from(indexes, (index) => this.keys[index] as number);
-    return new RecordItems(super.pick(indexes), keys, this.hasDoubtful) as this;
+    const picked = fieldOffsets && indexes.flatMap((index) => offsetsOfItem(fieldOffsets, index));
+    return new RecordItems(super.pick(indexes), { keys, hasDoubtful, fieldOffsets: picked }) as this;
   }
 }
 
@@ -77,19 +89,23 @@ const WITHIN_ARRAY: ReadonlySet<keyof typeof NEXT> = new Set(['array', 'value', 
 /** What the text is in after such a character, other than one that begins an object. */
 const STATE_AFTER = { '[': 'array', ',': 'comma', ']': 'end' } as const;
 
-/** The objects in the bytes at hand: two offsets for each, and its key. */
+/** The objects in the bytes at hand. */
 interface FoundObjects {
+  /** Two offsets for each. */
   readonly spans: number[];
   readonly keys: number[];
+  readonly fieldOffsets: number[];
   hasDoubtful: boolean;
 }
 
 /** Notes the object that a scanner has just passed. */
 function noteObject(scanner: JsonScanner, objects: FoundObjects, start: number, end: number): void {
-  const identity = recordIdentity(scanner);
+  const offsets = recordOffsets(scanner);
+  const { publishStatusAt, createdOnAt, subscriptionIdAt, eventAt, isDoubtful } = offsets;
   objects.spans.push(start, end);
-  objects.keys.push(recordKey(scanner.bytes, identity) ?? Number.NaN);
-  objects.hasDoubtful ||= identity.isDoubtful;
+  objects.keys.push(recordKey(scanner.bytes, offsets) ?? Number.NaN);
+  objects.fieldOffsets.push(publishStatusAt, createdOnAt, subscriptionIdAt, eventAt);
+  objects.hasDoubtful ||= isDoubtful;
 }
 
 class ItemTextParser {
@@ -104,7 +120,7 @@ class ItemTextParser {
 
   /** Takes the objects that are whole. `isEnd`: no more bytes come. */
   parse(bytes: Buffer, isEnd = false): { items: RecordItems; rest: Buffer } {
-    const objects: FoundObjects = { spans: [], keys: [], hasDoubtful: false };
+    const objects: FoundObjects = { spans: [], keys: [], fieldOffsets: [], hasDoubtful: false };
     const { spans } = objects;
     const scanner = new JsonScanner(bytes);
     const used = this.#parseObjects(scanner, objects, isEnd);
@@ -115,8 +131,12 @@ class ItemTextParser {
     }
     for (let at = read.indexOf(NEWLINE); at !== -1; at = read.indexOf(NEWLINE, at + 1)) this.#lines++;
     const found = new Items(read, spans);
-    const compact = scanner.spaced && found.count > 0 ? found.compacted() : found;
-    const items = new RecordItems(compact, Float64Array.from(objects.keys), objects.hasDoubtful);
+    const isSpaced = scanner.spaced && found.count > 0;
+    const items = new RecordItems(isSpaced ? found.compacted() : found, {
+      keys: Float64Array.from(objects.keys),
+      hasDoubtful: objects.hasDoubtful,
+      fieldOffsets: isSpaced ? undefined : objects.fieldOffsets,
+    });
     return { items, rest: bytes.subarray(used) };
   }
 
