@@ -331,7 +331,7 @@ export function filtersOf(
   const { marketplaces } = settings;
   if (marketplaces === undefined) return filters;
   const marketplaceChoice = flags.marketplace === undefined ? 'settings' : 'line';
-  const where = marketplaceChoice === 'line' ? '' : ', as the settings have it; --marketplace all shows all';
+  const where = marketplaceChoice === 'line' ? '' : ', by your settings; --marketplace all shows all';
   if (marketplaces.length > 0) reporter.notice(`only events of ${marketplacesText(marketplaces)}${where}`);
   return new EventFilters({ ...filters, marketplaces, marketplaceChoice });
 }

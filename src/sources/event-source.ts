@@ -206,7 +206,7 @@ export async function withEventSource<Result>(
 
 /** Test and live events come from one service, and failures of either look alike. */
 export function mixText(ids: readonly string[]): string {
-  return `events of several marketplaces are mixed here (${ids.slice(0, 2).join(', ')} …): --marketplace keeps to one`;
+  return `events of several marketplaces are mixed here (${ids.slice(0, 2).join(', ')} …): --marketplace chooses one`;
 }
 
 /** Says how to look further back than the filters do, or than their default day. */

@@ -43,7 +43,7 @@ test('a profile is kept to one marketplace, and --marketplace all takes that bac
   const { stdout, stderr } = await run(['events', 'count', ...WEEK]);
   expect([stdout, stderr]).toEqual([
     `${tests.length}\n`,
-    `only events of marketplace 2900, as the settings have it; --marketplace all shows all\n${READING}`,
+    `only events of marketplace 2900, by your settings; --marketplace all shows all\n${READING}`,
   ]);
   expect(await found('--marketplace', 'all')).toHaveLength(all.length);
   for (const command of ['stats', 'health', 'explain']) {
@@ -79,13 +79,13 @@ test('the page of a report says that marketplaces are mixed', async () => {
     return await readFile(file, 'utf8');
   };
   expect(await page()).toMatch(
-    /events of several marketplaces are mixed here \(2\d{3}, 2\d{3} …\): --marketplace keeps to one</,
+    /events of several marketplaces are mixed here \(2\d{3}, 2\d{3} …\): --marketplace chooses one</,
   );
   expect(await page('--marketplace', '2002')).not.toContain('are mixed here');
 });
 
 const MIXED =
-  /^events of several marketplaces are mixed here \(2\d{3}, 2\d{3} …\): --marketplace keeps to one$/m;
+  /^events of several marketplaces are mixed here \(2\d{3}, 2\d{3} …\): --marketplace chooses one$/m;
 
 test.each(['health', 'stats', 'stats --by eventType', 'stats --where eventId'])(
   '%s says to people that marketplaces are mixed, unless they are chosen',

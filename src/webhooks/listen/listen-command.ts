@@ -72,7 +72,7 @@ export function declare(command: Command): void {
       new Flag(
         '--journal <file>',
         'records the ids of accepted events',
-        { preset: 'one per profile, beside the settings' },
+        { preset: 'one per profile, next to the settings' },
         fileName('--journal'),
       ),
     )

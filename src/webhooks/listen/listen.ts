@@ -93,7 +93,7 @@ async function listenWith(options: ListenOptions, call: Call): Promise<void> {
   const { marketplaces = [] } = call.settings;
   if (marketplaces.length > 0)
     reporter.notice(
-      `only events of ${marketplacesText(marketplaces)} are recovered, as the settings have it`,
+      `only events of ${marketplacesText(marketplaces)} are recovered, by your settings`,
     );
   await withService(call, async (service) => {
     const find: FindMissed = (from, until) => {
