@@ -65,7 +65,7 @@ function eventsLines(browsing: Browsing, look: Look): string[] {
   const rows = items.slice(top, top + listRows);
   const [titles = '', ...lines] = look.draw(columns, rows.map(cellsOf));
   const marked = lines.map((line) => markTexts(line, markedTexts(browsing, look), look.palette.mark));
-  const nothing = browsing.canGoBack ? 'none of the events read so far' : 'no events match';
+  const nothing = browsing.canGoBack ? 'no event read so far matches' : 'no events match';
   return selectedLines(
     [titles, ...marked],
     selected - top,
@@ -182,7 +182,7 @@ function openedLines(browsing: Browsing, look: Look): string[] {
  */
 function footerLine(browsing: Browsing, { palette }: Look, columns: number): string {
   const { problem } = browsing.list;
-  const message = browsing.message || (problem ? `could not read on: ${problem.message}` : '');
+  const message = browsing.message || (problem ? `could not read more: ${problem.message}` : '');
   const text = cutToWidth(terminalSafeLine(message || keysOf(browsing)) || ' ', Math.max(1, columns - 1));
   return message ? palette.caution(text) : palette.dim(text);
 }

@@ -216,7 +216,7 @@ async function copyText(text: string, what: string, context: CopyContext): Promi
     // it.
     const set = runProgram(['tmux', 'set-buffer', '-w', '--', text], { PATH, HOME, TMUX });
     const code = await set.catch(() => 1);
-    return code === 0 ? `copied ${what} to tmux's buffer` : `tmux did not take ${what}`;
+    return code === 0 ? `copied ${what} to tmux's buffer` : `tmux did not accept ${what}`;
   }
   // OSC 52 of xterm's control sequences: it works through SSH. Terminals do not confirm it, and some ignore
   // it.

@@ -307,7 +307,7 @@ class IdCounter {
 
   cutOff(what: string): UsageError {
     return new UsageError(`--received: ${this.name} ends in the middle of ${what}`, {
-      next: 'make the file again: ids that it lacks would count as missing',
+      next: 'create the file again: ids that it lacks would count as missing',
     });
   }
 }

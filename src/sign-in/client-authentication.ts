@@ -62,7 +62,7 @@ export function wantedMethod(
 }
 
 function twoProofs(names: readonly string[]): UsageError {
-  return new UsageError(`${names.join(' and ')} are both given, but a client proves itself in one way`, {
+  return new UsageError(`${names.join(' and ')} are both given, but a client authenticates in one way`, {
     next: 'leave out all but one of them',
   });
 }
@@ -140,12 +140,12 @@ async function readAssertion(context: Context): Promise<string> {
   const assertion = await givenSecret('HOOKTRAIL_CLIENT_ASSERTION', context);
   if (assertion === undefined) throw missingProof("the workload's token", 'HOOKTRAIL_CLIENT_ASSERTION_FILE');
   if (!/^[\w-]+(\.[\w-]*){2,4}$/.test(assertion))
-    throw new UsageError('HOOKTRAIL_CLIENT_ASSERTION: what was read is not a JSON Web Token', {
+    throw new UsageError('HOOKTRAIL_CLIENT_ASSERTION: the value is not a JSON Web Token', {
       next: "name the file of the workload's token, or a command that prints it and nothing else",
     });
   const end = endOf(assertion);
   if (end !== undefined && end <= context.clock.now())
-    throw new NotSignedInError(`the workload's token has ended, at ${new Date(end).toISOString()}`, {
+    throw new NotSignedInError(`the workload's token expired at ${new Date(end).toISOString()}`, {
       details: ['it comes from HOOKTRAIL_CLIENT_ASSERTION_FILE or HOOKTRAIL_CLIENT_ASSERTION_COMMAND'],
       next: 'have the platform renew it, or name a command that asks for a new one',
     });

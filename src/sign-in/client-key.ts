@@ -37,7 +37,7 @@ export async function importClientKey(text: string, id: string | undefined): Pro
   const name = algorithm === ES256 ? 'ES256' : 'RS256';
   if (wanted !== undefined && wanted !== name) throw unusable(`it is for ${shownWord(wanted)}`);
   if (jwk && !isOwnPair(privateKey, jwk))
-    throw unusable('its private part (d) is not that of its public part');
+    throw unusable('its private part (d) does not match its public part');
   const der = privateKey.export({ type: 'pkcs8', format: 'der' });
   const key = await crypto.subtle.importKey('pkcs8', new Uint8Array(der), algorithm, false, ['sign']);
   const ownId = jwk?.['kid'];
@@ -64,7 +64,7 @@ function readJwk(text: string): Jwk {
     throw unusable('it is not valid JSON');
   }
   if (Array.isArray(jwk['keys'])) throw unusable('it is a set of keys, and one of them is needed');
-  if (jwk['kty'] === 'oct') throw unusable('it is a secret that both sides know');
+  if (jwk['kty'] === 'oct') throw unusable('it is a symmetric key');
   if (jwk['d'] === undefined) throw unusable('it has no private part (d)');
   if (jwk['use'] !== undefined && jwk['use'] !== 'sig') throw unusable('it is not for signatures (use)');
   return jwk;
@@ -91,8 +91,8 @@ function isOwnPair(key: KeyObject, { kty, crv, x, y, n, e }: Jwk): boolean {
 
 function keyOfPem(text: string): KeyObject {
   if (/BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/.test(text)) {
-    throw new UsageError('HOOKTRAIL_CLIENT_KEY: the key is sealed with a passphrase', {
-      next: "have it opened by a command: HOOKTRAIL_CLIENT_KEY_COMMAND='openssl pkey -in key.pem -passin file:pass.txt'",
+    throw new UsageError('HOOKTRAIL_CLIENT_KEY: the key is encrypted with a passphrase', {
+      next: "let a command decrypt it: HOOKTRAIL_CLIENT_KEY_COMMAND='openssl pkey -in key.pem -passin file:pass.txt'",
     });
   }
   try {
@@ -115,7 +115,7 @@ function algorithmOf(key: KeyObject): typeof ES256 | typeof RS256 {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details = {} } = key;
   if (type === 'ec' && details.namedCurve === 'prime256v1') return ES256;
   if (type === 'ec') throw unusable(`it is on the curve ${details.namedCurve}`);
-  if (type !== 'rsa') throw unusable(`it is of the kind ${type}`);
+  if (type !== 'rsa') throw unusable(`it is of the type ${type}`);
   const bits = details.modulusLength ?? 0;
   if (bits < SHORTEST_RSA_BITS) throw unusable(`it has ${bits} bits`);
   return RS256;

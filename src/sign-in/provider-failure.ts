@@ -169,7 +169,7 @@ function stepAfter(error: string | undefined, { notAllowed, refused }: ProviderA
 
 /** The next step after a refusal that does not say what is refused. */
 function stepAfterBadRequest(error: string | undefined, { badRequest }: ProviderAdvice): Advice {
-  if (error === 'invalid_scope') return 'name with --scope the scopes issued to the client';
+  if (error === 'invalid_scope') return 'use --scope with the scopes issued to the client';
   return badRequest ?? advise`check the client settings, and run ${hooktrail('login')}`;
 }
 

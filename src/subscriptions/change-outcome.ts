@@ -93,7 +93,7 @@ async function requireShown(
   const { found, wanted } = change;
   const again = await readAgain(found.id, service);
   if (again === undefined)
-    throw notKnown(change, again, ['the service took it, and could not be read again']);
+    throw notKnown(change, again, ['the service accepted it, but could not be read again']);
   const missing = missingChanges(change, again);
   if (missing.length > 0) throw notTaken(found.id, missing);
   warnOfSwitch(again.text, wanted, reporter);
@@ -138,7 +138,7 @@ function notKnown(
 ): ServiceError {
   const others = changesOfOthers(found, again);
   const state = others.length > 0 ? ['it is different now:', ...changeLines(others, MOST_SHOWN)] : [];
-  return new ServiceError(`it is not known whether the subscription ${found.id} was changed`, {
+  return new ServiceError(`it is unknown whether the subscription ${found.id} was changed`, {
     details: [...details, ...state],
     next: advise`look at it with ${hooktrail('subscriptions get', found.id)} before you change it again`,
     cause,

@@ -119,7 +119,7 @@ export async function idOf(word: string, service: Service, call: ChangeCall): Pr
   const given = pastedGuid(word);
   if (given !== undefined) return given;
   if (call.flags.yes)
-    throw new UsageError(`'${word}' is not a GUID, and with --yes nobody confirms what it stands for`, {
+    throw new UsageError(`'${word}' is not a GUID, and with --yes nobody confirms its match`, {
       next: advise`${hooktrail('subscriptions')} lists the subscriptions with their ids`,
     });
   const { id } = await namedSubscription(word, service, call);

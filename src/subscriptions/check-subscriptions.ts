@@ -94,7 +94,7 @@ export async function checkSubscriptions(
         details: fewOf(
           broken.map(({ shown, problem }) => `${shown ?? 'no address'}: ${problemText(problem, zone)}`),
         ),
-        next: advise`mend the endpoint, and check again; ${recoverCommand(broken)} then hands over what was missed`,
+        next: advise`fix the endpoint, and check again; ${recoverCommand(broken)} then hands over the missed events`,
       },
     );
   }

@@ -132,7 +132,7 @@ function unprinted(id: string, cause: OutputError): ServiceError {
 const UNNAMED = 'the service did not say which subscription it made';
 
 function unknownOutcome(failure: Error & { readonly details?: readonly string[] }): ServiceError {
-  return new ServiceError('it is not known whether the subscription was created', {
+  return new ServiceError('it is unknown whether the subscription was created', {
     details: [failure.message, ...(failure.details ?? [])],
     next: advise`see whether ${hooktrail('subscriptions list')} has it; if so, ${hooktrail('subscriptions renew ID')} gets its Api-Token, otherwise run the command again`,
     cause: failure,

@@ -51,9 +51,9 @@ const ENTITY_TAG = /^((W\/)?"[^"]*"|[^\s",*]+)$/;
 /** The condition under which a change is made. Throws `ServiceError` if the service gave no `ETag`. */
 export function matchOf({ id, etag }: ReadSubscription): { readonly 'if-match': string } {
   if (etag !== undefined && ENTITY_TAG.test(etag)) return { 'if-match': etag };
-  const what = etag ? `an ETag that is none, ${etag},` : 'no ETag';
+  const what = etag ? `an invalid ETag, ${etag},` : 'no ETag';
   throw new ServiceError(`the service gave ${what} for the subscription ${id}`, {
-    next: 'without one a change could undo that of somebody else: this service may not have changes of subscriptions',
+    next: "without one, a change could undo somebody else's; this service may not support changes of subscriptions",
   });
 }
 

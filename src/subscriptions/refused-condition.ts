@@ -31,12 +31,12 @@ export function ownEtagRefused(
   if (status !== PRECONDITION_FAILED && !isWeak) return failure;
   const reason = isWeak
     ? `the ETag ${etag} is weak, and no condition can be met by it (RFC 9110, section 13.1.1)`
-    : `the subscription has the ETag ${etag} still`;
+    : `the subscription still has the ETag ${etag}`;
   return new ServiceError(
     `the service refused the ETag that it gave for the subscription ${id}; ${outcome}`,
     {
       details: [reason, failure.message, ...failure.details],
-      next: 'tell the owner of the service, or of a proxy before it: nothing can be changed until the ETag is taken',
+      next: 'tell the owner of the service, or of a proxy before it: nothing can be changed until the ETag is accepted',
       status,
       cause: failure,
     },

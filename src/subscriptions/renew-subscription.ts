@@ -101,7 +101,7 @@ async function requestAnother(
   if (token !== undefined) return { answer, token };
   if (answer.body.length > 0 && !isSubscriptionText(answer.body))
     throw unknownOutcome(id, new ServiceError('the answer shows no subscription and has no Api-Token'));
-  throw new ServiceError(`the service renewed the Api-Token of ${id} and gave none that can be used`, {
+  throw new ServiceError(`the service renewed the Api-Token of ${id} but sent no usable one`, {
     next: advise`the old one may be invalid: ${hooktrail('subscriptions renew', id)} asks for another`,
   });
 }
@@ -117,7 +117,7 @@ function changedMeanwhile(id: string, status: number, { details }: HooktrailErro
 const NO_RENEWAL = 'this service may not renew tokens';
 
 function unknownOutcome(id: string, failure: HooktrailError): ServiceError {
-  return new ServiceError(`it is not known whether the Api-Token of ${id} was renewed`, {
+  return new ServiceError(`it is unknown whether the Api-Token of ${id} was renewed`, {
     details: [failure.message, ...failure.details, 'the old one may be invalid, and a new one is lost'],
     next: advise`${hooktrail('subscriptions renew', id)} again gets another`,
     cause: failure,

@@ -58,7 +58,7 @@ export async function run(call: Call<Flags>): Promise<void> {
   const { flags, args, reporter } = call;
   const { url, addType, removeType, addMarketplace, removeMarketplace } = flags;
   if (![url, addType, removeType, addMarketplace, removeMarketplace].some(Boolean))
-    throw new UsageError('nothing is to change: no flag says what', {
+    throw new UsageError('nothing to change: no flag is given', {
       next: 'give --url, --add-type, --remove-type, --add-marketplace or --remove-marketplace',
     });
   if (url !== undefined) pointOut(url, reporter);

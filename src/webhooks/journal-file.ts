@@ -280,10 +280,9 @@ export function openChecked(file: string, flags: number, machine: Machine): numb
     // The process that made the file may have been killed while it wrote the first line.
     if (FIRST_WORDS.startsWith(text.slice(0, FIRST_WORDS.length)) || /^[0-9a-f]{32} \d/.test(text)) return fd;
     if (text.startsWith('\0'))
-      throw new UsageError(
-        `--journal: ${file} begins with NULs, as a file does that lost its content when the power failed`,
-        { next: 'move it away, and recover with --new-journal: events that the handler has come again' },
-      );
+      throw new UsageError(`--journal: ${file} begins with NULs: a power failure may have lost its content`, {
+        next: 'move it away, and recover with --new-journal: events that the handler has come again',
+      });
     throw new UsageError(`--journal: ${file} is not a journal of hooktrail`, {
       next: 'choose another file; this one is left as it is',
     });

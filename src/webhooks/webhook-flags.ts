@@ -32,7 +32,7 @@ const SHORTEST_MS = 1_000;
 const LONGEST_MS = 3_600_000;
 
 export function forwardTimeout(): Option {
-  const text = 'how long the handler has for its answer';
+  const text = 'how long the handler may take to answer';
   const parse = duration('--forward-timeout', SHORTEST_MS, LONGEST_MS, 's');
   return new Flag('--forward-timeout <time>', text, { preset: durationText(FORWARD_TIMEOUT_MS) }, parse);
 }
@@ -80,7 +80,7 @@ export function receivedFlag(text: string): Option {
 export function receivedFieldFlag(): Option {
   return new Flag(
     '--received-field <name>',
-    'the column of the ids, or their path in JSON; found by itself where it is left out',
+    'the column of the ids, or their path in JSON; found automatically if left out',
     {},
     (text) => text,
   );

@@ -93,7 +93,7 @@ describe.skipIf(!hasTerminal)('events browse', () => {
     await terminal.shows(/enter open/);
     searching.sandbox.control.fault('events', { kind: 'status', status: 403 });
     terminal.type('r');
-    await terminal.shows(/could not read on: the search failed/);
+    await terminal.shows(/could not read more: the search failed/);
     terminal.type('q');
     expect(await terminal.finished).toBe(1);
     expect(terminal.screen).toMatch(

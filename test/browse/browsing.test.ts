@@ -171,7 +171,7 @@ describe('browsing', () => {
     // These letters are keys outside of the filter.
     await press(...typed('qyfo'));
     expect(places()).toEqual([]);
-    expect(lines()[2]).toBe('  none of the events read so far');
+    expect(lines()[2]).toBe('  no event read so far matches');
     for (let times = 0; times < 4; times++) await press(named('backspace'));
     expect(places()).toHaveLength(10);
     await press(named('return'), named('down'));
@@ -362,7 +362,7 @@ describe('browsing', () => {
       const before = lines().slice(0, -1);
       read.isDown = true;
       await press(...typed(keys));
-      expect(lines()).toEqual([...before, 'could not read on: the service is down']);
+      expect(lines()).toEqual([...before, 'could not read more: the service is down']);
       expect([state.failedOnly, state.list.problem?.message]).toEqual([false, 'the service is down']);
       read.isDown = false;
       await press(...typed('r'));
@@ -493,7 +493,7 @@ describe('browsing', () => {
     state.settle();
     for (let turn = 0; turn < 50; turn++) await Promise.resolve();
     const lines = screenLines(state, look);
-    expect(lines.at(-1)).toBe('could not read on: gone \\u001b[31m');
+    expect(lines.at(-1)).toBe('could not read more: gone \\u001b[31m');
     expect(lines[0]).toBe('9 events');
   });
 

@@ -30,8 +30,8 @@ test('in tmux the id goes to its buffer, and tmux gets no secrets', async () => 
   expect(at.printed.text).toBe('');
 });
 
-test.each([[1], [new Error('ENOENT')]])('says that tmux did not take the id: %s', async (code) => {
-  expect(await copyEventId(event, context(tmux, code))).toBe('tmux did not take e-1');
+test.each([[1], [new Error('ENOENT')]])('says that tmux did not accept the id: %s', async (code) => {
+  expect(await copyEventId(event, context(tmux, code))).toBe('tmux did not accept e-1');
 });
 
 test('says if there is no id', async () => {

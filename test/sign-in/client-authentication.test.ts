@@ -194,7 +194,7 @@ describe('a private key', () => {
   });
 
   const other = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
-  const MISMATCH = 'its private part (d) is not that of its public part';
+  const MISMATCH = 'its private part (d) does not match its public part';
   const jwkOf = (change: object) => JSON.stringify({ ...ec.privateKey.export({ format: 'jwk' }), ...change });
   const edwards = generateKeyPairSync('ed25519');
   const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' });
@@ -213,7 +213,7 @@ describe('a private key', () => {
     ],
     ['a public JWK', JSON.stringify(ec.publicKey.export({ format: 'jwk' })), 'it has no private part (d)'],
     ['a set of keys', JSON.stringify({ keys: [] }), 'it is a set of keys, and one of them is needed'],
-    ['a shared secret', JSON.stringify({ kty: 'oct', k: 'abc' }), 'it is a secret that both sides know'],
+    ['a shared secret', JSON.stringify({ kty: 'oct', k: 'abc' }), 'it is a symmetric key'],
     ['a JWK for encryption', jwkOf({ use: 'enc' }), 'it is not for signatures (use)'],
     ['a JWK for another algorithm', jwkOf({ alg: 'ES384' }), 'it is for ES384'],
     ['a JWK that is damaged', jwkOf({ x: 7 }), 'it is not a valid JWK'],
@@ -226,9 +226,9 @@ describe('a private key', () => {
     ['broken JSON', `${jwkOf({})}}`, 'it is not valid JSON'],
     ['something else', 'a sentence', 'it is neither PEM nor a JWK'],
     ['a curve that is not supported', pem(p384), 'it is on the curve secp384r1'],
-    ['an Edwards key', pem(edwards), 'it is of the kind ed25519'],
+    ['an Edwards key', pem(edwards), 'it is of the type ed25519'],
     ['a short RSA key', pem(short), 'it has 1024 bits'],
-    ['a sealed key', sealed, 'the key is sealed with a passphrase'],
+    ['a sealed key', sealed, 'the key is encrypted with a passphrase'],
     ['an empty file', ' \n', 'HOOKTRAIL_CLIENT_KEY_FILE: the file gives no key'],
   ])('%s is exit 2 before any request, and nothing of it is shown', async (_name, text, said) => {
     await using at = await startWithout();
@@ -298,7 +298,7 @@ describe("a workload's own token", () => {
     const { code, stderr } = await at.run(['login', '--client-credentials'], given);
     expect([code, stderr]).toEqual([
       4,
-      "error: the workload's token has ended, at 2026-11-20T12:00:00.000Z\n" +
+      "error: the workload's token expired at 2026-11-20T12:00:00.000Z\n" +
         '  it comes from HOOKTRAIL_CLIENT_ASSERTION_FILE or HOOKTRAIL_CLIENT_ASSERTION_COMMAND\n' +
         'next: have the platform renew it, or name a command that asks for a new one\n',
     ]);
@@ -341,7 +341,7 @@ describe('two proofs', () => {
     expect(await at.run(['login', ...flags], variables)).toEqual({
       code: 2,
       stdout: '',
-      stderr: `error: ${named} are both given, but a client proves itself in one way\nnext: leave out all but one of them\n`,
+      stderr: `error: ${named} are both given, but a client authenticates in one way\nnext: leave out all but one of them\n`,
     });
     expect(at.sandbox.log).toEqual([]);
   });
@@ -471,7 +471,7 @@ describe('a provider that requires pushed authorization requests', () => {
     });
     expect([code, stderr]).toEqual([
       4,
-      expect.stringContaining('the identity provider requires that sign-ins are announced to it\n'),
+      expect.stringContaining('the identity provider requires pushed authorization requests\n'),
     ]);
   });
 });

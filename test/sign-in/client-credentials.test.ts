@@ -212,7 +212,7 @@ describe('refusals and faults', () => {
     const { code, stderr } = await at.login();
     expect([code, stderr]).toEqual([
       4,
-      expect.stringContaining('next: name with --scope the scopes issued to the client\n'),
+      expect.stringContaining('next: use --scope with the scopes issued to the client\n'),
     ]);
   });
 

@@ -73,7 +73,7 @@ test('an address without a page to sign in at is asked for again, and taken if i
     login,
     [/Identity provider .*: /, authUrl.replace('/identity', '')],
     [
-      /\(404\)\nnext: check the address; typed once more, it is taken as it is\nIdentity .*: /,
+      /\(404\)\nnext: check the address; if you type it again, it is accepted as it is\nIdentity .*: /,
       `${authUrl}/a`,
     ],
     [/\/a\/connect\/authorize \(404\)\nnext: .*\nIdentity .*: /, `${authUrl}/a`],

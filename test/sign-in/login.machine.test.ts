@@ -62,7 +62,7 @@ describe.skipIf(!hasTerminal)('on a terminal', () => {
       await shell.shows(question);
       shell.type(`${answer}${enter}`);
     }
-    await shell.shows(/what you typed is saved/);
+    await shell.shows(/your answers are saved/);
     shell.type('exit $?\n');
     expect(await shell.finished).toBe(130);
   });

@@ -111,7 +111,7 @@ test('login points out a token in the environment', async () => {
   const { code, stderr } = await at.run(['login'], { env });
   expect(code).toBe(0);
   expect(stderr).toContain(
-    'warning: HOOKTRAIL_ACCESS_TOKEN is set: commands use it, not what is signed in to here\n',
+    'warning: HOOKTRAIL_ACCESS_TOKEN is set: commands use it instead of this sign-in\n',
   );
   expect(stderr).not.toContain('a-token-of-the-environment');
 });
@@ -313,7 +313,7 @@ test('settings typed into a failed sign-in are saved, except the secret', async 
   expect(await program.finished).toMatchObject({
     code: 4,
     stderr: expect.stringContaining(
-      "what you typed is saved in the profile 'default', but for the client secret; flags such as --client-id change it\n",
+      "your answers are saved in the profile 'default', except the client secret; flags such as --client-id change them\n",
     ),
   });
   expect(await saved()).toEqual({

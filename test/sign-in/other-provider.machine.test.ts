@@ -210,7 +210,7 @@ describe.skipIf(!available('glewlwyd'))('glewlwyd', () => {
     expect(await at.login('--scope', 'none_such')).toMatchObject({
       code: 4,
       stderr: expect.stringContaining(
-        '\nerror: the sign-in was refused: invalid_scope\nnext: request with --scope the scopes issued to the client\n',
+        '\nerror: the sign-in was refused: invalid_scope\nnext: use --scope with the scopes issued to the client\n',
       ),
     });
     expect(await at.login('--scope', 'event_api none_such')).toMatchObject({

@@ -94,7 +94,7 @@ describe('update', () => {
     [['--url', 'hooks.example.com'], "--url: invalid value 'hooks.example.com'", 'https://'],
     [['--url', 'ftp://hooks.example.com'], "--url: invalid value 'ftp://hooks.example.com'", 'https://'],
     [['--add-type', ','], 'a name is missing', ''],
-    [[], 'no flag says what', '--url'],
+    [[], 'nothing to change: no flag is given', '--url'],
   ])('%j is an error of the command line, and writes nothing', async (flags, problem, next) => {
     const { code, stderr } = await at.run(['update', ID, ...flags, '--yes']);
     expect([code, stderr]).toEqual([2, expect.stringContaining(problem)]);
@@ -244,9 +244,7 @@ describe('a change', () => {
     const { code, stderr } = await at.run(['disable', 'hooks.example', '--yes']);
     expect([code, stderr]).toEqual([
       2,
-      expect.stringContaining(
-        "'hooks.example' is not a GUID, and with --yes nobody confirms what it stands for",
-      ),
+      expect.stringContaining("'hooks.example' is not a GUID, and with --yes nobody confirms its match"),
     ]);
   });
 
@@ -341,7 +339,7 @@ describe('a change', () => {
 
   test.each([
     ['W/"v1"', 'the ETag W/"v1" is weak, and no condition can be met by it (RFC 9110, section 13.1.1)'],
-    ['"v1"', 'the subscription has the ETag "v1" still'],
+    ['"v1"', 'the subscription still has the ETag "v1"'],
   ])('that the service refuses under its own ETag %s is blamed on nobody else', async (etag, reason) => {
     const now = (response: ServerResponse) => at.send(response, 200, WRITTEN, { ETag: etag });
     at.next('GET', now);
@@ -356,7 +354,7 @@ describe('a change', () => {
         `  ${reason}`,
         `  the subscription ${ID} cannot be changed: the service answered 412 Precondition Failed`,
         '  code: changed',
-        'next: tell the owner of the service, or of a proxy before it: nothing can be changed until the ETag is taken\n',
+        'next: tell the owner of the service, or of a proxy before it: nothing can be changed until the ETag is accepted\n',
       ].join('\n'),
     });
   });
@@ -384,7 +382,7 @@ describe('a change', () => {
     async (etag) => {
       at.next('GET', (response) => at.send(response, 200, WRITTEN, { ETag: etag }));
       const { code, stderr } = await at.run(['disable', ID, '--yes']);
-      expect([code, stderr]).toEqual([1, expect.stringContaining(`gave an ETag that is none, ${etag}, for`)]);
+      expect([code, stderr]).toEqual([1, expect.stringContaining(`gave an invalid ETag, ${etag}, for`)]);
       expect(at.sent('PUT')).toEqual([]);
     },
   );
@@ -474,8 +472,8 @@ describe('a change', () => {
     expect([code, stderr]).toEqual([
       1,
       [
-        `error: it is not known whether the subscription ${ID} was changed`,
-        '  the service took it, and could not be read again',
+        `error: it is unknown whether the subscription ${ID} was changed`,
+        '  the service accepted it, but could not be read again',
         `next: look at it with \`hooktrail subscriptions get ${ID}\` before you change it again\n`,
       ].join('\n'),
     ]);
@@ -513,7 +511,7 @@ describe('a change', () => {
       else at.send(response, status, '{"errors":[{"code":"busy"}]}');
     });
     const { code, stderr } = await at.run(['disable', ID, '--yes']);
-    expect([code, stderr]).toEqual([1, expect.stringContaining('it is not known whether')]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('it is unknown whether')]);
     expect(stderr).toContain(`hooktrail subscriptions get ${ID}`);
     expect(at.sent('PUT')).toHaveLength(1);
   });

@@ -231,7 +231,7 @@ test('one is named by its id or a part of its address, and the text is for peopl
       stderr: [
         'error: 1 of 1 endpoint is broken, seen from this machine',
         `  localhost:${endpoint.port}/in: its certificate ended 2021-01-01 00:00:00Z`,
-        `next: mend the endpoint, and check again; \`hooktrail webhooks recover --subscription ${ID} --since TIME --forward-to URL\` then hands over what was missed\n`,
+        `next: fix the endpoint, and check again; \`hooktrail webhooks recover --subscription ${ID} --since TIME --forward-to URL\` then hands over the missed events\n`,
       ].join('\n'),
     });
     expect(stdout).toBe(

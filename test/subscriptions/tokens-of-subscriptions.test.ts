@@ -131,7 +131,7 @@ describe('create', () => {
       const { code, stderr } = await at.run([...CREATE, '--yes']);
       expect([code, stderr]).toEqual([
         1,
-        expect.stringContaining('it is not known whether the subscription was created'),
+        expect.stringContaining('it is unknown whether the subscription was created'),
       ]);
       expect(stderr).toMatch(/subscriptions list[\s\S]*subscriptions renew/);
       expect(at.sent('POST')).toHaveLength(1);
@@ -186,8 +186,8 @@ describe('create', () => {
   });
 
   test.each([
-    ['create', CREATE, 'it is not known whether the subscription was created'],
-    ['renew', ['renew', ID], `it is not known whether the Api-Token of ${ID} was renewed`],
+    ['create', CREATE, 'it is unknown whether the subscription was created'],
+    ['renew', ['renew', ID], `it is unknown whether the Api-Token of ${ID} was renewed`],
   ])('%s answered by a portal is not claimed to be done', async (_, args, problem) => {
     at.next('POST', (response) => at.send(response, 200, '<html><title>Sign in</title></html>'));
     const { code, stderr } = await at.run([...args, '--yes', '--quiet']);
@@ -312,7 +312,7 @@ describe('renew', () => {
     const { code, stderr } = await at.run(RENEW);
     expect([code, stderr]).toEqual([
       1,
-      expect.stringContaining(`it is not known whether the Api-Token of ${ID} was renewed`),
+      expect.stringContaining(`it is unknown whether the Api-Token of ${ID} was renewed`),
     ]);
     expect(at.sent('POST')).toHaveLength(2);
     const doubtful = await token();
@@ -337,10 +337,7 @@ describe('renew', () => {
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('may not renew tokens')]);
     at.next('POST', (response) => at.send(response, 200, '{}'));
     const silent = await at.run(RENEW);
-    expect([silent.code, silent.stderr]).toEqual([
-      1,
-      expect.stringContaining('and gave none that can be used'),
-    ]);
+    expect([silent.code, silent.stderr]).toEqual([1, expect.stringContaining('but sent no usable one')]);
   });
 
   test.each(['W/"v1"', '"v1"'])(

@@ -279,7 +279,7 @@ describe('another program', () => {
     await writeFile(place.file, content);
     await expect(place.open()).rejects.toMatchObject({
       exitCode: 2,
-      message: `--journal: ${place.file} begins with NULs, as a file does that lost its content when the power failed`,
+      message: `--journal: ${place.file} begins with NULs: a power failure may have lost its content`,
       next: 'move it away, and recover with --new-journal: events that the handler has come again',
     });
     expect(await readFile(place.file, 'utf8')).toBe(content);

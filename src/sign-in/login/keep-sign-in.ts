@@ -106,8 +106,8 @@ export async function saveTyped({ typed, flags, context, reporter }: Attempt): P
   try {
     const { profile } = chooseProfile(flags, context.environment, await readConfig(context));
     await saveSettings(profile, { store: flags.store, ...typed } as SettingFlags, context);
-    const rest = 'but for the client secret; flags such as --client-id change it';
-    reporter.notice(`what you typed is saved in the profile '${profile}', ${rest}`);
+    const rest = 'except the client secret; flags such as --client-id change them';
+    reporter.notice(`your answers are saved in the profile '${profile}', ${rest}`);
   } catch {
     // The error of the sign-in itself is reported instead.
   }

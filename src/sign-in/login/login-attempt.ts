@@ -56,7 +56,7 @@ export const OPTIONAL = { limits: OPTIONAL_LIMITS, advice: NEW_SIGN_IN };
 const AFTER_REFUSAL: Readonly<Record<string, string>> = {
   access_denied: 'sign in again and allow the access',
   authorization_declined: 'sign in again and allow the access',
-  invalid_scope: 'request with --scope the scopes issued to the client',
+  invalid_scope: 'use --scope with the scopes issued to the client',
   unauthorized_client: 'check --client-id with whoever issued it',
 };
 

@@ -134,7 +134,7 @@ const FIRST_PAGE = { ...OPTIONAL, limits: { ...TOKEN_LIMITS, connect: OPTIONAL_L
 
 /** Asks for the provider's address until there is a page to sign in at, or the same address comes twice. */
 async function askProvider(known: Settings, attempt: Attempt): Promise<string> {
-  const next = 'check the address; typed once more, it is taken as it is';
+  const next = 'check the address; if you type it again, it is accepted as it is';
   for (let last: string | undefined; ; ) {
     const text = await askSetting('authUrl', attempt.context);
     if (!usesBrowser(attempt.flags) || text === last) return text;

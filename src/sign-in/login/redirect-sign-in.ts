@@ -85,7 +85,7 @@ async function pushIfRequired(
   const endpoint = await requiredPushEndpoint(provider);
   if (endpoint === undefined) return request;
   if (endpoint === 'none')
-    throw new NotSignedInError('the identity provider requires that sign-ins are announced to it', {
+    throw new NotSignedInError('the identity provider requires pushed authorization requests', {
       details: ['its metadata names no pushed_authorization_request_endpoint of its own'],
       next: 'check --auth-url (HOOKTRAIL_AUTH_URL)',
     });

@@ -97,7 +97,7 @@ export function declare(command: Command): void {
     .addOption(
       new Flag(
         '--request-timeout <time>',
-        'how long a sender has for a whole delivery',
+        'how long a sender may take for a whole delivery',
         { preset: '30s' },
         duration('--request-timeout', SECOND_MS, HOUR_MS, 's'),
       ),

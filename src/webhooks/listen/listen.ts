@@ -92,9 +92,7 @@ async function listenWith(options: ListenOptions, call: Call): Promise<void> {
   const silent = { ...reporter, quiet: true, warning: reporter.trace };
   const { marketplaces = [] } = call.settings;
   if (marketplaces.length > 0)
-    reporter.notice(
-      `only events of ${marketplacesText(marketplaces)} are recovered, by your settings`,
-    );
+    reporter.notice(`only events of ${marketplacesText(marketplaces)} are recovered, by your settings`);
   await withService(call, async (service) => {
     const find: FindMissed = (from, until) => {
       const subscriptionIds = subscription === undefined ? [] : [subscription];
@@ -119,7 +117,7 @@ function sayOtherJournal(journal: string, profile: string, context: Context, rep
   const ofProfile = defaultJournal(profile, context);
   if (fs.existsSync(journal) || !fs.existsSync(ofProfile)) return;
   reporter.notice(
-    `a new journal begins for this subscription; what ${ofProfile} has counts as new here (--journal names another)`,
+    `a new journal begins for this subscription: events in ${ofProfile} count as new here (--journal names another)`,
   );
 }
 
@@ -239,7 +237,7 @@ async function openListenersJournal(
   };
   const journal = await openJournal(file, { keep, onWait }, context);
   const lines = journal.damaged === 1 ? '1 line' : `${journal.damaged} lines`;
-  if (journal.damaged > 0) reporter.warning(`${lines} of ${file} that cannot be read: skipped`);
+  if (journal.damaged > 0) reporter.warning(`skipped ${lines} of ${file} that cannot be read`);
   return journal;
 }
 

@@ -151,7 +151,7 @@ function noJournal(
 function unreadableLines(journal: string, count: number): UsageError {
   const lines = count === 1 ? '1 line' : `${count} lines`;
   return new UsageError(`--journal: ${lines} of ${journal} cannot be read`, {
-    next: 'restore the journal; --new-journal recovers all the same, and what these lines recorded comes again',
+    next: 'restore the journal; --new-journal recovers anyway, and hands over the events of these lines again',
   });
 }
 

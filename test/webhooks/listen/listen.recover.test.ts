@@ -313,6 +313,6 @@ test("a subscription's first journal is said, since the profile's has ids that i
   expect(await listen()).not.toContain('a new journal');
   const other = guid.replace(/^0/, '1');
   expect(await listen('webhooks', 'listen', '--port', '0', '--subscription', other)).toMatch(
-    /a new journal begins for this subscription; what .*default\.journal has counts as new here/,
+    /a new journal begins for this subscription: events in .*default\.journal count as new here/,
   );
 });

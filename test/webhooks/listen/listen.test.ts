@@ -386,7 +386,7 @@ test('what the journal holds at the start is said, and how many of its lines can
     `listening on http://127.0.0.1:PORT/; ${known} in ${listening.journal}; stop with Ctrl-C\n`;
   expect(first()).toBe(listens('0 known ids'));
   const skipped = (lines: string) =>
-    `warning: ${lines} of ${listening.journal} that cannot be read: skipped\n`;
+    `warning: skipped ${lines} of ${listening.journal} that cannot be read\n`;
   const damages = [
     ['', '', '1 known id'],
     ['one\n', skipped('1 line'), '2 known ids'],

@@ -279,7 +279,7 @@ test('a journal with lines that cannot be read is refused: what they recorded wo
   expect((await recovering.recover('--failed', '--new-journal')).code).toBe(0);
   expect(recovering.handler.received).toHaveLength(taken);
   await writeFile(recovering.journal, Buffer.alloc(4096));
-  expect((await recovering.recover('--failed')).stderr).toContain('begins with NULs, as a file does');
+  expect((await recovering.recover('--failed')).stderr).toContain('begins with NULs: a power failure');
 });
 
 test.each(Object.entries(WRONG_BODIES))(
