@@ -64,7 +64,8 @@ describe.each([80, 100, 160])('a terminal of %i columns', (columns) => {
       );
       const hasIds = lines[0]?.includes('eventId') === true;
       expect(lines.slice(1, 21).filter((line) => hasIds && !ID.test(line))).toEqual([]);
-      expect(lines[21]).toMatch(hasIds ? /^searched / : /^columns left out: eventId/);
+      expect(lines[21]).toMatch(hasIds ? /^20 of [\d,]+ events$/ : /^columns left out: eventId/);
+      expect(lines.filter((line) => line.startsWith('searched '))).toHaveLength(1);
     }
   });
 
