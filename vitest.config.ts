@@ -24,6 +24,7 @@ const inBothShapes = [
   'test/explain/explain-command*',
   'test/filters/where*',
   'test/formats/{markdown.process,output-faults,output-file,scripts,table-note}*',
+  'test/network/proxies*',
   'test/report/{report,report-page.machine}*',
   'test/sources/from*',
   'test/stats/stats*',

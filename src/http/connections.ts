@@ -105,9 +105,11 @@ export function createConnections(
   const connectThrough = async (proxy: URL, target: URL, path: string, credentials?: string) => {
     const headers = { host: path, ...(credentials ? { 'proxy-authorization': credentials } : {}) };
     // undici takes the name for TLS from the `Host` of `CONNECT`. Without one, it is that of the proxy.
-    const agent = agentOver((options) => openTrusted({ ...options, servername: '' }, proxy, true), {
-      headersTimeout: limits.connect,
-    });
+    const agent = agentOver(
+      (options) => openTrusted({ ...options, servername: '' }, proxy, true),
+      { headersTimeout: limits.connect },
+      true,
+    );
     return await new Promise<Socket>((resolve, reject) => {
       agent.dispatch(
         { origin: proxy.origin, method: 'CONNECT', path, headers },
@@ -182,7 +184,11 @@ export function connectionsOver(open: () => Promise<Socket>): Connections {
 
 type OpenClient = Dispatcher & { [symbols.kSocket]?: Socket & { [symbols.kParser]?: AnswerParser } };
 
-function agentOver(open: (options: buildConnector.Options) => Promise<Socket>, options: Agent.Options) {
+function agentOver(
+  open: (options: buildConnector.Options) => Promise<Socket>,
+  options: Agent.Options,
+  isForTunnel = false,
+) {
   const agent = new Agent({
     ...options,
     connect: (options, callback) => {
@@ -196,7 +202,7 @@ function agentOver(open: (options: buildConnector.Options) => Promise<Socket>, o
     const client = targets.at(-1) as OpenClient;
     const socket = client[symbols.kSocket];
     const parser = socket?.[symbols.kParser];
-    if (parser) liftParserLimits(parser);
+    if (parser) liftParserLimits(parser, isForTunnel);
     // An alert after the handshake, as for a client certificate in TLS 1.3, does not end the socket by
     // itself: undici would report the end that follows in its place.
     socket?.on('error', (error) => socket.destroy(error));

@@ -144,14 +144,19 @@ export function connectFailure(error: unknown, url: URL, isProxy = false): Trans
   if (/^(ETIMEDOUT|UND_ERR_HEADERS_TIMEOUT)$/.test(code))
     return failure(isProxy ? 'proxy-down' : 'connect-timeout', `no connection to ${peer} in time`);
   return (
-    parserFailure(error, url, peer) ??
+    parserFailure(error, url, peer, isProxy ? 'proxy' : 'protocol') ??
     tlsFailure(error, url, peer, isProxy) ??
     failure('broken', `the connection to ${peer} broke`)
   );
 }
 
 /** The error for an answer that is not HTTP/1.1, or a parser that cannot start on this machine. */
-function parserFailure(error: unknown, url: URL, peer = url.host): TransportError | undefined {
+function parserFailure(
+  error: unknown,
+  url: URL,
+  peer = url.host,
+  kind: 'proxy' | 'protocol' = 'protocol',
+): TransportError | undefined {
   if (lacksWebAssembly(error)) {
     const text = 'WebAssembly cannot start: this shell limits virtual memory';
     return new TransportError('no-memory', text, error);
@@ -162,7 +167,7 @@ function parserFailure(error: unknown, url: URL, peer = url.host): TransportErro
     text: `does not answer with valid HTTP (${refusal.reason})`,
     next: undefined,
   };
-  return new TransportError('protocol', `${peer} ${text}`, error, next);
+  return new TransportError(kind, `${peer} ${text}`, error, next);
 }
 
 /** The error for a peer with which there is no TLS. */

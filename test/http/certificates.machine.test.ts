@@ -1,7 +1,4 @@
 import { execFile } from 'node:child_process';
-import http from 'node:http';
-import https from 'node:https';
-import net from 'node:net';
 import tls from 'node:tls';
 import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
@@ -9,8 +6,8 @@ import { createTransport } from '../../src/http/undici-client.ts';
 import { createHome } from '../support/home.ts';
 import { nodeOf } from '../support/machine/node-versions.ts';
 import { available } from '../support/machine/requirement.ts';
-import { onLoopback } from '../support/server.ts';
-import { authorityFile, type Certificate, identity, startTlsServer } from '../support/tls.ts';
+import { opens, startProxy } from '../support/proxies.ts';
+import { authorityFile, type Certificate, startTlsServer } from '../support/tls.ts';
 
 /** A server with one of the certificates; `asked` counts the requests that reached it. */
 async function serveWith(certificate: Certificate) {
@@ -33,25 +30,13 @@ async function failure(url: URL, environment: Record<string, string> = {}): Prom
   }
 }
 
-/** A proxy that opens a tunnel to wherever `target` listens, whatever it was asked for. */
-async function tunnelTo(target: URL, proxy: http.Server | https.Server = http.createServer()) {
-  proxy.on('connect', (_, client) => {
-    const server = net.connect(Number(target.port), '127.0.0.1', () =>
-      client.write('HTTP/1.1 200 OK\r\n\r\n'),
-    );
-    client.pipe(server).pipe(client);
-    for (const socket of [client, server]) socket.on('error', () => undefined);
-  });
-  return await onLoopback(proxy);
-}
-
 const UNTRUSTED =
   "the certificate of HOST is not trusted: its authority is 'Example Private CA' (UNABLE_TO_VERIFY_LEAF_SIGNATURE)";
 
 describe('a certificate', () => {
   test('that is refused behind a proxy is named too', async () => {
     await using server = await serveWith('localhost');
-    await using proxy = await tunnelTo(server.url);
+    await using proxy = await startProxy(opens, { leadsTo: server.port });
     const url = new URL('https://events.example.com/');
     expect(await failure(url, { HTTPS_PROXY: proxy.origin })).toBe(UNTRUSTED);
     expect(server.asked()).toBe(0);
@@ -85,7 +70,7 @@ describe('with its authority trusted, a certificate', () => {
     'is accepted behind an https: proxy, and from the proxy itself (%s)',
     async (variable) => {
       await using server = await serveWith('elsewhere');
-      await using proxy = await tunnelTo(server.url, https.createServer(identity('localhost')));
+      await using proxy = await startProxy(opens, { scheme: 'https', leadsTo: server.port });
       const url = `https://localhost:${proxy.port}`;
       expect(await asked(new URL('https://events.invalid/'), variable, url)).toBe('{}');
     },

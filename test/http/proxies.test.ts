@@ -6,7 +6,8 @@ import type { TransportError } from '../../src/http/transport.ts';
 import { createTransport } from '../../src/http/undici-client.ts';
 import { requireCondition } from '../support/conditions.ts';
 import { freePort } from '../support/ports.ts';
-import { onLoopback, startProxy } from '../support/server.ts';
+import { OPENINGS, offers, refuses, startProxy, wantsBasic } from '../support/proxies.ts';
+import { onLoopback } from '../support/server.ts';
 
 /** Returns the body of the answer, or what a person reads of the error. */
 async function ask(url: URL, environment: Record<string, string>): Promise<string> {
@@ -125,32 +126,19 @@ test.each(['CORP\\jo:pw', 'jo:p/w', 'jo:p#w', 'jo:p?w', 'CORP/jo:pw'])(
   },
 );
 
-test('TLS through the tunnel is with the service itself', async () => {
-  const tunnel = http.createServer();
-  const first = new Promise<number | undefined>((resolve) => {
-    tunnel.on('connect', (_, client) => {
-      client.write('HTTP/1.1 200 OK\r\n\r\n');
-      client.once('data', (bytes: Buffer) => {
-        resolve(bytes[0]);
-        client.destroy();
-      });
-    });
+describe.each(Object.entries(OPENINGS))('a proxy that %s', (_, opening) => {
+  test('has a tunnel, and TLS through it is with the service itself', async () => {
+    await using proxy = await startProxy(opening);
+    const answer = await ask(HTTPS, { HTTPS_PROXY: proxy.origin });
+    expect(answer).toMatch(/^the connection to events.invalid broke/);
+    // RFC 8446 section 5.1: a handshake record.
+    expect(proxy.firstBytes).toEqual([22]);
   });
-  await using proxy = await onLoopback(tunnel);
-  expect(await ask(HTTPS, { HTTPS_PROXY: proxy.origin })).toMatch(/^the connection to events.invalid broke/);
-  // RFC 8446 section 5.1: a handshake record.
-  expect(await first).toBe(22);
 });
 
 test('a proxy that requires a user is an error, and gets the user in its URL', async () => {
-  const given: unknown[] = [];
-  const proxy = http.createServer();
-  proxy.on('connect', (request, client) => {
-    given.push(request.headers['proxy-authorization']);
-    client.end('HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic\r\n\r\n');
-  });
-  await using loopback = await onLoopback(proxy);
-  const { port } = loopback;
+  await using proxy = await startProxy(wantsBasic());
+  const { port } = proxy;
   expect(await ask(HTTPS, { HTTPS_PROXY: `http://127.0.0.1:${port}` })).toBe(
     `the proxy 127.0.0.1:${port} requires a user name and a password (407)`,
   );
@@ -160,27 +148,16 @@ test('a proxy that requires a user is an error, and gets the user in its URL', a
   // Not valid in a URL, but people type it.
   await ask(HTTPS, { HTTPS_PROXY: `http://me:100%@127.0.0.1:${port}` });
   const basic = (credentials: string) => `Basic ${Buffer.from(credentials).toString('base64')}`;
-  expect(given).toEqual([undefined, basic('me:p@ss'), basic('me:100%')]);
+  expect(proxy.credentials).toEqual([undefined, basic('me:p@ss'), basic('me:100%')]);
 });
 
 describe('credentials that a proxy refuses', () => {
-  /** A proxy that refuses each tunnel with these challenges, and counts them. */
-  async function refusing(...challenges: string[]) {
-    const tunnels: string[] = [];
-    const proxy = http.createServer().on('connect', (request, client) => {
-      tunnels.push(`${request.url} ${request.headers['proxy-authorization'] ?? '-'}`);
-      const lines = challenges.map((challenge) => `proxy-authenticate: ${challenge}\r\n`);
-      client.end(`HTTP/1.1 407 No\r\n${lines.join('')}content-length: 0\r\n\r\n`);
-    });
-    return { tunnels, ...(await onLoopback(proxy)) };
-  }
-
   test.each([
     [['Negotiate', 'NTLM'], 'Negotiate and NTLM'],
     [['Negotiate, NTLM'], 'Negotiate and NTLM'],
     [['Digest realm="a, Basic b", nonce="c", qop="auth"'], 'Digest'],
   ])('and which offers %j: the schemes are named', async (challenges, named) => {
-    await using proxy = await refusing(...challenges);
+    await using proxy = await startProxy(offers(...challenges));
     for (const user of ['', 'me:pw@'])
       expect(await answerOf(HTTPS, { HTTPS_PROXY: `http://${user}127.0.0.1:${proxy.port}` })).toEqual({
         text: `the proxy 127.0.0.1:${proxy.port} offers sign-in by ${named} alone (407)`,
@@ -189,7 +166,7 @@ describe('credentials that a proxy refuses', () => {
   });
 
   test('are sent once in a run, whatever else it asks for', async () => {
-    await using proxy = await refusing('Basic realm="x"', 'NTLM');
+    await using proxy = await startProxy(offers('Basic realm="x"', 'NTLM'));
     const environment = { HTTPS_PROXY: `http://me:pw@127.0.0.1:${proxy.port}` };
     const memory = emptyMemory();
     const transports = [1, 2].map(() => createTransport({ environment, memory }));
@@ -200,9 +177,18 @@ describe('credentials that a proxy refuses', () => {
     );
     for (const answer of answers)
       await expect(answer).rejects.toThrow('does not accept the user name and password (407)');
-    expect(proxy.tunnels.length).toBe(1);
+    expect(proxy.asked.length).toBe(1);
     for (const transport of transports) await transport.close();
   });
+});
+
+test('a SOCKS proxy that is given as one for HTTP is named', async () => {
+  await using proxy = await startProxy(undefined, { scheme: 'socks' });
+  expect(await answerOf(HTTPS, { HTTPS_PROXY: proxy.origin })).toEqual({
+    text: `the proxy 127.0.0.1:${proxy.port} does not answer with valid HTTP (Expected HTTP/, RTSP/ or ICE/)`,
+    next: 'check HTTPS_PROXY: http://user:password@proxy.example.com:3128',
+  });
+  expect(proxy.asked).toEqual(['HTTP']);
 });
 
 test('a proxy that cannot be reached is named, not the service behind it', async (context) => {
@@ -235,10 +221,7 @@ test.each([
   ['404 Not Found', 'check HTTPS_PROXY: '],
   ['511 Network Authentication Required', 'open any page in a browser on this network'],
 ])('a proxy that refuses a tunnel with %s: the next step goes by the status', async (status, next) => {
-  const refusing = http.createServer().on('connect', (_, client) => {
-    client.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n`);
-  });
-  await using proxy = await onLoopback(refusing);
+  await using proxy = await startProxy(refuses(status));
   expect(await answerOf(HTTPS, { HTTPS_PROXY: proxy.origin })).toEqual({
     text: `the proxy 127.0.0.1:${proxy.port} did not connect to events.invalid (${status.slice(0, 3)})`,
     next: expect.stringContaining(next),

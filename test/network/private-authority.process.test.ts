@@ -1,40 +1,13 @@
-import https from 'node:https';
-import net from 'node:net';
 import { expect, test } from 'vitest';
 import { createHome } from '../support/home.ts';
 import { spawnHooktrail } from '../support/process.ts';
-import { accessTokenOf } from '../support/sandbox-client.ts';
 import { sampleOf } from '../support/seed.ts';
-import { onLoopback } from '../support/server.ts';
-import { authorityFile, type Certificate, identity, startUnusable } from '../support/tls.ts';
+import { authorityFile, type Certificate, startUnusable } from '../support/tls.ts';
 import { signInOverTls, startWorkingOverTls, workOverTls } from './working-over-tls.ts';
 
 test('under a private authority: sign in, search, refresh, export, replay, log out', async () => {
   await using working = await startWorkingOverTls('localhost');
   await workOverTls(working, { ...working.env, NODE_EXTRA_CA_CERTS: authorityFile });
-});
-
-test('through a proxy with TLS of its own: search, and the program ends', async () => {
-  await using working = await startWorkingOverTls('elsewhere', {
-    login: 'login.invalid',
-    events: 'events.invalid',
-    hooks: 'hooks.invalid',
-  });
-  const [, port] = working.service.split(':');
-  const server = https.createServer(identity('localhost')).on('connect', (_, client) => {
-    const service = net.connect(Number(port), '127.0.0.1');
-    client.write('HTTP/1.1 200 OK\r\n\r\n');
-    client.on('error', () => service.destroy()).pipe(service);
-    service.on('error', () => client.destroy()).pipe(client);
-  });
-  await using proxy = await onLoopback(server);
-  const env = {
-    ...working.env,
-    NODE_EXTRA_CA_CERTS: authorityFile,
-    HTTPS_PROXY: `https://localhost:${proxy.port}`,
-    HOOKTRAIL_ACCESS_TOKEN: await accessTokenOf(working.at.sandbox),
-  };
-  expect(await spawnHooktrail(['event-types', '--json'], { env })).toMatchObject({ code: 0, stderr: '' });
 });
 
 test('a sign-in outlasts a shell that names no authority', async () => {

@@ -6,7 +6,8 @@ import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { forEachTest } from '../support/each-test.ts';
-import { onLoopback, startProxy } from '../support/server.ts';
+import { startProxy } from '../support/proxies.ts';
+import { onLoopback } from '../support/server.ts';
 import { type Certificate, startTlsServer } from '../support/tls.ts';
 import { ID, SECRET, startChanging } from './changing-service.ts';
 

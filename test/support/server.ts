@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type Agent, createServer, type IncomingMessage, request } from 'node:http';
+import { type Agent, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 
@@ -24,20 +24,6 @@ export async function onLoopback(server: Server, port = 0, host = '127.0.0.1'): 
       await closed;
     },
   };
-}
-
-/** A proxy that opens no tunnel, and records requests: tunnels by their target, others by their URL. */
-export async function startProxy() {
-  const asked: (string | undefined)[] = [];
-  const proxy = createServer((request, response) => {
-    asked.push(request.url);
-    response.end('by the proxy');
-  });
-  proxy.on('connect', (request, client) => {
-    asked.push(`CONNECT ${request.url}`);
-    client.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
-  });
-  return { asked, ...(await onLoopback(proxy)) };
 }
 
 interface PlainRequest {

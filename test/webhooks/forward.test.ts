@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createForwardRetry, createHandler, type HandlerAnswer } from '../../src/webhooks/forward.ts';
 import { clockWith } from '../support/clock.ts';
-import { startProxy } from '../support/server.ts';
+import { startProxy } from '../support/proxies.ts';
 
 test('a handler on another machine is reached through a tunnel of the proxy', async () => {
   await using proxy = await startProxy();
