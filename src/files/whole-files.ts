@@ -98,6 +98,18 @@ export function finalName(name: string): string | undefined {
 }
 
 /**
+ * Removes the replacements of a file that were not finished, as killed processes leave them. Only the holder
+ * of the file's lock may call this: it removes those of living processes too.
+ */
+export async function removeUnfinished(file: string): Promise<void> {
+  const folder = path.dirname(file);
+  const names = await files.readdir(folder).catch(() => []);
+  const unfinished = names.filter((name) => finalName(name) === path.basename(file));
+  for (const name of unfinished)
+    await files.rm(path.join(folder, name), { force: true }).catch(() => undefined);
+}
+
+/**
  * Creates an empty file next to `file` for its new content. The name is new and cannot be foreseen: nothing
  * that others put into the folder is opened, no link and no file. Throws the system's error.
  */
