@@ -1,0 +1,136 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { program } from '../bench/processes.ts';
+import { openFiles, residentMiB } from './process-table.ts';
+import type { Verdict } from './verdict.ts';
+
+interface Sample {
+  readonly seconds: number;
+  readonly MiB: number;
+}
+
+/** A command that runs until it is stopped, and is started again when it was killed. */
+export class LongRunner {
+  /** Milliseconds since the epoch. */
+  readonly killedAt: number[] = [];
+  readonly name: string;
+  readonly #args: readonly string[];
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #ready: RegExp;
+  readonly #verdict: Verdict;
+  readonly #samples: Sample[] = [];
+  #child: ChildProcess | undefined;
+  #isReady = false;
+  #isEnding = false;
+  /** The end of what it printed on standard error. */
+  #printed = '';
+
+  constructor(
+    name: string,
+    args: readonly string[],
+    ready: RegExp,
+    { env, verdict }: { readonly env: NodeJS.ProcessEnv; readonly verdict: Verdict },
+  ) {
+    this.name = name;
+    this.#args = args;
+    this.#ready = ready;
+    this.#env = env;
+    this.#verdict = verdict;
+  }
+
+  get pid(): number {
+    return this.#child?.pid as number;
+  }
+
+  get isRunning(): boolean {
+    return this.#child?.exitCode === null && this.#child.signalCode === null;
+  }
+
+  /** True if it runs, and has printed that it is ready. */
+  get isReady(): boolean {
+    return this.#isReady && this.isRunning;
+  }
+
+  /** Resolves when it has printed that it is ready. */
+  async start(): Promise<void> {
+    this.#isEnding = false;
+    this.#isReady = false;
+    const child = spawn(process.execPath, [program, ...this.#args], {
+      env: this.#env,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    this.#child = child;
+    let isReady = () => {};
+    const ready = new Promise<void>((resolve) => {
+      isReady = resolve;
+    });
+    const from = this.#printed.length;
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#printed += text;
+      if (this.#ready.test(this.#printed.slice(from))) isReady();
+    });
+    child.once('exit', (code, signal) => {
+      if (this.#isEnding) return;
+      const end = this.#printed.split('\n').slice(-20).join('\n  ');
+      this.#verdict.violation(`${this.name} ended by itself with ${code ?? signal}:\n  ${end}`);
+      isReady();
+    });
+    await ready;
+    this.#isReady = true;
+  }
+
+  /** Ends it by SIGKILL, and starts it again after `pauseMs`. `meanwhile` is called in between. */
+  async kill(pauseMs: number, meanwhile: () => void = () => {}): Promise<void> {
+    if (!this.isRunning) return;
+    this.#isEnding = true;
+    this.#isReady = false;
+    this.#verdict.killed.add(this.pid);
+    this.killedAt.push(Date.now());
+    const ended = once(this.#child as ChildProcess, 'exit');
+    this.#child?.kill('SIGKILL');
+    await ended;
+    meanwhile();
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    await this.start();
+  }
+
+  /** Ends it by SIGTERM. */
+  async stop(): Promise<void> {
+    if (!this.isRunning) return;
+    this.#isEnding = true;
+    const ended = once(this.#child as ChildProcess, 'exit');
+    this.#child?.kill('SIGTERM');
+    const [code, signal] = await ended;
+    if (code !== 143) this.#verdict.violation(`${this.name} ended with ${code ?? signal} after SIGTERM`);
+  }
+
+  sampleMemory(): void {
+    const MiB = residentMiB(this.pid);
+    if (MiB !== undefined) this.#samples.push({ seconds: performance.now() / 1000, MiB });
+  }
+
+  /**
+   * Growth in MiB an hour, as the median of the slopes between samples, which the sawtooth of the garbage
+   * collector moves little; and the sizes at the start and the end.
+   */
+  memory() {
+    const slopes = this.#samples.flatMap((one, index) =>
+      this.#samples.slice(index + 1).map((other) => (other.MiB - one.MiB) / (other.seconds - one.seconds)),
+    );
+    const sorted = slopes.toSorted((one, other) => one - other);
+    const [first, last] = [this.#samples[0], this.#samples.at(-1)];
+    const seconds = first && last ? last.seconds - first.seconds : 0;
+    const perSecond = sorted[sorted.length >> 1] ?? 0;
+    return {
+      seconds,
+      perHour: perSecond * 3600,
+      grown: perSecond * seconds,
+      first: first?.MiB,
+      last: last?.MiB,
+    };
+  }
+
+  openFiles(): Map<string, number> {
+    return openFiles(this.pid);
+  }
+}
