@@ -116,6 +116,24 @@ export function answerLine(answer: HandlerAnswer): string {
   return answer.body === undefined ? answerText(answer) : `${answerText(answer)}: ${answer.body}`;
 }
 
+/** Why the handler or the listener did not take an event. */
+export interface LeftReason {
+  /** What events that are left for one reason have in common: a text may quote the handler's answer. */
+  readonly kind: string;
+  readonly text: string;
+}
+
+/** The reason for an event of which nothing but this text is known. */
+export function leftFor(text: string): LeftReason {
+  return { kind: text, text };
+}
+
+export function reasonOf(answer: HandlerAnswer): LeftReason {
+  const { status, redirect } = answer;
+  const kind = status === undefined ? 'no answer' : `${status} ${redirect ?? ''}`;
+  return { kind, text: answerLine(answer) };
+}
+
 export interface ForwardRetryOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -155,23 +173,23 @@ export function createForwardRetry({ clock, signal, retryFor, onWait }: ForwardR
     // With several under way a later answer must not take back that it was given up.
     isGivenUp ||= refusedInRow >= (status === undefined ? MOST_UNANSWERED : MOST_REFUSED);
   };
-  return async (attempt: () => Promise<HandlerAnswer>): Promise<string | undefined> => {
+  return async (attempt: () => Promise<HandlerAnswer>): Promise<LeftReason | undefined> => {
     let failingSince: number | undefined;
     for (let tries = 0; ; tries++) {
       signal.throwIfAborted();
-      if (isGivenUp) return 'not tried: the handler had already been given up';
+      if (isGivenUp) return leftFor('not tried: the handler had already been given up');
       const answer = await attempt();
       if (isTaken(answer)) {
         refusedInRow = 0;
         return undefined;
       }
-      if (!isPassing(answer)) return answerLine(answer);
+      if (!isPassing(answer)) return reasonOf(answer);
       const now = clock.now();
       failingSince ??= now;
       const left = failingSince + timeForOne() - now;
       if (left <= 0) {
         noteRefused(answer);
-        return answerLine(answer);
+        return reasonOf(answer);
       }
       const delay = Math.min(delayAfter(answer, tries, clock), left);
       onWait(answerText(answer), delay);

@@ -15,6 +15,7 @@ import { openWithProgress } from '../sources/find-events.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { compareInstants, type Instant, parseInstant } from '../time/instant.ts';
 import { shownId } from './delivery.ts';
+import type { LeftReason } from './forward.ts';
 
 /** What a handler gets of a record: the event in it, as a delivery carries it, or the whole record. */
 export type HandOver = 'event' | 'record';
@@ -195,20 +196,16 @@ export async function eventPrinter(format: FormatOptions, { context, reporter }:
 /** The events that the handler did not take, and why. */
 export class LeftEvents {
   readonly events: FoundEvent[] = [];
-  /**
-   * Reasons by their beginnings, as the rest may quote the handler's answer: the first of each, and their
-   * number.
-   */
+  /** The first reason of each kind, and their number. */
   readonly #reasons = new Map<string, { readonly first: string; count: number }>();
 
-  add(event: FoundEvent, reason: string, reporter: Pick<Reporter, 'trace'>): void {
+  add(event: FoundEvent, { kind, text }: LeftReason, reporter: Pick<Reporter, 'trace'>): void {
     this.events.push(event);
-    const [beginning = ''] = reason.split(': ', 1);
-    const known = this.#reasons.get(beginning) ?? { first: reason, count: 0 };
+    const known = this.#reasons.get(kind) ?? { first: text, count: 0 };
     known.count++;
-    this.#reasons.set(beginning, known);
+    this.#reasons.set(kind, known);
     const id = event.eventId === undefined ? 'an event without an eventId' : shownId(event.eventId);
-    reporter.trace(`${id}: ${reason}`);
+    reporter.trace(`${id}: ${text}`);
   }
 
   /** Returns the error for these events, with their number for each reason. */

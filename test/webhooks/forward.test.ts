@@ -39,11 +39,13 @@ function forwarding(answer: (name: string, now: number) => HandlerAnswer, retryF
   });
   const onWait = (reason: string) => waits.push(reason);
   const retry = createForwardRetry({ clock, signal: abort.signal, retryFor, onWait });
-  const hand = (name: string) =>
-    retry(async () => {
+  const hand = async (name: string) => {
+    const left = await retry(async () => {
       tries.push(name);
       return answer(name, now);
     });
+    return left?.text;
+  };
   return { hand, tries, waits, abort, now: () => now };
 }
 

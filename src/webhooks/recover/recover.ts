@@ -20,6 +20,8 @@ import {
   createHandler,
   type ForwardRetryOptions,
   type HandlerAnswer,
+  type LeftReason,
+  leftFor,
 } from '../forward.ts';
 import {
   eventPrinter,
@@ -231,7 +233,7 @@ async function recoverMissing(
   const left = new LeftEvents();
   const forwarded: FoundEvent[] = [];
   let { known } = found;
-  const onEnd = (event: FoundEvent, { outcome, reason = 'the handler did not accept it' }: Forwarded) => {
+  const onEnd = (event: FoundEvent, { outcome, reason = NOT_ACCEPTED }: Forwarded) => {
     if (outcome === 'refused') left.add(event, reason, reporter);
     else if (outcome === 'duplicate') known++;
     else forwarded.push(event);
@@ -256,7 +258,9 @@ async function recoverMissing(
 }
 
 const REPLAY = advise`${hooktrail('webhooks replay')} also sends events without an 'eventId'`;
-const WITHOUT_ID = "without an 'eventId' there is no way to know whether the handler has it";
+const WITHOUT_ID = leftFor("without an 'eventId' there is no way to know whether the handler has it");
+const NOT_ACCEPTED = leftFor('the handler did not accept it');
+const LISTENER_SILENT = leftFor('the listener did not answer');
 
 /**
  * An event that the journal lacks may have been delivered before the journal began, or to another handler.
@@ -272,7 +276,7 @@ function noticeDelivered(events: readonly FoundEvent[], reporter: Reporter): voi
 interface Forwarded {
   readonly outcome: Outcome;
   /** Why the handler did not take the event. */
-  readonly reason?: string | undefined;
+  readonly reason?: LeftReason | undefined;
 }
 
 interface ForwardOptions
@@ -331,7 +335,7 @@ async function forwardOnce(
   const turn = createPace(options.rate, context);
   const forward = async (way: Way, key: EventKey, body: Buffer): Promise<Forwarded> => {
     let outcome: Outcome = 'refused';
-    let reason: string | undefined;
+    let reason: LeftReason | undefined;
     const hand = async () => {
       reason = await retry(() => handler.forward({ body, contentType: 'application/json', apiToken }));
       return reason === undefined;
@@ -360,7 +364,7 @@ async function forwardOnce(
       const journal = typeof way === 'object' && 'journal' in way ? way.journal : undefined;
       // A full disk may have room for the next one.
       if (error instanceof ServiceError && journal && !journal.failed.aborted)
-        return { outcome: 'refused', reason: error.message };
+        return { outcome: 'refused', reason: leftFor(error.message) };
       throw error;
     }
   };
@@ -378,7 +382,7 @@ async function forwardOnce(
         if (!(error instanceof ListenerGone)) throw error;
         end = clock.now();
         if (++next.unanswered < MOST_UNANSWERED) waiting.unshift(next);
-        else onEnd(next.event, { outcome: 'refused', reason: 'the listener did not answer' });
+        else onEnd(next.event, { outcome: 'refused', reason: LISTENER_SILENT });
       }
     });
   };

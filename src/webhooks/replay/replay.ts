@@ -15,7 +15,7 @@ import { storedEvents } from '../../sources/stored-events.ts';
 import { startProgress } from '../../terminal/progress.ts';
 import { canPrompt, confirm } from '../../terminal/prompt.ts';
 import { apiTokenOrWarning } from '../api-token.ts';
-import { answerLine, createHandler, isTaken } from '../forward.ts';
+import { createHandler, isTaken, reasonOf } from '../forward.ts';
 import {
   createEventReader,
   eventPrinter,
@@ -195,7 +195,7 @@ async function replay(
       const outgoing = { body: event.body, contentType: 'application/json', apiToken, signal };
       const answer = await handler.forward(outgoing);
       if (isTaken(answer)) due.delete(event);
-      else left.add(event, answerLine(answer), reporter);
+      else left.add(event, reasonOf(answer), reporter);
       progress.update({ events: chosen.length - due.size + left.events.length, total: chosen.length });
     });
   } finally {
