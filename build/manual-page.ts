@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Described } from '../src/cli/command-description.ts';
-import { factsOf, flagText } from '../src/cli/help-text.ts';
+import { factsOf, flagText, withPrompt } from '../src/cli/help-text.ts';
 import type { Program } from '../src/cli/program.ts';
 import { topicText } from '../src/cli/topics.ts';
 import { versionDate } from '../src/version.ts';
@@ -51,7 +51,9 @@ function commandText({ command, notes, examples }: Described): string[] {
     line(upperFirst(`${command.description()}.`)),
     ...optionsText(command),
     ...(notes === '' ? [] : ['.PP', literal(notes)]),
-    ...(examples.length === 0 ? [] : ['.PP', literal(examples.map((one) => `  ${one}`).join('\n'))]),
+    ...(examples.length === 0
+      ? []
+      : ['.PP', literal(examples.map((one) => `  ${withPrompt(one)}`).join('\n'))]),
   ];
 }
 

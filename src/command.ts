@@ -50,14 +50,18 @@ export type Invoke = (argv: readonly string[], context: Context) => Promise<Exit
 /** Does a command's work; the exit code is 0 unless it says otherwise. */
 export type Run<Flags> = (call: Call<Flags>) => Promise<ExitCode | void>;
 
+/** A line of a shell, or of PowerShell, which may go on after a backslash. */
+export type Example = string | { readonly powershell: string };
+
 export interface CommandModule {
   /**
    * The long names of the eight to twelve flags that `-h` shows, in its order, with spaces between them.
    * Without it `-h` shows the command's own flags, without those of shared blocks.
    */
   readonly commonFlags?: string;
-  /** The text of `--help` beside the flags: explanations, then `Examples:` and lines of a shell. */
+  /** The explanation that `--help` prints below the flags. */
   readonly help?: string;
+  readonly examples?: readonly Example[];
   /** Adds its arguments and options to the command that the tree made for it. */
   declare?(command: Command): void;
   readonly run: Run<never>;
@@ -65,17 +69,12 @@ export interface CommandModule {
 
 /** A command of the tree. Its module is there when it has been declared; of a group, only its help. */
 export interface TreeCommand extends Command {
-  readonly module?: Pick<CommandModule, 'help' | 'commonFlags'>;
+  readonly module?: Pick<CommandModule, 'help' | 'examples' | 'commonFlags'>;
 }
 
 /** A command that refuses a flag as commander does where the flag is none of its own. */
 export interface StrictCommand extends Command {
   unknownOption(flag: string): never;
-}
-
-/** The help of a command that needs no more than examples. */
-export function examples(...lines: readonly string[]): string {
-  return `Examples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`;
 }
 
 /** The words of a line: those of the program itself, and `--` with what stands behind it. */

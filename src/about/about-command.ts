@@ -18,12 +18,13 @@ with the time before; since when and why; the whole span of its last outage;
 whether others fail too; its endpoint, and the commands to type next. WORD is
 the id of the subscription, a part of its callback address, or whole words of
 the field that name-field names. It reads the last 24 hours unless --since says
-otherwise, or with --from all events, and looks back 30 days for the outage.
+otherwise, or with --from all events, and looks back 30 days for the outage.`;
 
-Examples:
-  $ hooktrail events about hooks.harbour.example
-  $ hooktrail events about "Harbour Freight" --since 7d -o markdown
-  $ hooktrail events about archive --latency-field delivery.durationMs --json`;
+export const examples = [
+  'hooktrail events about hooks.harbour.example',
+  'hooktrail events about "Harbour Freight" --since 7d -o markdown',
+  'hooktrail events about archive --latency-field delivery.durationMs --json',
+];
 
 export function declare(command: Command): void {
   command

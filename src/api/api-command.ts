@@ -22,13 +22,14 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 export const help = `
 Prints the body unchanged; on a terminal JSON is indented and coloured. If the
 service answers with an error, its body is printed too, with a line end, and the
-exit code is 1.
+exit code is 1.`;
 
-Examples:
-  $ hooktrail api /event-types
-  $ hooktrail api '/integrator-events?eq(publishStatus,FAILED)&limit(1,1)'
-  $ hooktrail api /event-types --jq '.items[].eventType'
-  $ hooktrail api /subscriptions --input subscription.json`;
+export const examples = [
+  'hooktrail api /event-types',
+  "hooktrail api '/integrator-events?eq(publishStatus,FAILED)&limit(1,1)'",
+  "hooktrail api /event-types --jq '.items[].eventType'",
+  'hooktrail api /subscriptions --input subscription.json',
+];
 
 export function declare(command: Command): void {
   command

@@ -34,11 +34,12 @@ export const commonFlags = '--failed --since --until --type --subscription --whe
 
 export const help = `
 It only shows events, and changes nothing. Keys:
-${KEYS.map((line) => `  ${line}`).join('\n')}
+${KEYS.map((line) => `  ${line}`).join('\n')}`;
 
-Examples:
-  $ hooktrail events browse --failed --since 24h
-  $ hooktrail events browse --type document.signed`;
+export const examples = [
+  'hooktrail events browse --failed --since 24h',
+  'hooktrail events browse --type document.signed',
+];
 
 export function declare(command: Command): void {
   addFromFlag(addFilterFlags(command), 'an export or a file (NDJSON or a JSON array)');

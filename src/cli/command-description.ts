@@ -1,17 +1,17 @@
 import type { Argument, Command, Option } from 'commander';
-import type { CommandTree } from '../command.ts';
+import type { CommandTree, Example } from '../command.ts';
 import { type FilterKey, filterKeys } from '../filters/filter-keys.ts';
 import type { FlagType } from '../settings/flag-values.ts';
 import { settingDefaults, settingNames } from '../settings/setting-names.ts';
 import { version } from '../version.ts';
-import { explanationOf, factsOf, flagText, pathOf, wordsOf } from './help-text.ts';
-import { exitCodeMeanings } from './topics.ts';
+import { exitCodes } from './exit-codes.ts';
+import { exampleLine, explanationOf, factsOf, flagText, pathOf, wordsOf } from './help-text.ts';
 
 /** A command that can be run, with what its declaration says beyond its flags. */
 export interface Described {
   readonly command: Command;
   readonly notes: string;
-  readonly examples: readonly string[];
+  readonly examples: readonly Example[];
 }
 
 /** Loads every declaration, and returns the commands that can be run. */
@@ -51,9 +51,9 @@ export async function describeProgram(tree: CommandTree, part = tree.root) {
       }),
       options: command.options.map(describeOption),
       notes,
-      examples: examples.map((example) => example.replace(/^(\$|PS>) /, '').replaceAll(/ \\\n\s*/g, ' ')),
+      examples: examples.map(exampleLine),
     })),
-    exitCodes: exitCodeMeanings(),
+    exitCodes,
   };
 }
 

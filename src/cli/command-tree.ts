@@ -1,10 +1,15 @@
-import type { CommandModule } from '../command.ts';
+import type { CommandModule, Example } from '../command.ts';
 import { oneOf } from '../settings/flag-values.ts';
 
 /**
- * The summary of a command with the function that loads its module, or of a group with its commands and help.
+ * The summary of a command with the function that loads its module, or of a group with its commands and
+ * examples.
  */
-export type Node = readonly [summary: string, content: (() => Promise<CommandModule>) | Nodes, help?: string];
+export type Node = readonly [
+  summary: string,
+  content: (() => Promise<CommandModule>) | Nodes,
+  examples?: readonly Example[],
+];
 export type Nodes = { readonly [name: string]: Node };
 
 const profiles = () => import('../profiles/profiles-command.ts');
@@ -57,7 +62,7 @@ export const tree: Readonly<Record<string, Nodes>> = {
         ],
         help,
       },
-      'Examples:\n  $ hooktrail events search --failed --since 24h\n  $ hooktrail events explain',
+      ['hooktrail events search --failed --since 24h', 'hooktrail events explain'],
     ],
     subscriptions: [
       "list, read and change the service's subscriptions",
@@ -94,7 +99,7 @@ export const tree: Readonly<Record<string, Nodes>> = {
         ],
         help,
       },
-      'Examples:\n  $ hooktrail subscriptions\n  $ hooktrail subscriptions get hooks.example.com',
+      ['hooktrail subscriptions', 'hooktrail subscriptions get hooks.example.com'],
     ],
     webhooks: [
       'receive deliveries, and recover missed events',
@@ -121,7 +126,7 @@ export const tree: Readonly<Record<string, Nodes>> = {
         ],
         help,
       },
-      'Examples:\n  $ hooktrail webhooks listen --forward-to 3000\n  $ hooktrail webhooks listen | jq .',
+      ['hooktrail webhooks listen --forward-to 3000', 'hooktrail webhooks listen | jq .'],
     ],
     api: ['send an authenticated request to any path', () => import('../api/api-command.ts')],
   },
@@ -134,7 +139,7 @@ export const tree: Readonly<Record<string, Nodes>> = {
         delete: ['delete a profile and its secrets', async () => (await profiles()).profileDelete],
         help,
       },
-      'Examples:\n  $ hooktrail profiles use staging\n  $ hooktrail profiles delete staging',
+      ['hooktrail profiles use staging', 'hooktrail profiles delete staging'],
     ],
     config: [
       'show and change the settings of a profile',
@@ -146,7 +151,7 @@ export const tree: Readonly<Record<string, Nodes>> = {
         path: ['print where the settings are saved', async () => (await config()).path],
         help,
       },
-      'Examples:\n  $ hooktrail config set timezone Europe/Berlin\n  $ hooktrail config list',
+      ['hooktrail config set timezone Europe/Berlin', 'hooktrail config list'],
     ],
     doctor: ['check machine, network and sign-in', () => import('../doctor/doctor-command.ts')],
     sandbox: ['run a local identity provider and event service', () => import('../demo/sandbox-command.ts')],

@@ -37,14 +37,15 @@ Windows PowerShell and PowerShell 7 have different files: run it in the one that
 you use, whose execution policy must let scripts run.
 To place the script yourself, print it. For zsh, ~/.zshrc then needs the lines
   fpath=(~/.zfunc $fpath)
-  autoload -Uz compinit && compinit
+  autoload -Uz compinit && compinit`;
 
-Examples:
-  $ hooktrail completion --install
-  $ hooktrail completion zsh --uninstall
-  $ mkdir -p ~/.zfunc && hooktrail completion zsh > ~/.zfunc/_hooktrail
-  $ eval "$(hooktrail completion bash)"
-  PS> hooktrail completion powershell | Out-String | Invoke-Expression`;
+export const examples = [
+  'hooktrail completion --install',
+  'hooktrail completion zsh --uninstall',
+  'mkdir -p ~/.zfunc && hooktrail completion zsh > ~/.zfunc/_hooktrail',
+  'eval "$(hooktrail completion bash)"',
+  { powershell: 'hooktrail completion powershell | Out-String | Invoke-Expression' },
+];
 
 export function declare(command: Command): void {
   command

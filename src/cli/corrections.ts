@@ -1,11 +1,11 @@
 import { type AdvisedCommand, advise, hooktrail } from '../advice.ts';
-import type { CommandTree, ParseFault } from '../command.ts';
+import type { CommandTree, Example, ParseFault } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { shellText } from '../shell-words.ts';
 import { correctCommand } from './command-corrections.ts';
 import { type Correction, helpOf } from './correction-rules.ts';
 import { correctFlag } from './flag-corrections.ts';
-import { explanationOf, wordsOf } from './help-text.ts';
+import { exampleLine, explanationOf, wordsOf } from './help-text.ts';
 import { correctOperand } from './operand-corrections.ts';
 
 const MOST_CORRECTIONS = 50;
@@ -95,9 +95,8 @@ function explained(error: ParseFault): UsageError {
   });
 }
 
-/** The command of an example, such as `$ hooktrail logout  # of this profile`, of one or several lines. */
-function commandOfExample(example: string): AdvisedCommand {
-  const line = example.replaceAll(/ \\\n\s*/g, ' ');
-  const [, words = ''] = /^\$ hooktrail (.*?)( {2,}#.*)?$/.exec(line) ?? [];
+/** The command of an example, such as `hooktrail logout  # of this profile`. */
+function commandOfExample(example: Example): AdvisedCommand {
+  const [, words = ''] = /^hooktrail (.*?)( {2,}#.*)?$/.exec(exampleLine(example)) ?? [];
   return hooktrail(words);
 }

@@ -12,12 +12,13 @@ interface Flags {
 
 export const help = `
 Topics:
-${topics.map(({ name, summary }) => `  ${name.padEnd(14)}${summary}`).join('\n')}
+${topics.map(({ name, summary }) => `  ${name.padEnd(14)}${summary}`).join('\n')}`;
 
-Examples:
-  $ hooktrail help events search
-  $ hooktrail help exit-codes
-  $ hooktrail help --json | jq -r '.commands[].command'`;
+export const examples = [
+  'hooktrail help events search',
+  'hooktrail help exit-codes',
+  "hooktrail help --json | jq -r '.commands[].command'",
+];
 
 /** The root's `help`, which also knows the topics. */
 export function declare(command: Command): void {

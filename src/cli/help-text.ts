@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import type { TreeCommand } from '../command.ts';
+import type { Example, TreeCommand } from '../command.ts';
 import { CONNECTION } from '../settings/flag-values.ts';
 import type { Flag, FlagFacts } from '../settings/flags.ts';
 import { wrapWords } from '../terminal/cell-width.ts';
@@ -55,7 +55,7 @@ export function fullHelp(command: Command, width: number): string {
     '',
     ...block(
       'Examples:',
-      examples.map((example) => `  ${example}`),
+      examples.map((example) => `  ${withPrompt(example)}`),
     ),
     ...block('Arguments:', argumentItems),
     ...block('Commands:', commands),
@@ -99,7 +99,7 @@ export function shortHelp(command: TreeCommand, width: number): string {
   ];
   // An empty line and the last line follow.
   const room = Math.min(3, SCREEN_LINES - above.length - 2);
-  const examples = explanationOf(command).examples.filter(isShort).slice(0, room);
+  const examples = explanationOf(command).examples.map(withPrompt).filter(isShort).slice(0, room);
   const lines = [
     ...above,
     ...examples.map((example) => `  ${example}`),
@@ -162,16 +162,20 @@ export function firstClauses(text: string, room: number): string {
   return kept;
 }
 
-/** The help of a command's module: explanations, and examples as lines of a shell. */
-export function explanationOf({ module }: TreeCommand): { notes: string; examples: string[] } {
-  const [notes = '', examples = ''] = (module?.help ?? '').split(/^Examples?:\n/m);
-  return {
-    notes: notes.trim(),
-    examples: examples
-      .trim()
-      .split(/\n {2}(?=\$|PS>)/)
-      .filter(Boolean),
-  };
+/** The explanation of a command, and its examples. */
+export function explanationOf({ module }: TreeCommand): { notes: string; examples: readonly Example[] } {
+  const { help = '', examples = [] } = module ?? {};
+  return { notes: help.trim(), examples };
+}
+
+/** An example after the prompt of its shell. */
+export function withPrompt(example: Example): string {
+  return typeof example === 'string' ? `$ ${example}` : `PS> ${example.powershell}`;
+}
+
+/** The line of an example, without the ends of lines in it. */
+export function exampleLine(example: Example): string {
+  return (typeof example === 'string' ? example : example.powershell).replaceAll(/ \\\n\s*/g, ' ');
 }
 
 /** Returns a text of one or more lines for each row of two columns, the second aligned and wrapped. */

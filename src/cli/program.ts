@@ -89,13 +89,13 @@ class LazyProgram implements Program {
 
   /** Adds the commands of a group. One that is called `list` runs where none is named. */
   #add(group: Command, nodes: Nodes, heading?: string): void {
-    for (const [name, [summary, content, help]] of Object.entries(nodes)) {
+    for (const [name, [summary, content, examples]] of Object.entries(nodes)) {
       const settings = { isDefault: name === 'list', hidden: heading === HIDDEN };
       const command = group.command(name, settings).description(summary);
       if (heading) command.helpGroup(heading);
       if (typeof content === 'function') this.#undeclared.set(command, content);
       else {
-        (command as LazyCommand).module = { help: help ?? '' };
+        (command as LazyCommand).module = examples ? { examples } : {};
         this.#add(command, content);
         this.#declareBeforeDispatch(command);
       }
@@ -200,7 +200,7 @@ async function withJq<Result>(
 }
 
 class LazyCommand extends Command implements TreeCommand, StrictCommand {
-  module?: Pick<CommandModule, 'help' | 'commonFlags'>;
+  module?: Pick<CommandModule, 'help' | 'examples' | 'commonFlags'>;
 
   override createCommand(name?: string): LazyCommand {
     return new LazyCommand(name);

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { exitCodesText } from './exit-codes.ts';
 
 /** A subject that `hooktrail help` explains in addition to the commands. */
 export interface Topic {
@@ -20,14 +21,6 @@ export const topics: readonly Topic[] = [
  * program.
  */
 export function topicText(name: string): string {
-  return readFileSync(new URL(`../../docs/help/${name}.txt`, import.meta.url), 'utf8');
-}
-
-/** Returns each exit code with its meaning, as the page about them lists it. */
-export function exitCodeMeanings(): { code: number; meaning: string }[] {
-  const rows = topicText('exit-codes').matchAll(/^ {2}(\d+) {2,}(.*(?:\n {7}.*)*)$/gm);
-  return [...rows].map(([, code, text = '']) => ({
-    code: Number(code),
-    meaning: text.replaceAll(/\n +/g, ' '),
-  }));
+  const page = readFileSync(new URL(`../../docs/help/${name}.txt`, import.meta.url), 'utf8');
+  return name === 'exit-codes' ? `${exitCodesText()}\n${page}` : page;
 }

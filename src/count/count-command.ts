@@ -20,12 +20,13 @@ const FORMATS = ['table', 'json'] as const;
 export const help = `
 Prints one number, the sum over all combinations of repeated flags. The service
 counts, so no events are downloaded. If it gives no count, hooktrail reads the
-events and counts them, with a notice.
+events and counts them, with a notice.`;
 
-Examples:
-  $ hooktrail events count --failed --since 1h
-  $ hooktrail events count --failed --since 15m --exit-code || alert
-  $ hooktrail events count --type document.signed --since 2026-11-01 --json`;
+export const examples = [
+  'hooktrail events count --failed --since 1h',
+  'hooktrail events count --failed --since 15m --exit-code || alert',
+  'hooktrail events count --type document.signed --since 2026-11-01 --json',
+];
 
 export function declare(command: Command): void {
   command.option('--exit-code', 'exit with 10 when anything matches').addOption(concurrencyFlag());

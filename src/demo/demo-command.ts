@@ -5,11 +5,9 @@ import { ExitCode } from '../errors.ts';
 export const help = `
 Starts a sandbox, signs in to it and searches its FAILED events, with the
 commands you would type. Your profiles, secrets and browser are not touched:
-everything is in a temporary folder that is removed at the end.
+everything is in a temporary folder that is removed at the end.`;
 
-Examples:
-  $ hooktrail demo
-  $ hooktrail demo --verbose    # with a line for every request`;
+export const examples = ['hooktrail demo', 'hooktrail demo --verbose    # with a line for every request'];
 
 export async function run(call: Call): Promise<ExitCode> {
   const { context, reporter } = call;

@@ -45,13 +45,14 @@ Runs until it is stopped with Ctrl-C. Prints the settings for using it, as
 export lines for a shell.
 
 With a COMMAND it runs that command, signed in to the sandbox, with settings and
-secrets in a temporary folder, and exits with its exit code.
+secrets in a temporary folder, and exits with its exit code.`;
 
-Examples:
-  $ hooktrail sandbox -- sh -c 'hooktrail events search --failed'
-  $ hooktrail sandbox --events 200000
-  $ hooktrail sandbox --auto-approve --token-lifetime 90 --rate 5
-  $ hooktrail sandbox --deliver-to http://127.0.0.1:8977/ --api-token s3cret`;
+export const examples = [
+  "hooktrail sandbox -- sh -c 'hooktrail events search --failed'",
+  'hooktrail sandbox --events 200000',
+  'hooktrail sandbox --auto-approve --token-lifetime 90 --rate 5',
+  'hooktrail sandbox --deliver-to http://127.0.0.1:8977/ --api-token s3cret',
+];
 
 export function declare(command: Command): void {
   const addNumber = (

@@ -13,11 +13,9 @@ Checks Node, keychain, configuration folder, locks, redirect port, certificates,
 proxy, identity provider, event service, clocks and sign-in. Prints a line for
 each: ok, doubtful or broken, the last two with what to do. Exits with 1 if
 something is broken. The output contains no secrets: you can paste it into a
-ticket.
+ticket.`;
 
-Examples:
-  $ hooktrail doctor
-  $ hooktrail doctor --profile staging --json`;
+export const examples = ['hooktrail doctor', 'hooktrail doctor --profile staging --json'];
 
 export function declare(command: Command): void {
   command.option('--json', 'print the findings as a JSON array');

@@ -10,10 +10,7 @@ interface Flags extends FormatFlags, SettingFlags {
   readonly limit?: number;
 }
 
-export const help = `
-Examples:
-  $ hooktrail event-types
-  $ hooktrail event-types --match sign --json`;
+export const examples = ['hooktrail event-types', 'hooktrail event-types --match sign --json'];
 
 export function declare(command: Command): void {
   command

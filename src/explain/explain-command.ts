@@ -21,13 +21,14 @@ events. A cause is a value, a field, a limit or a span of time, or up to three
 of them together. It is named if chance would produce it less than once in 100
 times (Fisher's exact test, corrected for everything that was tried), and if it
 changes the failure rate by at least ten points. Then its events are set aside
-and the rest is explained, for up to five causes.
+and the rest is explained, for up to five causes.`;
 
-Examples:
-  $ hooktrail events explain
-  $ hooktrail events explain --since 7d --baseline previous
-  $ hooktrail events explain --from exported --type document.signed
-  $ hooktrail events explain --json --jq '.causes[0].conditions'`;
+export const examples = [
+  'hooktrail events explain',
+  'hooktrail events explain --since 7d --baseline previous',
+  'hooktrail events explain --from exported --type document.signed',
+  "hooktrail events explain --json --jq '.causes[0].conditions'",
+];
 
 export function declare(command: Command): void {
   command.addOption(baselineFlag()).addOption(concurrencyFlag());

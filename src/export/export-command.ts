@@ -54,15 +54,16 @@ createdOnText and item, the exact text of the event. --from reads both formats.
 
 A damaged file is kept as damaged-part-… beside its replacement. If the
 service has deleted events of it meanwhile, the command says so and exits
-with 1.
+with 1.`;
 
-Examples:
-  $ hooktrail events export november --since 2026-11-01 --until 2026-12-01
-  $ hooktrail events export failures --failed --since 7d --gzip
-  $ hooktrail events export failures --failed --since 7d --gzip --update
-  $ hooktrail events export lake --format parquet --partition day --update
-  $ hooktrail events search --from november --csv --output-file november.csv
-  $ cat november/part-*.ndjson | jq -r .eventData.eventType | sort | uniq -c`;
+export const examples = [
+  'hooktrail events export november --since 2026-11-01 --until 2026-12-01',
+  'hooktrail events export failures --failed --since 7d --gzip',
+  'hooktrail events export failures --failed --since 7d --gzip --update',
+  'hooktrail events export lake --format parquet --partition day --update',
+  'hooktrail events search --from november --csv --output-file november.csv',
+  'cat november/part-*.ndjson | jq -r .eventData.eventType | sort | uniq -c',
+];
 
 export function declare(command: Command): void {
   command.argument('<directory>', 'where the files go; created if it does not exist');

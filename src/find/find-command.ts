@@ -24,12 +24,13 @@ PO-4711, but not in 47110, in 47.11, in a GUID or in a time; events search
 prints the field that has the text.
 
 --all-profiles looks in every profile that is signed in, each at its own
-addresses.
+addresses.`;
 
-Examples:
-  $ hooktrail events find PO-4711
-  $ hooktrail events find anna@harbour.example --since 30d --all-profiles
-  $ hooktrail events find "Harbour Freight" --json --jq '.[].field'`;
+export const examples = [
+  'hooktrail events find PO-4711',
+  'hooktrail events find anna@harbour.example --since 30d --all-profiles',
+  `hooktrail events find "Harbour Freight" --json --jq '.[].field'`,
+];
 
 export function declare(command: Command): void {
   command

@@ -18,12 +18,13 @@ Without a format, one id on a terminal is printed as indented JSON; several ids,
 or piped output, as a table. Events are printed in the order of the given ids,
 and twice for an id given twice. If an id is not found, or the filters leave it
 out, it is named on standard error and the exit code is 3. Standard input may
-hold ids one a line, or events as the other commands print them.
+hold ids one a line, or events as the other commands print them.`;
 
-Examples:
-  $ hooktrail events get 0f8fad5b-d9cb-469f-a165-70867728950e
-  $ hooktrail events get 0f8fad5b-d9cb-469f-a165-70867728950e --fields delivery
-  $ hooktrail events get - --ndjson --output-file events.ndjson < failed.csv`;
+export const examples = [
+  'hooktrail events get 0f8fad5b-d9cb-469f-a165-70867728950e',
+  'hooktrail events get 0f8fad5b-d9cb-469f-a165-70867728950e --fields delivery',
+  'hooktrail events get - --ndjson --output-file events.ndjson < failed.csv',
+];
 
 export function declare(command: Command): void {
   command.argument('[eventId...]', 'event ids; - or none: read from standard input');

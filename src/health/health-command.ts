@@ -60,13 +60,14 @@ With a COMMAND it prints nothing and runs the command for each change, as
 standard input, with change, since, until, cause and next, or the output of
 --jq, and HOOKTRAIL_CHANGE, _SUBSCRIPTION_ID and _SUBSCRIPTION_NAME. A change is
 done when the command exits with 0; after a crash the last one may be reported
-again.
+again.`;
 
-Examples:
-  $ hooktrail events health
-  $ hooktrail events health --since 7d --by eventType
-  $ hooktrail events health --since 1h --exit-code > /dev/null || alert
-  $ hooktrail events health --watch --state f --remind 4h -- ./alarm`;
+export const examples = [
+  'hooktrail events health',
+  'hooktrail events health --since 7d --by eventType',
+  'hooktrail events health --since 1h --exit-code > /dev/null || alert',
+  'hooktrail events health --watch --state f --remind 4h -- ./alarm',
+];
 
 export function declare(command: Command): void {
   command

@@ -15,12 +15,13 @@ returns no token. Answers are limited: 20 events by default, 200 at most, 60 KB;
 a cursor continues where there is more. A call has 60 s unless it asks for more.
 
 The only files that a tool reads are those of --allow-file, for reconcile and
-preview_recovery.
+preview_recovery.`;
 
-Examples:
-  $ hooktrail mcp --profile production
-  $ hooktrail mcp --allow-file received.csv
-  $ npx @modelcontextprotocol/inspector -- hooktrail mcp --quiet`;
+export const examples = [
+  'hooktrail mcp --profile production',
+  'hooktrail mcp --allow-file received.csv',
+  'npx @modelcontextprotocol/inspector -- hooktrail mcp --quiet',
+];
 
 export function declare(command: Command): void {
   command.addOption(

@@ -1,5 +1,5 @@
 import { advise, hooktrail } from '../advice.ts';
-import { type Call, type CommandModule, examples } from '../command.ts';
+import type { Call, CommandModule } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { parseSetting, settingNames, settingOfKey } from '../settings/setting-names.ts';
 import {
@@ -13,7 +13,7 @@ import {
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 export const list: CommandModule = {
-  help: examples('hooktrail config', 'hooktrail config list --profile staging --json'),
+  examples: ['hooktrail config', 'hooktrail config list --profile staging --json'],
   declare: (command) => command.option('--json', 'print the settings as a JSON object'),
   run: listSettings,
 };
@@ -37,7 +37,7 @@ async function readProfile({ flags, context }: Call): Promise<{ profile: string;
 }
 
 export const get: CommandModule = {
-  help: examples('hooktrail config get base-url', 'hooktrail config get vendor --profile staging'),
+  examples: ['hooktrail config get base-url', 'hooktrail config get vendor --profile staging'],
   declare: (command) => command.argument('<key>', 'a setting, such as base-url'),
   run: getSetting,
 };
@@ -56,11 +56,11 @@ async function getSetting(call: Call): Promise<void> {
 }
 
 export const set: CommandModule = {
-  help: examples(
+  examples: [
     'hooktrail config set base-url https://events.example.com/v1',
     'hooktrail config set timezone Europe/Berlin',
     'hooktrail config set fields createdOn,eventType,eventId --profile staging',
-  ),
+  ],
   declare: (command) =>
     command
       .argument('<key>', 'a setting, such as base-url; key=value works too')
@@ -110,7 +110,7 @@ async function changeSetting(key: string, text: string | undefined, { flags, con
 }
 
 export const unset: CommandModule = {
-  help: examples('hooktrail config unset issuer', 'hooktrail config unset redirect-uri --profile staging'),
+  examples: ['hooktrail config unset issuer', 'hooktrail config unset redirect-uri --profile staging'],
   declare: (command) => command.argument('<key>', 'a setting, such as issuer'),
   run: unsetSetting,
 };
@@ -123,6 +123,6 @@ async function unsetSetting(call: Call): Promise<void> {
 }
 
 export const path: CommandModule = {
-  help: examples('hooktrail config path', 'ls -l "$(hooktrail config path)"'),
+  examples: ['hooktrail config path', 'ls -l "$(hooktrail config path)"'],
   run: async ({ context }) => await context.stdout.write(`${configPath(context)}\n`),
 };

@@ -1,5 +1,5 @@
 import { advise, hooktrail } from '../advice.ts';
-import { type Call, type CommandModule, examples } from '../command.ts';
+import type { Call, CommandModule } from '../command.ts';
 import {
   changeConfig,
   chooseProfile,
@@ -10,7 +10,7 @@ import {
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 export const profileList: CommandModule = {
-  help: examples('hooktrail profiles', 'hooktrail profiles list --json'),
+  examples: ['hooktrail profiles', 'hooktrail profiles list --json'],
   declare: (command) => command.option('--json', 'print the profiles as a JSON array'),
   run: listProfiles,
 };
@@ -58,7 +58,7 @@ async function listProfiles({ flags, context, reporter }: Call<{ readonly json?:
 }
 
 export const profileUse: CommandModule = {
-  help: examples('hooktrail profiles use staging', 'hooktrail profiles use default'),
+  examples: ['hooktrail profiles use staging', 'hooktrail profiles use default'],
   declare: (command) =>
     command.argument(
       '<name>',
@@ -79,7 +79,7 @@ async function useProfile({ args, context, reporter }: Call): Promise<void> {
 }
 
 export const profileDelete: CommandModule = {
-  help: examples('hooktrail profiles delete staging', 'hooktrail profiles delete sandbox --quiet'),
+  examples: ['hooktrail profiles delete staging', 'hooktrail profiles delete sandbox --quiet'],
   declare: (command) => command.argument('<name>', 'the profile to delete, with its settings and secrets'),
   run: removeProfile,
 };

@@ -39,13 +39,14 @@ Covers the last 24 hours by the service's clock unless --since says otherwise,
 or with --from all events: what failures have in common, when they happened, who
 is affected and still failing, and the latest failures. The page is one file
 that loads nothing: attach it to a ticket, open it anywhere. An existing file is
-replaced. With --buckets, days begin at midnight in the zone of the times shown.
+replaced. With --buckets, days begin at midnight in the zone of the times shown.`;
 
-Examples:
-  $ hooktrail events report failures.html --open
-  $ hooktrail events report week.html --since 7d --buckets 7
-  $ hooktrail events report 4711.html --title "Ticket 4711" --baseline 7d
-  $ hooktrail events report signed.html --type document.signed --limit 1000`;
+export const examples = [
+  'hooktrail events report failures.html --open',
+  'hooktrail events report week.html --since 7d --buckets 7',
+  'hooktrail events report 4711.html --title "Ticket 4711" --baseline 7d',
+  'hooktrail events report signed.html --type document.signed --limit 1000',
+];
 
 export function declare(command: Command): void {
   command.argument('<file>', 'the page to write, such as failures.html; - is standard output');

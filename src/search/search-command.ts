@@ -24,11 +24,11 @@ const TERMINAL_ROWS = 30;
 export const commonFlags =
   '--since --until --failed --type --subscription --where --grep --limit --json --csv --fields --from';
 
-export const help = `
-Examples:
-  $ hooktrail events search --type document.signed --since 24h
-  $ hooktrail events search --failed --since 7d --csv --output-file failed.csv
-  $ hooktrail events search --failed --fields eventId --ndjson | wc -l`;
+export const examples = [
+  'hooktrail events search --type document.signed --since 24h',
+  'hooktrail events search --failed --since 7d --csv --output-file failed.csv',
+  'hooktrail events search --failed --fields eventId --ndjson | wc -l',
+];
 
 export function declare(command: Command): void {
   addFilterFlags(command)

@@ -8,11 +8,12 @@ containers and CI. It opens the encrypted file at once, whereas a passphrase
 takes a third of a second. Keep the key apart from the file that it opens. An
 existing file is never overwritten. \`hooktrail config set passphrase-file\` or
 HOOKTRAIL_PASSPHRASE_FILE gives the key to other commands; \`hooktrail login\`
-changes a profile from a passphrase to a key, and back.
+changes a profile from a passphrase to a key, and back.`;
 
-Examples:
-  $ hooktrail keygen ~/.hooktrail.key
-  $ hooktrail keygen | pass insert --multiline hooktrail`;
+export const examples = [
+  'hooktrail keygen ~/.hooktrail.key',
+  'hooktrail keygen | pass insert --multiline hooktrail',
+];
 
 export function declare(command: Command): void {
   command.argument(

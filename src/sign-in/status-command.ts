@@ -14,12 +14,13 @@ interface Flags extends SettingFlags {
 export const help = `
 Exits with 4 if nobody is signed in. With --check: 4 if the service rejects the
 token or the identity provider refuses to renew it, 5 if either cannot be
-reached, 1 for any other error.
+reached, 1 for any other error.`;
 
-Examples:
-  $ hooktrail status
-  $ hooktrail status --check --profile staging
-  $ hooktrail status --json`;
+export const examples = [
+  'hooktrail status',
+  'hooktrail status --check --profile staging',
+  'hooktrail status --json',
+];
 
 export function declare(command: Command): void {
   command

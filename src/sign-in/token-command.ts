@@ -10,14 +10,15 @@ interface Flags extends SettingFlags {
 export const help = `
 The token is valid for at least another minute: it is refreshed first if needed.
 With --json, origin is the origin of the event service that the token is for;
-unknown values are null.
+unknown values are null.`;
 
-Examples:
-  $ curl -H "Authorization: Bearer $(hooktrail token)" \\
+export const examples = [
+  `curl -H "Authorization: Bearer $(hooktrail token)" \\
       -H 'Accept: application/vnd.acme.v1+json' \\
-      https://events.example.com/v1/event-types
-  $ export HOOKTRAIL_ACCESS_TOKEN="$(hooktrail token --profile staging)"
-  $ hooktrail token --json | jq -r .expiresAt`;
+      https://events.example.com/v1/event-types`,
+  'export HOOKTRAIL_ACCESS_TOKEN="$(hooktrail token --profile staging)"',
+  'hooktrail token --json | jq -r .expiresAt',
+];
 
 export function declare(command: Command): void {
   command.option('--json', 'print one JSON object: token, expiresAt, scope, origin');

@@ -31,14 +31,15 @@ types that the service does not list are shown together as (not listed), in JSON
 with the eventType null. --percentiles prints the median, the 95th and the 99th
 percentile and the maximum of a number, for all events, by group, or over time
 with --buckets. Tables by createdOn:hour or createdOn:weekday are in the order
-of the clock.
+of the clock.`;
 
-Examples:
-  $ hooktrail events stats
-  $ hooktrail events stats --since 7d --buckets day --type document.signed
-  $ hooktrail events stats --failed --by eventData.topicVersion,eventType
-  $ hooktrail events stats --percentiles delivery.durationMs --by eventType
-  $ hooktrail events stats --jq '.types[] | select(.failed > 0) | .eventType'`;
+export const examples = [
+  'hooktrail events stats',
+  'hooktrail events stats --since 7d --buckets day --type document.signed',
+  'hooktrail events stats --failed --by eventData.topicVersion,eventType',
+  'hooktrail events stats --percentiles delivery.durationMs --by eventType',
+  "hooktrail events stats --jq '.types[] | select(.failed > 0) | .eventType'",
+];
 
 export function declare(command: Command): void {
   addStatsFlags(command)

@@ -10,11 +10,12 @@ connection, the certificate (issuer, expiry, host) and, over a verified
 connection only, the status of the answer to HEAD. Any answer means reachable.
 No event, query or secret is sent, and no redirect is followed. It asks before
 it connects to hosts that are not in your settings. The exit code is 1 if an
-endpoint is broken. The service may see something different from this machine.
+endpoint is broken. The service may see something different from this machine.`;
 
-Examples:
-  $ hooktrail subscriptions check
-  $ hooktrail subscriptions check hooks.example.com --yes --json`;
+export const examples = [
+  'hooktrail subscriptions check',
+  'hooktrail subscriptions check hooks.example.com --yes --json',
+];
 
 export function declare(command: Command): void {
   command

@@ -18,12 +18,13 @@ printed. \`subscriptions token\` prints it, and \`webhooks listen --subscription
 uses it. No request is repeated: if the answer is lost, look at \`subscriptions\`.
 A type must be on offer (case is ignored); a pattern such as 'order.*' stands
 for the types that match now, not for types offered later. The service requires
-at least one marketplace: a terminal offers those of your other subscriptions.
+at least one marketplace: a terminal offers those of your other subscriptions.`;
 
-Examples:
-  $ hooktrail subscriptions create --url https://a.example.com --type 'order.*'
-  $ hooktrail subscriptions create --url https://hooks.example.com/in \\
-      --type order.created,order.paid --marketplace 10000 --dry-run`;
+export const examples = [
+  "hooktrail subscriptions create --url https://a.example.com --type 'order.*'",
+  `hooktrail subscriptions create --url https://hooks.example.com/in \\
+      --type order.created,order.paid --marketplace 10000 --dry-run`,
+];
 
 export function declare(command: Command): void {
   command

@@ -9,11 +9,12 @@ export const help = `
 Prints one subscription, with its whole callback address, exactly as the service
 wrote it. It is named by its id, or by a part of the address of one that is
 switched on. Without a format it is one JSON object, indented on a terminal, and
---jq runs over that object; --json is an array of one.
+--jq runs over that object; --json is an array of one.`;
 
-Examples:
-  $ hooktrail subscriptions get 0f8fad5b-d9cb-469f-a165-70867728950e
-  $ hooktrail subscriptions get hooks.example.com --jq .subscriptionRules`;
+export const examples = [
+  'hooktrail subscriptions get 0f8fad5b-d9cb-469f-a165-70867728950e',
+  'hooktrail subscriptions get hooks.example.com --jq .subscriptionRules',
+];
 
 export function declare(command: Command): void {
   command.argument('<id>', 'the id of the subscription, or a part of its callback address');

@@ -14,12 +14,13 @@ The subscriptions of the customer who is signed in that are switched on, as the
 service lists them. Those that are off or gone are not in that list: --all adds
 each that had events in the last 30 days, with a state. Addresses often carry a
 secret: tables, CSV and Markdown show the host and the harmless part of the
-path; JSON has the whole address.
+path; JSON has the whole address.`;
 
-Examples:
-  $ hooktrail subscriptions
-  $ hooktrail subscriptions list --all
-  $ hooktrail subscriptions list --jq '.[].callbackUrl'`;
+export const examples = [
+  'hooktrail subscriptions',
+  'hooktrail subscriptions list --all',
+  "hooktrail subscriptions list --jq '.[].callbackUrl'",
+];
 
 export function declare(command: Command): void {
   command.option('--all', 'also those that are off or gone and had events in the last 30 days');

@@ -7,11 +7,12 @@ export const help = `
 Asks, gets another Api-Token, and saves it before anything is printed. The old
 one is invalid at once: \`webhooks listen --subscription\` takes the new one over
 without a restart, and handlers of your own need it from \`subscriptions token\`.
-The request is not repeated: if the answer is lost, renew again.
+The request is not repeated: if the answer is lost, renew again.`;
 
-Examples:
-  $ hooktrail subscriptions renew 0f8fad5b-d9cb-469f-a165-70867728950e
-  $ hooktrail subscriptions renew hooks.example.com`;
+export const examples = [
+  'hooktrail subscriptions renew 0f8fad5b-d9cb-469f-a165-70867728950e',
+  'hooktrail subscriptions renew hooks.example.com',
+];
 
 export function declare(command: Command): void {
   command.argument('<id>', 'the id of the subscription, or a part of its callback address');

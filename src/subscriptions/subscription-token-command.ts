@@ -9,11 +9,12 @@ import type { SettingFlags } from '../settings/settings.ts';
 export const help = `
 Prints the Api-Token that \`subscriptions create\` or \`renew\` saved here, and
 nothing else, for a handler of your own. The service shows a token only once: if
-none is saved here, \`subscriptions renew\` gets another.
+none is saved here, \`subscriptions renew\` gets another.`;
 
-Examples:
-  $ hooktrail subscriptions token 0f8fad5b-d9cb-469f-a165-70867728950e
-  $ export API_TOKEN="$(hooktrail subscriptions token hooks.example.com)"`;
+export const examples = [
+  'hooktrail subscriptions token 0f8fad5b-d9cb-469f-a165-70867728950e',
+  'export API_TOKEN="$(hooktrail subscriptions token hooks.example.com)"',
+];
 
 export function declare(command: Command): void {
   command.argument('<id>', 'the id of the subscription, or a part of its callback address');

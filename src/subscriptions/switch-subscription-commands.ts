@@ -8,11 +8,11 @@ type SwitchCall = Call<ChangeFlags & SettingFlags>;
 export const enable: CommandModule = {
   help: `
 Asks, and switches a subscription on. Nothing else changes: it is read, and
-written back whole under its ETag.
-
-Examples:
-  $ hooktrail subscriptions enable 0f8fad5b-d9cb-469f-a165-70867728950e
-  $ hooktrail subscriptions enable hooks.example.com --dry-run`,
+written back whole under its ETag.`,
+  examples: [
+    'hooktrail subscriptions enable 0f8fad5b-d9cb-469f-a165-70867728950e',
+    'hooktrail subscriptions enable hooks.example.com --dry-run',
+  ],
   declare,
   run: (call: SwitchCall) => switchTo(true, call),
 };
@@ -21,11 +21,11 @@ export const disable: CommandModule = {
   help: `
 Asks, and switches a subscription off. Nothing else changes. Deliveries stop,
 and \`subscriptions\` no longer lists it: note the id, by which \`subscriptions
-enable\` switches it on again.
-
-Examples:
-  $ hooktrail subscriptions disable 0f8fad5b-d9cb-469f-a165-70867728950e
-  $ hooktrail subscriptions disable hooks.example.com --dry-run`,
+enable\` switches it on again.`,
+  examples: [
+    'hooktrail subscriptions disable 0f8fad5b-d9cb-469f-a165-70867728950e',
+    'hooktrail subscriptions disable hooks.example.com --dry-run',
+  ],
   declare,
   run: (call: SwitchCall) => switchTo(false, call),
 };

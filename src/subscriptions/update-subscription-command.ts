@@ -18,14 +18,15 @@ back whole: everything that no flag names stays byte for byte, including whether
 it is on. If somebody else changed it meanwhile, nothing is written, and their
 change is shown (exit code 1). A type must be on offer (case is ignored); a
 pattern such as 'order.*' stands for the types that match now, not for types
-offered later.
+offered later.`;
 
-Examples:
-  $ hooktrail subscriptions update 0f8fad5b-d9cb-469f-a165-70867728950e \\
-      --url https://hooks.example.com/v2
-  $ hooktrail subscriptions update hooks.example.com --add-type 'order.*'
-  $ hooktrail subscriptions update hooks.example.com --remove-type order.paid \\
-      --dry-run`;
+export const examples = [
+  `hooktrail subscriptions update 0f8fad5b-d9cb-469f-a165-70867728950e \\
+      --url https://hooks.example.com/v2`,
+  "hooktrail subscriptions update hooks.example.com --add-type 'order.*'",
+  `hooktrail subscriptions update hooks.example.com --remove-type order.paid \\
+      --dry-run`,
+];
 
 export function declare(command: Command): void {
   command

@@ -56,14 +56,15 @@ event counts once the command has handled it. COMMAND must be idempotent: after
 a crash it may run again for the last event, even while its old run goes on.
 Without --state Ctrl-C prints a command that resumes. In cron, add --until now:
 each run handles the events since the last one and ends; the first run only
-marks the place.
+marks the place.`;
 
-Examples:
-  $ hooktrail events watch --failed
-  $ hooktrail events watch --failed --overlap 1h --state f -- ./open-ticket
-  $ hooktrail events watch --failed -- sh -c 'notify "$HOOKTRAIL_EVENT_TYPE"'
-  $ hooktrail events watch --failed --overlap 1h --state f --until now --quiet
-  $ hooktrail events watch --type document.signed --count 1 --timeout 5m`;
+export const examples = [
+  'hooktrail events watch --failed',
+  'hooktrail events watch --failed --overlap 1h --state f -- ./open-ticket',
+  `hooktrail events watch --failed -- sh -c 'notify "$HOOKTRAIL_EVENT_TYPE"'`,
+  'hooktrail events watch --failed --overlap 1h --state f --until now --quiet',
+  'hooktrail events watch --type document.signed --count 1 --timeout 5m',
+];
 
 export function declare(command: Command): void {
   const addTime = (name: string, description: string, lowest: number, preset?: string) =>

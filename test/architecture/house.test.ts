@@ -7,7 +7,7 @@ const everything = await readSources();
 const sources = everything.filter(({ path: file }) => file.startsWith('src/'));
 
 /** Members of the contract between the tree and the commands: each command's file has them. */
-const INTERFACE = new Set(['commonFlags', 'help', 'declare', 'run']);
+const INTERFACE = new Set(['commonFlags', 'help', 'examples', 'declare', 'run']);
 
 test('no exported name means two things', () => {
   const places = new Map<string, string[]>();

@@ -36,7 +36,6 @@ const MAY_BE_SLOW: Readonly<Record<string, readonly [count: number, because: str
   'src/cli/command-description.ts': [1, 'the flags of our own commands'],
   'src/cli/corrections.ts': [1, 'our own examples'],
   'src/cli/operand-corrections.ts': [1, 'a word of the command line'],
-  'src/cli/topics.ts': [1, 'our own pages'],
   'src/errors.ts': [2, "the system's own messages"],
   'src/formats/json.ts': [1, 'JSON that was checked'],
   'src/http/redaction.ts': [1, 'base64 that we have made'],

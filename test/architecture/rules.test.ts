@@ -69,8 +69,8 @@ const heavy =
 const system = 'src/system.ts';
 const forbiddenName = /^(utils?|helpers?|common|misc)(\.|$)/;
 
-/** The beginning of a command of ours in the backquotes of a text. */
-const QUOTED_COMMAND = /\\?`hooktrail [a-z-]/;
+/** The beginning of a command of ours in the backquotes of a text. The examples of help begin a line. */
+const QUOTED_COMMAND = /(?<!^ *)\\?`hooktrail [a-z-]/m;
 /**
  * Texts that stay as they are written: help, what agents read, and messages, which say what happened and not
  * what to type.

@@ -57,15 +57,16 @@ machine.
 --client-credentials asks for a token of the client itself, and for another one
 when it ends. It asks for no scopes unless --scope names some.
 
-A redirect URI with port 0 uses any free port, if the provider allows that.
+A redirect URI with port 0 uses any free port, if the provider allows that.`;
 
-Examples:
-  $ hooktrail login
-  $ hooktrail login --profile staging --store file
-  $ hooktrail login --device
-  $ hooktrail login --paste --no-browser
-  $ hooktrail login --client-credentials --store file
-  $ hooktrail login --client-secret-stdin < client-secret.txt`;
+export const examples = [
+  'hooktrail login',
+  'hooktrail login --profile staging --store file',
+  'hooktrail login --device',
+  'hooktrail login --paste --no-browser',
+  'hooktrail login --client-credentials --store file',
+  'hooktrail login --client-secret-stdin < client-secret.txt',
+];
 
 export async function run(call: Call<SignInFlags>): Promise<void> {
   const { signIn } = await import('./sign-in.ts');

@@ -35,13 +35,14 @@ has the eventId on disk and the line is written; otherwise it gets 502. A known
 eventId gets 200 and is not forwarded. The expected Api-Token comes from
 HOOKTRAIL_API_TOKEN, from --save-token of an earlier run, or from a hidden
 prompt; with --subscription it is the one saved for that subscription. A saved
-token that is renewed is taken over without a restart.
+token that is renewed is taken over without a restart.`;
 
-Examples:
-  $ hooktrail webhooks listen --forward-to http://127.0.0.1:3000/hooks
-  $ hooktrail webhooks listen --recover --forward-to http://127.0.0.1:3000/hooks
-  $ hooktrail webhooks listen --save-token | jq .eventType
-  $ hooktrail webhooks listen --host 0.0.0.0 --port 8080 --path /in --keep 30d`;
+export const examples = [
+  'hooktrail webhooks listen --forward-to http://127.0.0.1:3000/hooks',
+  'hooktrail webhooks listen --recover --forward-to http://127.0.0.1:3000/hooks',
+  'hooktrail webhooks listen --save-token | jq .eventType',
+  'hooktrail webhooks listen --host 0.0.0.0 --port 8080 --path /in --keep 30d',
+];
 
 export function declare(command: Command): void {
   command

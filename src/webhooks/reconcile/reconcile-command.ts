@@ -24,13 +24,14 @@ JSON, Parquet), a log, or any text with GUIDs in it, plain or gzip. The column
 of the ids is found by its name and its values.
 
 A record counts as received if the file has its event id. Where an event went to
-several subscriptions, --subscription compares one of them.
+several subscriptions, --subscription compares one of them.`;
 
-Examples:
-  $ hooktrail webhooks reconcile --received handled.csv --since 1d
-  $ psql -c '\\copy (select event_id from handled) to stdout csv' |
-      hooktrail webhooks reconcile --received - --day 2026-11-20
-  $ hooktrail webhooks reconcile --received app.log.gz --since 6h --csv > lost`;
+export const examples = [
+  'hooktrail webhooks reconcile --received handled.csv --since 1d',
+  `psql -c '\\copy (select event_id from handled) to stdout csv' |
+      hooktrail webhooks reconcile --received - --day 2026-11-20`,
+  'hooktrail webhooks reconcile --received app.log.gz --since 6h --csv > lost',
+];
 
 export function declare(command: Command): void {
   command

@@ -47,14 +47,15 @@ reconcile\` shows beforehand what is missing.
 Events that the handler does not accept are listed on standard output, and make
 the exit code 1; the same command run again retries only those. While a
 \`webhooks listen\` has the journal open, the events go through that listener, so
-that each still reaches the handler once.
+that each still reaches the handler once.`;
 
-Examples:
-  $ hooktrail webhooks recover --since 6h --failed --dry-run
-  $ hooktrail webhooks recover --since 6h --forward-to http://127.0.0.1:3000/in
-  $ hooktrail webhooks recover --since 2026-11-01 --until 2026-11-02 \\
-      --forward-to https://hooks.example.com/in --journal events.journal
-  $ hooktrail webhooks recover --since 1d --received had.csv --forward-to 3000`;
+export const examples = [
+  'hooktrail webhooks recover --since 6h --failed --dry-run',
+  'hooktrail webhooks recover --since 6h --forward-to http://127.0.0.1:3000/in',
+  `hooktrail webhooks recover --since 2026-11-01 --until 2026-11-02 \\
+      --forward-to https://hooks.example.com/in --journal events.journal`,
+  'hooktrail webhooks recover --since 1d --received had.csv --forward-to 3000',
+];
 
 export function declare(command: Command): void {
   addFilterFlags(command)

@@ -39,15 +39,16 @@ Choose events by filters or by ids on standard input, from the service or from
 an export. On a terminal, replay asks before it forwards more than 100 events.
 Events that the handler refuses, and those not sent before Ctrl-C, are listed on
 standard output, and make the exit code 1. Nothing is retried. If an id is not
-found, nothing is sent, and the exit code is 1.
+found, nothing is sent, and the exit code is 1.`;
 
-Examples:
-  $ hooktrail webhooks replay --id 0f8fad5b-d9cb-469f-a165-70867728950e \\
-      --forward-to http://127.0.0.1:3000/hooks
-  $ hooktrail webhooks replay --failed --since 2h --rate 10 \\
-      --forward-to http://127.0.0.1:3000/hooks
-  $ hooktrail webhooks replay --from export/ --forward-to 3000
-  $ hooktrail webhooks replay - --forward-to http://127.0.0.1:3000/in < ids.txt`;
+export const examples = [
+  `hooktrail webhooks replay --id 0f8fad5b-d9cb-469f-a165-70867728950e \\
+      --forward-to http://127.0.0.1:3000/hooks`,
+  `hooktrail webhooks replay --failed --since 2h --rate 10 \\
+      --forward-to http://127.0.0.1:3000/hooks`,
+  'hooktrail webhooks replay --from export/ --forward-to 3000',
+  'hooktrail webhooks replay - --forward-to http://127.0.0.1:3000/in < ids.txt',
+];
 
 export function declare(command: Command): void {
   command.argument('[-]', 'read the ids of the events from standard input, one per line');

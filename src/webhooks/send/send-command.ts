@@ -12,12 +12,13 @@ export const help = `
 Delivers one made-up event with a new eventId and the Api-Token (from
 HOOKTRAIL_API_TOKEN, or as saved by \`webhooks listen --save-token\`), and prints
 the id. The handler's answer is printed on standard error; anything but 2xx
-makes the exit code 1. The URL may be that of \`webhooks listen\` itself.
+makes the exit code 1. The URL may be that of \`webhooks listen\` itself.`;
 
-Examples:
-  $ hooktrail webhooks send --type order.created --forward-to 3000
-  $ hooktrail webhooks send --body event.json --duplicate \\
-      --forward-to http://127.0.0.1:8977/`;
+export const examples = [
+  'hooktrail webhooks send --type order.created --forward-to 3000',
+  `hooktrail webhooks send --body event.json --duplicate \\
+      --forward-to http://127.0.0.1:8977/`,
+];
 
 export function declare(command: Command): void {
   command
