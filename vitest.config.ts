@@ -9,8 +9,9 @@ const isFaultRun = process.env['npm_lifecycle_event'] === 'faults';
 
 const sample = isSampled ? { runner: 'test/support/sampling-runner.ts' } : {};
 
-/** `npm test` has so many of the tests that run a second time, and of those of a machine: docs/testing.md. */
+/** `npm test` draws one in so many of the tests that run a second time, of processes and of a machine. */
 const ONE_OF_FLAT = 12;
+const ONE_OF_PROCESS = 2;
 const ONE_OF_MACHINE = 5;
 
 /** What works on items or hands them on runs again with a service that keeps everything at the top of an item. */
@@ -25,6 +26,7 @@ const inBothShapes = [
   'test/filters/where*',
   'test/formats/{markdown.process,output-faults,output-file,scripts,table-note}*',
   'test/network/proxies*',
+  'test/names/{marketplace-filter,name-filter}*',
   'test/report/{report,report-page.machine}*',
   'test/sources/from*',
   'test/stats/stats*',
@@ -80,7 +82,8 @@ export default defineConfig({
           include: ['test/**/*.process.test.ts'],
           globalSetup: ['test/support/build.ts'],
           isolate: false,
-          provide: { shape: 'published' },
+          ...sample,
+          provide: { shape: 'published', oneIn: ONE_OF_PROCESS },
         },
       },
       {
