@@ -144,7 +144,7 @@ describe('--open', () => {
     await writeFile(command, script, { mode: 0o755 });
     const env = { ...reporting.env, HOOKTRAIL_BROWSER: command };
     expect((await hooktrail(['events', 'report', reporting.file, '--open'], { env })).code).toBe(0);
-    await expect.poll(() => readFile(opened, 'utf8').catch(() => ''), { timeout: 10_000 }).not.toBe('');
+    await expect.poll(() => readFile(opened, 'utf8').catch(() => '')).not.toBe('');
     const url = await readFile(opened, 'utf8');
     expect(url).toBe(pathToFileURL(reporting.file).href);
     expect(url).toMatch(/\/report%20%231%20%C3%BC\.html$/);

@@ -20,7 +20,7 @@ async function delivering(
 }
 
 async function settled({ control }: Sandbox): Promise<void> {
-  await expect.poll(() => control.deliveries.pending(), { timeout: 20_000, interval: 5 }).toBe(0);
+  await expect.poll(() => control.deliveries.pending(), { interval: 5 }).toBe(0);
 }
 
 function statusOf({ control }: Sandbox, eventId: string): string {
@@ -127,7 +127,7 @@ describe('hooktrail sandbox --deliver-to', () => {
     );
     const [line] = await program.printed('stdout', /^.*\n/);
     await accessTokenOf({ settings: JSON.parse(line) });
-    await expect.poll(() => handler.taken.size, { timeout: 20_000 }).toBeGreaterThan(20);
+    await expect.poll(() => handler.taken.size).toBeGreaterThan(20);
     expect(handler.received.every(({ headers }) => headers['api-token'] === 'right')).toBe(true);
     program.kill('SIGTERM');
     expect((await program.finished).code).toBe(143);

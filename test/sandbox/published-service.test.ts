@@ -130,7 +130,7 @@ describe('subscriptions', () => {
     };
   }
   async function settled(): Promise<void> {
-    await expect.poll(() => at.sandbox.control.deliveries.pending(), { timeout: 20_000 }).toBe(0);
+    await expect.poll(() => at.sandbox.control.deliveries.pending()).toBe(0);
   }
 
   test('that are on are those of the customer, with an ETag each', async () => {

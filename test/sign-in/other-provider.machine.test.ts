@@ -159,7 +159,7 @@ describe.skipIf(!available('glewlwyd'))('glewlwyd', () => {
       clock.advance(1_000);
       return grants.length;
     };
-    await expect.poll(asked, { interval: 10, timeout: 20_000 }).toBe(1);
+    await expect.poll(asked, { interval: 10 }).toBe(1);
     return grants[0];
   }
   const deviceCode = 'urn:ietf:params:oauth:grant-type:device_code';

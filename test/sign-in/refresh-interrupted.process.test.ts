@@ -63,7 +63,7 @@ test.each(['before', 'after'])(
     const program = startProcess(['token'], { env: at.env });
     await arrived;
     const sent = when === 'before' ? [] : ['ok'];
-    await expect.poll(at.refreshes, { timeout: 10_000 }).toEqual(sent);
+    await expect.poll(at.refreshes).toEqual(sent);
     program.kill('SIGKILL');
     expect((await program.finished).code).toBe('SIGKILL');
     const { code, stderr } = await at.run(['token']);
@@ -159,7 +159,7 @@ test('a suspended command keeps the lock, and both end with the one new token', 
     waiting = at.start(['token'], { context: { lockRhythm: { beat: 4000, silence: 50 } } });
     await clock.slept(20);
   });
-  await expect.poll(at.refreshes, { timeout: 10_000 }).toEqual(['ok']);
+  await expect.poll(at.refreshes).toEqual(['ok']);
   await clock.slept(20);
   expect(waiting?.stdout).toBe('');
   suspended.kill('SIGCONT');

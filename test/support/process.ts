@@ -125,7 +125,7 @@ export function startNotingSignals(args: readonly string[], options: Options): N
         return { name, before: Number(before), after: Number(after) };
       });
   const handled = async (are: (signals: readonly NotedSignal[]) => boolean) =>
-    expect.poll(async () => are(await noted()), { timeout: 20_000, interval: 20 }).toBe(true);
+    expect.poll(async () => are(await noted()), { interval: 20 }).toBe(true);
   return Object.assign(program, { handled });
 }
 

@@ -28,7 +28,7 @@ async function startWatching() {
     ...['events', 'watch', '--interval', '1s', '--since', '1h', '--state', file('place.json')],
     ...flags,
   ];
-  const noted = (count: number) => expect.poll(() => notes().length, { timeout: 20_000 }).toBe(count);
+  const noted = (count: number) => expect.poll(() => notes().length).toBe(count);
   return { at, env, notes, noted, command, args };
 }
 
@@ -155,7 +155,7 @@ describe('events watch -- COMMAND', () => {
     expect(isGone(Number(group))).toBe(false);
     clock.advance(10_000);
     expect((await program.finished).code).toBe(143);
-    await expect.poll(() => isGone(Number(group)), { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => isGone(Number(group))).toBe(true);
     const again = await spawnHooktrail(args('--count', '1', '--', 'printenv', 'HOOKTRAIL_EVENT_ID'), { env });
     expect(again.stdout).toBe(`${first}\n`);
   });
@@ -173,7 +173,7 @@ describe('events watch -- COMMAND', () => {
     program.kill('SIGINT');
     expect((await program.finished).code).toBe('SIGINT');
     const group = Number(notes()[0]);
-    await expect.poll(() => isGone(group), { timeout: 5_000 }).toBe(true);
+    await expect.poll(() => isGone(group)).toBe(true);
   });
 });
 

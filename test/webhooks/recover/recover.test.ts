@@ -224,7 +224,7 @@ test('on SIGINT deliveries in progress are finished and journaled', async () => 
   const { handler, env } = recovering;
   const answer = handler.hold();
   const program = startHooktrail(recovering.args('--new-journal', '--concurrency', '1'), { env });
-  await expect.poll(() => handler.received.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => handler.received.length).toBe(1);
   program.kill('SIGINT');
   answer(200);
   const { code, stderr } = await program.finished;

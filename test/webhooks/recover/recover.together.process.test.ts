@@ -25,7 +25,7 @@ test.each(orders)(
     const first: Running[] = [];
     if (order === 'a recovery') {
       first.push(recover());
-      await expect.poll(() => handler.received.length, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => handler.received.length).toBeGreaterThan(0);
     }
     const listener = startProcess(recovering.listenArgs(), { env });
     const [, port] = await listener.printed('stderr', /listening on http:\/\/127\.0\.0\.1:(\d+)\//);
@@ -68,7 +68,7 @@ test('a recovery takes over from a killed listener, and recovers its deliveries 
   handler.answer = () => 200;
   const recovery = startProcess(recovering.args('--new-journal'), { env });
   // All others are forwarded; this one waits for the listener until it is killed.
-  await expect.poll(() => handler.taken.size, { timeout: 20_000 }).toBe(19);
+  await expect.poll(() => handler.taken.size).toBe(19);
   // The answers to the others are sent. In progress: this test's request and the recovery's.
   const health = async () => (await fetch(`http://127.0.0.1:${port}/health`)).json();
   await expect.poll(health).toMatchObject({ accepted: 19, underWay: 2 });
@@ -147,7 +147,7 @@ test('a long recovery lets a listener have the journal after some seconds, and c
   const answers: (() => void)[] = [];
   handler.answer = () => new Promise((resolve) => answers.push(() => resolve(200)));
   const recovery = startHooktrail(recovering.args('--new-journal', '--concurrency', '2'), { env });
-  await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(2);
+  await expect.poll(() => answers.length).toBe(2);
   const listener = startHooktrail(recovering.listenArgs(), { env });
   await listener.printed('stderr', /waiting for another hooktrail process/);
   clock.advance(6_000);
