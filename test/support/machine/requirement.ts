@@ -93,25 +93,27 @@ export const hasDuckdb = isInstalled(duckdbPackage);
 export const hasPolars = isInstalled(polarsPackage);
 
 /**
- * Prints one line for each group of tests that this machine skips. If `CI` is set, a missing tool is a
- * failure, and so is a missing condition.
+ * Returns a function that prints, when all tests have run, which of them were skipped and how to run them. If
+ * `CI` is set, a missing tool is a failure, and so is a missing condition.
  */
-export default function setup(): void {
+export default function setup(): () => void {
   const missing = (Object.keys(programs) as (keyof typeof programs)[]).filter((name) => !available(name));
   const unmet = (Object.keys(conditions) as (keyof typeof conditions)[]).filter((name) => !conditions[name]);
-  const needs = [...missing, ...unmet];
+  const needs: string[] = [...missing, ...unmet];
   if (process.env['CI'] && needs.length > 0) throw new Error(`not on this machine: ${needs.join(', ')}`);
-  for (const name of missing)
-    console.log(`left out: tests with ${name} (looked for ${programs[name].join(', ')})`);
-  for (const name of unmet) console.log(`left out: tests that need ${name}`);
-  if (available('Wine') && !hasWindows)
-    console.log('left out: tests on Windows, whose Node .ci/run downloads');
-  if (!hasDuckdb) console.log('left out: tests with DuckDB (npm --prefix build/duckdb ci)');
-  if (!hasPolars) console.log('left out: tests with Polars (npm --prefix build/polars ci)');
-  if (!hasMatrix) console.log('left out: the matrix of Node versions, which is part of .ci/run');
-  if (!isSampled) return;
-  console.log('left out: what is unused in the project (npx knip)');
-  console.log('left out: most tests with a flat service and of this layer; the seed draws, .ci/run has all');
+  if (available('Wine') && !hasWindows) needs.push('the Windows build of Node');
+  if (!hasDuckdb) needs.push('DuckDB (npm --prefix build/duckdb ci)');
+  if (!hasPolars) needs.push('Polars (npm --prefix build/polars ci)');
+  if (!hasMatrix) needs.push('several versions of Node');
+  return () => {
+    if (needs.length > 0) console.log(`\nSkipped, since this machine lacks them: ${needs.join(', ')}.`);
+    if (isSampled)
+      console.log(
+        'Skipped, since npm test draws a sample: half of the tests of processes, most of those with flat items or with tools, and knip.',
+      );
+    if (needs.length > 0 || isSampled)
+      console.log('All of them run with: bash .ci/run (on Debian, as root, which installs the tools).');
+  };
 }
 
 function isExecutable(file: string): boolean {
