@@ -14,7 +14,7 @@ const surroundingsOf = ({ env, folder }: Home) => ({
   machine: { ...thisMachine(), userHome: folder },
 });
 const subscription = (id: string, callbackUrl: string | undefined) =>
-  ({ id, callbackUrl, state: 'on', marketplaces: [] }) as const;
+  ({ id, callbackUrl, state: 'on', marketplaces: [], eventTypes: [] }) as const;
 
 /** The one file of the cache. */
 async function cacheIn(home: Home): Promise<string> {

@@ -86,7 +86,7 @@ test.each([
   ['acne', 'Acme Ltd', 'the name with a word that is near'],
   ['bolt nd sons', 'Bolt and Sons', 'the name that is near as a whole'],
   ['wholly other', undefined, 'none'],
-])('nearest to %s is %s: %s', (text, near) => {
+])('nearest to %s is %s: %s', (text, near, _) => {
   expect(nearName(text, ['Zebra', 'Acme Ltd', 'Bolt and Sons'])).toBe(near);
 });
 
