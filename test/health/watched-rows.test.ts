@@ -6,20 +6,15 @@ import { type Instant, instantAt } from '../../src/time/instant.ts';
 import { UTC } from '../../src/time/time-zone.ts';
 import type { WatchedItem } from '../../src/watch/watch-follower.ts';
 import { textInShape } from '../support/shape.ts';
+import { type MadeEvent, plainChanges } from './plain-alarm.ts';
 
 const START = Date.parse('2026-11-20T12:00:00Z');
 const SECOND = 1000;
 const ROWS = ['50b2863f-0000-4000-8000-000000000000', '50b2863f-0000-4000-8000-000000000001'];
 
-interface Made {
-  readonly row: number;
-  /** Seconds since the start. */
-  readonly at: number;
-  readonly hasFailed: boolean;
-}
-
 let made = 0;
-function itemOf({ row, at, hasFailed }: Made): WatchedItem {
+/** `at` is in seconds since the start. */
+function itemOf({ row, at, hasFailed }: MadeEvent): WatchedItem {
   const createdOn = instantAt(START + at * SECOND) as Instant;
   const text = textInShape({
     eventId: `e${++made}`,
@@ -58,50 +53,6 @@ const told = (rows: WatchedRows) =>
     until: seconds(until),
   }));
 
-/**
- * The rules in the plainest form: all events of a row in a list, and at each of them the newest run looked
- * for from the beginning.
- */
-function plainChanges(events: readonly Made[], row: number, failures: number, length: number, end: number) {
-  const own = events.filter((one) => one.row === row);
-  const changes: object[] = [];
-  let failingSince: number | undefined;
-  const openRun = (count: number) => {
-    let run: Made[] = [];
-    let successes = 0;
-    for (const event of own.slice(0, count)) {
-      successes = event.hasFailed ? 0 : successes + 1;
-      if (event.hasFailed) run.push(event);
-      else if (successes >= 2) run = [];
-    }
-    return run;
-  };
-  const look = (count: number, now: number) => {
-    const run = openRun(count);
-    const since = run[0]?.at;
-    if (
-      failingSince === undefined &&
-      since !== undefined &&
-      run.length >= failures &&
-      now - since >= length
-    ) {
-      failingSince = since;
-      changes.push({ row, change: 'failing', since, until: null });
-    }
-    if (failingSince !== undefined && since === undefined) {
-      const until = own[count - 2]?.at;
-      changes.push({ row, change: 'recovered', since: failingSince, until });
-      failingSince = undefined;
-    }
-  };
-  for (const [index, { at }] of own.entries()) {
-    look(index, at);
-    look(index + 1, at);
-  }
-  look(own.length, end);
-  return changes;
-}
-
 const history = fc.array(
   fc.record({ row: fc.nat(1), gap: fc.integer({ min: 1, max: 40 }), hasFailed: fc.boolean() }),
   { maxLength: 40 },
@@ -139,7 +90,7 @@ describe('rows of a watch', () => {
           changes.push(...told(rows));
           for (const row of [0, 1])
             expect(changes.filter((one) => one.row === row)).toEqual(
-              plainChanges(events, row, failures, length, at + 200),
+              plainChanges(events, row, { failures, length }, at + 200),
             );
         },
       ),
@@ -206,7 +157,7 @@ describe('rows of a watch', () => {
     const rows = startRows({ failures: 2, windowMs: 2 * 3_600_000 });
     rows.reach(START);
     const hours = 3600;
-    const events: Made[] = [
+    const events: MadeEvent[] = [
       { row: 0, at: 0, hasFailed: true },
       { row: 0, at: 1, hasFailed: false },
       { row: 0, at: 5 * hours, hasFailed: false },
