@@ -100,4 +100,45 @@ describe('events health --watch --state FILE -- COMMAND', () => {
       /ended with 1 for failing of [^\n]*run again in 1s[\s\S]*ended with 2 for failing of [^\n]*run again in 2s/,
     );
   });
+
+  test('a command that hangs holds up the changes after it, and none is lost', async () => {
+    const { at, add, watch, noted, hasNoted } = await startWatching(
+      `note(name);
+      const look = () => {
+        if (!fs.existsSync(process.env.NOTES + '.end')) setTimeout(look, 20);
+      };
+      if (name === 'failing 0' && tries === 1) look();`,
+    );
+    await using _ = at;
+    add('SFFF', 0);
+    const program = watch();
+    await hasNoted('failing 0');
+    // An outage of another subscription begins and ends meanwhile.
+    add('SFFFSS', 1);
+    add('SS', 0);
+    await writeFile(path.join(at.env['HOME'] as string, 'notes.end'), '');
+    await hasNoted('recovered 0');
+    program.kill('SIGTERM');
+    expect((await program.finished).code).toBe(143);
+    expect(noted()).toEqual(['failing 0', 'failing 1', 'recovered 1', 'recovered 0']);
+  });
+
+  test('a command that floods its output does not disturb the next change', async () => {
+    const { at, add, watch, noted, hasNoted } = await startWatching(
+      `const line = 'x'.repeat(1023) + '\\n';
+      for (const descriptor of [1, 2]) fs.writeSync(descriptor, line.repeat(16));
+      process.stdout.write(line.repeat(4000), () => note(name));`,
+    );
+    await using _ = at;
+    add('SFFF', 0);
+    const program = watch();
+    await hasNoted('failing 0');
+    add('SS', 0);
+    await hasNoted('recovered 0');
+    program.kill('SIGTERM');
+    const { code, stdout, stderr } = await program.finished;
+    expect([code, stdout.length]).toEqual([143, 2 * 4016 * 1024]);
+    expect(stderr.replaceAll(/^x+\n/gm, '')).toMatch(/^watching health[^\n]*\n$/);
+    expect(noted()).toEqual(['failing 0', 'recovered 0']);
+  });
 });

@@ -13,12 +13,15 @@ import { knownOf, typeName } from '../support/shape.ts';
 
 interface Peer extends AsyncDisposable {
   readonly client: AnyClient;
-  call(name: string, args?: Record<string, unknown>): Promise<Answer>;
+  call(name: string, args?: Record<string, unknown>, signal?: AbortSignal): Promise<Answer>;
 }
 
 /** What the SDK's clients of both eras have in common. */
 type AnyClient = Pick<Client, 'listTools' | 'getInstructions' | 'close' | 'ping'> & {
-  callTool(call: { name: string; arguments: Record<string, unknown> }, ...options: never[]): Promise<unknown>;
+  callTool(
+    call: { name: string; arguments: Record<string, unknown> },
+    ...options: unknown[]
+  ): Promise<unknown>;
 };
 
 interface Answer {
@@ -56,7 +59,11 @@ async function connect(
   await client.listTools();
   return {
     client,
-    call: async (name, given = {}) => (await client.callTool({ name, arguments: given })) as Answer,
+    call: async (name, given = {}, signal = new AbortController().signal) => {
+      // The older client takes a schema before the options.
+      const options = era === 'older' ? [undefined, { signal }] : [{ signal }];
+      return (await client.callTool({ name, arguments: given }, ...options)) as Answer;
+    },
     [Symbol.asyncDispose]: () => client.close(),
   };
 }
@@ -444,6 +451,28 @@ describe('hooktrail mcp', () => {
     expect([isError, content[0]?.text]).toEqual([true, expect.stringContaining('`hooktrail login`')]);
   });
 });
+
+test.each(['2026-07-28', 'older'] as const)(
+  'a cancelled call ends its work, and delays no other: %s',
+  async (era) => {
+    await using searching = await startSearching({ events: 5 });
+    await using peer = await connect(searching.env, era);
+    searching.sandbox.control.fault('events', { kind: 'stall' });
+    const cancelling = new AbortController();
+    const cancelled = peer.call('count_events', {}, cancelling.signal);
+    cancelled.catch(() => undefined);
+    const searches = () => searching.sandbox.log.filter(({ url }) => url.includes('/integrator-events'));
+    await expect.poll(searches).toHaveLength(1);
+    const meanwhile = await peer.call('count_events');
+    expect([meanwhile.structuredContent?.['count'], searches()[0]?.ms]).toEqual([5, undefined]);
+    cancelling.abort(new Error('no longer wanted'));
+    await expect(cancelled).rejects.toThrow('no longer wanted');
+    // Its request to the service is given up.
+    await expect.poll(() => searches()[0]?.ms).toBeGreaterThan(0);
+    const later = await peer.call('search_events');
+    expect([later.isError, later.structuredContent?.['returned']]).toEqual([undefined, 5]);
+  },
+);
 
 test('answers everything that was sent before the end of the pipe', async () => {
   await using searching = await startSearching({ events: 5 });
