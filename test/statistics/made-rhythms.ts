@@ -140,6 +140,6 @@ export function firstAlarm(
 /** A generator for each subscription of each rhythm. */
 export function drawsOf(name: string, subscription: number): () => number {
   return randomOf(
-    [...name].reduce((sum, letter) => sum * 31 + (letter.codePointAt(0) as number), subscription),
+    [...name].reduce((hash, letter) => Math.imul(hash, 31) + (letter.codePointAt(0) as number), subscription),
   );
 }
