@@ -1,3 +1,4 @@
+import { benchAlarm } from './alarm.ts';
 import { benchExplain } from './explain.ts';
 import { benchExport } from './export.ts';
 import { benchReconcile } from './reconcile.ts';
@@ -21,6 +22,7 @@ const benches: Readonly<Record<string, (flags: readonly string[]) => Promise<voi
   reconcile: benchReconcile,
   explain: benchExplain,
   silence: benchSilence,
+  alarm: benchAlarm,
 };
 
 async function main(args: readonly string[]): Promise<void> {
