@@ -158,6 +158,8 @@ export interface RequestLimits {
   readonly connect: number;
   /** Milliseconds without any progress. */
   readonly idle: number;
+  /** The same for a body that is only shown, since the status decides. Absent: 3 s. */
+  readonly idleWhenDecided?: number;
   /** Milliseconds for the whole exchange, from the request to the last byte of the answer. */
   readonly total: number;
   /** Bytes of an answer's body, as it is sent and decompressed. */

@@ -85,6 +85,9 @@ async function stopOptimizingParser(): Promise<void> {
   v8.setFlagsFromString('--no-wasm-dynamic-tiering');
 }
 
+/** An error page that stalls must not hold a command as long as a page of events may. */
+const IDLE_WHEN_DECIDED_MS = 3_000;
+
 /**
  * Settles when the exchange has ended, however it ends. The promise of an aborted request does not wait for
  * its connection.
@@ -102,6 +105,7 @@ function exchange(
     let failure: Error | undefined;
     let stalling: NodeJS.Timeout | undefined;
     let freshBytes = 0;
+    const { idleWhenDecided = IDLE_WHEN_DECIDED_MS } = limits;
     const end = () => {
       clearTimeout(timer);
       clearTimeout(stalling);
@@ -159,7 +163,10 @@ function exchange(
             return fail(new TransportError('broken', `${url.host} answered 101 Switching Protocols`));
           const isInterim = status < 200;
           if (isInterim) return;
-          noteProgress();
+          clearTimeout(stalling);
+          freshBytes = 0;
+          const isDecided = !isBodyNeeded(status, keepBytes);
+          stalling = setTimeout(onStall, isDecided ? Math.min(limits.idle, idleWhenDecided) : limits.idle);
           head = { status, headers: singleHeaders(received) };
           onHeaders?.(head);
           // The rest of the body is read, for the next request on this connection.

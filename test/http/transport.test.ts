@@ -122,6 +122,17 @@ describe('a request without a proxy', () => {
     expect([status, body.length]).toEqual([503, 0]);
   });
 
+  test.each([500, 404, 302])('of status %i is not held up by a body that stalls', async (status) => {
+    await using server = await serveBytes((socket) =>
+      socket.write(`HTTP/1.1 ${status} Oops\r\ncontent-length: 500\r\n\r\nbroken`),
+    );
+    await using transport = open({ idleWhenDecided: 50 });
+    for (const keep of [{}, { keepBytes: 2048 }]) {
+      const answer = await transport.send({ method: 'GET', url: server.url, ...keep });
+      expect([answer.status, answer.body.toString()]).toEqual([status, 'broken']);
+    }
+  });
+
   test('ends with the reason of its signal', async () => {
     const abort = new AbortController();
     await using server = await serve(() => abort.abort(new Error('enough')));
