@@ -192,7 +192,7 @@ function keysOf({ kind, failedOnly, canGoBack }: Browsing): string {
   const back = canGoBack ? 'esc back  ' : '';
   const keys: Readonly<Record<Browsing['kind'], string>> = {
     help: 'any key goes back  q quit',
-    filter: 'type to filter what was read  enter keep  esc clear',
+    filter: 'type to filter the events read  enter keep  esc clear',
     condition: 'type FIELD OP VALUE, or a text to find  enter filter  esc cancel',
     field: 'type a part of a field  up down choose  tab complete  enter group  esc cancel',
     event: 'esc back  n next  p previous  y Y copy  z zone  o report  ? keys  q quit',

@@ -242,7 +242,7 @@ function explanationLines(
     ...(notLookedAt.length === 0
       ? []
       : prose(
-          `not all looked at, too many: ${someOf(notLookedAt.map(oneLine))}; fewer with --type or a shorter time`,
+          `too many to compare completely: ${someOf(notLookedAt.map(oneLine))}; fewer with --type or a shorter time`,
         ).map(palette.dim)),
     ...next.map(({ command, note }) => {
       const comment = note === '' ? '' : palette.dim(`  # ${note}`);

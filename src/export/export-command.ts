@@ -52,7 +52,7 @@ without a time are in date=__HIVE_DEFAULT_PARTITION__.
 eventType, subscriptionId, publishStatus, createdOn (a timestamp in UTC),
 createdOnText and item, the exact text of the event. --from reads both formats.
 
-A damaged file is kept as damaged-part-… beside its replacement. If the
+A damaged file is kept as damaged-part-… next to its replacement. If the
 service has deleted events of it meanwhile, the command says so and exits
 with 1.`;
 

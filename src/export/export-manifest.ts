@@ -117,10 +117,10 @@ export function checkNothingLost(directory: string, { parts }: Manifest): void {
   if (lacking.length === 0) return;
   const events = lacking.reduce((sum, { held, heldBefore }) => sum + heldBefore - held, 0);
   throw new ServiceError(
-    `${directory} lacks ${events === 1 ? 'an event' : `${events} events`} that it held before: the service does not return them any more`,
+    `${directory} lacks ${events === 1 ? 'an event' : `${events} events`} that it held before: the service no longer returns them`,
     {
       details: lacking.map(({ file, held, heldBefore }) => `${file} has ${held} of ${heldBefore} events`),
-      next: 'put an undamaged copy of each such file in its place and run the same command again; the damaged ones are beside them as damaged-part-…',
+      next: 'put an undamaged copy of each such file in its place and run the same command again; the damaged ones are in the same folder as damaged-part-…',
     },
   );
 }

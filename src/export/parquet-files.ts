@@ -152,7 +152,7 @@ export async function* readItemTexts(file: AsyncBuffer): AsyncGenerator<readonly
     const column = await understood(parquetReadColumn(options as never));
     const texts: Buffer[] = [];
     for (const text of column as ArrayLike<Uint8Array> & Iterable<Uint8Array>) {
-      if (!(text instanceof Uint8Array)) throw new ParquetError('has a row whose `item` is no text');
+      if (!(text instanceof Uint8Array)) throw new ParquetError('has a row whose `item` is not a text');
       texts.push(Buffer.from(text.buffer, text.byteOffset, text.byteLength));
     }
     yield texts;

@@ -195,7 +195,7 @@ function textOfFile(file: string, flag: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    const next = file === '-' ? 'standard input is a file, too: @/dev/stdin' : undefined;
+    const next = file === '-' ? '@/dev/stdin reads standard input' : undefined;
     throw new UsageError(`${flag}: @${file} cannot be read: ${faultText(error)}`, { cause: error, next });
   }
 }

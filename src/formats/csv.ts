@@ -55,7 +55,7 @@ export function createCsvWriter(
       const end = reader.read(bytes, at);
       if (isLate && onLate)
         noteLatePaths(Items.of([bytes.subarray(at, end)]), list, [...columns, ...shown], onLate);
-      if (!hasItemColumn && bytes[at] !== 0x7b) onLate?.('an item that is no object');
+      if (!hasItemColumn && bytes[at] !== 0x7b) onLate?.('an item that is not an object');
       text = '';
       last = 0;
       for (column = 0; column < columns.length; column++) reader.whole(column, addCell);

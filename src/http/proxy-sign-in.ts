@@ -41,8 +41,8 @@ export function proxySignInRefusal(
     new TransportError('proxy-sign-in', `the proxy ${proxy.host} ${what} (407)`, undefined, next);
   if (schemes.length > 0 && !schemes.some((scheme) => /^basic$/i.test(scheme)))
     return failure(
-      `offers sign-in by ${schemes.join(' and ')} alone`,
-      'hooktrail signs in to a proxy by user name and password alone (Basic): set HTTPS_PROXY to a local proxy that signs in to yours, such as cntlm or px, or name the host in NO_PROXY if it can be reached directly',
+      `offers sign-in only by ${schemes.join(' and ')}`,
+      'hooktrail signs in to a proxy only by user name and password (Basic): set HTTPS_PROXY to a local proxy that signs in to yours, such as cntlm or px, or name the host in NO_PROXY if it can be reached directly',
     );
   return failure(
     hasCredentials ? 'does not accept the user name and password' : 'requires a user name and a password',

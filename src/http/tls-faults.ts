@@ -27,7 +27,7 @@ const TLS_FAULTS: readonly (readonly [codes: RegExp, fault: ConnectionFault])[] 
     /NO_APPLICATION_PROTOCOL$/,
     {
       text: 'does not offer HTTP/1.1 over TLS',
-      next: 'ask its operator to offer HTTP/1.1 beside HTTP/2, which hooktrail does not speak',
+      next: 'ask its operator to offer HTTP/1.1 as well: hooktrail does not speak HTTP/2',
     },
   ],
   [
@@ -89,8 +89,8 @@ export function otherProtocol(start: string, url: URL): ConnectionFault | undefi
   // A SETTINGS frame on stream 0 (RFC 9113 section 3.4).
   if (/^\0\0.\x04.\0\0\0\0/s.test(start))
     return {
-      text: 'answers in HTTP/2 alone',
-      next: 'ask its operator to offer HTTP/1.1 beside HTTP/2, which hooktrail does not speak',
+      text: 'answers only in HTTP/2',
+      next: 'ask its operator to offer HTTP/1.1 as well: hooktrail does not speak HTTP/2',
     };
   return undefined;
 }

@@ -79,12 +79,12 @@ export function parseCondition(
   const rest = behind.trim();
   if (JOINT.test(name) || goesOn(rest)) throw joined(given);
   if (whole === undefined || (not && typed))
-    throw invalid(given, "'!' stands before a field alone, or before '=' in a comparison");
+    throw invalid(given, "'!' goes before a lone field, or before '=' in a comparison");
   if (name.trim() === '') throw invalid(given, text.trim() === '' ? 'it is empty' : 'it names no field');
   if (typed) return parseComparison(parseFieldPath(name, flag, text), typed as Operator, rest, given);
   const word = wordOfOtherLanguages(name);
   if (word !== undefined && /^in$/i.test(word)) throw unlisted(name, word, given);
-  if (word !== undefined) throw invalid(given, `'${word}' is no operator`);
+  if (word !== undefined) throw invalid(given, `'${word}' is not an operator`);
   const field = parseFieldPath(name, flag, text);
   const operator = not ? 'missing' : 'exists';
   return { text, field, operator, value: '', quoted: false, instant: undefined };
@@ -265,7 +265,7 @@ function refuseLongerOperator(operator: Operator, rest: string, given: Given): v
   if (!/^[=!<>~]/.test(rest)) return;
   const { text, flag } = given;
   const longer = `${operator}${rest[0]}`;
-  const why = `'${longer}' is no operator; put a value that begins with ${rest[0]} in quotes`;
+  const why = `'${longer}' is not an operator; put a value that begins with ${rest[0]} in quotes`;
   const written = (condition: string) => `write ${flag} ${quotedWord(condition)}`;
   const beforeValue = text.trimEnd().slice(0, -rest.length);
   if (/\s$/.test(beforeValue)) throw invalid(given, why, written(beforeValue + JSON.stringify(rest)));

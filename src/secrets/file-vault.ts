@@ -157,7 +157,7 @@ function otherSeal(place: string, kind: 'passphrase' | 'key', given: string | un
         ]
       : ['a passphrase', 'a key', 'give the passphrase'];
   return new UsageError(`${place} is sealed with ${was}, and ${given ? other : 'none'} was given`, {
-    next: advise`${give}, or run ${hooktrail('login')}, which seals the file with what is given then`,
+    next: advise`${give}, or run ${hooktrail('login')}, which seals the file with the secret given then`,
   });
 }
 
@@ -246,7 +246,7 @@ async function chooseSeal(context: FileVaultContext, offersKey: boolean): Promis
   const keyFile = path.join(homeFolder(context), '.hooktrail.key');
   if (offersKey)
     await context.stderr.write(
-      `Without a passphrase (press Enter alone) a key is made in ${terminalSafeLine(keyFile)},\nand no command asks for anything.\n`,
+      `Without a passphrase (just press Enter) a key is made in ${terminalSafeLine(keyFile)},\nand commands do not ask for it.\n`,
     );
   let message = 'New passphrase for the encrypted file';
   for (;;) {

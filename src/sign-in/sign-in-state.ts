@@ -196,7 +196,7 @@ export async function checkSignIn(call: Call): Promise<{ result: CheckResult; er
       // A portal or a proxy may answer any path with a page, and another API with its own JSON.
       const { errorObject: body = {} } = describeError(response);
       if ('items' in body || 'count' in body) return;
-      throw serviceError(response, 'GET event-types is no collection');
+      throw serviceError(response, 'GET event-types is not a collection');
     });
     return undefined;
   } catch (error) {

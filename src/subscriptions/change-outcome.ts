@@ -60,7 +60,7 @@ async function refusalOf(
     `somebody else changed the subscription ${found.id} meanwhile; nothing was written`,
     {
       details: [...shown, failure.message, ...failure.details],
-      next: 'run the command again: it begins with what is there now',
+      next: 'run the command again: it begins with the present state',
       status: answer.status,
       cause: failure,
     },

@@ -21,7 +21,7 @@ export function declare(command: Command): void {
   command
     .argument('[word]', 'an id, or a part of addresses; without it all that are on')
     .option('--allow-private', 'also connect to private addresses')
-    .option('-y, --yes', 'do not ask; needed where there is no terminal')
+    .option('-y, --yes', 'do not ask; needed without a terminal')
     .option('--json', 'print what was found as a JSON array');
   addTimezoneFlag(command);
   addConnectionFlags(command);

@@ -19,7 +19,7 @@ export interface ChangeFlags {
 export function addChangeFlags(command: Command, json: string): void {
   command
     .option('--dry-run', 'show what would change, and write nothing')
-    .option('-y, --yes', 'do not ask; needed where there is no terminal')
+    .option('-y, --yes', 'do not ask; needed without a terminal')
     .option('--json', `print one JSON object: ${json}`);
   addConnectionFlags(command);
 }

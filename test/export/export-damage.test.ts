@@ -38,9 +38,9 @@ describe('a damaged part of an export', () => {
       expect([first.code, first.stderr.split('\n').slice(-4)]).toEqual([
         1,
         [
-          `error: ${directory} lacks ${kept.length - 5} events that it held before: the service does not return them any more`,
+          `error: ${directory} lacks ${kept.length - 5} events that it held before: the service no longer returns them`,
           `  ${PART} has 5 of ${kept.length} events`,
-          'next: put an undamaged copy of each such file in its place and run the same command again; the damaged ones are beside them as damaged-part-…',
+          'next: put an undamaged copy of each such file in its place and run the same command again; the damaged ones are in the same folder as damaged-part-…',
           '',
         ],
       ]);

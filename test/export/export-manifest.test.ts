@@ -352,18 +352,18 @@ describe('what an export has lost', () => {
     return undefined;
   };
   const next =
-    'put an undamaged copy of each such file in its place and run the same command again; the damaged ones are beside them as damaged-part-…';
+    'put an undamaged copy of each such file in its place and run the same command again; the damaged ones are in the same folder as damaged-part-…';
 
   test('is said by file, and in all', () => {
     expect(failure({ ...MANIFEST, parts: [written(3)] })).toBeUndefined();
     expect(failure(lostOf([3, 4]))).toEqual({
-      message: 'there lacks an event that it held before: the service does not return them any more',
+      message: 'there lacks an event that it held before: the service no longer returns them',
       details: ['part-000001.ndjson has 3 of 4 events'],
       next,
       isOfService: true,
     });
     expect(failure(lostOf([3, 5], [0, 7]))).toEqual({
-      message: 'there lacks 9 events that it held before: the service does not return them any more',
+      message: 'there lacks 9 events that it held before: the service no longer returns them',
       details: ['part-000001.ndjson has 3 of 5 events', 'part-000002.ndjson has 0 of 7 events'],
       next,
       isOfService: true,

@@ -131,7 +131,7 @@ describe('--csv', () => {
     expect(result.text).toBe('a\r\n1\r\n2\r\n""\r\n""\r\n');
     expect(result.said).toEqual([
       'warning: a later page has "new", which the first did not: it has no column; name the columns with --fields',
-      'warning: later pages also have "newer", an item that is no object: they have no columns either',
+      'warning: later pages also have "newer", an item that is not an object: they have no columns either',
     ]);
     const names = Array.from({ length: 40 }, (_, n) => `"f${n}"`);
     const many = await csv([['{"a":1}'], names.map((name) => `{${name}:1}`)]);

@@ -160,7 +160,7 @@ describe('credentials that a proxy refuses', () => {
     await using proxy = await startProxy(offers(...challenges));
     for (const user of ['', 'me:pw@'])
       expect(await answerOf(HTTPS, { HTTPS_PROXY: `http://${user}127.0.0.1:${proxy.port}` })).toEqual({
-        text: `the proxy 127.0.0.1:${proxy.port} offers sign-in by ${named} alone (407)`,
+        text: `the proxy 127.0.0.1:${proxy.port} offers sign-in only by ${named} (407)`,
         next: expect.stringContaining('such as cntlm or px'),
       });
   });

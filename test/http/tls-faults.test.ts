@@ -17,7 +17,7 @@ async function failure(url: URL): Promise<unknown[]> {
   }
 }
 
-const HTTP1 = 'ask its operator to offer HTTP/1.1 beside HTTP/2, which hooktrail does not speak';
+const HTTP1 = 'ask its operator to offer HTTP/1.1 as well: hooktrail does not speak HTTP/2';
 
 test.each<[keyof typeof UNUSABLE_SERVERS, string, string, string, string]>([
   [
@@ -28,7 +28,7 @@ test.each<[keyof typeof UNUSABLE_SERVERS, string, string, string, string]>([
     'ask its operator to offer TLS 1.2 or 1.3; a TLS proxy on the way may be what is too old',
   ],
   ['HTTP/2 alone', 'https', 'tls', 'HOST does not offer HTTP/1.1 over TLS', HTTP1],
-  ['HTTP/2 alone, without TLS', 'http', 'protocol', 'HOST answers in HTTP/2 alone', HTTP1],
+  ['HTTP/2 alone, without TLS', 'http', 'protocol', 'HOST answers only in HTTP/2', HTTP1],
   [
     'a client certificate in TLS 1.2',
     'https',

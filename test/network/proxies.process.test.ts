@@ -44,7 +44,7 @@ describe('a search', () => {
       'that offers others alone',
       offers('Negotiate', 'NTLM'),
       'http',
-      'offers sign-in by Negotiate and NTLM alone (407)',
+      'offers sign-in only by Negotiate and NTLM (407)',
     ],
     ['for SOCKS', opens, 'socks', 'does not answer with valid HTTP (Expected HTTP/, RTSP/ or ICE/)'],
   ] as const)('behind a proxy %s ends with what is wrong', async (_, answer, scheme, why) => {

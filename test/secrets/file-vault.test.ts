@@ -242,7 +242,7 @@ test('a file that is sealed the other way is reported, and a sign-in seals it ag
     exitCode: 2,
     message: `${place} is sealed with a passphrase, and a key was given`,
     next: advising(
-      'give the passphrase, or run `hooktrail login`, which seals the file with what is given then',
+      'give the passphrase, or run `hooktrail login`, which seals the file with the secret given then',
     ),
   };
   await expect((await open(key)).read()).rejects.toMatchObject(refused);
@@ -266,7 +266,7 @@ test('a file that is sealed the other way is reported, and a sign-in seals it ag
   await expect(keyless.read()).rejects.toMatchObject({
     message: `${place} is sealed with a key of \`hooktrail keygen\`, and none was given`,
     next: advising(
-      'name the file with the key by `hooktrail config set passphrase-file PATH` or HOOKTRAIL_PASSPHRASE_FILE, or run `hooktrail login`, which seals the file with what is given then',
+      'name the file with the key by `hooktrail config set passphrase-file PATH` or HOOKTRAIL_PASSPHRASE_FILE, or run `hooktrail login`, which seals the file with the secret given then',
     ),
   });
 });

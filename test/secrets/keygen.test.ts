@@ -49,7 +49,7 @@ test('login changes a profile from a passphrase to a key and back, and needs the
     stdout: '',
     stderr:
       `error: ${place} is sealed with a passphrase, and a key was given\n` +
-      'next: give the passphrase, or run `hooktrail login`, which seals the file with what is given then\n',
+      'next: give the passphrase, or run `hooktrail login`, which seals the file with the secret given then\n',
   });
   expect(await at.run(['login'], { env })).toMatchObject({ code: 0 });
   expect(await readFile(place, 'latin1')).toMatch(/^hooktrail-secrets-2\n/);
@@ -134,7 +134,7 @@ describe('a passphrase file that the profile saves', () => {
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: expect.stringContaining(
-        `Without a passphrase (press Enter alone) a key is made in ${key},\nand no command asks for anything.\n`,
+        `Without a passphrase (just press Enter) a key is made in ${key},\nand commands do not ask for it.\n`,
       ),
     });
     expect((await stat(key)).mode & 0o777).toBe(0o600);

@@ -409,7 +409,7 @@ describe('a public client', () => {
   test('is what an empty answer to the question for the secret means', async () => {
     await using at = await startWithout({}, '-public');
     const { stdin, printed, finished } = at.start(['login'], { env: at.env, stdin: null, terminal: 80 });
-    await printed('stderr', /press Enter alone\.\nClient secret: $/);
+    await printed('stderr', /just press Enter\.\nClient secret: $/);
     stdin.write('\r');
     expect((await finished).code).toBe(0);
     expect((await at.run(['status'])).stdout).toContain('a public client, without a secret');

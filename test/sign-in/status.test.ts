@@ -194,7 +194,7 @@ test.each([
   async (_, body, type, shown) => {
     await at.signIn();
     const page = { kind: 'status', status: 200, body, headers: { 'content-type': type } } as const;
-    const message = 'GET event-types is no collection: the service answered 200 OK';
+    const message = 'GET event-types is not a collection: the service answered 200 OK';
     const next = 'check --base-url (HOOKTRAIL_BASE_URL); `hooktrail config set base-url URL` saves another';
     at.sandbox.control.fault('event-types', page);
     expect(await at.run(['status', '--check'])).toEqual({

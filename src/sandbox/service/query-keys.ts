@@ -35,7 +35,7 @@ const filters = new Map<string, readonly [member: keyof EventFilter, read: Reade
   ['eq(subscriptionId', ['subscription', ...guid]],
   ['eq(eventId', ['id', ...guid]],
   ['eq(publishStatus', ['status', status, 'is neither SUCCESS nor FAILED']],
-  ['eq(eventType', ['type', String, 'is no text']],
+  ['eq(eventType', ['type', String, 'is not a text']],
 ]);
 
 /**

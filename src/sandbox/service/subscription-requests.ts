@@ -130,7 +130,7 @@ async function readObject(request: OperationRequest, mediaType: string): Promise
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // What is no JSON is no object either.
+    // What is no JSON is not an object either.
   }
   throw new ServiceFailure(400, {
     code: 'subscription.malformed_body',
@@ -170,15 +170,15 @@ function issuesOfAddress(given: unknown): Issue[] {
 
 function issuesOfRules(rules: unknown): Issue[] {
   if (rules === undefined) return [missing('subscriptionRules')];
-  if (!isObject(rules)) return [wrong('subscriptionRules', 'is no object')];
+  if (!isObject(rules)) return [wrong('subscriptionRules', 'is not an object')];
   const { marketplaces, eventTypes: types } = rules;
   const issues: Issue[] = [];
   if (marketplaces === undefined) issues.push(missing('subscriptionRules.marketplaces'));
   else if (!isTexts(marketplaces) || marketplaces.length === 0)
-    issues.push(wrong('subscriptionRules.marketplaces', 'is no list of marketplaces'));
+    issues.push(wrong('subscriptionRules.marketplaces', 'is not a list of marketplaces'));
   if (types === undefined) issues.push(missing('subscriptionRules.eventTypes'));
   else if (!isTexts(types) || types.length === 0)
-    issues.push(wrong('subscriptionRules.eventTypes', 'is no list of event types'));
+    issues.push(wrong('subscriptionRules.eventTypes', 'is not a list of event types'));
   else {
     const unknown = types.filter((type) => !eventTypes.some(({ name }) => name === type));
     const property = 'subscriptionRules.eventTypes';

@@ -94,7 +94,7 @@ async function findSecret(given: string | undefined, vault: Vault, attempt: Atte
  */
 async function askClientSecret({ flags, context, reporter }: Attempt): Promise<string> {
   if (flags.clientCredentials) return await promptSecret('Client secret', context);
-  reporter.notice('A public client has no secret: press Enter alone.');
+  reporter.notice('A public client has no secret: just press Enter.');
   return await promptSecret('Client secret', context, { isOptional: true });
 }
 

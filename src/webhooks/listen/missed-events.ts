@@ -155,5 +155,5 @@ function reportRecovered(
 
 function leftAloneText(count: number): string {
   const events = count === 1 ? '1 event' : `${count} events`;
-  return `left alone ${events} that the service calls delivered: the journal is new, and does not know what was handled before (--new-journal hands over such events too)`;
+  return `left alone ${events} that the service reports as delivered: the journal is new, so they may have been handled before (--new-journal hands them over too)`;
 }

@@ -166,7 +166,7 @@ function noteTexts(report: ReconciliationReport): string[] {
     ],
     [
       severalReceivers,
-      `${events(severalReceivers)} went to several subscriptions: the file has the id alone, so all records of such an event count as received; --subscription compares one`,
+      `${events(severalReceivers)} went to several subscriptions: the file has only the event id, so all records of such an event count as received; --subscription compares one`,
     ],
   ];
   return notes.flatMap(([count, text]) => (count > 0 ? [text] : []));

@@ -68,7 +68,7 @@ test('with a new journal hands over what FAILED, and says how many delivered eve
   await listener.program.printed('stderr', /left alone.*\n/);
   expect(said(listener)).toEqual([
     'recovered 2 events of the last 1h',
-    'left alone 2 events that the service calls delivered: the journal is new, and does not know what was handled before (--new-journal hands over such events too)',
+    'left alone 2 events that the service reports as delivered: the journal is new, so they may have been handled before (--new-journal hands them over too)',
   ]);
   expect([...at.handler.taken.keys()]).toEqual(due);
   // What is delivered from now on and never comes is lost on the way.
