@@ -3,6 +3,7 @@ import { wrapWords } from '../terminal/cell-width.ts';
 import { eventsText, groupedDigits } from '../terminal/terminal-text.ts';
 import { type Instant, milliseconds } from '../time/instant.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../time/lengths.ts';
+import { firstAfter } from '../time/period.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { SummaryOptions } from './formats.ts';
 import { oneLine, type TableLook } from './table.ts';
@@ -40,7 +41,7 @@ export function windowText(
   options: SummaryOptions,
 ): string {
   const { zone } = options.filters;
-  const start = boundText(after, zone);
+  const start = boundText(firstAfter(after), zone);
   return isOpen(options) ? `since ${start}` : `from ${start} to ${boundText(before, zone)}`;
 }
 

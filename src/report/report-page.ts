@@ -32,6 +32,7 @@ import { talliesTable, timeTable, UNLISTED } from '../stats/statistics-text.ts';
 import { plain } from '../terminal/palette.ts';
 import { grouped, percent, shortened } from '../terminal/terminal-text.ts';
 import { knownInstant } from '../time/instant.ts';
+import { firstAfter } from '../time/period.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import { version } from '../version.ts';
 import { type Html, html, tableHtml, timeChart } from './report-charts.ts';
@@ -125,7 +126,7 @@ function factsList(
   const others = conditionTexts(filters);
   return html`<dl>
 <dt>${from === undefined ? 'Service' : 'Source'}</dt><dd>${profile === undefined ? name : `${name}, profile ${profile}`}</dd>
-<dt>Period</dt><dd>${boundText(after, zone)} to ${boundText(before, zone)} (${zone.name})</dd>
+<dt>Period</dt><dd>${boundText(firstAfter(after), zone)} to ${boundText(before, zone)} (${zone.name})</dd>
 <dt>Filters</dt><dd>${others.length > 0 ? shortened(others.join(' '), 1000) : 'none'}</dd>
 <dt>Generated</dt><dd>${boundText(knownInstant(generatedAt), zone)} by hooktrail ${version}</dd>
 </dl>`;

@@ -61,13 +61,14 @@ export async function run(call: Call<Flags>): Promise<ExitCode> {
       next: 'give a time from which you should have every event, such as --since 1d',
     });
   const options = { ...summaryOptions(call, FORMATS), received, receivedField };
-  const [{ reconcile }, { adviseAfter, printReconciliation }] = await Promise.all([
+  const [{ reconcile }, { adviseAfter, headlineOf, printReconciliation }] = await Promise.all([
     import('./reconcile.ts'),
     import('./reconciliation-text.ts'),
   ]);
   const report = await reconcile(options, call);
   const isList = options.format.format === 'ndjson' || options.format.format === 'csv';
-  if (!isList) await printReconciliation(report, options, call);
+  if (isList) call.reporter.notice(headlineOf(report));
+  else await printReconciliation(report, options, call);
   adviseAfter(report, options, call);
   return exitCode && report.missing.records > 0 ? ExitCode.matched : ExitCode.done;
 }

@@ -46,7 +46,7 @@ export async function printReconciliation(
 }
 
 /** Says what is missing: `126 of 600 records are missing: 113 FAILED, 13 delivered …`. */
-function headlineOf({ records, missing, file }: ReconciliationReport): string {
+export function headlineOf({ records, missing, file }: ReconciliationReport): string {
   if (records === 0) return 'no records to compare with';
   if (missing.records === 0) return `nothing is missing: ${file.name} has all ${grouped(records)} records`;
   const other = missing.records - missing.failed - missing.succeeded;

@@ -218,12 +218,21 @@ test('says what is missing, and the line that recovers it', async () => {
     `next: \`hooktrail webhooks recover --received ${file} --since 2026-01-01 --until 2026-11-21 --forward-to URL\`: recovers exactly these\n`,
   );
   expect((await comparing.run(file, '--exit-code')).code).toBe(10);
+  expect((await comparing.run(file, '--ndjson')).stderr).toMatch(/^20 of 60 records are missing: .*\nnext: /);
   const all = await comparing.write('all.txt', ids.join('\n'));
   expect(await comparing.run(all, '--exit-code')).toMatchObject({
     code: 0,
     stdout: expect.stringContaining(`nothing is missing: ${all} has all 60 records`),
     stderr: '',
   });
+});
+
+test('a day is shown from midnight to midnight', async () => {
+  await using comparing = await startComparing();
+  const file = await comparing.write('had.txt', comparing.ids.join('\n'));
+  const day = ['--received', file, '--day', '2026-11-19', '--timezone', 'Europe/Berlin'];
+  const { stdout } = await comparing.searching.run(['webhooks', 'reconcile', ...day]);
+  expect(stdout).toContain('from 2026-11-19 00:00+01:00 to 2026-11-20 00:00+01:00\n');
 });
 
 test('a column of other GUIDs is named, with those that may be meant', async () => {
