@@ -149,9 +149,9 @@ export class TableColumnReader {
     if (!this.#hasQuotes) return end;
     let closed = start - 1;
     for (
-      let quote = bytes.indexOf(QUOTE, start);
-      quote !== -1 && end !== -1 && quote < end;
-      quote = bytes.indexOf(QUOTE, quote + 1)
+      let quote = indexBefore(end, bytes, QUOTE, start);
+      quote !== -1;
+      quote = indexBefore(end, bytes, QUOTE, quote + 1)
     ) {
       // Others are a part of their cell, such as 5" for inches.
       const isOpening = quote === closed + 1 || bytes[quote - 1] === this.#separator;
@@ -188,7 +188,16 @@ export class TableColumnReader {
       if (closing === -1 || closing >= end) return end;
       from = closing + 1;
     }
-    const next = bytes.indexOf(this.#separator, from);
-    return next === -1 || next > end ? end : next;
+    const next = indexBefore(end, bytes, this.#separator, from);
+    return next === -1 ? end : next;
   }
+}
+
+/**
+ * The offset of a byte before another offset; -1 if it is not there. Only the row is searched: the next quote
+ * may be megabytes away.
+ */
+function indexBefore(end: number, bytes: Buffer, byte: number, start: number): number {
+  const at = end <= start ? -1 : bytes.subarray(start, end).indexOf(byte);
+  return at === -1 ? -1 : start + at;
 }
