@@ -1,6 +1,6 @@
 import { sortRows } from '../items/time-column.ts';
 import { FIRST_CODE, NO_VALUE } from '../sample/sample-field.ts';
-import { estimateOf, rateIn, type SampleTable } from '../sample/sample-table.ts';
+import { estimateOf, rateIn, type SampleTable, sizeField } from '../sample/sample-table.ts';
 import {
   type Count,
   isNamed,
@@ -91,6 +91,7 @@ interface Candidate extends Count {
 export class CauseSearch {
   readonly features: readonly Feature[];
   readonly table: SampleTable;
+  readonly #time: TimeOrder;
   readonly #likelihood: Likelihood;
   readonly #conditions: number;
   readonly #conditionsOfFilters: number;
@@ -105,8 +106,8 @@ export class CauseSearch {
     this.table = table;
     this.#rows = Int32Array.from(sortRows([...allRows(table.rows)], table.times));
     this.#marks = new Uint8Array(table.rows);
-    const time = new TimeOrder(table, this.#rows);
-    this.features = table.fields.map((field, place) => new Feature(table, field, place, time));
+    this.#time = new TimeOrder(table, this.#rows);
+    this.features = table.fields.map((field, place) => new Feature(table, field, place, this.#time));
     this.#conditions = this.#countConditions(this.features);
     this.#conditionsOfFilters = this.#countConditions(this.features.filter(({ isFilter }) => isFilter));
     const moments = Math.min(this.#countMoments(), MOST_MOMENTS);
@@ -141,6 +142,18 @@ export class CauseSearch {
     }
     this.#rows = all;
     return causes;
+  }
+
+  /**
+   * The sizes of items where failing has added up to so many bytes to those of failures: a limit is a cause
+   * only where delivered events with as many more would still be smaller.
+   */
+  sizesBeside(addedBytes: number): Feature | undefined {
+    const { table } = this;
+    const place = table.fields.findIndex(({ derivation }) => derivation === 'size');
+    const larger = { ...table, moreOfDelivered: table.moreOfDelivered - addedBytes };
+    const field = place === -1 ? undefined : sizeField(larger);
+    return field && new Feature(larger, field, place, this.#time, { hasUpperLimits: false });
   }
 
   /** The condition on the field that parts failures from delivered events best. */

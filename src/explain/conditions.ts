@@ -68,6 +68,8 @@ export class Feature implements CountsByCode {
   /** True if every event has it, be it null. */
   readonly isAlwaysThere: boolean;
   readonly isFilter: boolean;
+  /** False if events are only compared with what is smaller. */
+  readonly hasUpperLimits: boolean;
   /** True for times in the payload: "not of that moment" is no cause, the time of the events is. */
   readonly isOfTimes: boolean;
   /** Fields whose values are the better name cost less. */
@@ -88,8 +90,15 @@ export class Feature implements CountsByCode {
   #countOfAll: Count = { events: 0, failed: 0 };
 
   /** `place` is that among all fields. */
-  constructor(table: SampleTable, field: SampleField, place: number, time: TimeOrder) {
+  constructor(
+    table: SampleTable,
+    field: SampleField,
+    place: number,
+    time: TimeOrder,
+    { hasUpperLimits = true } = {},
+  ) {
     const { texts, cells } = field;
+    this.hasUpperLimits = hasUpperLimits;
     this.table = table;
     this.field = field;
     this.isAlwaysThere = field.present === table.rows && !field.isInList;
@@ -354,7 +363,7 @@ function visitLimits(feature: Feature, visit: VisitCondition): void {
   for (const code of order) {
     if (events[code] === 0) continue;
     if (last !== undefined && places[last] !== places[code]) {
-      if (mayTell(below, failedBelow)) visit('<=', last, below, failedBelow, cost);
+      if (feature.hasUpperLimits && mayTell(below, failedBelow)) visit('<=', last, below, failedBelow, cost);
       if (mayTell(above, failedAbove)) visit('>=', code, above, failedAbove, cost);
     }
     above -= highest.events[code] as number;

@@ -1,4 +1,4 @@
-import { fieldPath } from '../items/field-path.ts';
+import { EACH, fieldPath } from '../items/field-path.ts';
 import { FIRST_CODE, isInside, NO_VALUE, OTHER_VALUE, type SampleField } from '../sample/sample-field.ts';
 import { estimateOf, fieldAtTop, rateIn, type SampleTable } from '../sample/sample-table.ts';
 import { type Count, lnChance, SIGNIFICANCE } from '../statistics/chance.ts';
@@ -33,6 +33,26 @@ export function findEffects(search: CauseSearch): Effects {
   const size = search.table.fields.find(({ derivation }) => derivation === 'size');
   if (size && (tests.length > 0 || finder.certain.size > 0)) finder.certain.add(size);
   return { tests, fields: finder.fields, certain: finder.certain };
+}
+
+/** Bytes of a member that are not its name or its value: quotes, a colon and a comma. */
+const BYTES_AROUND = 4;
+
+/**
+ * The most bytes that effects have added to an item; undefined if there are none. Of one in a list the whole
+ * list is taken.
+ */
+export function bytesOfEffects({ tests, certain }: Effects, { fields }: SampleTable): number | undefined {
+  const effects = [...tests.map(({ feature }) => feature.field), ...certain];
+  const members = effects.map(({ steps }) => {
+    const list = steps.indexOf(EACH);
+    return fieldPath(list === -1 ? steps : steps.slice(0, list)).text;
+  });
+  const own = fields.filter(({ path, derivation }) => !derivation && members.includes(path));
+  const outer = own.filter((field) => !own.some((other) => isInside(field, other)));
+  const bytesOf = ({ steps, mostBytes }: SampleField) =>
+    String(steps.at(-1)).length + BYTES_AROUND + mostBytes;
+  return outer.length === 0 ? undefined : outer.reduce((sum, field) => sum + bytesOf(field), 0);
 }
 
 /** What is known of a field while it is judged. */

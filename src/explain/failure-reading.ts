@@ -6,7 +6,7 @@ import { type TimeZone, UTC } from '../time/time-zone.ts';
 import { fieldCondition } from './cause-conditions.ts';
 import { CauseSearch, type FoundCause, type RowTest } from './cause-search.ts';
 import { FieldTest } from './conditions.ts';
-import { causesAmong, findEffects, valuesToCount } from './effects.ts';
+import { bytesOfEffects, causesAmong, findEffects, valuesToCount } from './effects.ts';
 import { type Cause, type CauseToCount, type Effect, ExactCounts } from './exact-counts.ts';
 import { SpanTest } from './spans.ts';
 
@@ -104,17 +104,20 @@ function findIn(table: SampleTable): Found {
   const effects = findEffects(search);
   const hasDelivered = table.failures.includes(0);
   if (!hasDelivered) return { causes: [], effects: effects.tests };
-  const possible = search.features.filter(({ field }) => !effects.certain.has(field));
+  const alike = search.features.filter(({ field }) => !effects.certain.has(field));
+  const addedBytes = bytesOfEffects(effects, table);
+  const sizes = addedBytes === undefined ? undefined : search.sizesBeside(addedBytes);
+  const possible = sizes ? [...alike, sizes] : alike;
   const likely = possible.filter(({ field }) => !effects.fields.has(field));
-  let causes = search.findCauses(likely, possible);
+  let causes = search.findCauses(likely, alike);
   // If nothing else explains the failures, what only they have may be the cause after all.
-  if (causes.length === 0) causes = search.findCauses(possible, possible);
+  if (causes.length === 0) causes = search.findCauses(possible, alike);
   else {
     const mistaken = causesAmong(effects, causes, search);
     const weighed = possible.filter(
       ({ field }) => likely.some((one) => one.field === field) || mistaken.has(field),
     );
-    if (mistaken.size > 0) causes = search.findCauses(weighed, possible);
+    if (mistaken.size > 0) causes = search.findCauses(weighed, alike);
   }
   return { causes: causes.map((cause) => toCount(search, cause)), effects: effects.tests };
 }

@@ -65,6 +65,8 @@ export class SampleField {
   isUncompared = false;
   /** True if each number is another: limits can explain failures, single numbers cannot. */
   hasOnlyLimits = false;
+  /** Bytes of the longest value. */
+  mostBytes = 0;
   /** The JSON texts of values, by code. */
   texts: string[] = [NULL_TEXT, NULL_TEXT];
   /** The same of all values of a field that is not compared, if they are sentences; and their cells. */

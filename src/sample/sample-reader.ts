@@ -180,6 +180,12 @@ class SampleReader {
 
   /** Records the value at `at`; the offset after it. */
   #readValue(at: number, field: SampleField): number {
+    const end = this.#recordValue(at, field);
+    field.mostBytes = Math.max(field.mostBytes, end - at);
+    return end;
+  }
+
+  #recordValue(at: number, field: SampleField): number {
     const bytes = this.#bytes;
     const row = this.#row;
     const first = bytes[at];

@@ -24,6 +24,8 @@ export interface SampleTable {
   readonly times: TimeColumn;
   readonly fields: readonly SampleField[];
   readonly isWhole: boolean;
+  /** Bytes of each row's item. */
+  readonly sizes: Int32Array;
   readonly moreOfDelivered: number;
   /** The parts of all failed and of all delivered events that are rows. */
   readonly shares: { readonly failed: number; readonly delivered: number };
@@ -35,14 +37,18 @@ export function tableOfSample(sample: EventSample, zone: TimeZone): SampleTable 
   const read = readFields(events);
   const derived = read.flatMap((field) => field.finish());
   for (const field of derived) field.finish();
-  const size = sizeField(events, sample.moreOfDelivered);
+  const sizes = Int32Array.from(events, ({ text }) => text.length);
+  const failures = Uint8Array.from(events, ({ hasFailed }) => Number(hasFailed));
+  const { moreOfDelivered } = sample;
+  const size = sizeField({ sizes, failures, moreOfDelivered });
   return {
     rows: events.length,
-    failures: Uint8Array.from(events, ({ hasFailed }) => Number(hasFailed)),
+    failures,
     times,
     fields: [...read, ...derived, ...(size ? [size] : []), ...clockFields(times, events.length, zone)],
     isWhole: sample.isWhole,
-    moreOfDelivered: sample.moreOfDelivered,
+    sizes,
+    moreOfDelivered,
     shares: sample.shares,
   };
 }
@@ -71,14 +77,18 @@ function timesOf(events: readonly SampledEvent[]): TimeColumn {
 }
 
 /** The sizes of the items, without the letter that only tells the outcome; undefined if they are alike. */
-function sizeField(events: readonly SampledEvent[], moreOfDelivered: number): SampleField | undefined {
-  const sizes = events.map(({ text, hasFailed }) => text.length - (hasFailed ? 0 : moreOfDelivered));
-  const sorted = Float64Array.from(sizes).sort();
+export function sizeField({
+  sizes,
+  failures,
+  moreOfDelivered,
+}: Pick<SampleTable, 'sizes' | 'failures' | 'moreOfDelivered'>): SampleField | undefined {
+  const compared = sizes.map((size, row) => size - (failures[row] === 1 ? 0 : moreOfDelivered));
+  const sorted = compared.toSorted();
   const small = sorted[Math.floor(0.1 * sorted.length)] ?? 0;
   const large = sorted[Math.floor(0.9 * sorted.length)] ?? 0;
   if (large < LARGER_BY * small) return undefined;
   const field = new SampleField([], 'size');
-  for (const [row, size] of sizes.entries()) field.setJson(row, String(size));
+  for (const [row, size] of compared.entries()) field.setJson(row, String(size));
   field.finish();
   field.hasOnlyLimits = true;
   return field;

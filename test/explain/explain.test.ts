@@ -4,6 +4,8 @@ import { itemFilter } from '../../src/items/item-filter.ts';
 import { Items } from '../../src/items/items.ts';
 import { explainItems } from './explained.ts';
 
+type Json = { [name: string]: unknown };
+
 const itemsOf = (events: readonly unknown[]) =>
   Items.of(events.map((event) => Buffer.from(typeof event === 'string' ? event : JSON.stringify(event))));
 
@@ -273,7 +275,6 @@ describe('errors with ids and times in them', () => {
 });
 
 describe('fields of a delivery that tell how it ended are listed apart, also where they are not exact', () => {
-  type Json = { [name: string]: unknown };
   const isOurs = (index: number) => index % 4 === 1;
   const fails = (index: number) => (isOurs(index) && index >= 400) || index % 97 === 50;
   const LATE = 'b';
@@ -601,6 +602,59 @@ describe('the times of a cause', () => {
       '2026-11-22T04:59:59Z',
       '2026-11-22T06:39:01Z',
     ]);
+  });
+});
+
+describe.each([
+  ['flat', (envelope: Json, event: Json) => ({ ...envelope, ...event })],
+  ['published', (envelope: Json, event: Json) => ({ ...envelope, eventData: event })],
+] as const)('the size of an event, %s', (_shape, recordOf) => {
+  const mixed = (index: number, salt: number) =>
+    (Math.imul(Math.imul(index + 1, 0x9e3779b1) ^ (index >>> 3) ^ (salt * 0x85ebca6b), 0xc2b2ae35) >>> 8) %
+    1000;
+  const left = (failed: boolean) =>
+    failed
+      ? { attempts: 5, response: { status: 413, message: 'too large' } }
+      : { attempts: 1, response: null };
+  /** Records with four texts of several lengths, whose sizes are those given without what failing left. */
+  const records = (
+    sizeAt: (index: number) => number,
+    fails: (index: number) => boolean,
+    hasEffects: boolean,
+  ) =>
+    Array.from({ length: 500 }, (_, index) => {
+      const shares = [0, 1, 2, 3].map((salt) => 100 + mixed(index, salt));
+      const sum = shares.reduce((all, share) => all + share, 0);
+      const data = Object.fromEntries(
+        shares.map((share, at) => [`text${at}`, 'x'.repeat(Math.floor((share / sum) * sizeAt(index)))]),
+      );
+      const createdOn = new Date(Date.parse('2026-11-22T00:00:00Z') + index * 60_000).toISOString();
+      const publishStatus = fails(index) ? 'FAILED' : 'SUCCESS';
+      const envelope = {
+        createdOn,
+        publishStatus,
+        subscriptionId: `s${index % 7}`,
+        ...(hasEffects ? left(fails(index)) : {}),
+      };
+      return recordOf(envelope, { eventId: `e${index}`, eventType: typeAt(index), data });
+    });
+  const typeAt = (index: number) => (index % 5 === 0 ? 'report.ready' : `order.${index % 4}`);
+  const isLarge = (index: number) => index % 5 === 0 || index % 13 === 0;
+  const largeOrSmall = (index: number) =>
+    isLarge(index) ? 20_500 + 9 * mixed(index, 5) : 600 + 15 * mixed(index, 5);
+
+  test.each([false, true])(
+    'is the cause rather than the type that is always large, with effects: %s',
+    (hasEffects) => {
+      const { causes } = explainItems(itemsOf(records(largeOrSmall, isLarge, hasEffects)));
+      expect(causes.map(({ conditions }) => texts(conditions))).toEqual([['item:size >= 20000']]);
+    },
+  );
+
+  test('is no cause where failing alone made it larger', () => {
+    const fails = (index: number) => mixed(index, 4) < 120;
+    const { causes } = explainItems(itemsOf(records((index) => 100 + mixed(index, 5) / 10, fails, true)));
+    expect(causes).toEqual([]);
   });
 });
 

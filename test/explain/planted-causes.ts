@@ -109,7 +109,7 @@ export function historyOf(scenario: Scenario): History {
       delivery: { endpoint: endpoints[subscription], attempts: 1, lastError: null },
     };
   });
-  // What tells of the failure makes an item larger: its size is not compared then.
+  // What tells of the failure makes an item larger: only a limit far beyond that is a cause then.
   const hasEffects = scenario.effects && kind !== 'size of an event';
   const inner = drawOf(randomOf(seed + 0x5eed));
   addInnerValues(events, inner);
