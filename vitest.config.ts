@@ -7,10 +7,15 @@ const seed = process.env['HOOKTRAIL_TEST_SEED'] ?? '20261120';
 /** With `npm run faults` a test repeats its work many times. */
 const isFaultRun = process.env['npm_lifecycle_event'] === 'faults';
 
-const sample = isSampled ? { runner: 'test/support/sampling-runner.ts' } : {};
+const sampling = { runner: 'test/support/sampling-runner.ts' };
+const sample = isSampled ? sampling : {};
 
-/** `npm test` draws one in so many of the tests that run a second time, of processes and of a machine. */
-const ONE_OF_FLAT = 12;
+/** In each run of `.ci/run` another half of the tests run a second time. */
+const isWholeRun = process.env['npm_lifecycle_event'] === 'test' && !isSampled;
+const sampleOfFlat = isSampled || isWholeRun ? sampling : {};
+
+/** One test in so many is drawn: of those that run a second time, of processes, and of a machine. */
+const ONE_OF_FLAT = isWholeRun ? 2 : 12;
 const ONE_OF_PROCESS = 2;
 const ONE_OF_MACHINE = 5;
 
@@ -37,10 +42,14 @@ const inBothShapes = [
 
 /** Beside them, what has no items of a service: it would run a second time for nothing. */
 const inOneShape = [
+  'test/cli/mixed-streams',
   'test/demo/demo',
-  'test/explain/explain-commands',
-  'test/export/{export-manifest,export-part,export-plan,export-window,part-reader,side-by-side}',
+  'test/explain/{explain-command-times,explain-commands}',
+  'test/export/{export-damage,export-manifest,export-part,export-plan,export-window}',
+  'test/export/{part-reader,planted-files,side-by-side}',
+  'test/formats/output-file',
   'test/report/report-page',
+  'test/search/search-terminal',
   'test/watch/{watch-follower,watch-state}',
   'test/webhooks/listen/listen{,.hostile,.renewed}',
   'test/webhooks/send/send',
@@ -93,7 +102,7 @@ export default defineConfig({
           include: inBothShapes.map((files) => `${files}.test.ts`),
           exclude: ['test/**/*.{process,machine}.test.ts', ...inOneShape.map((files) => `${files}.test.ts`)],
           isolate: false,
-          ...sample,
+          ...sampleOfFlat,
           provide: { shape: 'flat', oneIn: ONE_OF_FLAT },
         },
       },
@@ -104,7 +113,7 @@ export default defineConfig({
           include: inBothShapes.map((files) => `${files}.process.test.ts`),
           globalSetup: ['test/support/build.ts'],
           isolate: false,
-          ...sample,
+          ...sampleOfFlat,
           provide: { shape: 'flat', oneIn: ONE_OF_FLAT },
         },
       },
