@@ -158,4 +158,9 @@ export const CORES: Readonly<Record<string, Core>> = {
     hangsAfterMs: 6_000,
     floor: 96,
   },
+  names: {
+    mutate: ['src/names/*.ts'],
+    tests: ['test/names/*.test.ts'],
+    floor: 92,
+  },
 };
