@@ -7,10 +7,12 @@ import { expect, inject, test } from 'vitest';
 import { clock } from '../support/clock.ts';
 import { startHandler } from '../support/handler.ts';
 import { binFolder } from '../support/home.ts';
-import { startSearching } from '../support/searching.ts';
+import { startSearching, valuesIn } from '../support/searching.ts';
 import { blocksOf, readPages } from './pages.ts';
 
-const page = (await readPages()).find(({ file }) => file === 'docs/alerting.md')!;
+const pages = await readPages();
+const page = pages.find(({ file }) => file === 'docs/alerting.md')!;
+const team = pages.find(({ file }) => file === 'docs/team.md')!;
 const lines = blocksOf(page, 'sh');
 const linesWith = (text: string) => lines.find((block) => block.includes(text)) ?? `exit 99 # no ${text}`;
 const unit = blocksOf(page, 'ini').join('');
@@ -52,12 +54,17 @@ async function runAlarm(block: string) {
     detached: true,
     stdio: ['ignore', 'pipe', 'ignore'],
   });
-  program.stdout.resume();
+  let printed = '';
+  program.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed += text;
+  });
   // The shell may end before the programs that it started: the last of them closes the pipe.
   const ended = once(program, 'close');
   const read = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8') : '');
   return {
     add,
+    printed: () => printed,
+    ended,
     mailed: () => read(mail),
     metrics: () => read(path.join(folder, `hooktrail-${ID}.prom`)),
     posted: () => handler.received.map(({ body }) => JSON.parse(body.toString())),
@@ -105,6 +112,25 @@ test('the lines for node_exporter replace the file of the subscription', async (
   await expect.poll(alarm.metrics).toBe(`hooktrail_alarm{subscription="${ID}"} 1\n`);
   alarm.add('SS');
   await expect.poll(alarm.metrics).toBe(`hooktrail_alarm{subscription="${ID}"} 0\n`);
+});
+
+test('the line to try it prints what is wrong now, with the members of the table, and ends', async () => {
+  await using alarm = await runAlarm(linesWith('--until now'));
+  expect(await alarm.ended).toEqual([0, null]);
+  const [change, another] = valuesIn<Record<string, unknown>>(alarm.printed());
+  expect([change, another]).toMatchObject([{ change: 'failing', value: ID }, undefined]);
+  const table = [...page.text.matchAll(/^\| (`.*?`) \|/gm)].flatMap(
+    ([, cell = '']) => cell.match(/\w+/g) ?? [],
+  );
+  expect(table.filter((member) => !(member in (change ?? {})))).toEqual([]);
+  expect(table).toEqual(expect.arrayContaining(['change', 'since', 'run', 'next']));
+});
+
+test('the unit is restricted as the listener of the page for teams is', () => {
+  const restrictions = (text: string) => text.match(/^(No|Protect|Private|User|State|Environment)\w*=.*$/gm);
+  const listener = blocksOf(team, 'ini').find((text) => text.includes('webhooks listen')) ?? '';
+  expect(restrictions(listener)?.length).toBeGreaterThan(6);
+  expect(restrictions(unit)).toEqual(restrictions(listener));
 });
 
 test('the command of the unit hands changes to the script', async () => {

@@ -3,6 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { available } from '../support/machine/requirement.ts';
+import { blocksOf, readPages } from './pages.ts';
 import {
   blockWith,
   execute,
@@ -19,10 +20,20 @@ import {
 
 const INSTALL = blockWith('sh', '--prefix /usr/local');
 
-/** The units of the page by their names. */
-const units = [...page.text.matchAll(/^`\/etc\/systemd\/system\/(.*)`:\n\n```ini\n([\s\S]*?)^```$/gm)].map(
-  ([, name = '', text = '']) => ({ name, text }),
-);
+/** The unit of the page on alerts, which that page's test runs. */
+const alarm = {
+  name: 'hooktrail-alarm.service',
+  text: (await readPages())
+    .filter(({ file }) => file === 'docs/alerting.md')
+    .flatMap((each) => blocksOf(each, 'ini'))
+    .join(''),
+};
+
+/** The units of the page by their names, and that of alerts. */
+const pageUnits = [
+  ...page.text.matchAll(/^`\/etc\/systemd\/system\/(.*)`:\n\n```ini\n([\s\S]*?)^```$/gm),
+].map(([, name = '', text = '']) => ({ name, text }));
+const units = [...pageUnits, alarm];
 
 /** The value of a unit's setting, with its lines joined. */
 function settingOf(name: string, setting: string): string {
@@ -48,6 +59,7 @@ describe.skipIf(!mayHaveRoots || !PLATFORMS.includes('systemd'))('systemd', () =
       'hooktrail-listen.service',
       'hooktrail-export.service',
       'hooktrail-export.timer',
+      'hooktrail-alarm.service',
     ]);
     const verify = (names: string) =>
       inRoot(
