@@ -63,8 +63,8 @@ function isPlaceOfProgram(word: string): boolean {
   return /^(\.{0,2}|~)\//.test(word);
 }
 
-/** A word processor makes one long dash of the two before a flag. */
-const LONG_DASH = /^[\u2010-\u2015\u2212]{1,2}(?=[a-z])/i;
+/** A word processor makes a long dash of one or both before a flag. */
+const LONG_DASH = /^(?=-{0,2}[\u2010-\u2015\u2212])[-\u2010-\u2015\u2212]{1,3}(?=[a-z])/i;
 
 function asDashesOfFlag({ word, words, problem }: ExcessWord): Correction | undefined {
   if (!LONG_DASH.test(word)) return undefined;

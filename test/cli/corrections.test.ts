@@ -86,6 +86,10 @@ const CORRECTED: Readonly<Record<string, string>> = {
     "error: events search takes no arguments, but was given '—failed'",
     'next: hooktrail events search --failed',
   ),
+  'events search –-failed': said(
+    "error: events search takes no arguments, but was given '–-failed'",
+    'next: hooktrail events search --failed',
+  ),
   'events search --where “order = 5”': said(
     "error: events search takes no arguments, but was given '='",
     "next: hooktrail events search --where 'order = 5'",
