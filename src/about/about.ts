@@ -10,7 +10,6 @@ import { guidsIn, type Items, withoutGuidCase } from '../items/items.ts';
 import { noSuchField } from '../items/near-field.ts';
 import { wordMatcher } from '../items/whole-words.ts';
 import { shownAddress } from '../names/callback-address.ts';
-import { nameFieldOf } from '../names/name-field.ts';
 import { nameFilter } from '../names/name-filter.ts';
 import { type SubscriptionNames, withWord } from '../names/subscription-names.ts';
 import { createWhoReader } from '../names/who.ts';
@@ -123,7 +122,7 @@ export async function askAbout(
     throw new UsageError('--status: about counts failures and successes alike', {
       next: 'leave --status and --failed out',
     });
-  const nameField = nameFieldOf(call.settings);
+  const { nameField } = filters;
   const asked: AboutQuestions[] = [];
   const about = withEventSource(call, options, async (source) => {
     const names = source.askNames?.();

@@ -4,7 +4,6 @@ import type { Call } from '../command.ts';
 import { UsageError } from '../errors.ts';
 import { addFilterFlags, addFromFlag, type FilterFlags } from '../filters/filter-flags.ts';
 import { filtersOf, savedFields } from '../formats/format-flags.ts';
-import { nameFieldOf } from '../names/name-field.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
 import type { SettingFlags } from '../settings/settings.ts';
 import { redraws } from '../terminal/palette.ts';
@@ -52,8 +51,7 @@ export async function run(call: Call<Flags>): Promise<void> {
     throw new UsageError('--from - cannot be browsed: the keys are read from standard input', {
       next: 'write the events to a file, and give its name to --from',
     });
-  const nameField = nameFieldOf(call.settings);
-  const filters = filtersOf(call, nameField);
+  const filters = filtersOf(call);
   const fields = savedFields(call.settings);
   if (!context.stdin.isTerminal || !context.stdout.isTerminal || !redraws(context.environment)) {
     throw new UsageError('events browse needs a terminal to show its list on and to read keys from', {
@@ -61,5 +59,5 @@ export async function run(call: Call<Flags>): Promise<void> {
     });
   }
   const { browseEvents } = await import('./browse.ts');
-  await browseEvents(call, { filters, from: flags.from, fields, nameField, help: KEYS });
+  await browseEvents(call, { filters, from: flags.from, fields, help: KEYS });
 }

@@ -36,7 +36,7 @@ const PAGE_SIZE = 200;
 const CONCURRENCY = 2;
 
 /** What is browsed and how it is shown, in its final form. */
-export interface BrowseOptions extends Pick<Look, 'fields' | 'nameField' | 'help'> {
+export interface BrowseOptions extends Pick<Look, 'fields' | 'help'> {
   readonly filters: EventFilters;
   /** A place with stored events; undefined for those of the service. */
   readonly from: string | undefined;
@@ -81,7 +81,7 @@ interface ShownList {
  */
 async function showList(
   call: BrowseCall,
-  { fields, nameField, help }: BrowseOptions,
+  { fields, help }: BrowseOptions,
   { filters, find, place, names }: ShownList,
 ): Promise<void> {
   const { context, reporter } = call;
@@ -92,7 +92,7 @@ async function showList(
   const palette = await paletteOf(reporter.stdoutColor);
   const look: Look = {
     fields,
-    nameField,
+    nameField: filters.nameField,
     marked: filters.grepTexts,
     constant: events.constantFields,
     draw: await loadDraw(palette),

@@ -9,7 +9,6 @@ import { guidsIn, type Items } from '../items/items.ts';
 import { createCursor } from '../items/known-cursor.ts';
 import { KNOWN_FIELDS } from '../items/known-fields.ts';
 import { findField, wordMatcher } from '../items/whole-words.ts';
-import { nameFieldOf } from '../names/name-field.ts';
 import { createWhoReader, namesText } from '../names/who.ts';
 import { settingNames } from '../settings/setting-names.ts';
 import { loadRunSettings, readConfig } from '../settings/settings.ts';
@@ -134,7 +133,7 @@ async function findInPlace(
 ): Promise<FindReport> {
   const { text, limit = Number.POSITIVE_INFINITY, from, filters, concurrency } = options;
   const chosen = from === undefined ? withWeek(filters, call.context.clock.now()) : filters;
-  const nameField = nameFieldOf(call.settings);
+  const { nameField } = filters;
   return await withEventSource(call, { from, filters: chosen, concurrency }, async (source) => {
     const names = source.askNames?.();
     const look = lookFor(text);

@@ -4,10 +4,9 @@ import { UsageError } from '../errors.ts';
 import { EventFilters } from '../filters/event-filters.ts';
 import { addFilterFlags, addFromFlag, eventFilters, type FilterFlags } from '../filters/filter-flags.ts';
 import { CONCURRENCY } from '../filters/reading-flags.ts';
-import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
+import { type FieldPath, parseFieldPath, parseFieldPaths } from '../items/field-path.ts';
 import type { Items, ListKind } from '../items/items.ts';
 import { marketplacesText } from '../names/marketplaces.ts';
-import { nameFieldOf } from '../names/name-field.ts';
 import { fileName, oneOf, orList } from '../settings/flag-values.ts';
 import { Flag, JQ_FLAG } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
@@ -322,11 +321,18 @@ export function addSummaryFlags(
 
 type OptionsCall<Flags> = Pick<Call<Flags>, 'flags' | 'settings' | 'context' | 'reporter'>;
 
-/** The filters that the flags ask for, with times in the zone of the settings. Throws `UsageError`. */
-export function filtersOf(
-  { flags, settings, context, reporter }: OptionsCall<FilterFlags & SettingFlags>,
-  nameField?: FieldPath,
-): EventFilters {
+/**
+ * The filters that the flags ask for, with times in the zone of the settings, and with the field that names
+ * who an event is for, if the settings name one. Throws `UsageError`.
+ */
+export function filtersOf({
+  flags,
+  settings,
+  context,
+  reporter,
+}: OptionsCall<FilterFlags & SettingFlags>): EventFilters {
+  const named = settings.nameField;
+  const nameField = named && parseFieldPath(named.text, named.source);
   const filters = eventFilters(flags, context.clock.now(), settings.zone, undefined, nameField);
   const { marketplaces } = settings;
   if (marketplaces === undefined) return filters;
@@ -339,13 +345,12 @@ export function filtersOf(
 /** The flags of a command that sums up events, in their final form. Throws `UsageError`. */
 export function summaryOptions(call: OptionsCall<EventFlags>, formats: readonly FormatName[] = FORMAT_NAMES) {
   const { flags } = call;
-  const nameField = nameFieldOf(call.settings);
-  const filters = filtersOf(call, nameField);
+  const filters = filtersOf(call);
   const format: FormatOptions = {
     ...formatOptions(flags, 'events', formats),
     zone: filters.zone,
     csvZone: flags.timezone === undefined ? undefined : filters.zone,
-    nameField,
+    nameField: filters.nameField,
   };
   return { filters, format, from: flags.from, concurrency: flags.concurrency ?? CONCURRENCY };
 }

@@ -7,7 +7,6 @@ import { createJqWriter } from '../formats/jq.ts';
 import type { Service } from '../http/service.ts';
 import type { FieldPath } from '../items/field-path.ts';
 import { Items } from '../items/items.ts';
-import { nameFieldOf } from '../names/name-field.ts';
 import { findSilences } from '../questions/silence.ts';
 import { SHORTEST_SILENCE_MS } from '../questions/silent-rows.ts';
 import { shellText } from '../shell-words.ts';
@@ -117,7 +116,7 @@ async function watchRows(
   const rules: RowRules = {
     by,
     zone: filters.zone,
-    nameField: nameFieldOf(call.settings),
+    nameField: filters.nameField,
     failures,
     lengthMs,
     windowMs: isResumed ? LOOK_BACK_MS : Math.max(HOUR_MS, context.clock.now() - start),

@@ -1,7 +1,6 @@
 import type { Call } from '../command.ts';
 import { ServiceError, UnreachableError } from '../errors.ts';
 import type { FieldPath } from '../items/field-path.ts';
-import { nameFieldOf } from '../names/name-field.ts';
 import { foldPages } from '../questions/fold.ts';
 import { HealthFold } from '../questions/health-fold.ts';
 import { type Health, namedRows, subscriptionIdOf } from '../questions/health-row.ts';
@@ -31,7 +30,7 @@ export async function checkHealth(
   { by = SUBSCRIPTION, ...options }: SourceOptions & { readonly by?: readonly FieldPath[] | undefined },
 ): Promise<HealthReport> {
   refuseStatuses(options.filters);
-  const nameField = nameFieldOf(call.settings);
+  const { nameField } = options.filters;
   return await withEventSource(call, options, async (source) => {
     const isBySubscription = areSubscriptions(by);
     const names = isBySubscription ? source.askNames?.() : undefined;

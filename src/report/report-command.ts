@@ -10,7 +10,6 @@ import { addFilterFlags, addFromFlag, type FilterFlags } from '../filters/filter
 import { addStatsFlags, COUNTS_AT_ONCE } from '../filters/reading-flags.ts';
 import { filtersOf } from '../formats/format-flags.ts';
 import { type FieldPath, parseFieldPaths } from '../items/field-path.ts';
-import { nameFieldOf } from '../names/name-field.ts';
 import { wholeNumber } from '../settings/flag-values.ts';
 import { Flag } from '../settings/flags.ts';
 import { addConnectionFlags } from '../settings/setting-names.ts';
@@ -74,7 +73,7 @@ export async function run(call: Call<Flags>): Promise<void> {
   const { from, by, limit = LIMIT, buckets, concurrency = COUNTS_AT_ONCE, title, baseline } = flags;
   const isOpened = flags.open === true;
   const file = args[0] as string;
-  const filters = filtersOf(call, nameFieldOf(call.settings));
+  const filters = filtersOf(call);
   if (filters.statuses.length === 1 && filters.statuses[0] === 'SUCCESS')
     throw new UsageError(
       '--status: a report is about failed deliveries, so with only SUCCESS there is nothing to report',

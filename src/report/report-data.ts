@@ -4,7 +4,6 @@ import { type Explained, subscriptionsIn } from '../explain/explain.ts';
 import { againFrom, TwoReadings } from '../explain/two-readings.ts';
 import { type FieldPath, memberPath } from '../items/field-path.ts';
 import type { Items } from '../items/items.ts';
-import { nameFieldOf } from '../names/name-field.ts';
 import { EventGroups } from '../questions/event-groups.ts';
 import { foldPages } from '../questions/fold.ts';
 import { HealthFold } from '../questions/health-fold.ts';
@@ -65,9 +64,9 @@ export async function gatherReport(
   call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { by, limit, buckets, baseline, ...options }: ReportOptions,
 ): Promise<ReportData> {
-  const nameField = nameFieldOf(call.settings);
   // The status says what the table shows anyway; with both, the charts can tell how much went well.
   const filters = options.filters.withStatuses();
+  const { nameField } = filters;
   return await withEventSource(call, { ...options, filters }, async (source) => {
     if (baseline) checkBaseline(source);
     const names = source.askNames?.();
