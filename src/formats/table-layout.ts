@@ -83,11 +83,15 @@ const TIME = /^(\d{4})-(\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:?\d\d)
 const ID = /^\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?$/i;
 const NUMBER = /^[<>]?-?\d[\d,]*(\.\d+)?([eE][+-]?\d+)?( %)?$/;
 
-function kindOf({ title, kind }: ColumnHead, texts: readonly string[]): ColumnKind {
+/** A GUID in braces, and some more. */
+const LONGEST_ID_COLUMNS = 40;
+
+function kindOf({ title, kind, isWhole }: ColumnHead, texts: readonly string[]): ColumnKind {
   if (kind) return kind;
   if (/(status|state)$/i.test(title)) return 'status';
   const present = texts.filter((text) => text !== NONE);
   if (present.length === 0) return 'text';
+  if (isWhole && widest(present) <= LONGEST_ID_COLUMNS) return 'id';
   if (present.every((text) => TIME.test(text))) return 'time';
   if (present.every((text) => ID.test(text))) return 'id';
   return present.every((text) => NUMBER.test(text)) ? 'number' : 'text';

@@ -516,7 +516,17 @@ test('a sample makes columns wide enough for rows to come, and is not printed', 
   const pages = [[event('a')], [event('recipient.authentication_failed')]];
   expect(await lines(pages, { width: 60, sample })).toEqual([
     'eventType                        eventId',
-    'a                                      1',
-    'recipient.authentication_failed        1',
+    'a                                1',
+    'recipient.authentication_failed  1',
   ]);
+});
+
+test('at 80 columns the id of an event is whole or left out, also where another one is not a GUID', async () => {
+  const ids = ['3f2504e0-4f89-41d3-9a0c-000000000001', '3f2504e0-4f89-41d3-9a0c-000000000002', '5'];
+  const page = ids.map(
+    (eventId) =>
+      `{"eventId":"${eventId}","eventType":"recipient.authenticated","createdOn":"2026-11-19T10:00:00Z","publishStatus":"SUCCESS","subscriptionId":"3f2504e0-4f89-41d3-9a0c-000000000090"}`,
+  );
+  const [, ...rows] = await lines([page], { width: 80 });
+  expect(rows).toEqual(ids.map((id) => expect.stringContaining(id)));
 });
