@@ -224,7 +224,9 @@ async function recoverMissing(
   const { failure } = found;
   // Events that were forwarded and not journaled are in no file yet.
   const again =
-    flags.journal === undefined ? `write the ids to a new file, then ${found.again}` : found.again;
+    flags.journal === undefined
+      ? `export the received ids again, now with the accepted events, then ${found.again}`
+      : found.again;
   if (failure && found.missing.length + found.known === 0) throw failure.error;
   const { context, reporter } = call;
   const print = await eventPrinter(flags.format, call);
