@@ -32,6 +32,7 @@ const inBothShapes = [
   'test/formats/{markdown.process,output-faults,output-file,scripts,table-note}*',
   'test/network/proxies*',
   'test/names/{marketplace-filter,name-filter}*',
+  'test/questions/folds*',
   'test/report/{report,report-page.machine}*',
   'test/sources/from*',
   'test/stats/stats*',

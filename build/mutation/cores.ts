@@ -163,4 +163,12 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/names/*.test.ts'],
     floor: 92,
   },
+  questions: {
+    mutate: [
+      'src/questions/{failure-reasons,health-row,latest-failures,outcome-count,receivers}.ts',
+      'src/statistics/{failure-runs,proven-rate}.ts',
+    ],
+    tests: ['test/questions/{folds,health-row}.test.ts', 'test/statistics/failure-runs.test.ts'],
+    floor: 92,
+  },
 };

@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import type { SubscriptionNames } from '../../src/names/subscription-names.ts';
+import {
+  lastOf,
+  NO_EVENTS,
+  namedRows,
+  subscriptionIdOf,
+  type UnnamedHealth,
+  withoutPast,
+} from '../../src/questions/health-row.ts';
+import { knownInstant } from '../../src/time/instant.ts';
+
+const [early, late] = [knownInstant(1_000), knownInstant(2_000)];
+
+const row = (id: unknown, parts: Partial<UnnamedHealth> = {}): UnnamedHealth => ({
+  ...NO_EVENTS,
+  key: JSON.stringify(id),
+  values: [id],
+  ...parts,
+});
+
+/** The values of the rows in their order. */
+const order = (...rows: readonly UnnamedHealth[]) =>
+  namedRows(rows, false, undefined).map(({ values }) => values[0]);
+
+test('the last event is the later of the last failure and the last success', () => {
+  expect(lastOf({ lastFailed: early, lastSuccess: late })).toBe(late);
+  expect(lastOf({ lastFailed: late, lastSuccess: early })).toBe(late);
+  expect(lastOf({ lastFailed: early, lastSuccess: undefined })).toBe(early);
+  expect(lastOf({ lastFailed: undefined, lastSuccess: early })).toBe(early);
+  expect(lastOf({ lastFailed: undefined, lastSuccess: undefined })).toBeUndefined();
+});
+
+test('the id of a subscription is a text', () => {
+  expect(subscriptionIdOf({ values: ['a', 1] })).toBe('a');
+  expect(subscriptionIdOf({ values: [1] })).toBeUndefined();
+  expect(subscriptionIdOf({ values: [] })).toBeUndefined();
+});
+
+test('rows are in order of urgency: failing, silent against the rhythm, and then by state', () => {
+  const states = ['ok', 'gone', 'off', 'silent', 'recovered', 'failing'] as const;
+  const rows = states.map((state) => row(state, { state, failed: state === 'ok' ? 0 : 1, events: 1 }));
+  const rhythm = row('rhythm', { silentSince: early });
+  expect(order(...rows, rhythm)).toEqual(['failing', 'rhythm', 'recovered', 'silent', 'off', 'gone', 'ok']);
+});
+
+test('rows of one state are in order of the rate that is proven, of failures, of events, and of values', () => {
+  expect(order(row('1 of 1', { failed: 1, events: 1 }), row('40 of 50', { failed: 40, events: 50 }))).toEqual(
+    ['40 of 50', '1 of 1'],
+  );
+  expect(order(row('few', { events: 5 }), row('many', { events: 9 }))).toEqual(['many', 'few']);
+  // Of so few failures nothing is proven.
+  expect(order(row('1', { failed: 1, events: 1e9 }), row('none', { events: 2e9 }))).toEqual(['1', 'none']);
+  expect(order(row('b'), row('a'), row('c'))).toEqual(['a', 'b', 'c']);
+});
+
+test('a subscription that is off or gone is in no run of failures, and others stay as they are', () => {
+  const failing = { state: 'failing', failingSince: early, edge: true } as const;
+  expect(withoutPast(failing, undefined)).toBe(failing);
+  expect(withoutPast(failing, 'on')).toBe(failing);
+  for (const state of ['off', 'gone'] as const)
+    expect(withoutPast(failing, state)).toEqual({ state, failingSince: undefined, edge: false });
+});
+
+test('rows of subscriptions get their address and state, and rows of other values none', () => {
+  const names = {
+    of: (id: string) => (id === 'known' ? { state: 'off' } : undefined),
+    nameOf: (id: string) => (id === 'known' ? 'a.example/in' : undefined),
+  } as SubscriptionNames;
+  const rows = [row('known', { state: 'failing' }), row('other'), row(1)];
+  const shown = (areSubscriptions: boolean, given = names as SubscriptionNames | undefined) =>
+    namedRows(rows, areSubscriptions, given).map(({ values, state, address }) => [values[0], state, address]);
+  expect(shown(true)).toEqual([
+    ['known', 'off', 'a.example/in'],
+    ['other', 'ok', null],
+    [1, 'ok', null],
+  ]);
+  const without = [
+    ['known', 'failing', null],
+    ['other', 'ok', null],
+    [1, 'ok', null],
+  ];
+  expect(shown(false)).toEqual(without);
+  expect(
+    namedRows(rows, true, undefined).map(({ values, state, address }) => [values[0], state, address]),
+  ).toEqual(without);
+  expect(namedRows(rows, false, undefined)[0]).not.toHaveProperty('key');
+});
