@@ -166,7 +166,7 @@ export const CORES: Readonly<Record<string, Core>> = {
   questions: {
     mutate: [
       'src/questions/{failure-reasons,health-row,latest-failures,outcome-count,receivers}.ts',
-      'src/statistics/{failure-runs,proven-rate}.ts',
+      'src/statistics/failure-runs.ts',
     ],
     tests: ['test/questions/{folds,health-row}.test.ts', 'test/statistics/failure-runs.test.ts'],
     floor: 92,

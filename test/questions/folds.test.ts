@@ -85,6 +85,7 @@ test('the reason of the first row that has one is told, by the field that the fi
   expect(reasons.firstOf([14, 16, 15])).toBe('timeout');
   expect(reasons.firstOf([10, 11, 14, 16])).toBeUndefined();
   expect(reasons.firstOf([])).toBeUndefined();
+  expect(reasons.textOf(items, 1)).toBeUndefined();
   expect(reasons.textOf(items, 3)).toBe('refused');
   expect(reasons.textOf(items, 4)).toBeUndefined();
 });

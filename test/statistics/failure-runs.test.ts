@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { largestOutage, latestOutage, latestRun } from '../../src/statistics/failure-runs.ts';
+import { firstRun, largestOutage, latestOutage, latestRun } from '../../src/statistics/failure-runs.ts';
 
 const failed = (events: string) => (index: number) => events[index] === 'F';
 const runOf = (events: string) => latestRun(events.length, failed(events));
@@ -19,6 +19,12 @@ test.each([
   ['FFSSF', { start: 4, isAtEdge: false, lastFailed: 4, end: undefined, failures: 1 }],
   ['FFSSSFS', { start: 5, isAtEdge: false, lastFailed: 5, end: undefined, failures: 1 }],
 ])('the latest run of %j is %j', (events, run) => expect(runOf(events)).toEqual(run));
+
+test('the first run is the earliest of several', () => {
+  const events = 'SFSSFF';
+  expect(firstRun(events.length, failed(events))).toMatchObject({ start: 1, end: 2, failures: 1 });
+  expect(firstRun(2, failed('SS'))).toBeUndefined();
+});
 
 test('a run goes on exactly while the last two events are not both successes, once any has failed', () => {
   fc.assert(
