@@ -2,11 +2,18 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { program } from '../bench/processes.ts';
 import { openFiles, residentMiB } from './process-table.ts';
-import type { Verdict } from './verdict.ts';
+import { takerOfSignIn, type Verdict } from './verdict.ts';
 
 interface Sample {
   readonly seconds: number;
   readonly MiB: number;
+}
+
+interface LongRunnerPlace {
+  readonly env: NodeJS.ProcessEnv;
+  readonly verdict: Verdict;
+  /** Called when a killed process has taken the sign-in with it. */
+  readonly signInAgain: (taker: number) => Promise<void>;
 }
 
 /** A command that runs until it is stopped, and is started again when it was killed. */
@@ -18,6 +25,7 @@ export class LongRunner {
   readonly #env: NodeJS.ProcessEnv;
   readonly #ready: RegExp;
   readonly #verdict: Verdict;
+  readonly #signInAgain: LongRunnerPlace['signInAgain'];
   readonly #samples: Sample[] = [];
   #child: ChildProcess | undefined;
   #isReady = false;
@@ -29,13 +37,14 @@ export class LongRunner {
     name: string,
     args: readonly string[],
     ready: RegExp,
-    { env, verdict }: { readonly env: NodeJS.ProcessEnv; readonly verdict: Verdict },
+    { env, verdict, signInAgain }: LongRunnerPlace,
   ) {
     this.name = name;
     this.#args = args;
     this.#ready = ready;
     this.#env = env;
     this.#verdict = verdict;
+    this.#signInAgain = signInAgain;
   }
 
   get pid(): number {
@@ -71,6 +80,11 @@ export class LongRunner {
     });
     child.once('exit', (code, signal) => {
       if (this.#isEnding) return;
+      const taker = code === 4 ? takerOfSignIn(this.#printed.slice(from), this.#verdict) : undefined;
+      if (taker !== undefined)
+        return void this.#signInAgain(taker)
+          .then(() => this.start())
+          .then(isReady);
       const end = this.#printed.split('\n').slice(-20).join('\n  ');
       this.#verdict.violation(`${this.name} ended by itself with ${code ?? signal}:\n  ${end}`);
       isReady();

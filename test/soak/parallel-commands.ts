@@ -8,7 +8,7 @@ import { sortableTime } from '../../src/sandbox/store/event-item.ts';
 import type { EventStore } from '../../src/sandbox/store/event-store.ts';
 import { program } from '../bench/processes.ts';
 import { knownOf } from '../support/shape.ts';
-import type { Verdict } from './verdict.ts';
+import { takerOfSignIn, type Verdict } from './verdict.ts';
 
 interface Finished {
   readonly code: number | string;
@@ -35,7 +35,8 @@ export interface CommandPlace {
   readonly recover: readonly string[];
   /** Called when a recovery was killed. */
   readonly noteKilledRecovery: () => void;
-  readonly signIn: () => Promise<unknown>;
+  /** Called when a killed process has taken the sign-in with it. */
+  readonly signInAgain: (taker: number) => Promise<void>;
 }
 
 /** The newest events may still be on their way while a command reads. */
@@ -52,7 +53,7 @@ export class ParallelCommands {
   readonly #place: CommandPlace;
   /** Exports that were killed, as their command lines. */
   readonly #unfinished: ParallelCommand[] = [];
-  readonly counts = { run: 0, killed: 0, signedOut: 0, exportsResumed: 0 };
+  readonly counts = { run: 0, killed: 0, exportsResumed: 0 };
   #exports = 0;
 
   constructor(place: CommandPlace) {
@@ -63,10 +64,7 @@ export class ParallelCommands {
   async wave(size: number): Promise<void> {
     const [recovery, ...others] = Array.from({ length: size }, (_, index) => this.#command(index));
     const all = [recovery as ParallelCommand, ...others];
-    const ends = await Promise.all(all.map((command) => this.#run(command)));
-    if (!ends.includes('signed out')) return;
-    this.counts.signedOut++;
-    await this.#place.signIn();
+    await Promise.all(all.map((command) => this.#run(command)));
   }
 
   #command(index: number): ParallelCommand {
@@ -129,8 +127,8 @@ export class ParallelCommands {
     return command;
   }
 
-  async #run(command: ParallelCommand): Promise<'signed out' | undefined> {
-    const { env, random, verdict, recover, noteKilledRecovery } = this.#place;
+  async #run(command: ParallelCommand): Promise<void> {
+    const { env, random, verdict, recover, noteKilledRecovery, signInAgain } = this.#place;
     const { args, fault, finished } = command;
     const lifeMs = random.below(8) === 0 ? random.below(LONGEST_LIFE_MS) : undefined;
     const { code, stdout, stderr } = await runCommand(args, env, lifeMs, verdict);
@@ -139,13 +137,12 @@ export class ParallelCommands {
     if (code === 'SIGKILL' && lifeMs !== undefined) {
       this.counts.killed++;
       if (args === recover) noteKilledRecovery();
-      return undefined;
+      return;
     }
-    // A process that was killed while it renewed the sign-in takes the new refresh token with it.
-    if (code === 4 && this.counts.killed > this.counts.signedOut) return 'signed out';
+    const taker = code === 4 ? takerOfSignIn(stderr, verdict) : undefined;
+    if (taker !== undefined) return await signInAgain(taker);
     const wrong = code === 0 ? fault?.(stdout) : `ended with ${code}:\n${stderr}`;
     if (wrong !== undefined) verdict.violation(`hooktrail ${args.join(' ')}: ${wrong}`);
-    return undefined;
   }
 }
 

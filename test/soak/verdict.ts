@@ -9,3 +9,12 @@ export class Verdict {
     console.log(`VIOLATION: ${text}`);
   }
 }
+
+/**
+ * Returns the killed process that took the sign-in with it, as an error of a command names it: the service
+ * gave it a new refresh token, which it did not live to store. Undefined for other errors.
+ */
+export function takerOfSignIn(stderr: string, { killed }: Verdict): number | undefined {
+  const [, process] = /the sign-in may be lost: process (\d+) sent its refresh token/.exec(stderr) ?? [];
+  return killed.has(Number(process)) ? Number(process) : undefined;
+}
