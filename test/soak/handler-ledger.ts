@@ -5,8 +5,8 @@ import type { Verdict } from './verdict.ts';
 
 /** Share of deliveries that the handler refuses at first. */
 const REFUSED = 0.03;
-/** A request of a process that was killed may be read so much later. A writer is started again after more. */
-export const AFTERMATH_MS = 500;
+/** A killed process's request may be read so much later. A listener is started again after more. */
+export const AFTERMATH_MS = 2_000;
 
 /**
  * A handler that refuses some deliveries, and what it took. An event may be taken twice only if the journal's
@@ -37,14 +37,17 @@ export async function startHandlerLedger(journal: string, random: Random, verdic
     const kill = kills.find(({ at }) => at >= first - AFTERMATH_MS);
     if (kill && !kill.held.has(eventId.replaceAll('-', ''))) return;
     const why = kill ? 'the journal had it when its writer was killed' : 'no writer was killed since';
-    verdict.violation(`the handler got ${eventId} again: ${why}`);
+    const times = [first, ...kills.map((one) => one.at)].map((time) => new Date(time).toISOString());
+    verdict.violation(
+      `the handler got ${eventId} again: ${why} (first at ${times[0]}, kills at ${times.slice(1)})`,
+    );
   };
   return {
     url: handler.url,
     takenAt,
     counts,
     always,
-    /** Call when a process that may write the journal has been killed. */
+    /** Call when a process that may write the journal has been killed, or is about to be. */
     noteKill: () => {
       const ids = readFileSync(journal, 'utf8').match(/^[0-9a-f]{32}(?= )/gm) ?? [];
       kills.push({ at: Date.now(), held: new Set(ids) });

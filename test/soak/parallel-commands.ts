@@ -33,8 +33,8 @@ export interface CommandPlace {
   readonly began: number;
   /** The command line of a recovery. */
   readonly recover: readonly string[];
-  /** Called when a recovery was killed. */
-  readonly noteKilledRecovery: () => void;
+  /** Called when a recovery is about to be killed. */
+  readonly noteKillOfRecovery: () => void;
   /** Called when a killed process has taken the sign-in with it. */
   readonly signInAgain: (taker: number) => Promise<void>;
 }
@@ -128,15 +128,15 @@ export class ParallelCommands {
   }
 
   async #run(command: ParallelCommand): Promise<void> {
-    const { env, random, verdict, recover, noteKilledRecovery, signInAgain } = this.#place;
+    const { env, random, verdict, recover, noteKillOfRecovery, signInAgain } = this.#place;
     const { args, fault, finished } = command;
     const lifeMs = random.below(8) === 0 ? random.below(LONGEST_LIFE_MS) : undefined;
-    const { code, stdout, stderr } = await runCommand(args, env, lifeMs, verdict);
+    const noteKill = args === recover ? noteKillOfRecovery : undefined;
+    const { code, stdout, stderr } = await runCommand(args, env, lifeMs, verdict, noteKill);
     this.counts.run++;
     finished?.(code);
     if (code === 'SIGKILL' && lifeMs !== undefined) {
       this.counts.killed++;
-      if (args === recover) noteKilledRecovery();
       return;
     }
     const taker = code === 4 ? takerOfSignIn(stderr, verdict) : undefined;
@@ -152,9 +152,11 @@ export async function runCommand(
   env: NodeJS.ProcessEnv,
   lifeMs: number | undefined,
   verdict: Verdict,
+  noteKill: () => void = () => {},
 ): Promise<Finished> {
   const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const kill = () => {
+    noteKill();
     verdict.killed.add(child.pid as number);
     child.kill('SIGKILL');
   };

@@ -154,7 +154,8 @@ export async function soakInShape(
       ...flags,
       ...(subscriptions ? [] : ['--subscription', listened]),
     ],
-    noteKilledRecovery: () => !listener.isRunning && handler.noteKill(),
+    // Without a listener that is ready, the recovery may be the journal's writer.
+    noteKillOfRecovery: () => !listener.isReady && handler.noteKill(),
     signInAgain,
   });
   const renewed = { renewals: 0, failed: 0 };
