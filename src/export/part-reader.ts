@@ -5,6 +5,7 @@ import { faultText, HooktrailError, ServiceError } from '../errors.ts';
 import { openToRead } from '../files/whole-files.ts';
 import type { Items } from '../items/items.ts';
 import { identified } from '../paging/page.ts';
+import { eventsText } from '../terminal/terminal-text.ts';
 import { compareInstants } from '../time/instant.ts';
 import { type Manifest, readManifest } from './export-manifest.ts';
 import {
@@ -62,7 +63,7 @@ async function* readFileOfPart(directory: string, file: PartitionFile): AsyncGen
     await content.close();
   }
   if (events !== file.events)
-    throw new DamagedPartError(directory, file.file, `holds ${events} events instead of ${file.events}`);
+    throw new DamagedPartError(directory, file.file, `holds ${eventsText(events)} instead of ${file.events}`);
 }
 
 /** The keys of the events in finished parts. */
@@ -116,7 +117,7 @@ async function openChecked(directory: string, expected: PartitionFile): Promise<
   const found = await stat(file).catch(refuse);
   if (!found.isFile()) throw await damagedOrReplaced(directory, expected, 'is not a file');
   if (found.size !== bytes)
-    throw await damagedOrReplaced(directory, expected, `has ${found.size} bytes instead of ${bytes}`);
+    throw await damagedOrReplaced(directory, expected, `is ${found.size} instead of ${bytes} bytes long`);
   const handle = await openToRead(file).catch(refuse);
   const content: OpenFile = {
     bytes,

@@ -115,7 +115,10 @@ describe('events export --format parquet', () => {
     const [file = ''] = await at.parts();
     await truncate(path.join(at.directory, file), 1000);
     const torn = await at.search('--from', at.directory);
-    expect([torn.code, torn.stderr]).toEqual([1, expect.stringMatching(/has 1000 bytes instead of \d+\n/)]);
+    expect([torn.code, torn.stderr]).toEqual([
+      1,
+      expect.stringMatching(/is 1000 instead of \d+ bytes long\n/),
+    ]);
     expect((await at.export(...asParquet)).stderr).toContain(
       `it is kept as damaged-${file}.1, and its events`,
     );

@@ -260,7 +260,7 @@ describe('events export --partition day', () => {
     const aside = `damaged-${path.basename(name)}.1`;
     expect(await at.export(...small)).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining(`${name} has 7 bytes instead of `),
+      stderr: expect.stringContaining(`${name} is 7 instead of `),
     });
     expect(await readFile(path.join(at.directory, aside), 'utf8')).toBe('damaged');
     expect(await at.files()).toEqual(before);

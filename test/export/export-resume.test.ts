@@ -28,7 +28,7 @@ test('a part that was cut, changed or removed is downloaded again, and a half-wr
   expect(code).toBe(0);
   expect(stderr).toMatch(
     new RegExp(
-      `^warning: part-000002.ndjson has 100 bytes instead of \\d+; it is kept as damaged-part-000002.ndjson.1, and its events will be downloaded again\n` +
+      `^warning: part-000002.ndjson is 100 instead of \\d+ bytes long; it is kept as damaged-part-000002.ndjson.1, and its events will be downloaded again\n` +
         'warning: part-000004.ndjson is missing; its events will be downloaded again\n' +
         'warning: part-000005.ndjson was changed: its checksum differs; it is kept as damaged-part-000005.ndjson.1, and its events will be downloaded again\n' +
         'continuing: ',
