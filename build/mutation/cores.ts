@@ -171,4 +171,9 @@ export const CORES: Readonly<Record<string, Core>> = {
     tests: ['test/questions/{folds,health-row}.test.ts', 'test/statistics/failure-runs.test.ts'],
     floor: 92,
   },
+  alarm: {
+    mutate: ['src/statistics/row-alarm.ts'],
+    tests: ['test/statistics/row-alarm.test.ts', 'test/health/watched-rows.test.ts'],
+    floor: 90,
+  },
 };
