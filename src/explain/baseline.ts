@@ -14,13 +14,12 @@ import type { TimeZone } from '../time/time-zone.ts';
 import { fieldConditionsOf } from './cause-conditions.ts';
 import type { Cause } from './exact-counts.ts';
 
-/** The time to compare with: the same length before it, or the same time a day or a week earlier. */
 export type Baseline = 'previous' | '1d' | '7d';
 
 export interface BaselineCounts extends Count {
   readonly after: Instant;
   readonly before: Instant;
-  /** For each cause: the events for which its conditions but the time held then, and none before it. */
+  /** Failures and events that fulfil a cause's field conditions and no earlier cause's. */
   readonly ofCauses: readonly Count[];
 }
 
@@ -38,9 +37,8 @@ export function checkBaseline(source: EventSource): void {
 }
 
 /**
- * Counts the events of an earlier time, also for each cause of those that were explained. Warns where the
- * source may lack some of them, and where they count in both times. Throws `UsageError` if there is no such
- * time.
+ * Counts the baseline's events, in all and for each cause. Warns if the source may lack some of them, or if
+ * the two windows overlap. Throws `UsageError` if there is no such time.
  */
 export async function countBaseline(
   source: EventSource,
@@ -54,7 +52,7 @@ export async function countBaseline(
     reporter.warning(
       `--baseline: ${source.name} has no event from before ${zone.shown(then.after.text)}, and may lack some to compare with`,
     );
-  // The end is the next full second: a baseline as long as the window overlaps by less.
+  // The end is rounded up to a full second, so an overlap within that second is expected.
   if (milliseconds(then.before) > milliseconds(after) + SECOND_MS)
     reporter.warning(
       `--baseline ${baseline}: the time explained is longer than that, and its events up to ${zone.shown(then.before.text)} count in both`,
@@ -66,7 +64,7 @@ function shifted({ after, before }: Window, baseline: Baseline, zone: TimeZone):
   const from = milliseconds(after);
   const to = milliseconds(before);
   const days = baseline === '1d' ? 1 : 7;
-  // Days are those of the zone's clock, which may be put forward or back between them.
+  // Subtract days on the zone's clock, which may change for daylight saving between them.
   const earlier = (time: number) => zone.timesAt(time + zone.offsetAt(time) - days * DAY_MS)[0] as number;
   const start = instantAt(baseline === 'previous' ? 2 * from - to : earlier(from));
   const end = baseline === 'previous' ? after : instantAt(earlier(to));
@@ -74,7 +72,7 @@ function shifted({ after, before }: Window, baseline: Baseline, zone: TimeZone):
   return { after: start, before: end };
 }
 
-/** True if the events begin before that time, so that those after it are likely to be there. */
+/** True if the source reaches back before that time and so probably covers the time after it. */
 async function hasEventsBefore(source: EventSource, before: Instant): Promise<boolean> {
   for await (const { items } of source.read(new EventFilters(), { before })) if (items.count > 0) return true;
   return false;
@@ -99,14 +97,14 @@ async function countWithin(
         [],
         source.filters.zone,
       ),
-      // The events of a span are those of another time: none of these is among them.
+      // Every event fulfils a span cause's other conditions here: its span is of another time.
       hasSpan: conditions.length < cause.conditions.length,
       events: 0,
       failed: 0,
     };
   });
   for await (const { items, haveFailed } of source.readOutcomes(source.filters, within)) {
-    // As where the cause was found, the events of the causes before it are not among them.
+    // Each cause counts only the events that earlier causes leave, as in the explanation.
     let left = haveFailed === undefined ? keepTold(items) : items;
     all.events += left.count;
     all.failed += failedOf(left, haveFailed);
@@ -121,7 +119,6 @@ async function countWithin(
   return { ...within, ...all, ofCauses };
 }
 
-/** The items that are not among some of them. */
 function itemsWithout(items: Items, some: Items): Items {
   const starts = new Set(Array.from({ length: some.count }, (_, index) => some.start(index)));
   const places = Array.from({ length: items.count }, (_, index) => index);

@@ -5,7 +5,6 @@ import { type CauseCondition, fieldConditionsOf, isServiceFilter } from './cause
 import type { Cause } from './exact-counts.ts';
 import type { Explained } from './explain.ts';
 
-/** The command that lists the failed events: those of a cause, or all of them. */
 export function searchCommand(
   cause: Cause | undefined,
   explained: Explained,
@@ -13,7 +12,7 @@ export function searchCommand(
   from?: string,
 ): AdvisedCommand {
   const narrowed = narrowedFilters(cause ? fieldConditionsOf(cause) : [], filters.withStatuses());
-  // Times that depend on the present are given as those that they were.
+  // Relative times are printed as the absolute times they resolved to.
   const { isRelative, after, before } = filters;
   const since = cause?.after ?? (isRelative || (!after && from === undefined) ? explained.after : undefined);
   const until = cause?.before ?? (isRelative && before ? explained.before : undefined);
@@ -28,16 +27,14 @@ export function searchCommand(
   );
 }
 
-/** An hour or a weekday is that of a zone, which a setting may change where the command is typed. */
+/** Hours and weekdays depend on the zone, which may be set differently when the command is typed. */
 function zoneWords(conditions: readonly CauseCondition[], { zone, isZoneTyped }: EventFilters): string[] {
   const dependsOnZone = conditions.some(({ condition }) => isOfZone(condition.field));
-  // A typed zone is among the words of the filters.
+  // The filters already print a typed zone.
   return dependsOnZone && !isZoneTyped ? ['--timezone', zone.name] : [];
 }
 
-/**
- * The command that compares with all other events of the time; undefined if the filters chose all of them.
- */
+/** Compares with all other events of the same time; undefined if the filters already include all of them. */
 export function wideCommand({ zone, isZoneTyped, after, before, ...filters }: EventFilters, from?: string) {
   if (new EventFilters(filters).withStatuses().texts().length === 0) return undefined;
   return hooktrailOver(
@@ -47,7 +44,6 @@ export function wideCommand({ zone, isZoneTyped, after, before, ...filters }: Ev
   );
 }
 
-/** The filters with the conditions that the service filters by itself, and the other conditions. */
 function narrowedFilters(conditions: readonly CauseCondition[], filters: EventFilters) {
   const rest: CauseCondition[] = [];
   let narrowed = filters;

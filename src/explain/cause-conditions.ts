@@ -6,20 +6,18 @@ import { NO_VALUE } from '../sample/sample-field.ts';
 import { type Instant, parseInstant } from '../time/instant.ts';
 import { type FieldTest, type Limit, limitOf } from './conditions.ts';
 
-/** A condition on a field. */
 export interface CauseCondition {
-  /** A path as `--fields` takes it. */
+  /** As `--fields` takes it. */
   readonly field: string;
   readonly op: '=' | '!=' | '<' | '<=' | '>' | '>=' | 'exists' | 'missing';
-  /** Null with `exists` and `missing`. A number that JavaScript cannot hold is a text. */
+  /** Null with `exists` and `missing`; a string for numbers that JavaScript cannot represent. */
   readonly value: unknown;
-  /** What keeps the events for which it holds. */
   readonly condition: Condition;
-  /** The condition as `--where` takes it. */
+  /** As `--where` takes it. */
   readonly text: string;
 }
 
-/** The conditions of a span of time; undefined where the events go on like this. */
+/** The bounds are inclusive; undefined leaves that side open. */
 export function spanConditions(from: Instant | undefined, to: Instant | undefined): CauseCondition[] {
   const bound = (op: '>=' | '<=', instant: Instant | undefined): CauseCondition[] => {
     if (instant === undefined) return [];
@@ -32,13 +30,12 @@ export function spanConditions(from: Instant | undefined, to: Instant | undefine
   return [...bound('>=', from), ...bound('<=', to)];
 }
 
-/** The condition that a test of a field tries. */
 export function fieldCondition(test: FieldTest): CauseCondition {
   const { feature, op, code } = test;
   const path = fieldPath(feature.field.steps, feature.field.derivation);
   if (code === NO_VALUE) {
     const presence = op === '=' ? 'missing' : 'exists';
-    // A field that every event has is null in the events that miss it.
+    // If every event has the field, `= null` is clearer than `missing`.
     const shown = op === '=' && feature.isAlwaysThere ? op : presence;
     const condition = conditionOn(path, presence);
     return { field: path.text, op: shown, value: null, condition, text: condition.text };
@@ -58,8 +55,8 @@ export function fieldCondition(test: FieldTest): CauseCondition {
 }
 
 /**
- * True for a condition that the service has a filter for, which ignores case (service description, part 4). A
- * type with `*` or a comma would be a pattern or a list there.
+ * The service has filters for these, which ignore case (service description, part 4). It would read a type
+ * with `*` or a comma as a pattern or a list.
  */
 export function isServiceFilter({
   field,
@@ -70,7 +67,7 @@ export function isServiceFilter({
   return field === 'eventType' ? !/[*,\\]/.test(value) : field === 'subscriptionId' && isGuid(value);
 }
 
-/** Numbers and points in time are compared as such, dates without a zone as texts. */
+/** Numbers and instants compare by value, dates without a zone as text. */
 function limitCondition({ feature }: FieldTest, { op, json }: Limit): Condition {
   const condition = conditionOn(fieldPath(feature.field.steps, feature.field.derivation), op, json);
   if (!feature.dates) return condition;
@@ -85,7 +82,7 @@ function limitCondition({ feature }: FieldTest, { op, json }: Limit): Condition 
   return { ...condition, text: `${pathText(field)} ${op} ${json}` };
 }
 
-/** A cause's conditions but for its span of time, which is not there at another time. */
+/** Omits the span of time, which cannot hold at another time. */
 export function fieldConditionsOf({
   conditions,
 }: {

@@ -27,56 +27,59 @@ import { bestSpan, type SpanTest, saysOnlySince } from './spans.ts';
 import { TimeOrder } from './time-order.ts';
 
 /**
- * The search for causes in a sample, in this order: conditions on fields and spans of time are candidates;
- * the best are combined; what chance explains is left out, and what a simpler cause explains as well; the
- * events of the cause that is found are set aside, and the rest is explained again.
+ * Searches a sample for causes. Candidates are conditions on fields and spans of time. The best are combined,
+ * then dropped if chance or a simpler cause explains them. The events of each cause found are set aside
+ * before the next search.
  */
 
 export const MOST_CAUSES = 5;
-/** Conditions of a conjunction: people check no more. */
+/** Maximum conditions in a cause: people do not check more. */
 const MOST_CONDITIONS = 3;
-/** Of more fields than this only those whose conditions explain most alone are combined: a second of time. */
+/**
+ * Limits a search to about a second: beyond this many fields, combine only those with the best scores alone.
+ */
 const MOST_COMBINED = 400;
-/** Conjunctions that get another condition. With 8 of them causes of three conditions are missed. */
+/** Conjunctions kept at each size. With 8, causes of three conditions are missed. */
 const BEAM = 14;
-/** Conditions of one field that are combined with those of others. */
+/** Conditions kept of each field. */
 const MOST_OF_FIELD = 2;
 
 /**
- * Sizes of conjunctions, with and without a span of time, and a filter of the service alone: each gets an
- * equal part of the significance. A filter has few values, so a few events are enough to name one.
+ * Forms of causes: one to three conditions, with and without a span, and a service filter alone. Each gets an
+ * equal share of the significance, which favours filters: they have few values, so a few events suffice.
  */
 const SHAPES = 6;
-/** Neighbouring limits of a number part nearly the same events: they are as many candidates as this. */
+/** Neighbouring limits select nearly the same events, so they count as at most this many candidates. */
 const MOST_LIMITS = 64;
-/** So it is with moments at which a span may begin or end. */
+/** The same for the moments at which a span may begin or end. */
 const MOST_MOMENTS = 300;
 
-/** A value that fails at this part of the rate of all, or less, is one that works. */
+/** A value works if it fails at no more than this share of the overall rate. */
 const RATE_OF_WORKING = 0.4;
-/** A condition stays if chance would narrow a cause down as well less often than this. */
+/** Keep a condition only if chance would narrow the cause this well less often than this. */
 const MOST_CHANCE_OF_NEEDED = 0.05;
-/** The rest of a more general cause belongs to it if it fails at this part of the rate. */
+/**
+ * A more general cause wins if the events it adds fail at least at this share of the narrower cause's rate.
+ */
 const REST_FAILS = 0.15;
-/** The same for a sharp cause: one in a span of time, or of which nearly all events fail. */
+/** The same for a sharp cause: one with a span of time, or one whose events nearly all fail. */
 const REST_FAILS_BESIDE_SHARP = 0.4;
-/** Nearly all events of a cause fail from this rate on. */
+/** A cause is sharp from this failure rate on. */
 const NEARLY_ALL_FAIL = 0.9;
-/** A condition stays if the cause without it fails at most at this part of its rate. */
+/** Keep a condition only if the rate without it is at most this share of the rate with it. */
 const MOST_RATE_WITHOUT = 0.95;
-/** The same of `!=` in a cause that is not sharp: it takes away one value of many and says little. */
+/** The same for `!=` in a cause that is not sharp: excluding one value of many reveals little. */
 const MOST_RATE_WITHOUT_UNEQUAL = 0.3;
 
 export type RowTest = FieldTest | SpanTest;
 
-/** A cause found in the sample. */
 export interface FoundCause {
   readonly tests: readonly RowTest[];
-  /** Conditions on other fields that are true of the same events in the sample, the best names first. */
+  /** Conditions on other fields that select the same sampled events, the best names first. */
   readonly same: readonly SameTest[];
 }
 
-/** A condition that is true of the same events as some tests of a cause. */
+/** A condition that selects the same events as the tests in `as`. */
 export interface SameTest {
   readonly test: FieldTest;
   readonly as: readonly RowTest[];
@@ -84,7 +87,7 @@ export interface SameTest {
 
 interface Candidate extends Count {
   readonly tests: readonly RowTest[];
-  /** The logarithm of how likely it makes the failures, less what its form costs. */
+  /** Log likelihood of the failures, less the cost of its form. */
   readonly score: number;
 }
 
@@ -96,9 +99,9 @@ export class CauseSearch {
   readonly #conditions: number;
   readonly #conditionsOfFilters: number;
   readonly #spans: number;
-  /** Rows that are not set aside, in order of creation, those of unknown time last. */
+  /** Rows not set aside, in order of creation, rows of unknown time last. */
   #rows: Int32Array;
-  /** 1 for each of the rows that were marked last. */
+  /** 1 for each row of `#marked`. */
   readonly #marks: Uint8Array;
   #marked: Int32Array = new Int32Array(0);
 
@@ -116,8 +119,8 @@ export class CauseSearch {
   }
 
   /**
-   * The causes among conditions on some fields, each among the events that those before it leave. Other names
-   * for them are looked for in the fields of `alike`.
+   * Finds causes among `fields`, each in the events that earlier causes leave; `alike` are the fields
+   * searched for equivalent conditions.
    */
   findCauses(fields: readonly Feature[], alike: readonly Feature[]): FoundCause[] {
     const all = this.#rows;
@@ -145,8 +148,8 @@ export class CauseSearch {
   }
 
   /**
-   * The sizes of items where failing has added up to so many bytes to those of failures: a limit is a cause
-   * only where delivered events with as many more would still be smaller.
+   * The size field, corrected for bytes that failing adds to an item: a limit on size is a cause only if
+   * delivered events would be smaller even with as many bytes more.
    */
   sizesBeside(addedBytes: number): Feature | undefined {
     const { table } = this;
@@ -156,20 +159,17 @@ export class CauseSearch {
     return field && new Feature(larger, field, place, this.#time, { hasUpperLimits: false });
   }
 
-  /** The condition on the field that parts failures from delivered events best. */
+  /** The condition that best separates failures from delivered events. */
   bestOn(feature: Feature): FieldTest | undefined {
     const [best] = this.#extensionsOn(feature, this.#rows, [], this.#count(this.#rows));
     return best?.tests[0] as FieldTest | undefined;
   }
 
-  /** Counts all events of the sample by the codes of a field. */
   countAll(feature: Feature): Count {
     return this.#countBy(feature, this.#rows);
   }
 
-  /**
-   * The logarithm of the number of candidates of a form, over all forms: Bonferroni's correction.
-   */
+  /** Bonferroni's correction: the logarithm of the number of candidates over all forms. */
   lnCandidates(tests: readonly Pick<RowTest, 'feature'>[]): number {
     if (tests.length === 1 && tests[0]?.feature?.isFilter)
       return Math.log(SHAPES * this.#conditionsOfFilters);
@@ -200,7 +200,10 @@ export class CauseSearch {
     return moments;
   }
 
-  /** The best conditions on the field beside those that hold for the rows inside, best first. */
+  /**
+   * The best conditions on the field in addition to `tests`, best first; `inside` are the rows that fulfil
+   * those.
+   */
   #extensionsOn(feature: Feature, inside: Int32Array, tests: readonly RowTest[], whole: Count): Candidate[] {
     const lnCandidates = this.lnCandidates([...tests, { feature }]);
     const all = this.#countBy(feature, inside);
@@ -210,7 +213,7 @@ export class CauseSearch {
       const score = this.#likelihood.gain(events, failed, whole) - lnCandidates - cost;
       if (score <= (best[MOST_OF_FIELD - 1]?.score ?? Number.NEGATIVE_INFINITY)) return;
       const test = new FieldTest(feature, op, code);
-      // If two of five carriers fail, "any but the third" would name one that works.
+      // If two of five carriers fail, "any but the third" would include carriers that work.
       if (op !== '=') {
         working ??= this.#workingCodes(feature, all);
         if (working.some((other) => test.accepts(other))) return;
@@ -222,7 +225,7 @@ export class CauseSearch {
     return best;
   }
 
-  /** The codes of values that are delivered, among the rows that were counted last, and not by chance. */
+  /** Values delivered more often than chance explains, among the rows counted last. */
   #workingCodes({ events, failed }: Feature, all: Count): number[] {
     const mostRate = RATE_OF_WORKING * rateIn(this.table, all);
     const delivered = { events: all.events, failed: all.events - all.failed };
@@ -239,7 +242,6 @@ export class CauseSearch {
     return codes;
   }
 
-  /** The best span of time among the rows for which the tests hold. */
   #bestSpan(inside: Int32Array, tests: readonly RowTest[], whole: Count): Candidate | undefined {
     const span = bestSpan(this.table, this.#timed(inside), whole, this.#likelihood);
     if (!span) return undefined;
@@ -268,7 +270,7 @@ export class CauseSearch {
     return found;
   }
 
-  /** Candidates of the same events are extended in the same way: only the first of them needs to be. */
+  /** Keeps one of several candidates with the same events, since they would be extended alike. */
   #withoutSameRows(candidates: readonly Candidate[]): Candidate[] {
     const rowsOf = new Map<string, Int32Array[]>();
     return candidates.filter(({ tests }) => {
@@ -280,7 +282,6 @@ export class CauseSearch {
     });
   }
 
-  /** The candidates with one more condition, best first. */
   #extensions(tests: readonly RowTest[], whole: Count, features: readonly Feature[]): Candidate[] {
     const inside = filterByAll(tests, this.#rows);
     const found = features.flatMap((feature) => this.#extensionsOn(feature, inside, tests, whole));
@@ -293,7 +294,7 @@ export class CauseSearch {
 
   // 3. The best that chance does not explain, made as simple as it can be
 
-  /** The best cause among conditions on some fields, whatever it explains; undefined if there is none. */
+  /** Returns the best cause even if it explains few failures; undefined if there is none. */
   bestCause(features: readonly Feature[]): readonly RowTest[] | undefined {
     const whole = this.#count(this.#rows);
     if (whole.failed < 2) return undefined;
@@ -312,9 +313,9 @@ export class CauseSearch {
   }
 
   /**
-   * Leaves out conditions that are not needed, the number of a limit beside that its field is there, and
-   * those without which the cause is more general: where the rest of the more general cause fails too, they
-   * would split one cause in two. Undefined if only one that is not needed makes the difference.
+   * Drops needless conditions and replaces a limit by the field's presence where that is as good. A more
+   * general cause also wins if the events it adds fail too: otherwise one cause would be split in two.
+   * Undefined if only a needless condition separated failures from the rest.
    */
   #simplest(tests: readonly RowTest[], whole: Count): readonly RowTest[] | undefined {
     const own = this.#count(filterByAll(tests, this.#rows));
@@ -331,7 +332,9 @@ export class CauseSearch {
     return best.isTelling ? this.#simplest(best.tests, whole) : undefined;
   }
 
-  /** True if it raises the rate, by no chance, and what it takes away does not fail like the cause. */
+  /**
+   * A condition is needed if it raises the rate by more than chance, and the events it excludes fail less.
+   */
   #isNeeded(
     condition: RowTest,
     counts: {
@@ -348,7 +351,7 @@ export class CauseSearch {
     const lnMost = Math.log(MOST_CHANCE_OF_NEEDED / (isOfField ? this.#conditions : this.#spans));
     if (lnChance(own, general) >= lnMost) return false;
     const most = isUnequal(condition) && !isSharp ? MOST_RATE_WITHOUT_UNEQUAL : MOST_RATE_WITHOUT;
-    // A span of time may take away any events.
+    // A span of time may exclude any events.
     if (isOfField && rateIn(table, general) > most * rateIn(table, own)) return false;
     if (!isTelling) return true;
     const rest = without(general, own);
@@ -359,7 +362,7 @@ export class CauseSearch {
     return !restFails;
   }
 
-  /** A span that was found among more events need not begin and end with those of the other conditions. */
+  /** The span was found among more rows than the other conditions leave, so its ends are searched again. */
   #withOwnSpan(tests: readonly RowTest[], whole: Count): readonly RowTest[] {
     const fields = tests.filter(({ feature }) => feature);
     if (fields.length === tests.length) return tests;
@@ -378,7 +381,7 @@ export class CauseSearch {
     return isNeedless && isCause(fields, general) ? fields : tests;
   }
 
-  /** True if a condition takes in values that work where the others hold, such as a span that came later. */
+  /** True if a condition accepts values that work where the other conditions hold. */
   #takesInWorking(tests: readonly RowTest[]): boolean {
     return tests.some((test) => {
       if (!(test instanceof FieldTest) || test.op === '=') return false;
@@ -390,7 +393,7 @@ export class CauseSearch {
 
   // 4. Other names for it
 
-  /** Conditions on other fields that are true of exactly these rows, or of those of one of the tests. */
+  /** Conditions that select exactly these rows, or exactly those of one of the tests. */
   #sameTests(tests: readonly RowTest[], alike: readonly Feature[]): SameTest[] {
     let others = alike.filter((feature) => tests.every((test) => test.feature !== feature));
     const found: SameTest[] = [];
@@ -402,7 +405,7 @@ export class CauseSearch {
     return found.sort((a, b) => nameCost(a.test) - nameCost(b.test));
   }
 
-  /** The simplest condition on each of the fields that is true of exactly the rows of some tests. */
+  /** The cheapest equivalent condition on each field. */
   #equivalents(tests: readonly RowTest[], features: readonly Feature[]): FieldTest[] {
     const inside = filterByAll(tests, this.#rows);
     return features.flatMap((feature) => {
@@ -436,7 +439,7 @@ export class CauseSearch {
   }
 }
 
-/** The conditions on a feature that are candidates, by the rows that it counted last. */
+/** The number of candidate conditions on a feature, by the rows counted last. */
 function conditionsOn({ events, order, field }: Feature): number {
   const states = countIf(events, (count) => count > 0);
   const isPresence = events[NO_VALUE] !== 0 && states > 1 && !field.derivation;
@@ -448,13 +451,13 @@ function conditionsOn({ events, order, field }: Feature): number {
   return (isPresence ? 2 : 0) + equalities + limits;
 }
 
-/** The fields whose conditions tell most by themselves, and the service's own filters. */
+/** Keeps the fields with the best conditions alone, and the service's own filters. */
 function mostTellingOf(candidates: readonly Candidate[], features: readonly Feature[]): Feature[] {
   const telling = new Set(candidates.slice(0, MOST_COMBINED).map(({ tests }) => tests[0]?.feature));
   return features.filter((feature) => feature.isFilter || telling.has(feature));
 }
 
-/** The tests without one of them, or with "the field is there" in the place of a limit. */
+/** Drops one test at a time, or replaces a limit by the field's presence. */
 function simplerOnes(tests: readonly RowTest[]) {
   return tests.flatMap((dropped) => {
     const others = tests.filter((other) => other !== dropped);
@@ -465,7 +468,6 @@ function simplerOnes(tests: readonly RowTest[]) {
   });
 }
 
-/** True for a condition that a field has another value. */
 function isUnequal(condition: RowTest): boolean {
   return condition instanceof FieldTest && condition.op === '!=' && condition.code !== NO_VALUE;
 }

@@ -10,30 +10,27 @@ import { wordsOfName } from './outcome-words.ts';
 import { countRows, filterRows, markedRows } from './rows.ts';
 import type { RankedValues, TimeOrder } from './time-order.ts';
 
-/**
- * The conditions that fields offer as candidates, with the events for which they hold, and the tests that
- * find these events in the sample.
- */
+/** Candidate conditions on fields, their counts, and the tests that find their events in the sample. */
 
-/** A comparison with the value of a code; with `NO_VALUE`, that the field is missing or there. */
+/** With `NO_VALUE`, `=` means that the field is missing and `!=` that it exists. */
 export type FieldOp = '=' | '!=' | '>=' | '<=';
 
-/** A condition in fewer events is no candidate: it would tell little even if all of these failed. */
+/** Conditions with fewer events prove little even if all of them failed. */
 export const LEAST_EVENTS = 3;
-/** A condition that fewer failures fulfil tells nothing. */
+/** One failure could be chance. */
 const LEAST_FAILED = 2;
-/** A field that fewer events have than one in so many rows is counted by its cells instead of by rows. */
+/** Count a field by its cells instead of by rows if fewer than one row in this many has it. */
 const ROWS_OF_CELL = 4;
 
-/** Filters of the service (service description, part 4) are the better names for the same events. */
+/** The service filters by these (service description, part 4), so they are the preferred names. */
 const FILTER_FIELDS = ['subscriptionId', 'eventType'];
 
 /**
- * Costs, in the unit of scores: logarithms of likelihood. That of a form is what a score has to be better by;
- * those of names are smaller than any difference between events, and decide between equal conditions alone.
+ * Costs in the unit of scores, log likelihood. A score has to exceed the cost of its form. Costs of names are
+ * smaller than any difference between events, so they decide only between equivalent conditions.
  */
 export const COST = {
-  /** `= value` says more than that it is another value, a limit, or a span of time. */
+  /** Added for any form except `=`, which is the most specific. */
   form: 2,
   fewValues: 0.1,
   presence: 0.3,
@@ -42,54 +39,52 @@ export const COST = {
   derived: 0.55,
   times: 0.6,
   ids: 0.7,
-  /** Of two fields of one kind the one with the shorter path is the better name. */
+  /** Prefers the shorter path of two fields of one kind. */
   step: 0.01,
-  /** Of two paths of one length the one that comes first is. */
+  /** Prefers the first of two paths of equal length. */
   place: 1e-6,
 };
-/** Up to so many values a field has few, such as a region or a carrier. */
+/** Enumerations such as regions or carriers have at most this many values. */
 const FEW_VALUES = 20;
 
-/** Events by the code of a value, and those of them that failed. */
 interface CountsByCode {
   readonly events: Uint32Array;
   readonly failed: Uint32Array;
 }
 
-/** A field as the search sees it: the order and the name of its values, and how many events have each. */
+/** A field as the search uses it: its values in order, and counts by value. */
 export class Feature implements CountsByCode {
   readonly field: SampleField;
   readonly table: SampleTable;
-  /** The codes that limits part, in ascending order. */
+  /** Codes of ordered values, ascending; empty if the values follow time. */
   readonly order: readonly number[];
-  /** The position of a code in that order; -1 for what has no order. */
+  /** By code: the position in `order`, or -1 if unordered. */
   readonly places: Int32Array;
   readonly dates: DateOrder | undefined;
-  /** True if every event has it, be it null. */
+  /** True if every event has the field, even as null. */
   readonly isAlwaysThere: boolean;
   readonly isFilter: boolean;
-  /** False if events are only compared with what is smaller. */
+  /** False to allow `>=` limits only. */
   readonly hasUpperLimits: boolean;
-  /** True for times in the payload: "not of that moment" is no cause, the time of the events is. */
+  /** True for times in the payload, for which `!=` is not a candidate. */
   readonly isOfTimes: boolean;
-  /** Fields whose values are the better name cost less. */
+  /** Lower for better names. */
   readonly cost: number;
   readonly costOfPresence: number;
-  /** In a list: the code of an element without a value; otherwise -1. */
+  /** The code of a null element in a list; otherwise -1. */
   readonly nullCode: number;
-  /** By code, of the rows that were counted last; of a list rows with any such element. */
+  /** By code, for the rows counted last. A list counts once for each row that has any such element. */
   readonly events: Uint32Array;
   readonly failed: Uint32Array;
-  /** Rows by their greatest number, and by their smallest. */
+  /** Rows by the greatest and the smallest number in them. */
   readonly highest: CountsByCode;
   readonly lowest: CountsByCode;
-  /** The code of each row, of a field that many events have once. */
+  /** By row; undefined for lists and rare fields, which are counted by cells. */
   readonly #codeByRow: Int32Array | undefined;
-  /** The rows that were counted last: several steps of the search ask for all of them. */
+  /** Cached, since several steps of the search count the same rows. */
   #counted: Int32Array | undefined;
   #countOfAll: Count = { events: 0, failed: 0 };
 
-  /** `place` is that among all fields. */
   constructor(
     table: SampleTable,
     field: SampleField,
@@ -123,7 +118,7 @@ export class Feature implements CountsByCode {
     this.lowest = field.isInList ? emptyCounts(texts.length) : this;
   }
 
-  /** Counts these rows by code. `marks` has a 1 for each of them. */
+  /** `marks` has a 1 for each of these rows. */
   count(rows: Int32Array, marks: Uint8Array): Count {
     if (this.#counted !== rows) {
       this.events.fill(0);
@@ -177,7 +172,7 @@ export class Feature implements CountsByCode {
     const without = all.events - withValue;
     const failedWithout = all.failed - failedWithValue;
     addTo(this, NO_VALUE, without, failedWithout);
-    // `= null` holds where no element has a value, as where one has none.
+    // `= null` holds both if no element has a value and if an element is null.
     if (this.nullCode !== -1) addTo(this, this.nullCode, without, failedWithout);
     return all;
   }
@@ -200,7 +195,7 @@ export class Feature implements CountsByCode {
     addTo(lowest, low, 1, hasFailed);
   }
 
-  /** The rows among some whose code is accepted: a table with a 1 for each such code. */
+  /** `accepted` has a 1 for each code to keep; undefined if the field is counted by cells. */
   rowsWith(rows: Int32Array, accepted: Uint8Array): Int32Array | undefined {
     const codeByRow = this.#codeByRow;
     return codeByRow && filterRows(rows, (row) => accepted[codeByRow[row] as number] === 1);
@@ -217,7 +212,7 @@ export class Feature implements CountsByCode {
     return { rows, rankAt: (cell) => places[codes[cell] as number] as number, different };
   }
 
-  /** Texts of one number, such as "1" and "1.0", have one place: no limit parts them. */
+  /** Equal numbers in different spellings, such as "1" and "1.0", share a position. */
   #placesOf(order: readonly number[]): Int32Array {
     const { texts } = this.field;
     const places = new Int32Array(texts.length).fill(-1);
@@ -264,7 +259,7 @@ function kindCost(field: SampleField): number {
   return /^"?-?\d/.test(first) ? COST.numbers : COST.texts;
 }
 
-/** The order of the dates that all values of a field are; undefined if some are not. */
+/** Undefined unless all values are dates. */
 function datesIn({ texts, derivation, isUncompared }: SampleField): DateOrder | undefined {
   const values = texts.slice(FIRST_CODE);
   const isOfTexts = values.every((json) => json.startsWith('"'));
@@ -288,21 +283,19 @@ function orderOfNumbers(texts: readonly string[]): number[] {
     .map(({ code }) => code);
 }
 
-/** A condition on a field, with the rows for which it holds. */
 export interface FieldCondition extends Count {
   readonly op: FieldOp;
   readonly code: number;
-  /** The cost of its form and its name. */
   readonly cost: number;
 }
 
 /**
- * Called with what a `FieldCondition` has: a field of many numbers has thousands of conditions, and an object
- * for each would take longer than to judge it.
+ * Gets a `FieldCondition` as arguments: a numeric field has thousands of conditions, and allocating an object
+ * for each takes longer than judging it.
  */
 type VisitCondition = (op: FieldOp, code: number, events: number, failed: number, cost: number) => void;
 
-/** Every condition on the field that parts the rows that it counted last; `all` are these rows. */
+/** Every condition on the field among the rows it counted last; `all` is the count of these rows. */
 export function fieldConditions(feature: Feature, all: Count): FieldCondition[] {
   const found: FieldCondition[] = [];
   visitConditions(feature, all, (op, code, events, failed, cost) => {
@@ -311,7 +304,7 @@ export function fieldConditions(feature: Feature, all: Count): FieldCondition[] 
   return found;
 }
 
-/** Visits what `fieldConditions` returns. */
+/** Like `fieldConditions`, without allocating. */
 export function visitConditions(feature: Feature, all: Count, visit: VisitCondition): void {
   const { field, events } = feature;
   const end = field.hasOnlyLimits ? FIRST_CODE : events.length;
@@ -323,12 +316,11 @@ export function visitConditions(feature: Feature, all: Count, visit: VisitCondit
   visitLimits(feature, visit);
 }
 
-/** Most values are of too few events. */
 function mayTell(events: number, failed: number): boolean {
   return events >= LEAST_EVENTS && failed >= LEAST_FAILED;
 }
 
-/** Visits that the field has a value, or is missing, and the opposite where that is another condition. */
+/** Visits `=` for the value, and `!=` if that is a different condition. */
 function visitEquality(
   feature: Feature,
   code: number,
@@ -347,7 +339,7 @@ function visitEquality(
   if (hasOpposite && mayTell(others, failedOthers)) visit('!=', code, others, failedOthers, costOfOpposite);
 }
 
-/** Visits limits between numbers or dates: of a list, limits of what any of its elements is. */
+/** Visits limits between numbers or dates. A list fulfils a limit if any element does. */
 function visitLimits(feature: Feature, visit: VisitCondition): void {
   const { order, places, events, highest, lowest } = feature;
   const cost = COST.form + feature.cost;
@@ -380,14 +372,13 @@ export function countIf(numbers: ArrayLike<number>, holds: (number: number) => b
   return count;
 }
 
-/** The condition that a field has such a value. */
 export class FieldTest {
   readonly feature: Feature;
   readonly op: FieldOp;
   readonly code: number;
-  /** 1 by each code for which it holds. */
+  /** 1 for each accepted code. */
   #accepted: Uint8Array | undefined;
-  /** 1 by each row for which it holds, of a field that is counted by cells. */
+  /** 1 for each accepted row, for a field that is counted by cells. */
   #holds: Uint8Array | undefined;
 
   constructor(feature: Feature, op: FieldOp, code: number) {
@@ -404,7 +395,7 @@ export class FieldTest {
     return markedRows(rows, this.#holds);
   }
 
-  /** Of a list: rows with any element that the condition accepts; of `!=` and `missing` the other rows. */
+  /** A list fulfils a condition if any element does; `!=` and `missing` negate that. */
   #holdsByRow(): Uint8Array {
     const { feature, op, code } = this;
     const { rows, codes, cells } = feature.field;
@@ -412,7 +403,7 @@ export class FieldTest {
     const isSought = (other: number) =>
       code === NO_VALUE || (isOpposite ? other === code : this.accepts(other));
     const holds = new Uint8Array(feature.table.rows).fill(Number(isOpposite));
-    // `= null` holds where no element has a value.
+    // `= null` also holds if no element has a value.
     if (code !== NO_VALUE && code === feature.nullCode) {
       holds.fill(Number(!isOpposite));
       for (const row of rows) holds[row] = Number(isOpposite);
@@ -422,7 +413,6 @@ export class FieldTest {
     return holds;
   }
 
-  /** True if it holds for events with this code. */
   accepts(other: number): boolean {
     const { feature, op, code } = this;
     if (op === '=') return other === code;
@@ -433,10 +423,9 @@ export class FieldTest {
   }
 }
 
-/** A limit as it is written: the roundest number or date between two values that events have. */
+/** The roundest number or date between two values that occur. */
 export interface Limit {
   readonly op: '>=' | '<=' | '<';
-  /** The JSON text of the number or date. */
   readonly json: string;
 }
 
@@ -451,7 +440,8 @@ export function limitOf({ feature, op, code }: FieldTest): Limit {
     const round = dates.roundestBetween(bareText(low), bareText(high));
     return { op: op === '>=' ? op : '<', json: JSON.stringify(round) };
   }
-  // A delivered event is as large as another one with the letter that its outcome has more.
+  // "FAILED" is a letter shorter than "SUCCESS": add the difference to compare items by the rest of their
+  // bytes.
   const more = field.derivation === 'size' ? table.moreOfDelivered : 0;
   const isRoom = Number(bareText(low)) + more < Number(bareText(high));
   const lowest = more > 0 && isRoom ? String(Number(bareText(low)) + more) : bareText(low);
@@ -462,17 +452,14 @@ export function limitOf({ feature, op, code }: FieldTest): Limit {
     : { op: '<', json: round };
 }
 
-/** Digits after the point that are tried. */
+/** Maximum decimals tried. */
 const MOST_DECIMALS = 15;
-/** Zeros at the end that are tried first. */
+/** Maximum trailing zeros tried; the roundest come first. */
 const MOST_ZEROS = 18;
-/** From here on a double does not hold each whole number: only round ones are limits. */
+/** Doubles do not hold every integer from here on, so only exact round numbers become limits. */
 const LARGE = 10 ** 15;
 
-/**
- * The number with the fewest digits that is greater than the first and at most the second; undefined if there
- * is none that a double holds.
- */
+/** Returns the number with the fewest digits in `(lower, upper]`; undefined if no double fits. */
 function roundestNumber(lower: string, upper: string): string | undefined {
   const low = Number(lower);
   const high = Number(upper);

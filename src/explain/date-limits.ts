@@ -1,21 +1,20 @@
 import { compareInstants, parseInstant } from '../time/instant.ts';
 
-/** Dates without a zone: months, days, days with a time of day. Those of one form are ordered as texts. */
+/** Dates without a zone: months, days, or days with a time. Dates of one form sort as text. */
 const WITHOUT_ZONE = /^\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])([T ][0-2]\d:[0-5]\d(:[0-5]\d)?)?)?$/;
-/** The ends of years, months, days, hours, minutes and seconds in a date: the roundest limit is first. */
+/** Lengths of a date cut after its year, month, day, hour, minute and second, the roundest first. */
 const ENDS = [4, 7, 10, 13, 16, 19];
 const FIRST_MOMENT = '0000-01-01T00:00:00';
 
-/** The order of a field whose values are all dates. */
 export interface DateOrder {
-  /** True if a condition compares them as texts, false if as points in time. */
+  /** True if conditions compare the dates as text, false if as instants. */
   readonly isOfTexts: boolean;
   compare(a: string, b: string): number;
-  /** The roundest date that is later than the first and at most the second. */
+  /** The roundest date in `(low, high]`. */
   roundestBetween(low: string, high: string): string;
 }
 
-/** The order of dates; undefined if the texts are anything else, or dates of several forms without a zone. */
+/** Undefined if some text is not a date, or if dates without a zone differ in form. */
 export function dateOrderOf(texts: readonly string[]): DateOrder | undefined {
   const [first] = texts;
   if (first === undefined) return undefined;
@@ -48,7 +47,7 @@ function compareTimes(a: string, b: string): number {
   return first && second ? compareInstants(first, second) : 0;
 }
 
-/** The date cut off after its year, its month and so on, and filled up with the first moment of these. */
+/** The date rounded down to its year, month, day and so on. */
 function roundsOf(date: string): string[] {
   const rest = FIRST_MOMENT.slice(0, 10) + (date[10] ?? '') + FIRST_MOMENT.slice(11);
   return ENDS.filter((end) => end <= date.length).map(

@@ -5,45 +5,42 @@ import type { FieldPath } from '../items/field-path.ts';
 import type { FieldReader } from '../items/field-reader.ts';
 import { LONGEST_VALUE_BYTES } from '../sample/sample-field.ts';
 
-/** A value of an effect, with the number of failures that have it. */
 export interface EffectValue {
   readonly value: unknown;
   readonly failed: number;
 }
 
-/** A field whose values are counted. */
 export interface CountedField {
   readonly path: FieldPath;
-  /** The JSON texts that are counted; undefined for all. */
+  /** The JSON texts to count; undefined for all. */
   readonly only: ReadonlySet<string> | undefined;
 }
 
-/** The values that say most about an effect: those of its own field, or of members together. */
+/** The most informative values of an effect: its own, or those of its members joined. */
 export interface EffectValueSource {
   readonly own: CountedField | undefined;
-  /** The JSON text of a value that no failure of the effect has. */
+  /** The JSON text of a value that no failure with the effect has. */
   readonly except: string | undefined;
   readonly members: readonly CountedField[];
 }
 
-/** Named values of an effect. */
+/** Maximum values reported. */
 const MOST_VALUES = 5;
-/** Different texts that are counted: some 20 MB. Of more none are named, since hardly any repeats. */
+/** Maximum distinct texts, some 20 MB. With more, hardly any repeats, so none is reported. */
 const MOST_TEXTS = 100_000;
-/** Fewer texts than this are not taken for one that differs in ids and times. */
+/** Minimum number of texts to join as one text with varying ids and times. */
 const LEAST_ALIKE = 3;
 
-/** The first byte of `null`, of an object and of a list. */
+/** First bytes of `null`, an object and a list. */
 const NULL = 0x6e;
 const OBJECT = 0x7b;
 const ARRAY = 0x5b;
 
-/** Counts the values of an effect in failed events. */
 export class EffectValues {
   readonly #source: EffectValueSource;
-  /** The place of its own field among the reader's, or of the first member. */
+  /** Index of its own field in the reader, or of the first member. */
   readonly #place: number;
-  /** By JSON text of a value of its own, or by the texts of members. */
+  /** By JSON text of its own value, or by the joined texts of members. */
   readonly #counts = new Map<string, number>();
 
   constructor(source: EffectValueSource, place: number) {
@@ -51,12 +48,10 @@ export class EffectValues {
     this.#place = place;
   }
 
-  /** The fields that the reader has to read, from the place on. */
   static pathsOf({ own, members }: EffectValueSource): FieldPath[] {
     return (own ? [own] : members).map(({ path }) => path);
   }
 
-  /** Counts the values of the failed event that was read. */
   add(reader: FieldReader): void {
     if (this.#counts.size > MOST_TEXTS) return;
     const { own, members, except } = this.#source;
@@ -68,7 +63,7 @@ export class EffectValues {
     if (texts.length > 0 && texts.some((text) => text !== '')) this.#note(texts.join(' '));
   }
 
-  /** The most frequent values, the first of them most frequent. */
+  /** Most frequent first. */
   result(): readonly EffectValue[] {
     if (this.#counts.size > MOST_TEXTS) return [];
     const counts = this.#source.own ? joinNumbers(this.#counts) : this.#counts;
@@ -94,7 +89,7 @@ function valuesIn(reader: FieldReader, place: number, { only }: CountedField): s
   return values;
 }
 
-/** The text of the first value, of a list that of the first element that has one. */
+/** In a list, that of the first element with a value. */
 function firstText(reader: FieldReader, place: number, member: CountedField): string | undefined {
   let text: string | undefined;
   let isFound = false;
@@ -108,7 +103,7 @@ function firstText(reader: FieldReader, place: number, member: CountedField): st
   return text;
 }
 
-/** Counts a number in quotes with the number, as a filter takes it. */
+/** Counts a quoted number as the number, as filters do. */
 function joinNumbers(counts: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
   const joined = new Map<string, number>();
   for (const [json, failed] of counts) {
@@ -121,7 +116,8 @@ function joinNumbers(counts: ReadonlyMap<string, number>): ReadonlyMap<string, n
 }
 
 /**
- * Joins texts that differ in words with digits alone if most of them differ: these words are ids or times.
+ * Joins texts that differ only in words with digits, such as ids and times, if more than half of them are
+ * distinct.
  */
 function joinAlike(values: readonly EffectValue[]): EffectValue[] {
   const groups = new Map<unknown, EffectValue[]>();
@@ -139,12 +135,12 @@ function joinAlike(values: readonly EffectValue[]): EffectValue[] {
   });
 }
 
-/** The text with `…` for words with digits in them. */
+/** Replaces words that contain digits with `…`. */
 function withoutDigits(text: string): string {
   return text.replace(/[\w.:-]+/g, (word) => (/\d/.test(word) ? '…' : word));
 }
 
-/** What texts of as many words have in common, with `…` for the words in which they differ. */
+/** Keeps the words that all texts share; the others become `…`. All texts have the same number of words. */
 function commonText(texts: readonly string[]): string {
   const [first = [], ...others] = texts.map((text) => text.split(/([\w.:-]+)/));
   return first.map((word, at) => (others.every((other) => other[at] === word) ? word : '…')).join('');

@@ -16,31 +16,29 @@ import {
 } from './outcome-words.ts';
 import { allRows, countRows, filterByAll } from './rows.ts';
 
-/** Fields that are no causes since they came of failing, or seem to. */
 export interface Effects {
-  /** Conditions that tell failures from delivered events too well to be their cause. */
+  /** Conditions that separate failures from delivered events too well to be causes. */
   readonly tests: readonly FieldTest[];
-  /** Their fields. */
   readonly fields: ReadonlySet<SampleField>;
-  /** Fields that are no cause even if there is no other. */
+  /** Fields that are never causes, even if nothing else explains the failures. */
   readonly certain: ReadonlySet<SampleField>;
 }
 
 export function findEffects(search: CauseSearch): Effects {
   const finder = new EffectFinder(search);
   const tests = search.features.flatMap((feature) => finder.effectOf(feature) ?? []);
-  // What failing left behind makes an item larger.
+  // Effects make an item larger, so its size is one too.
   const size = search.table.fields.find(({ derivation }) => derivation === 'size');
   if (size && (tests.length > 0 || finder.certain.size > 0)) finder.certain.add(size);
   return { tests, fields: finder.fields, certain: finder.certain };
 }
 
-/** Bytes of a member that are not its name or its value: quotes, a colon and a comma. */
+/** Quotes, colon and comma around a member's name and value. */
 const BYTES_AROUND = 4;
 
 /**
- * The most bytes that effects have added to an item; undefined if there are none. Of one in a list the whole
- * list is taken.
+ * The maximum bytes that effects add to an item; undefined if there are none. An effect inside a list counts
+ * as the whole list.
  */
 export function bytesOfEffects({ tests, certain }: Effects, { fields }: SampleTable): number | undefined {
   const effects = [...tests.map(({ feature }) => feature.field), ...certain];
@@ -55,12 +53,10 @@ export function bytesOfEffects({ tests, certain }: Effects, { fields }: SampleTa
   return outer.length === 0 ? undefined : outer.reduce((sum, field) => sum + bytesOf(field), 0);
 }
 
-/** What is known of a field while it is judged. */
 interface Judged {
   readonly feature: Feature;
   readonly outcome: Certainty;
   readonly isByPlace: boolean;
-  /** True inside an object that only failures have. */
   readonly isInner: boolean;
 }
 
@@ -70,11 +66,11 @@ class EffectFinder {
   readonly #table: SampleTable;
   readonly #search: CauseSearch;
   readonly #rows: Int32Array;
-  /** All events that the sample stands for. */
+  /** Estimated for all events, of which the table holds a sample. */
   readonly #all: Count;
   /** Events that may contradict an effect. */
   readonly #few: number;
-  /** Objects and lists that only failures have. */
+  /** Objects and lists that occur only in failures. */
   readonly #outer: SampleField[] = [];
 
   constructor(search: CauseSearch) {
@@ -86,14 +82,14 @@ class EffectFinder {
     this.#few = Math.max(1, EFFECT_RULES.nearlyExact.share * this.#all.failed);
   }
 
-  /** The condition on the field that is an effect; notes what that means for the field. */
+  /** Returns the effect on this field, if any, and records the field as an effect. */
   effectOf(feature: Feature): FieldTest | undefined {
     const { field } = feature;
     if (feature.isFilter) return undefined;
     const isByPlace = isOutcomeByPlace(field.steps) && !this.#isOfPayload(feature);
     if (isByPlace) this.certain.add(field);
     const outcome = outcomeOf(field.steps, isByPlace);
-    // Without a delivered event only the names show what came of the failure.
+    // If no event was delivered, only names reveal effects.
     if (!outcome && this.#all.failed === this.#all.events) return undefined;
     const isInner = this.#outer.some((other) => isInside(field, other));
     const judged = { feature, outcome, isByPlace, isInner };
@@ -103,12 +99,11 @@ class EffectFinder {
     return effect;
   }
 
-  /** Notes that the field is no cause, or none in any case. */
   #note({ feature, outcome, isByPlace, isInner }: Judged, effect: FieldTest | undefined): void {
     const { field } = feature;
     if (effect && effect.code === NO_VALUE) this.#outer.push(field);
     const count = effect && this.#countOf(effect);
-    // A value that only some failures have may be their cause, unless its name is one of outcomes.
+    // If only some failures have a value it may be their cause, unless the name is that of an outcome.
     const isOfMost = count !== undefined && this.#isOfMost(count.failed);
     const isOfDelivery = /deliver/i.test(String(field.steps[0])) && !this.#isOfPayload(feature);
     if (outcome || isOfMost || isInner || isOfDelivery) this.fields.add(field);
@@ -133,15 +128,15 @@ class EffectFinder {
   }
 
   /**
-   * True for a member of an object called `delivery` that belongs to the event's own subject, such as the
-   * delivery of an order: every event has one of a few values, and the delivered ones are not alike in it.
+   * True for a member of an object called `delivery` that belongs to the payload, such as the delivery of an
+   * order.
    */
   #isOfPayload(feature: Feature): boolean {
     const values = feature.field.texts.slice(FIRST_CODE);
     const areFew = values.length > 1 && values.length <= EFFECT_RULES.ofPayload.values;
     if (!areFew || !feature.isAlwaysThere) return false;
     const areTexts = values.every((json) => json.startsWith('"'));
-    // Delivered events have several HTTP statuses of success, and no other number for their status.
+    // Successes have several HTTP statuses; any other number varies only in a payload.
     const isStatus = /\b(status|state|code|result)$/.test(wordsOfName(String(feature.field.steps.at(-1))));
     const areOfSuccess = () => this.#deliveredValues(feature).every((json) => /^2\d\d$/.test(json));
     if (!areTexts && (!isStatus || areOfSuccess())) return false;
@@ -155,8 +150,8 @@ class EffectFinder {
   }
 
   /**
-   * True for what every event has a value of, such as a reason for which somebody ordered, or a limit; a
-   * number that nearly all failures have is one of failing nevertheless.
+   * True if the value belongs to the payload, such as the reason for an order. A number that nearly all
+   * failures share is an effect even so.
    */
   #isOfOrders({ op, code, feature }: FieldTest, failed: number): boolean {
     if (op !== '=' || code === NO_VALUE || !feature.isAlwaysThere) return false;
@@ -165,15 +160,11 @@ class EffectFinder {
     return this.#shareOfOne(feature) < EFFECT_RULES.ofOrders.share;
   }
 
-  /** True if nearly all failures are among so many. */
   #isOfMost(failed: number): boolean {
     return this.#all.failed - failed <= this.#few;
   }
 
-  /**
-   * The events for which a condition holds, if it is an effect: few events contradict it, or more if its name
-   * is one of outcomes.
-   */
+  /** Undefined if too many events contradict the effect. More may if the name is that of an outcome. */
   #countIfEffect(test: FieldTest, { outcome }: Judged): Count | undefined {
     const { events, failed } = this.#all;
     const most = outcome
@@ -191,7 +182,7 @@ class EffectFinder {
     return estimateOf(this.#table, countRows(test.filter(this.#rows), this.#table.failures));
   }
 
-  /** True if a condition on a field without a name of outcomes is an effect by the events that have it. */
+  /** Judges a field whose name does not reveal an effect, by its values alone. */
   #isTold(test: FieldTest, delivered: number, isOfMost: boolean): boolean {
     const isPresence = test.code === NO_VALUE;
     const isOnlyInFailures = isPresence && test.op === '!=' && delivered === 0;
@@ -208,8 +199,8 @@ class EffectFinder {
   }
 
   /**
-   * True for what is known before the delivery: by its name, or since each subscription has one value of it,
-   * and one of them has failed and delivered events.
+   * True for fields known before the delivery, by their name or because each subscription has a single value
+   * and one subscription has both failed and delivered events.
    */
   #isOfEvents(field: SampleField): boolean {
     if (isKnownBefore(field.steps)) return true;
@@ -229,7 +220,7 @@ class EffectFinder {
     return isMixed;
   }
 
-  /** The part of the delivered events that have one value in common, or lack the field. */
+  /** The share of delivered events that agree on one value or all lack the field. */
   #shareOfOne(feature: Feature): number {
     const all = this.#search.countAll(feature);
     let most = 0;
@@ -240,18 +231,18 @@ class EffectFinder {
   }
 }
 
-/** Failures of an effect that may be outside of a cause that explains them, or inside one that does not. */
+/** Share of an effect's failures that may lie outside a cause that explains them. */
 const FEW_OTHERS = 0.02;
-/** A cause explains the failures of an effect worse if it fails at this part of its rate, or less. */
+/** A cause is worse than an effect if its rate is at most this share of the effect's. */
 const WORSE_RATE = 0.9;
-/** The causes leave an effect's failures unexplained if they explain at most this part of them. */
+/** An effect is unexplained if the causes explain at most this share of its failures. */
 const UNEXPLAINED = 0.1;
 
 /**
- * Fields of effects that turn out to be causes beside the causes that were found. What some of the failures
- * have explains these if no cause does. What all failures of a cause have explains them better than a cause
- * that only rules out what others have, as the events of one type lack the fields of all other types, or than
- * one whose own name is one of outcomes.
+ * Returns the effects that turn out to be causes. One kind occurs in some failures, which no cause explains.
+ * The other kind explains a cause's failures better than the cause itself, because that only excludes other
+ * events, as the events of one type lack the fields of all other types, or because its name is that of an
+ * outcome.
  */
 export function causesAmong(effects: Effects, causes: readonly FoundCause[], { table }: CauseSearch) {
   const all = allRows(table.rows);
@@ -278,7 +269,7 @@ export function causesAmong(effects: Effects, causes: readonly FoundCause[], { t
   return new Set(found.map(({ feature }) => feature.field));
 }
 
-/** True for a condition that a field is missing or has another value, or that is itself of outcomes. */
+/** True if the field is missing or different, or if its name is that of an outcome. */
 function saysWhatIsNot(test: RowTest): boolean {
   if (!(test instanceof FieldTest)) return false;
   const isMissing = test.op === '=' && test.code === NO_VALUE;
@@ -294,8 +285,8 @@ function codesByRow(field: SampleField, rows: number): Int32Array {
 }
 
 /**
- * The values that say most about an effect: those of the field itself, or of members: of an object all, of a
- * list those that give the reason of the first failure.
+ * The most informative values of an effect: its own, all members of an object, or the members of a list that
+ * give a reason.
  */
 export function valuesToCount({ fields }: SampleTable, { feature, op, code }: FieldTest): EffectValueSource {
   const { field } = feature;

@@ -24,60 +24,51 @@ import {
   type TimedRows,
 } from './spans.ts';
 
-/**
- * A cause: conditions that failed events have in common. The counts are of the events that the causes before
- * it leave.
- */
+/** Conditions that failed events have in common. The counts leave out the events of earlier causes. */
 export interface Cause extends CauseTimes {
-  /** All of them hold for the events of this cause. */
   readonly conditions: readonly CauseCondition[];
   readonly failed: number;
   readonly events: number;
   readonly failedWithout: number;
   readonly eventsWithout: number;
-  /** How many subscriptions have failures of this cause. */
+  /** Subscriptions with failures of this cause. */
   readonly subscriptions: number;
-  /** The probability that chance makes any candidate look like this. */
+  /** Probability that chance produces any candidate like this. */
   readonly p: number;
-  /** Conditions that are true of the same events. */
   readonly same: readonly CauseCondition[];
-  /** Times between which, both excluded, the events of its span of time were created. */
+  /** Exclusive bounds of its span of time. */
   readonly after: Instant | undefined;
   readonly before: Instant | undefined;
 }
 
-/** When the events of a cause failed and when not. */
 export interface CauseTimes {
   readonly firstFailed: Instant | undefined;
   readonly lastFailed: Instant | undefined;
   readonly lastSuccess: Instant | undefined;
-  /** The first failure of the run that goes on; undefined if none does. */
+  /** The first failure of the current run; undefined if it has ended. */
   readonly failingSince: Instant | undefined;
-  /** True if its failures may have begun before the events do: the first one is at the edge of the window. */
+  /** True if the failures may have begun earlier, since the first is at the edge of the window. */
   readonly edge: boolean;
-  /** The same of the run that goes on. */
+  /** The same for the current run. */
   readonly isSinceAtEdge: boolean;
 }
 
-/** A condition that tells failures from delivered events too well to be their cause: an effect of failing. */
+/** A condition that separates failures from delivered events too well to be their cause. */
 export interface Effect extends CauseCondition {
   readonly failed: number;
   readonly delivered: number;
-  /** The most frequent values that the failures have. */
   readonly values: readonly EffectValue[];
 }
 
-/** A cause as the search found it. */
+/** A cause found in the sample, not yet counted in all events. */
 export interface CauseToCount {
   /** Without the span of time. */
   readonly conditions: readonly CauseCondition[];
-  /** The times of the first and the last event of its span in the sample. */
+  /** Inclusive bounds, from the sample. */
   readonly span: { readonly from: Instant | undefined; readonly to: Instant | undefined } | undefined;
-  /** The logarithm of the number of candidates of its form. */
   readonly lnCandidates: number;
-  /** The same without its span. */
   readonly lnCandidatesWithoutSpan: number;
-  /** Other conditions, with those that are true of the same events in the sample. */
+  /** Other conditions, with the conditions they are equivalent to in the sample. */
   readonly same: readonly SameToCount[];
 }
 
@@ -93,19 +84,18 @@ export interface EffectToCount {
 
 export interface CountedCauses {
   readonly causes: readonly Cause[];
-  /** Failures that no cause explains. */
   readonly unexplained: number;
   readonly effects: readonly Effect[];
 }
 
-/** Other conditions of the same events that are named. */
+/** Maximum equivalent conditions reported. */
 const MOST_SAME = 20;
-/** Of so many it is counted if they are true of the same events among all. */
+/** Maximum equivalent conditions verified on all events. */
 const MOST_SAME_COUNTED = 60;
 
 /**
- * Counts causes and effects in all events, by the conditions that `--where` has. Keeps time and outcome of
- * the events for which the conditions of a cause hold: 22 bytes each.
+ * Counts causes and effects in all events, with the same conditions as `--where`. Keeps 22 bytes for each
+ * event that fulfils a cause.
  */
 export class ExactCounts {
   readonly #all: Count;
@@ -113,10 +103,10 @@ export class ExactCounts {
   readonly #effects: readonly CountedEffect[];
   readonly #conditions: ConditionTable;
   readonly #rows = new CauseRows();
-  /** True if a span of time is found: no other event is within its bounds. */
+  /** A span's bounds depend on every event's time. */
   readonly #keepsAll: boolean;
 
-  /** With `isSampleWhole` other names for causes are true of the same events without being counted. */
+  /** With `isSampleWhole`, equivalent conditions are taken from the sample without counting. */
   constructor(
     all: Count,
     causes: readonly CauseToCount[],
@@ -131,7 +121,7 @@ export class ExactCounts {
     this.#keepsAll = causes.some(({ span }) => span);
   }
 
-  /** `haveFailed` is for items that do not tell their outcome themselves. */
+  /** `haveFailed` is for items that lack their outcome. */
   add(items: Items, haveFailed: boolean | undefined): void {
     const { bytes, count } = items;
     const conditions = this.#conditions;
@@ -167,7 +157,7 @@ export class ExactCounts {
     else effect.delivered++;
   }
 
-  /** Called after the last event. A cause that is none by its exact counts ends the list. */
+  /** Call after the last event. The list ends at the first cause that the exact counts refute. */
   result(): CountedCauses {
     const causes: Cause[] = [];
     const rows = this.#rows;
@@ -214,8 +204,7 @@ export class ExactCounts {
   }
 
   /**
-   * The rows of a cause with its span, whose first and last event are exact, unless the span says no more
-   * than since when they fail.
+   * Finds the span's exact first and last event. Omits a span that only repeats since when the events fail.
    */
   #withSpan(cause: CauseToCount, general: Int32Array, whole: Count) {
     const rows = this.#rows;
@@ -231,7 +220,6 @@ export class ExactCounts {
   }
 }
 
-/** A cause with the places of its conditions in the table. */
 interface CountedCause {
   readonly toCount: CauseToCount;
   readonly conditions: readonly number[];
@@ -243,7 +231,7 @@ interface SameCheck {
   readonly test: FieldTest;
   readonly condition: number;
   readonly as: readonly number[];
-  /** False from the first event on for which one holds without the other. */
+  /** Turns false at the first event that fulfils only one of the two. */
   isEqual: boolean;
 }
 
@@ -258,7 +246,7 @@ interface CountedEffect {
 function countedCause(cause: CauseToCount, table: ConditionTable, isSampleWhole: boolean): CountedCause {
   const { conditions, span, same } = cause;
   const ofSpan = spanConditions(span?.from, span?.to);
-  // Names that are true of the same events in the sample of all events need no other proof.
+  // The sample has all events, so it has proved these already.
   const placeOf = (condition: Condition) => (isSampleWhole ? table.always : table.add(condition));
   return {
     toCount: cause,
@@ -279,7 +267,7 @@ function countedEffect(effect: EffectToCount, table: ConditionTable): CountedEff
   return { effect, place, values, failed: 0, delivered: 0 };
 }
 
-/** The names whose conditions hold for the same events, without those that say that a member is there. */
+/** Omits the presence of members whose object's presence is also listed. */
 function namesOf(same: readonly SameCheck[]): CauseCondition[] {
   const tests = same.filter(({ isEqual }) => isEqual).map(({ test }) => test);
   const isInner = (one: FieldTest, other: FieldTest) =>
@@ -290,7 +278,7 @@ function namesOf(same: readonly SameCheck[]): CauseCondition[] {
     .map(fieldCondition);
 }
 
-/** Fields that are read of each event beside those of conditions. */
+/** Read of each event in addition to the conditions' fields. */
 const READ_FIELDS = ['publishStatus', 'createdOn', 'subscriptionId'];
 const OUTCOME = 0;
 const CREATED_ON = 1;
@@ -301,17 +289,17 @@ const NOT_TRIED = 0;
 const HOLDS = 1;
 const FAILS = 2;
 
-/** Conditions that are tried on one event after another, each at most once. */
+/** Tries conditions on one event after another, each at most once per event. */
 class ConditionTable {
-  /** The place of a condition that holds for every event. */
+  /** The index of a condition that always holds. */
   readonly always = -1;
   readonly #zone: TimeZone;
   readonly #paths: FieldPath[] = READ_FIELDS.map(memberPath);
-  /** By place among the paths; undefined where there is no condition. */
+  /** By path; undefined for paths that are only read. */
   readonly #matches: (ConditionMatch | undefined)[] = READ_FIELDS.map(() => undefined);
   readonly #placeOf = new Map<string, number>();
   #reader: FieldReader | undefined;
-  /** By place: if the condition holds for the event that was read. */
+  /** By path: the condition's state for the current event. */
   #held = new Uint8Array();
 
   constructor(zone: TimeZone) {
@@ -332,7 +320,7 @@ class ConditionTable {
     return place;
   }
 
-  /** Returns the place of the first of the paths. */
+  /** Returns the index of the first of the paths. */
   addPaths(paths: readonly FieldPath[]): number {
     this.#paths.push(...paths);
     this.#matches.length = this.#paths.length;
@@ -363,10 +351,9 @@ class ConditionTable {
   }
 }
 
-/** Rows for which there is room at first. */
+/** Initial capacity. */
 const FIRST_ROWS = 1024;
 
-/** Times, outcomes and subscriptions of the events of causes. */
 class CauseRows implements TimedRows {
   readonly times = new TimeColumn();
   failures = new Uint8Array(FIRST_ROWS);
@@ -393,7 +380,6 @@ class CauseRows implements TimedRows {
     this.count++;
   }
 
-  /** How many subscriptions have failures among these rows. */
   subscriptionsOf(rows: Int32Array): number {
     const codes = new Set<number>();
     for (const row of rows) if (this.failures[row] === 1) codes.add(this.#subscriptions[row] as number);
@@ -421,7 +407,7 @@ function timesOf(table: CauseRows, rows: Int32Array, span: SpanTest | undefined)
   const { since, isAtEdge, isFirstAtEdge } = latestRunOf(table, inOrderOfTime(table, rows));
   // A span that ended before the newest events no longer fails.
   const isOver = span?.to !== undefined;
-  // One with a start has delivered events before it.
+  // A span with a start has delivered events before it.
   const hasStart = span?.from !== undefined;
   return {
     firstFailed: times.at(times.oldest(failed)),
@@ -433,7 +419,7 @@ function timesOf(table: CauseRows, rows: Int32Array, span: SpanTest | undefined)
   };
 }
 
-/** A time, excluded, that encloses a span and no other event: a full second if there is one. */
+/** An exclusive bound that encloses the span and no other event, on a full second if possible. */
 function boundOf(
   { times, count }: CauseRows,
   row: number | undefined,

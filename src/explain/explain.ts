@@ -8,18 +8,17 @@ import type { Explanation } from './failure-reading.ts';
 import { againFrom, TwoReadings } from './two-readings.ts';
 
 export interface Explained extends Explanation {
-  /** The service's host, or the place of stored events. */
+  /** The service's host, or the path of stored events. */
   readonly name: string;
   readonly after: Instant;
   readonly before: Instant;
   readonly baseline: BaselineCounts | undefined;
   /** Events of unknown outcome, which are left out. */
   readonly untold: number;
-  /** The service's subscriptions, of which those in causes are known. */
   readonly names: SubscriptionNames | undefined;
 }
 
-/** Explains the failures among the events that the filters choose, whatever status they name. */
+/** Explains the failures among the events that the filters select, whatever status they name. */
 export async function explainEvents(
   call: Pick<Call, 'settings' | 'context' | 'reporter'>,
   { baseline, ...options }: SourceOptions & { readonly baseline?: Baseline | undefined },
@@ -43,7 +42,6 @@ export async function explainEvents(
   });
 }
 
-/** The ids of the subscriptions that conditions of some causes name. */
 export function subscriptionsIn(causes: readonly Cause[]): string[] {
   return causes
     .flatMap(({ conditions, same }) => [...conditions, ...same])

@@ -4,7 +4,6 @@ import type { CauseCondition } from './cause-conditions.ts';
 import type { Cause, Effect } from './exact-counts.ts';
 import type { Explained } from './explain.ts';
 
-/** The object that `events explain --json` prints, with the command that lists the events of each cause. */
 export function explanationJson(
   { baseline, names, ...rest }: Explained,
   commandOf: (cause: Cause) => string,
@@ -45,7 +44,7 @@ function countsJson({ after, before, events, failed }: Omit<BaselineCounts, 'ofC
   return { after: utcText(after), before: utcText(before), events, failed };
 }
 
-/** The bounds of its span are told by its command. */
+/** The command already contains the span's bounds. */
 function withoutBounds({ after: _after, before: _before, isSinceAtEdge: _isAtEdge, ...cause }: Cause) {
   return cause;
 }

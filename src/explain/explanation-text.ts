@@ -31,7 +31,6 @@ export interface ExplanationOptions extends SummaryOptions {
   readonly baseline: Baseline | undefined;
 }
 
-/** Prints the causes of failures. */
 export async function printExplanation(
   explained: Explained,
   options: ExplanationOptions,
@@ -66,31 +65,27 @@ export async function printExplanation(
   await printSummary(summary, options, call);
 }
 
-/** A line below a cause, and how it looks on a terminal. */
 interface Note {
   readonly text: string;
   readonly isDim?: boolean;
-  /** The beginning of the text that is bad news. */
+  /** The start of the text, printed as bad news. */
   readonly bad?: string | undefined;
 }
 
-/** A cause for people. */
 export interface CauseRow {
   readonly conditions: readonly string[];
-  /** `subscriptionId = …` for each subscription that the conditions name by its address. */
+  /** The ids of subscriptions that `conditions` shows by address. */
   readonly ids: readonly string[];
-  /** Other conditions that are true of the same events. */
   readonly same: readonly string[];
-  /** Since when, how many subscriptions have it, and whether the baseline has the cause too. */
   readonly notes: readonly Note[];
-  /** One for each of `FIGURE_TITLES`. */
+  /** In the order of `FIGURE_TITLES`. */
   readonly figures: readonly string[];
 }
 
 const CAUSE_TITLE = 'what failed events have';
 export const FIGURE_TITLES = ['of failures', 'of delivered', 'fail with it', 'without it'];
 
-/** The causes as rows of a table; `isOver`: of a time that has passed. */
+/** `isOver`: the time explained is in the past. */
 export function causeRows(explained: Explained, zone: TimeZone, isOver: boolean): CauseRow[] {
   const { failed, events, baseline, names } = explained;
   const delivered = events - failed;
@@ -118,10 +113,7 @@ export function causeRows(explained: Explained, zone: TimeZone, isOver: boolean)
   });
 }
 
-/**
- * The subscription of the first cause that is one, before others if it fails still; undefined where the
- * service does not know its address.
- */
+/** Prefers a subscription that still fails. Undefined if the service does not know its address. */
 function subscriptionToCheck({ causes, names }: Pick<Explained, 'causes' | 'names'>): string | undefined {
   const failing = causes.filter(({ failingSince }) => failingSince);
   return [...subscriptionsIn(failing), ...subscriptionsIn(causes)].find(
@@ -129,19 +121,16 @@ function subscriptionToCheck({ causes, names }: Pick<Explained, 'causes' | 'name
   );
 }
 
-/** Other conditions of the same events, and what people call these. */
 function sameText(others: readonly string[]): string[] {
   return others.length === 0 ? [] : [`the same events: ${someOf(others)}`];
 }
 
-/** How many subscriptions have the cause: theirs, or ours. */
 function sharedNote({ subscriptions, conditions }: Cause, { subscriptions: all }: Explained): Note[] {
   const isOfOne = conditions.some(({ field, op }) => field === 'subscriptionId' && op === '=');
   if (subscriptions === 0 || all < 2 || isOfOne) return [];
   return [{ text: `in ${grouped(subscriptions)} of ${grouped(all)} subscriptions` }];
 }
 
-/** The cause in the time that is compared with. */
 function thenNote(baseline: BaselineCounts, index: number): Note {
   const { events, failed } = baseline.ofCauses[index] as Count;
   if (events === 0) return { text: 'no such events then' };
@@ -150,14 +139,13 @@ function thenNote(baseline: BaselineCounts, index: number): Note {
   return { text: isNamed({ events, failed }, baseline) ? `also then: ${count}` : count };
 }
 
-/** The subscription that a condition names, as people know it: `hooks.example.com/in, off`. */
+/** The subscription's address if it has one: `hooks.example.com/in, off`. */
 function addressIn({ field, op, value }: CauseCondition, names: Explained['names']): string | undefined {
   const isOfOne = field === 'subscriptionId' && op === '=' && typeof value === 'string';
   const label = isOfOne ? names?.labelOf(value) : undefined;
   return label === undefined ? undefined : oneLine(label);
 }
 
-/** The facts left to say beside the causes. */
 export function explanationFacts(explained: Explained): string[] {
   const { causes, failed, events, unexplained, onlyInFailures } = explained;
   const named = new Set(
@@ -196,7 +184,6 @@ function nothingStandsOut(effects: readonly Effect[]): string {
   return effects.length === 0 ? NOTHING : NOTHING_ELSE;
 }
 
-/** The causes as a table for tickets and reports. */
 export function causesTable(explained: Explained, zone: TimeZone, isOver: boolean): Table {
   return {
     heads: [CAUSE_TITLE, ...FIGURE_TITLES, 'times'].map((title) => ({
@@ -223,7 +210,7 @@ function explanationLines(
   const prose = (text: string) => proseLines(text, look);
   const lines = prose(title).map(palette.bold);
   if (failed === 0) return lines;
-  // Of an effect the values are told already.
+  // The values of effects are printed already.
   const isEffect = (name: string) => onlyInFailures.some(({ field }) => field === name);
   const untold = (names: readonly string[]) =>
     failed === events ? '' : someOf(names.filter((name) => !isEffect(name)).map(oneLine));
@@ -253,7 +240,7 @@ function explanationLines(
   return facts.length > 0 ? [...lines, '', ...facts] : lines;
 }
 
-/** `27 of 246 events failed (11.0 %) since 2026-11-22 00:00Z`, and the baseline beside it. */
+/** `27 of 246 events failed (11.0 %) since 2026-11-22 00:00Z`, and the baseline. */
 function headline(explained: Explained, options: ExplanationOptions): string {
   const { events, failed, baseline } = explained;
   const time = windowText(explained, options);
@@ -279,7 +266,7 @@ function failedOf(events: number, failed: number): string {
   return `${grouped(failed)} of ${eventsText(events)} failed (${percent(failed / events)})`;
 }
 
-/** The causes as lines: figures beside or below the first condition, then the others and the notes. */
+/** Prints the figures next to the first condition or below it, then the other conditions and the notes. */
 function causeLines(rows: readonly CauseRow[], look: TableLook): string[] {
   const { palette, room } = look;
   const widths = FIGURE_TITLES.map((title, index) =>
@@ -287,7 +274,7 @@ function causeLines(rows: readonly CauseRow[], look: TableLook): string[] {
   );
   const figuresWidth = widths.reduce((sum, width) => sum + width + GAP, 0);
   const heads = [CAUSE_TITLE, ...rows.map(({ conditions }) => conditions[0] as string)];
-  // Conditions that leave the figures no room stand above them.
+  // Conditions too wide for the figures go on a line above them.
   const isWide = room === undefined || Math.max(...heads.map(cellWidth)) + figuresWidth <= room;
   const table: Table = {
     heads: [
@@ -328,7 +315,7 @@ function wholePercent(share: number): string {
   return `${Math.round(100 * share)} %`;
 }
 
-/** Each condition for people, of a known subscription its address; a span of time is one. */
+/** Shows subscriptions by address, and both bounds of a span as one condition. */
 export function conditionLines(
   conditions: readonly CauseCondition[],
   zone: TimeZone,
@@ -350,7 +337,7 @@ export function conditionLines(
 function conditionWords({ field, op, value }: CauseCondition): string {
   if (op === 'exists') return oneLine(`${field} is there`);
   if (op === 'missing') return oneLine(`${field} is missing`);
-  // A text that looks like another kind of value is in quotes.
+  // Quotes a string that looks like another kind of value.
   const isPlain =
     typeof value === 'string' && value !== '' && !isNumber(value) && !/^(true|false|null)$/.test(value);
   return oneLine(`${field} ${op} ${isPlain ? value : JSON.stringify(value)}`);
@@ -390,13 +377,12 @@ function effectText(effect: Effect): string {
   return oneLine(`${field} (${texts.join(', ')}${values.length > 3 ? ', …' : ''})`);
 }
 
-/** The characters of a value that a line has room for. */
+/** Longer values are cut. */
 const LONGEST_VALUE_CHARACTERS = 60;
 
-/** Values, conditions and fields that are named in one line before the rest is counted. */
+/** Maximum items listed; the rest are counted. */
 const MOST_NAMED = 6;
 
-/** The first of some texts, and the number of the others. */
 export function someOf(texts: readonly string[]): string {
   const rest = texts.length - MOST_NAMED;
   return [...texts.slice(0, MOST_NAMED), ...(rest > 0 ? [`${rest} more`] : [])].join(', ');

@@ -13,43 +13,41 @@ import { SpanTest } from './spans.ts';
 export interface Explanation {
   readonly events: number;
   readonly failed: number;
-  /** How many subscriptions the events are of, as far as they name them. */
+  /** Number of distinct subscriptions that the events name. */
   readonly subscriptions: number;
   readonly causes: readonly Cause[];
-  /** Failures that no cause explains. */
   readonly unexplained: number;
   readonly onlyInFailures: readonly Effect[];
-  /** Paths of fields that differ in nearly every event, or have too long values. */
+  /** Paths of fields that differ in nearly every event or have long values. */
   readonly notCompared: readonly string[];
-  /** Those of them that are compared where their values are short. */
+  /** The paths among these whose short values are compared. */
   readonly comparedWhereShort: readonly string[];
-  /** Paths of lists and objects with elements or members that were not looked at. */
+  /** Paths of lists and objects with too many elements or members to compare. */
   readonly notLookedAt: readonly string[];
 }
 
-/** The causes found in a sample, to be counted in all events. */
 interface Found {
   readonly causes: readonly CauseToCount[];
   readonly effects: readonly FieldTest[];
 }
 
 /**
- * Explains failures by two readings of the events: of the first it keeps a sample and looks for causes in it;
- * in the second it counts the causes in all events.
+ * Explains failures in two readings: the first finds causes in a sample, the second counts them in all
+ * events.
  */
 export class FailureReading {
   readonly sample = new EventSample();
   #table: SampleTable | undefined;
   #counts: ExactCounts | undefined;
 
-  /** Takes events of the first reading. */
+  /** Adds a page of the first reading. */
   see(items: Items, haveFailed: boolean | undefined): void {
     this.sample.add(items, haveFailed);
   }
 
   /**
-   * Called after the first reading: looks for causes. Hours and weekdays are those of the zone's clock. True
-   * if the events are to be read again; otherwise the sample is all of them.
+   * Searches for causes after the first reading. Hours and weekdays follow the zone. Returns true if a second
+   * reading is needed, false if the sample has all events.
    */
   search(zone: TimeZone = UTC): boolean {
     const { sample } = this;
@@ -71,7 +69,7 @@ export class FailureReading {
     return false;
   }
 
-  /** Takes events of the second reading, which are the same. */
+  /** Adds a page of the second reading, which must have the same events. */
   count(items: Items, haveFailed: boolean | undefined): void {
     this.#counts?.add(items, haveFailed);
   }
@@ -110,7 +108,7 @@ function findIn(table: SampleTable): Found {
   const possible = sizes ? [...alike, sizes] : alike;
   const likely = possible.filter(({ field }) => !effects.fields.has(field));
   let causes = search.findCauses(likely, alike);
-  // If nothing else explains the failures, what only they have may be the cause after all.
+  // If nothing else explains the failures, an apparent effect may be the cause.
   if (causes.length === 0) causes = search.findCauses(possible, alike);
   else {
     const mistaken = causesAmong(effects, causes, search);

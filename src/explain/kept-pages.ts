@@ -3,14 +3,14 @@ import { openRemovedFile } from '../files/folders.ts';
 import { Items } from '../items/items.ts';
 import type { PageOfOutcomes } from '../sources/event-source.ts';
 
-/** A page in the file: how its items failed (a byte), the bytes of their lines (four), and the lines. */
+/** Each page: a byte for its outcome, four for the length of its lines, then the lines. */
 const HEADER_BYTES = 5;
 const OUTCOMES_OF_PAGE = [undefined, false, true];
 const LINE_END = 0x0a;
 
 /**
- * Pages of events that cannot be read again, in a temporary file. It is removed as soon as it is open: nobody
- * else can read it, and it is gone when the process ends, however it does.
+ * Keeps pages that cannot be read again in a temporary file. The file is removed as soon as it is open:
+ * nobody else can read it, and it disappears with the process.
  */
 export class KeptPages {
   #file: FileHandle | undefined;
@@ -25,7 +25,7 @@ export class KeptPages {
     await this.#file.appendFile(Buffer.concat([header, lines]));
   }
 
-  /** The pages in the order in which they were added. */
+  /** In the order they were added. */
   async *pages(): AsyncGenerator<PageOfOutcomes> {
     const file = this.#file;
     let at = 0;

@@ -1,13 +1,12 @@
 import type { Count } from '../statistics/chance.ts';
 
-/** A condition that keeps some of the rows. */
 export interface RowFilter {
   /** Undefined for a span of time. */
   readonly feature: unknown;
   filter(rows: Int32Array): Int32Array;
 }
 
-/** Rows for which all conditions hold. A span takes the most time: it gets the rows that fields leave. */
+/** Applies spans last, since they are slowest and then get fewer rows. */
 export function filterByAll(tests: readonly RowFilter[], rows: Int32Array): Int32Array {
   const spanLast = [...tests.filter(({ feature }) => feature), ...tests.filter(({ feature }) => !feature)];
   return spanLast.reduce((left, test) => test.filter(left), rows);
@@ -17,7 +16,7 @@ export function allRows(count: number): Int32Array {
   return Int32Array.from({ length: count }, (_, row) => row);
 }
 
-/** The rows for which it holds, several times as fast as their own method. */
+/** Several times as fast as `Int32Array.filter`. */
 export function filterRows(rows: Int32Array, holds: (row: number) => boolean): Int32Array {
   const kept = new Int32Array(rows.length);
   let count = 0;
@@ -28,7 +27,7 @@ export function filterRows(rows: Int32Array, holds: (row: number) => boolean): I
   return kept.slice(0, count);
 }
 
-/** The rows that have a 1 in the marks. */
+/** Keeps the rows with a 1 in `marks`. */
 export function markedRows(rows: Int32Array, marks: Uint8Array): Int32Array {
   const kept = new Int32Array(rows.length);
   let count = 0;
@@ -40,7 +39,7 @@ export function markedRows(rows: Int32Array, marks: Uint8Array): Int32Array {
   return kept.slice(0, count);
 }
 
-/** The rows that are not among some of them, which are in the same order. */
+/** `some` is in the same order as `rows`. */
 export function rowsWithout(rows: Int32Array, some: Int32Array): Int32Array {
   let next = 0;
   return filterRows(rows, (row) => {

@@ -3,36 +3,35 @@ import type { Count, Likelihood } from '../statistics/chance.ts';
 import { firstRun, latestRun } from '../statistics/failure-runs.ts';
 import { countRows, filterRows } from './rows.ts';
 
-/** Rates of failure inside a span with which the heaviest run is looked for first. */
+/** Failure rates inside a span to start the search with. */
 const FIRST_RATES = [0.95, 0.5, 0.25];
-/** Each is then the rate of the run that it found, so often. */
+/** Rounds in which the rate of the span found replaces the assumed rate. */
 const ROUNDS = 3;
-/** A rate parts events from others if it is greater than that of all by this factor. */
+/** Minimum ratio of a span's rate to the overall rate. */
 const GREATER = 1.1;
-/** Outside of a span events fail at this part of the rate of all. */
+/** Assumed failure rate outside a span, as a share of the overall rate. */
 const RATE_OUTSIDE = 0.5;
-/** A run of failures alone could not be ended by any success. */
+/** Maximum assumed rate: at 1 a single success would end any span. */
 const MOST_RATE = 0.995;
-/** A bound stands only if less than this part of the span's rate fails beyond it. */
+/** Keep a bound only if the rate beyond it is below this share of the span's. */
 const RATE_BEYOND = 0.4;
-/** It also has to be this unlikely that chance explains so many successes beyond it. */
+/** Keep a bound only if chance produces the successes beyond it no more often than this. */
 const MOST_CHANCE_BEYOND = 0.05;
 
-/** A span says only since when it fails if the run that goes on has this part of its failures. */
+/** A span is redundant if the current run of failures has this share of its failures. */
 const NEARLY_ALL = 0.9;
 
-/** Events with their times and outcomes. */
 export interface TimedRows {
   readonly times: TimeColumn;
-  /** 1 for a row that failed. */
+  /** 1 for a failed row. */
   readonly failures: Uint8Array;
 }
 
-/** The condition that an event was created between two others, or at the same time as one of them. */
+/** Bounds are inclusive. */
 export class SpanTest {
   readonly feature = undefined;
   readonly times: TimeColumn;
-  /** Rows; undefined where the events go on like this. */
+  /** Rows; undefined leaves that side open. */
   readonly from: number | undefined;
   readonly to: number | undefined;
 
@@ -52,7 +51,7 @@ export class SpanTest {
   }
 }
 
-/** Places of the first and the last event of a span among those whose time is known. */
+/** Indexes of a span's first and last event among the timed rows. */
 interface Run {
   readonly from: number;
   readonly to: number;
@@ -62,7 +61,7 @@ export interface Span extends Count {
   readonly test: SpanTest;
 }
 
-/** The span of rows in order of creation that makes the failures most likely. */
+/** The span that makes the failures most likely; `timed` are rows in order of creation. */
 export function bestSpan(
   table: TimedRows,
   timed: Int32Array,
@@ -74,13 +73,13 @@ export function bestSpan(
   return gains.sort((a, b) => b.gain - a.gain)[0];
 }
 
-/** Those of some rows whose time is known, in order of creation. */
+/** Sorts by creation and drops rows of unknown time. */
 export function inOrderOfTime({ times }: TimedRows, rows: Int32Array): Int32Array {
   const known = filterRows(rows, (row) => times.isKnown(row));
   return Int32Array.from(sortRows([...known], times));
 }
 
-/** The first failure of the run that goes on, if one does, of rows in order of creation. */
+/** `since` is the first failure of the current run; `timed` are rows in order of creation. */
 export function latestRunOf({ failures }: TimedRows, timed: Int32Array) {
   const hasFailed = (index: number) => failures[timed[index] as number] === 1;
   const run = latestRun(timed.length, hasFailed);
@@ -92,8 +91,8 @@ export function latestRunOf({ failures }: TimedRows, timed: Int32Array) {
 }
 
 /**
- * True for a span that begins with the failures that go on now: it says no more than since when they do.
- * `general` are the rows without it, and `own` those inside it.
+ * True if the span only repeats when the current run of failures began. `general` are the rows without the
+ * span's bounds, `own` those inside it.
  */
 export function saysOnlySince(table: TimedRows, general: Int32Array, own: Int32Array): boolean {
   const { since } = latestRunOf(table, inOrderOfTime(table, general));
@@ -103,16 +102,16 @@ export function saysOnlySince(table: TimedRows, general: Int32Array, own: Int32A
 }
 
 /**
- * Spans in which failures are most unlikely to be chance: the heaviest run of events, each weighing by how
- * much likelier it is inside than outside (Kadane's algorithm), at several rates of failure. `timed` are rows
- * in order of creation, whose time is known; `base` is the rate of all failures.
+ * Finds the heaviest runs of events by Kadane's algorithm, at several assumed failure rates. Each event
+ * weighs by how much likelier it is inside the run than outside. `timed` are rows of known time in order of
+ * creation, `base` is the overall failure rate.
  */
 export function heaviestSpans(table: TimedRows, timed: Int32Array, base: number): Span[] {
-  // Most events fail here: only a greater rate parts them.
+  // If most events fail, only a greater rate separates a span from the rest.
   return FIRST_RATES.flatMap((first) => spansAt(table, timed, base, Math.max(first, base * GREATER)));
 }
 
-/** The span at a first rate, and at those that were found inside it. */
+/** Repeats the search with the rate of the span found. */
 function spansAt(table: TimedRows, timed: Int32Array, base: number, first: number): Span[] {
   const spans: Span[] = [];
   let rate = first;
@@ -160,10 +159,7 @@ function heaviestRun(
   return run;
 }
 
-/**
- * Bounds stand only where events beyond them contradict the span: a few successes do not, nor others that
- * fail like it.
- */
+/** Keeps a bound only if events beyond it contradict the span: a few successes do not. */
 function boundsOf(table: TimedRows, timed: Int32Array, run: Run, rate: number): Run {
   const isOver = (beyond: Int32Array) => {
     const { events, failed } = countRows(beyond, table.failures);
@@ -174,7 +170,7 @@ function boundsOf(table: TimedRows, timed: Int32Array, run: Run, rate: number): 
   const last = timed.length - 1;
   let from = isOver(timed.subarray(0, run.from)) ? run.from : 0;
   let to = isOver(timed.subarray(run.to + 1)) ? run.to : last;
-  // Events of one moment are inside together.
+  // Events of the same moment belong together.
   while (from > 0 && isSameTime(from - 1)) from--;
   while (to < last && isSameTime(to)) to++;
   return { from, to };

@@ -1,27 +1,23 @@
 import { fieldAtTop, type SampleTable } from '../sample/sample-table.ts';
 
-/** A number with more values than these may go with time. */
+/** Numbers with at most this many distinct values never follow time. */
 const MOST_WITHOUT_ORDER = 20;
-/** A number goes with time if fewer of its steps than this part go the other way. */
+/** A number follows time if less than this share of its steps go against it. */
 const OTHER_WAY = 0.02;
-/**
- * A number goes with time if its rank and the time correlate like this: 0.9 leaves room for noise of a
- * quarter of its values.
- */
+/** Minimum correlation of rank and time. 0.9 tolerates noise of a quarter of the values. */
 const LEAST_CORRELATION = 0.9;
-/** A correlation of fewer numbers, beside one for each group, may be chance. */
+/** Minimum degrees of freedom: the correlation of fewer numbers may be chance. */
 const LEAST_COMPARED = 20;
 
-/** Numbers or dates by the rows that have them: of a list there may be several in a row. */
+/** Numbers or dates by row; a list can have several in one row. */
 export interface RankedValues {
   readonly rows: Int32Array;
-  /** The rank of a value; -1 for one without order. */
+  /** -1 for unordered values. */
   readonly rankAt: (index: number) => number;
-  /** How many values differ. */
+  /** The number of distinct values. */
   readonly different: number;
 }
 
-/** Sums over the numbers of a group, for their correlation with time. */
 interface Sums {
   count: number;
   times: number;
@@ -31,12 +27,12 @@ interface Sums {
   products: number;
 }
 
-/** The order of creation of some rows, among all of them and among those of a subscription or of a type. */
+/** Order of creation, overall and within each subscription and type. */
 export class TimeOrder {
-  /** By row: its place in order of creation; -1 if its time is not known. */
+  /** By row: its position in order of creation; -1 if its time is unknown. */
   readonly #places: Int32Array;
   readonly rows: Int32Array;
-  /** Ways to part the rows: each gives a row's group as a number. */
+  /** Each maps a row to the number of its group. */
   readonly #groupings: readonly ((row: number) => number)[];
 
   /** `rows` are in order of creation. */
@@ -53,8 +49,8 @@ export class TimeOrder {
   }
 
   /**
-   * True for numbers that go up or down with time, such as those of a sequence, also if each subscription or
-   * type has a sequence of its own: their limits are spans of time.
+   * True for numbers that rise or fall with time, such as a sequence, even one for each subscription or type:
+   * their limits would only be spans of time.
    */
   goesWithTime(numbers: RankedValues): boolean {
     if (numbers.different <= MOST_WITHOUT_ORDER) return false;
@@ -79,7 +75,7 @@ export class TimeOrder {
     return Math.min(up, down) < OTHER_WAY * (up + down);
   }
 
-  /** True if rank and time correlate inside the groups, all taken together. */
+  /** Pools the correlation within the groups. */
   #isAlongTime({ rows, rankAt }: RankedValues, groupOf: (row: number) => number): boolean {
     const sumsOf = new Map<number, Sums>();
     for (let index = 0; index < rows.length; index++) {
@@ -96,7 +92,7 @@ export class TimeOrder {
   }
 }
 
-/** The code of each row; 0 where the field is missing. */
+/** 0 where the field is missing. */
 function codesOf(table: SampleTable, name: string): Int32Array {
   const codes = new Int32Array(table.rows);
   const field = fieldAtTop(table, name);
@@ -118,7 +114,7 @@ function addTo(sums: Sums, time: number, rank: number): void {
   sums.products += time * rank;
 }
 
-/** The correlation, from 0 to 1 in either direction; 0 if there are too few numbers to tell. */
+/** Absolute value; 0 if there are too few numbers. */
 function correlationInside(groups: readonly Sums[]): number {
   let compared = 0;
   let ofTimes = 0;

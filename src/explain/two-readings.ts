@@ -7,15 +7,15 @@ import { KeptPages } from './kept-pages.ts';
 
 type ReadAgain = () => AsyncIterable<PageOfOutcomes>;
 
-/** Stored events are read again from their place; those of a pipe or of the service are read once. */
+/** Only stored events can be read again, not those of a pipe or of the service. */
 export function againFrom(source: EventSource, filters: EventFilters): ReadAgain | undefined {
   const { readOutcomesAgain, window } = source;
   return readOutcomesAgain && (() => readOutcomesAgain(filters, window));
 }
 
 /**
- * Explains failures by two readings of events. Events that cannot be read again are kept: as long as the
- * sample is all of them it has them, and then all are in a temporary file.
+ * Explains failures in two readings. Events that cannot be read again stay in the sample while it has all of
+ * them, then move to a temporary file.
  */
 export class TwoReadings {
   readonly #reading = new FailureReading();
@@ -47,7 +47,7 @@ export class TwoReadings {
     await this.#kept.add(page);
   }
 
-  /** Called after the first reading. Hours and weekdays are those of the zone's clock. */
+  /** Call after the first reading. Hours and weekdays follow the zone. */
   async explain(zone: TimeZone): Promise<Explanation> {
     try {
       const pages = this.#again?.() ?? this.#kept?.pages();
@@ -59,7 +59,6 @@ export class TwoReadings {
     }
   }
 
-  /** Gives the temporary file up. */
   async close(): Promise<void> {
     await this.#kept?.close();
   }
