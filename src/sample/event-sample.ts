@@ -6,11 +6,11 @@ import { RECORD_FIELDS, RecordFields } from '../items/record-fields.ts';
 import type { SampledEvent } from './sample-reader.ts';
 import { TimeBounds } from './time-bounds.ts';
 
-/** All of so many events are in the sample; of more at most half as many failed, and delivered ones. */
+/** The sample is complete up to this many events; beyond, it holds at most half as many of each outcome. */
 const MOST_EVENTS = 24_000;
-/** Bytes of these events: 2.7 KB for each of 24,000. Of larger events there are fewer in the sample. */
+/** Maximum bytes of these events, 2.7 KB each. Larger events make the sample smaller. */
 const MOST_SAMPLE_BYTES = 64 * 1024 * 1024;
-/** A seed as good as any: the same events have the same sample in each run. */
+/** Fixed, so that the same events give the same sample in each run. */
 const SEED = 0x9e3779b9;
 
 const { outcome: OUTCOME, createdOn: CREATED_ON, subscription: SUBSCRIPTION } = RECORD_FIELDS;
@@ -18,25 +18,24 @@ const { outcome: OUTCOME, createdOn: CREATED_ON, subscription: SUBSCRIPTION } = 
 const QUOTE = 0x22;
 const NULL = 0x6e;
 
-/** The failed or the delivered events: how many were seen, and the places of those in the sample. */
 interface Reservoir {
   seen: number;
   readonly places: number[];
 }
 
 /**
- * Counts events, and keeps a sample of them to search in: all of a few; of many a part of the failed and a
- * part of the delivered ones, in which each of them is as likely as any other (reservoir sampling).
+ * Counts events and keeps a sample of them: all while they are few, then a uniform sample of the failed and
+ * one of the delivered events (reservoir sampling).
  */
 export class EventSample {
   /** Events of unknown outcome, which are left out. */
   unknownOutcomes = 0;
-  /** Bytes that `SUCCESS` takes more than `FAILED` in the items; 0 where these do not tell their outcome. */
+  /** `SUCCESS` is this much longer than `FAILED` in an item; 0 for items without their outcome. */
   moreOfDelivered = 0;
-  /** True while the sample is all events, in their order. */
+  /** True while the sample holds all events, in order. */
   isWhole = true;
   readonly #kept: SampledEvent[] = [];
-  /** The memory of each of them. */
+  /** Memory of each kept event. */
   readonly #rooms: Buffer[] = [];
   readonly #failed: Reservoir = { seen: 0, places: [] };
   readonly #delivered: Reservoir = { seen: 0, places: [] };
@@ -55,46 +54,45 @@ export class EventSample {
     return this.#failed.seen;
   }
 
-  /** How many subscriptions the events are of, as far as they name them. */
+  /** Number of distinct subscriptions that the events name. */
   get subscriptions(): number {
     return new Set(this.#subscriptions.values()).size;
   }
 
-  /** Events of unknown time, which count. */
+  /** Events of unknown time, which are counted. */
   get unknownTimes(): number {
     return this.#times.unknown;
   }
 
-  /** The times of the first and the last event. */
   get bounds(): ReturnType<TimeBounds['result']> {
     return this.#times.result();
   }
 
-  /** True if the sample is still all events with these. */
+  /** True if the sample will still be complete with these. */
   hasRoomFor({ count, bytes }: Items): boolean {
     const hasBytes = this.#bytes + bytes.length <= MOST_SAMPLE_BYTES;
     return this.isWhole && this.events + count <= this.#most && hasBytes;
   }
 
-  /** The parts of the failed and of the delivered events that are in the sample. */
+  /** The sampled share of the failed and of the delivered events. */
   get shares(): { readonly failed: number; readonly delivered: number } {
     const shareOf = ({ seen, places }: Reservoir) => (seen === 0 ? 1 : places.length / seen);
     return { failed: shareOf(this.#failed), delivered: shareOf(this.#delivered) };
   }
 
-  /** The events in the sample: all of them in their order, or a part in none. */
+  /** In their order if the sample is complete; otherwise in none. */
   get sampled(): readonly SampledEvent[] {
     const places = [...this.#failed.places, ...this.#delivered.places].sort((a, b) => a - b);
     return places.map((place) => this.#kept[place] as SampledEvent);
   }
 
-  /** Gives up the memory of the sample once its fields are read. The counts stay. */
+  /** Frees the sample's memory; the counts remain. */
   releaseEvents(): void {
     this.#kept.length = 0;
     this.#rooms.length = 0;
   }
 
-  /** `haveFailed` is for items that do not tell their outcome themselves. */
+  /** `haveFailed` is for items that lack their outcome. */
   add(items: Items, haveFailed: boolean | undefined): void {
     const { bytes, count } = items;
     const fields = this.#fields;
@@ -137,7 +135,7 @@ export class EventSample {
 
   #keep(to: Reservoir, place: number, bytes: Buffer, start: number, end: number, hasFailed: boolean): void {
     const { starts, ends, eventAt } = this.#fields;
-    // The room of the event that gave up the place is used again: much would be garbage otherwise.
+    // Reuse the memory of the event replaced, which would otherwise be garbage.
     const free = this.#rooms[place];
     const room = free && free.length >= end - start ? free : Buffer.allocUnsafeSlow(end - start);
     this.#rooms[place] = room;
@@ -155,13 +153,13 @@ export class EventSample {
     to.places.push(place);
   }
 
-  /** The event takes the place of another one with the probability that each before it was kept with. */
+  /** Replaces a random event with the probability that every earlier event has of being kept. */
   #keepByChance(own: Reservoir, bytes: Buffer, start: number, end: number, hasFailed: boolean): void {
     const drawn = this.#below(own.seen);
     if (drawn < own.places.length) this.#keep(own, this.#giveUp(own, drawn), bytes, start, end, hasFailed);
   }
 
-  /** Takes an event out of the sample. Returns its place. */
+  /** Returns the index that it frees. */
   #giveUp({ places }: Reservoir, index: number): number {
     const place = places[index] as number;
     places[index] = places.at(-1) as number;
@@ -170,7 +168,7 @@ export class EventSample {
     return place;
   }
 
-  /** The sample is a part of the events from now on, or a smaller part: half of what it had room for. */
+  /** Makes the sample partial, or halves its capacity. */
   #halve(): void {
     if (!this.isWhole) this.#most /= 2;
     this.isWhole = false;
@@ -183,7 +181,7 @@ export class EventSample {
   }
 }
 
-/** Whole numbers from 0 to below a limit, the same ones for the same seed (mulberry32). */
+/** Integers in `[0, limit)`, reproducible by seed (mulberry32). */
 function randomNumbers(seed: number): (limit: number) => number {
   let state = seed;
   return (limit) => {

@@ -6,84 +6,79 @@ import { parseInstant } from '../time/instant.ts';
 import { UTC } from '../time/time-zone.ts';
 import { ValueCodes } from './value-codes.ts';
 
-/** The code of a field that is missing or null. */
 export const NO_VALUE = 0;
-/** The code of a value that is there and is not compared: an object, a long text, one among many others. */
+/** The code of values that are not compared: objects, long texts and rare values. */
 export const OTHER_VALUE = 1;
-/** The code of a field's first value. */
 export const FIRST_CODE = 2;
 
-/** Longer values are not compared: messages and stack traces, which are different each time. */
+/** Longer values, such as messages and stack traces, differ each time and are not compared. */
 export const LONGEST_VALUE_BYTES = 512;
-/** A field with fewer values is compared even if each event has another one. */
+/** Fields with fewer distinct values are always compared. */
 const LEAST_VALUES = 20;
-/** Values are nearly all different if this share of them is: ids, among which a few come twice. */
+/** From this share of distinct values on, a field counts as ids, a few of which repeat. */
 const NEARLY_ALL_DIFFERENT = 0.9;
-/** Of such a field those values are compared that this many events have, such as `""` or `N/A`. */
+/** Even then compare values that at least this many events have, such as `""` or `N/A`. */
 const MANY_EVENTS = 10;
-/** They also need this share of the events that have the field: 10 of 24,000 are chance. */
+/** They also need this share of the events with the field: 10 of 24,000 are chance. */
 const MANY_OF_ALL = 0.005;
-/** From so many texts on their lengths are compared: of a few texts the text itself is the better name. */
+/** Minimum distinct texts to compare their lengths: of a few texts, the text itself is the better name. */
 const FEWEST_TEXTS_MEASURED = 50;
-/** Texts with fewer lengths are names and ids with numbers in them, such as `customer 7`. */
+/** Fewer distinct lengths come from names and ids with numbers in them, such as `customer 7`. */
 const FEWEST_DIFFERENT = 10;
-/** Derived values are compared unless there is one for two texts or fewer: each has its own domain then. */
+/** Maximum distinct derived values, as a share of the texts: above, nearly every text has its own domain. */
 const MOST_DERIVED_SHARE = 0.5;
-/** Texts that are tried for what derives from them: they take a regular expression each. */
+/** Maximum texts to derive values from, since each takes a regular expression. */
 const MOST_TRIED = 2048;
-/** Cells for which a field has room at first. */
+/** Initial capacity. */
 const FIRST_CELLS = 64;
 
 const QUOTE = 0x22;
-/** Of an element without a value, as `= null` asks for. */
+/** Also the value of a list element without the field, as for `= null`. */
 export const NULL_TEXT = 'null';
 /** The service ignores case in these filters (service description, part 4). */
 const IGNORING_CASE = new Set(['eventType', 'subscriptionId']);
 
 /**
- * A field of the events in the sample. Its values are cells: a row and the code of a value, in order of rows.
- * A row without a cell lacks the field or has null; only fields in lists have several cells in a row.
+ * A field of the sampled events. A cell is a row and the code of a value, in order of rows. Rows without a
+ * cell lack the field or have null. Only fields in lists have several cells in a row.
  */
 export class SampleField {
-  /** Names of members, and `EACH` for the elements of a list or the values of a map. */
+  /** Member names, and `EACH` for elements of a list or values of a map. */
   readonly steps: readonly PathStep[];
   readonly derivation: Derivation | undefined;
   readonly isInList: boolean;
-  /** The members of an object, by name. */
   readonly members = new Map<string, SampleField>();
   /** The elements of a list, or the values of a map. */
   element: SampleField | undefined;
-  /** The number of elements. */
   length: SampleField | undefined;
-  /** True for an object whose names hardly repeat: ids, behind which all values are alike. */
+  /** True for an object whose names hardly repeat: ids, each with the same kind of value. */
   isMap = false;
-  /** True if members or elements were not looked at, since there are too many. */
+  /** True if it has too many members or elements to compare all. */
   isOverfull = false;
-  /** True if some values are not compared, since they are too long. */
+  /** True if some values are too long to compare. */
   hasLongValue = false;
-  /** True if values are not compared but for the frequent ones, since nearly every event has another. */
+  /** True if only frequent values are compared, since nearly every event has a different one. */
   isUncompared = false;
-  /** True if each number is another: limits can explain failures, single numbers cannot. */
+  /** True if nearly all numbers are distinct, so only limits can explain failures. */
   hasOnlyLimits = false;
-  /** Bytes of the longest value. */
   mostBytes = 0;
-  /** The JSON texts of values, by code. */
+  /** JSON texts by code. */
   texts: string[] = [NULL_TEXT, NULL_TEXT];
-  /** The same of all values of a field that is not compared, if they are sentences; and their cells. */
+  /** All values and cells of an uncompared field whose values are sentences. */
   prose: { readonly texts: readonly string[]; readonly codes: Int32Array } | undefined;
   rows = new Int32Array(FIRST_CELLS);
   codes = new Int32Array(FIRST_CELLS);
   cells = 0;
-  /** Rows that have the field, be it null. */
+  /** Rows that have the field, even as null. */
   present = 0;
-  /** Values in the last row, with equal ones. */
+  /** Values in the last row, including duplicates. */
   filled = 0;
   #lastRow = -1;
-  /** By the bytes of values as the events write them. */
+  /** By the bytes in the events. */
   #codes = new ValueCodes();
-  /** Of a field in a list: the last row with a value, by its code. */
+  /** By code: the last row with that value, in a list. */
   #lastRowOf: number[] = [];
-  /** Texts that are too long to be compared: their rows and characters. */
+  /** Rows and lengths of texts too long to compare. */
   #longRows: number[] = [];
   #longLengths: number[] = [];
 
@@ -101,7 +96,6 @@ export class SampleField {
     return this.cells > 0 && this.rows[this.cells - 1] === row;
   }
 
-  /** Records the JSON value between two offsets, for the row that is read. */
   setValue(row: number, bytes: Buffer, start: number, end: number): void {
     if (end - start > LONGEST_VALUE_BYTES) {
       this.hasLongValue = true;
@@ -115,17 +109,17 @@ export class SampleField {
     this.setCode(row, this.#codes.get(bytes, start, end) ?? this.#addValue(bytes, start, end));
   }
 
-  /** The same of a value that is no part of the event's bytes. */
+  /** For a value that is not in the event's bytes. */
   setJson(row: number, json: string): void {
     this.setCode(row, this.codeFor(json));
   }
 
-  /** Records null: the field is there, and has no value. */
+  /** Null counts as present, without a value. */
   setNull(row: number): void {
     if (!this.isInList) this.#notePresence(row);
   }
 
-  /** Records that some elements lack the field where others of the row have it. */
+  /** Records that some elements in the row lack the field while others have it. */
   setLack(row: number): void {
     const { filled } = this;
     this.setJson(row, NULL_TEXT);
@@ -151,7 +145,7 @@ export class SampleField {
     return this.#codes.get(bytes, 0, bytes.length) ?? this.#addValue(bytes, 0, bytes.length);
   }
 
-  /** Takes back what the row has, which is the last one: of members of one name the last one counts. */
+  /** Drops the values of the last row: of duplicate members the last one counts. */
   clear(row: number): void {
     while (this.isSet(row)) this.cells--;
     this.#lastRowOf = [];
@@ -166,14 +160,13 @@ export class SampleField {
     for (const inner of this.inner()) inner.clear(row);
   }
 
-  /** The fields of the members and of the elements. */
   inner(): SampleField[] {
     return [...this.members.values(), this.element, this.length].filter((field) => field !== undefined);
   }
 
   /**
-   * Called after the last event: decides which values are compared, and makes those of one condition one.
-   * Returns the fields that derive from the values.
+   * Call after the last event. Decides which values to compare and joins values that filters cannot
+   * distinguish. Returns the derived fields.
    */
   finish(): SampleField[] {
     this.rows = this.rows.slice(0, this.cells);
@@ -210,7 +203,7 @@ export class SampleField {
     this.codes.set(codes);
   }
 
-  /** Nearly every event has another value: numbers keep their limits, texts those that many events have. */
+  /** Keeps the limits of numbers, and only frequent texts. */
   #leaveOutRareValues(): void {
     const texts = this.texts.slice(FIRST_CODE);
     this.hasOnlyLimits = texts.every((json) => isOrdered(bareText(json))) || areTimes(texts);
@@ -229,7 +222,7 @@ export class SampleField {
     this.codes = this.codes.map((code) => newCodes[code] as number);
   }
 
-  /** Gives one code to values that a filter takes for one: `1` and `"1"`, types in any case. */
+  /** Joins values that filters treat as equal: `1` and `"1"`, and types that differ in case. */
   #joinAlike(): void {
     const ignoresCase = this.steps.length === 1 && IGNORING_CASE.has(this.steps[0] as string);
     const codes = new Map<string, number>();
@@ -273,7 +266,7 @@ export class SampleField {
   }
 }
 
-/** True for a field somewhere inside another one, or derived of it. */
+/** True for inner fields and for derived ones. */
 export function isInside(inner: SampleField, outer: SampleField): boolean {
   if (outer.derivation) return false;
   const { steps } = outer;
@@ -281,26 +274,25 @@ export function isInside(inner: SampleField, outer: SampleField): boolean {
   return isDeeper && steps.every((step, index) => step === inner.steps[index]);
 }
 
-/** The same text for values that a filter takes for one. */
+/** Equal for values that filters treat as equal. */
 function filteredText(json: string, ignoresCase: boolean): string {
   if (ignoresCase) return json.toLowerCase();
   const text = bareText(json);
   return isNumber(text) ? canonicalText(text) : text;
 }
 
-/** A double keeps the order of whole numbers with up to 18 digits, and of fractions with up to 15. */
+/** Doubles keep the order of integers up to 18 digits, and of fractions up to 15. */
 function isOrdered(text: string): boolean {
   return /^-?(?:0|[1-9]\d{0,17}|(?=[\d.]{3,16}$)(?:0|[1-9]\d*)\.\d+)$/.test(text);
 }
 
-/** True if a text has a word of letters, a space, and more after it. */
+/** A sentence has a word of letters, a space, and more after it. */
 function isSentence(text: string): boolean {
   for (const [word, space] of text.matchAll(/\S+( \S)?/g))
     if (space !== undefined && /\p{L}{2}/u.test(word)) return true;
   return false;
 }
 
-/** True for points in time, as each event has its own. */
 function areTimes(texts: readonly string[]): boolean {
   return texts.every((json) => json.startsWith('"') && parseInstant(bareText(json)) !== undefined);
 }
@@ -322,7 +314,7 @@ function countDerived(texts: readonly string[], derivation: Derivation): number 
   return derived.size;
 }
 
-/** The JSON text of what a value derives; undefined if it derives nothing. */
+/** Undefined if nothing derives from the value. */
 function derivedText(json: string, derivation: Derivation): string | undefined {
   if (!json.startsWith('"')) return undefined;
   const bytes = Buffer.from(json);

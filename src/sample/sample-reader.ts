@@ -5,21 +5,21 @@ import { startsWith, stringEnd, valueEnd } from '../items/json-scanner.ts';
 import { isKnownName } from '../items/known-fields.ts';
 import { OTHER_VALUE, SampleField } from './sample-field.ts';
 
-/** Fields in all. Beyond, those that the fewest failures have are left out. */
+/** Maximum fields. Beyond it, those in the fewest failures are dropped. */
 const MOST_FIELDS = 4000;
-/** The part of the fields that is left out at once: it takes a walk over all of them. */
+/** Share of the fields dropped at once, since it takes a pass over all of them. */
 const PART_LEFT_OUT = 0.25;
-/** An object from which more members were left out has names that hardly repeat: it gets no new ones. */
+/** An object that has lost more members than this gets no new ones: its names hardly repeat. */
 const MOST_LEFT_OUT = 1000;
-/** Names of one object that are remembered; of further ones each event's is decoded anew. */
+/** Maximum names cached for an object; others are decoded for each event. */
 const MOST_NAMES = 8000;
-/** Elements of a list that are compared: a list of more is data. */
+/** Maximum elements compared: longer lists are data. */
 const MOST_ELEMENTS = 10_000;
-/** Levels of a path that are looked at: each takes a piece of the stack. */
+/** Maximum depth, since each level takes stack. */
 const DEEPEST_STEPS = 64;
-/** Objects of one field after which it is known if their names repeat. */
+/** Objects of one field that decide if their names repeat. */
 const OBJECTS_LOOKED_AT = 64;
-/** Names hardly repeat if this share of those in the second half of these objects was not in the first. */
+/** Minimum share of names in the second half of these objects that the first half lacked, for a map. */
 const HARDLY_REPEATED = 0.8;
 
 const QUOTE = 0x22;
@@ -29,57 +29,56 @@ const ARRAY = 0x5b;
 const NULL = 0x6e;
 const NO_BYTES = Buffer.alloc(0);
 
-/** An event in the sample: an item without white space between tokens. */
+/** An item without white space between tokens. */
 export interface SampledEvent {
   readonly text: Buffer;
   readonly hasFailed: boolean;
-  /** The offset of the member that is the event; 0 if the item is the event itself. */
+  /** Offset of the event inside the item; 0 if the item is the event itself. */
   readonly eventAt: number;
-  /** The offsets of the JSON value of `createdOn`, equal if the item has none. */
+  /** Offsets of the JSON value of `createdOn`, equal if it is missing. */
   readonly createdOnStart: number;
   readonly createdOnEnd: number;
 }
 
-/** A member's name as events write it, with its colon. */
+/** A member's name as written, with its colon. */
 interface Name {
   readonly token: Buffer;
   readonly place: number;
-  /** Undefined for a member that is not compared. */
+  /** Undefined if the member is not compared. */
   field: SampleField | undefined;
 }
 
-/** The names of an object's members, in the order in which events have them. */
+/** Member names, in the order events write them. */
 class Names {
   readonly inOrder: Name[] = [];
   readonly byToken = new Map<string, Name>();
-  /** Members that were left out for others. */
   readonly leftOut = new Set<string>();
-  /** Counts for objects whose names may be ids. */
+  /** For deciding if the names are ids. */
   objects = 0;
   names = 0;
   newNames = 0;
 }
 
-/** Reads the fields of all events of a sample, in their order. */
+/** Reads the fields of all events of a sample, in order. */
 export function readFields(events: readonly SampledEvent[]): SampleField[] {
   const maps = new Set<string>();
   for (;;) {
     const reader = new SampleReader(events, maps);
     if (reader.readAll()) return reader.fields;
-    // An object turned out to have ids for names: its members are read again as the elements of a list.
+    // An object turned out to have ids as names: read again, with its members as elements of a list.
   }
 }
 
 class SampleReader {
   readonly fields: SampleField[] = [];
   readonly #events: readonly SampledEvent[];
-  /** Paths of objects whose names hardly repeat. */
+  /** Paths of objects with ids as names. */
   readonly #maps: Set<string>;
   readonly #root = new SampleField([]);
   readonly #namesOf = new Map<SampleField, Names>();
-  /** The names of an object that is the event of an item: its known fields are those of the item. */
+  /** Names in an object that is the event itself: its known fields count as the item's. */
   readonly #namesInEventOf = new Map<SampleField, Names>();
-  /** The item that is read, or a text in it that is JSON. */
+  /** The current item, or JSON inside a text of it. */
   #bytes: Buffer = NO_BYTES;
   #isInText = false;
   #row = 0;
@@ -91,7 +90,7 @@ class SampleReader {
     this.#maps = maps;
   }
 
-  /** False if an object was found whose names hardly repeat: the events have to be read again. */
+  /** Returns false if it found an object with ids as names, which needs another pass. */
   readAll(): boolean {
     for (const [row, { text, eventAt }] of this.#events.entries()) {
       this.#bytes = text;
@@ -104,7 +103,7 @@ class SampleReader {
     return true;
   }
 
-  /** Reads the members of the object at `at`, which is not empty; the offset after it. */
+  /** The object must not be empty. Returns the offset after it. */
   #readMembers(at: number, parent: SampleField): number {
     const bytes = this.#bytes;
     const isEvent = at === this.#eventAt && parent !== this.#root && !this.#isInText;
@@ -142,9 +141,9 @@ class SampleReader {
     return added;
   }
 
-  /** The member of an object that has a name; undefined if it is not compared. */
+  /** Undefined if the member is not compared. */
   #memberOf(owner: SampleField, name: string): SampleField | undefined {
-    // The outcome and the time are no fields to compare (service description, part 4).
+    // Every event has its own outcome and time (service description, part 4).
     if (owner === this.#root && (name === 'publishStatus' || name === 'createdOn')) return undefined;
     const known = owner.members.get(name);
     if (known) return known;
@@ -172,13 +171,13 @@ class SampleReader {
     if (!member) return valueEnd(this.#bytes, at);
     const isOfItem = parent === this.#root;
     const isKnownOfEvent = !isOfItem && member.steps.length === 1;
-    // A known field of the event counts where the item itself has none, or null.
+    // A known field inside the event counts only if the item itself lacks it or has null.
     if (isKnownOfEvent && member.isSet(this.#row)) return valueEnd(this.#bytes, at);
     if (isOfItem && this.#bytes[at] === NULL && member.isSet(this.#row)) return at + 4;
     return this.#readValue(at, member);
   }
 
-  /** Records the value at `at`; the offset after it. */
+  /** Returns the offset after the value. */
   #readValue(at: number, field: SampleField): number {
     const end = this.#recordValue(at, field);
     field.mostBytes = Math.max(field.mostBytes, end - at);
@@ -197,7 +196,7 @@ class SampleReader {
     return end;
   }
 
-  /** Reads a text that is JSON; false for any other. A path goes on inside one text alone. */
+  /** Returns false unless the text is JSON. JSON nested in such a text stays a text. */
   #readText(start: number, end: number, field: SampleField): boolean {
     if (this.#isInText) return false;
     const text = jsonInText(this.#bytes, start, end);
@@ -229,7 +228,7 @@ class SampleReader {
     return field.isMap ? this.#readMap(at, field) : this.#readMembers(at, field);
   }
 
-  /** A list of values alone is a value itself, as its elements are. */
+  /** A list of scalars is also compared as a value. */
   #readList(at: number, list: SampleField): number {
     const bytes = this.#bytes;
     if (!list.element && !list.isOverfull) {
@@ -266,10 +265,9 @@ class SampleReader {
     return valueEnd(this.#bytes, at);
   }
 
-  /** Notes how many elements there are, and which fields some of them lack. */
   #endList(list: SampleField, count: number): void {
     list.length?.setJson(this.#row, String(count));
-    // The elements of a list inside another are one list with those of its brothers.
+    // Lists inside a list count as one list.
     if (list.element && !list.isInList) this.#noteLacks(list.element, count);
   }
 
@@ -278,7 +276,7 @@ class SampleReader {
     for (const member of element.members.values()) this.#noteLacks(member, count);
   }
 
-  /** Finds out by the first objects of a field if their names are ids. */
+  /** Decides by a field's first objects if their names are ids. */
   #noteNames(object: SampleField, names: Names, count: number): void {
     if (names.objects >= OBJECTS_LOOKED_AT) return;
     names.objects++;
@@ -290,7 +288,7 @@ class SampleReader {
     this.#foundMap = true;
   }
 
-  /** True if a new member has room. Those of the items themselves and known fields always have. */
+  /** Members of the item and known fields always have room. */
   #isOpenFor(owner: SampleField, name: string): boolean {
     if (this.#isAlwaysCompared(owner, name)) return true;
     const { leftOut } = namesIn(this.#namesOf, owner);
@@ -305,7 +303,7 @@ class SampleReader {
     return owner === this.#root || (owner.steps.length === 1 && isKnownName(name));
   }
 
-  /** Leaves out the members that the fewest failures have, and of these the fewest events. */
+  /** Drops the fields that occur in the fewest failures, then in the fewest events. */
   #leaveOutRarest(): boolean {
     const rarest = [this.#root, ...this.fields]
       .flatMap((owner) => [...owner.members].map(([name, field]) => ({ owner, name, field })))

@@ -7,27 +7,27 @@ import type { EventSample } from './event-sample.ts';
 import { SampleField } from './sample-field.ts';
 import { readFields, type SampledEvent } from './sample-reader.ts';
 
-/** Hours come again in a day and a half; in less time a span says the same. */
+/** Hours repeat within this time; in a shorter one a span is the same condition. */
 const LEAST_FOR_HOURS_MS = 1.5 * DAY_MS;
-/** Weekdays come again after a week. */
+/** Weekdays repeat within this time. */
 const LEAST_FOR_WEEKDAYS_MS = 8 * DAY_MS;
-/** Zones differ from UTC by whole quarters of an hour: each quarter is in one hour of all of them. */
+/** Zones differ from UTC by quarters of an hour, so a quarter lies within one hour in every zone. */
 const QUARTER_MS = 15 * MINUTE_MS;
-/** A tenth of the items is larger than another tenth by this factor, or all are of one size. */
+/** Minimum ratio of the 90th to the 10th percentile for sizes to be compared. */
 const LARGER_BY = 1.5;
 
-/** The events of a sample as columns. A row is an event. */
+/** A row is an event. */
 export interface SampleTable {
   readonly rows: number;
-  /** 1 for a row that failed. */
+  /** 1 for a failed row. */
   readonly failures: Uint8Array;
   readonly times: TimeColumn;
   readonly fields: readonly SampleField[];
   readonly isWhole: boolean;
-  /** Bytes of each row's item. */
+  /** Bytes by row. */
   readonly sizes: Int32Array;
   readonly moreOfDelivered: number;
-  /** The parts of all failed and of all delivered events that are rows. */
+  /** The share of all failed and of all delivered events that are rows. */
   readonly shares: { readonly failed: number; readonly delivered: number };
 }
 
@@ -53,17 +53,17 @@ export function tableOfSample(sample: EventSample, zone: TimeZone): SampleTable 
   };
 }
 
-/** The field of a member of the items, or of the event in them, if events have it. */
+/** Finds a member of the items, or of the event in them. */
 export function fieldAtTop({ fields }: SampleTable, name: string): SampleField | undefined {
   return fields.find(({ steps, derivation }) => steps.length === 1 && steps[0] === name && !derivation);
 }
 
-/** The part of some rows' events that failed among all events. */
+/** The failure rate among all events, estimated from rows. */
 export function rateIn({ shares }: SampleTable, count: Count): number {
   return rateOf(count, shares.failed / shares.delivered);
 }
 
-/** How many of all events some rows stand for. */
+/** The counts among all events, estimated from rows. */
 export function estimateOf({ shares }: SampleTable, { events, failed }: Count): Count {
   const allFailed = Math.round(failed / shares.failed);
   return { failed: allFailed, events: allFailed + Math.round((events - failed) / shares.delivered) };
@@ -76,7 +76,7 @@ function timesOf(events: readonly SampledEvent[]): TimeColumn {
   return times;
 }
 
-/** The sizes of the items, without the letter that only tells the outcome; undefined if they are alike. */
+/** Sizes of items, corrected for the letter by which the outcomes differ; undefined if they are similar. */
 export function sizeField({
   sizes,
   failures,
@@ -94,7 +94,7 @@ export function sizeField({
   return field;
 }
 
-/** The hour and the weekday in which events were created, on the zone's clock, where they come again. */
+/** Hour and weekday of creation in the zone, if the events span enough time for them to repeat. */
 function clockFields(times: TimeColumn, rows: number, zone: TimeZone): SampleField[] {
   const known = sortRows([...Array(rows).keys()], times).filter((row) => times.isKnown(row));
   const [oldest, newest] = [known[0], known.at(-1)];

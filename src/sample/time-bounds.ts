@@ -1,16 +1,15 @@
 import { earlierOf, type Instant, laterOf, parseInstant } from '../time/instant.ts';
 
-/** The usual form of a time, which sorts as a text without its `Z`. Later days may not exist in a month. */
+/** The usual form of a time, which sorts as text without its `Z`. Days after the 28th need parsing. */
 const PLAIN_TIME =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?Z$/;
 
-/** The first and the last of many times. Those of the usual form are not parsed, which takes longer. */
+/** Earliest and latest of many times. Times of the usual form are compared as text, which is faster. */
 export class TimeBounds {
-  /** Texts that are no times. */
   unknown = 0;
   #first: Instant | undefined;
   #last: Instant | undefined;
-  /** Of times in the usual form, without `Z`. */
+  /** Without `Z`. */
   #firstPlain: string | undefined;
   #lastPlain: string | undefined;
 

@@ -1,23 +1,23 @@
 import { murmur } from '../items/byte-hash.ts';
 
 const FIRST_SLOTS = 16;
-/** With more of the slots taken, a search takes longer. */
+/** Maximum load: beyond it a lookup probes too many slots. */
 const MOST_TAKEN = 0.5;
 const NO_ENTRY = 0;
 
-/** The codes of values by their bytes: looking for one makes no text. */
+/** A hash table of values by their bytes, which avoids a string for each lookup. */
 export class ValueCodes {
   size = 0;
-  /** The bytes of values, one behind the other. */
   #bytes = Buffer.alloc(0);
   // By entry.
   readonly #starts: number[] = [];
   readonly #hashes: number[] = [];
   readonly #codes: number[] = [];
-  /** As many as a power of two: an entry counted from 1 stands at the place of its hash or behind it. */
+  /**
+   * Open addressing: entry numbers from 1, at the slot of the hash or after it; the length is a power of two.
+   */
   #slots = new Int32Array(FIRST_SLOTS);
 
-  /** The code of the value between two offsets. */
   get(bytes: Uint8Array, start: number, end: number): number | undefined {
     const hash = murmur(bytes, start, end, 0);
     const slots = this.#slots;
@@ -29,7 +29,7 @@ export class ValueCodes {
     return undefined;
   }
 
-  /** Adds a value that has no code yet. */
+  /** The value must be new. */
   add(bytes: Uint8Array, start: number, end: number, code: number): void {
     const hash = murmur(bytes, start, end, 0);
     const at = this.#starts[this.size] ?? 0;
@@ -44,7 +44,6 @@ export class ValueCodes {
     else this.#place(this.size, hash);
   }
 
-  /** The values with their codes. */
   *entries(): Generator<[Buffer, number]> {
     for (const [entry, code] of this.#codes.entries())
       yield [this.#bytes.subarray(this.#starts[entry], this.#starts[entry + 1]), code];
