@@ -12,65 +12,61 @@ import type { TimeZone } from '../time/time-zone.ts';
 import type { Fold } from './fold.ts';
 import { GroupedValues } from './grouped-values.ts';
 
-/** Events that have the same values in the fields asked for. */
 export interface EventGroup {
-  /** The JSON text of each field's value; null where it is missing or null, as for `--where`. */
+  /** JSON text by field; null if missing or null, as for `--where`. */
   readonly values: readonly (string | null)[];
   count: number;
-  /** Those that failed and those that were delivered. The others do not tell. */
+  /** Events of unknown outcome are in neither. */
   failed: number;
   delivered: number;
   first: Instant | undefined;
   last: Instant | undefined;
-  /** The `eventId` of one of them, where it has one. */
+  /** The `eventId` of one of its events. */
   readonly example: string | undefined;
-  /** The numbers in the field whose percentiles are asked for; undefined without such a field. */
+  /** Undefined unless percentiles were requested. */
   readonly numbers: NumberSample | undefined;
 }
 
 const NO_EVENTS = { count: 0, failed: 0, delivered: 0, first: undefined, last: undefined };
 
-/** A group of one value that no event has. */
 export function groupWithoutEvents(value: string, hasNumbers: boolean): EventGroup {
   const numbers = hasNumbers ? new NumberSample() : undefined;
   return { ...NO_EVENTS, values: [value], example: undefined, numbers };
 }
 
-/** The maximum number of groups. With more, the field is different in nearly every event. */
+/** With more groups the field differs in nearly every event. */
 const MOST_GROUPS = 100_000;
 
 const KNOWN = ['eventId', 'createdOn', 'publishStatus'] as const;
 
-/** What an event adds to each of its groups. */
 interface Facts {
   readonly outcome: string | undefined;
   readonly createdOn: Instant | undefined;
-  /** Its numbers as JSON writes them; empty without a field of numbers. */
+  /** As JSON writes them; empty without a number field. */
   readonly numbers: readonly string[];
 }
 
 /**
- * Groups events by the values of some fields; without fields they are one group. An event that has several
- * values, in the elements of a list, is in the group of each. It uses memory per group, not per event, but
- * for the numbers of `numberField`.
+ * Groups events by the values of some fields; without fields they are one group. An event with several
+ * values, in the elements of a list, is in the group of each. Memory grows with groups, not events, apart
+ * from `numberField`.
  */
 export class EventGroups implements Fold<readonly EventGroup[]> {
   readonly fields: readonly FieldPath[];
   readonly numberField: FieldPath | undefined;
-  /** The numbers of all events; undefined without a field of numbers. */
+  /** Undefined without a number field. */
   readonly numbers: NumberSample | undefined;
-  /** The events that have no number. */
   withoutNumber = 0;
   readonly #groups = new Map<string, EventGroup>();
   readonly #reader;
   readonly #values;
-  /** The events, each of which may be in several groups. */
+  /** Each event counts once, even in several groups. */
   total = 0;
   readonly #found: boolean[];
   #hasNumberField = false;
   #sample: Items | undefined;
 
-  /** Hours and weekdays are those of `zone`. */
+  /** `zone` is for hours and weekdays. */
   constructor(fields: readonly FieldPath[], zone: TimeZone, numberField?: FieldPath) {
     this.fields = fields;
     this.numberField = numberField;
@@ -97,7 +93,7 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
     }
   }
 
-  /** Returns a warning for each field that no event has: its name may be misspelt. */
+  /** Warns of fields that no event has, which may be misspelt. */
   doubts(): string[] {
     const sample = this.#sample;
     if (!sample) return [];
@@ -112,13 +108,12 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
     return [...ofFields, `--percentiles: ${doubt}`];
   }
 
-  /** The largest groups first; groups of the same size by their values. */
+  /** Largest first, then by values. */
   result(): readonly EventGroup[] {
     const text = ({ values }: EventGroup) => values.join('\n');
     return [...this.#groups.values()].sort((a, b) => b.count - a.count || (text(a) < text(b) ? -1 : 1));
   }
 
-  /** The groups that the event is in. */
   #groupsOfEvent(): EventGroup[] {
     for (const field of this.fields.keys()) this.#found[field] ||= this.#reader.has(field);
     const groups = this.#values.ofEvent(MOST_GROUPS);
@@ -127,7 +122,7 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
   }
 
   #groupOf(texts: readonly string[]): EventGroup {
-    // No JSON text has a line feed: white space between tokens is left out.
+    // A line feed cannot occur in JSON without white space between tokens.
     const key = texts.join('\n');
     const known = this.#groups.get(key);
     if (known) return known;
@@ -146,7 +141,7 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
     });
   }
 
-  /** The numbers of the event, which count among those of all events. */
+  /** Also adds the numbers to those of all events. */
   #numbersOf(): string[] {
     const numbers: string[] = [];
     this.#reader.each(this.fields.length + KNOWN.length, (bytes, start, end) => {
@@ -159,7 +154,6 @@ export class EventGroups implements Fold<readonly EventGroup[]> {
     return numbers;
   }
 
-  /** The text of a known field of the event. */
   #known(name: (typeof KNOWN)[number]): string | undefined {
     return this.#reader.text(this.fields.length + KNOWN.indexOf(name));
   }
@@ -186,7 +180,6 @@ function addTo(group: EventGroup, { outcome, createdOn, numbers }: Facts): void 
   for (const number of numbers) group.numbers?.add(number);
 }
 
-/** Widens the time of a group to an event's. */
 function noteTime(group: EventGroup, createdOn: Instant | undefined): void {
   if (!createdOn) return;
   if (!group.first || compareInstants(createdOn, group.first) < 0) group.first = createdOn;

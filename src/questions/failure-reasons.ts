@@ -7,8 +7,8 @@ import { createCursor } from '../items/known-cursor.ts';
 const LONGEST_ERROR_CHARACTERS = 200;
 
 /**
- * Why events failed, by the field that the first of them with a reason has it in. Most reasons are one of
- * few: each is kept once.
+ * Reasons of failures, from the error field of the first event that has one. Each distinct text is stored
+ * once.
  */
 export class FailureReasons {
   readonly #texts: string[] = [];
@@ -16,7 +16,6 @@ export class FailureReasons {
   readonly #codeOfRow = new Map<number, number>();
   #cursor: ReturnType<typeof createCursor> | undefined;
 
-  /** Notes why an item failed, if it tells. */
   note(row: number, items: Items, item: number): void {
     const text = this.textOf(items, item);
     if (text === undefined) return;
@@ -28,13 +27,13 @@ export class FailureReasons {
     this.#codeOfRow.set(row, code);
   }
 
-  /** The reason of the first of some rows that has one. */
+  /** The reason of the first row that has one. */
   firstOf(rows: readonly number[]): string | undefined {
     const row = rows.find((each) => this.#codeOfRow.has(each));
     return row === undefined ? undefined : this.#texts[this.#codeOfRow.get(row) as number];
   }
 
-  /** Why an item failed; undefined if it does not tell. */
+  /** Undefined if the item has none. */
   textOf(items: Items, item: number): string | undefined {
     const text = this.#read(items, item);
     return text === '-' || text === '' ? undefined : text;
@@ -50,7 +49,7 @@ export class FailureReasons {
     return scalarsText(items.bytes, start, end, LONGEST_ERROR_CHARACTERS).slice(0, LONGEST_ERROR_CHARACTERS);
   }
 
-  /** Reads the field of errors, which the first item that has one shows. */
+  /** The first item with an error determines the field. */
   #cursorFor(items: Items, item: number): ReturnType<typeof createCursor> | undefined {
     if (this.#cursor) return this.#cursor;
     const field = errorField([items.pick([item])]);

@@ -1,21 +1,16 @@
 import type { KeepItems } from '../items/item-filter.ts';
 import type { PageOfOutcomes } from '../sources/event-source.ts';
 
-/**
- * One question about events. It sees their pages one after the other, and has its answer once it has seen
- * the last.
- */
+/** A question about events: sees each page once, then gives its answer. */
 export interface Fold<Answer> {
   see(page: PageOfOutcomes): void;
   result(): Answer;
 }
 
-/** A question whose answer is asked for elsewhere. */
 interface Seeing {
   see(page: PageOfOutcomes): void | Promise<void>;
 }
 
-/** Shows all pages to all questions, in one pass. */
 export async function foldPages(
   pages: AsyncIterable<PageOfOutcomes>,
   folds: readonly Seeing[],
@@ -23,7 +18,6 @@ export async function foldPages(
   for await (const page of pages) for (const fold of folds) await fold.see(page);
 }
 
-/** Shows questions only the events that `keep` keeps. */
 export function ofKept(keep: KeepItems, folds: readonly Seeing[]): Seeing {
   return {
     see: async ({ items, haveFailed }) => {

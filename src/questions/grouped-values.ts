@@ -5,7 +5,6 @@ import { isGuid } from '../items/items.ts';
 
 const STRING = /"(?:[^"\\]|\\.)*"/g;
 
-/** Tells in which groups an event is, by the values of some fields. */
 export class GroupedValues {
   readonly #reader: FieldReader;
   readonly #first: number;
@@ -15,7 +14,7 @@ export class GroupedValues {
     this.#texts.push(start === MISSING ? 'null' : writtenAlike(bytes.toString('utf8', start, end)));
   };
 
-  /** By the `fields` fields of the reader that begin with the field `first`. */
+  /** Reads `fields` fields of the reader, from the index `first` on. */
   constructor(reader: FieldReader, fields: number, first = 0) {
     this.#reader = reader;
     this.#first = first;
@@ -23,9 +22,9 @@ export class GroupedValues {
   }
 
   /**
-   * For each group of the event that was read the JSON text of a value of each field, `null` for a field that
-   * is missing. An event with several values is in the group of each; where two fields have several, in that
-   * of each combination. Undefined for more groups than `most`.
+   * Returns the JSON texts that identify each group of the current event, `null` for missing fields. An event
+   * with several values is in the group of each, or of each combination. Undefined for more than `most`
+   * groups.
    */
   ofEvent(most: number): string[][] | undefined {
     const values: string[][] = [];
@@ -47,7 +46,7 @@ export class GroupedValues {
   }
 }
 
-/** Each choice of one text from every list. */
+/** The Cartesian product. */
 function combinationsOf(lists: readonly string[][]): string[][] {
   return lists.reduce<string[][]>(
     (chosen, texts) => chosen.flatMap((some) => texts.map((text) => [...some, text])),
@@ -58,8 +57,8 @@ function combinationsOf(lists: readonly string[][]): string[][] {
 const QUOTED_GUID_CHARACTERS = 38;
 
 /**
- * The JSON text with the same escapes for the same characters, and a GUID in lower case: one event may have
- * `\u00e9` or `\/` where another has the character itself.
+ * Normalizes escapes and the case of GUIDs: one event may write `\u00e9` or `\/`, another the character
+ * itself.
  */
 function writtenAlike(json: string): string {
   if (json.length === QUOTED_GUID_CHARACTERS && isGuid(json.slice(1, -1))) return json.toLowerCase();

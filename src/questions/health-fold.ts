@@ -18,7 +18,7 @@ import type { Health, UnnamedHealth } from './health-row.ts';
 
 const MOST_VALUES = 100_000;
 const RECENT_EVENTS = 10;
-/** Names of one row that are counted. */
+/** Maximum names counted for a row. */
 const MOST_NAMES = 100;
 const UNORDERED = 'events have no time, so their order is unknown: failing means that any event failed';
 
@@ -27,7 +27,7 @@ interface Group {
   readonly names: Set<string>;
 }
 
-/** The fields whose values divide events; none for all of them together. */
+/** Empty for all events together. */
 export type Grouping = readonly FieldPath[];
 
 interface Groups {
@@ -35,18 +35,18 @@ interface Groups {
   readonly values: GroupedValues;
   readonly found: boolean[];
   readonly byKey: Map<string, Group>;
-  /** True if the names of its events tell more than its values. */
+  /** True if the names in its events add to its values. */
   readonly isNamed: boolean;
 }
 
-/** How events were delivered, by the values of some fields and in order of creation. */
+/** Deliveries by the values of some fields, in order of creation. */
 export class HealthFold implements Fold<UnnamedHealth[]> {
   readonly times = new TimeColumn();
-  /** The events whose outcome is not known. */
+  /** Events of unknown outcome. */
   untold = 0;
   readonly #reader;
   readonly #groupings: readonly Groups[];
-  /** The number of fields that the groupings have together. */
+  /** Over all groupings. */
   readonly #fields: number;
   readonly #failures: boolean[] = [];
   readonly #reasons = new FailureReasons();
@@ -54,7 +54,7 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
   #isSplit = false;
   #sample: Items | undefined;
 
-  /** Hours and weekdays are those of `zone`. */
+  /** `zone` is for hours and weekdays. */
   constructor(groupings: readonly Grouping[], zone: TimeZone, nameField?: FieldPath) {
     const fields = groupings.flat();
     this.#fields = fields.length;
@@ -69,12 +69,11 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     this.#whoOf = nameField && createWhoReader(nameField);
   }
 
-  /** The events whose outcome is known. */
+  /** Events of known outcome. */
   get events(): number {
     return this.#failures.length;
   }
 
-  /** True if the event in a row failed. */
   hasFailed(row: number): boolean {
     return this.#failures[row] === true;
   }
@@ -93,7 +92,6 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     for (const groups of this.#groupings) if (groups.byKey.size > MOST_VALUES) throw tooMany(groups);
   }
 
-  /** Adds the event that the reader has read, in all of its groups. */
   #addEvent(items: Items, item: number, hasFailed: boolean): void {
     const row = this.times.push(this.#reader.text(this.#fields + 1) ?? '');
     this.#failures.push(hasFailed);
@@ -109,7 +107,7 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     if (hasFailed) this.#reasons.note(row, items, item);
   }
 
-  /** A warning for each field of the first grouping that no event has, and one if no order is known. */
+  /** Warns of fields of the first grouping that no event has, and if no event has a time. */
   doubts(): string[] {
     const [first] = this.#groupings;
     if (this.events === 0 || !first) return [];
@@ -119,14 +117,13 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     return this.#isSplit && !this.times.bounds.last ? [...misspelt, UNORDERED] : misspelt;
   }
 
-  /** The rows of one of the groupings, by default the first. */
   result(grouping = 0): UnnamedHealth[] {
     const groups = this.#groupings[grouping];
     if (!groups) return [];
     return [...groups.byKey].map(([key, group]) => this.#healthOf(key, group, groups.by.length));
   }
 
-  /** The times of the events of each group of the first grouping that say theirs, by its key. */
+  /** Times by key, for the first grouping, without unknown times. */
   instants(): Map<string, Instant[]> {
     const ofGroup = ({ rows }: Group) =>
       rows.flatMap((row) => (this.times.isKnown(row) ? [this.times.at(row)] : []));
@@ -134,19 +131,16 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     return new Map([...groups].map(([key, group]) => [key, ofGroup(group)]));
   }
 
-  /** The groups that the event is in; `first` is the place of the grouping's fields in the reader. */
+  /** `first` is the index of the grouping's fields in the reader. */
   #groupsOfEvent(groups: Groups, first: number): Group[] {
     for (const field of groups.by.keys()) groups.found[field] ||= this.#reader.has(first + field);
     const ofEvent = groups.values.ofEvent(MOST_VALUES);
     if (!ofEvent) throw tooMany(groups);
-    // No JSON text of the service has a line feed: white space between tokens is left out.
+    // A line feed cannot occur in JSON without white space between tokens.
     return ofEvent.map((texts) => groupOf(groups, texts.join('\n')));
   }
 
-  /**
-   * The rows of a group, newest first. Events without a time stay as they are listed, which is newest first
-   * as a rule.
-   */
+  /** Newest first. Events without a time keep their listed order, which usually is newest first. */
   #newestFirst(rows: number[]): number[] {
     const isKnown = (row: number) => this.times.isKnown(row);
     const known = sortRows(rows.filter(isKnown), this.times).reverse();
@@ -178,7 +172,7 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     };
   }
 
-  /** The run of failures that goes on at the end of some rows, with its rows that failed. */
+  /** The current run of failures; undefined if it has ended. */
   #openRun(
     oldestFirst: readonly number[],
   ): { readonly failures: number[]; readonly isAtEdge: boolean } | undefined {
@@ -188,7 +182,7 @@ export class HealthFold implements Fold<UnnamedHealth[]> {
     return { failures: oldestFirst.slice(run.start).filter(hasFailed), isAtEdge: run.isAtEdge };
   }
 
-  /** The time of the first of some rows that says its own. */
+  /** The first known time among these rows. */
   #firstTime(rows: readonly number[]): Instant | undefined {
     return this.times.at(rows.find((row) => this.times.isKnown(row)));
   }
@@ -222,7 +216,6 @@ function stateOf(isFailing: boolean, failed: number): Health['state'] {
   return failed > 0 ? 'recovered' : 'ok';
 }
 
-/** The first of some names, with the number of the others. */
 function shownName(names: ReadonlySet<string>): string | null {
   const [first] = names;
   if (first === undefined) return null;

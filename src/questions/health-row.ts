@@ -3,44 +3,42 @@ import { provenRate } from '../statistics/proven-rate.ts';
 import { compareInstants, type Instant } from '../time/instant.ts';
 
 /**
- * `failing`: the newest event is inside a run of failures. `recovered`: an earlier event failed. `silent`:
- * without an event for unusually long, or a subscription of the service without one in the window. `off`:
- * switched off, and `gone`: unknown to the service, whatever its events were.
+ * `failing`: the newest event is in a run of failures. `recovered`: an earlier event failed. `silent`: no
+ * events for unusually long, or none in the window for a subscription. `off` (switched off) and `gone`
+ * (unknown to the service) override the others.
  */
 const STATES = ['failing', 'recovered', 'silent', 'off', 'gone', 'ok'] as const;
 
-/** The deliveries of a subscription, or of the events with other values in common. */
+/** Deliveries of a subscription, or of events with the same values. */
 export interface Health {
-  /** Of each field: null for events without it. A number that JavaScript cannot hold is a text. */
+  /** By field: null if missing; a string for numbers that JavaScript cannot represent. */
   readonly values: readonly unknown[];
   readonly state: (typeof STATES)[number];
   readonly failed: number;
   readonly events: number;
-  /** The first failure of the run that goes on; undefined if none does. */
+  /** First failure of the current run; undefined if there is none. */
   readonly failingSince: Instant | undefined;
-  /** True if that run may have begun before the events do. */
+  /** True if that run may have begun before the window. */
   readonly edge: boolean;
-  /** The first failure in this time. */
+  /** In the window. */
   readonly firstFailed: Instant | undefined;
   readonly lastFailed: Instant | undefined;
-  /** Why the last failure failed, where events tell. */
   readonly lastError: string | undefined;
   readonly lastSuccess: Instant | undefined;
-  /** The last event, if the gap since is longer than the rhythm of the weeks before explains. */
+  /** The last event, if the rhythm of earlier weeks does not explain the gap since. */
   readonly silentSince: Instant | undefined;
-  /** From one event to the next at the same hours of these weeks. */
+  /** Usual gap at the same hours of earlier weeks. */
   readonly usualGapSeconds: number | undefined;
   /** `F` or `S` for each of the last ten events, newest first. */
   readonly recent: string;
-  /** The first of the names that its events have in the name-field, with the number of the others. */
+  /** The first name in the name field, with the number of others. */
   readonly who: string | null;
   /** True if its events have several names. */
   readonly isShared: boolean;
-  /** The callback address as it may be shown. */
+  /** The callback address, without secrets. */
   readonly address: string | null;
 }
 
-/** The same before the address is known. */
 export interface UnnamedHealth extends Omit<Health, 'address'> {
   /** The JSON texts of its values. */
   readonly key: string;
@@ -63,7 +61,7 @@ export const NO_EVENTS = {
   isShared: false,
 } as const satisfies Omit<Health, 'values' | 'address'>;
 
-/** The newest event of a row that says its time. */
+/** The newest known time. */
 export function lastOf({
   lastFailed,
   lastSuccess,
@@ -72,15 +70,15 @@ export function lastOf({
   return compareInstants(lastFailed, lastSuccess) > 0 ? lastFailed : lastSuccess;
 }
 
-/** The id of the subscription that a row is about; undefined if its value is no text. */
+/** Undefined if the value is not a string. */
 export function subscriptionIdOf({ values }: Pick<Health, 'values'>): string | undefined {
   const [id] = values;
   return typeof id === 'string' ? id : undefined;
 }
 
 /**
- * Rows with the addresses of subscriptions, and the state of those that are off or gone, the most urgent
- * first. `areSubscriptions`: their one value is the id of a subscription.
+ * Adds addresses and the states `off` and `gone`, and sorts by urgency. `areSubscriptions`: the values are
+ * ids of subscriptions.
  */
 export function namedRows(
   rows: readonly UnnamedHealth[],
@@ -96,7 +94,7 @@ export function namedRows(
     .sort(compareUrgency);
 }
 
-/** The row of a subscription that is off or gone: no run of failures goes on. */
+/** A subscription that is off or gone is not in a run of failures. */
 export function withoutPast<Row extends Pick<Health, 'state' | 'failingSince' | 'edge'>>(
   row: Row,
   endpoint: 'on' | 'off' | 'gone' | undefined,
@@ -105,13 +103,13 @@ export function withoutPast<Row extends Pick<Health, 'state' | 'failingSince' | 
   return { ...row, state: endpoint, failingSince: undefined, edge: false };
 }
 
-/** Rows that fail come first, then those that are silent against their rhythm. */
+/** Failing rows come first, then those silent against their rhythm. */
 function rankOf({ state, silentSince }: Health): number {
   if (state === 'failing') return -2;
   return silentSince ? -1 : STATES.indexOf(state);
 }
 
-/** By state, and then by the rate of failure that the counts prove: 1 of 1 proves less than 40 of 50. */
+/** By state, then by the proven failure rate: 1 of 1 proves less than 40 of 50. */
 function compareUrgency(a: Health, b: Health): number {
   return (
     rankOf(a) - rankOf(b) ||

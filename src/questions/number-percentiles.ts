@@ -7,13 +7,13 @@ import { NumberSample, type Percentiles } from '../statistics/percentiles.ts';
 import type { TimeZone } from '../time/time-zone.ts';
 import type { Fold } from './fold.ts';
 
-/** The percentiles of a field's numbers, such as the time a delivery took; a text that is a number counts. */
+/** Percentiles of a field's numbers, such as durations; numbers in quotes count. */
 export class NumberPercentiles implements Fold<Percentiles | undefined> {
   readonly field: FieldPath;
   readonly #sample = new NumberSample();
   readonly #reader;
 
-  /** An hour is that of `zone`. */
+  /** `zone` is for hours and weekdays. */
   constructor(field: FieldPath, zone: TimeZone) {
     this.field = field;
     this.#reader = new FieldReader([field], zone);
@@ -28,7 +28,6 @@ export class NumberPercentiles implements Fold<Percentiles | undefined> {
     }
   }
 
-  /** Undefined without numbers. */
   result(): Percentiles | undefined {
     return this.#sample.percentiles();
   }

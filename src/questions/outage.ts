@@ -9,17 +9,16 @@ import { compareInstants, type Instant, instantAt, milliseconds, parseInstant } 
 import { DAY_MS, HOUR_MS } from '../time/lengths.ts';
 import type { HealthFold } from './health-fold.ts';
 
-/** A run of at least two failures, from its first to its last. */
+/** A run of at least two failures. */
 export interface Outage {
   readonly since: Instant;
-  /** True if it may have begun before the events that were read. */
+  /** True if it may have begun before the events read. */
   readonly edge: boolean;
   readonly lastFailed: Instant;
-  /** The delivery that ended it; undefined if it goes on, or if no event came since. */
+  /** The delivery that ended it; undefined if it continues or no event followed. */
   readonly until: Instant | undefined;
 }
 
-/** The outage of a window with the most failures. */
 export interface LargestOutage extends Outage {
   readonly failed: number;
 }
@@ -29,11 +28,11 @@ interface Outcome {
   readonly hasFailed: boolean;
 }
 
-/** Events of one outage that are read to find where it began, at most. */
+/** Maximum events read to find the start of one outage. */
 const MOST_EVENTS = 20_000;
-/** Failures that are no outage, and are passed over to find one. */
+/** Maximum lone failures skipped while looking for an outage. */
 const MOST_PASSED_OVER = 20;
-/** The end of an outage is looked for within these lengths after its last failure. */
+/** Search the end of an outage within these times after its last failure, shortest first. */
 const END_LENGTHS_MS = [HOUR_MS, DAY_MS, 30 * DAY_MS];
 
 interface Span {
@@ -42,9 +41,8 @@ interface Span {
 }
 
 /**
- * Finds the latest outage, whole: back to `earliest` where it began before the window, or lies there.
- * Undefined if there was none in all that time, or if events that are read once do not tell. `lastFailed`:
- * the latest failure of the window.
+ * Finds the latest outage, looking back to `earliest` for its start. `lastFailed` is the latest failure of
+ * the window. Undefined if there was none, or if the events can be read only once.
  */
 export async function findOutage(
   source: EventSource,
@@ -60,7 +58,7 @@ export async function findOutage(
   for (let passedOver = 0; last && passedOver < MOST_PASSED_OVER; passedOver++) {
     const known = await readBackFrom(last, source, chosen, earliest);
     const outage = outageOf(known);
-    // The events after its last failure were not read.
+    // Events after its last failure were not read.
     const isLast = outage && compareInstants(outage.lastFailed, last) === 0;
     if (isLast) return { ...outage, until: await firstSuccess(source, chosen, last, window.before) };
     if (outage) return outage;
@@ -71,8 +69,8 @@ export async function findOutage(
 }
 
 /**
- * The outcomes up to a failure, the oldest first: as many pages as it takes to find where an outage began,
- * or that the failures of a page are none.
+ * Reads outcomes up to a failure, and returns them oldest first. Stops once the start of an outage is known,
+ * or that the failures are not an outage.
  */
 async function readBackFrom(
   last: Instant,
@@ -86,7 +84,7 @@ async function readBackFrom(
     known = sorted([...known, ...outcomesOf(page)]);
     const hasFailed = (index: number) => (known[index] as Outcome).hasFailed;
     const run = latestOutage(known.length, hasFailed) ?? latestRun(known.length, hasFailed);
-    // Two successes before it end any earlier one.
+    // Two successes before it end any earlier run.
     const isWhole = run !== undefined && run.start >= 2;
     if (isWhole || known.length >= MOST_EVENTS) break;
   }
@@ -103,7 +101,7 @@ function sorted(outcomes: readonly Outcome[]): Outcome[] {
   return outcomes.toSorted((a, b) => compareInstants(a.at, b.at));
 }
 
-/** The latest outage among outcomes, the oldest first. */
+/** `known` is oldest first. */
 function outageOf(known: readonly Outcome[]): Outage | undefined {
   const run = latestOutage(known.length, (index) => (known[index] as Outcome).hasFailed);
   if (!run) return undefined;
@@ -116,7 +114,6 @@ function outageOf(known: readonly Outcome[]): Outage | undefined {
   };
 }
 
-/** The newest failure of a time. */
 async function latestFailure(
   source: EventSource,
   chosen: EventFilters,
@@ -129,7 +126,7 @@ async function latestFailure(
   return undefined;
 }
 
-/** The first delivery after a failure. Short times are looked through first: most outages end soon after. */
+/** Most outages end soon, so short times are searched first. */
 async function firstSuccess(
   source: EventSource,
   chosen: EventFilters,
@@ -141,14 +138,13 @@ async function firstSuccess(
     const before = instantAt(limit) ?? end;
     if (compareInstants(before, failed) <= 0) return undefined;
     const [first, second] = await deliveriesIn(source, chosen, { after: failed, before });
-    // One lucky delivery ends no outage.
+    // A single success does not end an outage.
     if (second) return first;
     if (limit === milliseconds(end)) return undefined;
   }
   return undefined;
 }
 
-/** The times of the deliveries of a time, the oldest first. */
 async function deliveriesIn(source: EventSource, chosen: EventFilters, within: Span): Promise<Instant[]> {
   const times: Instant[] = [];
   for await (const page of source.readOutcomes(chosen, within))
@@ -163,7 +159,7 @@ function justAfter(instant: Instant): Instant {
 
 const reader = () => createCursor([memberPath('createdOn'), memberPath('publishStatus')]);
 
-/** The outcomes of a page's events that tell their time. */
+/** Omits events of unknown time or outcome. */
 function outcomesOf({ items, haveFailed }: PageOfOutcomes): Outcome[] {
   const cursor = reader();
   return Array.from({ length: items.count }, (_, item) => {
@@ -174,7 +170,6 @@ function outcomesOf({ items, haveFailed }: PageOfOutcomes): Outcome[] {
   }).flat();
 }
 
-/** Finds the outage with the most failures among events that were read. */
 export function findLargestOutage(health: HealthFold): LargestOutage | undefined {
   const { times } = health;
   const known = Array.from({ length: health.events }, (_, row) => row).filter((row) => times.isKnown(row));

@@ -5,12 +5,10 @@ import type { PageOfOutcomes } from '../sources/event-source.ts';
 import type { Fold } from './fold.ts';
 
 interface Count {
-  /** The events whose outcome is known. */
   readonly events: number;
   readonly failed: number;
 }
 
-/** How many events there are, and how many of them failed. */
 export class OutcomeCount implements Fold<Count> {
   readonly #cursor = createCursor([memberPath('publishStatus')]);
   #events = 0;

@@ -6,7 +6,7 @@ import { OUTCOMES } from '../items/outcome-names.ts';
 import { TimeColumn } from '../items/time-column.ts';
 import type { PageOfOutcomes } from '../sources/event-source.ts';
 
-/** More events than this would take 110 MB. */
+/** Memory limit: 110 MB. */
 const MOST_ROWS = 6_000_000;
 const FIRST_ROWS = 1024;
 
@@ -16,23 +16,23 @@ const CREATED_ON = 1;
 const TYPE = 2;
 
 interface OutcomesOfType {
-  /** As it was written first; null for events without a type. */
+  /** As first written; null for events without a type. */
   readonly value: string | null;
   total: number;
   failed: number;
 }
 
-/** When events were created and which of them failed, and how many of each type did. 17 bytes an event. */
+/** Times and outcomes of events, 17 bytes each, and counts by type. */
 export class OutcomeTable {
   rows = 0;
   failed = 0;
-  /** Events that do not tell their outcome: they have no row. */
+  /** Events of unknown outcome, which have no row. */
   untold = 0;
   readonly times = new TimeColumn();
-  /** 1 for a row that failed. */
+  /** 1 for a failed row. */
   failures = new Uint8Array(FIRST_ROWS);
   readonly #cursor = createCursor(READ_FIELDS.map(memberPath));
-  /** By the type in small letters: the service ignores their case. */
+  /** By lower-case type, since the service ignores case. */
   readonly #types = new Map<string | null, OutcomesOfType>();
 
   /** Throws `ServiceError` for too many events. */
@@ -55,7 +55,6 @@ export class OutcomeTable {
     }
   }
 
-  /** Outcomes by type, with null for events that have none. */
   get types(): readonly Readonly<OutcomesOfType>[] {
     return [...this.#types.values()];
   }

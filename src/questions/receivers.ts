@@ -2,7 +2,7 @@ import { createWhoReader } from '../names/who.ts';
 import type { PageOfOutcomes } from '../sources/event-source.ts';
 import type { Fold } from './fold.ts';
 
-/** The ids of the subscriptions that events are for. */
+/** Ids of the subscriptions that receive events. */
 export class Receivers implements Fold<ReadonlySet<string>> {
   readonly #ids = new Set<string>();
   readonly #whoOf = createWhoReader(undefined);
@@ -14,7 +14,6 @@ export class Receivers implements Fold<ReadonlySet<string>> {
     }
   }
 
-  /** Counts one that is known before any event, or without one. */
   add(id: string): void {
     this.#ids.add(id);
   }

@@ -13,30 +13,27 @@ import {
 } from '../statistics/rhythm.ts';
 import { compareInstants, type Instant, knownInstant, milliseconds } from '../time/instant.ts';
 
-/** A gap that is longer than the rhythm of the events explains. */
+/** A gap that the events' rhythm does not explain. */
 export interface Silence {
-  /** The last event. */
   readonly since: Instant;
-  /** From one event to the next, at the same hours of the weeks before. */
+  /** Usual gap at the same hours of earlier weeks. */
   readonly usualGapSeconds: number;
 }
 
-/** With more events in four weeks, numbers are asked for in place of times: 32 requests then cost less. */
+/** Above this many events in four weeks, ask for counts instead of times: 32 requests are then cheaper. */
 const MOST_TIMES = 5_000;
-/** Fewer in the same hours of a week say nothing. */
+/** Fewer events in the same hours of a week prove nothing. */
 const LEAST_EVENTS = 2;
 
-/** Events that may be silent. */
 export interface Watched {
   readonly chosen: EventFilters;
-  /** The newest of them, if it is known. */
   readonly last: Instant | undefined;
 }
 
 /**
- * Finds out which events have been silent for unusually long. Of the service two counts for each rule out
- * most: the same hours of the last two weeks had no events either. Then a count says how many events four
- * weeks have: up to 5,000 are read, ten pages, and of more the days are counted.
+ * Finds events that have been silent for unusually long. Of the service, two counts rule out most: the same
+ * hours of the last two weeks had no events either. Then up to 5,000 events of four weeks are read, in ten
+ * pages; of more, the days are counted.
  */
 export async function findSilences(
   source: EventSource,
@@ -60,7 +57,7 @@ export async function findSilences(
   return silences;
 }
 
-/** Of each the numbers of events in the compared spans of the last two weeks, all asked for at once. */
+/** Counts the compared spans of the last two weeks, in one batch. */
 async function recentNumbers(
   count: NonNullable<EventSource['count']>,
   watched: readonly Watched[],
@@ -94,7 +91,7 @@ async function silenceByCounts(
   return seconds === undefined ? undefined : { since: last, usualGapSeconds: seconds };
 }
 
-/** The numbers of events in some spans, one request for each query and span. */
+/** Takes one request for each query and span. */
 async function numbersIn(
   count: NonNullable<EventSource['count']>,
   chosen: EventFilters,
@@ -120,7 +117,7 @@ async function silenceOfTimes(
   return silenceOf(found, history.end);
 }
 
-/** The silence after some events, in any order. `now`: milliseconds since the epoch. */
+/** `events` in any order; `now` in milliseconds since the epoch. */
 export function silenceOf(events: readonly Instant[], now: number): Silence | undefined {
   const sorted = events.toSorted(compareInstants);
   const since = sorted.at(-1);
@@ -128,7 +125,6 @@ export function silenceOf(events: readonly Instant[], now: number): Silence | un
   return since && seconds !== undefined ? { since, usualGapSeconds: seconds } : undefined;
 }
 
-/** The newest event of a time. */
 async function newestIn(
   source: EventSource,
   chosen: EventFilters,
@@ -138,7 +134,7 @@ async function newestIn(
   return undefined;
 }
 
-/** The times of the events of a span, as far as they tell. */
+/** Omits unknown times. */
 async function* timesIn(
   source: EventSource,
   chosen: EventFilters,

@@ -10,15 +10,12 @@ import { HealthFold } from './health-fold.ts';
 import { lastOf, NO_EVENTS, subscriptionIdOf, type UnnamedHealth } from './health-row.ts';
 import { findSilences, type Silence, silenceOf } from './silence.ts';
 
-/** A gap that is shorter is no silence, whatever the rhythm. */
+/** Shorter gaps are never a silence. */
 export const SHORTEST_SILENCE_MS = 2 * HOUR_MS;
-/**
- * Rows of the service that are looked at for a silence, those first that lack most by their rate in the
- * window.
- */
+/** Maximum rows checked with the service for a silence, those with the most missing events first. */
 const MOST_WATCHED = 100;
 
-/** The subscriptions of the service that have no row, unless filters left out the events of some. */
+/** Subscriptions without a row; none if filters may have excluded their events. */
 export function quietSubscriptions(
   names: SubscriptionNames,
   rows: readonly UnnamedHealth[],
@@ -42,24 +39,21 @@ export function quietSubscriptions(
     }));
 }
 
-/** True if a subscription may have events of the wanted marketplaces. */
 function isOfAny(marketplaces: readonly string[], wanted: readonly string[]): boolean {
   const isUnknown = marketplaces.length === 0;
   return wanted.length === 0 || isUnknown || marketplaces.some((id) => wanted.includes(id));
 }
 
-/** The subject of the rows of a report. */
 export interface Watching {
   readonly by: readonly FieldPath[];
   readonly isBySubscription: boolean;
   readonly names: SubscriptionNames | undefined;
-  /** The end of the window. */
   readonly before: Instant;
 }
 
 /**
- * The unusual silences of some rows, by their keys. `table` has the events of the window. Throws
- * `ServiceError` and `UnreachableError` if the service does not say.
+ * Unusual silences by row key. `table` has the events of the window. Throws `ServiceError` and
+ * `UnreachableError`.
  */
 export async function silencesOf(
   source: EventSource,
@@ -71,20 +65,17 @@ export async function silencesOf(
   const quiet = rows.filter((row) => gapMs(row, before) > SHORTEST_SILENCE_MS && isSwitchedOn(row));
   if (quiet.length === 0) return new Map();
   if (!source.count) return await storedSilences(source, table, by, before);
-  // The service filters by no other field of a row, and reading all events of weeks costs too much.
+  // The service cannot filter by a row's other fields, and reading weeks of events costs too much.
   if (!isBySubscription || source.filters.runHere) return new Map();
   return await silencesOfSubscriptions(source, quiet, before);
 }
 
-/** From the last event of a row to the end of the window. */
 function gapMs(row: UnnamedHealth, before: Instant): number {
   const last = lastOf(row);
   return last ? milliseconds(before) - milliseconds(last) : HISTORY_MS;
 }
 
-/**
- * Stored events tell their rhythm themselves: those before a window are read too, if they can be read again.
- */
+/** Also reads events before the window, if the source can be read again. */
 async function storedSilences(
   source: EventSource,
   table: HealthFold,
@@ -133,7 +124,6 @@ async function silencesOfSubscriptions(
   return silences;
 }
 
-/** The row with its silence, if there is one. */
 export function withSilence(row: UnnamedHealth, silence: Silence | undefined): UnnamedHealth {
   if (!silence) return row;
   const state = row.state === 'failing' ? row.state : 'silent';
