@@ -9,8 +9,8 @@ import { canPrompt, promptSecret } from '../terminal/prompt.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
 /**
- * The place of the expected `Api-Token`. It belongs to a subscription, not to a sign-in: one is saved per
- * profile, for whoever has a single subscription, and one for each subscription.
+ * One token is saved per subscription, since an `Api-Token` belongs to a subscription and not to a sign-in,
+ * and one per profile for users with a single subscription.
  */
 export interface TokenPlace extends TokenStore {
   readonly subscription?: string | undefined;
@@ -32,28 +32,26 @@ export async function findApiToken(
   return await read();
 }
 
-/** Reads the saved token anew with each call. The passphrase is asked for once. */
+/** Reads the saved token on each call, but asks for the passphrase only once. */
 function tokenReader(place: TokenPlace, context: Context): () => Promise<string | undefined> {
   return openApiTokens(place, context).of(place.subscription).read;
 }
 
-/** The token that deliveries must carry. */
 export interface ExpectedToken {
   readonly current: () => string;
-  /** Resolves to true for the token, as it was saved last when this was called. */
+  /** Compares with the latest token saved at the time of the call. */
   readonly isCurrent: (given: string) => Promise<boolean>;
-  /** Ends the watch for another one. */
   readonly close: () => void;
 }
 
-/** Milliseconds between two looks for a token that was saved. */
+/** Milliseconds between two checks for a newly saved token. */
 const WATCH_MS = 500;
-/** The same for wrong tokens: strangers who send many cost no more than this. */
+/** Milliseconds between two checks caused by wrong tokens: a flood of them costs no more than this. */
 const WRONG_TOKEN_WATCH_MS = 100;
 
 /**
- * Finds the token as `requireApiToken` does. One that comes from the store gives way to another that is saved
- * later: a renewed token is invalid at the service at once, so each delivery is held against what is saved by
+ * Finds the token as `requireApiToken` does. A token from the store is replaced when another is saved: the
+ * service invalidates the old one at once on renewal, so each delivery is compared with the token saved by
  * then.
  */
 export async function openExpectedToken(
@@ -104,8 +102,8 @@ export async function openExpectedToken(
 }
 
 /**
- * Returns a function that resolves after a look that began after its call. Between two looks there is a
- * pause, and the calls until then share the next one.
+ * Returns a function that resolves after a look that began after its call. Calls during the pause between two
+ * looks share the next one.
  */
 function sharedLook(
   look: () => Promise<void>,
@@ -153,8 +151,8 @@ export async function requireApiToken(
     const found = isNew && canAsk ? await given(context) : await findApiToken(place, context, read);
     if (found !== undefined) return found;
   } catch (error) {
-    // A store that cannot be read matters only when there is no terminal to ask on. Ctrl-C at its passphrase
-    // is an answer.
+    // An unreadable store matters only if there is no terminal to ask on. Ctrl-C at its passphrase counts as
+    // an answer.
     if (isSecretGiven(VARIABLE, context.environment) || error instanceof InterruptedError) throw error;
     unusable = error;
   }
@@ -172,8 +170,7 @@ export async function requireApiToken(
 }
 
 /**
- * Returns the token for a handler, where it is optional: that of the subscription, or else that of the
- * profile. A warning says if there is none.
+ * Returns the token of the subscription, or else of the profile; without one, warns and returns undefined.
  */
 export async function apiTokenOrWarning(
   place: TokenPlace,
@@ -193,12 +190,11 @@ export async function apiTokenOrWarning(
   }
 }
 
-/** Checks that a token can be saved, before anyone is asked for it. Throws the store's own error. */
 export async function probeTokenStore(place: TokenPlace, context: Context): Promise<void> {
   await openApiTokens(place, context).probe();
 }
 
-/** Saves the token in the store of the profile's secrets. Returns the name of the place for a message. */
+/** Returns the store's name for a message. */
 export async function saveApiToken(token: string, place: TokenPlace, context: Context): Promise<string> {
   const saved = openApiTokens(place, context).of(place.subscription);
   await saved.write(token);
@@ -211,7 +207,7 @@ async function given(context: Context): Promise<string | undefined> {
   return token ? checked(token, VARIABLE) : undefined;
 }
 
-/** A header value (RFC 9110 section 5.5) without leading or trailing white space. */
+/** Accepts a header value (RFC 9110 section 5.5) without leading or trailing white space. */
 function checked(token: string, source: string): string {
   if (/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(token)) return token;
   throw new UsageError(

@@ -3,22 +3,20 @@ import { Items, isObject } from '../items/items.ts';
 import { knownValues } from '../items/known-fields.ts';
 import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
-/** A delivery with the right token, whose body has the form in the service description (parts 2 and 6). */
 export interface Delivery {
   readonly eventId: string;
   readonly key: EventKey;
-  /** The body as received, to be forwarded byte for byte. */
   readonly body: Buffer;
   readonly contentType: string | undefined;
   readonly apiToken: string;
-  /** The `eventType`, or `-` if the body has none that is a string. */
+  /** The `eventType`, or `-` if it is missing or not a string. */
   readonly type: string;
 }
 
-/** The body is not that of a delivery; the message tells the sender why. */
+/** The body is not a delivery. The sender gets the message. */
 export class BodyError extends Error {}
 
-/** Reads a delivery's body, which may hold anything besides its `eventId`. Throws `BodyError`. */
+/** Requires only an `eventId`. Throws `BodyError`. */
 export function readDelivery(
   body: Buffer,
   headers: { readonly contentType: string | undefined; readonly apiToken: string },
@@ -33,29 +31,26 @@ export function readDelivery(
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Returns the object whose JSON text a body is. Throws `BodyError`. */
+/** Parses a body as a JSON object. Throws `BodyError`. */
 export function readObject(body: Buffer): Readonly<Record<string, unknown>> {
   let item: unknown;
   try {
     item = JSON.parse(UTF_8.decode(body));
   } catch (error) {
-    // Node's own message quotes a part of the body, which is left out.
     throw new BodyError(error instanceof SyntaxError ? 'the body is not JSON' : 'the body is not UTF-8');
   }
   if (isObject(item)) return item;
   throw new BodyError('the body is not a JSON object');
 }
 
-/**
- * Returns the text of a JSON object on one line, without a byte order mark and white space between tokens.
- */
+/** Returns a JSON object's text on one line, without a byte order mark or white space between tokens. */
 export function objectLine(body: Buffer): Buffer {
   return new Items(body, [body.indexOf('{'), body.length]).compacted().bytes;
 }
 
 const LONGEST_ID_CHARACTERS = 100;
 
-/** Returns an `eventId` for a message: escaped to stay on one line, and cut if it is unreasonably long. */
+/** Returns an `eventId` for a message: escaped to stay on one line, and cut if very long. */
 export function shownId(eventId: string): string {
   if (eventId.length <= LONGEST_ID_CHARACTERS) return terminalSafeLine(eventId);
   const start = terminalSafeLine(eventId.slice(0, LONGEST_ID_CHARACTERS));

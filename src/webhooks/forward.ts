@@ -13,31 +13,29 @@ export interface OutgoingEvent {
   readonly signal?: AbortSignal;
 }
 
-/** The handler's status, or the failure that left it without an answer. */
+/** The handler's status, or the failure if it did not answer. */
 export interface HandlerAnswer {
   readonly status?: number;
   readonly failure?: string;
-  /** The step that mends the failure, where it is known. */
   readonly mend?: string | undefined;
-  /** Its `Retry-After`. */
   readonly retryAfter?: string | undefined;
-  /** Origin and path of the address that it redirects to, inert. */
+  /** Origin and path of the redirect's target, escaped. */
   readonly redirect?: string | undefined;
-  /** The beginning of its body on one line, inert, if the status is not 2xx. */
+  /** The beginning of the body on one line, escaped; only if the status is not 2xx. */
   readonly body?: string | undefined;
 }
 
 export type Handler = ReturnType<typeof createHandler>;
 
-/** Bytes of the handler's answer that are shown. */
+/** Bytes of the handler's answer shown in messages. */
 const SHOWN_BYTES = 2048;
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const LONGEST_REDIRECT_CHARACTERS = 200;
 
 /**
- * The HTTP endpoint that events are forwarded to. `timeout`: milliseconds until an attempt counts as failed.
- * Throws `UsageError` for a proxy variable that names no proxy.
+ * Creates the HTTP client for the handler. `timeout`: milliseconds until an attempt counts as failed. Throws
+ * `UsageError` for an invalid proxy variable.
  */
 export function createHandler(
   url: URL,
@@ -47,10 +45,7 @@ export function createHandler(
   proxyFor(url, context.environment);
   const transport = createTransport(context, { ...PAGE_LIMITS, idle: timeout, total: timeout });
   return {
-    /**
-     * Posts an event, byte for byte, and waits for the answer. Throws only the signal's reason when it
-     * aborts.
-     */
+    /** Posts an event, byte for byte. Throws only the signal's reason when it aborts. */
     async forward({ body, contentType, apiToken, signal }: OutgoingEvent): Promise<HandlerAnswer> {
       const headers = {
         ...(contentType === undefined ? {} : { 'content-type': contentType }),
@@ -69,14 +64,13 @@ export function createHandler(
         return { failure: error.message, mend: error.setupStep };
       }
     },
-    /** Ends every connection at once. */
     close: (): Promise<void> => transport.close(),
   };
 }
 
 /**
- * Returns the origin and path that a `Location` leads to. User information and the query may hold
- * secrets, and a path may repeat the token.
+ * Shows only the origin and path of a `Location`: user information and the query may hold secrets. The path
+ * may repeat the token, so it is redacted.
  */
 function shownTarget(location: string | undefined, from: URL, token: string | undefined): string | undefined {
   if (location === undefined || !URL.canParse(location, from.href)) return undefined;
@@ -89,8 +83,8 @@ function shownTarget(location: string | undefined, from: URL, token: string | un
 }
 
 /**
- * Returns the beginning of a body on one line; undefined if there is nothing to read. Secrets are redacted,
- * since an error page may show the headers of the request.
+ * Returns the beginning of a body on one line; undefined if it is encoded or empty. Secrets are redacted,
+ * since an error page may repeat the request's headers.
  */
 function shownBody(start: Buffer, coding: string | undefined, token: string | undefined): string | undefined {
   if (coding !== undefined && coding !== 'identity') return undefined;
@@ -103,7 +97,6 @@ export function isTaken({ status = 0 }: HandlerAnswer): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Describes an answer, such as `the handler answered 503`. */
 export function answerText({ status, redirect, failure, mend }: HandlerAnswer): string {
   if (redirect !== undefined)
     return `the handler answered ${status} with Location ${redirect}: redirects are not followed`;
@@ -111,19 +104,17 @@ export function answerText({ status, redirect, failure, mend }: HandlerAnswer): 
   return `the handler did not answer: ${failure}${mend === undefined ? '' : `: ${mend}`}`;
 }
 
-/** Describes an answer with the beginning of its body. */
 export function answerLine(answer: HandlerAnswer): string {
   return answer.body === undefined ? answerText(answer) : `${answerText(answer)}: ${answer.body}`;
 }
 
-/** Why the handler or the listener did not take an event. */
+/** The reason why the handler or the listener did not take an event. */
 export interface LeftReason {
-  /** What events that are left for one reason have in common: a text may quote the handler's answer. */
+  /** Groups events left for the same reason: the text may quote the handler's answer and differ for each. */
   readonly kind: string;
   readonly text: string;
 }
 
-/** The reason for an event of which nothing but this text is known. */
 export function leftFor(text: string): LeftReason {
   return { kind: text, text };
 }
@@ -137,40 +128,37 @@ export function reasonOf(answer: HandlerAnswer): LeftReason {
 export interface ForwardRetryOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Milliseconds for which a handler that accepts nothing at all is tried again. */
+  /** Milliseconds to keep retrying while the handler accepts nothing. */
   readonly retryFor: number;
-  /** Called before each wait. */
   readonly onWait: (reason: string, delay: number) => void;
 }
 
 const RETRIED = new Set([408, 425, 429]);
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 10_000;
-/** The number of events refused in a row after which a handler that answers is given up. */
+/** Events refused in a row until a handler that answers is given up. */
 const MOST_REFUSED = 10;
-/** The same for a handler that does not answer. */
+/** Events in a row without an answer until a handler is given up. */
 const MOST_UNANSWERED = 3;
 
 /**
- * Returns a function for the events of a handler that may be overloaded or down. Answers of 5xx, 408, 425 and
- * 429, and missing answers, are retried for `retryFor`, after waits that double each time. An event that the
- * handler refuses for so long may be the only one it refuses: the next ones get one attempt each until one is
- * accepted, and after several in a row the handler is given up for good. Each such event halves the time for
- * later ones. Any other answer is final. Resolves to undefined if the event was accepted, otherwise to the
- * reason. Rejects with the signal's reason if it aborts before or between attempts, and with any error that
- * an attempt throws.
+ * Retries events for a handler that may be overloaded or down: 5xx, 408, 425, 429 and missing answers, for
+ * `retryFor`, with delays that double. An event refused for that long may be the only one, so the next events
+ * get one attempt each until one is accepted; after several in a row the handler is given up for good. Each
+ * such event halves the time for later ones. Any other answer is final. Resolves to undefined if the event
+ * was accepted, otherwise to the reason. Rejects with the signal's reason if it aborts before or between
+ * attempts, and with any error thrown by an attempt.
  */
 export function createForwardRetry({ clock, signal, retryFor, onWait }: ForwardRetryOptions) {
   let patience = retryFor;
   let refusedInRow = 0;
   let isGivenUp = false;
-  /** Behind an event that was refused for so long, the next ones get one attempt each. */
+  /** After a refused event, the next ones get one attempt each. */
   const timeForOne = () => (refusedInRow > 0 ? 0 : patience);
-  /** Notes that the handler refused an event for so long. */
   const noteRefused = ({ status }: HandlerAnswer): void => {
     if (refusedInRow === 0) patience /= 2;
     refusedInRow++;
-    // With several under way a later answer must not take back that it was given up.
+    // With several attempts in progress, a later answer must not revoke giving up.
     isGivenUp ||= refusedInRow >= (status === undefined ? MOST_UNANSWERED : MOST_REFUSED);
   };
   return async (attempt: () => Promise<HandlerAnswer>): Promise<LeftReason | undefined> => {
@@ -199,14 +187,14 @@ export function createForwardRetry({ clock, signal, retryFor, onWait }: ForwardR
 }
 
 /**
- * Milliseconds until the next attempt: twice as many each time, and at least as many as the handler asks for.
+ * Returns milliseconds until the next attempt: doubled each time, and at least the handler's `Retry-After`.
  */
 function delayAfter(answer: HandlerAnswer, tries: number, clock: Clock): number {
   const own = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** tries) * (0.5 + clock.jitter() / 2);
   return Math.max(own, retryAfter(answer.retryAfter, clock.now()) ?? 0);
 }
 
-/** Returns whether another attempt may succeed. */
+/** True if another attempt may succeed. */
 export function isPassing({ status }: HandlerAnswer): boolean {
   return status === undefined || status >= 500 || RETRIED.has(status);
 }

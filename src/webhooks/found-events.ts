@@ -17,25 +17,21 @@ import { compareInstants, type Instant, parseInstant } from '../time/instant.ts'
 import { shownId } from './delivery.ts';
 import type { LeftReason } from './forward.ts';
 
-/** What a handler gets of a record: the event in it, as a delivery carries it, or the whole record. */
 export type HandOver = 'event' | 'record';
 
-/** An event from a search or an export, copied into memory of its own. */
+/** An event from a search or an export. Its bytes are copied, since pages reuse their memory. */
 export interface FoundEvent {
-  /** The record's JSON text, as a search shows it. */
   readonly record: Buffer;
-  /** The bytes that the handler gets. */
   readonly body: Buffer;
-  /** Undefined if the record has no `eventId` that is a string. */
+  /** Undefined if the `eventId` is missing or not a string. */
   readonly eventId: string | undefined;
-  /** Undefined for an event that cannot be a delivery. */
+  /** Undefined for an event that could not be a delivery. */
   readonly key: EventKey | undefined;
   readonly createdOn: Instant | undefined;
-  /** True if the service itself calls it delivered (service description, part 6). */
+  /** True if the service reports it as delivered (service description, part 6). */
   readonly isDelivered: boolean;
 }
 
-/** Returns a function that makes events of the items of a page. */
 export function createEventReader(handOver: HandOver): (items: Items) => FoundEvent[] {
   const cursor = createCursor(['eventId', 'createdOn', 'publishStatus'].map(memberPath));
   const find = createEventFinder();
@@ -50,7 +46,7 @@ export function createEventReader(handOver: HandOver): (items: Items) => FoundEv
         record,
         body,
         eventId,
-        // A body that is not UTF-8 could not be a delivery either.
+        // A body that is not UTF-8 could not be a delivery.
         key: eventId && isUtf8(body) ? eventKey(eventId) : undefined,
         createdOn: createdOn === undefined ? undefined : parseInstant(createdOn),
         isDelivered: publishStatus === 'SUCCESS',
@@ -59,8 +55,8 @@ export function createEventReader(handOver: HandOver): (items: Items) => FoundEv
 }
 
 /**
- * Each event once, though it has a record for each subscription: its newest record, at the place of the first
- * one. Events without an id are all there.
+ * Keeps one record per event, since an event has one for each subscription: its newest, in the position of
+ * the first. Events without an id are all kept.
  */
 export function oncePerEvent(events: readonly FoundEvent[]): FoundEvent[] {
   const newest = new Map<EventKey | FoundEvent, FoundEvent>();
@@ -77,16 +73,13 @@ function isNewer(one: FoundEvent, other: FoundEvent): boolean {
   return compareInstants(one.createdOn, other.createdOn) > 0;
 }
 
-/**
- * The id of the one subscription that the filters choose; undefined if they choose none by its id, or
- * several.
- */
+/** Returns the only subscription chosen by id; undefined if there are several, or none. */
 export function onlySubscription({ subscriptionIds, subscriptionWords }: EventFilters): string | undefined {
   const [only, another] = subscriptionIds;
   return another === undefined && subscriptionWords.length === 0 ? only : undefined;
 }
 
-/** Says what a handler will get, where that is not what is listed. */
+/** Notifies the user if the handler will get something other than the listed records. */
 export function noticeHandOver(events: readonly FoundEvent[], reporter: Pick<Reporter, 'notice'>): void {
   if (events.some(({ body, record }) => body.length !== record.length))
     reporter.notice(
@@ -94,7 +87,7 @@ export function noticeHandOver(events: readonly FoundEvent[], reporter: Pick<Rep
     );
 }
 
-/** Says how many records `oncePerEvent` has left out, if any. */
+/** Reports how many records `oncePerEvent` left out, if any. */
 export function noticeRepeated(count: number, reporter: Pick<Reporter, 'notice'>): void {
   if (count === 0) return;
   const records = count === 1 ? '1 more record' : `${count} more records`;
@@ -103,13 +96,12 @@ export function noticeRepeated(count: number, reporter: Pick<Reporter, 'notice'>
   );
 }
 
-/** Forwarding takes longer than searching, so reading more pages ahead would gain nothing. */
+/** Pages read ahead. Forwarding is slower than searching, so more would gain nothing. */
 const PAGES_AHEAD = 2;
 
 interface SearchToForward {
-  /** What the service is asked for, with the times of the filters resolved. */
+  /** The queries sent to the service, with the filters' times resolved. */
   readonly queries: readonly Query[];
-  /** Every event that matches the filters, in the service's order, with progress. */
   readonly events: AsyncGenerator<FoundEvent>;
 }
 
@@ -128,7 +120,6 @@ export async function openSearchToForward(
   return { queries, events: events() };
 }
 
-/** Yields every event that matches the filters, in the service's order, with progress. */
 export async function* searchToForward(
   ...search: Parameters<typeof openSearchToForward>
 ): AsyncGenerator<FoundEvent> {
@@ -137,8 +128,8 @@ export async function* searchToForward(
 }
 
 /**
- * The error for ids of which there is no event, or none that the other filters choose. `outcome` says what
- * was done with the others; without it nothing was done.
+ * Returns the error for ids without an event, or without one that passes the other filters. `outcome`: the
+ * fate of the other events; by default nothing was done.
  */
 export function notFound(
   ids: readonly string[],
@@ -154,9 +145,7 @@ export function notFound(
   });
 }
 
-/**
- * Starts the work for each item in order, `concurrency` at a time. After a failure no more work is started.
- */
+/** Starts the work for each item in order, `concurrency` at a time. Starts no more after a failure. */
 export async function inParallel<Item>(
   items: Iterable<Item>,
   concurrency: number,
@@ -177,13 +166,11 @@ export async function inParallel<Item>(
 const PRINTED_AT_ONCE = 200;
 const SHOWN_REASONS = 5;
 
-/**
- * Returns a function that prints events. A wrong format is refused before, while nothing is forwarded yet.
- */
+/** Returns a function that prints events. Throws for an invalid format before anything is forwarded. */
 export async function eventPrinter(format: FormatOptions, { context, reporter }: Call) {
   const writer = await createItemWriter(format, context, reporter);
   return async (events: readonly FoundEvent[]): Promise<void> => {
-    // A table without rows is not printed: a message says that there is nothing.
+    // An empty table is not printed: a message reports that there are no events.
     if (events.length === 0 && format.format === 'table') return;
     for (let at = 0; at < events.length; at += PRINTED_AT_ONCE) {
       const end = at + PRINTED_AT_ONCE;
@@ -193,10 +180,10 @@ export async function eventPrinter(format: FormatOptions, { context, reporter }:
   };
 }
 
-/** The events that the handler did not take, and why. */
+/** Collects the events that the handler did not take, and the reasons. */
 export class LeftEvents {
   readonly events: FoundEvent[] = [];
-  /** The first reason of each kind, and their number. */
+  /** The first reason of each kind, with the number of events. */
   readonly #reasons = new Map<string, { readonly first: string; count: number }>();
 
   add(event: FoundEvent, { kind, text }: LeftReason, reporter: Pick<Reporter, 'trace'>): void {
@@ -208,7 +195,7 @@ export class LeftEvents {
     reporter.trace(`${id}: ${text}`);
   }
 
-  /** Returns the error for these events, with their number for each reason. */
+  /** Returns the error for these events, counted by reason. */
   error(done: 'recovered' | 'replayed', next: Advice): ServiceError {
     const sorted = [...this.#reasons.values()].sort((one, other) => other.count - one.count);
     const details = sorted.slice(0, SHOWN_REASONS).map(({ first, count }) => `${count}: ${first}`);

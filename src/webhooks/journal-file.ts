@@ -10,29 +10,28 @@ import type { EventKeys } from '../ids/event-keys.ts';
 import { RECORD_BYTES, type Records, readRecords, recordLine } from './journal-records.ts';
 
 /*
- * A journal is a text file of records (`journal-records.ts`). Lines that begin with `#` say when a process
- * opened the journal; each changes the file's size, from which an earlier holder learns that it has lost the
+ * A journal is a text file of records (`journal-records.ts`). Each process adds a line that begins with `#`
+ * when it opens the journal. This changes the file's size, which shows an earlier holder that it has lost the
  * journal.
  */
 
 type JournalContext = Pick<Context, 'clock' | 'machine'>;
 
 /**
- * A journal's file, of which this process holds the lock. Lines are appended, and are on the disk when that
- * has ended; a check finds what others did to it; and it is replaced by a shorter one when much of it is of
- * no use.
+ * A journal's file, whose lock this process holds. Appended lines are on the disk when the append resolves;
+ * changes by other programs are detected; and the file is rewritten when much of it is obsolete.
  */
 export class JournalFile {
   readonly path: string;
-  /** Aborts with the error once the file can no longer be trusted, or when the lock is lost. */
+  /** Aborts with the error when the file can no longer be trusted, or the lock is lost. */
   readonly failed: AbortSignal;
   readonly #failure = new AbortController();
   readonly #context: JournalContext;
   readonly #writes = shareWrites<string>((lines) => this.#writeWaiting(lines));
   #fd: number;
-  /** The size up to which this process has written or read the file. */
+  /** The size up to which this process has read or written the file, to detect writes by others. */
   #size: number;
-  /** The lines of what the handler has taken and a full disk has not. */
+  /** Lines that a full disk did not take, though the handler took their events. */
   #unwritten = '';
 
   private constructor(file: string, fd: number, size: number, lost: AbortSignal, context: JournalContext) {
@@ -44,8 +43,8 @@ export class JournalFile {
   }
 
   /**
-   * Opens the file, or makes it, reads its records, and cuts off a torn end. Throws the system's error, or
-   * `UsageError` if it is no journal.
+   * Opens or creates the file, reads its records, and cuts off a torn end. Throws the system's error, or
+   * `UsageError` if the file is not a journal.
    */
   static open(file: string, lost: AbortSignal, context: JournalContext): [JournalFile, Records] {
     const fd = openToAppend(file, context.machine);
@@ -54,40 +53,42 @@ export class JournalFile {
     return [new JournalFile(file, fd, records.end, lost, context), records];
   }
 
-  /** Notes that this process has it, and syncs what one that crashed may have left in the system's cache. */
+  /**
+   * Marks the file as opened by this process, and syncs what a crashed one may have left in the system's
+   * cache.
+   */
   async begin(): Promise<void> {
     await this.#append(openedLine(this.#context));
     await fdatasync(this.#fd);
     await syncFolder(path.dirname(this.path));
   }
 
-  /** Tells the file from every other one on this machine. */
+  /** Identifies the file on this machine. */
   get identity(): string {
     return identityOf(fs.fstatSync(this.#fd));
   }
 
-  /** Appends a line; it is on the disk when this resolves. Throws `ServiceError`. */
   add(line: string): Promise<void> {
     return this.#writes.add(line);
   }
 
-  /** Runs other work when everything before it is written. */
+  /** Runs other work after all earlier writes. */
   inTurn(work: () => Promise<void>): Promise<void> {
     return this.#writes.inTurn(work);
   }
 
   /**
-   * Throws if the file can no longer be trusted, or if its disk is still full: what a handler took has to be
-   * written first.
+   * Throws if the file can no longer be trusted, or its disk is still full: lines of events that the handler
+   * took come first.
    */
   async requireWritable(): Promise<void> {
     this.failed.throwIfAborted();
-    // A write in progress changes the file, and checks it at its end.
+    // A write in progress changes the file's size, and checks it at its end.
     if (!this.#writes.areWritten()) this.#check();
     if (this.#unwritten) await this.#writes.add('');
   }
 
-  /** Replaces the file by one with these ids, if more than a quarter of it is of no use. */
+  /** Rewrites the file with these ids, if more than a quarter of it is obsolete. */
   async rewriteIfWorthIt(ids: EventKeys): Promise<void> {
     const useless = this.#size - ids.size * RECORD_BYTES;
     if (useless <= WORTH_REWRITING_BYTES || useless <= this.#size / 4) return;
@@ -96,7 +97,7 @@ export class JournalFile {
     try {
       written = await this.#rewriteWith(ids);
     } catch (error) {
-      // Without room for another, the old one stays.
+      // Without space for the new file, the old one stays.
       if (!(error instanceof UnsyncedError)) return;
       throw this.#giveUp(`the journal ${this.path} cannot be synced: ${error.message}`, { cause: error });
     }
@@ -106,7 +107,6 @@ export class JournalFile {
     this.#size = written;
   }
 
-  /** Writes what a full disk did not take, if it does now, and closes the file. */
   async close(): Promise<void> {
     if (this.#unwritten) await this.#writes.add('').catch(() => undefined);
     await this.#writes.inTurn(async () => fs.closeSync(this.#fd));
@@ -117,7 +117,7 @@ export class JournalFile {
     await this.#append(this.#unwritten + lines.join(''));
   }
 
-  /** Appends to the file; the text is on the disk when this resolves. Throws `ServiceError`. */
+  /** Resolves when the text is on the disk. Throws `ServiceError`. */
   async #append(text: string): Promise<void> {
     try {
       await this.#writeWhole(Buffer.from(text));
@@ -145,11 +145,11 @@ export class JournalFile {
       const next = 'free some space; deliveries are refused until then, and the service sends them again';
       return new ServiceError(message, { cause: fault, next });
     }
-    // A disk that failed may also have lost earlier writes: nothing can be promised any more.
+    // A disk that failed may have lost earlier writes too.
     return this.#giveUp(message, { cause: fault });
   }
 
-  /** Replaces the file by one with these ids. Returns its size. Throws as `startReplacement` does. */
+  /** Replaces the file by one with these ids and returns its size. Throws as `startReplacement` does. */
   async #rewriteWith(ids: EventKeys): Promise<number> {
     const replacement = await startReplacement(this.path, 0o600);
     let written = 0;
@@ -173,7 +173,6 @@ export class JournalFile {
     return written;
   }
 
-  /** Throws `ServiceError` if the path now leads to another file, or another program wrote to this one. */
   #check(): void {
     const found = fs.statSync(this.path, { throwIfNoEntry: false });
     if (found === undefined || identityOf(found) !== this.identity) {
@@ -188,7 +187,7 @@ export class JournalFile {
     });
   }
 
-  /** Nothing is forwarded or acknowledged after this. Returns the error. */
+  /** Returns the error. Nothing is forwarded or acknowledged after this. */
   #giveUp(message: string, parts: ErrorParts): ServiceError {
     const error = new ServiceError(message, parts);
     this.#failure.abort(error);
@@ -196,18 +195,15 @@ export class JournalFile {
   }
 }
 
-/**
- * Writes one thing after the other. What is added in one turn of the event loop, or during a write, shares
- * the next one.
- */
+/** Serializes writes. Items added in one turn of the event loop, or during a write, share the next one. */
 export function shareWrites<Item>(write: (items: readonly Item[]) => Promise<void>) {
   let waiting: Item[] = [];
-  /** The write of the waiting items. */
+  /** The write that the waiting items will share. */
   let next: Promise<void> | undefined;
   let latest: Promise<unknown> = Promise.resolve();
   let underWay = 0;
 
-  /** Runs other work when everything before it is written. */
+  /** Runs other work after all earlier writes. */
   async function inTurn(work: () => Promise<void>): Promise<void> {
     underWay++;
     const done = latest.then(work).finally(() => underWay--);
@@ -215,7 +211,6 @@ export function shareWrites<Item>(write: (items: readonly Item[]) => Promise<voi
     await done;
   }
 
-  /** Resolves when the item is written. */
   function add(item: Item): Promise<void> {
     waiting.push(item);
     next ??= inTurn(async () => {
@@ -228,23 +223,23 @@ export function shareWrites<Item>(write: (items: readonly Item[]) => Promise<voi
     return next;
   }
 
-  /** `areWritten`: true while anything is written, or waits to be. */
+  /** `areWritten`: true while a write is running or waiting. */
   return { add, inTurn, areWritten: () => underWay > 0 };
 }
 
 const FIRST_WORDS = '# hooktrail journal';
-/** What shows that a file is a journal is within these. */
+/** A file is recognized as a journal by this many bytes at its start. */
 const LONGEST_RECORD_BYTES = 46;
 const WRITTEN_AT_ONCE_BYTES = 1024 * 1024;
-/** Bytes below which rewriting the file is not worth it. */
+/** Obsolete bytes below which rewriting the file is not worthwhile. */
 const WORTH_REWRITING_BYTES = 64 * 1024;
 
 const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 
 /**
- * Returns true where O_DSYNC puts a write on the disk before it returns, in half the time of a write and a
- * sync. Windows lacks the flag; on macOS the data may still be in the drive's cache.
+ * True where O_DSYNC puts a write on the disk before it returns, in half the time of a write and a sync.
+ * Windows lacks the flag; on macOS the data may still be in the drive's cache.
  */
 function syncsWrites({ platform }: Machine): boolean {
   return platform === 'linux';
@@ -264,9 +259,8 @@ export function identityOf({ dev, ino }: fs.Stats): string {
 }
 
 /**
- * Opens a journal's file without following a link, and without the wait for a writer that a FIFO would cause.
- * Throws a `UsageError` that names the flag if it is no journal, or another user's, and otherwise the
- * system's error.
+ * Opens a journal's file without following links, and without blocking on a FIFO. Throws a `UsageError` that
+ * names the flag if it is not a journal or belongs to another user, and otherwise the system's error.
  */
 export function openChecked(file: string, flags: number, machine: Machine): number {
   const { O_NONBLOCK = 0, O_NOFOLLOW = 0 } = fs.constants;
@@ -277,7 +271,7 @@ export function openChecked(file: string, flags: number, machine: Machine): numb
     refuseForeign(file, found, machine);
     const start = Buffer.alloc(LONGEST_RECORD_BYTES);
     const text = start.toString('latin1', 0, fs.readSync(fd, start, 0, start.length, 0));
-    // The process that made the file may have been killed while it wrote the first line.
+    // The process that created the file may have been killed while it wrote the first line.
     if (FIRST_WORDS.startsWith(text.slice(0, FIRST_WORDS.length)) || /^[0-9a-f]{32} \d/.test(text)) return fd;
     if (text.startsWith('\0'))
       throw new UsageError(`--journal: ${file} begins with NULs: a power failure may have lost its content`, {
@@ -292,7 +286,7 @@ export function openChecked(file: string, flags: number, machine: Machine): numb
   }
 }
 
-/** Another user could have written it so that events count as accepted, and could remove it at any time. */
+/** Another user could forge records of accepted events, or remove the file at any time. */
 export function refuseForeign(file: string, { uid }: fs.Stats, { platform, userId }: Machine): void {
   if (platform === 'win32' || uid === userId || uid === 0) return;
   throw new UsageError(`--journal: ${file} belongs to another user (${uid})`, {

@@ -2,13 +2,13 @@ import fs from 'node:fs';
 import { type EventKey, EventKeys, KEY_CHARACTERS } from '../ids/event-keys.ts';
 
 /*
- * A record is a line with the key of an event that the handler has accepted, and the seconds since the epoch
- * at which it did: `0f8fad5bd9cb469fa16570867728950e 1795176000`. Lines that begin with `#` are comments.
+ * A record is a line with the key of an accepted event, and the seconds since the epoch when it was accepted:
+ * `0f8fad5bd9cb469fa16570867728950e 1795176000`. Lines that begin with `#` are comments.
  */
 
-/** Of a record with ten digits of seconds, as until the year 2286. */
+/** Length of a record with ten digits of seconds, which suffice until the year 2286. */
 export const RECORD_BYTES = 44;
-/** A journal is read in pieces of this size, since no text of Node can hold a large one. */
+/** Bytes read at once: a large journal exceeds the longest string of Node. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 const MOST_SECONDS_DIGITS = 12;
 
@@ -25,7 +25,7 @@ export interface Records {
   readonly ids: EventKeys;
   /** Lines that are neither a record nor a comment. */
   readonly damaged: number;
-  /** The offset after the last whole line. */
+  /** The offset after the last complete line. */
   readonly end: number;
 }
 
@@ -43,8 +43,8 @@ export function readRecords(fd: number): Records {
 }
 
 /**
- * Calls `onLine` with the offsets of each whole line, without its end. The bytes are overwritten later.
- * Returns the offset in the file after the last whole line.
+ * Calls `onLine` with the offsets of each complete line, without its line end. The bytes are reused
+ * afterwards. Returns the offset in the file after the last complete line.
  */
 function readLines(fd: number, onLine: (bytes: Buffer, start: number, end: number) => void): number {
   let bytes = Buffer.alloc(PIECE_BYTES);
@@ -70,8 +70,8 @@ function readLines(fd: number, onLine: (bytes: Buffer, start: number, end: numbe
 }
 
 /**
- * Reads the record at the end of a line, since a write that a full disk cut short stands before the one that
- * was written next. Returns false if there is none.
+ * Reads the record from the end of the line: the line may begin with an earlier write that a full disk cut
+ * short. Returns false if there is no record.
  */
 function readRecord(bytes: Buffer, start: number, end: number, ids: EventKeys): boolean {
   let digits = end;

@@ -12,28 +12,26 @@ import { type Records, readRecords, recordLine } from './journal-records.ts';
 
 type JournalContext = Pick<Context, 'clock' | 'machine' | 'signal'>;
 
-/** `accepted`: forwarded now. `duplicate`: forwarded before. `refused`: the handler did not accept it. */
+/** `accepted`: forwarded now. `duplicate`: forwarded before. `refused`: not accepted by the handler. */
 export type Outcome = 'accepted' | 'duplicate' | 'refused';
 
-/** The outcome of a delivery, or of a recovered event. */
 export interface Acceptance {
   readonly outcome: Outcome;
-  /** The handler's answer; undefined if it was not asked. */
   readonly answer?: HandlerAnswer | undefined;
-  /** The failure that kept the event from being printed and journaled. */
+  /** The error that kept the event from being printed or journaled. */
   readonly error?: Error | undefined;
 }
 
 interface JournalOptions {
-  /** Milliseconds after which ids are forgotten; absent: never. */
+  /** Milliseconds after which ids are forgotten; by default never. */
   readonly keep?: number | undefined;
-  /** Called before a wait for another process that has the journal; absent: there is no wait. */
+  /** Called before waiting for another process that holds the journal; without it there is no wait. */
   readonly onWait?: (error: LockedError) => void;
 }
 
 /**
  * Opens a journal. Throws a `UsageError` that names the flag if the file cannot be used, `LockedError` if
- * another process keeps it.
+ * another process holds it.
  */
 export async function openJournal(
   file: string,
@@ -43,7 +41,7 @@ export async function openJournal(
   const { machine } = context;
   return await usingFile(file, async () => {
     const real = await realJournalPath(file, machine);
-    // Nothing is put beside a file that is no journal.
+    // Create no lock next to a file that is not a journal.
     if (fs.existsSync(real)) fs.closeSync(openChecked(real, fs.constants.O_RDONLY, machine));
     const place = { folder: `${real}.lock`, subject: `the journal ${real}` };
     checkLockFolder(place.folder, machine);
@@ -63,7 +61,7 @@ export async function openJournal(
   });
 }
 
-/** Returns the records that are now in a journal; undefined if there is no journal. Changes nothing. */
+/** Reads a journal's records without changing anything; undefined if there is no journal. */
 export async function readJournal(file: string, machine: Machine): Promise<Records | undefined> {
   if (!fs.existsSync(file)) return undefined;
   return await usingFile(file, async () => {
@@ -77,9 +75,9 @@ export async function readJournal(file: string, machine: Machine): Promise<Recor
 }
 
 /**
- * Returns the path of the default journal of a profile, or of one subscription, and creates its folder: what
- * the handler of one subscription took does not count as taken by that of another. Throws `UsageError` if the
- * folder cannot be created.
+ * Returns the path of the profile's or subscription's default journal, and creates its folder. Subscriptions
+ * have journals of their own, since an event taken by one handler still counts as missed by another. Throws
+ * `UsageError` if the folder cannot be created.
  */
 export function defaultJournal(
   profile: string,
@@ -100,23 +98,22 @@ export function defaultJournal(
 }
 
 /**
- * Records on disk which events the handler has accepted. A journal has one writer, which holds a lock beside
- * the file while it is open. An event is acknowledged only when its line is on the disk, so it survives a
- * crash and a power failure. A process that lost the lock while suspended notices that the file was changed
- * before it forwards more. Loading cuts off a torn end, forgets old ids, and syncs what a process that
- * crashed may have left in the system's cache.
+ * Records on disk which events the handler has accepted. A journal has one writer, which holds a lock next to
+ * the file while it is open. An event is acknowledged only when its line is on the disk, so the record
+ * survives a crash or a power failure. A process that lost the lock while suspended notices the changed file
+ * before it forwards more. Loading cuts off a torn end, forgets old ids, and syncs what a crashed process may
+ * have left in the system's cache.
  */
 export class Journal {
-  /** Lines that were neither a record nor a comment when the journal was opened. */
+  /** Lines that were neither a record nor a comment on opening. */
   readonly damaged: number;
   readonly #file: JournalFile;
   readonly #lock: TakenLock;
   readonly #ids: EventKeys;
-  /** In milliseconds. */
   readonly #keep: number;
   readonly #clock: Clock;
   #forgotAt: number;
-  /** Deliveries in progress; a second copy waits for the first one's outcome. */
+  /** Deliveries in progress; a second copy waits for the outcome of the first. */
   readonly #running = new Map<EventKey, Promise<Outcome>>();
 
   private constructor(
@@ -135,7 +132,7 @@ export class Journal {
     this.#forgotAt = clock.now();
   }
 
-  /** Loads the journal whose lock this process has. Throws the system's error, or `ServiceError`. */
+  /** Loads a journal whose lock is taken. Throws the system's error, or `ServiceError`. */
   static async load(file: string, lock: TakenLock, keep: number, context: JournalContext): Promise<Journal> {
     const [opened, records] = JournalFile.open(file, lock.lost, context);
     const journal = new Journal(opened, records, lock, keep, context.clock);
@@ -148,17 +145,15 @@ export class Journal {
     return this.#file.path;
   }
 
-  /** Aborts with the error once the journal can no longer be trusted. */
+  /** Aborts with the error when the journal can no longer be trusted. */
   get failed(): AbortSignal {
     return this.#file.failed;
   }
 
-  /** Tells its file from every other one on this machine. */
   get identity(): string {
     return this.#file.identity;
   }
 
-  /** The number of known ids. */
   get size(): number {
     return this.#ids.size;
   }
@@ -168,9 +163,9 @@ export class Journal {
   }
 
   /**
-   * Forwards an event with `forward`, unless that was done before, and journals it. Resolves to `accepted` or
-   * `duplicate` only when the id is on the disk. `forward` returns whether the handler accepted the event;
-   * its errors are rethrown. Throws `ServiceError` if the event could not be journaled.
+   * Forwards an event and journals it, unless it was forwarded before. Resolves to `accepted` or `duplicate`
+   * only when the id is on the disk. `forward` returns true if the handler accepted the event; its errors are
+   * rethrown. Throws `ServiceError` if the event could not be journaled.
    */
   async once(key: EventKey, forward: () => Promise<boolean>): Promise<Outcome> {
     const first = this.#running.get(key);
@@ -183,12 +178,12 @@ export class Journal {
     return await outcome;
   }
 
-  /** Resolves when the deliveries that are in progress have ended. */
+  /** Resolves when all deliveries in progress have ended. */
   async idle(): Promise<void> {
     await Promise.allSettled(this.#running.values());
   }
 
-  /** Waits for deliveries in progress, closes the file and releases the journal for the next process. */
+  /** Waits for deliveries in progress, closes the file and releases the lock. */
   async close(): Promise<void> {
     await this.idle();
     await this.#file.close();
@@ -199,7 +194,7 @@ export class Journal {
     await this.#forgetInTime();
     await this.#file.requireWritable();
     if (this.#ids.has(key)) return 'duplicate';
-    // Once the handler has an event, nothing may fail for lack of memory.
+    // Reserve memory now: once the handler has the event, nothing may fail for lack of it.
     this.#ids.reserve(this.#running.size + 1);
     if (!(await forward())) return 'refused';
     const seconds = secondsOf(this.#clock.now());
@@ -215,9 +210,7 @@ export class Journal {
     await this.#file.inTurn(() => this.#forgetOld());
   }
 
-  /**
-   * Forgets ids that are older than `keep`, and rewrites the file if more than a quarter of it is of no use.
-   */
+  /** Forgets ids older than `keep`, and rewrites the file if it pays. */
   async #forgetOld(): Promise<void> {
     if (Number.isFinite(this.#keep)) this.#ids.forgetBefore(secondsOf(this.#clock.now() - this.#keep));
     await this.#file.rewriteIfWorthIt(this.#ids);
@@ -228,7 +221,7 @@ function secondsOf(milliseconds: number): number {
   return Math.max(0, Math.floor(milliseconds / 1000));
 }
 
-/** Refuses a folder beside the journal that is another user's, or no folder. */
+/** Throws if the lock's folder belongs to another user or is not a folder. */
 function checkLockFolder(folder: string, machine: Machine): void {
   refusePlanted(folder, '--journal', machine);
   const found = fs.lstatSync(folder, { throwIfNoEntry: false });
@@ -238,17 +231,17 @@ function checkLockFolder(folder: string, machine: Machine): void {
 }
 
 /**
- * Returns the journal's path without links, so that all processes lock the same one. Throws the system's
- * error.
+ * Returns the journal's path with links resolved, so that all processes lock the same file. Throws the
+ * system's error.
  */
 export async function realJournalPath(file: string, machine: Machine): Promise<string> {
   refusePlanted(file, '--journal', machine);
   const real = await followLinks(file);
-  // The folder has to be there: the lock would make it.
+  // The folder has to exist: taking the lock would create it.
   return path.join(fs.realpathSync(path.dirname(real)), path.basename(real));
 }
 
-/** Runs work on a journal's file. An error of the system becomes one that names the flag. */
+/** Turns errors of the system into ones that name the flag. */
 async function usingFile<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();

@@ -12,44 +12,39 @@ import type { Acceptance, Journal, Outcome } from './journal.ts';
 import { identityOf } from './journal-file.ts';
 
 /*
- * A listener that has a journal open is reached by the user's other processes at a local socket: a Unix
- * socket in a folder that only this user can enter, or a named pipe on Windows. A question is a POST by HTTP;
- * question and reply are JSON. The socket's name comes from the journal's path, since its own path ends at
- * about 104 bytes and not every folder with a journal can hold a socket.
+ * Other processes of the user reach a listener that holds a journal at a local socket: a Unix socket in a
+ * folder that only this user can enter, or a named pipe on Windows. A question is an HTTP POST; question and
+ * reply are JSON. The socket is named by a hash of the journal's path: socket paths are limited to about 104
+ * bytes, and not every folder with a journal can hold a socket.
  */
 
 export interface ListenerQuestion {
-  /** An event to accept, in base64; without it the question is who has the journal. */
+  /** An event to accept, in base64; without it the question is who holds the journal. */
   readonly event?: string;
-  /**
-   * The handler that the event is for: another listener may have taken the journal since the last question.
-   */
+  /** The intended handler: another listener may have taken the journal since the last question. */
   readonly forwardTo?: string;
 }
 
-/** The journal's device and inode go with it: in another container the same path may be another file. */
 type Question = ListenerQuestion & { readonly journal: string };
 
-/** How a listener describes itself. */
 export interface ListenerSelf {
-  /** The handler's URL; null if the listener only prints lines. */
   readonly forwardTo: string | null;
-  /** Milliseconds that the handler has for an answer. */
+  /** Milliseconds that the handler has to answer. */
   readonly forwardTimeout: number;
 }
 
 export interface ListenerReply extends ListenerSelf {
   readonly outcome?: Outcome;
-  /** The handler's answer, if it refused the event. */
+  /** Present if the handler refused the event. */
   readonly answer?: HandlerAnswer | undefined;
 }
 
-/** Milliseconds in which a question has to come. */
+/** Milliseconds within which a question has to arrive. */
 const QUESTION_MS = 5_000;
 
 /**
- * Answers questions about a journal that this process has open. Returns a function that ends this when those
- * that were asked are answered. Throws if no socket can be made.
+ * Answers questions about a journal that this process holds. Returns a function that stops this after
+ * answering the pending ones. Throws if no socket can be created.
  */
 export async function openListenerSocket(
   { path: file, identity }: Pick<Journal, 'path' | 'identity'>,
@@ -57,7 +52,7 @@ export async function openListenerSocket(
   self: ListenerSelf,
   accept: (event: Buffer) => Promise<Acceptance>,
 ): Promise<() => Promise<void>> {
-  /** Connections without a whole question: one that is suspended may never send the rest. */
+  /** Connections without a whole question: a suspended process may never send the rest. */
   const asking = new Set<Socket>();
   const replyTo = async (request: http.IncomingMessage): Promise<ListenerReply> => {
     const { journal, event, forwardTo } = (await json(request)) as Question;
@@ -77,17 +72,13 @@ export async function openListenerSocket(
   server.on('connection', (socket) => asking.add(socket.once('close', () => asking.delete(socket))));
   await listenAtBestPlace(server, machine, file);
   return async () => {
-    // This also removes the socket's file.
+    // Closing also removes the socket's file.
     const closed = new Promise((resolve) => server.close(resolve));
     for (const socket of asking) socket.destroy();
     await closed;
   };
 }
 
-/**
- * Asks the listener that has a journal. Returns undefined if there is no answer in `milliseconds` or before
- * the signal aborts: no listener that this process can reach, or one that ended meanwhile.
- */
 export async function askListener(
   journal: string,
   machine: Machine,
@@ -102,12 +93,12 @@ export async function askListener(
     try {
       const asked = http.request({ socketPath, method: 'POST', agent: false, signal });
       asked.setTimeout(milliseconds, () => asked.destroy(new Error('no reply in time')));
-      // It may also fail after the response has begun; then the reply is not whole.
+      // An error may also come after the response has begun; then reading the reply throws.
       asked.on('error', () => undefined).end(JSON.stringify(whole));
       const [answer] = await once(asked, 'response');
       return (await json(answer)) as ListenerReply;
     } catch {
-      // Nobody is there, or not any more.
+      // No listener here, or it has ended.
     }
   }
   return undefined;
@@ -118,12 +109,12 @@ interface SocketPlace {
   readonly path: string;
 }
 
-/** The longest path of a socket on macOS, in bytes, less its final zero; Linux takes four more. */
+/** Bytes of the longest socket path on macOS, without the final NUL; Linux allows four more. */
 const LONGEST_PATH_BYTES = 103;
 
 /**
- * The places of a journal's socket, the best first: the home is not always writable, and not every file
- * system of homes can hold a socket.
+ * Lists the possible sockets of a journal, best first: the home is not always writable, and not every file
+ * system can hold a socket.
  */
 function socketPlaces(journal: string, { platform, userHome, userId, sharedFolder }: Machine): SocketPlace[] {
   const name = hash('sha256', journal).slice(0, 32);
@@ -145,8 +136,7 @@ async function listenAtBestPlace(server: http.Server, machine: Machine, journal:
         makeFolder(folder);
         if (!isPrivate(folder, machine))
           throw new Error(`others can write to ${folder} or a folder above it`);
-        // Only who has the journal's lock makes a socket: what is there was left by a listener that was
-        // killed.
+        // Only the holder of the journal's lock creates a socket, so this one was left by a killed listener.
         fs.rmSync(place, { force: true });
       }
       server.listen(place);
@@ -159,7 +149,7 @@ async function listenAtBestPlace(server: http.Server, machine: Machine, journal:
   throw failure;
 }
 
-/** Returns true if only this user can use the folder, and only this user and root can replace it. */
+/** True if only this user can use the folder, and only this user and root can replace it. */
 function isPrivate(folder: string | undefined, machine: Machine): boolean {
   if (folder === undefined) return true;
   const found = fs.lstatSync(folder, { throwIfNoEntry: false });

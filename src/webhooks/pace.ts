@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 
-/** Returns a function that waits for the next event's turn: at most `rate` events start a second. */
+/** Returns a function that waits for the next event's turn: at most `rate` events start per second. */
 export function createPace(rate: number | undefined, { clock, signal }: Pick<Context, 'clock' | 'signal'>) {
   let next = clock.now();
   return async (): Promise<void> => {

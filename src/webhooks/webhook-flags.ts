@@ -6,9 +6,8 @@ import { type Refuse, secureUrl, withoutCredentials } from '../settings/setting-
 import { durationText } from '../time/lengths.ts';
 
 /**
- * Returns a parser for a flag that names a handler: `https:`, or `http:` on a loopback host, as for the
- * service's own addresses. Also accepts a port of this machine, or a loopback host with a port, each with a
- * path or without.
+ * Returns a parser for a handler's URL: `https:`, or `http:` on a loopback host, as for the service's own
+ * addresses. Also accepts a port of this machine, or a loopback host with a port, with or without a path.
  */
 export function handlerUrl(flag: string): (text: string) => URL {
   return (text) => {
@@ -22,9 +21,9 @@ export function handlerUrl(flag: string): (text: string) => URL {
   };
 }
 
-/** A port of this machine alone: `3000`, `3000/hooks`. */
+/** Matches a bare port, such as `3000` or `3000/hooks`. */
 const PORT = /^\d{1,5}(?=$|\/)/;
-/** A host of this machine and a port, without a scheme. */
+/** Matches a loopback host with a port, without a scheme. */
 const LOCAL = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]):\d{1,5}(?=$|\/)/i;
 
 export const FORWARD_TIMEOUT_MS = 30_000;
@@ -37,7 +36,7 @@ export function forwardTimeout(): Option {
   return new Flag('--forward-timeout <time>', text, { preset: durationText(FORWARD_TIMEOUT_MS) }, parse);
 }
 
-/** Returns the handler; undefined with `--dry-run`. Throws `UsageError` if the command line has neither. */
+/** Returns the handler; undefined with `--dry-run`. Throws `UsageError` if neither is given. */
 export function handlerOf(flags: {
   readonly forwardTo?: URL | undefined;
   readonly dryRun?: true;
@@ -49,13 +48,13 @@ export function handlerOf(flags: {
   });
 }
 
-/** `--concurrency` of commands that forward events: more at once would reach the handler in another order. */
+/** More than one event at once may reach the handler in another order. */
 export function forwardConcurrency(): Option {
   const text = 'events forwarded at once, 1 to 64; 1 keeps their order';
   return new Flag('--concurrency <number>', text, { preset: 1 }, wholeNumber('--concurrency', 1, 64));
 }
 
-/** `--hand-over` of commands that hand found events to a handler; the default is `event`. */
+/** Used by commands that hand found events to a handler; the default is `event`. */
 export function handOverFlag(): Option {
   return new Flag(
     '--hand-over <what>',
@@ -65,18 +64,15 @@ export function handOverFlag(): Option {
   );
 }
 
-/** `--rate` of commands that forward events. */
 export function rateFlag(): Option {
   const text = 'the maximum number of events per second';
   return new Flag('--rate <number>', text, {}, decimalNumber('--rate', 0.01, 10_000));
 }
 
-/** `--received`: a file with event ids. */
 export function receivedFlag(text: string): Option {
   return new Flag('--received <file>', text, {}, fileName('--received'));
 }
 
-/** `--received-field`: where in that file the ids are. */
 export function receivedFieldFlag(): Option {
   return new Flag(
     '--received-field <name>',
@@ -90,8 +86,7 @@ const UNITS: Readonly<Record<string, number>> = { '': 1, b: 1, kb: 1024, mb: 102
 const LARGEST_BYTES = 1024 ** 3;
 
 /**
- * Returns a parser for a flag that takes a size such as `512kb`, `10mb` or plain bytes, up to 1 GiB. A
- * kilobyte has 1024 bytes.
+ * Returns a parser for sizes such as `512kb`, `10mb` or plain bytes, up to 1 GiB. A kilobyte has 1024 bytes.
  */
 export function byteSize(flag: string): (text: string) => number {
   return (text) => {

@@ -8,10 +8,10 @@ import { shareWrites } from '../journal-file.ts';
 
 const NEWLINE = Buffer.from('\n');
 
-/** The outcome of a delivery or of a recovered event, after so many milliseconds. */
+/** `ms`: how long the delivery took. */
 type Ended = Acceptance & { readonly delivery: Delivery; readonly ms: number };
 
-/** Prints a line for each event: on a terminal one that tells its outcome, elsewhere the event itself. */
+/** Prints a line for each event: its outcome on a terminal, the event itself elsewhere. */
 export class DeliveryPrinter {
   readonly #zone: TimeZone;
   readonly #palette: Palette;
@@ -19,7 +19,7 @@ export class DeliveryPrinter {
   readonly #clock: Context['clock'];
   readonly #lines;
 
-  /** Times on a terminal are those of `zone`. */
+  /** `zone`: for times on a terminal. */
   constructor(zone: TimeZone, palette: Palette, { stdout, clock }: Pick<Context, 'stdout' | 'clock'>) {
     this.#zone = zone;
     this.#palette = palette;
@@ -30,7 +30,6 @@ export class DeliveryPrinter {
     });
   }
 
-  /** Resolves when the event's line is written. On a terminal it comes with the outcome. */
   async printEvent({ body }: Delivery): Promise<void> {
     if (!this.#stdout.isTerminal) await this.#lines.add(objectLine(body));
   }
@@ -42,20 +41,19 @@ export class DeliveryPrinter {
     this.#lines.add(Buffer.from(line)).catch(() => undefined);
   }
 
-  /** Prints what waits to be printed. */
   async flush(): Promise<void> {
     await this.#lines.inTurn(async () => {});
   }
 }
 
-/** From this width on an id is whole. */
+/** Columns from which an id is shown whole. */
 const WHOLE_ID_COLUMNS = 80;
-/** From this width on the milliseconds are shown. */
+/** Columns from which the duration is shown. */
 const DURATION_COLUMNS = 100;
 const LEAST_TYPE_COLUMNS = 8;
 const MOST_TYPE_COLUMNS = 32;
 
-/** `12:00:01  order.created  0f8fad5b-…  200  12 ms`; in another zone than UTC the time has an offset. */
+/** `12:00:01  order.created  0f8fad5b-…  200  12 ms`, with an offset in zones other than UTC. */
 function liveLine(ended: Ended, now: number, columns: number, zone: TimeZone, palette: Palette): string {
   const { delivery, outcome, ms } = ended;
   const paint = { accepted: palette.good, duplicate: palette.dim, refused: palette.bad }[outcome];
@@ -72,16 +70,13 @@ function liveLine(ended: Ended, now: number, columns: number, zone: TimeZone, pa
   return took === '' ? line + paint(said.trimEnd()) : `${line}${paint(said)}  ${palette.dim(took)}`;
 }
 
-/** Returns the text in so many columns, escaped to stay on one line. */
+/** Fits the text to the columns, escaped to stay on one line. */
 function cut(text: string, columns: number): string {
   const line = terminalSafeLine(text);
   return line.length <= columns ? line.padEnd(columns) : `${line.slice(0, columns - 1)}…`;
 }
 
-/**
- * Returns a status, or a word for the outcome. If there was no answer, the warning on standard error says
- * why.
- */
+/** Returns the status, or a word. Without an answer, the warning on standard error gives the reason. */
 function saidText({ outcome, answer }: Ended): string {
   if (outcome === 'duplicate' || answer === undefined) return outcome;
   return answer.status === undefined ? 'no answer' : String(answer.status);

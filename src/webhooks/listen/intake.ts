@@ -8,40 +8,36 @@ import type { Acceptance, Journal } from '../journal.ts';
 import type { DeliveryPrinter } from './delivery-printer.ts';
 import type { LimitedWarnings } from './limited-warnings.ts';
 
-/** Of a listener since its start. */
+/** Counts since the listener's start. */
 export interface Counts {
   accepted: number;
   duplicates: number;
   failed: number;
-  /** Requests that carry no delivery. */
+  /** Requests without a valid delivery. */
   rejected: number;
-  /** These are among the accepted. */
+  /** Included in `accepted`. */
   recovered: number;
 }
 
 const COUNTED = { accepted: 'accepted', duplicate: 'duplicates', refused: 'failed' } as const;
 
 interface IntakeParts {
-  /** The expected `Api-Token`, which the handler gets with events that were found by search. */
+  /** The expected `Api-Token`, sent along with recovered events. */
   readonly token: () => string;
   readonly journal: Journal;
-  /** Absent if events are only printed. */
+  /** Undefined if events are only printed. */
   readonly handler: Handler | undefined;
-  /** The handler's address. */
   readonly forwardTo: URL | undefined;
-  /** The subscription whose deliveries come; absent: any. */
+  /** The only subscription expected to deliver; undefined for any. */
   readonly subscription: string | undefined;
   readonly clock: Clock;
   readonly printer: DeliveryPrinter;
   readonly failures: LimitedWarnings;
 }
 
-/**
- * Takes events from deliveries, from `recover` and from the listener's own searches, and treats them alike.
- */
 export class Intake {
   readonly counts: Counts = { accepted: 0, duplicates: 0, failed: 0, rejected: 0, recovered: 0 };
-  /** Found events that wait for their outcome. */
+  /** Recovered events in progress. */
   foundUnderWay = 0;
   readonly #parts: IntakeParts;
 
@@ -50,9 +46,9 @@ export class Intake {
   }
 
   /**
-   * Accepts an event. The sender gets 200 only when the handler has accepted it, its line is written and its
-   * id is on disk, in this order, and 502 otherwise, so that it sends the event again: an id in the journal
-   * without its line would make the second delivery a duplicate that nobody has seen. Never rejects.
+   * Accepts an event. The sender gets 200 only after the handler has accepted it, its line is printed and its
+   * id is on disk, in this order, and 502 otherwise, which makes it send the event again. If the id were
+   * journaled before the line, the second delivery would be a duplicate that nobody has seen. Never rejects.
    */
   async accept(delivery: Delivery): Promise<Acceptance> {
     const { clock, printer } = this.#parts;
@@ -64,7 +60,6 @@ export class Intake {
     return acceptance;
   }
 
-  /** Accepts an event that was found by search. Never rejects: one that is no delivery is refused. */
   async acceptFound(body: Buffer): Promise<Acceptance> {
     const apiToken = this.#parts.token();
     let delivery: Delivery;
@@ -102,7 +97,7 @@ export class Intake {
     const { failures } = this.#parts;
     const id = shownId(eventId);
     if (error) {
-      // If the program is being stopped, the delivery is not at fault.
+      // An error caused by stopping the program is not the delivery's fault.
       const isStopped = error instanceof ClosedPipeError || error instanceof InterruptedError;
       if (!isStopped) failures.report(`${id}: ${error.message}`);
     } else if (outcome === 'refused' && answer)
@@ -111,21 +106,20 @@ export class Intake {
 }
 
 /**
- * Returns the command that sends an event again; undefined if the service cannot find it, since its id is no
- * GUID.
+ * Returns the command that sends an event again; undefined if the id is not a GUID, since the service cannot
+ * find it.
  */
 function sendAgainStep(
   eventId: string,
   { forwardTo, subscription }: Pick<IntakeParts, 'forwardTo' | 'subscription'>,
 ): Advice | undefined {
   if (!forwardTo || !isGuid(eventId)) return undefined;
-  // The handler expects the token of that subscription.
+  // The handler expects the token of this subscription.
   const whose = subscription === undefined ? [] : ['--subscription', subscription];
   const replay = hooktrail('webhooks replay --id', eventId, '--forward-to', forwardTo.href, ...whose);
   return advise`${replay} sends it again`;
 }
 
-/** `12 accepted, 3 duplicates, 1 failed try, 2 rejected; 4 of the accepted were recovered`. */
 export function summaryText(counts: Counts): string {
   const { accepted, duplicates, failed, rejected, recovered } = counts;
   const copies = duplicates === 1 ? 'duplicate' : 'duplicates';

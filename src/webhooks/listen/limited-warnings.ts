@@ -9,18 +9,15 @@ interface Warning {
   readonly next: Advice | undefined;
 }
 
-/**
- * Prints so many warnings a second, then the latest, with the number of the others: a thousand may come in
- * that time.
- */
+/** Rate-limits warnings: the first N each second, then only the latest, with a count of those skipped. */
 export class LimitedWarnings {
   readonly #most: number;
   readonly #reporter: Reporter;
   readonly #clock: Clock;
   readonly #closed = new AbortController();
-  /** Warnings of this second, which begins with the first. */
+  /** Warnings in the current second, which begins with the first. */
   #count = 0;
-  /** The last one that was not printed. */
+  /** The latest warning that was not printed. */
   #latest: Warning | undefined;
 
   constructor(most: number, reporter: Reporter, clock: Clock) {
@@ -36,7 +33,7 @@ export class LimitedWarnings {
     else this.#latest = { text, next };
   }
 
-  /** Prints the warning that waits. */
+  /** Prints the pending warning. */
   close(): void {
     this.#closed.abort();
     this.#endSecond();

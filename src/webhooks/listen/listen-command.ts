@@ -159,9 +159,9 @@ function subscriptionFlag(text: string): string {
   });
 }
 
-/** An empty host would mean every address of the machine. */
+/** Rejects an empty host, which would mean every address of the machine. */
 function hostFlag(text: string): string {
-  // As in a URL (RFC 3986 section 3.2.2).
+  // Strip the brackets of an IPv6 address, as in a URL (RFC 3986 section 3.2.2).
   const host = text.replace(/^\[(.*)\]$/, '$1');
   if (host.trim() !== '') return host;
   throw new UsageError(
@@ -169,11 +169,10 @@ function hostFlag(text: string): string {
   );
 }
 
-/** A parser for a flag that names a path of the listener. */
 function pathFlag(flag: string): (text: string) => string {
   return (text) => {
     if (/^\/[\x21\x22\x24-\x3e\x40-\x7e]*$/.test(text)) return text;
-    // Git Bash takes an argument with a slash at its beginning for a file.
+    // Git Bash converts an argument with a leading slash into a Windows path.
     const isConverted = /^[a-z]:[\\/]/i.test(text);
     const next = isConverted ? `in Git Bash write ${flag} //events, with two slashes` : undefined;
     throw new UsageError(

@@ -21,50 +21,44 @@ import { LimitedWarnings } from './limited-warnings.ts';
 import { type FindMissed, keepRecovering, type RecoveryTimes } from './missed-events.ts';
 import { type Receiver, type ReceiverOptions, startReceiver } from './receiver.ts';
 
-/** When the program is stopped, deliveries in progress have this time to finish. */
+/** Milliseconds that deliveries in progress have to finish after a stop. */
 const GRACE_MS = 10_000;
-/** After that they are refused, and their senders have this time to read it. */
+/** Milliseconds that senders have after that to read the refusal. */
 const FAREWELL_MS = 1_000;
-/** If stopping takes longer than this, a message says why. */
+/** Milliseconds after which a message explains why stopping takes long. */
 const SILENT_STOP_MS = 1_000;
 
-/** Warnings of refused requests a second: they are mostly one sender's. */
+/** Warnings of refused requests per second: most come from one sender. */
 const MOST_REJECTIONS = 1;
-/** Warnings of failures a second: each tells of another event. */
+/** Warnings of failures per second: each concerns another event. */
 const MOST_FAILURES = 20;
 
-/** The command line. */
 export interface ListenFlags
   extends Pick<ReceiverOptions, 'host' | 'port' | 'path' | 'maxBody' | 'requestTimeout' | 'health'>,
     RecoveryTimes {
-  /** Absent if deliveries are only printed. */
+  /** Undefined if deliveries are only printed. */
   readonly forwardTo?: URL;
   /** Milliseconds without progress until the handler counts as failed. */
   readonly forwardTimeout: number;
-  /** Absent for the one of the profile, or of the subscription. */
+  /** Undefined for the default journal of the profile or subscription. */
   readonly journal?: string;
-  /** The subscription whose deliveries come; absent: any. */
   readonly subscription?: string;
   readonly saveToken?: true;
-  /** What the handler gets of an event that is found by search. */
+  /** The form in which the handler gets recovered events. */
   readonly handOver: HandOver;
-  /** Searches also hand over what was delivered before a new journal began. */
+  /** Also recovers events delivered before a new journal began. */
   readonly newJournal?: true;
-  /** The zone for times on a terminal. */
+  /** For times on a terminal. */
   readonly zone: TimeZone;
 }
 
 interface ListenOptions extends ListenFlags {
-  /** The expected `Api-Token`. */
   readonly token: () => string;
   readonly isExpected: ReceiverOptions['isExpected'];
   readonly journal: string;
 }
 
-/**
- * Listens with the token and the journal of the profile, and with its sign-in if missed events are to be
- * recovered.
- */
+/** Listens with the token, the journal and, for recovery, the sign-in of the profile. */
 export async function listenAsProfile(flags: ListenFlags, call: Call): Promise<void> {
   const { context, reporter } = call;
   const settings = call.settings.checked();
@@ -83,12 +77,11 @@ export async function listenAsProfile(flags: ListenFlags, call: Call): Promise<v
   }
 }
 
-/** Listens, with the sign-in of the profile if missed events are to be recovered. */
 async function listenWith(options: ListenOptions, call: Call): Promise<void> {
   const { context, reporter } = call;
   const { recover, subscription, handOver } = options;
   if (recover === undefined) return await listen(options, undefined, context, reporter);
-  // Each search would show its progress and repeat its doubts between the lines of the deliveries.
+  // Each search would print progress and repeat its warnings among the lines of deliveries.
   const silent = { ...reporter, quiet: true, warning: reporter.trace };
   const { marketplaces = [] } = call.settings;
   if (marketplaces.length > 0)
@@ -110,8 +103,8 @@ async function listenWith(options: ListenOptions, call: Call): Promise<void> {
 }
 
 /**
- * A subscription's first journal knows nothing of what the profile's has: the same handler would get those
- * events again.
+ * A subscription's first journal does not know the events in the profile's journal, so the same handler would
+ * get them again.
  */
 function sayOtherJournal(journal: string, profile: string, context: Context, reporter: Reporter): void {
   const ofProfile = defaultJournal(profile, context);
@@ -121,13 +114,12 @@ function sayOtherJournal(journal: string, profile: string, context: Context, rep
   );
 }
 
-/** A time so many milliseconds ago, for a search. */
+/** Returns a time before now for a search. */
 function ago(milliseconds: number) {
   const time = { kind: 'ago', seconds: milliseconds / 1000 } as const;
   return { flag: '--recover', text: durationText(milliseconds), time };
 }
 
-/** Receives deliveries until the context's signal aborts, then rejects with its reason. */
 async function listen(
   options: ListenOptions,
   find: FindMissed | undefined,
@@ -137,7 +129,7 @@ async function listen(
   const { forwardTo, forwardTimeout, subscription } = options;
   const { clock, machine, signal } = context;
   const journal = await openListenersJournal(options, context, reporter);
-  // Count the ids before the first delivery of this run adds one.
+  // Count the ids before this run's first delivery adds one.
   const known = `${journal.size} known ${journal.size === 1 ? 'id' : 'ids'} in ${journal.path}`;
   const leftBefore = journal.size > 0 || options.newJournal ? undefined : clock.now();
   const handler = forwardTo && createHandler(forwardTo, forwardTimeout, context);
@@ -156,7 +148,7 @@ async function listen(
         intake.counts.rejected++;
         rejections.report(`refused with ${status}: ${message}`);
       },
-      // The request for the report is under way too.
+      // Leaves out the request for the report itself.
       report: () => ({ since, ...intake.counts, underWay: underWay() - 1, known: journal.size }),
       onAnswer: reporter.trace,
       clock,
@@ -167,7 +159,7 @@ async function listen(
     const self = { forwardTo: forwardTo?.href ?? null, forwardTimeout };
     const acceptFound = (body: Buffer) => intake.acceptFound(body);
     const closeSocket = await openListenerSocket(journal, machine, self, acceptFound).catch((error) => {
-      // Deliveries do not depend on it.
+      // Deliveries do not depend on the socket.
       reporter.warning(`\`webhooks recover\` will not reach this listener: ${error.message}`);
       return undefined;
     });
@@ -195,11 +187,11 @@ interface Listening {
   readonly handler: Handler | undefined;
   readonly closeSocket: (() => Promise<void>) | undefined;
   readonly journal: Journal;
-  /** The number of deliveries and found events that wait for their outcome. */
+  /** Deliveries and recovered events in progress. */
   readonly underWay: () => number;
 }
 
-/** Stops accepting deliveries, and gives those in progress some time. */
+/** Stops accepting deliveries, and gives those in progress time to finish. */
 async function stopListening(
   { receiver, handler, closeSocket, journal, underWay }: Listening,
   clock: Context['clock'],
@@ -214,7 +206,7 @@ async function stopListening(
     if (count > 0)
       reporter.notice(`waiting up to ${GRACE_MS / 1000} s for ${count} ${deliveries} in progress`);
   });
-  // An event without an answer by then counts as not accepted.
+  // Closing the handler makes unanswered events count as not accepted.
   after(GRACE_MS, () => void handler?.close());
   after(GRACE_MS + FAREWELL_MS, () => receiver.destroy());
   await Promise.all([receiver.stop(), closeSocket?.(), journal.idle()]);

@@ -10,27 +10,24 @@ import type { Acceptance, Journal } from '../journal.ts';
 import type { Intake } from './intake.ts';
 
 /**
- * Yields the events created between two times, which are milliseconds ago by the service's clock, in any
- * order.
+ * Yields the events created between two times, in any order. The times are milliseconds ago by the service's
+ * clock.
  */
 export type FindMissed = (from: number, until: number) => AsyncIterable<FoundEvent>;
 
-/** How far back a listener searches for missed events, and how often. */
+/** Times of the searches for missed events. */
 export interface RecoveryTimes {
-  /** Milliseconds that the searches for missed events look back; absent: there are none. */
+  /** Milliseconds to look back; undefined for no searches. */
   readonly recover?: number | undefined;
-  /** Milliseconds from the end of one search to the next. */
+  /** Milliseconds from the end of one search to the start of the next. */
   readonly recoverInterval: number;
   /** Milliseconds after which ids are forgotten. */
   readonly keep?: number;
 }
 
-/** The delivery of an event this young may still arrive, so the next search looks for it again. */
+/** Milliseconds for which an event may still be on its way, so the next search looks for it again. */
 const SETTLED_MS = 10_000;
-/**
- * Found events that a handler which is down did not take are tried again for so long, if the window is
- * shorter.
- */
+/** Milliseconds for which found events are retried while the handler is down, if the window is shorter. */
 const TRIED_FOR_MS = DAY_MS;
 
 interface Recovery {
@@ -39,8 +36,8 @@ interface Recovery {
   readonly journal: Journal;
   readonly times: RecoveryTimes;
   /**
-   * The time at which a new journal began: it does not know what was handled before, so events
-   * from before that the service calls delivered are left alone. Undefined: nothing is left alone.
+   * When a new journal began: earlier events that the service reports as delivered are left alone, since the
+   * journal does not know whether they were handled. Undefined: nothing is left alone.
    */
   readonly leftBefore: number | undefined;
   readonly clock: Clock;
@@ -59,8 +56,8 @@ export async function keepRecovering(recovery: Recovery, signal: AbortSignal): P
   for (let isFirst = true; ; isFirst = false) {
     try {
       const began = clock.now();
-      // After hours asleep, or of failed searches, the window alone would leave out a part of them. An event
-      // that is older than `keep` may be one that the journal has forgotten.
+      // After hours of sleep or of failed searches the window alone would miss events. It must not exceed
+      // `keep`: the journal may have forgotten older events.
       const lookBack = Math.min(Math.max(window, began - unrecoveredSince), keep);
       const found = recovery.find(lookBack, isFirst ? 0 : SETTLED_MS);
       const result = await handOnMissing(found, recovery, signal);
@@ -77,23 +74,19 @@ export async function keepRecovering(recovery: Recovery, signal: AbortSignal): P
   }
 }
 
-/** The result of one search for missed events. */
 interface Recovered {
   readonly recovered: number;
-  /** Those of them that the service calls delivered. */
+  /** Recovered events that the service reports as delivered. */
   readonly delivered: number;
-  /** Delivered before the journal began, and not handed over. */
+  /** Events delivered before the journal began, and not handed over. */
   readonly leftAlone: number;
   /** Found events that the handler did not take. */
   readonly left: number;
-  /** True if one of these may be taken when it is tried again. */
+  /** True if the handler may take one of the left events on a retry. */
   readonly mayPass: boolean;
 }
 
-/**
- * Hands on the events that the journal lacks, one at a time, so that the handler gets them in order of
- * creation.
- */
+/** Hands over the events that the journal lacks, one at a time to keep the order of creation. */
 async function handOnMissing(
   found: AsyncIterable<FoundEvent>,
   { intake, journal, leftBefore }: Recovery,
@@ -118,9 +111,9 @@ async function handOnMissing(
   };
 }
 
-/** The missing events that are handed on, each once, and how many others are left alone. */
+/** Returns the missing events to hand over, each once, and the number of those left alone. */
 function dueOf(missing: readonly FoundEvent[], leftBefore: number | undefined) {
-  // An event counts as delivered if each of its subscriptions got it.
+  // An event counts as delivered only if all its subscriptions got it.
   const failed = new Set(missing.filter(({ isDelivered }) => !isDelivered).map(({ key }) => key));
   const events = oncePerEvent(missing);
   const begin = leftBefore === undefined ? undefined : parseInstant(new Date(leftBefore).toISOString());
@@ -132,9 +125,7 @@ function isBefore({ createdOn }: FoundEvent, begin: Instant | undefined): boolea
   return begin !== undefined && (createdOn === undefined || compareInstants(createdOn, begin) < 0);
 }
 
-/**
- * Says what came of a search: of the first one always, whose window is given, of a later one if it found any.
- */
+/** Always reports the first search, whose window is given, and later ones if they found events. */
 function reportRecovered(
   { recovered, delivered, leftAlone, left }: Recovered,
   firstWindow: string | undefined,

@@ -8,7 +8,6 @@ import type { Acceptance } from '../journal.ts';
 
 interface Answer {
   readonly status: number;
-  /** The body, as JSON. */
   readonly content: object;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -17,25 +16,20 @@ export interface ReceiverOptions {
   readonly host: string;
   readonly port: number;
   readonly path: string;
-  /** The expected `Api-Token`, which another may replace. */
   readonly token: () => string;
-  /** Resolves to true for the expected `Api-Token`, the last one saved included. */
+  /** Compares with the latest `Api-Token` saved. */
   readonly isExpected: (token: string) => Promise<boolean>;
-  /** The maximum size of a body in bytes. */
+  /** Bytes of the largest body accepted. */
   readonly maxBody: number;
   /** Milliseconds that a sender has for a whole request. */
   readonly requestTimeout: number;
-  /** Handles a delivery. Never rejects. */
   readonly accept: (delivery: Delivery) => Promise<Acceptance>;
-  /**
-   * Called for each request that did not reach `accept`, at the right path, or at another with the right
-   * `Api-Token`.
-   */
+  /** Called for each rejected request to the right path, or to another path with the right `Api-Token`. */
   readonly onRejected: (status: number, message: string) => void;
-  /** Called for each answer with a line about it. */
+  /** Called with a line about each answer. */
   readonly onAnswer: (line: string) => void;
   readonly clock: Clock;
-  /** The path whose GET returns the report as JSON. */
+  /** The path where a GET returns the report as JSON. */
   readonly health?: string;
   readonly report: () => object;
 }
@@ -44,13 +38,13 @@ export type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 
 /** Milliseconds for a request's headers, and for a new connection's first request. */
 const HEADERS_MS = 10_000;
-/** Senders keep connections open for their next delivery. */
+/** Milliseconds that an idle connection stays open for the sender's next delivery. */
 const KEEP_ALIVE_MS = 60_000;
 const CHECK_INTERVAL_MS = 1_000;
-/** Characters of another path that a report shows. */
+/** Characters shown of an unexpected path. */
 const LONGEST_SHOWN_PATH_CHARACTERS = 100;
 /**
- * When the server stops, milliseconds that senders get to finish a request. After that they have to send it
+ * Milliseconds that senders get to finish a request when the server stops. After that they have to send it
  * again.
  */
 const HALF_SENT_MS = 1_000;
@@ -76,7 +70,7 @@ export async function startReceiver(options: ReceiverOptions) {
   };
 
   const reject = (refusal: Refusal): Refusal => {
-    // A request of a stranger for another path is not meant as a delivery.
+    // A stranger's request to another path is not meant as a delivery.
     if (refusal !== refusals.notFound) options.onRejected(refusal.status, refusal.report);
     return refusal;
   };
@@ -120,7 +114,7 @@ export async function startReceiver(options: ReceiverOptions) {
       ...(stopping ? { Connection: 'close' } : {}),
     });
     response.end(text);
-    // A sender that is still writing would lose the answer if nobody read on.
+    // Read the rest: a sender that is still writing would lose the answer.
     request.resume();
     options.onAnswer(
       `${request.method} ${request.url} ${status} ${Math.round(options.clock.elapsed() - began)}`,
@@ -139,7 +133,7 @@ export async function startReceiver(options: ReceiverOptions) {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
     });
-    // A sender that disconnects before the end of its body gets no answer.
+    // A sender that disconnects during its body gets no answer.
     return server.on('request', (request, response) =>
       handle(request, response).catch(() => response.destroy()),
     );
@@ -163,14 +157,13 @@ export async function startReceiver(options: ReceiverOptions) {
       await closed;
       cancel();
     },
-    /** Ends every connection at once. */
     destroy: (): void => {
       for (const server of servers) server.closeAllConnections();
     },
   };
 }
 
-/** The fault in a body that its headers alone show. */
+/** Returns a fault that shows in the headers alone. */
 function bodyObjection(headers: IncomingHttpHeaders, maxBody: number): Refusal | undefined {
   if (!/^(identity)?$/i.test(headers['content-encoding'] ?? '')) return refusals.encoding;
   return Number(headers['content-length'] ?? 0) > maxBody ? refusals.tooLarge : undefined;
@@ -185,12 +178,12 @@ function pathOf(target: string): string {
 
 type Refusal = ReturnType<typeof refuse>;
 
-/** Returns an answer in the form of the service's own Error object (service description, part 2). */
+/** Formats a refusal as the service's own Error object (service description, part 2). */
 function refuse(status: number, code: string, message: string, headers: Answer['headers'] = {}) {
   return { status, content: { code, message }, headers, report: message };
 }
 
-/** The refusal of a delivery that came to another path: its sender has the wrong address. */
+/** Refuses a delivery to another path: its sender has the wrong address. */
 function elsewhere(path: string, expected: string): Refusal {
   const shown = terminalSafeLine(
     path.length > LONGEST_SHOWN_PATH_CHARACTERS ? `${path.slice(0, LONGEST_SHOWN_PATH_CHARACTERS)}…` : path,
@@ -211,8 +204,8 @@ const refusals = {
 };
 
 /**
- * Returns the whole body; undefined if it has more than `limit` bytes. Throws if the sender disconnects
- * before the end.
+ * Reads the whole body; undefined if it exceeds `limit` bytes. Throws if the sender disconnects before the
+ * end.
  */
 async function readBody(request: IncomingMessage, limit: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];

@@ -16,16 +16,12 @@ export interface ReconciliationReport extends ReconciliationResult {
   readonly after: Instant;
   readonly before: Instant;
   readonly file: Omit<ReceivedIds, 'keys'>;
-  /** Distinct ids in FILE. */
+  /** Distinct ids in the file. */
   readonly received: number;
-  /** The address of a subscription, as it may be shown; undefined where it is not known. */
+  /** A subscription's address as it may be shown; undefined if unknown. */
   readonly addressOf: (subscriptionId: string) => string | undefined;
 }
 
-/**
- * Compares the ids of a file with the service's records of the window. With NDJSON or CSV, prints the missing
- * records as they are found. Throws `UsageError` for a file without ids, and the errors of the search.
- */
 export async function reconcile(options: ReconcileOptions, call: Call): Promise<ReconciliationReport> {
   const { format } = options;
   const { keys, ...file } = await readReceivedIds(options.received, options.receivedField, call);

@@ -13,7 +13,6 @@ import type { ReconcileOptions, ReconciliationReport } from './reconcile.ts';
 import type { MissingGroup } from './reconciliation.ts';
 import { reconciliationJson } from './reconciliation-json.ts';
 
-/** Prints the comparison for people, or as JSON. */
 export async function printReconciliation(
   report: ReconciliationReport,
   options: SummaryOptions,
@@ -45,7 +44,7 @@ export async function printReconciliation(
   );
 }
 
-/** Says what is missing: `126 of 600 records are missing: 113 FAILED, 13 delivered …`. */
+/** Returns a summary such as `126 of 600 records are missing: 113 FAILED, 13 delivered …`. */
 export function headlineOf({ records, missing, file }: ReconciliationReport): string {
   if (records === 0) return 'no records to compare with';
   if (missing.records === 0) return `nothing is missing: ${file.name} has all ${grouped(records)} records`;
@@ -60,7 +59,7 @@ export function headlineOf({ records, missing, file }: ReconciliationReport): st
   return `${grouped(missing.records)} of ${grouped(records)} records ${are} missing: ${parts.join(', ')}`;
 }
 
-/** Missing records that share a value. */
+/** Counts of missing records with the same key. */
 interface MissingRow {
   failed: number;
   succeeded: number;
@@ -115,7 +114,7 @@ function subscriptionTable(report: ReconciliationReport, zone: TimeZone): Table 
   };
 }
 
-/** With more hours than that, a row is a day. */
+/** Hours above which the table has a row per day. */
 const MOST_HOURS = 36;
 const DATE_CHARACTERS = '2026-11-01'.length;
 
@@ -140,7 +139,6 @@ function timeTable({ groups }: ReconciliationReport): Table {
 
 const SHOWN_GAPS = 5;
 
-/** The longest spans from which every record is missing. */
 function gapTexts({ gaps, addressOf }: ReconciliationReport, zone: TimeZone): string[] {
   const largest = gaps.toSorted((one, other) => other.count - one.count).slice(0, SHOWN_GAPS);
   const text = (time: number) => secondText(new Date(time).toISOString(), zone);
@@ -174,7 +172,7 @@ function noteTexts(report: ReconciliationReport): string[] {
 
 const countOf = (noun: string) => (count: number) => `${grouped(count)} ${noun}${count === 1 ? '' : 's'}`;
 
-/** Warns of ids of another kind, and names the command that recovers what is missing. */
+/** Warns if the ids seem to be of another kind, and names the command that recovers the missing events. */
 export function adviseAfter(
   report: ReconciliationReport,
   { received, receivedField, filters, from }: ReconcileOptions,

@@ -5,13 +5,13 @@ import { createCursor } from '../../items/known-cursor.ts';
 import { earlierOf, type Instant, laterOf, milliseconds, parseInstant, utcText } from '../../time/instant.ts';
 import type { TimeZone } from '../../time/time-zone.ts';
 
-/** How the service calls a record; `null` where it calls it neither. */
+/** The `publishStatus`; null for any other value. */
 export type RecordStatus = 'FAILED' | 'SUCCESS' | null;
 
 /** Missing records of one subscription, hour and status. */
 export interface MissingGroup {
   readonly subscriptionId: string | null;
-  /** The beginning of the hour, in the zone shown; null for records without a time. */
+  /** The start of the hour in the display zone; null for records without a time. */
   readonly hour: string | null;
   readonly status: RecordStatus;
   readonly count: number;
@@ -19,29 +19,28 @@ export interface MissingGroup {
   readonly last: Instant | undefined;
 }
 
-/** Missing records of a subscription between two that are not. */
+/** A run of missing records of a subscription between two received ones. */
 export interface Gap {
   readonly subscriptionId: string | null;
   readonly count: number;
-  /** Milliseconds since the epoch, of the first and the last missing record. */
+  /** Milliseconds since the epoch of the first and last missing record. */
   readonly first: number;
   readonly last: number;
 }
 
 export interface ReconciliationResult {
   readonly records: number;
-  /** Records whose event id is in FILE. */
   readonly both: number;
   readonly groups: readonly MissingGroup[];
   readonly gaps: readonly Gap[];
   readonly missing: { readonly records: number; readonly failed: number; readonly succeeded: number };
   readonly failedButReceived: number;
-  /** Ids that FILE has more than once. */
+  /** Ids that occur more than once in the file. */
   readonly receivedTwice: number;
   readonly notInWindow: number;
-  /** Events with several records, of which FILE has the id. */
+  /** Received events with several records. */
   readonly severalReceivers: number;
-  /** The creation of the first and the last record. */
+  /** Creation of the first and last record. */
   readonly bounds: Bounds;
 }
 
@@ -56,17 +55,20 @@ interface Tally {
   last: Instant | undefined;
 }
 
-/** Compares the records of a window with the event ids that somebody has. */
+/** Compares a window's records with the received event ids. */
 export class Reconciliation {
   readonly #received: EventKeys;
   readonly #zone: TimeZone;
   readonly #cursor = createCursor(
     ['eventId', 'subscriptionId', 'publishStatus', 'createdOn'].map(memberPath),
   );
-  /** The received ids that the window has, each with the number of its records. */
+  /** Received ids found in the window, with the number of their records. */
   readonly #found = new EventKeys();
   readonly #groups = new Map<string, Tally & Omit<MissingGroup, keyof Tally>>();
-  /** By subscription: the time of each record in milliseconds, doubled, and one more where it is missing. */
+  /**
+   * By subscription: each record's time in milliseconds, doubled, plus one if it is missing, which sorts as
+   * one number.
+   */
   readonly #times = new Map<string | null, number[]>();
   readonly #missing = { records: 0, failed: 0, succeeded: 0 };
   #records = 0;
@@ -79,7 +81,8 @@ export class Reconciliation {
   }
 
   /**
-   * Takes a page. `haveFailed`: the outcome of all of it, where the items lack it. Returns what is missing.
+   * Takes a page and returns its missing records. `haveFailed`: the outcome of the whole page, if the items
+   * lack it.
    */
   see<Some extends Items>(items: Some, haveFailed: boolean | undefined): Some {
     const missing: number[] = [];
@@ -152,17 +155,17 @@ export class Reconciliation {
 
 const STATUS_OF_PAGE = { true: 'FAILED', false: 'SUCCESS' } as const;
 
-/** The minutes and seconds of a time. */
+/** Matches minutes and seconds. */
 const MINUTES = /:\d\d(?::\d\d(?:[.,]\d+)?)?/;
 
 function statusOf(text: string | undefined): RecordStatus {
   return text === 'FAILED' || text === 'SUCCESS' ? text : null;
 }
 
-/** One missing record is not a gap. */
+/** Fewer missing records in a row are not reported as a gap. */
 const LEAST_RECORDS_OF_GAP = 2;
 
-/** The runs of missing records in the order of creation. */
+/** Finds runs of missing records in the order of creation. */
 function gapsOf(subscriptionId: string | null, times: readonly number[]): Gap[] {
   const gaps: Gap[] = [];
   let run: number[] = [];

@@ -47,30 +47,27 @@ import {
 import { askListener, type ListenerQuestion, type ListenerReply } from '../local-socket.ts';
 import { createPace } from '../pace.ts';
 
-/** The command line. */
 export interface RecoverFlags {
   readonly filters: EventFilters;
   readonly handOver: HandOver;
   readonly format: FormatOptions;
-  /** Absent for the profile's own. */
+  /** Undefined for the default journal. */
   readonly journal?: string | undefined;
-  /** True if a journal that is not there counts as empty. */
+  /** True to treat a missing journal as empty. */
   readonly newJournal?: true;
-  /** A file with the ids of events that the handler has; without `journal`, nothing is journaled then. */
+  /** A file with ids of events that the handler has. Without `journal`, nothing is journaled then. */
   readonly received?: string;
   readonly receivedField?: string;
-  /** Undefined if the events are only listed. */
   readonly forwardTo?: URL | undefined;
   /** Milliseconds without progress until an attempt counts as failed. */
   readonly forwardTimeout: number;
   readonly concurrency: number;
   /** The maximum number of events per second. */
   readonly rate?: number;
-  /** Milliseconds for which a handler that accepts nothing is tried again. */
+  /** Milliseconds to keep retrying while the handler accepts nothing. */
   readonly retryFor: number;
 }
 
-/** Recovers with the journal, the sign-in and the `Api-Token` of the profile. */
 export async function recoverAsProfile(flags: RecoverFlags, call: Call): Promise<void> {
   const { context, reporter } = call;
   await withService(call, async (service, settings) => {
@@ -84,7 +81,7 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call): Promise
       throw noJournal(flags.journal, settings.profile, subscription, context);
     const known = { has: (key: EventKey) => received?.has(key) || journaled?.has(key) || false };
     const filters = await resolveToSend(flags.filters, service, settings, call);
-    // A listener has its own token: the warning is for events that go straight to the handler.
+    // Warn later, and only for events that go straight to the handler: a listener has its own token.
     const place = { ...settings, subscription: onlySubscription(filters) };
     const unsaid: string[] = [];
     const later = { warning: (text: string) => unsaid.push(text) };
@@ -98,7 +95,6 @@ export async function recoverAsProfile(flags: RecoverFlags, call: Call): Promise
   });
 }
 
-/** The ids of a file that the command line names; undefined without one. */
 async function receivedKeys(
   { received, receivedField }: Pick<RecoverFlags, 'received' | 'receivedField'>,
   call: Call,
@@ -108,15 +104,15 @@ async function receivedKeys(
   return (await readReceivedIds(received, receivedField, call)).keys;
 }
 
-/** How an event that is not handed over is known. */
+/** Describes how an event was recognized as already handled. */
 function knownText({ received, journal }: Pick<RecoverFlags, 'received' | 'journal'>): string {
   if (received === undefined) return 'in the journal already';
   return journal === undefined ? 'received already' : 'received or journaled already';
 }
 
 /**
- * The ids that a journal has; undefined without one. Throws `UsageError` if a part of it cannot be read.
- * `isNew`: true if it may know nothing.
+ * Returns the ids in a journal; undefined if it is missing. `isNew`: the journal may be incomplete. Throws
+ * `UsageError` if it has unreadable lines.
  */
 async function idsIn(
   journal: string,
@@ -126,12 +122,12 @@ async function idsIn(
   const records = await readJournal(journal, context.machine);
   if (records === undefined || isNew) return records?.ids;
   if (records.damaged > 0) throw unreadableLines(journal, records.damaged);
-  // A listener begins a journal with a line: one without any was emptied, or never used.
+  // A listener writes a line when it begins a journal: an empty one was truncated, or never used.
   if (records.end === 0) reporter.warning(`--journal: ${journal} is empty: every event counts as missed`);
   return records.ids;
 }
 
-/** Without a journal every event would be forwarded again, so the user has to confirm that. */
+/** Without a journal every event would be forwarded again, so the user has to confirm. */
 function noJournal(
   journal: string | undefined,
   profile: string,
@@ -149,7 +145,7 @@ function noJournal(
   return new UsageError(`--journal is missing, and the profile '${profile}' has no journal yet`, { next });
 }
 
-/** What a journal cannot tell could be any event, which the handler would get again. */
+/** An unreadable line may be any event, which the handler would get again. */
 function unreadableLines(journal: string, count: number): UsageError {
   const lines = count === 1 ? '1 line' : `${count} lines`;
   return new UsageError(`--journal: ${lines} of ${journal} cannot be read`, {
@@ -160,11 +156,10 @@ function unreadableLines(journal: string, count: number): UsageError {
 interface Missing {
   /** In order of creation. */
   readonly missing: readonly FoundEvent[];
-  /** The number of found events, each counted once, that are received or journaled. */
   readonly known: number;
-  /** The error that ended the search; the events found before it are still used. */
+  /** The error that ended the search; events found before it are still used. */
   readonly failure: { readonly error: unknown } | undefined;
-  /** The step that recovers the events that are left, whenever it is taken. */
+  /** The step that recovers the rest, valid at any later time. */
   readonly again: string;
 }
 
@@ -198,7 +193,7 @@ async function findMissing(
   return { missing: sortByCreation(missing, 'oldest first'), known: known.size, failure, again };
 }
 
-/** Prints the events that the journal lacks. Changes nothing and sends nothing. */
+/** Prints the events that the journal lacks. Changes and sends nothing. */
 async function listMissing(
   { missing, known, failure }: Missing,
   flags: RecoverFlags,
@@ -222,7 +217,7 @@ async function recoverMissing(
   call: Call,
 ): Promise<void> {
   const { failure } = found;
-  // Events that were forwarded and not journaled are in no file yet.
+  // Without a journal, the file of received ids does not have the events forwarded now.
   const again =
     flags.journal === undefined
       ? `export the received ids again, now with the accepted events, then ${found.again}`
@@ -247,7 +242,6 @@ async function recoverMissing(
   } finally {
     progress.stop();
     await print(left.events).catch(() => undefined);
-    // An interruption leaves more than what the handler refused.
     const rest = found.missing.length + found.known - forwarded.length - known;
     const those = failure ? ' of those found' : '';
     reporter.notice(`${forwarded.length} forwarded; ${known} ${knownText(flags)}; ${rest} left${those}`);
@@ -284,7 +278,6 @@ interface Forwarded {
 interface ForwardOptions
   extends Pick<RecoverFlags, 'forwardTimeout' | 'concurrency' | 'retryFor' | 'rate'>,
     Pick<ForwardRetryOptions, 'onWait'> {
-  /** Undefined if nothing is journaled. */
   readonly journal: string | undefined;
   readonly forwardTo: URL;
   readonly apiToken: string | undefined;
@@ -292,30 +285,30 @@ interface ForwardOptions
   readonly onEnd: (event: FoundEvent, forwarded: Forwarded) => void;
 }
 
-/** The journal, which this process has for a turn, or the listener that has it, or the handler alone. */
+/** The journal, held by this process for a turn; the listener that holds it; or only the handler. */
 type Way = { readonly journal: Journal } | { readonly listener: ListenerReply } | 'handler alone';
 
-/** Sends the listener that has the journal a question; undefined if there is no answer in time. */
+/** Sends a question to the listener that holds the journal; undefined if there is no answer in time. */
 type Ask = (question: ListenerQuestion, milliseconds: number) => Promise<ListenerReply | undefined>;
 
 /** Milliseconds that work in progress gets after a signal. */
 const GRACE_MS = 10_000;
-/** Milliseconds after which this process lets others have the journal, and for how long. */
+/** Milliseconds after which this process releases the journal for others, and for how long. */
 const TURN_MS = 5_000;
 const PAUSE_MS = 200;
-/** Milliseconds that a listener has beyond the time of its handler, to write its line and its journal. */
+/** Milliseconds that a listener gets in addition to its handler's time, to print and journal the event. */
 const JOURNALING_MS = 15_000;
-/** The number of times that one event is sent to listeners that end, or do not answer. */
+/** Times that an event is sent to listeners that end or do not answer. */
 const MOST_UNANSWERED = 5;
 
-/** The listener ended, or did not answer in time: another way has to be found. */
+/** The listener ended, or did not answer in time: find another way. */
 class ListenerGone extends Error {}
 
 /**
- * Forwards events that must reach the handler once. While a listener has the journal, it gets the events and
- * treats them as deliveries; otherwise they go through the journal to the handler. Every few seconds the
- * journal is free for a moment, so that a listener which waits for it need not wait for the end of a long
- * recovery. Throws if the journal cannot be opened or used.
+ * Forwards events that must reach the handler once. While a listener holds the journal, it gets the events
+ * and treats them as deliveries; otherwise this process takes the journal and forwards them. It releases the
+ * journal for a moment every few seconds, so that a waiting listener can start before a long recovery ends.
+ * Throws if the journal cannot be opened or used.
  */
 async function forwardOnce(
   events: readonly FoundEvent[],
@@ -364,7 +357,7 @@ async function forwardOnce(
       return await forward(way, key, body);
     } catch (error) {
       const journal = typeof way === 'object' && 'journal' in way ? way.journal : undefined;
-      // A full disk may have room for the next one.
+      // A full disk may have space for the next event.
       if (error instanceof ServiceError && journal && !journal.failed.aborted)
         return { outcome: 'refused', reason: leftFor(error.message) };
       throw error;
@@ -419,12 +412,12 @@ async function forwardOnce(
   }
 }
 
-/** The answer for an event that the listener could not journal. */
+/** Stands in for an answer if the listener could not journal the event. */
 const NOT_JOURNALED: HandlerAnswer = { failure: 'the listener could not accept the event' };
 
 /**
- * Milliseconds to wait for the journal while its holder does not answer: a listener may be starting, a
- * recovery at work.
+ * Milliseconds to wait for the journal while its holder does not answer: a listener may be starting, or a
+ * recovery running.
  */
 const PATIENCE_MS = 15_000;
 const ASK_AGAIN_MS = 50;
@@ -432,8 +425,8 @@ const ASK_AGAIN_MS = 50;
 const DESCRIBE_MS = 5_000;
 
 /**
- * Opens the journal, or finds the listener that has it. Throws `UsageError` if that has another handler,
- * `ServiceError` if neither succeeds in time.
+ * Opens the journal, or finds the listener that holds it. Throws `UsageError` if the listener has another
+ * handler, `ServiceError` if neither succeeds in time.
  */
 async function findWay(
   { journal, forwardTo }: { readonly journal: string; readonly forwardTo: URL },

@@ -82,7 +82,6 @@ export async function run(call: Call<Flags>): Promise<void> {
   await replayAsProfile({ ...options, forwardTo, target: flags.forwardTo }, call);
 }
 
-/** The source of events that the command line chooses. Throws `UsageError` if it chooses none, or two. */
 function sourceOf({ flags, args, context }: Call<Flags>, filters: EventFilters): ReplaySource {
   const hasIds = args[0] === '-';
   if (flags.from !== undefined) {

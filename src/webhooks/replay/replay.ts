@@ -33,30 +33,28 @@ import {
 import { createPace } from '../pace.ts';
 
 /**
- * The source of the events: the service, by ids on standard input or by a search; or the place that `--from`
- * names, all of its events or, if `hasIds`, those whose ids are on standard input.
+ * The service, by a search or by ids on standard input; or the place named by `--from`: all its events, or
+ * with `hasIds` those whose ids are on standard input.
  */
 export type ReplaySource = 'ids' | 'search' | { readonly from: string; readonly hasIds: boolean };
 
-/** The command line. */
 export interface ReplayFlags {
   readonly filters: EventFilters;
   readonly source: ReplaySource;
-  /** True if standard input was asked for by `-`, and may hold no id. */
+  /** True if `-` was given: standard input may then be empty. */
   readonly mayBeEmpty: boolean;
   readonly handOver: HandOver;
   readonly format: FormatOptions;
-  /** Undefined if the events are only listed. */
   readonly forwardTo?: URL | undefined;
-  /** The handler that was named, also where the events are only listed. */
+  /** The handler named, even if the events are only listed. */
   readonly target: URL | undefined;
   /** Milliseconds that the handler has to answer. */
   readonly forwardTimeout: number;
-  /** The number of events forwarded at once. The handler gets them strictly in order only with 1. */
+  /** Events forwarded at once. The order is kept only with 1. */
   readonly concurrency: number;
   /** The maximum number of events started per second. */
   readonly rate?: number;
-  /** True to replay any number of events without asking. */
+  /** Skips the confirmation. */
   readonly yes?: true;
 }
 
@@ -67,7 +65,6 @@ interface Sending extends ReplayFlags {
 }
 type Find = (ids: Ids) => AsyncIterable<Got>;
 
-/** Replays the chosen events with the sign-in and the `Api-Token` of the profile. */
 export async function replayAsProfile(flags: ReplayFlags, call: Call): Promise<void> {
   const { filters, source, format, forwardTo } = flags;
   const { context, reporter } = call;
@@ -124,7 +121,7 @@ export async function replayAsProfile(flags: ReplayFlags, call: Call): Promise<v
   });
 }
 
-/** The records of the chosen events, and the ids that were asked for and have none. */
+/** The chosen records, and the requested ids without one. */
 interface Chosen {
   readonly records: readonly FoundEvent[];
   readonly missing: readonly string[];
@@ -135,11 +132,10 @@ function chosenByFilters(records: readonly FoundEvent[], { eventIds }: EventFilt
   return { records, missing: eventIds.filter((id) => !found.has(id.toLowerCase())) };
 }
 
-/** On a terminal, more events than this are replayed only after a question. */
+/** Number of events up to which a terminal asks no confirmation. */
 const UNASKED = 100;
 const PAGES_AT_ONCE = 4;
 
-/** Gets the events whose ids are on standard input, each once. */
 async function eventsOfInput(
   find: Find,
   eventsOf: (items: Items) => FoundEvent[],
@@ -165,8 +161,8 @@ async function eventsOfInput(
 }
 
 /**
- * Forwards events to a handler without reading or writing a journal. Prints those that the handler did not
- * take, and throws `ServiceError` if it refused any.
+ * Forwards events without a journal. Prints those that the handler did not take, and throws `ServiceError` if
+ * there are any.
  */
 async function replay(
   chosen: readonly FoundEvent[],
@@ -212,7 +208,7 @@ async function replay(
 
 const MOST_IDS = 5;
 
-/** The command that sends again what the handler did not take. */
+/** Returns the command that sends the rest again. */
 function nextReplay(
   due: ReadonlySet<FoundEvent>,
   { forwardTo, rate, source, handOver, subscription }: Sending,
@@ -223,7 +219,7 @@ function nextReplay(
   const pace = rate === undefined ? [] : ['--rate', String(rate)];
   const whose = subscription === undefined ? [] : ['--subscription', subscription];
   const to = ['--forward-to', forwardTo.href, ...whose, ...what, ...pace];
-  // An event without an id can be chosen again as a whole alone.
+  // Events without an id can only be sent again as whole records.
   const areNamed = ids.length === due.size;
   if (areNamed && ids.length <= MOST_IDS)
     return advise`${hooktrailOver(from, 'webhooks replay --id', ids.join(','), ...to)} sends ${ids.length === 1 ? 'it' : 'them'} again`;

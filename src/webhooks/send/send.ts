@@ -10,25 +10,21 @@ import { apiTokenOrWarning } from '../api-token.ts';
 import { BodyError, objectLine, readObject } from '../delivery.ts';
 import { answerLine, answerText, createHandler, type HandlerAnswer, isTaken } from '../forward.ts';
 
-/** The command line. */
 export interface SendFlags {
   readonly forwardTo: URL;
   /** Milliseconds that the handler has to answer. */
   readonly forwardTimeout: number;
-  /** The event's `eventType`; absent: the one in the body. */
+  /** The event's `eventType`; by default the one in the body. */
   readonly type?: string;
   /**
-   * A file with a JSON object to deliver with another `eventId`, `-` for standard input; absent: one is made.
+   * A file with a JSON object to deliver under a new `eventId`, `-` for standard input; by default a body is
+   * made up.
    */
   readonly body?: string;
-  /** True to deliver the event twice, as the service may. */
+  /** Delivers the event twice, as the service may. */
   readonly duplicate?: true;
 }
 
-/**
- * Delivers a new event to a handler as the service would, with the `Api-Token` of the profile, and prints its
- * id. Throws `ServiceError` if the handler refuses it.
- */
 export async function sendAsProfile(flags: SendFlags, call: Call): Promise<void> {
   const { context, reporter } = call;
   const { forwardTo, forwardTimeout, duplicate } = flags;
@@ -83,8 +79,8 @@ function notTakenError(
 }
 
 /**
- * Replaces the values of some members of a JSON object, and puts those that it lacks before the others. Only
- * white space changes besides. Throws `BodyError` if the text is not a JSON object.
+ * Replaces the values of some members of a JSON object, and inserts missing ones at its start. Otherwise only
+ * white space changes. Throws `BodyError` if the text is not a JSON object.
  */
 function withMembers(body: Buffer, members: Readonly<Record<string, string>>): Buffer {
   readObject(body);
