@@ -6,20 +6,19 @@ import type { StoredEvent } from './store/event-item.ts';
 import type { EventStore } from './store/event-store.ts';
 import type { SubscriptionStore } from './store/subscription-store.ts';
 
-/** Options for the delivery of events that are added while the sandbox runs. */
+/** Options for delivering events that are added while the sandbox runs. */
 export interface DeliveryOptions {
   readonly url: string;
   /** Sent as the `Api-Token` header (service description, part 5). */
   readonly apiToken: string;
-  /** Share (0 to 1) of events that are delivered twice, even if the first delivery succeeded. */
+  /** Share (0 to 1) of events delivered twice, even if the first delivery succeeded. */
   readonly duplicates?: number | undefined;
   /**
-   * Each delivery waits for a random time of up to this many milliseconds, so that they arrive out of order.
-   * Absent:
-   * 300.
+   * Longest random delay of a delivery in milliseconds, which makes deliveries arrive out of order; 300 by
+   * default.
    */
   readonly spreadMs?: number | undefined;
-  /** Milliseconds before each try after the first; there is no try after the last of them. */
+  /** Milliseconds before each retry; there are as many retries as entries. */
   readonly retryDelaysMs?: readonly number[] | undefined;
 }
 
@@ -30,7 +29,6 @@ const CONNECTIONS = 32;
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
-/** Where a delivery goes. */
 interface Target {
   readonly url: string;
   readonly apiToken: string;
@@ -39,11 +37,11 @@ interface Target {
 type Subscriptions = Pick<SubscriptionStore, 'find'>;
 
 /**
- * Delivers events that are added while the sandbox runs as the service description says (part 6): out of
- * order, some twice, each with the `Api-Token`. They go to the callback address of their subscription where
- * that is on this machine, with the subscription's own token. Those of the history's other subscriptions go
- * to the address of the options, if there are any. An event becomes FAILED when its first try fails, and
- * SUCCESS again when a later one succeeds.
+ * Delivers events that are added while the sandbox runs as the service description requires (part 6): out of
+ * order, some twice, each with the `Api-Token`. An event goes to its subscription's callback address if that
+ * is on this machine, with the subscription's own token; otherwise, for subscriptions of the history, to the
+ * address of the options, if any. An event becomes FAILED when its first attempt fails, and SUCCESS again
+ * when a later one succeeds.
  */
 export function createDeliveries(
   options: DeliveryOptions | undefined,
@@ -62,7 +60,7 @@ export function createDeliveries(
   let pending = 0;
   let isStopped = false;
 
-  /** Found anew for each try: a token that was renewed meanwhile is invalid. */
+  /** Called for each attempt, since a token renewed meanwhile is invalid. */
   function targetOf({ subscriptionId }: StoredEvent): Target | undefined {
     const subscription = subscriptions?.find(subscriptionId);
     const { callbackUrl } = subscription?.content ?? {};
@@ -90,7 +88,6 @@ export function createDeliveries(
     if (delay !== undefined) later(delay, () => deliver(event, body, tries + 1));
   }
 
-  /** Returns true if the endpoint took the event. */
   async function send(event: StoredEvent, body: string): Promise<boolean> {
     const target = targetOf(event);
     const status = target ? await post(target, body) : 0;
@@ -123,7 +120,6 @@ export function createDeliveries(
       later(spread(), () => deliver(event, body, 0));
       if (random.float() < duplicates) later(spread() + spread(), () => send(event, body));
     },
-    /** Returns the number of deliveries that are waiting or in progress. */
     pending: () => pending,
     stop(): void {
       isStopped = true;
@@ -133,7 +129,7 @@ export function createDeliveries(
   };
 }
 
-/** The sandbox sends nothing to another machine unless it is told to. */
+/** The sandbox sends nothing to other machines unless configured to. */
 function isLoopback(url: string): boolean {
   return /^(localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
 }

@@ -21,12 +21,11 @@ export class Random {
     return t >>> 0;
   }
 
-  /** At least 0 and less than 1. */
   float(): number {
     return this.uint32() / 0x100000000;
   }
 
-  /** An integer of at least 0 and less than `bound`. */
+  /** Returns an integer of at least 0 and less than `bound`. */
   below(bound: number): number {
     return Math.floor(this.float() * bound);
   }

@@ -3,36 +3,34 @@ import type { JWK } from 'oidc-provider';
 import type { DeliveryOptions } from './deliveries.ts';
 import type { ShapeName } from './shapes/service-shape.ts';
 
-/** The options of a new sandbox; each has a default. */
+/** Every option has a default. */
 export interface SandboxOptions
   extends Optional<Behaviour>,
     Optional<Pick<SandboxSettings, 'clientId' | 'clientSecret' | 'vendor' | 'redirectUri'>> {
-  /** 0 chooses any free port. */
   readonly port?: number | undefined;
-  /** What items, errors and deliveries look like. Absent: `published`. */
+  /** The form of items, errors and deliveries; `published` by default. */
   readonly shape?: ShapeName | undefined;
   /** Number of events in the seeded history. */
   readonly events?: number | undefined;
-  /** The same seed and the same `now` give the same history. */
   readonly seed?: number | undefined;
   /**
-   * The sandbox's clock in milliseconds since the epoch, or the time at which it stands still. The seeded
-   * history ends at its first reading; the `Date` header, new events and the lifetimes of tokens follow it.
-   * Only waiting takes real time.
+   * The sandbox's clock in milliseconds since the epoch, or a fixed time. The seeded history ends at its
+   * first reading; the `Date` header, new events and the lifetimes of tokens follow it. Only waiting takes
+   * real time.
    */
   readonly now?: number | (() => number) | undefined;
-  /** New events per second that the sandbox adds by itself; none when absent. */
+  /** Events per second that the sandbox adds by itself; none by default. */
   readonly rate?: number | undefined;
-  /** Delivers events that are added while it runs; those of the seeded history are not delivered. */
+  /** Delivers events added while the sandbox runs, but not the seeded history. */
   readonly deliveries?: DeliveryOptions | undefined;
-  /** The header that carries the token of a renewal. Absent: `Api-Key`. */
+  /** The header with the token in the answer to a renewal; `Api-Key` by default. */
   readonly renewHeader?: RenewHeader | undefined;
-  /** The public key of a second client, `<clientId>-key`, which proves itself by signing (RFC 7523). */
+  /** The public key of a further client, `<clientId>-key`, which authenticates by signing (RFC 7523). */
   readonly clientKey?: JWK | undefined;
-  /** Takes no authorization request that was not pushed (RFC 9126). */
+  /** Rejects authorization requests that were not pushed (RFC 9126). */
   readonly requirePushedRequests?: boolean | undefined;
   /**
-   * Sees each request first, and may change its answer. Returns false for a request that it has answered
+   * Called first for each request, and may change its answer. Returns false if it has answered the request
    * itself.
    */
   readonly intercept?: Intercept | undefined;
@@ -42,24 +40,23 @@ type Optional<T> = { readonly [Key in keyof T]?: T[Key] | undefined };
 
 type Intercept = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
 
-/**
- * The header that carries the token of a renewal. The published reference names the first there, and the
- * second everywhere else.
- */
+/** The published reference names the first in the answer to a renewal, and the second everywhere else. */
 export type RenewHeader = 'Api-Key' | 'Api-Token';
 
 /** Options that can be changed while the sandbox runs. */
 export interface Behaviour {
-  /** Added to every answer of the event service. */
+  /** Milliseconds added to each answer of the event service. */
   latencyMs: number;
   /**
-   * Requests per second to the event service, which answers 429 with `Retry-After` to more; 0 is no limit.
+   * Requests per second to the event service above which it answers 429 with `Retry-After`; 0 for no limit.
    */
   rateLimit: number;
-  /** Share (0 to 1) of event service requests answered 500, 502, 503, 504 or with a broken connection. */
+  /**
+   * Share (0 to 1) of requests to the event service that fail with 500, 502, 503, 504 or a broken connection.
+   */
   faultRate: number;
   tokenLifetimeSeconds: number;
-  /** The sign-in page approves at once, still by HTTP redirects, and asks for no cookies. */
+  /** The sign-in page approves at once, still by HTTP redirects, and needs no cookies. */
   autoApprove: boolean;
 }
 

@@ -23,17 +23,17 @@ export interface Sandbox extends AsyncDisposable {
   readonly events: EventStore;
   readonly identity: Pick<IdentityProvider, 'memory'>;
   readonly deliveries: Deliveries;
-  /** Absent if the service has no requests of subscriptions. */
+  /** Undefined if the service has no requests for subscriptions. */
   readonly subscriptions: SubscriptionStore | undefined;
   readonly shape: ServiceShape;
-  /** Frees the port and all connections at once. */
+  /** Frees the port and ends all connections at once. */
   close(): Promise<void>;
 }
 
 const shapes: Readonly<Record<ShapeName, ServiceShape>> = { published: publishedShape, flat: flatShape };
 
 /**
- * Starts the identity provider and the event service of the service description on one loopback port.
+ * Starts the identity provider and the event service on one loopback port.
  *
  * @throws Error with the code `EADDRINUSE` when the port is taken.
  */
@@ -75,7 +75,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
 
   server.on('request', (request, response) => {
     handle(request, response).catch((error: unknown) => {
-      // An error in the sandbox itself must be visible. A broken connection is not one.
+      // Reports errors of the sandbox itself, but not broken connections.
       if (response.headersSent || response.destroyed) return void request.socket.destroy();
       response.writeHead(500, { 'Content-Type': 'application/json; charset=utf-8' });
       response.end(JSON.stringify(shape.errorBody([{ code: 'sandbox.defect', message: String(error) }])));

@@ -7,13 +7,13 @@ interface Entry {
 }
 
 /**
- * Everything that the identity provider issued, access tokens too. `refuse` makes the answer to a code or
- * refresh token that was spent already.
+ * Stores everything that the identity provider issued, including access tokens. `refuse` makes the error for
+ * a code or refresh token that was already spent.
  */
 export function createIdentityMemory(clock: () => number, refuse: () => Error) {
   const entries = new Map<string, Entry>();
 
-  /** Forgets a grant and everything that was issued for it. */
+  /** Forgets a grant and everything issued for it. */
   function revoke(grantId: string): void {
     entries.delete(`Grant:${grantId}`);
     for (const [key, { payload }] of entries) if (payload.grantId === grantId) entries.delete(key);
@@ -33,7 +33,7 @@ export function createIdentityMemory(clock: () => number, refuse: () => Error) {
     return {
       find,
       upsert: async (id, payload, expiresIn) => {
-        // A race may have ended the grant since this was asked for.
+        // A concurrent request may have ended the grant meanwhile.
         if (payload.grantId && kind !== 'Grant' && !entries.has(`Grant:${payload.grantId}`)) throw refuse();
         const expires = expiresIn ? clock() + expiresIn * 1000 : Number.POSITIVE_INFINITY;
         entries.set(`${kind}:${id}`, { payload, expires });
@@ -42,7 +42,7 @@ export function createIdentityMemory(clock: () => number, refuse: () => Error) {
         const payload = entries.get(`${kind}:${id}`)?.payload;
         if (!payload) return;
         if (payload.consumed) {
-          // Two simultaneous requests both found it unspent. This runs for one after the other.
+          // Two simultaneous requests both found it unspent; the second one gets here.
           revoke(String(payload.grantId));
           throw refuse();
         }

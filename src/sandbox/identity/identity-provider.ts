@@ -5,13 +5,13 @@ import type { Behaviour, SandboxOptions, SandboxSettings } from '../sandbox-opti
 import { createIdentityMemory } from './identity-memory.ts';
 import { createDeviceApproval, createSignIn, errorPage, pageHeaders } from './sign-in-pages.ts';
 
-// Below the issuer. The service description names the first; the others have their usual names.
+// Paths relative to the issuer. The service description names the first; the others are customary.
 const AUTHORIZE_PATH = '/connect/authorize';
 const DEVICE_PATH = '/device';
-/** The `interval` of device sign-in (RFC 8628 section 3.2). */
+/** Seconds between polls: the `interval` of device sign-in (RFC 8628 section 3.2). */
 const DEVICE_POLL_SECONDS = 5;
 const DAY_SECONDS = 86_400;
-/** What the client itself may have: a request of `client_credentials` names no scopes. */
+/** The scope of the client itself: a request of `client_credentials` names none. */
 const API_SCOPE = 'event_api';
 
 export type IdentityProvider = Awaited<ReturnType<typeof createIdentityProvider>>;
@@ -35,7 +35,7 @@ export async function createIdentityProvider(
     adapter: (kind: string) => memory.adapter(kind),
     jwks: { keys: [key] },
   });
-  // Without this Koa would print errors.
+  // Otherwise Koa would print errors.
   provider.silent = true;
   provider.on('authorization.success', (ctx: KoaContextWithOIDC, out: Record<string, unknown> = {}) => {
     const granted = ctx.oidc.entities.AuthorizationCode?.scopes;
@@ -48,7 +48,7 @@ export async function createIdentityProvider(
     if (ctx.oidc.entities.ClientCredentials) body.scope ||= API_SCOPE;
     const grantId = ctx.oidc.entities.Grant?.jti;
     const issued = { ...(grantId === undefined ? {} : { grantId }), scope: body.scope };
-    // It is refused where a race has ended the grant: the token stays unknown then.
+    // Rejected if a concurrent request has ended the grant: the token then stays unknown.
     accessTokens.upsert(body.access_token, issued, behaviour.tokenLifetimeSeconds).catch(() => undefined);
     // The library leaves out `offline_access`, which is not a scope of the API; the service includes it.
     if (body.refresh_token) body.scope = [body.scope, 'offline_access'].filter(Boolean).join(' ');
@@ -76,12 +76,12 @@ export async function createIdentityProvider(
       setCookies(request, behaviour.autoApprove ? uid : undefined);
       if (path.startsWith('/sign-in/')) return signIn(request, response);
       if (path === DEVICE_PATH) return approval.page(new URLSearchParams(query), response);
-      // OpenID Connect requires it for `offline_access`; the service does not. The sign-in page asks in any
-      // case.
+      // OpenID Connect requires `prompt=consent` for `offline_access`; the service does not. The sign-in page
+      // asks in any case.
       const lacksConsent = path === AUTHORIZE_PATH && !/(?:^|&)(?:prompt|request_uri)=/.test(query);
       const target = lacksConsent ? `${query}${query && '&'}prompt=consent` : query;
       const url = path + (target && `?${target}`);
-      // The library compares these two to find out where it is mounted.
+      // The library compares these two to find its mount path.
       Object.assign(request, { originalUrl: mount + url, url });
       await callback(request, response);
     },
@@ -91,8 +91,8 @@ export async function createIdentityProvider(
 type Library = typeof import('oidc-provider');
 
 /**
- * Configures the library to behave as the service description says. Each function also replaces a default
- * that would print a notice.
+ * Configures the library as the service description requires. Each function also replaces a default that
+ * would print a notice.
  */
 function configurationOf(
   settings: SandboxSettings,
@@ -103,7 +103,7 @@ function configurationOf(
 ): Configuration {
   return {
     clients: clientsOf(settings, options),
-    // The description shows the first; the others are what providers of this kind offer beside it.
+    // The description shows the first method; providers of this kind usually offer the others as well.
     clientAuthMethods: ['client_secret_post', 'private_key_jwt', 'none'],
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
     routes: {
@@ -115,16 +115,16 @@ function configurationOf(
       revocation: '/connect/revocation',
     },
     scopes: ['offline_access'],
-    // The service requires `grant_type` at the authorization endpoint, where OAuth does not have it.
+    // The service requires `grant_type` at the authorization endpoint, unlike OAuth.
     extraParams: {
       grant_type: (ctx, value) => {
         if (value !== 'authorization_code' && ctx.oidc.route === 'authorization') {
           const error = new errors.InvalidRequest("the parameter grant_type must be 'authorization_code'");
-          // It is shown, and not sent back to the client.
+          // Shown on a page instead of being sent back to the client.
           throw Object.assign(error, { allow_redirect: false });
         }
         checkScopes(String(ctx.oidc.params?.['scope'] ?? ''), settings.scope, errors);
-        // The library has left out `offline_access` of a pushed request, since it came without `prompt`.
+        // The library has dropped `offline_access` from a pushed request, since it came without `prompt`.
         const { route, params = {}, body } = ctx.oidc;
         if (route === 'pushed_authorization_request')
           Object.assign(params, { prompt: 'consent', scope: body?.['scope'] });
@@ -135,7 +135,7 @@ function configurationOf(
     issueRefreshToken: async (_ctx, client, code) =>
       client.grantTypeAllowed('refresh_token') && code.scopes.has('offline_access'),
     expiresWithSession: async () => false,
-    // The library uses the machine's clock for tokens.
+    // The library would use the machine's clock for tokens.
     formats: {
       customizers: {
         jwt: async (_ctx, token, { payload }) => {
@@ -165,7 +165,7 @@ function configurationOf(
     interactions: { url: (_ctx, { uid }) => `${new URL(settings.issuer).pathname}/sign-in/${uid}` },
     features: {
       devInteractions: { enabled: false },
-      // The sandbox has its own pages: see sign-in-pages.ts.
+      // The pages are in sign-in-pages.ts.
       deviceFlow: { enabled: true },
       clientCredentials: { enabled: true },
       revocation: {
@@ -196,8 +196,8 @@ function configurationOf(
 type ClientOptions = Pick<SandboxOptions, 'clientKey' | 'requirePushedRequests'>;
 
 /**
- * Returns the client of the settings, one of the same rights without a secret, and one with a key if there is
- * a key.
+ * Returns the client of the settings, one with the same rights without a secret, and one with a key if there
+ * is a key.
  */
 function clientsOf(settings: SandboxSettings, { clientKey }: ClientOptions): ClientMetadata[] {
   const grants = ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'];
@@ -230,9 +230,7 @@ function clientsOf(settings: SandboxSettings, { clientKey }: ClientOptions): Cli
   return [bySecret, withoutSecret, byKey];
 }
 
-/**
- * The service requires `scope` and issues only the client's own scopes; the library would ignore the others.
- */
+/** The service requires `scope` and rejects unknown scopes; the library would ignore them. */
 function checkScopes(
   requested: string,
   issued: string,
@@ -252,8 +250,8 @@ function redirectUris(redirectUri: string): string[] {
 }
 
 /**
- * Drops the browser's session, so that each sign-in asks for the user. If sign-ins are approved without a
- * click, it also adds their cookies, so that any HTTP client that follows redirects can act as the browser.
+ * Drops the browser's session, so that each sign-in asks for the user. With automatic approval, also adds the
+ * sign-in's cookies, so that any HTTP client that follows redirects can act as the browser.
  */
 function setCookies(request: IncomingMessage, uid: string | undefined): void {
   const kept = (request.headers.cookie ?? '').split(/; */).filter((cookie) => !/^_session[.=]/.test(cookie));
@@ -262,8 +260,8 @@ function setCookies(request: IncomingMessage, uid: string | undefined): void {
 }
 
 /**
- * Loads `oidc-provider` on every Node version that this program supports, without a warning on standard
- * error. The library is made for Node 22 and warns on older versions, where only `URL.parse` is missing.
+ * Loads `oidc-provider` on every supported Node version without its warning. The library targets Node 22 and
+ * warns on older versions, where only `URL.parse` is missing.
  */
 async function loadProvider(): Promise<Library> {
   const urls = URL as unknown as { parse?: (url: string, base?: string) => URL | null };

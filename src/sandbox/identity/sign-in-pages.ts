@@ -4,7 +4,6 @@ import { text } from 'node:stream/consumers';
 import type { Provider } from 'oidc-provider';
 import type { Behaviour } from '../sandbox-options.ts';
 
-/** The page without its contents: `{{name}}` stands for a part. */
 const template = readFileSync(new URL('sandbox-page.html', import.meta.url), 'utf8');
 
 export const pageHeaders = {
@@ -13,12 +12,12 @@ export const pageHeaders = {
   'Cache-Control': 'no-store',
 };
 
-/** Escapes the characters that have a meaning in HTML, for attributes too. */
+/** Escapes text for HTML content and attributes. */
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Returns a page of the identity provider; `main` is HTML. */
+/** `main`: HTML. */
 function renderPage(title: string, main: string): string {
   return template.replaceAll('{{title}}', title).replace('{{main}}', () => main);
 }
@@ -29,8 +28,8 @@ const meanings: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns the page on which a person gives a client access. `form` is the HTML in which the form begins,
- * `note` the sentence at its end.
+ * Returns the page on which a person grants a client access. `form`: HTML of the form's beginning; `note`:
+ * the closing sentence.
  */
 function consentPage(clientId: unknown, scopes: readonly string[], form: string, note: string): string {
   const items = scopes.map((scope) => {
@@ -55,7 +54,7 @@ ${form}
   );
 }
 
-/** The page on which a person types the code that a device shows. */
+/** The page on which a person types the code shown by a device. */
 const deviceCodePage = renderPage(
   'Sign in a device',
   `<form>
@@ -80,7 +79,6 @@ export function errorPage(error: string, description: string): string {
 
 const DEFAULT_USER = 'support@example.com';
 
-/** The interaction of `oidc-provider`: shows the sign-in page and carries out the person's decision. */
 export function createSignIn(provider: Provider, behaviour: Readonly<Behaviour>, resource: string) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const details = await provider.interactionDetails(request, response).catch(() => undefined);
@@ -114,8 +112,8 @@ export function createSignIn(provider: Provider, behaviour: Readonly<Behaviour>,
 type DeviceCode = InstanceType<Provider['DeviceCode']>;
 
 /**
- * The page at which a person approves the sign-in of a device (RFC 8628 section 3.3). It takes the decision
- * by GET, so that a test can approve with a link.
+ * The page on which a person approves a device's sign-in (RFC 8628 section 3.3). It takes the decision by
+ * GET, so that a test can approve with a link.
  */
 export function createDeviceApproval(provider: Provider, resource: string) {
   async function approve(code: DeviceCode, accountId = DEFAULT_USER): Promise<void> {
@@ -156,7 +154,6 @@ function scopesOf(params: Readonly<Record<string, unknown>>): string[] {
     .filter(Boolean);
 }
 
-/** Grants a client the scopes it asked for. Returns the id of the grant. */
 async function saveGrant(
   provider: Provider,
   resource: string,

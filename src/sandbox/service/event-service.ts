@@ -7,7 +7,6 @@ import { parseQuery } from './query-keys.ts';
 import { ServiceFailure } from './service-failure.ts';
 import type { Operation, OperationAnswer } from './service-operation.ts';
 
-/** Returns the scopes of an access token; undefined if it is unknown, expired or revoked. */
 type Verify = (token: string) => Promise<readonly string[] | undefined>;
 
 /**
@@ -40,7 +39,7 @@ export function createEventService(
   }
 
   /**
-   * Returns a SearchIntegratorEventCollection (service description, part 2), with the filters in its links as
+   * Returns a SearchIntegratorEventCollection (service description, part 2). Its links repeat the filters as
    * they were sent.
    */
   function searchEvents(query: string): string {
@@ -118,8 +117,7 @@ export function createEventService(
 }
 
 /**
- * Returns what stands in a path for `{id}`, or an empty text if there is no `{id}`; undefined if the paths
- * differ.
+ * Returns the segment for `{id}` in a path, or an empty text without `{id}`; undefined if the paths differ.
  */
 function idInPath(path: string, expected: string): string | undefined {
   const [before = '', after] = expected.split('{id}');
@@ -146,8 +144,8 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 /**
- * Returns true if an `Accept` header names the versioned media type of the service (service description, part
- * 9). Wildcards are not enough: the header is required, and it chooses the version.
+ * True if an `Accept` header names the versioned media type of the service (service description, part 9).
+ * Wildcards are not enough: the header is required, and selects the version.
  */
 function accepts(header: string, mediaType: string): boolean {
   return header.split(',').some((range) => {

@@ -9,7 +9,7 @@ export interface EventQuery {
   /** Counts from 1. */
   readonly start: number;
   readonly size: number;
-  /** The filter keys as they were sent, without `limit`, for the paging links. */
+  /** The filter keys as sent, without `limit`, for the paging links. */
   readonly filterKeys: readonly string[];
 }
 
@@ -25,10 +25,7 @@ const time = [sortableTime, 'is not a UTC ISO 8601 date or date-time'] as const;
 const guid = [parseGuid, 'is not a GUID'] as const;
 const status: Reader = (value) => (['SUCCESS', 'FAILED'].includes(value) ? value : undefined);
 
-/**
- * By operator and property: the member of the filter, and how its value is read (service description, part
- * 4).
- */
+/** Keyed by operator and property (service description, part 4). */
 const filters = new Map<string, readonly [member: keyof EventFilter, read: Reader, problem: string]>([
   ['gt(createdOn', ['after', ...time]],
   ['lt(createdOn', ['before', ...time]],
@@ -39,11 +36,11 @@ const filters = new Map<string, readonly [member: keyof EventFilter, read: Reade
 ]);
 
 /**
- * Reads a raw query, such as `gt(createdOn,2026-11-01)&limit(1,500)`: each of its keys holds an operator and
- * its arguments, and no key has a value. Parentheses and the first comma are grammar when sent literally, and
+ * Parses a raw query, such as `gt(createdOn,2026-11-01)&limit(1,500)`: each key holds an operator and its
+ * arguments, and no key has a value. Parentheses and the first comma are grammar when sent literally, and
  * data when percent-encoded.
  *
- * @throws ServiceFailure 400 for anything that does not follow the grammar.
+ * @throws ServiceFailure 400 for anything outside the grammar.
  */
 export function parseQuery(query: string): EventQuery {
   const filter: EventFilter = {};
@@ -64,14 +61,13 @@ export function parseQuery(query: string): EventQuery {
   return { filter, ...limit, filterKeys };
 }
 
-/** One key of a query, by its grammar. */
 interface KeyParts {
   readonly key: string;
   readonly operator: string;
   readonly argument: string;
-  /** The value, percent-encoded. */
+  /** The value, still percent-encoded. */
   readonly raw: string;
-  /** The operator with its argument, which may stand in a query once: `gt(createdOn`, `limit`. */
+  /** The operator with its argument, which may occur once in a query: `gt(createdOn`, `limit`. */
   readonly operation: string;
 }
 

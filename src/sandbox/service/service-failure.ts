@@ -1,6 +1,5 @@
 import type { Issue } from '../shapes/service-shape.ts';
 
-/** An answer of the event service other than 2xx. */
 export class ServiceFailure extends Error {
   readonly status: number;
   readonly issues: readonly Issue[];

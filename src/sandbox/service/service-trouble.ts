@@ -6,7 +6,7 @@ import type { Issue, ServiceShape } from '../shapes/service-shape.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
 
-/** Returns a service that is as slow, as limited and as unreliable as `behaviour` says. */
+/** Makes a service slow, rate-limited and unreliable. */
 export function withTrouble(
   service: Handler,
   shape: Pick<ServiceShape, 'errorBody'>,
@@ -45,7 +45,7 @@ export function withTrouble(
 
 const STATUSES = [500, 502, 503, 504];
 
-/** Announces the answer's whole length and sends less, as a service does that fails while it answers. */
+/** Announces the whole length and sends less, like a service that fails while answering. */
 function breakInTheMiddle(request: IncomingMessage, response: ServerResponse): void {
   response.end = ((body: Buffer) => {
     response.setHeader('Content-Length', body.length);

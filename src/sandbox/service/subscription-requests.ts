@@ -10,8 +10,8 @@ import { ServiceFailure } from './service-failure.ts';
 import type { Operation, OperationAnswer, OperationRequest } from './service-operation.ts';
 
 /**
- * The requests of subscriptions. The published service does not say which status a missing or an old
- * `If-Match` gets: here they are those of RFC 6585 section 3 and RFC 9110 section 13.1.1.
+ * The requests for subscriptions. The published service does not document the status for a missing or
+ * outdated `If-Match`; these follow RFC 6585 section 3 and RFC 9110 section 13.1.1.
  */
 export function subscriptionOperations(
   { baseUrl, vendor }: Pick<SandboxSettings, 'baseUrl' | 'vendor'>,
@@ -40,8 +40,8 @@ export function subscriptionOperations(
 
   async function create(request: OperationRequest): Promise<OperationAnswer> {
     const given = await readObject(request, mediaType);
-    // The published service does not say what `isEnabled` is for here: a new subscription is on unless this
-    // is false.
+    // The published service does not document `isEnabled` here: a new subscription is on unless this is
+    // false.
     const subscription = store.create(contentOf({ isEnabled: true, ...given }));
     const headers = {
       Location: `${collection}/id/${subscription.id}`,
@@ -84,10 +84,7 @@ function existing({ id }: OperationRequest, store: SubscriptionStore): KeptSubsc
   throw new ServiceFailure(404, { code: 'subscription.not_found', message });
 }
 
-/**
- * Returns the subscription that a request is about, if `If-Match` says that its sender has seen its newest
- * state.
- */
+/** Returns the subscription of a request, provided that `If-Match` has its latest ETag. */
 function unchanged(request: OperationRequest, store: SubscriptionStore): KeptSubscription {
   const subscription = existing(request, store);
   const condition = request.headers['if-match'];
@@ -130,7 +127,7 @@ async function readObject(request: OperationRequest, mediaType: string): Promise
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // What is no JSON is not an object either.
+    // Invalid JSON gets the same answer as JSON that is not an object.
   }
   throw new ServiceFailure(400, {
     code: 'subscription.malformed_body',
@@ -139,9 +136,9 @@ async function readObject(request: OperationRequest, mediaType: string): Promise
 }
 
 /**
- * Reads the members that a subscription's owner decides. `isEnabled` is false where it is left out.
+ * Reads the members that a subscription's owner decides. `isEnabled` is false by default.
  *
- * @throws ServiceFailure 400 that names all members that are wrong.
+ * @throws ServiceFailure 400 that names all invalid members.
  */
 function contentOf(given: GivenObject): SubscriptionContent {
   const { href: _, subscriptionId: __, callbackUrl, isEnabled = false, subscriptionRules, ...others } = given;

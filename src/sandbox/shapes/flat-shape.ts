@@ -1,7 +1,6 @@
 import { categoryOf, type StoredEvent, sequenceText } from '../store/event-item.ts';
 import type { ServiceShape } from './service-shape.ts';
 
-/** A service that keeps all fields at the top of an item, and shows how its delivery went. */
 export const flatShape: ServiceShape = {
   eventTypeItem: ({ share: _, ...item }) => item,
   itemText: flatItemText,
@@ -10,7 +9,7 @@ export const flatShape: ServiceShape = {
   hasSubscriptions: false,
 };
 
-/** An item of about 580 bytes. */
+/** Writes an item of about 580 bytes. */
 function flatItemText(event: StoredEvent): string {
   const { eventId, eventType, createdOn, publishStatus, subscriptionId, marketplaces, details } = event;
   if (event.json !== undefined) return event.json;
@@ -25,7 +24,6 @@ function flatItemText(event: StoredEvent): string {
   return `${members.slice(0, -1)},"headers":${headers},"sequence":${sequenceText(event)},${subject},"delivery":${delivery}}`;
 }
 
-/** Returns an item's text without the publish status and the result of the delivery. */
 export function withoutDelivery(json: string): string {
   return json.replace(/,"publishStatus":"[^"]*"/, '').replace(/,"delivery":\{(?:[^{}]|\{[^{}]*\})*\}/, '');
 }

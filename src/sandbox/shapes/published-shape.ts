@@ -3,8 +3,8 @@ import { categoryOf, drawAmount, randomGuid, type StoredEvent, sequenceText } fr
 import type { ServiceShape } from './service-shape.ts';
 
 /**
- * The shape of the published service: an item is a record with the event inside, and says nothing of the
- * delivery but whether it succeeded.
+ * The shape of the published service: an item is a record with the event inside, and shows only whether the
+ * delivery succeeded.
  */
 export const publishedShape: ServiceShape = {
   eventTypeItem: ({ name, description }) => ({ eventType: name, description }),
@@ -28,26 +28,23 @@ function recordText(event: StoredEvent): string {
   return `{${record},"createdOn":"${shortTime(event.createdOn)}","eventData":${eventText(event)}}`;
 }
 
-/** Returns a time as the published service writes it: the fraction loses its trailing zeros. */
+/** Formats a time as the published service does, without trailing zeros in the fraction. */
 export function shortTime(createdOn: string): string {
   return createdOn.replace(/(\.\d*?)0+Z$/, '$1Z').replace('.Z', 'Z');
 }
 
 const PARTITIONS = ['signing-eu', 'signing-us'];
-/** Few handlers know what the second version of a topic changed. */
+/** Share of events with the second version of a topic, which few handlers expect. */
 const NEW_TOPIC_VERSION = 0.002;
 
-/**
- * Everything that the store does not hold is drawn from the event's id, so that an event has the same text
- * each time.
- */
+/** Draws everything not in the store from the event's id, so that an event has the same text each time. */
 function eventText(event: StoredEvent): string {
   const { eventId, eventType, createdOn, subscriptionId, marketplaces, isStray } = event;
   const random = new Random(Number.parseInt(eventId.slice(0, 8), 16));
   const isNewVersion = isStray || random.float() < NEW_TOPIC_VERSION;
   const topic = JSON.stringify(`signing.${categoryOf(eventType)}`);
   const subject = `"topic":${topic},"topicVersion":"${isNewVersion ? 2 : 1}"`;
-  // The second before the record was created: the event was submitted a little earlier.
+  // The event was submitted slightly before its record was created.
   const origin = `"timeStamp":"${createdOn.slice(0, 19)}Z","environment":"Sandbox"`;
   const way = `"partition":"${random.pick(PARTITIONS)}","correlationId":"${randomGuid(random)}"`;
   const message = `"messageId":"${randomGuid(random)}","subscriptionId":"${subscriptionId}"`;
@@ -66,7 +63,7 @@ function bodyText(event: StoredEvent, random: Random): string {
   return `{${subject},${money},"actor":${actor},"sequence":${sequenceText(event)}${parts}}`;
 }
 
-/** What an event's body holds beside the members that all have: JSON text of further members. */
+/** JSON text of further members, in addition to those of all bodies. */
 const partsByCategory = new Map<string, (random: Random) => string>([
   ['document', (random) => `"pages":${1 + random.below(60)},"recipientIds":${guids(random)}`],
   ['envelope', (random) => `"documentIds":${guids(random)}`],
@@ -79,13 +76,11 @@ const partsByCategory = new Map<string, (random: Random) => string>([
   ['invoice', (random) => `"lines":[${lines(random)}]`],
 ]);
 
-/** JSON text of one to three GUIDs. */
 function guids(random: Random): string {
   const ids = Array.from({ length: 1 + random.below(3) }, () => `"${randomGuid(random)}"`);
   return `[${ids}]`;
 }
 
-/** JSON texts of one to three lines of an invoice. */
 function lines(random: Random): string[] {
   return Array.from({ length: 1 + random.below(3) }, () => {
     const sku = random.pick(['seat', 'archive', 'eid-check', 'seal']);

@@ -1,8 +1,6 @@
 import type { Random } from '../random.ts';
 
-/**
- * An item of the sandbox's EventTypeCollection. `share` is its share of the events, relative to the others.
- */
+/** An item of the sandbox's EventTypeCollection. `share`: relative frequency of its events. */
 export interface EventType {
   readonly name: string;
   readonly description: string;
@@ -42,50 +40,45 @@ export const eventTypes: readonly EventType[] = [
   type('invoice.paid', 16, 'An invoice for the organisation’s account was paid.'),
 ];
 
-/** The marketplace whose events are tests: nothing else tells them from live ones. */
 export const TEST_MARKETPLACE = '2900';
 export const LIVE_MARKETPLACES = ['2001', '2002', '2003'];
 const LIVE_COMBINATIONS = [['2001'], ['2002'], ['2001', '2003']];
-/** One event in so many is a test. */
+/** One in this many events is a test. */
 const TEST_EVERY = 20;
 
-/** Returns the live marketplaces of an event, by its id. */
+/** Chooses live marketplaces by the event's id. */
 export function liveMarketplaces(eventId: string): readonly string[] {
   return LIVE_COMBINATIONS[draw(eventId) % LIVE_COMBINATIONS.length] as readonly string[];
 }
 
-/** Returns the marketplaces of an event, by its id: the test marketplace or live ones. */
 export function anyMarketplaces(eventId: string): readonly string[] {
   return draw(eventId) % TEST_EVERY === 0 ? [TEST_MARKETPLACE] : liveMarketplaces(eventId);
 }
 
-/** A number of 0 to 65535 from the second group of a GUID. */
+/** Returns 0 to 65535 from the second group of a GUID. */
 function draw(eventId: string): number {
   return Number.parseInt(eventId.slice(9, 13), 16);
 }
 
 export type PublishStatus = 'SUCCESS' | 'FAILED';
 
-/** A record of one event for one subscription, from which a service shape writes its JSON text. */
 export interface StoredEvent {
-  /** A GUID in lower case. */
   readonly eventId: string;
   readonly eventType: string;
-  /** As `createdOnText` writes it. */
+  /** In the form of `createdOnText`. */
   readonly createdOn: string;
   readonly subscriptionId: string;
   readonly endpoint: string;
-  /** The ids of the marketplaces that it belongs to. */
+  /** Ids of marketplaces. */
   readonly marketplaces: readonly string[];
-  /** The number of events before this one. */
+  /** The number of earlier events. */
   readonly ordinal: number;
   readonly details: EventDetails;
-  /** It failed by itself, outside the outages of its endpoint. */
+  /** True if it failed outside an outage of its endpoint. */
   readonly isStray?: boolean | undefined;
   publishStatus: PublishStatus;
-  /** JSON text; `null` after a success. */
   lastError: string;
-  /** The item's whole text, if it was given. */
+  /** The item's whole text, if given. */
   json?: string | undefined;
 }
 
@@ -108,12 +101,11 @@ const people = json(users.map((name) => `${name}@example.com`));
 const currencies = json(['EUR', 'USD', 'GBP', 'NOK']);
 const versions = ['1.0', '1.10', '2.0', '2.50', '3.00'];
 
-/** What an event is about; several events may share it. All members but the id are JSON text. */
+/** Values that several events may share. All but the id are JSON text. */
 export interface EventDetails {
-  /** A GUID. */
   readonly id: string;
   readonly name: string;
-  /** A number with the trailing zeros that parsers tend to lose. */
+  /** A number with trailing zeros, which parsers tend to lose. */
   readonly version: string;
   /** A number with two decimals. */
   readonly amount: string;
@@ -136,14 +128,14 @@ export function drawAmount(random: Random): string {
 }
 
 /**
- * JSON text of a whole number; 9007199254740993 of the first event is the first integer that a double cannot
- * hold.
+ * JSON text of an integer. The first, 9007199254740993, is the smallest positive one that a double cannot
+ * represent.
  */
 export function sequenceText({ ordinal }: Pick<StoredEvent, 'ordinal'>): string {
   return `9007199${254_740_993 + ordinal}`;
 }
 
-/** `document` of `document.signed`. */
+/** Returns `document` for `document.signed`. */
 export function categoryOf(eventType: string): string {
   return eventType.split('.', 1)[0] as string;
 }
@@ -151,21 +143,20 @@ export function categoryOf(eventType: string): string {
 const UTC = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?:(:\d\d)(?:\.(\d+))?)?Z)?$/;
 
 /**
- * Reads a UTC ISO 8601 date or date-time (service description, part 4) with any number of fractional digits.
- * The result has the form that the service writes, `2026-11-01T08:15:30.1234567`, with more digits only where
- * they are not zero and without the `Z`, so that the texts compare as the times do. Returns undefined if the
- * day or time does not exist.
+ * Parses a UTC ISO 8601 date or date-time (service description, part 4) with any number of fractional digits.
+ * Returns the service's form without the `Z`, `2026-11-01T08:15:30.1234567`, with further digits only if they
+ * are not zero: such texts sort by time. Returns undefined if the day or time does not exist.
  */
 export function sortableTime(text: string): string | undefined {
   const [, day, time = '00:00', second = ':00', fraction = ''] = UTC.exec(text) ?? [];
   const whole = `${day}T${time}${second}`;
   const date = new Date(`${whole}Z`);
-  // `Date` takes 30 February for 2 March.
+  // `Date` reads 30 February as 2 March.
   if (Number.isNaN(date.getTime()) || date.toISOString() !== `${whole}.000Z`) return undefined;
   return `${whole}.${fraction.replace(/0+$/, '').padEnd(7, '0')}`;
 }
 
-/** `2026-11-01T08:15:30.1234567Z`; `ticks` are the 100 ns within the millisecond, 0 to 9999. */
+/** `2026-11-01T08:15:30.1234567Z`; `ticks`: units of 100 ns within the millisecond, 0 to 9999. */
 export function createdOnText(ms: number, ticks: number): string {
   return `${new Date(ms).toISOString().slice(0, -1)}${String(ticks).padStart(4, '0')}Z`;
 }
@@ -184,14 +175,13 @@ export function randomGuid(random: Random): string {
   return guidText([a, ((b & 0xffff0fff) | 0x4000) >>> 0, ((c & 0x3fffffff) | 0x80000000) >>> 0, d]);
 }
 
-/** The 128 bits of a GUID as four unsigned 32-bit words. */
 type GuidWords = readonly [number, number, number, number];
 
 function drawWords(random: Random): GuidWords {
   return [random.uint32(), random.uint32(), random.uint32(), random.uint32()];
 }
 
-/** The two digits of each byte: much faster than to write each number with base 16. */
+/** The two digits of each byte: much faster than formatting each number with base 16. */
 const hexOfByte = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 const upperHex = (word: number) => `${hexOfByte[word >>> 24]}${hexOfByte[(word >>> 16) & 0xff]}`;
 const lowerHex = (word: number) => `${hexOfByte[(word >>> 8) & 0xff]}${hexOfByte[word & 0xff]}`;

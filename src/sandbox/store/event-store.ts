@@ -11,8 +11,8 @@ import {
 import { causes, type History } from './seeded-history.ts';
 
 /**
- * An event must match all members. `after` and `before` are exclusive (service description, part 4) and in
- * the form that `sortableTime` returns.
+ * Events must match all members. `after` and `before` are exclusive (service description, part 4) and in the
+ * form of `sortableTime`.
  */
 export interface EventFilter {
   after?: string;
@@ -24,7 +24,7 @@ export interface EventFilter {
 }
 
 export interface EventPage {
-  /** The number of events that match the filter, on all pages. */
+  /** Number of matching events on all pages. */
   readonly count: number;
   readonly events: readonly StoredEvent[];
 }
@@ -32,12 +32,12 @@ export interface EventPage {
 export type EventStore = ReturnType<typeof createEventStore>;
 
 /**
- * Returns the ids of the subscriptions that get an event: one of the history's, which is `drawn` if that
- * takes the event, and those that were created since.
+ * Returns the subscriptions that get an event: one of the history, which is `drawn` if it takes the event,
+ * and those created since.
  */
 type Receivers = (event: Pick<StoredEvent, 'eventType' | 'marketplaces'>, drawn: string) => readonly string[];
 
-/** The events in memory: a record for each event and subscription. */
+/** Holds the events in memory, as one record per event and subscription. */
 export function createEventStore(
   history: History,
   random: Random,
@@ -48,9 +48,9 @@ export function createEventStore(
   /** Sorted by creation, then by id; oldest first. */
   const events = [...history.events];
   const byId = new Map(events.map((event) => [event.eventId, event]));
-  /** The records of an event after the one that was added first: few events have any. */
+  /** Records of an event after its first one: few events have any. */
   const furtherById = new Map<string, StoredEvent[]>();
-  /** The latest selection: clients request the pages of a search one after the other. */
+  /** The latest selection, since clients request the pages of a search one after the other. */
   let selected: { readonly key: string; readonly events: readonly StoredEvent[] } | undefined;
 
   function select({ after, before, id, status, type, subscription }: EventFilter): StoredEvent[] {
@@ -83,19 +83,18 @@ export function createEventStore(
   }
 
   const store = {
-    /** Called with each record that is added. */
     onAdded: (_event: StoredEvent): void => {},
 
     get size(): number {
       return events.length;
     },
 
-    /** Returns the record of an event that was added first. */
+    /** Returns an event's record that was added first. */
     find: (eventId: string): StoredEvent | undefined => byId.get(eventId),
 
     /**
-     * Adds an event and returns its records: one for the given subscription, or for each that gets it. Absent
-     * members get random values, and `createdOn` the current time.
+     * Adds an event and returns its records: one for the given subscription, or for each that gets it.
+     * Missing members get random values, and `createdOn` the current time.
      */
     add(given: Partial<StoredEvent> = {}): readonly StoredEvent[] {
       const { id, endpoint } = random.pick(subscriptions);
@@ -122,8 +121,8 @@ export function createEventStore(
     },
 
     /**
-     * Changes the publish status of an event's records, or of its record for one subscription; false when
-     * there is none.
+     * Changes the status of an event's records, or of one subscription's record. Returns false if there is
+     * none.
      */
     setStatus(eventId: string, status: PublishStatus, subscriptionId?: string): boolean {
       const records = recordsOf(eventId.toLowerCase()).filter(
@@ -149,7 +148,7 @@ export function createEventStore(
   return store;
 }
 
-/** Returns the number of events at the start of the list that pass the test, found by bisection. */
+/** Bisects for the number of events at the start of the list that pass the test. */
 function countWhere(events: readonly StoredEvent[], holds: (event: StoredEvent) => boolean): number {
   let low = 0;
   let high = events.length;

@@ -18,17 +18,16 @@ export interface History {
   readonly subscriptions: readonly SeededSubscription[];
 }
 
-/** An endpoint that events are published to. */
+/** An endpoint that events are published to, and its relative share of them. */
 export interface SeededSubscription {
   readonly id: string;
   readonly endpoint: string;
-  /** Its share of the events, relative to the others. */
   readonly share: number;
 }
 
 /** Its subscription takes live and test events. */
 const ARCHIVE_ENDPOINT = 'https://archive.example.org/ingest';
-/** Its subscription takes test events alone. */
+/** Its subscription takes only test events. */
 const TEST_ENDPOINT = 'https://staging.example.com/hooks/test';
 
 const endpoints: readonly (readonly [string, number])[] = [
@@ -44,7 +43,7 @@ const endpoints: readonly (readonly [string, number])[] = [
 
 const cause = (httpStatus: number | null, message: string) => JSON.stringify({ httpStatus, message });
 
-/** JSON texts for the `lastError` of an event that was not delivered. */
+/** JSON texts for the `lastError` of a failed event. */
 export const causes: readonly string[] = [
   cause(503, 'Service Unavailable'),
   cause(502, 'Bad Gateway: upstream connect error or disconnect/reset before headers'),
@@ -63,9 +62,9 @@ const HOUR_MS = 3_600_000;
 const SHARE_IN_OUTAGES = 0.04;
 const STRAY_FAILURES = 0.003;
 const SAME_MOMENT = 0.01;
-/** All events of the time of an outage, about a third of which are the busiest endpoint's. */
+/** Events wanted during the current outage; about a third belong to the busiest endpoint. */
 const SHOWN_EVENTS = 60;
-/** Later events share the details of these, so that a million events fit into memory. */
+/** Number of distinct details, shared by later events to fit a million events into memory. */
 const DISTINCT_DETAILS = 10_000;
 
 /** Returns `count` events of the 30 days up to `now`. The same arguments give the same events. */
@@ -85,8 +84,8 @@ export function writeHistory(count: number, seed: number, now: number): History 
 
   let last = { ms: 0, ticks: 0, word: 0xffffffff };
   for (let ordinal = 0; ordinal < count; ordinal++) {
-    // The newest event is a failure within the last minute, so that even the smallest history has a failure
-    // to find.
+    // The newest event is a failure within the last minute, so that even the smallest history has one to
+    // find.
     const newest = ordinal === count - 1;
     const time = traffic.timeOf((ordinal + random.float()) / count);
     let ms = newest ? Math.max(now - 1 - random.below(MINUTE_MS), last.ms + 1) : Math.floor(time);
@@ -94,7 +93,7 @@ export function writeHistory(count: number, seed: number, now: number): History 
     let eventId = randomGuid(random);
     if (ordinal > 0 && !newest && random.float() < SAME_MOMENT && last.word < 0xffff0000) {
       ({ ms, ticks } = last);
-      // Events of one moment are sorted by id: this one must be greater than the last.
+      // Events of one moment are sorted by id, so this one must be greater.
       const word = last.word + 1 + random.below(0xffff);
       eventId = word.toString(16).padStart(8, '0') + eventId.slice(8);
     }
@@ -128,9 +127,7 @@ function marketplacesAt(endpoint: string, eventId: string): readonly string[] {
   return endpoint === ARCHIVE_ENDPOINT ? anyMarketplaces(eventId) : liveMarketplaces(eventId);
 }
 
-/**
- * A time in which an endpoint did not accept deliveries. `cause` is the JSON text of the events' `lastError`.
- */
+/** A time when an endpoint did not accept deliveries. `cause`: JSON text for `lastError`. */
 interface Outage {
   readonly subscription: SeededSubscription;
   readonly from: number;
@@ -139,8 +136,8 @@ interface Outage {
 }
 
 /**
- * Generates outages until about 4 % of all events fall into one. The first one is of the busiest endpoint and
- * still goes on, so that there is always something recent to look into.
+ * Generates outages until about 4 % of all events fall into one. The first affects the busiest endpoint and
+ * is not over, so that there is always something recent to look into.
  */
 function drawOutages(
   random: Random,
@@ -166,10 +163,7 @@ function drawOutages(
   return outages.sort((one, other) => one.from - other.from);
 }
 
-/**
- * Returns how long the outage that still goes on has lasted: until it has enough events to show, 2 to 23
- * hours.
- */
+/** Returns the duration of the current outage: long enough for the events to show, 2 to 23 hours. */
 function lasting(traffic: Traffic, count: number): number {
   let hours = 2;
   while (hours < 23 && traffic.share(traffic.end - hours * HOUR_MS, traffic.end) * count < SHOWN_EVENTS)
@@ -177,7 +171,7 @@ function lasting(traffic: Traffic, count: number): number {
   return hours * HOUR_MS;
 }
 
-/** Returns the cause if a delivery at that time fails because of one of the outages of its endpoint. */
+/** Returns the cause if a delivery at that time fails in an outage of its endpoint. */
 function causeOfOutage(outages: readonly Outage[], ms: number, random: Random): string | undefined {
   for (const outage of outages) {
     if (outage.from > ms) break;
@@ -192,7 +186,7 @@ function strayCause(isNewest: boolean, random: Random): string | undefined {
   return isNewest ? causes[0] : undefined;
 }
 
-/** Returns the places of the shares, each about as often as its share of a thousand: one of them is drawn. */
+/** Repeats each index in proportion to its share of a thousand, to be drawn by weight. */
 function placesByShare(shares: readonly number[]): readonly number[] {
   const total = shares.reduce((sum, share) => sum + share, 0);
   return shares.flatMap((share, place) => new Array<number>(Math.ceil((share / total) * 1000)).fill(place));
@@ -205,10 +199,10 @@ const typesByShare = placesByShare(eventTypes.map(({ share }) => share));
 const byHour = [8, 6, 5, 5, 7, 14, 30, 58, 86, 98, 100, 92, 78, 88, 96, 90, 80, 62, 44, 34, 27, 20, 15, 11];
 const byDay = [0.18, 1, 1.06, 1.04, 1, 0.86, 0.24];
 
-/** 1 January 1970 was a Thursday. */
+/** Day of the week of 1 January 1970, a Thursday. */
 const DAY_OF_EPOCH = 4;
 
-/** Returns the traffic in the hour of a time in milliseconds, relative to other hours. */
+/** Returns the relative traffic in the hour of a time in milliseconds. */
 function trafficAt(time: number): number {
   const hours = Math.floor(time / HOUR_MS);
   const weekday = (Math.floor(hours / 24) + DAY_OF_EPOCH) % 7;
@@ -240,8 +234,8 @@ function createTraffic(end: number) {
     /** Returns the share of all events between two times in milliseconds. */
     share: (from: number, to: number): number => (weightUpTo(to) - weightUpTo(from)) / total,
     /**
-     * Returns the time, in milliseconds with fractions, before which this share of the events falls. Ask in
-     * ascending order.
+     * Returns the time in milliseconds, with fractions, before which this share of the events falls. Call
+     * with ascending shares.
      */
     timeOf(share: number): number {
       const weight = share * total;

@@ -9,28 +9,25 @@ import {
 } from './event-item.ts';
 import type { SeededSubscription } from './seeded-history.ts';
 
-/** What the owner of a subscription decides; a change replaces all of it. */
+/** The part of a subscription that its owner decides; a change replaces all of it. */
 export interface SubscriptionContent {
   readonly callbackUrl: string;
   readonly isEnabled: boolean;
   readonly subscriptionRules: {
     readonly marketplaces: readonly string[];
-    /** Names of the event types that are delivered. */
     readonly eventTypes: readonly string[];
   };
-  /** Members that the service does not know. It gives them back. */
+  /** Members unknown to the service, which returns them unchanged. */
   readonly others: Readonly<Record<string, unknown>>;
 }
 
 export interface KeptSubscription {
-  /** A GUID in lower case. */
   readonly id: string;
   readonly content: SubscriptionContent;
-  /** An integer without quotes. It changes with each change of the subscription, and of its token. */
+  /** An integer without quotes. It changes with each change of the subscription or its token. */
   readonly etag: string;
-  /** The token that its deliveries carry. */
   readonly apiToken: string;
-  /** It was created by a request, not by the seeded history. */
+  /** True if a request created it, rather than the seeded history. */
   readonly isCreated: boolean;
 }
 
@@ -39,7 +36,7 @@ export type SubscriptionStore = ReturnType<typeof createSubscriptionStore>;
 type State = 'on' | 'off' | 'gone';
 
 /**
- * The history's subscriptions, in its order. `*` stands for a secret in the path. `off` was switched off from
+ * The history's subscriptions, in its order. `*` is replaced by a secret. `off` was switched off from
  * outside, and `gone` was deleted: both have events.
  */
 const seeds: readonly (readonly [address: string, state: State, marketplaces: readonly string[]])[] = [
@@ -53,11 +50,10 @@ const seeds: readonly (readonly [address: string, state: State, marketplaces: re
   ['https://staging.harbour.example/hooks/test', 'off', [TEST_MARKETPLACE]],
 ];
 
-/** A subscription that is on and gets nothing: no event is of its marketplace. */
+/** A subscription that is on but gets nothing, since no event is of its marketplace. */
 const SILENT_ADDRESS = 'https://hooks.harbour.example/lab/*';
 const SILENT_MARKETPLACE = '2009';
 
-/** The subscriptions of a service's one customer, those of the history first. */
 export function createSubscriptionStore(history: readonly SeededSubscription[], random: Random) {
   const kept = new Map<string, KeptSubscription>();
   const allTypes = eventTypes.map(({ name }) => name);
@@ -93,7 +89,6 @@ export function createSubscriptionStore(history: readonly SeededSubscription[], 
   }
 
   return {
-    /** Those that are switched on. */
     active: (): KeptSubscription[] => [...kept.values()].filter(({ content }) => content.isEnabled),
 
     find: (id: string): KeptSubscription | undefined => kept.get(id),
@@ -108,8 +103,8 @@ export function createSubscriptionStore(history: readonly SeededSubscription[], 
       change(subscription, { apiToken: randomBytes(24).toString('base64url') }),
 
     /**
-     * Returns the ids of the subscriptions that get a new event: one of the history's, which is `drawn` if
-     * that takes it, and all that were created and take it.
+     * Returns the subscriptions that get a new event: one of the history, which is `drawn` if it takes the
+     * event, and all created ones that take it.
      */
     receivers(
       { eventType, marketplaces }: Pick<StoredEvent, 'eventType' | 'marketplaces'>,
