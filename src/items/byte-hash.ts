@@ -1,7 +1,4 @@
-/**
- * A 53-bit hash of some bytes, and of others behind them: two MurmurHash3 hashes of 32 bits with different
- * seeds, of the second one 21 bits.
- */
+/** A 53-bit hash of one or two ranges, from two 32-bit MurmurHash3 hashes with different seeds. */
 export function hashed(bytes: Uint8Array, start: number, end: number, otherStart = 0, otherEnd = 0): number {
   let low = murmur(bytes, start, end, 0x811c9dc5);
   let high = murmur(bytes, start, end, 0x2f0b4c47);
@@ -12,7 +9,7 @@ export function hashed(bytes: Uint8Array, start: number, end: number, otherStart
   return (high & 0x1fffff) * 0x1_0000_0000 + (low >>> 0);
 }
 
-/** MurmurHash3 (x86, 32 bits) of the bytes between two offsets, as a signed number. */
+/** MurmurHash3 (x86, 32 bits), as a signed number. */
 export function murmur(bytes: Uint8Array, start: number, end: number, seed: number): number {
   const lastWord = end - 4;
   const words = wordsOf(bytes);
@@ -38,7 +35,7 @@ function scrambled(word: number): number {
 
 let latest = viewOf(new Uint8Array(0));
 
-/** Bytes to be read four at once, wherever these begin, which takes half the time of one after the other. */
+/** Reads four bytes at once at any offset, in half the time of single bytes. */
 function wordsOf(bytes: Uint8Array): DataView {
   if (latest.bytes !== bytes) latest = viewOf(bytes);
   return latest.words;

@@ -1,12 +1,12 @@
 import { compareNumbers, isNumber, normalNumber } from './exact-numbers.ts';
 
-/** The characters of a string, the JSON text of anything else. */
+/** The characters of a string; the JSON text of any other value. */
 export function bareText(json: string): string {
   if (!json.startsWith('"')) return json;
   return json.includes('\\') ? (JSON.parse(json) as string) : json.slice(1, -1);
 }
 
-/** One text of the many that JSON has for a value. */
+/** Returns the same text for all spellings of a value. */
 export function canonicalText(json: string): string {
   if (json.startsWith('"')) return json.includes('\\') ? JSON.stringify(JSON.parse(json)) : json;
   const number = String(Number(json));

@@ -1,7 +1,6 @@
 /**
- * Returns a function that writes texts in the form in which they are searched for `wanted`: in small letters
- * and, if `wanted` has more than ASCII, with composed letters (Unicode NFC), since macOS and some editors
- * write é as e and an accent.
+ * Returns the normalization in which texts are searched for `wanted`: lower case, and Unicode NFC if `wanted`
+ * is not ASCII, since macOS and some editors write é as e and an accent.
  */
 export function comparableForm(wanted: string): (text: string) => string {
   const isAscii = Buffer.byteLength(wanted) === wanted.length;

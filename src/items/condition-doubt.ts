@@ -10,24 +10,23 @@ import { rawText } from './json-scanner.ts';
 import { noSuchField } from './near-field.ts';
 
 const QUOTE = 0x22;
-/** The first byte of `null`. */
 const NULL = 0x6e;
 
-/** Texts of an item that are kept to find a near one among them, and how long they may be. */
+/** Maximum texts kept as suggestions, and their maximum length. */
 const MOST_NEAR = 1000;
 const LONGEST_NEAR_CHARACTERS = 100;
-/** Values of a list for which a near text is looked for. */
+/** Maximum values of a list to suggest a text for. */
 const MOST_WANTED_NEAR = 20;
-/** A shorter text is a part of, or near, too many others. */
+/** Shorter texts resemble too many others. */
 const SHORTEST_NEAR_CHARACTERS = 3;
 
 /**
- * The doubt that a condition names a field or a value that no event has. It is open until a value shows that
- * both are well chosen.
+ * Suspects that a condition names a field or value that no event has. Closed by the first value that clears
+ * it.
  */
 export class ConditionDoubt {
   readonly #condition: Condition;
-  /** The values of which any one is enough. */
+  /** A match of any of these is enough. */
   readonly #wanted: readonly Pick<Condition, 'value' | 'quoted'>[];
   readonly #wantedLower: ReadonlySet<string>;
   readonly #isEquality: boolean;
@@ -35,14 +34,14 @@ export class ConditionDoubt {
   isOpen = true;
   #events = 0;
   #isPresent = false;
-  /** Of a comparison by order: the values that have no order with the condition's, and the first of them. */
+  /** Values that `<` and `>` cannot compare with the condition's, and the first of them. */
   #unordered = 0;
   #unorderedExample = '';
-  /** Undefined while no value tells. */
+  /** Undefined until a value decides it. */
   #isComparable: boolean | undefined;
-  /** A value that is one of the condition's in another case. */
+  /** A value that differs from the condition's only in case. */
   #similar: string | undefined;
-  /** Some of the other texts, of which one near the condition's may have been meant. */
+  /** Candidates for a suggestion. */
   readonly #others = new Set<string>();
 
   constructor(condition: Condition) {
@@ -53,12 +52,11 @@ export class ConditionDoubt {
     this.#isOrder = /[<>]/.test(condition.operator);
   }
 
-  /** Counts an event, before its values are seen. */
+  /** Call before `see` for the event's values. */
   countEvent(): void {
     this.#events++;
   }
 
-  /** Sees a value that the field has in an event, and how it compares. */
   see(order: number | undefined, bytes: Buffer, start: number, end: number): void {
     this.#isPresent = true;
     if (this.#isEquality) this.#seeForEquality(order, bytes, start, end);
@@ -69,7 +67,7 @@ export class ConditionDoubt {
   #seeForOrder(order: number | undefined, bytes: Buffer, start: number, end: number): void {
     const isOrdered = order !== undefined && !Number.isNaN(order);
     this.#isComparable ||= isOrdered;
-    // Of times each value may be in another form.
+    // Each time may be in a different form, so keep looking.
     if (isOrdered && !this.#isOfTime) this.isOpen = false;
     if (isOrdered || bytes[start] === NULL) return;
     if (this.#unordered === 0)
@@ -77,7 +75,7 @@ export class ConditionDoubt {
     this.#unordered++;
   }
 
-  /** True for a comparison with a time that was not typed as a number. */
+  /** True for a time that was not typed as a number. */
   get #isOfTime(): boolean {
     return this.#condition.instant !== undefined && !isNumber(this.#condition.value);
   }
@@ -92,7 +90,7 @@ export class ConditionDoubt {
     return `${flag}: ${count} in ${field.text} ${verb} not compare with ${value}, such as ${this.#unorderedExample}${this.#unixAdvice(flag)}`;
   }
 
-  /** The condition to write where the values are Unix times. */
+  /** The condition rewritten for Unix times. */
   #unixAdvice(flag: string): string {
     const { text, value, instant } = this.#condition;
     if (!instant || !this.#isOfTime || !isNumber(this.#unorderedExample)) return '';
@@ -103,7 +101,7 @@ export class ConditionDoubt {
   }
 
   #seeForEquality(order: number | undefined, bytes: Buffer, start: number, end: number): void {
-    // A null that was not asked for does not tell what kind of value the field has.
+    // A null does not reveal the field's type, unless the condition is about null.
     if (order !== 0 && bytes[start] === NULL) return;
     this.#isComparable ||= order !== undefined;
     const isText = bytes[start] === QUOTE;
@@ -117,7 +115,6 @@ export class ConditionDoubt {
       this.#others.add(text);
   }
 
-  /** A text of the field that is near one of the values. */
   #nearValue(): string | undefined {
     const texts = [...this.#others];
     for (const wanted of this.#wanted.slice(0, MOST_WANTED_NEAR)) {
@@ -127,7 +124,7 @@ export class ConditionDoubt {
     return undefined;
   }
 
-  /** A warning, which looks for the field that was meant in a sample; undefined if there is none to give. */
+  /** Takes suggestions from the sample; undefined if nothing is wrong. */
   warning(flag: string, sample: Items): string | undefined {
     if (!this.isOpen) return undefined;
     const { field, value, quoted, operator } = this.#condition;
@@ -149,16 +146,16 @@ export class ConditionDoubt {
   }
 }
 
-/** Unix times from 1973 on are larger if they are in milliseconds. */
+/** Unix times from 1973 on exceed this only in milliseconds. */
 const SMALLEST_MS = 1e11;
 
-/** The form that compares with several values, and how many of them an event has. */
+/** The operator for several values, and the word for it. */
 const MEMBERSHIPS: Readonly<Partial<Record<Operator, readonly [form: Operator, meant: string]>>> = {
   '=': ['in', 'any'],
   '!=': ['not in', 'none'],
 };
 
-/** The text that holds the value as a part, or else the nearest. */
+/** Prefers a text that contains the value to the nearest one. */
 function nearTo(
   { value, quoted }: Pick<Condition, 'value' | 'quoted'>,
   texts: readonly string[],

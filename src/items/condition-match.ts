@@ -2,10 +2,10 @@ import type { FieldReader } from './field-reader.ts';
 import type { Condition, Operator } from './item-conditions.ts';
 import { type Comparison, comparisonOf } from './value-comparisons.ts';
 
-/** The operators that hold where no value fulfils their opposite. */
+/** Operators that negate another one. */
 const OPPOSITES: ReadonlySet<Operator> = new Set(['!=', 'missing', 'not in']);
 
-/** The operators that hold by order; the others hold where values are equal. */
+/** Operators that accept an order; the others accept equality. */
 const HOLDS: Readonly<Partial<Record<Operator, (order: number) => boolean>>> = {
   '<': (order) => order < 0,
   '<=': (order) => order <= 0,
@@ -13,12 +13,10 @@ const HOLDS: Readonly<Partial<Record<Operator, (order: number) => boolean>>> = {
   '>=': (order) => order >= 0,
 };
 
-/** How the values of a field fulfil a condition. */
 export class ConditionMatch {
   readonly compare: Comparison;
-  /** True for a condition that holds where no value fulfils its opposite. */
   readonly isOpposite: boolean;
-  /** True for an order, as `compare` returns it, by which a value fulfils the condition or its opposite. */
+  /** Takes an order as `compare` returns it. */
   readonly accepts: (order: number) => boolean;
   #isFulfilled = false;
 
@@ -28,7 +26,7 @@ export class ConditionMatch {
     this.accepts = HOLDS[condition.operator] ?? ((order) => order === 0);
   }
 
-  /** True if the condition holds for the event that was read: any of the values of its field is enough. */
+  /** Any value of the field is enough. */
   holds(reader: FieldReader, field: number): boolean {
     this.#isFulfilled = false;
     reader.each(field, this.#try);

@@ -10,9 +10,7 @@ const COMMA = 0x2c;
 const OBJECT = 0x7b;
 const ARRAY = 0x5b;
 
-/**
- * Derives a value from the JSON value between two offsets; undefined from one that has nothing of the kind.
- */
+/** Undefined if nothing derives from the value. */
 export type Derive = (
   bytes: Buffer,
   start: number,
@@ -29,7 +27,7 @@ const DERIVERS: Readonly<Record<Derivation, (zone: TimeZone) => Derive>> = {
   delay: () => ofText(delayOf),
 };
 
-/** Returns what derives a value. Hours and weekdays are those of the zone's clock. */
+/** `zone` is for hours and weekdays. */
 export function derive(derivation: Derivation, zone: TimeZone): Derive {
   return DERIVERS[derivation](zone);
 }
@@ -41,7 +39,7 @@ function ofText(
     bytes[start] === QUOTE ? deriveFrom(stringText(bytes, start, end), createdOn) : undefined;
 }
 
-/** The characters (code points) of a text, or the elements of a list or members of an object. */
+/** Code points of a text, elements of a list, or members of an object. */
 function lengthOf(bytes: Buffer, start: number, end: number): number | undefined {
   const first = bytes[start];
   if (first === QUOTE) return charactersOf(stringText(bytes, start, end));
@@ -63,21 +61,18 @@ function charactersOf(text: string): number {
   return count;
 }
 
-/** `ann@mail.harbour.example`, also as `Ann <ann@mail.harbour.example>` or with `mailto:` before it. */
+/** Accepts `Ann <ann@mail.harbour.example>` and `mailto:` too. */
 const MAIL_ADDRESS = /^(?:[^<>@]*<)?(?:mailto:)?[^\s<>@]+@([^\s<>@/?]+)(?:\?[^\s<>@]*)?>?$/i;
-/** The host of an address with a scheme, without user information and port (RFC 3986). */
+/** The host of a URL without user information and port (RFC 3986). */
 const WEB_ADDRESS = /^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#]*@)?(\[[^\]/?#@[]*\]|[^\s:/?#@]+)/i;
 
-/** The domain of an e-mail address, or the host of a URL, in small letters. */
+/** In lower case. */
 function domainOf(text: string): string | undefined {
   const [, domain] = WEB_ADDRESS.exec(text) ?? MAIL_ADDRESS.exec(text) ?? [];
   return domain?.toLowerCase();
 }
 
-/**
- * The milliseconds that a zone's clock shows at the time that a text is, as if they were UTC. A time without
- * an offset is that of a clock already.
- */
+/** Milliseconds on the zone's clock, as if they were UTC. A text without an offset is already local time. */
 function wallTime(text: string, zone: TimeZone): number | undefined {
   const read = readDateTime(text);
   if (!read || read.precision === 'month') return undefined;
@@ -87,10 +82,10 @@ function wallTime(text: string, zone: TimeZone): number | undefined {
   return time + zone.offsetAt(time);
 }
 
-/** Nanoseconds of a millisecond: sums of fractions are rounded to them. */
+/** Precision of the result, since sums of fractions are inexact. */
 const NANOSECONDS_PER_MS = 1e6;
 
-/** The milliseconds from a time to the creation of its event. The time of a wall clock has none. */
+/** Milliseconds from a time to the event's creation; undefined for a time without an offset. */
 function delayOf(text: string, createdOn?: () => string | undefined): number | undefined {
   const from = readDateTime(text)?.zone === undefined ? undefined : parseInstant(text);
   const to = from && parseInstant(createdOn?.() ?? '');
@@ -126,8 +121,7 @@ function weekdayOf(text: string, zone: TimeZone): string | undefined {
 }
 
 /**
- * The weekday that people mean by a text: its name or the first letters of it, in any case, or its number, in
- * which Monday is 1 and Sunday is 0 or 7 (ISO 8601, cron); undefined for any other text.
+ * Accepts a name or its first letters in any case, or a number: Monday is 1, Sunday 0 or 7 (ISO 8601, cron).
  */
 export function weekdayMeant(text: string): string | undefined {
   if (/^[0-7]$/.test(text)) return WEEKDAYS[Number(text) % 7];

@@ -2,14 +2,13 @@ import { trimZeros } from '../time/date-time.ts';
 
 const NUMBER = /^(-?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]\+?(-?\d+))?$/;
 
-/** True if a text is a number as JSON writes it (RFC 8259 section 6). */
+/** As JSON writes numbers (RFC 8259, section 6). */
 export function isNumber(text: string): boolean {
   return NUMBER.test(text);
 }
 
 /**
- * An exact number: `0.digits` times ten to the `magnitude`, without zeros at either end of the digits. Zero
- * has no digits.
+ * An exact number: `0.digits` times ten to the `magnitude`, without zeros at either end. Zero has no digits.
  */
 interface Decimal {
   readonly sign: number;
@@ -17,7 +16,7 @@ interface Decimal {
   readonly magnitude: bigint;
 }
 
-/** The value of a JSON text. A number that JavaScript cannot hold as it is written stays a text. */
+/** Parses JSON, but keeps a number that JavaScript cannot represent as its text. */
 export function exactValue(json: string): unknown {
   const value: unknown = JSON.parse(json);
   const isLost =
@@ -25,12 +24,12 @@ export function exactValue(json: string): unknown {
   return isLost ? json : value;
 }
 
-/** Negative if JSON number `a` is smaller, positive if it is larger; exact for numbers of any size. */
+/** Exact for numbers of any size. */
 export function compareNumbers(a: string, b: string): number {
   return compareDecimals(decimal(a), decimal(b));
 }
 
-/** The same for many texts that are compared with number `b`; undefined for one that is no number. */
+/** Compares many texts with one number; undefined for a text that is not a number. */
 export function numberComparison(b: string): (a: string) => number | undefined {
   const other = decimal(b);
   const short = isShortNumber(b) ? Number(b) : undefined;
@@ -41,7 +40,7 @@ export function numberComparison(b: string): (a: string) => number | undefined {
   };
 }
 
-/** Up to 15 digits a double keeps the order of decimal numbers, and equal ones alone are equal. */
+/** Up to 15 digits, doubles keep the order and the equality of decimal numbers. */
 const MOST_DIGITS_OF_DOUBLE = 15;
 const PLAIN_NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/;
 
@@ -53,11 +52,11 @@ function compareDecimals(one: Decimal, other: Decimal): number {
   if (one.sign !== other.sign) return one.sign - other.sign;
   if (one.magnitude !== other.magnitude) return one.magnitude < other.magnitude ? -one.sign : one.sign;
   if (one.digits === other.digits) return 0;
-  // Digits after the point compare as texts do.
+  // Fractional digits compare as text.
   return one.digits < other.digits ? -one.sign : one.sign;
 }
 
-/** One form of the many that a JSON number has, with all its digits. */
+/** Returns the same text for all spellings of a number, with all its digits. */
 export function normalNumber(text: string): string {
   const { sign, digits, magnitude } = decimal(text);
   const places = Number(magnitude);
@@ -69,7 +68,6 @@ export function normalNumber(text: string): string {
   return `${parted(digits.slice(0, 1), digits.slice(1))}e${magnitude - 1n}`;
 }
 
-/** The value of a text that is a number. */
 function decimal(text: string): Decimal {
   return parseDecimal(text) as Decimal;
 }

@@ -6,27 +6,21 @@ const QUOTE = 0x22;
 const OBJECT = 0x7b;
 const ARRAY = 0x5b;
 
-/** The start of a field that the item does not have. */
+/** The offset of a missing field. */
 export const MISSING = -1;
 
-/** Finds fields in the text of one item after another, without building any value. */
+/** Finds fields in one item after another, without building values. */
 export interface Cursor {
-  /**
-   * Reads the item at `at`, which is valid JSON without white space between tokens. Returns the offset after
-   * it.
-   */
+  /** Takes valid JSON without white space between tokens. Returns the offset after the item. */
   read(bytes: Buffer, at: number): number;
-  /** The offsets of each field's value in the last item read, in the order of the paths. */
+  /** By path, for the last item read. */
   readonly starts: Int32Array;
   readonly ends: Int32Array;
-  /**
-   * The characters of a field that is a string in the last item read; undefined if it is missing or anything
-   * else.
-   */
+  /** The field's characters if it is a string; otherwise undefined. */
   text(path: number): string | undefined;
 }
 
-/** A step that paths share, with the steps that follow it. */
+/** A step shared by several paths. */
 class Step {
   readonly quoted: Buffer;
   readonly place: number;
@@ -40,7 +34,7 @@ class Step {
     this.place = place;
   }
 
-  /** The step to a member, which is added if it is new. */
+  /** Adds the step if it is new. */
   to(name: string): Step {
     const step = this.byName.get(name) ?? new Step(name, this.next.length);
     if (step.place === this.next.length) this.next.push(step);
@@ -48,11 +42,10 @@ class Step {
     return step;
   }
 
-  /** The step that the member name between two offsets (quotes included) takes. */
+  /** The offsets include the quotes. */
   named(bytes: Buffer, start: number, end: number): Step | undefined {
     let index = start;
     while (index < end && bytes[index] !== 0x5c) index++;
-    // A name with escapes is decoded before it is compared.
     if (index < end || this.next.length > FEW) return this.byName.get(stringText(bytes, start, end));
     for (const step of this.next)
       if (step.quoted.length === end - start && startsWith(bytes, start, step.quoted)) return step;
@@ -60,34 +53,29 @@ class Step {
   }
 }
 
-/** The number of names up to which comparing their bytes takes less time than decoding a name. */
+/** Up to this many names, comparing bytes is faster than decoding the name. */
 const FEW = 8;
 
 export interface CreateCursorOptions {
   /**
-   * Called with the offsets of the name (quotes included) of a member whose value no path shows, unless that
-   * is null.
+   * Called with the offsets of a member's name, quotes included, unless a path shows its value or it is null.
    */
   readonly onOther?: ((bytes: Buffer, nameStart: number, nameEnd: number) => void) | undefined;
-  /**
-   * Called at each object that is a member of the item itself. May return the offset after it, if that is
-   * known by then.
-   */
+  /** Called at each object that is a member of the item itself. May return the offset after it, if known. */
   readonly onObject?: (at: number) => number | undefined;
-  /** Where the offsets go, for cursors that share them; at least one place for each path. */
+  /** Shared memory for the offsets, at least one for each path. */
   readonly starts?: Int32Array;
   readonly ends?: Int32Array;
   /**
-   * If given, paths go on inside texts that are JSON; of a path whose value is there, its place holds the
-   * bytes that the offsets are about, and otherwise undefined. A text inside such a text is left as it is.
+   * If given, paths lead into texts that are JSON, one level deep. Receives the bytes that a path's offsets
+   * refer to, or undefined for the item's own.
    */
   readonly texts?: (Buffer | undefined)[] | undefined;
 }
 
 /**
- * A cursor for these paths, taken as they are: short names of known fields are those at the top alone
- * (`createCursor` in `known-cursor.ts` finds them wherever they are). Of members with the same name the last
- * one counts, as in `JSON.parse`.
+ * Takes paths literally: short names of known fields match only at the top (see `createCursor` in
+ * `known-cursor.ts`). Of duplicate members the last one counts, as in `JSON.parse`.
  */
 export function createExactCursor(
   paths: readonly FieldPath[],
@@ -103,7 +91,7 @@ export function createExactCursor(
   for (const [path, { steps }] of paths.entries())
     steps.reduce((step, name) => step.to(name), root).found.push(path);
 
-  /** The text that is gone through; undefined on the page itself. */
+  /** The JSON inside a text; undefined in the item itself. */
   let text: Buffer | undefined;
 
   const visit = (bytes: Buffer, at: number, step: Step): number => {

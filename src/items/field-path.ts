@@ -1,41 +1,40 @@
 import { UsageError } from '../errors.ts';
 
-/** The step to every element of a list, or to every value of a map, written `[]` as in jq. */
+/** Every element of a list or every value of a map, written `[]` as in jq. */
 export const EACH: unique symbol = Symbol('[]');
 
-/** The name of a member, the index of an element, or every element. */
 export type PathStep = string | typeof EACH;
 
-/** What can be derived of a field, written behind it and a colon. */
+/** Written after the field and a colon. */
 export const DERIVATIONS = ['length', 'domain', 'hour', 'weekday', 'delay'] as const;
 
-/** `size` is that of the item alone, written `item:size`. */
+/** `size` is written `item:size`. */
 export type Derivation = 'size' | (typeof DERIVATIONS)[number];
 
-/** A way through an item that goes through lists, or ends in what is derived of a value. */
+/** A path through lists or to a derived value. */
 export interface Walk {
-  /** Empty for what is derived of the item itself. */
+  /** Empty for a value derived from the item itself. */
   readonly steps: readonly PathStep[];
   readonly derivation: Derivation | undefined;
 }
 
-/** The place of a value inside an item, or of several values. */
+/** May match several values in an item. */
 export interface FieldPath {
-  /** The path as typed without needless backslashes: the name of its column or member in the output. */
+  /** As typed, without needless backslashes; the name of its column or member in the output. */
   readonly text: string;
   /**
-   * Member names, or indexes into arrays, as they are written: of `lines[].sku` a member `lines[]` with a
-   * member `sku`. Empty for the item itself.
+   * Literal member names or indexes: `lines[].sku` is a member `lines[]` with a member `sku`. Empty for the
+   * item itself.
    */
   readonly steps: readonly string[];
-  /** What the path means in an item that has no member of these names; undefined if it is only names. */
+  /** Used if no member has the literal names; undefined if the path is only names. */
   readonly walk?: Walk | undefined;
 }
 
 /**
- * Reads `--fields a,b.c,lines[].sku`: paths parted by commas, steps by dots; white space around a path does
- * not count. A backslash makes the next character part of a name: `a\.b` is the member named `a.b`. `""` is
- * the member with an empty name. Throws `UsageError`.
+ * Parses `--fields a,b.c,lines[].sku`. Ignores white space around paths. A backslash makes the next character
+ * part of a name: `a\.b` is the member named `a.b`. `""` is the member with an empty name. Throws
+ * `UsageError`.
  */
 export function parseFieldPaths(text: string, flag = '--fields'): readonly FieldPath[] {
   const paths = parted(lettersOf(text), ',').map((letters) => pathOf(letters, flag, text));
@@ -49,8 +48,8 @@ export function parseFieldPaths(text: string, flag = '--fields'): readonly Field
 }
 
 /**
- * Reads one path, as `parseFieldPaths` reads each of several, or jq's with a dot in front. Throws
- * `UsageError` that names the flag; `all` is the flag's whole value.
+ * Parses one path, also with jq's leading dot. Throws `UsageError` that names the flag; `all` is the flag's
+ * whole value.
  */
 export function parseFieldPath(typed: string, flag: string, all = typed): FieldPath {
   const letters = lettersOf(typed);
@@ -59,17 +58,16 @@ export function parseFieldPath(typed: string, flag: string, all = typed): FieldP
   return pathOf(letters, flag, all);
 }
 
-/** True if the field's values depend on a time zone. */
 export function isOfZone({ walk }: FieldPath): boolean {
   return walk?.derivation === 'hour' || walk?.derivation === 'weekday';
 }
 
-/** The path of a member of the item, whatever characters its name has. */
+/** Escapes the name. */
 export function memberPath(name: string): FieldPath {
   return fieldPath([name]);
 }
 
-/** The path with these steps, and what is derived of the value there. Its text is read as the same path. */
+/** The text parses to the same path. */
 export function fieldPath(steps: readonly PathStep[], derivation?: Derivation): FieldPath {
   const behind = derivation === undefined ? '' : `:${derivation}`;
   const isOfItem = derivation === 'size';
@@ -83,7 +81,7 @@ export function fieldPath(steps: readonly PathStep[], derivation?: Derivation): 
   return { text, steps: names, ...(isPlain ? {} : { walk: { steps, derivation } }) };
 }
 
-/** The text of a path before an operator of a condition, where it is read as the same path. */
+/** Escapes what an operator could be mistaken for. */
 export function pathText({ steps, walk }: Pick<FieldPath, 'steps' | 'walk'>): string {
   if (walk) return textOf(walk.steps, walk.derivation, nameInCondition);
   return textOf(steps, undefined, nameInCondition);
@@ -104,12 +102,11 @@ function textOf(
 /** A derivation's name at the end of a member's name. */
 const DERIVED_NAME = new RegExp(`:(?=(size|${DERIVATIONS.join('|')})$)`);
 
-/** A member's name as a part of a path. */
 function escapedName(name: string): string {
   return nameWithEscapes(name, /[\\.,[\]]|^\s|\s$/gu);
 }
 
-/** The same where an operator may follow. */
+/** Escapes more, since an operator may follow. */
 function nameInCondition(name: string): string {
   return nameWithEscapes(name, /[\\.,!=<>~&|\s[\]]/gu);
 }
@@ -120,13 +117,12 @@ function nameWithEscapes(name: string, special: RegExp): string {
   return escaped.startsWith(EMPTY_NAME) ? `\\${escaped}` : escaped;
 }
 
-/** How the empty name of a member is written. */
 const EMPTY_NAME = '""';
 
-/** More than an item has levels: a cursor takes a piece of the stack for each. */
+/** Deeper than any item; a cursor takes stack for each step. */
 const MOST_STEPS = 1000;
 
-/** A character, with the backslash in front of it if there is one; or a lone backslash at the end. */
+/** A character with its backslash, if any; or a lone backslash at the end. */
 type Letter = string;
 
 function lettersOf(text: string): Letter[] {
@@ -139,7 +135,7 @@ function nameOf(letters: readonly Letter[]): string {
   return named.map((letter) => letter.replace(/^\\(?=[\s\S])/, '')).join('');
 }
 
-/** The letters without backslashes that change nothing: white space needs one at the ends of a name. */
+/** White space needs a backslash only at the ends of a name. */
 function withoutNeedlessEscapes(letters: readonly Letter[]): string {
   const isNameEnd = (letter: Letter | undefined) => letter === undefined || /^[.[:]$/.test(letter);
   return letters
@@ -151,7 +147,6 @@ function withoutNeedlessEscapes(letters: readonly Letter[]): string {
     .join('');
 }
 
-/** The letters between those that are a separator. */
 function parted(letters: readonly Letter[], separator: ',' | '.'): Letter[][] {
   const parts: Letter[][] = [];
   let part: Letter[] = [];
@@ -191,12 +186,10 @@ function withoutOuterSpace(letters: readonly Letter[]): readonly Letter[] {
   return first < 0 ? [] : letters.slice(first, letters.findLastIndex(isInner) + 1);
 }
 
-/** jq writes a dot in front of a path. */
 function withoutJqDot(letters: readonly Letter[]): readonly Letter[] {
   return letters[0] === '.' && letters.length > 1 && letters[1] !== '.' ? letters.slice(1) : letters;
 }
 
-/** The last part of a path, parted from what is derived of it. */
 function withoutDerivation(part: Letter[]): {
   readonly field: Letter[];
   readonly derivation: Derivation | undefined;
@@ -207,7 +200,7 @@ function withoutDerivation(part: Letter[]): {
   return { field: derivation ? part.slice(0, colon) : part, derivation };
 }
 
-/** A part of a path, parted from the `[]` behind its name; their number. */
+/** Splits off the trailing `[]` and counts them. */
 function withoutLists(part: readonly Letter[]): { readonly name: readonly Letter[]; readonly lists: number } {
   let end = part.length;
   while (part[end - 1] === ']' && part[end - 2] === '[') end -= 2;
@@ -220,7 +213,7 @@ function wrong(text: string, why: string, flag: string): UsageError {
   });
 }
 
-/** Other languages' ways to write a path: JSONPath, jq, JavaScript. */
+/** Path syntax of JSONPath, jq and JavaScript. */
 const OTHER_LANGUAGES: readonly (readonly [written: RegExp, meant: string])[] = [
   [/^\$?\.?(\[\*?\])?\.?/, ''],
   [/\[ *(?:\* *)?\]\??/g, '[]'],
@@ -228,10 +221,9 @@ const OTHER_LANGUAGES: readonly (readonly [written: RegExp, meant: string])[] = 
   [/\[ *(["'])([^"'\\.,[\]]+)\1 *\]/g, '.$2'],
   [/\[\](?=[^.:[\]])/g, '[].'],
 ];
-/** Longer texts are not worth a guess. */
+/** Longer texts get no suggestion. */
 const LONGEST_GUESSED_CHARACTERS = 500;
 
-/** The error for a bracket that is no part of `[]`; its next step has the path that was meant. */
 function wrongBrackets(path: string, flag: string, all: string): UsageError {
   const next =
     'use lines[].sku for every element, lines.0.sku for the first; write a bracket inside a name as \\[';

@@ -14,29 +14,27 @@ const NO_BYTES = Buffer.alloc(0);
 const NULL_TEXT = Buffer.from('null');
 
 /**
- * Takes a JSON value without white space between tokens, between two offsets; `MISSING` as the first of them
- * for a value that is not there. Whoever keeps a value copies it.
+ * Takes a JSON value without white space between tokens; `start` is `MISSING` if there is none. Copy the
+ * bytes to keep them.
  */
 export type UseValue = (bytes: Buffer, start: number, end: number) => void;
 
 /**
- * Reads the fields that people name in one item after another, wherever their paths lead: to members, to
- * known fields by their short names, through every element of lists, on inside a text that is JSON (but not
- * inside another text in it), and to what is derived of a value. A member that has a path's literal name
- * wins.
+ * Reads the fields that users name: members, known fields by their short names, elements of lists, JSON
+ * inside a text (one level deep) and derived values. A member with the path's literal name has precedence.
  */
 export class FieldReader {
   readonly #ways: readonly (Way | undefined)[];
   readonly #cursor: Cursor;
-  /** The place of `createdOn` among the paths of the cursor, if a delay is asked for. */
+  /** Index of `createdOn` among the paths, needed for delays. */
   readonly #createdOn: number | undefined;
-  /** Bytes of values that lie in a text of the item. */
+  /** Set for values inside a text of the item. */
   readonly #texts: (Buffer | undefined)[];
   #page: Buffer = NO_BYTES;
   #itemStart = 0;
   #itemEnd = 0;
 
-  /** Hours and weekdays are those of `zone`. `onOther`: as for `createExactCursor`. */
+  /** `zone` is for hours and weekdays; `onOther` as for `createExactCursor`. */
   constructor(paths: readonly FieldPath[], zone: TimeZone, onOther?: CreateCursorOptions['onOther']) {
     const all = [...paths];
     this.#ways = paths.map(({ walk }) => walk && wayOf(walk, zone, all));
@@ -46,7 +44,7 @@ export class FieldReader {
     this.#cursor = createCursor(all, { onOther, texts: this.#texts });
   }
 
-  /** Reads the item at `at`, which has no white space between tokens. Returns the offset after it. */
+  /** Takes JSON without white space between tokens. Returns the offset after the item. */
   read(bytes: Buffer, at: number): number {
     this.#page = bytes;
     this.#itemStart = at;
@@ -55,9 +53,8 @@ export class FieldReader {
   }
 
   /**
-   * Calls `use` at least once, for each value of a field in the last item read. Of a path through lists these
-   * are the values in all elements, with `MISSING` for an element from which the path leads nowhere.
-   * `MISSING` alone comes of a list without elements, and where there is no value at all.
+   * Calls `use` for each value of a field in the last item read, with `MISSING` for list elements that lack
+   * it. Calls `use` once with `MISSING` if there is no value at all or the list is empty.
    */
   each(field: number, use: UseValue): void {
     const way = this.#wayTo(field);
@@ -73,7 +70,7 @@ export class FieldReader {
     if (!isUsed) use(NO_BYTES, MISSING, MISSING);
   }
 
-  /** Calls `use` once: with the one value, or with a list of the values of a path through lists. */
+  /** Calls `use` once: with the value, or with a list of the values of a path through lists. */
   whole(field: number, use: UseValue): void {
     const way = this.#wayTo(field);
     if (!way || way.lists.length === 0) {
@@ -88,14 +85,12 @@ export class FieldReader {
     use(list, isList ? 0 : MISSING, list.length);
   }
 
-  /**
-   * The characters of the field of a plain path that is a text in the last item read; undefined for all else.
-   */
+  /** The characters of a plain path's string; otherwise undefined. */
   text(field: number): string | undefined {
     return this.#texts[field] ? undefined : this.#cursor.text(field);
   }
 
-  /** True if the field has a value in the last item read, be it null. */
+  /** True even for null. */
   has(field: number): boolean {
     let isFound = false;
     this.each(field, (_, start) => {
@@ -104,7 +99,7 @@ export class FieldReader {
     return isFound;
   }
 
-  /** The way that the path leads in the last item read, if no member has its literal name. */
+  /** A member with the literal name has precedence. */
   #wayTo(field: number): Way | undefined {
     return this.#cursor.starts[field] === MISSING ? this.#ways[field] : undefined;
   }
@@ -117,7 +112,7 @@ export class FieldReader {
     use(this.#texts[place] ?? this.#page, starts[place] as number, ends[place] as number);
   }
 
-  /** Calls `use` for each value that a way leads to. Returns true if it goes through a list that is there. */
+  /** Returns true if the way leads through an existing list. */
   #go({ first, lists, derive }: Way, use: UseValue): boolean {
     const useDerived = derive ? deriving(derive, use, this.#readCreatedOn) : use;
     if (first === ITEM) {
@@ -136,19 +131,19 @@ export class FieldReader {
   }
 }
 
-/** The place of the item itself. */
+/** Instead of an index: the item itself. */
 const ITEM = -1;
 
-/** Where a walk leads, in steps that a cursor takes at once. */
+/** A walk, split into the steps that a cursor can take at once. */
 interface Way {
-  /** The place of the steps before the first `[]` among the paths of the reader's cursor, or `ITEM`. */
+  /** Index of the steps before the first `[]` among the cursor's paths, or `ITEM`. */
   readonly first: number;
-  /** For each `[]`, the steps behind it. */
+  /** The steps after each `[]`. */
   readonly lists: readonly ElementCursor[];
   readonly derive: Derive | undefined;
 }
 
-/** Adds the first steps to the paths of the cursor. */
+/** Appends the first steps to `paths`. */
 function wayOf({ steps, derivation }: Walk, zone: TimeZone, paths: FieldPath[]): Way {
   const [first = [], ...others] = partedAtLists(steps);
   const place = first.length === 0 ? ITEM : paths.push({ text: '', steps: first }) - 1;
@@ -175,7 +170,6 @@ function deriving(derive: Derive, use: UseValue, createdOn: () => string | undef
   };
 }
 
-/** A value of an item, and whether it lies in a text of the item. */
 interface FoundValue {
   readonly bytes: Buffer;
   readonly start: number;
@@ -183,7 +177,7 @@ interface FoundValue {
   readonly isInText: boolean;
 }
 
-/** Finds what the steps behind a `[]` lead to in the elements of a list. */
+/** Follows the steps after a `[]` in the elements of a list. */
 class ElementCursor {
   readonly #texts: (Buffer | undefined)[] = [];
   readonly #onPage: Cursor;
@@ -195,7 +189,7 @@ class ElementCursor {
     this.#inText = createExactCursor([path]);
   }
 
-  /** Reads the element at an offset, which ends at `behind`. */
+  /** `behind` is the offset after the element. */
   find({ bytes, isInText }: FoundValue, at: number): FoundValue & { readonly behind: number } {
     const cursor = isInText ? this.#inText : this.#onPage;
     const behind = cursor.read(bytes, at);
@@ -207,8 +201,8 @@ class ElementCursor {
 }
 
 /**
- * Calls `use` for each value behind the first of the `[]` and those that follow it. Returns true if the value
- * is a list or a map, or a text that is one.
+ * Calls `use` for each value in the nested lists. Returns true if the value is a list or a map, or a text of
+ * one.
  */
 function eachElement(
   value: FoundValue,
@@ -242,14 +236,14 @@ function wholeText(bytes: Buffer): FoundValue {
   return { bytes, start: 0, end: bytes.length, isInText: true };
 }
 
-/** Calls `use` with the offset of each element; it returns that behind the element. */
+/** `use` returns the offset after the element. */
 function eachOfList(bytes: Buffer, start: number, use: (at: number) => number): void {
   let index = start;
   do index = use(index + 1);
   while (bytes[index] === COMMA);
 }
 
-/** The offsets of the values of a map: of each name the last one counts, as in `JSON.parse`. */
+/** Of duplicate names the last one counts, as in `JSON.parse`. */
 function valuesOfMap(bytes: Buffer, start: number): Iterable<number> {
   const offsets = new Map<string, number>();
   let index = start;

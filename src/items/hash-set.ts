@@ -1,12 +1,12 @@
 const EMPTY = -1;
 const LEAST_PLACES = 1024;
-/** With more of the places taken, looking for a hash takes longer. */
+/** Maximum load: beyond it a lookup probes too many places. */
 const MOST_TAKEN = 0.5;
 
-/** Whole numbers from 0 to 2^53 that spread evenly: each takes 16 to 32 bytes, where a `Set` takes 50. */
+/** A set of evenly spread integers below 2^53, in 16 to 32 bytes each, where a `Set` takes 50. */
 export class HashSet {
   size = 0;
-  /** As many as a power of two. A hash stands at its own place or behind it. */
+  /** Open addressing; the length is a power of two. */
   #places = new Float64Array(LEAST_PLACES).fill(EMPTY);
 
   has(hash: number): boolean {
@@ -27,11 +27,10 @@ export class HashSet {
     for (const hash of old) if (hash !== EMPTY) this.#places[this.#placeOf(hash)] = hash;
   }
 
-  /** The place of the hash, or the empty one where it belongs. */
+  /** The place of the hash, or the empty place to put it. */
   #placeOf(hash: number): number {
     const places = this.#places;
     const last = places.length - 1;
-    // The bits of the hash that have a place of their own.
     let place = hash & last;
     while (places[place] !== EMPTY && places[place] !== hash) place = (place + 1) & last;
     return place;

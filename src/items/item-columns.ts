@@ -6,15 +6,14 @@ import type { Items, ListKind } from './items.ts';
 import { isObject } from './items.ts';
 import { knownValues } from './known-fields.ts';
 
-/** The members of items, known fields among them wherever they are; columns are chosen from these. */
+/** Known fields appear at the top, wherever they are in the item. */
 export interface Members {
-  /** Names in the order of first appearance; true if a value was seen that is neither null nor nested. */
+  /** In order of first appearance; true if some value is neither null nor nested. */
   readonly names: ReadonlyMap<string, boolean>;
-  /** True if an item is not an object. */
+  /** True if some item is not an object. */
   readonly bare: boolean;
 }
 
-/** Returns the members of the items of some pages. */
 export function membersOf(pages: readonly Items[]): Members {
   const names = new Map<string, boolean>();
   let bare = false;
@@ -30,13 +29,12 @@ export function membersOf(pages: readonly Items[]): Members {
   return { names, bare };
 }
 
-/** Likely names, ignoring case and separators. The first one present is used. */
+/** Matched without case and separators; the first one present is used. */
 const NAME_FIELDS = ['name', 'eventtype', 'eventtypename', 'type', 'typename', 'id', 'key', 'code', 'value'];
 const DESCRIPTION_FIELDS = ['description', 'summary', 'details', 'title', 'displayname', 'label'];
-/** Columns of a table whose items have none of the known fields. */
+/** Columns of a table without known fields. */
 const FIRST_FIELDS = 5;
 
-/** The columns of tables and CSV of events that have these fields, in their order. */
 export const EVENT_COLUMNS = [
   'createdOn',
   'publishStatus',
@@ -46,7 +44,7 @@ export const EVENT_COLUMNS = [
 ] as const;
 export type EventColumn = (typeof EVENT_COLUMNS)[number];
 
-/** The columns of a table: the known fields present, else the first scalar ones, else the first ones. */
+/** The known fields present, else the first scalar fields, else the first fields. */
 export function tableColumns({ names, bare }: Members, kind: ListKind): readonly FieldPath[] {
   const all = [...names.keys()];
   const scalars = all.filter((name) => names.get(name));
@@ -56,12 +54,12 @@ export function tableColumns({ names, bare }: Members, kind: ListKind): readonly
   return bare || all.length === 0 ? [itemColumn(kind), ...columns] : columns;
 }
 
-/** The column for items that are not objects: the item itself. */
+/** Shows items that are not objects. */
 export function itemColumn(kind: ListKind): FieldPath {
   return { text: kind === 'events' ? 'value' : 'name', steps: [] };
 }
 
-/** Of these names, those that are shown before all others. */
+/** The names to show first, in order. */
 export function knownNames(present: readonly string[], kind: ListKind): string[] {
   if (kind === 'events') return EVENT_COLUMNS.filter((name) => present.includes(name));
   const bareName = (name: string) => name.toLowerCase().replace(/[_\s-]/g, '');
@@ -71,30 +69,23 @@ export function knownNames(present: readonly string[], kind: ListKind): string[]
   });
 }
 
-/** The columns of CSV if there is no item to take them from: a header is always printed. */
+/** CSV prints a header even without items. */
 export function emptyColumns(kind: ListKind): readonly FieldPath[] {
   return (kind === 'events' ? EVENT_COLUMNS : ['name', 'description']).map(memberPath);
 }
 
-/** The message for an empty list. */
 export function nothingFound(kind: ListKind): string {
   const what = { events: 'events', 'event-types': 'event types', subscriptions: 'subscriptions' }[kind];
   return `no ${what} match`;
 }
 
 const ERROR_NAME = /error|failure|reason/i;
-/**
- * The end of such a name and the beginning of its value, in JSON: many pages have none, and need not be
- * parsed.
- */
+/** Finds such a name and the start of a value in JSON, since most pages have none and need no parsing. */
 const ERROR_MEMBER = new RegExp(`(${ERROR_NAME.source})[^"]{0,60}":(?!null|false|"")`, 'i');
-/** Members of members are looked at down to this level. */
+/** Maximum depth searched. */
 const DEEPEST = 10;
 
-/**
- * The first field whose name tells of an error and that has a value in an item, such as `lastError` in
- * `delivery`; undefined if there is none.
- */
+/** The first field with a value and a name like `lastError`; undefined if there is none. */
 export function errorField(pages: readonly Items[]): FieldPath | undefined {
   for (const items of pages.filter(({ bytes }) => ERROR_MEMBER.test(bytes.toString('latin1'))))
     for (const item of items.values()) {
@@ -121,10 +112,7 @@ function isEmpty(value: unknown): boolean {
 
 const OBJECT = 0x7b;
 
-/**
- * Reads rows of cells from pages; `cellOf` makes them of the JSON value between two offsets, a missing one
- * becomes `missing`. Hours and weekdays are those of `zone`.
- */
+/** `cellOf` formats a JSON value; a missing one becomes `missing`. `zone` is for hours and weekdays. */
 export function createRowReader(
   columns: readonly FieldPath[],
   cellOf: (bytes: Buffer, start: number, end: number) => string,
@@ -132,7 +120,7 @@ export function createRowReader(
   zone = UTC,
 ): (page: Items) => string[][] {
   const reader = new FieldReader(columns, zone);
-  // If there are columns of members too, the item itself is shown only if it is not an object.
+  // Next to columns of members, show the item itself only if it is not an object.
   const itself = columns.findIndex(({ steps }) => steps.length === 0);
   const isMixed = itself >= 0 && columns.length > 1;
   let cell = missing;

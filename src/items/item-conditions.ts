@@ -12,33 +12,28 @@ import { type FieldPath, parseFieldPath, pathText } from './field-path.ts';
 const COMPARISONS = ['!=', '<=', '>=', '=', '<', '>', '~'] as const;
 export type Operator = (typeof COMPARISONS)[number] | 'exists' | 'missing' | 'in' | 'not in';
 
-/** A condition on a field of an item. */
 export interface Condition {
-  /** As it was given. */
+  /** As typed. */
   readonly text: string;
   readonly field: FieldPath;
   readonly operator: Operator;
   /** Empty for `exists` and `missing`. */
   readonly value: string;
-  /** True if the value was in quotes: it is a text, whatever it looks like. */
+  /** A quoted value is always a text. */
   readonly quoted: boolean;
-  /** True if the value is equal to the same text in any case of letters, as in a filter of the service. */
+  /** True for equality without case, as in the service's filters. */
   readonly ignoresCase?: boolean;
-  /** The value as a time, if it is one. */
   readonly instant: Instant | undefined;
   /**
-   * The time on a wall clock: times of the payload without an offset are compared with it.
-   * Undefined for a field whose times are in UTC by definition.
+   * Local time, to compare with times in the payload that have no offset. Undefined for fields that are
+   * always UTC.
    */
   readonly wall?: Moment | undefined;
-  /** Of `in` and `not in`: an equality for each of the values. */
+  /** For `in` and `not in`: an equality for each value. */
   readonly alternatives?: readonly Condition[];
 }
 
-/**
- * Reads the values of `in @FILE`, one a line. Throws `UsageError` where it cannot be read, or files are not
- * to be read.
- */
+/** Reads the values of `in @FILE`, one per line. Throws `UsageError`. */
 export type ReadValues = (file: string, flag: string) => readonly string[];
 
 export const refuseFiles: ReadValues = (file, flag) => {
@@ -49,20 +44,19 @@ export const refuseFiles: ReadValues = (file, flag) => {
 
 const NAME = String.raw`(?:[^\\!=<>~]|\\[\s\S])*`;
 const CONDITION = new RegExp(`^\\s*(!(?!=))?(${NAME})(?:(!=|<=|>=|=|<|>|~)([\\s\\S]*))?$`, 'u');
-/** `and`, `or`, `&&` or `||` between two conditions; a backslash makes the white space part of a name. */
+/** A backslash before the white space makes the word part of a name. */
 const JOINT = /((?<=(?<!\\)\s)(?:and|or)(?=\s)|&&|\|\|)/i;
 
-/** `FIELD in (a, b)`, `FIELD not in @FILE`; a backslash makes the white space part of a name. */
+/** A backslash makes the white space part of a name. */
 const IN =
   /^\s*(?<name>(?:[^\\!=<>~\s]|\\[\s\S]|[^\S\n](?!\s))+?)\s+(?<not>not\s+)?in\s*(?:\((?<list>[\s\S]*)\)|@(?<file>[\s\S]+))\s*$/i;
-/** Other languages write `!FIELD in (a, b)` and `not FIELD in (a, b)`. */
+/** As other languages write it. */
 const NEGATION = /^\s*(?:!\s*|not\s+)(?=[^\s=])/i;
 
 /**
- * Reads `FIELD OP VALUE`, `FIELD` (present) or `!FIELD` (absent). Times have the same forms as for `--since`,
- * and are read in `zone` if they have no zone; spans ago count from `now` (milliseconds since the epoch).
- * Throws `UsageError` that names the flag, for conditions joined in one text and for values that nothing can
- * be compared with too.
+ * Parses `FIELD OP VALUE`, `FIELD` (present) or `!FIELD` (absent). Times have the forms of `--since`, default
+ * to `zone`, and count back from `now` (milliseconds since the epoch). Throws `UsageError` that names the
+ * flag, also for joined conditions and values without an order.
  */
 export function parseCondition(
   text: string,
@@ -90,7 +84,6 @@ export function parseCondition(
   return { text, field, operator, value: '', quoted: false, instant: undefined };
 }
 
-/** A condition as it was given, and what its times are read with. */
 interface Given {
   readonly text: string;
   readonly flag: string;
@@ -121,7 +114,7 @@ function formOfIn(flag: string): string {
   return `write it as in ${flag} 'FIELD in (a, b)'`;
 }
 
-/** The error for `FIELD in a, b`, whose values are not between ( and ). */
+/** For `FIELD in a, b` without parentheses. */
 function unlisted(text: string, word: string, given: Given): UsageError {
   const [, field = '', list = ''] = /^(.*?(?<!\\)\s)in\s+\(?([^)]*)/is.exec(text) ?? [];
   const negation = NEGATION.exec(given.text) ? 'not ' : '';
@@ -131,11 +124,10 @@ function unlisted(text: string, word: string, given: Given): UsageError {
   return invalid(given, `'${word}' takes its values in ( )`, next);
 }
 
-/** The parts of `FIELD in (a, b)` or `FIELD not in @FILE`. */
 interface Membership {
   readonly name: string;
   readonly operator: 'in' | 'not in';
-  /** The text between the parentheses; undefined where a file is named. */
+  /** Undefined if a file is named. */
   readonly list: string | undefined;
   readonly file: string;
 }
@@ -147,7 +139,6 @@ function membershipIn(text: string): Membership | undefined {
   return { name, operator: not === undefined ? 'in' : 'not in', list, file: file.trim() };
 }
 
-/** Throws `UsageError` for `!FIELD in (a, b)` and `not FIELD in (a, b)`. */
 function refuseNegatedMembership(given: Given): void {
   const membership = membershipIn(given.text.replace(NEGATION, ''));
   if (!membership || !NEGATION.test(given.text)) return;
@@ -157,7 +148,7 @@ function refuseNegatedMembership(given: Given): void {
   throw meaning(given, "a list is negated by 'not in'", `${name} ${opposite} ${values}`);
 }
 
-/** Throws `UsageError` for `= @FILE` and `!= @FILE`, which would compare with the name of the file. */
+/** `= @FILE` would compare with the name of the file. */
 function refuseFileName(operator: Operator, rest: string, given: Given): void {
   if (!/^@\S/.test(rest) || (operator !== '=' && operator !== '!=')) return;
   const name = given.text.trimEnd().slice(0, -rest.length).trimEnd().slice(0, -operator.length);
@@ -166,13 +157,12 @@ function refuseFileName(operator: Operator, rest: string, given: Given): void {
   throw meaning(given, why, `${name.trim()} ${membership} ${rest}`);
 }
 
-/** The error for a condition that was written in another way; its next step has the one that was meant. */
 function meaning(given: Given, why: string, meant: string): UsageError {
   const next = `write ${given.flag} ${quotedWord(meant)}`;
   return invalid(given, why, next, { typed: given.text, meant });
 }
 
-/** Throws `UsageError` for a list that cannot be read, or has no value. */
+/** Throws `UsageError` for an unreadable or empty list. */
 function parseMembership(
   { name, operator, list, file }: Membership,
   given: Given,
@@ -188,7 +178,7 @@ function parseMembership(
   return { text, field, operator, value: '', quoted: false, instant: undefined, alternatives };
 }
 
-/** A condition that holds where `FIELD = VALUE` does; the value may be in quotes. */
+/** The value may be in quotes. */
 function equality(field: FieldPath, text: string, given: Given): Condition {
   const quotation = quotedText(text);
   const quoted = typeof quotation === 'string';
@@ -199,7 +189,7 @@ function equality(field: FieldPath, text: string, given: Given): Condition {
   return { text: `${given.flag} ${text}`, field, operator: '=', value, quoted, instant, wall };
 }
 
-/** `FIELD OP VALUE`, of which `rest` is what stands behind the operator. */
+/** `rest` is the text after the operator. */
 function parseComparison(field: FieldPath, operator: Operator, rest: string, given: Given): Condition {
   refuseLongerOperator(operator, rest, given);
   refuseFileName(operator, rest, given);
@@ -208,9 +198,9 @@ function parseComparison(field: FieldPath, operator: Operator, rest: string, giv
   const value = quotation ?? rest;
   const isOrder = isOrderOperator(operator);
   const isTime = isCreationTime(field) && operator !== '~';
-  // A time is one in quotes too, where nothing else is possible.
+  // A time may be quoted if the field has only times.
   const quoted = quotation !== undefined && !isTime;
-  // `= 20261120` means the number alone: a text with that date is another value.
+  // `= 20261120` is a number, not a date.
   const mayBeTime = !quoted && !isDerived(field) && (isOrder || isTime || !isNumber(value));
   const instant = mayBeTime ? instantOf(value, given) : undefined;
   const wall = wallOf(field, value, instant, given);
@@ -233,12 +223,12 @@ function isCreationTime({ steps }: FieldPath): boolean {
   return steps.length === 1 && steps[0] === 'createdOn';
 }
 
-/** True for what is derived of a field: numbers and texts, none of them a time. */
+/** Derived values are numbers and texts, never times. */
 function isDerived({ walk }: FieldPath): boolean {
   return walk?.derivation !== undefined;
 }
 
-/** The wall clock's time of a value: as it was typed, or else as the zone's clock shows the instant. */
+/** As typed, or else the instant on the zone's clock. */
 function wallOf(
   field: FieldPath,
   value: string,
@@ -257,10 +247,7 @@ function instantOf(value: string, { now, zone }: Given): Instant | undefined {
   return time && resolveTime(time, now);
 }
 
-/**
- * Throws `UsageError` for `a == b`, `a === b` and `a =~ b`, which are other languages' operators; a value
- * that begins so is written in quotes.
- */
+/** Rejects `==`, `===` and `=~`; a value that begins with such a character needs quotes. */
 function refuseLongerOperator(operator: Operator, rest: string, given: Given): void {
   if (!/^[=!<>~]/.test(rest)) return;
   const { text, flag } = given;
@@ -273,7 +260,6 @@ function refuseLongerOperator(operator: Operator, rest: string, given: Given): v
   throw invalid(given, why, isEquality ? written(beforeValue + rest.replace(/^=+/, '')) : undefined);
 }
 
-/** Throws `UsageError` for a comparison by order with something that has none. */
 function refuseUnordered({ field, operator, value, quoted, instant }: Condition, given: Given): void {
   const { flag } = given;
   if (field.walk?.derivation === 'weekday')
@@ -292,14 +278,13 @@ function refuseUnordered({ field, operator, value, quoted, instant }: Condition,
   );
 }
 
-/** True if a value goes on with another condition. Text such as `Smith and Sons` does not. */
+/** False for text such as `Smith and Sons`. */
 function goesOn(value: string): boolean {
   if (quotedText(value) !== undefined || isListOrObject(value)) return false;
   const [joint = ''] = JOINT.exec(value) ?? [];
   return /[&|]/.test(joint) || /[=<>~]|^!/.test(value.split(JOINT).slice(2).join('').trim());
 }
 
-/** The error for conditions that a word joins in one text. */
 function joined(given: Given): UsageError {
   const { text, flag } = given;
   const pieces = text.split(JOINT).map((piece) => piece.trim());
@@ -315,7 +300,7 @@ function joined(given: Given): UsageError {
   );
 }
 
-/** The values of `(a, "b, c")`; undefined if a text in quotes does not end where a comma or the list does. */
+/** Undefined if a quoted text is not followed by a comma or the end. */
 function listedValues(list: string): string[] | undefined {
   const values: string[] = [];
   const value = /\s*("(?:[^"\\]|\\.)*"|'[^']*'|[^,"'\s][^,]*)\s*(,|$)/y;
@@ -329,8 +314,8 @@ function listedValues(list: string): string[] | undefined {
 }
 
 /**
- * A word that other languages compare with, behind a name: `contains x`, `like x`, `in x`, `is x`, `exists`
- * at the end. A backslash makes the white space before a word part of the name.
+ * Finds `contains x`, `like x`, `in x`, `is x` or a final `exists` after a name, unless the white space
+ * before it is escaped.
  */
 function wordOfOtherLanguages(name: string): string | undefined {
   const words = name.trim().split(/\s+/);
@@ -342,10 +327,7 @@ function wordOfOtherLanguages(name: string): string | undefined {
   return undefined;
 }
 
-/**
- * The text in quotes: JSON's double ones, or single ones as in SQL; undefined without quotes, null if JSON
- * refuses it.
- */
+/** Accepts double quotes as in JSON and single ones as in SQL. Undefined without quotes, null if invalid. */
 function quotedText(value: string): string | null | undefined {
   if (/^'[^']*'$/.test(value)) return value.slice(1, -1);
   if (!/^"(?:[^"\\]|\\.)*"$/s.test(value)) return undefined;
@@ -356,7 +338,7 @@ function quotedText(value: string): string | null | undefined {
   }
 }
 
-/** True if a value is a whole list or object of JSON, whose texts may read like conditions. */
+/** Its texts may look like conditions. */
 function isListOrObject(value: string): boolean {
   try {
     return typeof JSON.parse(value) === 'object';
@@ -365,25 +347,22 @@ function isListOrObject(value: string): boolean {
   }
 }
 
-/** True for `FIELD in (a, b)`, `FIELD not in @FILE` and the like. */
 export function isMembership(text: string): boolean {
   return membershipIn(text) !== undefined;
 }
 
-/** Throws `UsageError` for a condition whose values are to be read from a file. */
 export function refuseFileOfValues(condition: string, flag: string): void {
   const file = fileOfValues(condition);
   if (file !== undefined) refuseFiles(file, flag);
 }
 
-/** The file in `FIELD in @FILE` and `FIELD not in @FILE`; undefined for any other condition. */
 export function fileOfValues(condition: string): string | undefined {
   return membershipIn(condition)?.file || undefined;
 }
 
 /**
- * The text of a condition, which `parseCondition` reads as the same one again. `value` is the text of a
- * string in an item, or, with `isText` false, the JSON text of a number or a literal.
+ * Returns a text that `parseCondition` reads as the same condition. `value` is the characters of a string or,
+ * if not `isText`, the JSON text of a number or literal.
  */
 export function conditionText(field: FieldPath, operator: Operator, value = '', isText = true): string {
   const name = pathText(field);
@@ -393,7 +372,7 @@ export function conditionText(field: FieldPath, operator: Operator, value = '', 
   return `${name} ${operator} ${needsQuotes ? JSON.stringify(value) : value}`;
 }
 
-/** True if a text cannot be taken for anything else. */
+/** True if the text needs no quotes. */
 function isPlainText(value: string, field: FieldPath): boolean {
   if (!/^[\p{L}\p{N}][\p{L}\p{N}\p{M} ./_:@-]*$/u.test(value) || value.trim() !== value) return false;
   if (/\s(and|or)\s/i.test(value)) return false;
@@ -401,10 +380,7 @@ function isPlainText(value: string, field: FieldPath): boolean {
   return isDerived(field) || !parseTime(value);
 }
 
-/**
- * A condition that compares with a JSON value; `json` is its JSON text, and nothing for `exists` and
- * `missing`.
- */
+/** `json` is the JSON text of the value; omitted for `exists` and `missing`. */
 export function conditionOn(field: FieldPath, operator: Operator, json?: string): Condition {
   const quoted = json?.startsWith('"') ?? false;
   const value = quoted ? (JSON.parse(json as string) as string) : (json ?? '');

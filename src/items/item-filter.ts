@@ -7,20 +7,16 @@ import type { Condition } from './item-conditions.ts';
 import type { Items } from './items.ts';
 import { textFinder } from './text-finder.ts';
 
-/**
- * Keeps the items for which all conditions hold and that have any of the texts, if there are some, in a value
- * or a name.
- */
+/** Keeps items that fulfil all conditions and contain any of the texts, in a value or a name. */
 export interface KeepItems {
   <Some extends Items>(items: Some): Some;
-  /** Returns a warning for each field or value of the conditions that none of the items seen so far has. */
+  /** Warns of fields and values in conditions that no item so far has. */
   doubts(): string[];
 }
 
-/** Tells whether to keep the item between two offsets. */
 type Test = (bytes: Buffer, start: number, end: number) => boolean;
 
-/** Hours and weekdays that conditions are about are those of `zone`. */
+/** `zone` is for hours and weekdays. */
 export function itemFilter(
   conditions: readonly Condition[],
   texts: readonly string[],
@@ -46,7 +42,6 @@ export function itemFilter(
   return Object.assign(keep, { doubts: () => (sample ? doubtsOf(sample) : []) });
 }
 
-/** All conditions have to hold. */
 function trialTest(trials: readonly Trial[], zone: TimeZone): Test {
   if (trials.length === 0) return () => true;
   const reader = new FieldReader(
@@ -58,26 +53,24 @@ function trialTest(trials: readonly Trial[], zone: TimeZone): Test {
     let holds = true;
     for (let field = 0; field < trials.length; field++) {
       const trial = trials[field] as Trial;
-      // A condition in doubt sees the values of events that another leaves out, too.
+      // A doubtful condition also sees events that another condition excludes.
       if (holds || trial.doubt.isOpen) holds = trial.holds(reader, field) && holds;
     }
     return holds;
   };
 }
 
-/** Of several texts any one is enough. */
+/** Any of the texts is enough. */
 function textTest(texts: readonly string[]): Test {
   if (texts.length === 0) return () => true;
   const finders = texts.map(textFinder);
   return (bytes, start, end) => finders.some((find) => find(bytes, start, end));
 }
 
-/** Tries a condition on the values of events, and notes what makes a doubt of it. */
 class Trial {
   readonly condition: Condition;
   readonly doubt: ConditionDoubt;
   readonly #match: ConditionMatch;
-  /** Of the event that is tried. */
   #isFulfilled = false;
 
   constructor(condition: Condition) {
@@ -86,7 +79,7 @@ class Trial {
     this.#match = new ConditionMatch(condition);
   }
 
-  /** True if the condition holds for the event that was read: any of the values of its field is enough. */
+  /** Any value of the field is enough. */
   holds(reader: FieldReader, field: number): boolean {
     if (!this.doubt.isOpen) return this.#match.holds(reader, field);
     this.doubt.countEvent();

@@ -3,7 +3,7 @@ import { memberPath } from './field-path.ts';
 import type { Items } from './items.ts';
 import { createCursor } from './known-cursor.ts';
 
-/** Reads when items were created, from the field that searches filter by (service description, part 4). */
+/** Searches filter by this field (service description, part 4). */
 export function createdOnReader(): (bytes: Buffer, at: number) => Instant | undefined {
   const cursor = createCursor([memberPath('createdOn')]);
   return (bytes, at) => {
@@ -16,8 +16,8 @@ export function createdOnReader(): (bytes: Buffer, at: number) => Instant | unde
 export type Direction = 'newest first' | 'oldest first';
 
 /**
- * The direction in which events are listed, by the first of some items and the last of others; undefined if
- * they do not tell. The service description promises no order.
+ * Compares the first of some items with the last of others; undefined if their times are equal or unknown.
+ * The service description promises no order.
  */
 export function directionBetween(first: Items, last: Items): Direction | undefined {
   if (first.count === 0 || last.count === 0) return undefined;
@@ -28,7 +28,6 @@ export function directionBetween(first: Items, last: Items): Direction | undefin
   return order > 0 ? 'newest first' : 'oldest first';
 }
 
-/** True if the page has an event that was created at that time or later. */
 export function holdsEventsFrom(items: Items, time: Instant): boolean {
   const createdOn = createdOnReader();
   for (let index = 0; index < items.count; index++) {

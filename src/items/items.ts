@@ -1,19 +1,18 @@
-/** The kind of a list: it decides the default columns, and what an empty list says. */
+/** Decides the default columns and the message for an empty list. */
 export type ListKind = 'events' | 'event-types' | 'subscriptions';
 
 /**
- * Some items: valid JSON values (UTF-8), none with white space between tokens, at rising offsets of `bytes`
- * with at least one byte between two of them. Nobody changes them.
+ * Valid JSON values (UTF-8) without white space between tokens, in order in `bytes` with at least one byte
+ * between them. Immutable.
  */
 export class Items {
   readonly bytes: Buffer;
   readonly count: number;
-  /** Two offsets per item: of its first byte, and after its last. */
+  /** Two offsets per item: of its first byte and after its last. */
   readonly spans: ArrayLike<number>;
   /**
-   * Per item the offsets of the fields that every question reads, of `publishStatus`, `createdOn` and
-   * `subscriptionId`, and of the member that is the event: 0 for what the item does not have. Undefined if
-   * they have not been found.
+   * Four offsets per item: the values of `publishStatus`, `createdOn` and `subscriptionId`, and the member
+   * that is the event; 0 if missing. Undefined if not located yet.
    */
   readonly fieldOffsets: readonly number[] | undefined;
 
@@ -23,7 +22,7 @@ export class Items {
     this.spans = spans;
   }
 
-  /** Copies item texts into new memory. */
+  /** Copies the texts. */
   static of(texts: readonly Buffer[]): Items {
     const spans: number[] = [];
     let at = 0;
@@ -34,17 +33,15 @@ export class Items {
     return new Items(Buffer.concat(texts.flatMap((text) => [text, COMMA])), spans);
   }
 
-  /** The offset of an item's first byte. */
   start(index: number): number {
     return this.spans[2 * index] as number;
   }
 
-  /** The offset after an item's last byte. */
   end(index: number): number {
     return this.spans[2 * index + 1] as number;
   }
 
-  /** An item's JSON text; shares memory with the page. */
+  /** Shares memory with the page. */
   text(index: number): Buffer {
     return this.bytes.subarray(this.start(index), this.end(index));
   }
@@ -53,30 +50,29 @@ export class Items {
     return Array.from({ length: this.count }, (_, index) => this.text(index));
   }
 
-  /** The items at the given ascending indexes; shares memory with the page. */
+  /** Takes ascending indexes. Shares memory with the page. */
   pick(indexes: readonly number[]): this {
     const spans = indexes.flatMap((index) => [this.start(index), this.end(index)]);
-    // A class below this one returns its own.
+    // A subclass returns its own class.
     return new Items(this.bytes, spans) as this;
   }
 
-  /** At most the first `limit` items. */
   first(limit: number): this {
     return this.count <= limit ? this : this.pick([...Array(limit).keys()]);
   }
 
-  /** The parsed values of the items, whose numbers may lose digits. */
+  /** Numbers may lose digits. */
   *values(): Generator<unknown> {
     for (let index = 0; index < this.count; index++)
       yield JSON.parse(this.bytes.toString('utf8', this.start(index), this.end(index)));
   }
 
-  /** The items in memory of their own, each followed by a line feed. */
+  /** Copies; each item is followed by a line feed. */
   toLines(): Buffer {
     return this.joined('', '\n', this.count > 0 ? '\n' : '');
   }
 
-  /** The items in memory of their own, with texts of ASCII before, between and after them. */
+  /** Copies; the separators must be ASCII. */
   joined(before: string, between: string, after: string): Buffer {
     const { bytes, count } = this;
     let length = before.length + count * between.length + after.length;
@@ -90,7 +86,7 @@ export class Items {
     return text.subarray(0, to + text.write(after, to, 'latin1'));
   }
 
-  /** Copies the items without white space between tokens, separated by single commas. */
+  /** Copies without white space between tokens, separated by single commas. */
   compacted(): Items {
     const { bytes, count } = this;
     const target = Buffer.allocUnsafe(this.end(count - 1) - this.start(0));
@@ -106,16 +102,14 @@ export class Items {
   }
 }
 
-/** As many as `Items.fieldOffsets` has of an item. */
 export const OFFSETS_PER_ITEM = 4;
 
-/** Those of one item among the `fieldOffsets` of all. */
 export function offsetsOfItem(offsets: readonly number[], item: number): number[] {
   const first = OFFSETS_PER_ITEM * item;
   return offsets.slice(first, first + OFFSETS_PER_ITEM);
 }
 
-/** Copies a JSON text without the white space between its tokens. Returns the offset after the copy. */
+/** Returns the offset after the copy. */
 function copyCompactly(bytes: Buffer, start: number, end: number, target: Buffer, at: number): number {
   let to = at;
   let quoted = false;
@@ -131,17 +125,16 @@ function copyCompactly(bytes: Buffer, start: number, end: number, target: Buffer
 
 const COMMA = Buffer.from(',');
 
-/** Prints items in one format, page by page. Each call resolves when standard output has taken the text. */
+/** Each call resolves once standard output has taken the text. */
 export interface ItemWriter {
-  /** `isLast`: no more items come, so that what all of them share need not be shown with each. */
+  /** `isLast`: all items are known, so shared values may be shown once. */
   write(items: Items, isLast?: boolean): Promise<void>;
-  /** Called after the last page: closes the array and prints the rest. */
+  /** Called after the last page to finish the output. */
   end?(): Promise<void>;
-  /** Called instead of `end` when the read failed: makes the printed text well-formed. Never rejects. */
+  /** Called instead of `end` after a failed read; leaves well-formed output and never rejects. */
   abort?(): Promise<void>;
 }
 
-/** True for a parsed value that is an object of JSON. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
@@ -151,19 +144,19 @@ const GUID = new RegExp(`^${DIGITS}$`, 'i');
 const INSIDE = new RegExp(`(?<![0-9a-f-])${DIGITS}(?![0-9a-f-])`, 'gi');
 const BARE = /^[\s"'`{(]*([0-9a-f]{32})[\s"'`})]*$/i;
 
-/** True if the text is a GUID in its usual form: 8-4-4-4-12 hexadecimal digits, in any case. */
+/** The usual form, 8-4-4-4-12 hexadecimal digits in any case. */
 export function isGuid(text: string): boolean {
   return GUID.test(text);
 }
 
-/** A GUID in lower case, since its case means nothing (RFC 9562, section 4); any other text unchanged. */
+/** Lower-cases GUIDs only, since their case means nothing (RFC 9562, section 4). */
 export function withoutGuidCase(text: string): string {
   return isGuid(text) ? text.toLowerCase() : text;
 }
 
 /**
- * The GUIDs that a text holds, each once, in the case they are written in: people paste them in braces and
- * quotes, with `urn:uuid:` before them (RFC 9562), inside addresses and lines of logs.
+ * The distinct GUIDs in a text, as written. People paste them in braces or quotes, after `urn:uuid:` (RFC
+ * 9562), and inside URLs and log lines.
  */
 export function guidsIn(text: string): string[] {
   const bare = BARE.exec(text)?.[1];
@@ -176,13 +169,10 @@ export function guidsIn(text: string): string[] {
   return [...distinct.values()];
 }
 
-/** A GUID with everything that people paste with it is shorter. */
+/** Longer than any pasted GUID. */
 const LONGEST_PASTED_CHARACTERS = 500;
 
-/**
- * The GUID that a text is, as people paste it: with white space, braces, quotes or `urn:uuid:` around it;
- * undefined for a text with anything else, such as an address.
- */
+/** Accepts white space, braces, quotes or `urn:uuid:` around the GUID; undefined for any other text. */
 export function pastedGuid(text: string): string | undefined {
   if (text.length > LONGEST_PASTED_CHARACTERS) return undefined;
   const bare = text.replace(/^[\s"'`{(]*(urn:uuid:)?/i, '').replace(/[\s"'`})]*$/, '');
@@ -190,10 +180,9 @@ export function pastedGuid(text: string): string | undefined {
   return guid !== undefined && guid.replaceAll('-', '') === bare.replaceAll('-', '') ? guid : undefined;
 }
 
-/** The maximum length of an invalid GUID in a message. */
+/** Longer values are cut in messages. */
 const SHOWN_CHARACTERS = 60;
 
-/** The message for a text that is not one GUID, with the GUIDs that it contains. */
 export function notAGuid(text: string): string {
   const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
   const found = guidsIn(text);

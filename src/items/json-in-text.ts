@@ -7,8 +7,8 @@ const OBJECT = 0x7b;
 const ARRAY = 0x5b;
 
 /**
- * The object or list that a text of an item holds as JSON (RFC 8259), without white space between tokens;
- * undefined if the text is anything else. The offsets are those of the text, quotes included.
+ * The object or list inside a text (RFC 8259), without white space between tokens; undefined otherwise. The
+ * offsets include the quotes.
  */
 export function jsonInText(bytes: Buffer, start: number, end: number): Buffer | undefined {
   if (!mayHoldJson(bytes[start + 1] as number)) return undefined;
@@ -21,7 +21,7 @@ export function jsonInText(bytes: Buffer, start: number, end: number): Buffer | 
   return scanner.spaced ? new Items(text, [first, last]).compacted().bytes : text;
 }
 
-/** By its first byte. Escapes, such as that of a line feed, are read before it is known. */
+/** An escape may be that of a line feed. */
 function mayHoldJson(first: number): boolean {
   return first === OBJECT || first === ARRAY || first === SPACE || first === BACKSLASH;
 }

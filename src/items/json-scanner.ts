@@ -1,6 +1,6 @@
-/** The text breaks JSON's grammar (RFC 8259). */
+/** The text violates RFC 8259. */
 export class JsonSyntaxError extends Error {
-  /** Byte offset of the fault. */
+  /** Byte offset. */
   readonly offset: number;
 
   constructor(what: string, offset: number) {
@@ -18,22 +18,19 @@ const OBJECT_OPEN = 0x7b;
 const OBJECT_CLOSE = 0x7d;
 const ARRAY_OPEN = 0x5b;
 const ARRAY_CLOSE = 0x5d;
-/** By their first byte. */
+/** By first byte. */
 const LITERALS: Readonly<Record<number, string>> = { 116: 'true', 102: 'false', 110: 'null' };
 const RECORD_MEMBERS = (['eventId', 'subscriptionId', 'publishStatus', 'createdOn'] as const).map((name) => ({
   name,
   quoted: Buffer.from(`"${name}"`),
 }));
-/** Characters that stand after a backslash by themselves. */
+/** Single-character escapes. */
 const ESCAPED = Buffer.from('"\\/bfnrt');
-/** The digits of `\\u0041`. */
 const HEX = Buffer.from('0123456789abcdefABCDEF');
 
-/**
- * The offsets of values that records have (service description, part 2); 0 for one that is not there.
- */
+/** Offsets of a record's values (service description, part 2); 0 if missing. */
 export interface RecordMembers {
-  /** The offset of the object; exact in a text without white space between tokens. */
+  /** Exact only without white space between tokens. */
   start: number;
   eventId: number;
   subscriptionId: number;
@@ -46,24 +43,21 @@ function noMembers(): RecordMembers {
 }
 
 /**
- * Walks JSON text in a buffer and validates every byte, without building values: items are passed on as the
- * bytes that arrived. The caller has checked that the bytes are UTF-8.
+ * Validates every byte without building values, since items are passed on as they arrived. The bytes must be
+ * UTF-8.
  */
 export class JsonScanner {
   readonly bytes: Buffer;
-  /** Set when white space between tokens was passed; the caller resets it. */
+  /** True once white space between tokens was seen; the caller resets it. */
   spaced = false;
-  /**
-   * Of the object that `item` has passed: its own members, and those of the last member in it that has a text
-   * `eventId`.
-   */
+  /** Members of the last item: its own, and those of its last member that has a string `eventId`. */
   readonly top = noMembers();
   readonly holder = noMembers();
-  /** The number of its members that are objects with a text `eventId`. */
+  /** The number of members that have a string `eventId`. */
   holders = 0;
-  /** How deep names are looked at: 2 within `item`. */
+  /** Depth to which members are recorded: 2 inside `item`. */
   #namedDepth = 0;
-  /** Those of the member that is being passed. */
+  /** Members of the object being read. */
   readonly #inner = noMembers();
   #closers = new Uint8Array(64);
 
@@ -71,7 +65,6 @@ export class JsonScanner {
     this.bytes = bytes;
   }
 
-  /** The offset of the first byte at or after `at` that is not white space. */
   space(at: number): number {
     const { bytes } = this;
     let index = at;
@@ -82,7 +75,7 @@ export class JsonScanner {
     return index;
   }
 
-  /** Like `value`, and finds the members that records have. */
+  /** Like `value`, but records the members of a record. */
   item(at: number): number {
     forgetMembers(this.top, at);
     this.holders = 0;
@@ -92,7 +85,7 @@ export class JsonScanner {
     return end;
   }
 
-  /** The offset after the value that starts at `at`. Any depth is allowed: nothing here recurses. */
+  /** Returns the offset after the value. Not recursive, so depth is unlimited. */
   value(at: number): number {
     const { bytes } = this;
     const namedDepth = this.#namedDepth;
@@ -140,7 +133,6 @@ export class JsonScanner {
     }
   }
 
-  /** The offset after the string whose opening quote is at `at`. */
   string(at: number): number {
     const { bytes } = this;
     if (bytes[at] !== QUOTE) throw this.fault('a string', at);
@@ -156,14 +148,13 @@ export class JsonScanner {
     }
   }
 
-  /** The offset of the value after the member name at `at`. */
+  /** Returns the offset of the member's value. */
   key(at: number): number {
     const index = this.space(this.string(at));
     if (this.bytes[index] !== COLON) throw this.fault("':'", index);
     return this.space(index + 1);
   }
 
-  /** Like `key`, and notes the members that records have: of the object itself, or of a member in it. */
   #member(at: number, depth: number): number {
     const index = this.key(at);
     const initial = this.bytes[at + 1];
@@ -174,7 +165,7 @@ export class JsonScanner {
     return index;
   }
 
-  /** True if the member name at an offset is this one, written with escapes or without. */
+  /** The name may contain escapes. */
   #isNamed(at: number, quoted: Buffer, name: string): boolean {
     const { bytes } = this;
     let same = 1;
@@ -183,10 +174,7 @@ export class JsonScanner {
     return bytes[at + same] === BACKSLASH && stringText(bytes, at, this.string(at)) === name;
   }
 
-  /**
-   * Called where a member that is an object ends. A member of a list's element, at the same depth, belongs to
-   * no record.
-   */
+  /** Called at the end of a nested object. List elements at this depth are not members of the item. */
   #noteHolder(): void {
     if (this.#closers[0] !== OBJECT_CLOSE || this.bytes[this.#inner.eventId] !== QUOTE) return;
     this.holders++;
@@ -255,13 +243,12 @@ function forgetMembers(members: RecordMembers, start: number): void {
   members.createdOn = 0;
 }
 
-/** True if this text stands at an offset. */
 export function startsWith(bytes: Buffer, at: number, text: Buffer): boolean {
   for (let index = 0; index < text.length; index++) if (bytes[at + index] !== text[index]) return false;
   return true;
 }
 
-/** The offset after the JSON string that starts at `at`. The text is valid JSON. */
+/** Requires valid JSON. Returns the offset after the string. */
 export function stringEnd(bytes: Uint8Array, at: number): number {
   let index = at + 1;
   for (;;) {
@@ -271,10 +258,7 @@ export function stringEnd(bytes: Uint8Array, at: number): number {
   }
 }
 
-/**
- * The offset after the JSON value that starts at `at`. The text is valid JSON without white space between
- * tokens.
- */
+/** Requires valid JSON without white space between tokens. Returns the offset after the value. */
 export function valueEnd(bytes: Uint8Array, at: number): number {
   const first = bytes[at];
   if (first === QUOTE) return stringEnd(bytes, at);
@@ -294,7 +278,7 @@ export function valueEnd(bytes: Uint8Array, at: number): number {
   return index;
 }
 
-/** Numbers and literals end before a comma or a closing bracket. */
+/** Ends before a comma, a closing bracket or white space. */
 export function scalarEnd(bytes: Uint8Array, at: number): number {
   let index = at + 1;
   for (; index < bytes.length; index++) {
@@ -304,40 +288,34 @@ export function scalarEnd(bytes: Uint8Array, at: number): number {
   return index;
 }
 
-/** The offset after the string, number or literal that starts at `at`, as for `valueEnd`. */
+/** Like `valueEnd`, for strings, numbers and literals. */
 export function tokenEnd(bytes: Uint8Array, at: number): number {
   return bytes[at] === QUOTE ? stringEnd(bytes, at) : scalarEnd(bytes, at);
 }
 
-/** True for the bytes that stand between tokens: braces, brackets, commas and colons. */
 export function isPunctuation(byte: number): boolean {
   const isBracket = (byte | 0x20) === 0x7b || (byte | 0x20) === 0x7d;
   return isBracket || byte === 0x2c || byte === 0x3a;
 }
 
-/** The JSON value between two offsets: a string's characters, the JSON text of any other value. */
+/** The characters of a string; the JSON text of any other value. */
 export function rawText(bytes: Buffer, start: number, end: number): string {
   return bytes[start] === QUOTE ? stringText(bytes, start, end) : bytes.toString('utf8', start, end);
 }
 
-/**
- * The JSON value between two offsets as the text of a cell: a string's characters, nothing for null, the JSON
- * text of any other value.
- */
+/** Like `rawText`, but null is empty. */
 export function valueText(bytes: Buffer, start: number, end: number): string {
   return bytes[start] === 0x6e ? '' : rawText(bytes, start, end);
 }
 
 /**
- * The JSON value between two offsets for people: a string's characters, of an object or a list its scalars,
- * in their order and with spaces between (`503 Service Unavailable`), `-` for null. Stops after some
- * `longest` characters.
+ * For people: the characters of a string, the scalars of an object or list joined by spaces (`503 Service
+ * Unavailable`), `-` for null. Stops after about `longest` characters.
  */
 export function scalarsText(bytes: Buffer, start: number, end: number, longest: number): string {
   const first = bytes[start];
   if (first === 0x6e) return '-';
   if (first !== 0x7b && first !== 0x5b) return valueText(bytes, start, end);
-  // An empty object or list.
   if (end - start === 2) return first === 0x7b ? '{}' : '[]';
   const texts: string[] = [];
   let length = 0;
@@ -348,7 +326,7 @@ export function scalarsText(bytes: Buffer, start: number, end: number, longest: 
       continue;
     }
     const to = tokenEnd(bytes, at);
-    // Before a colon stands a member's name.
+    // A colon follows a member's name.
     const isName = bytes[to] === 0x3a;
     if (!isName && bytes[at] !== 0x6e) {
       const text = valueText(bytes, at, to);
@@ -360,7 +338,7 @@ export function scalarsText(bytes: Buffer, start: number, end: number, longest: 
   return texts.length > 0 ? texts.join(' ') : '-';
 }
 
-/** The characters of the JSON string between two offsets, quotes included. */
+/** The offsets include the quotes. */
 export function stringText(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('utf8', start + 1, end - 1);
   return text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text;

@@ -4,44 +4,38 @@ import { type JsonScanner, stringText } from './json-scanner.ts';
 import { isKnownName } from './known-fields.ts';
 
 const QUOTE = 0x22;
-/** The first byte of `null`. */
 const NULL = 0x6e;
 const EVENT_ID: FieldPath = { text: 'eventId', steps: ['eventId'] };
 
-/** True for a path that is a known field's short name, which stands for the field wherever an item has it. */
+/** True for the short name of a known field. */
 export function isKnownPath({ steps }: Pick<FieldPath, 'steps'>): boolean {
   return steps.length === 1 && isKnownName(steps[0] as string);
 }
 
-/** A cursor whose paths may be short names of known fields. */
 export interface KnownCursor extends Cursor {
   /**
-   * Of the last item read, if `eventId` is among the paths: how many members could be the event; 0 if its own
-   * `eventId` is a text. With other paths it stays 0 where the item's top has all that is asked for.
+   * The number of members that could be the event, if `eventId` is among the paths; 0 if the item itself has
+   * a string `eventId`. Without that path it stays 0 if the item's top has all requested fields.
    */
   readonly holders: number;
-  /** The offsets of the member that could be the event, of several the last one. */
+  /** The last member that could be the event. */
   readonly holderStart: number;
   readonly holderEnd: number;
 }
 
-/** As for `createExactCursor`. */
 type KnownCursorOptions = Pick<CreateCursorOptions, 'onOther' | 'texts'>;
 
 /**
- * A cursor for these paths, in which the short name of a known field stands for the field wherever the item
- * has it. Paths of several steps are taken as they are, and none goes through a list or into a text: what
- * people write is read by `FieldReader`.
+ * Short names of known fields match wherever the item has the field. Longer paths are literal: use
+ * `FieldReader` for paths that users write.
  */
 export function createCursor(paths: readonly FieldPath[], options: KnownCursorOptions = {}): Cursor {
   return paths.some(isKnownPath) ? createKnownCursor(paths, options) : createExactCursor(paths, options);
 }
 
 /**
- * The same for paths some of which are short names. What is at the top of an item is always the known field,
- * so that its other members are looked into only where the top lacks one. Items of one kind follow each
- * other: after one whose fields lie in a member, members are read in the same pass, and no byte is walked
- * twice.
+ * Looks into members only if the top lacks a requested field. Items of one kind follow each other, so after
+ * an item with its fields in a member, members are read in the same pass.
  */
 export function createKnownCursor(
   paths: readonly FieldPath[],
@@ -50,7 +44,7 @@ export function createKnownCursor(
   const known = [...paths.entries()].flatMap(([index, path]) => (isKnownPath(path) ? [{ index, path }] : []));
   const ownId = paths.findIndex(({ steps }) => steps.length === 1 && steps[0] === 'eventId');
   const idAt = ownId < 0 ? paths.length : ownId;
-  // The event id is read behind the others where it is none of them.
+  // Appended if it is not requested.
   const allPaths = ownId < 0 ? [...paths, EVENT_ID] : paths;
   const starts = new Int32Array(allPaths.length);
   const ends = new Int32Array(allPaths.length);
@@ -79,7 +73,7 @@ export function createKnownCursor(
     const start = starts[index] as number;
     return start === MISSING || page[start] === NULL;
   };
-  /** True if something that is asked for may lie in a member. */
+  /** True if a requested field may be in a member. */
   const isIncomplete = () => {
     if (ownId >= 0 && !isTextAt(page, starts[ownId] as number)) return true;
     for (const { index } of known) if (isAbsent(index)) return true;
@@ -131,16 +125,13 @@ function isTextAt(bytes: Buffer, start: number): boolean {
   return start !== MISSING && bytes[start] === QUOTE;
 }
 
-/** The event inside an item: the item itself, or its member that is the event. */
 export interface EventSpan {
-  /** Offsets of the event's object. */
   readonly start: number;
   readonly end: number;
-  /** The number of members that could be the event, if that is not known. */
+  /** The number of members that could be the event, if that is ambiguous. */
   readonly doubtful: number;
 }
 
-/** Returns a function that finds the event inside the item at an offset. */
 export function createEventFinder(): (bytes: Buffer, at: number) => EventSpan {
   const cursor = createKnownCursor([EVENT_ID]);
   return (bytes, at) => {
@@ -151,21 +142,18 @@ export function createEventFinder(): (bytes: Buffer, at: number) => EventSpan {
   };
 }
 
-/**
- * Where a record has its values, as offsets into the scanned bytes; 0 for one that the item does not have.
- */
+/** Offsets into the scanned bytes; 0 if missing. */
 export interface RecordOffsets {
   readonly eventIdAt: number;
   readonly subscriptionIdAt: number;
   readonly publishStatusAt: number;
   readonly createdOnAt: number;
-  /** The member that is the event; 0 if the item is the event itself. */
+  /** 0 if the item is the event itself. */
   readonly eventAt: number;
-  /** True if two members or more could be the event. */
   readonly isDoubtful: boolean;
 }
 
-/** The offsets of the record that a scanner has just passed. */
+/** For the item that the scanner has just read. */
 export function recordOffsets({ bytes, top, holder, holders }: JsonScanner): RecordOffsets {
   const hasTextId = top.eventId !== 0 && bytes[top.eventId] === QUOTE;
   const hasHolder = !hasTextId && holders === 1;

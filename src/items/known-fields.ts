@@ -13,13 +13,13 @@ import { isObject } from './items.ts';
  *   tell which is.
  */
 
-/** The fields of which a search asks for one value, in the order of a query. */
+/** The fields that a search can filter by value, in the order of a query. */
 export const FILTER_FIELDS = ['subscriptionId', 'eventId', 'publishStatus', 'eventType'] as const;
 export type FilterField = (typeof FILTER_FIELDS)[number];
 
 export type KnownField = 'createdOn' | FilterField;
 
-/** The fields that searches filter by, in the order in which tables show them. */
+/** In the order of tables. */
 export const KNOWN_FIELDS: readonly KnownField[] = [
   ...new Set<KnownField>(['createdOn', 'publishStatus', 'eventType', 'eventId', ...FILTER_FIELDS]),
 ];
@@ -30,10 +30,7 @@ export function isKnownName(name: string): name is KnownField {
 
 type ParsedItem = Readonly<Record<string, unknown>>;
 
-/**
- * The name of the member of a parsed item that is the event; undefined if its known fields are those at the
- * top.
- */
+/** The member that is the event; undefined if the known fields are at the top. */
 export function eventMember(item: ParsedItem): string | undefined {
   if (typeof item['eventId'] === 'string') return undefined;
   const holders = Object.keys(item).filter((name) => {
@@ -43,7 +40,6 @@ export function eventMember(item: ParsedItem): string | undefined {
   return holders.length === 1 ? holders[0] : undefined;
 }
 
-/** The known fields that a parsed item has, wherever they are. */
 export function knownValues(item: ParsedItem): Partial<Record<KnownField, unknown>> {
   const member = eventMember(item);
   const event = member === undefined ? {} : (item[member] as ParsedItem);
@@ -56,8 +52,8 @@ export function knownValues(item: ParsedItem): Partial<Record<KnownField, unknow
 }
 
 /**
- * A parsed item with its known fields at the top, and in the member that is the event only those that the top
- * has as well, with other values: each field is there once.
+ * Moves known fields to the top. The event's member keeps only those that the top already has with another
+ * value.
  */
 export function withKnownFieldsAtTop(item: ParsedItem): ParsedItem {
   const member = eventMember(item);
@@ -73,7 +69,7 @@ export function withKnownFieldsAtTop(item: ParsedItem): ParsedItem {
   };
 }
 
-/** The full paths of the known fields in a parsed item's event; none if they are at its top. */
+/** Full paths of the known fields; empty if they are at the top. */
 export function pathsInEvent(item: ParsedItem): string[][] {
   const member = eventMember(item);
   return member === undefined ? [] : KNOWN_FIELDS.map((name) => [member, name]);

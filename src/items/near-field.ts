@@ -16,7 +16,7 @@ const LISTED: Readonly<Record<ListKind, string>> = {
   subscriptions: 'subscription',
 };
 
-/** What a value has to be, so that something can be derived of it. */
+/** The kind of value that each derivation needs. */
 const SOURCES: Readonly<Record<Derivation, string>> = {
   size: 'a size',
   length: 'a text or a list',
@@ -26,7 +26,7 @@ const SOURCES: Readonly<Record<Derivation, string>> = {
   delay: 'a time with an offset',
 };
 
-/** The message that no item has a field, with the one of some items that was probably meant. */
+/** Suggests the nearest field in the items. */
 export function noSuchField(field: FieldPath, items: Items, list: ListKind = 'events'): string {
   const fields = fieldsOf(items);
   const { walk, text } = field;
@@ -42,7 +42,7 @@ export function noSuchField(field: FieldPath, items: Items, list: ListKind = 'ev
   return `${missing}; did you mean ${near}${walk?.derivation ? `:${walk.derivation}` : ''}?`;
 }
 
-/** Of `createdOn:minute` and the like: what there is to derive instead. */
+/** For `createdOn:minute` and the like. */
 function derivationsInstead(text: string, fields: readonly string[]): string | undefined {
   const colon = text.lastIndexOf(':');
   const [base, word] = [text.slice(0, colon), text.slice(colon + 1)];
@@ -60,7 +60,7 @@ function nearestField(text: string, fields: readonly string[]): string | undefin
   const same = fields.find((field) => bareName(field) === bare);
   if (same !== undefined) return same;
   const fieldOf = new Map<string, string>();
-  // `statuss` is near the last word of `publishStatus`.
+  // `statuss` should match the last word of `publishStatus`.
   const namings = [(field: string) => [field], (field: string) => [lastName(field)], wordsOfName];
   for (const namesOf of namings)
     for (const field of fields)
@@ -71,7 +71,7 @@ function nearestField(text: string, fields: readonly string[]): string | undefin
   return near === undefined ? undefined : fieldOf.get(near);
 }
 
-/** A path without what stands for elements in this and other languages: `[]`, `.*`, `.0`. */
+/** Drops list elements as written in any language: `[]`, `.*`, `.0`. */
 function bareName(text: string): string {
   return text.replace(/\[\]|\.(?:\*|\d+)(?=\.|$)/g, '').toLowerCase();
 }
@@ -86,21 +86,19 @@ function wordsOfName(path: string): string[] {
     .filter((word) => word.length > 3);
 }
 
-/** A place in a list is no name that somebody could have misspelt. */
 function isPosition(name: string): boolean {
   return /^\d+$/.test(name);
 }
 
-/** Items whose fields are looked through for a suggestion. */
+/** Maximum items searched for a suggestion. */
 const SAMPLE_ITEMS = 500;
-/** Elements of a list that are looked through. */
+/** Maximum elements searched of a list. */
 const SAMPLE_ELEMENTS = 20;
-/** Objects and lists inside each other that are looked into for it. */
+/** Maximum depth searched. */
 const SAMPLE_DEPTH = 8;
 
 /**
- * The paths of the fields that some items have, each once: those in elements of lists by `[]`, and those in
- * texts that are JSON.
+ * Distinct paths of the items' fields, with `[]` for list elements, including those in texts that are JSON.
  */
 export function fieldsOf(items: Items): string[] {
   const found = new Set<string>();
@@ -123,7 +121,6 @@ function addFields(value: unknown, steps: readonly PathStep[], found: Set<string
   else if (isObject(value)) for (const [name, member] of Object.entries(value)) addInside(member, name);
 }
 
-/** The object or list that a text holds as JSON. */
 function parsedText(text: string): unknown {
   if (!/^\s*[{[]/.test(text)) return undefined;
   try {

@@ -1,10 +1,10 @@
 import { comparableForm } from './comparable-text.ts';
 import { isPunctuation, rawText, tokenEnd } from './json-scanner.ts';
 
-/** Characters that separate tokens, or that begin an escape inside a string. */
+/** With one of these, a match in the item's text may span tokens or be part of an escape. */
 const STRUCTURE = /["\\{}[\],:]/;
 
-/** Finds a text in the values and names of an item, in any case, composed or not. */
+/** Searches values and names, in any case and normalization. */
 export function textFinder(wanted: string): (bytes: Buffer, start: number, end: number) => boolean {
   const formOf = comparableForm(wanted);
   const form = formOf(wanted);
@@ -13,14 +13,14 @@ export function textFinder(wanted: string): (bytes: Buffer, start: number, end: 
   return (bytes, start, end) => {
     const text = bytes.toString('utf8', start, end);
     const hasEscapes = text.includes('\\');
-    // Without escapes, the item's JSON text contains the text of all its values.
+    // Without escapes, the item's JSON text contains every value's text.
     if (!hasEscapes && !hasWanted(text)) return false;
     if (!hasEscapes && !mayCrossTokens) return true;
     return someToken(bytes, start, end, hasWanted);
   };
 }
 
-/** True if `holds` is for any string, number or literal of an item, names included. */
+/** Includes member names. */
 function someToken(bytes: Buffer, start: number, end: number, holds: (text: string) => boolean): boolean {
   let at = start;
   while (at < end) {

@@ -4,17 +4,16 @@ import { stringText } from './json-scanner.ts';
 
 const QUOTE = 0x22;
 
-/** When rows were created, with every digit up to nanoseconds. */
+/** Creation times by row, exact to the nanosecond. */
 export class TimeColumn {
   #rows = 0;
-  /** Rows whose time is not known. */
   unknown = 0;
-  /** Whole seconds since the epoch, `NaN` for a time that is not known. */
+  /** Since the epoch; `NaN` if unknown. */
   #seconds: Float64Array = new Float64Array(1024);
-  /** Nanoseconds, and behind the point a sixteenth for each digit of the text's fraction. */
+  /** Nanoseconds, plus a sixteenth for each digit of the fraction as written. */
   #fractions: Float64Array = new Float64Array(1024);
 
-  /** Adds a row, and returns it. The text may be anything. */
+  /** Returns the new row. The text may be invalid. */
   push(text: string): number {
     const instant = parseInstant(text);
     if (!instant) return this.#pushUnknown();
@@ -23,7 +22,6 @@ export class TimeColumn {
     return this.#push(instant.seconds, Number(instant.fraction.slice(0, 9).padEnd(9, '0')), digits);
   }
 
-  /** The same for the JSON value between two offsets, or none. */
   pushValue(bytes: Buffer, start: number, end: number): number {
     return bytes[start] === QUOTE && end > start
       ? this.push(stringText(bytes, start, end))
@@ -50,19 +48,19 @@ export class TimeColumn {
     return !Number.isNaN(this.#seconds[row]);
   }
 
-  /** Whole seconds since the epoch in milliseconds; `NaN` for a row whose time is not known. */
+  /** Truncated to the second; `NaN` if unknown. */
   millisecondsAt(row: number): number {
     return 1000 * (this.#seconds[row] as number);
   }
 
-  /** Negative if the first row was created earlier; 0 if one of them does not say when. */
+  /** Negative if `a` was created earlier; 0 if either time is unknown. */
   compare(a: number, b: number): number {
     const difference = (this.#seconds[a] as number) - (this.#seconds[b] as number);
     if (difference !== 0) return difference || 0;
     return Math.trunc(this.#fractions[a] as number) - Math.trunc(this.#fractions[b] as number);
   }
 
-  /** The time of a row that has one; undefined for no row. */
+  /** The row's time must be known. */
   at<Row extends number | undefined>(row: Row): Row extends number ? Instant : Instant | undefined;
   at(row: number | undefined): Instant | undefined {
     if (row === undefined) return undefined;
@@ -77,10 +75,7 @@ export class TimeColumn {
     };
   }
 
-  /**
-   * The first of some rows in order of creation, or of those after a row; undefined if none of them says
-   * when.
-   */
+  /** The oldest row, or the oldest one later than `after`; undefined if no time is known. */
   oldest(rows: Int32Array, after?: number): number | undefined {
     return this.#extreme(rows, -1, after);
   }
@@ -89,7 +84,6 @@ export class TimeColumn {
     return this.#extreme(rows, 1, before);
   }
 
-  /** The times of the first and the last row. */
   get bounds(): { readonly first: Instant | undefined; readonly last: Instant | undefined } {
     const rows = Int32Array.from({ length: this.#rows }, (_, row) => row);
     return { first: this.at(this.oldest(rows)), last: this.at(this.newest(rows)) };
@@ -111,11 +105,11 @@ function enlarged(from: Float64Array, capacity: number): Float64Array {
   return to;
 }
 
-/** Rows in order of creation, those whose time is not known last. */
+/** In order of creation, unknown times last. */
 export function sortRows(rows: number[], times: TimeColumn): number[] {
   const compare = (a: number, b: number) =>
     Number(times.isKnown(b)) - Number(times.isKnown(a)) || times.compare(a, b) || a - b;
-  // Services list the newest events first as a rule.
+  // Services usually list the newest events first.
   const isDescending = rows.every((row, at) => at === 0 || compare(row, rows[at - 1] as number) <= 0);
   return isDescending ? rows.reverse() : rows.sort(compare);
 }

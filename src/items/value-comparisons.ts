@@ -8,22 +8,17 @@ import type { Condition } from './item-conditions.ts';
 import { rawText, stringText } from './json-scanner.ts';
 
 const QUOTE = 0x22;
-/** The first byte of `null`. */
 const NULL = 0x6e;
-/** Of values that differ and have no order: no comparison with 0 holds for it. */
+/** Different without an order: no comparison with 0 holds for it. */
 const UNEQUAL = Number.NaN;
 
 /**
- * Compares a value of an item, which starts at `MISSING` if the item lacks the field, with that of a
- * condition: negative, 0 or positive; `NaN` for values that differ and have no order, such as texts without
- * quotes; undefined for those of kinds that nothing compares.
+ * Compares an item's value (`MISSING` if absent) with the condition's: negative, 0 or positive; `NaN` if they
+ * differ without an order, undefined if their kinds never compare.
  */
 export type Comparison = (bytes: Buffer, start: number, end: number) => number | undefined;
 
-/**
- * How a condition compares. `exists`, `~` and lists have no order: they are equal to a value that fulfils
- * them.
- */
+/** For operators without an order, 0 means that the value fulfils the condition. */
 export function comparisonOf(condition: Condition): Comparison {
   switch (condition.operator) {
     case 'exists':
@@ -54,7 +49,7 @@ function containment({ value }: Condition): Comparison {
   };
 }
 
-/** Texts, of which there may be many, are looked up. */
+/** Looks texts up in a set, since a list may have many. */
 function membership({ alternatives = [] }: Condition): Comparison {
   const texts = new Set(alternatives.map(({ value }) => value));
   const others = alternatives.filter((equality) => !equalsOneText(equality)).map(comparisonWith);
@@ -65,17 +60,14 @@ function membership({ alternatives = [] }: Condition): Comparison {
   };
 }
 
-/** True if a condition's value is equal to the same text and to nothing else. */
+/** True if the value equals only the identical text. */
 function equalsOneText(condition: Condition): boolean {
   const { value, quoted, instant } = condition;
   if (instant !== undefined || derivedValue(condition) !== undefined) return false;
   return quoted || !(isNumber(value) || /^(true|false|null)$/.test(value));
 }
 
-/**
- * The value that people mean by another of a derived field: `mon` by Monday, `08` by the hour 8, and a domain
- * in any case by the one in small letters.
- */
+/** The canonical form of a derived value: `mon` is Monday, `08` is the hour 8, domains are in lower case. */
 function derivedValue({ field, value }: Condition): string | undefined {
   const derivation = field.walk?.derivation;
   if (derivation === 'weekday') return weekdayMeant(value);
@@ -106,7 +98,7 @@ function caselessEquality(value: string): Comparison {
     !isNull(bytes, start) && rawText(bytes, start, end).toLowerCase() === wanted ? 0 : UNEQUAL;
 }
 
-/** Compares what is written otherwise than a condition's value: a text or, if it `isText` not, JSON. */
+/** Compares values written differently: `text` is a string's characters if `isText`, otherwise JSON. */
 type OrderOf = (text: string, isText: boolean) => number | undefined;
 
 function orderOfOthers({ value, quoted, instant, wall }: Condition): OrderOf {
@@ -125,8 +117,7 @@ function orderOfOthers({ value, quoted, instant, wall }: Condition): OrderOf {
 }
 
 /**
- * The order of a text that is a time; undefined for any other. With `wall`, a time without an offset is that
- * of a wall clock; otherwise it is in UTC.
+ * Undefined if the text is not a time. Without an offset it is local time if `wall` is given, otherwise UTC.
  */
 function orderOfTime(text: string, instant: Instant, wall: Moment | undefined): number | undefined {
   const read = wall && readDateTime(text);

@@ -9,10 +9,9 @@ const COLON = 0x3a;
 const LIST_OPEN = 0x5b;
 const OBJECT_OPEN = 0x7b;
 const CLOSERS: readonly number[] = [0x5d, 0x7d];
-/** The first byte of `null`. */
 const NULL = 0x6e;
 
-/** GUIDs and times are one word each: `4711` stands in neither of them. */
+/** A GUID or a time is one word, so `4711` does not match inside it. */
 const ONE_WORD = new RegExp(
   [
     '(?<![0-9a-f])[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?![0-9a-f])',
@@ -22,16 +21,13 @@ const ONE_WORD = new RegExp(
   'gi',
 );
 
-/**
- * Returns a function that tells whether a value has this text as a whole word, in any case of letters, which
- * may be composed or not: neither inside a longer word or number, nor in a time or a GUID that has more.
- */
+/** Matches whole words in any case and normalization, not inside longer words, numbers, times or GUIDs. */
 export function wordMatcher(wanted: string): (value: string) => boolean {
   const formOf = comparableForm(wanted);
   const text = formOf(wanted);
   const before = /^[\p{L}\p{M}\p{N}_]/u.test(text) ? String.raw`(?<![\p{L}\p{M}\p{N}_])` : '';
   const behind = /[\p{L}\p{M}\p{N}_]$/u.test(text) ? String.raw`(?![\p{L}\p{M}\p{N}_])` : '';
-  // A point between two digits belongs to a number.
+  // A point between digits belongs to the number.
   const beforeNumber = /^\d/.test(text) ? String.raw`(?<!\d\.)` : '';
   const behindNumber = /\d$/.test(text) ? String.raw`(?!\.\d)` : '';
   const exact = text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
@@ -55,16 +51,13 @@ function spanOf(match: RegExpMatchArray): Span {
   return { start, end: start + match[0].length };
 }
 
-/** True if a match lies outside a longer word, or holds the whole of it. */
+/** True if the match is outside the longer word or covers it. */
 function isApart(match: Span, longer: Span): boolean {
   const isOutside = match.end <= longer.start || match.start >= longer.end;
   return isOutside || (match.start <= longer.start && match.end >= longer.end);
 }
 
-/**
- * Returns the path of the first text, number or literal of an item for which `holds` is true, as `--where`
- * takes it; undefined if there is none. Names of members are no values.
- */
+/** The path, as `--where` takes it, of the first text, number or literal that matches. Skips member names. */
 export function findField(
   bytes: Buffer,
   start: number,
@@ -90,10 +83,9 @@ export function findField(
   return undefined;
 }
 
-/** For each open object the name of the member, for each open list the position. */
+/** Member names of open objects and positions in open lists. */
 type Steps = (string | number)[];
 
-/** Changes the steps by a byte between two tokens. */
 function follow(steps: Steps, byte: number): void {
   const last = steps.at(-1);
   if (byte === OBJECT_OPEN) steps.push('');
@@ -102,7 +94,7 @@ function follow(steps: Steps, byte: number): void {
   else if (byte === COMMA && typeof last === 'number') steps[steps.length - 1] = last + 1;
 }
 
-/** The path of a value, by its short name where it is a known field. */
+/** Uses the short name of a known field. */
 function fieldName(steps: readonly string[], bytes: Buffer, start: number, end: number): string {
   const [member, name = ''] = steps;
   if (steps.length !== 2 || !isKnownName(name)) return pathText({ steps });
