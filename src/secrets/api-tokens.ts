@@ -27,7 +27,6 @@ import { openKeychain } from './keychain.ts';
 import { KeychainError } from './keychain-error.ts';
 import { checkStore, requireNoneHeld } from './stored-sign-ins.ts';
 
-/** The profile that tokens belong to, and the store of its secrets. */
 export interface TokenStore {
   readonly profile: string;
   readonly store: 'keychain' | 'file';
@@ -41,10 +40,10 @@ interface StoredToken {
 export type ApiTokens = ReturnType<typeof openApiTokens>;
 
 /**
- * The saved `Api-Token`s of a profile: its own, for whoever has a single subscription, and one for each
+ * The saved `Api-Token`s of a profile: one of its own, for users with a single subscription, and one per
  * subscription. Each is in an encrypted file. The key is the passphrase of the encrypted store or, with the
- * keychain, a random one in an item of its own. That item exists before the first token does, so saving a new
- * token, the only one that works, takes no more than a file in one of two folders.
+ * keychain, a random one in a separate item. That item is created before the first token, so saving a new
+ * token, the only valid one, takes just one file write in either of two folders.
  */
 export function openApiTokens({ profile, store }: TokenStore, context: Context) {
   let secret: string | undefined;
@@ -64,7 +63,7 @@ export function openApiTokens({ profile, store }: TokenStore, context: Context) 
   };
   const requireSecret = async (): Promise<string> => {
     if (store === 'file') return await askPassphrase(profile, context, { isNew: true });
-    // Of two keys that two processes made at once, one would be lost, and tokens with it.
+    // Without the lock, two processes could each make a key, and the tokens under one of them would be lost.
     return await withLock(keyAccount(profile), context, makeKey);
   };
   const keyToSeal = async () => {
@@ -73,14 +72,13 @@ export function openApiTokens({ profile, store }: TokenStore, context: Context) 
     return sealing;
   };
 
-  /** The token of the subscription, or the profile's own. */
   const of = (subscription?: string) => {
     const owner = ownerName(profile, subscription);
     const copies = openCopies<StoredToken>(tokenFile(owner, context), context);
     const bound = JSON.stringify(['api-token', owner]);
     let lastWritten = 0;
     const seal = async (token: string) => {
-      // A clock that was set back must not make the old copy the later one.
+      // A clock that was set back must not make the old copy look newer.
       lastWritten = Math.max(context.clock.now(), lastWritten + 1);
       const content: StoredToken = { token, written: lastWritten };
       return encryptFile(await keyToSeal(), JSON.stringify(content), bound);
@@ -95,18 +93,18 @@ export function openApiTokens({ profile, store }: TokenStore, context: Context) 
     };
     return {
       place: copies.file,
-      /** The saved token; undefined if there is none. Throws `UsageError` if it cannot be read. */
+      /** Returns the saved token; undefined if there is none. Throws `UsageError` if it cannot be read. */
       read: async () => (await copies.read(open))?.token,
       /**
-       * Changes with each save, by whatever process. Only the sealed files are read: neither the keychain nor
-       * a person is asked.
+       * Changes whenever any process saves the token. Reads only the sealed files, so it needs neither the
+       * keychain nor a passphrase.
        */
       revision: async () => hash('sha256', Buffer.concat(await copies.readSealed())),
       write: async (token: string) => await copies.write(await seal(token)),
       rescue: async (token: string) => await copies.rescue(await seal(token)),
       /**
-       * Notes that a renewal is under way, which makes the saved token invalid at once. The note stays where
-       * its end is not known.
+       * Records that a renewal has begun, which invalidates the saved token. The note stays if the outcome
+       * remains unknown.
        */
       noteRenewal: async () => {
         const old = await copies.read(open).catch(() => undefined);
@@ -115,7 +113,7 @@ export function openApiTokens({ profile, store }: TokenStore, context: Context) 
         await writeSecretFile(renewalFile(owner, context), Buffer.from(since), context.machine);
       },
       forgetRenewal: async () => await deleteSecretFile(renewalFile(owner, context)).catch(() => undefined),
-      /** True if a renewal began whose end is not known: the saved token may be invalid. */
+      /** True if the outcome of a renewal is unknown: the saved token may be invalid. */
       isInDoubt: async () => {
         const note = await readSecretFile(renewalFile(owner, context)).catch(() => undefined);
         return note !== undefined;
@@ -139,8 +137,8 @@ export function openApiTokens({ profile, store }: TokenStore, context: Context) 
 const ENDING = '.api-token';
 
 /**
- * Deletes the tokens of a profile and of its subscriptions, or all. Returns how many there were. A keychain
- * that holds nothing of ours counts as empty.
+ * Deletes the tokens of a profile and its subscriptions, or all, and returns their number. A keychain without
+ * our secrets counts as empty.
  */
 export async function forgetApiTokens(profile: string | undefined, context: Context): Promise<number> {
   const folder = tokenFolder(context);
@@ -156,12 +154,11 @@ export async function forgetApiTokens(profile: string | undefined, context: Cont
     );
     for (const account of accounts) await keychain.delete(account);
   };
-  // Without the files the keys open nothing.
+  // The keys are worthless without the files.
   await forgetKeys().catch(requireNoneHeld);
   return names.filter((name) => name.endsWith(ENDING)).length;
 }
 
-/** True for the file of a token, for a note about one, and for what an interrupted write of these left. */
 function isOurs(name: string, profile: string | undefined): boolean {
   const [, owner] = /^([^~]+?)(?:~[^~]+)?\.(?:api-token|renewal)(?:\.[0-9a-f]+\.tmp)?$/.exec(name) ?? [];
   return owner !== undefined && (profile === undefined || owner === profile);
@@ -186,7 +183,7 @@ function keyAccount(profile: string): string {
   return `${KEY_ACCOUNT}${profile}`;
 }
 
-/** The name of the files of a profile or of a subscription. Profile names cannot contain `~`. */
+/** Profile names cannot contain `~`, so the names cannot collide. */
 function ownerName(profile: string, subscription: string | undefined): string {
   return subscription === undefined
     ? profile

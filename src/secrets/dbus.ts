@@ -3,7 +3,6 @@ import { connect } from 'node:net';
 import path from 'node:path';
 import type { Context } from '../context.ts';
 
-/** The peer answered a call with an error. */
 export class DBusError extends Error {
   readonly errorName: string;
 
@@ -13,10 +12,9 @@ export class DBusError extends Error {
   }
 }
 
-/** The whole conversation took too long. */
 export class DBusTimeout extends Error {}
 
-/** A method call with the few argument types that the Secret Service check needs. */
+/** A method call, limited to the argument types of the Secret Service check. */
 export interface MethodCall {
   readonly destination: string;
   readonly path: string;
@@ -35,12 +33,12 @@ export const BUS = {
 export type DBus = Awaited<ReturnType<typeof openDBus>>;
 
 /**
- * A minimal D-Bus client, enough to check a service: connect, authenticate, call, wait for the answer. Every
- * command runs this check before it uses the keychain, so it has to load in a millisecond; the npm libraries
- * are unmaintained, or bring an XML parser and a binding generator.
+ * A minimal D-Bus client: connect, authenticate, call, wait for the answer. Every command checks the service
+ * before it uses the keychain, so this has to load in a millisecond; the npm libraries are unmaintained, or
+ * bring an XML parser and a binding generator.
  *
- * Connects and greets the bus. `limitMs` is for the whole life of the connection. Throws the socket's error,
- * `DBusError` if the bus refuses the connection, or `DBusTimeout`.
+ * `limitMs` applies to the whole connection. Throws the socket's error, `DBusError` if the bus refuses the
+ * connection, or `DBusTimeout`.
  */
 export async function openDBus(socketPath: string, userId: number, limitMs: number) {
   const socket = connect(socketPath);
@@ -49,7 +47,7 @@ export async function openDBus(socketPath: string, userId: number, limitMs: numb
   let received = Buffer.alloc(0);
   let serial = 0;
 
-  /** Takes what `decode` finds at the start of the stream, as soon as it is there whole. */
+  /** Consumes a value from the start of the stream as soon as it is complete. */
   const receive = async <Value>(
     decode: (bytes: Buffer) => { value: Value; size: number } | undefined,
   ): Promise<Value> => {
@@ -70,7 +68,6 @@ export async function openDBus(socketPath: string, userId: number, limitMs: numb
   };
   const replyTo = async (sent: number) => {
     let reply: Reply;
-    // Signals are ignored.
     do reply = await receive(decodeReply);
     while (reply.replyTo !== sent);
     if (reply.isError) throw new DBusError(reply.errorName, String(reply.body[0] ?? reply.errorName));
@@ -83,7 +80,7 @@ export async function openDBus(socketPath: string, userId: number, limitMs: numb
   try {
     // D-Bus specification, "Authentication Protocol": with EXTERNAL, the kernel vouches for the user id.
     socket.write(`\0AUTH EXTERNAL ${Buffer.from(String(userId)).toString('hex')}\r\nBEGIN\r\n`);
-    // As systemd's client does, the greeting does not wait for the answer to `AUTH`.
+    // Do not wait for the answer to `AUTH`, like systemd's client.
     const hello = send({ ...BUS, member: 'Hello' });
     const line = await receive((bytes) => {
       const end = bytes.indexOf('\r\n');
@@ -96,16 +93,16 @@ export async function openDBus(socketPath: string, userId: number, limitMs: numb
     throw error;
   }
   return {
-    /** Calls a method, one at a time. Throws `DBusError` with the peer's error. */
+    /** Allows one call at a time. Throws `DBusError` with the peer's error. */
     call: async (call: MethodCall) => await replyTo(send(call)),
     close,
   };
 }
 
 /**
- * Returns the address at which libsecret looks for the session bus: a path for `net.connect` (a leading NUL
- * means Linux' abstract namespace), `absent` if there is none, `other` for an address that only the native
- * library supports.
+ * Returns the session bus that libsecret would use: a path for `net.connect` (a leading NUL means Linux'
+ * abstract namespace), `absent` if there is none, `other` for an address that only the native library
+ * supports.
  */
 export async function sessionBus({
   environment,
@@ -118,14 +115,13 @@ export async function sessionBus({
     if (kind === undefined) return 'other';
     return { socket: (kind === 'abstract' ? '\0' : '') + unescaped(value) };
   }
-  // As GLib does: the bus of systemd, but only if the user owns it.
+  // Like GLib, use the bus of systemd only if the user owns it.
   const folder = environment['XDG_RUNTIME_DIR'];
   if (!folder) return 'absent';
   const socket = path.join(folder, 'bus');
   return (await hasOwnSocket(socket, machine.userId)) ? { socket } : 'absent';
 }
 
-/** Returns whether a socket of the user is there. */
 export async function hasOwnSocket(file: string, userId: number): Promise<boolean> {
   const found = await files.lstat(file).catch(() => undefined);
   return found?.isSocket() === true && found.uid === userId;
@@ -139,15 +135,11 @@ function unescaped(value: string): string {
   }
 }
 
-/**
- * Values of a message by their types in a signature: those that the calls of this program need, and their
- * replies.
- */
+/** Values of the types that this program's calls and their replies need. */
 type Value = string | number | boolean | readonly Value[];
 
 /**
- * The fixed members of a message's header, with the fields by their codes (D-Bus specification, "Message
- * Format").
+ * The fixed members of a message's header, then its fields by code (D-Bus specification, "Message Format").
  */
 const HEADER = 'yyyyuua(yv)';
 const PATH = 1;
@@ -162,7 +154,7 @@ const METHOD_CALL = 1;
 const ERROR = 3;
 const VERSION = 1;
 
-/** Encodes a method call. Every machine for which there is a native library is little-endian. */
+/** Always little-endian, as are all machines with a native library. */
 function encodeCall(serial: number, call: MethodCall): Buffer {
   const { body = [] } = call;
   const types = body.map((value) => (typeof value === 'string' ? 's' : 'a{ss}'));
@@ -192,7 +184,6 @@ interface Reply {
 
 const LARGEST_REPLY_BYTES = 1 << 20;
 
-/** Returns the message at the start of the bytes and its length; undefined while it is incomplete. */
 function decodeReply(bytes: Buffer): { value: Reply; size: number } | undefined {
   if (bytes.length < 16) return undefined;
   const bodyStart = Math.ceil((16 + bytes.readUInt32LE(12)) / 8) * 8;
@@ -203,7 +194,7 @@ function decodeReply(bytes: Buffer): { value: Reply; size: number } | undefined 
   const [, type, , , , , fields] = typesIn(HEADER).map((each) => reader.read(each));
   const field = new Map(fields as [number, Value][]);
   reader.at = bodyStart;
-  // Values behind a type that is not known here are left out.
+  // Values after an unsupported type are ignored.
   const [known] = /^(?:a[sob]|a\{ss\}|[sogubv])*/.exec(String(field.get(SIGNATURE) ?? '')) ?? [];
   const value = {
     isError: type === ERROR,
@@ -214,7 +205,7 @@ function decodeReply(bytes: Buffer): { value: Reply; size: number } | undefined 
   return { value, size };
 }
 
-/** Returns the complete types of a signature: `s` and `a{ss}` of `sa{ss}`. */
+/** Splits a signature into complete types: `sa{ss}` into `s` and `a{ss}`. */
 function typesIn(signature: string): string[] {
   return signature.match(/a*(?:\([a-z]+\)|\{[a-z]+\}|[a-z])/g) ?? [];
 }
@@ -246,7 +237,7 @@ class Writer {
       this.write('g', values[0] as string);
       this.write(values[0] as string, values[1] as Value);
     } else if (type.startsWith('a')) {
-      // The length does not count the padding in front of the first element.
+      // The length excludes the padding before the first element.
       const elements = new Writer();
       for (const element of values) elements.write(type.slice(1), element);
       this.write('u', elements.bytes.length);

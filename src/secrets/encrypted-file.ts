@@ -24,9 +24,9 @@ import type { Binding, StoredSecrets } from './vault.ts';
 
 /**
  * The two formats: magic, salt, nonce, tag and ciphertext of AES-256-GCM, and SHA-256 of everything before
- * it. The magic names the derivation: scrypt of a passphrase with these parameters, or HKDF of a key of
- * `keygen`, which needs no stretching. The header, magic and salt, is authenticated with the ciphertext. The
- * checksum distinguishes accidental damage from a wrong passphrase; it proves nothing.
+ * it. The magic selects the derivation: scrypt of a passphrase with these parameters, or HKDF of a key from
+ * `keygen`, which needs no stretching. The header (magic and salt) is authenticated with the ciphertext. The
+ * checksum only distinguishes accidental damage from a wrong passphrase.
  */
 const MAGIC = {
   passphrase: Buffer.from('hooktrail-secrets-1\n'),
@@ -50,18 +50,18 @@ const derive = promisify(scrypt) as (
   options: ScryptOptions,
 ) => Promise<Buffer>;
 
-/** A key with the header from which it was derived, so that the next write need not derive it again. */
+/** A key with the header that it was derived from, to save deriving it again for the next write. */
 export interface FileKey {
   readonly header: Buffer;
   readonly key: Buffer;
 }
 
-/** The way a file is sealed: with a typed passphrase, or with a random key from `keygen`. */
+/** Sealed with a typed passphrase, or with a random key from `keygen`. */
 export type SealKind = keyof typeof MAGIC;
 
 const GENERATED = /^htk1-[A-Za-z0-9_-]{43}$/;
 
-/** 256 random bits in a form that is recognised as a key wherever a passphrase is accepted. */
+/** 256 random bits in a form recognized as a key wherever a passphrase is accepted. */
 export function generateKey(): string {
   return `htk1-${randomBytes(32).toString('base64url')}`;
 }
@@ -70,7 +70,6 @@ export function sealKindOf(passphrase: string): SealKind {
   return GENERATED.test(passphrase) ? 'key' : 'passphrase';
 }
 
-/** Returns how an intact file was sealed. */
 export function sealKindIn(file: Buffer): SealKind {
   return file.subarray(0, MAGIC_BYTES).equals(MAGIC.key) ? 'key' : 'passphrase';
 }
@@ -79,13 +78,12 @@ export async function newFileKey(passphrase: string): Promise<FileKey> {
   return await fileKey(passphrase, Buffer.concat([MAGIC[sealKindOf(passphrase)], randomBytes(SALT_BYTES)]));
 }
 
-/** `passphrase` is of the kind with which the file is sealed; `known` is returned if it is the file's. */
+/** `passphrase` must be of the kind that sealed the file; `known` is returned if it fits. */
 export async function fileKey(passphrase: string, file: Buffer, known?: FileKey): Promise<FileKey> {
   const header = file.subarray(0, HEADER_BYTES);
   if (known?.header.equals(header)) return known;
   const salt = header.subarray(MAGIC_BYTES);
   if (sealKindIn(file) === 'passphrase') return { header, key: await derive(passphrase, salt, 32, SCRYPT) };
-  // RFC 5869.
   const secret = Buffer.from(passphrase.slice('htk1-'.length), 'base64url');
   return { header, key: Buffer.from(hkdfSync('sha256', secret, salt, 'hooktrail secrets', 32)) };
 }
@@ -102,9 +100,7 @@ export function decryptFile({ header, key }: FileKey, file: Buffer, binding: str
   return unseal(key, sealed, Buffer.concat([header, Buffer.from(binding)]))?.toString('utf8');
 }
 
-/**
- * Says which damage is visible without the passphrase: the file "is cut short". Undefined if there is none.
- */
+/** Returns damage visible without the passphrase, such as "is cut short"; undefined if there is none. */
 export function damageOf(file: Buffer): string | undefined {
   const start = file.subarray(0, MAGIC_BYTES);
   const isOurs = Object.values(MAGIC).some((magic) => start.equals(magic.subarray(0, start.length)));
@@ -153,12 +149,11 @@ function shortHash(text: string): string {
   return hash('sha256', text).slice(0, 16);
 }
 
-/** Returns the canonical text of a binding, with which encrypted files are authenticated. */
 export function bindingText({ profile, authUrl, clientId, serviceOrigin }: Binding): string {
   return JSON.stringify([profile, authUrl, clientId, serviceOrigin]);
 }
 
-/** Returns the content of the file; undefined if it does not exist. */
+/** Returns undefined if the file does not exist. */
 export async function readSecretFile(file: string): Promise<Buffer | undefined> {
   try {
     return readRegularFile(file);
@@ -167,7 +162,7 @@ export async function readSecretFile(file: string): Promise<Buffer | undefined> 
   }
 }
 
-/** Returns undefined if the system's error says that nothing is there. Throws `UsageError` for any other. */
+/** Returns undefined for a missing file. Throws `UsageError` for any other error. */
 function requireMissing(error: unknown, what: string): undefined {
   if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
   throw new UsageError(`${what} cannot be read: ${faultText(error)}`, {
@@ -177,8 +172,8 @@ function requireMissing(error: unknown, what: string): undefined {
 }
 
 /**
- * Replaces the whole file, in a folder that only the user can open. Throws `UsageError`, also if the file is
- * there but could not be made durable.
+ * Replaces the whole file, in a folder that only the user can open. Throws `UsageError`, even if the file was
+ * written but not made durable.
  */
 export async function writeSecretFile(
   file: string,
@@ -206,7 +201,7 @@ export async function writeSecretFile(
   }
 }
 
-/** Deletes the file, if it is there, so that a loss of power does not bring it back. */
+/** Deletes the file, if it exists, and syncs the folder: a loss of power must not bring it back. */
 export async function deleteSecretFile(file: string): Promise<void> {
   let problem = `the secrets in ${file} cannot be deleted`;
   let next = 'make its folder writable and run the command again, or delete the file yourself';
@@ -221,30 +216,24 @@ export async function deleteSecretFile(file: string): Promise<void> {
   }
 }
 
-/**
- * Checks that a file of the size of a secret file can be written, and removes it again. Throws as
- * `writeSecretFile` does.
- */
+/** Checks that a file of realistic size can be written, and removes it. Throws as `writeSecretFile` does. */
 export async function probeSecretFolder(context: Place): Promise<void> {
   const file = path.join(secretFolder(context), `probe-${context.machine.pid}`);
   await writeSecretFile(file, new Uint8Array(16_384), context.machine);
   await deleteSecretFile(file);
 }
 
-/** A file of one sign-in's secrets, and the copy that `rescue` left where its folder did not accept it. */
 export function openSecretCopies(binding: Binding, kind: string, context: Place) {
   // Profile names cannot contain `~`, so names of two profiles cannot collide.
   const name = `${binding.profile}~${bindingHash(binding)}.${kind}`;
   return openCopies<StoredSecrets>(path.join(secretFolder(context), name), context);
 }
 
-/** The content of a file of which there may be two copies. */
 interface Dated {
-  /** The later of two copies has the larger. */
   readonly written: number;
 }
 
-/** Opens the content of a file; undefined if it counts as empty. */
+/** Decrypts a file; undefined if it counts as empty. */
 type OpenSealed<Content> = (
   sealed: Buffer,
   place: string,
@@ -269,35 +258,34 @@ async function readLatest<Content extends Dated>(
   return latest;
 }
 
-/** The same for any file of secrets. */
 export function openCopies<Content extends Dated>(file: string, context: Place) {
   const rescued = path.join(rescueFolder(context), path.basename(file));
   const { machine } = context;
   return {
     file,
     /**
-     * Returns the later of the copies that `open` opens; undefined if there is none. Throws the first failure
-     * if no copy could be read and opened.
+     * Returns the newer of the copies that `open` accepts; undefined if there is none. Throws the first
+     * failure if no copy could be read and opened.
      */
     read: (open: OpenSealed<Content>) => readLatest([file, rescued], open),
-    /** Returns the copies as they are; none if they cannot be read. */
+    /** Returns the raw copies, without unreadable ones. */
     async readSealed(): Promise<Buffer[]> {
       const reading = [file, rescued].map((place) => readSecretFile(place).catch(() => undefined));
       return (await Promise.all(reading)).filter((sealed) => sealed !== undefined);
     },
     async write(sealed: Buffer): Promise<void> {
       await writeSecretFile(file, sealed, machine);
-      // A copy that cannot be deleted does no harm: it is older than the file just written.
+      // A leftover copy is harmless: it is older than the file just written.
       await deleteSecretFile(rescued).catch(() => undefined);
     },
-    /** Deletes both. */
+    /** Deletes both copies. */
     async remove(): Promise<void> {
       await deleteSecretFile(file);
       await deleteSecretFile(rescued);
     },
     /**
-     * Writes the copy or, where a full disk takes no other file, overwrites the file itself, whose content is
-     * worthless by now. Returns the path. Throws the first error if neither works.
+     * Writes the copy or, if the disk is full, overwrites the file itself, whose content is worthless by now.
+     * Returns the path. Throws the first error if neither works.
      */
     async rescue(sealed: Buffer): Promise<string> {
       try {
@@ -313,12 +301,11 @@ export function openCopies<Content extends Dated>(file: string, context: Place) 
   };
 }
 
-/** A file or an item of the keychain that belongs to a sign-in. */
 export type StoredEntry = { readonly signIn: string; readonly kind: string; remove(): Promise<unknown> };
 
 /**
- * Returns the files of one profile or of all, from both folders, each with the name of its sign-in. The kind
- * of what an interrupted write left is `leftover`.
+ * Lists the files of one profile or of all, from both folders, with their sign-ins. Files left by interrupted
+ * writes have the kind `leftover`.
  */
 export async function listSecretFiles(
   context: Place,
@@ -343,14 +330,13 @@ function secretFolder(context: Place): string {
 }
 
 /**
- * The folder for secrets that their own folder did not accept. It is in the configuration folder, where all
- * who share the secrets look, in whatever container.
+ * Secrets that their own folder did not accept go here: the configuration folder is the same for all
+ * processes and containers that share the secrets.
  */
 function rescueFolder(context: Place): string {
   return path.join(configFolder(context), 'rescued');
 }
 
-/** The names of all rescued files. */
 export async function listRescued(context: Place): Promise<string[]> {
   return await files.readdir(rescueFolder(context)).catch(() => []);
 }

@@ -32,10 +32,10 @@ type FileVaultContext = Pick<
 export function openFileVault(binding: Binding, context: FileVaultContext): Vault {
   const bound = bindingText(binding);
   const copies = openSecretCopies(binding, 'vault', context);
-  /** Kept for this run, so that it is derived once. */
+  /** Kept so that the key is derived once per run. */
   let sealKey: FileKey | undefined;
   let lastWritten = 0;
-  /** True if a file that is sealed the other way counts as empty. */
+  /** True if a file sealed the other way counts as empty. */
   let isAnew = false;
 
   const keyToSeal = async () => {
@@ -48,7 +48,7 @@ export function openFileVault(binding: Binding, context: FileVaultContext): Vaul
     const content: StoredSecrets = { ...secrets, written: lastWritten };
     return encryptFile(await keyToSeal(), JSON.stringify(content), bound);
   };
-  /** Undefined if what was given does not open the file. */
+  /** Returns undefined if the given secret does not open the file. */
   const decrypted = async (given: string, file: Buffer) => {
     const key = await fileKey(given, file, sealKey);
     const text = decryptFile(key, file, bound);
@@ -77,8 +77,7 @@ export function openFileVault(binding: Binding, context: FileVaultContext): Vaul
     async probe(anew = false) {
       await probeSecretFolder(context);
       isAnew = anew;
-      // Find out about a file that cannot be opened, or a missing passphrase, before a browser opens or a
-      // token is spent.
+      // Detect an unreadable file or a missing passphrase before a browser opens or a token is spent.
       if ((await read()) === undefined) await keyToSeal();
     },
     async write(secrets) {
@@ -89,20 +88,21 @@ export function openFileVault(binding: Binding, context: FileVaultContext): Vaul
   };
 }
 
-/** A sealed file that is to be opened. */
+/** A sealed file to open. */
 interface Opening {
-  /** Of this copy. */
+  /** The copy to open. */
   readonly place: string;
   readonly profile: string;
-  /** The file that a copy elsewhere stands in for. */
+  /** The file that the copy may stand in for. */
   readonly vaultFile: string;
-  /** True if a file that is sealed the other way counts as empty. */
   readonly isAnew: boolean;
-  /** Undefined if what was given does not open the file. */
   readonly decrypted: (given: string, file: Buffer) => Promise<string | undefined>;
 }
 
-/** Asks for what opens the file: a person has some tries. Returns undefined if the file counts as empty. */
+/**
+ * Asks for the secret that opens the file; a person has several tries. Returns undefined if the file counts
+ * as empty.
+ */
 async function openedText(
   file: Buffer,
   { place, profile, vaultFile, isAnew, decrypted }: Opening,
@@ -111,7 +111,7 @@ async function openedText(
   const kind = sealKindIn(file);
   const isTyped = !(await isPassphraseGiven(profile, context));
   for (let tries = 1; ; tries++) {
-    // No person types a key.
+    // Do not ask a person for a key.
     const given = kind === 'key' && isTyped ? undefined : await askPassphrase(profile, context);
     const fits = given !== undefined && sealKindOf(given) === kind;
     if (!fits && isAnew) return undefined;
@@ -146,7 +146,7 @@ function damaged(how: string, place: string): NotSignedInError {
   });
 }
 
-/** `given`: what was given instead, if anything. */
+/** `given`: the secret given instead, if any. */
 function otherSeal(place: string, kind: 'passphrase' | 'key', given: string | undefined): UsageError {
   const [was, other, give] =
     kind === 'key'
@@ -161,10 +161,10 @@ function otherSeal(place: string, kind: 'passphrase' | 'key', given: string | un
   });
 }
 
-/** A person may mistype a passphrase so many times. */
+/** Attempts at typing a passphrase. */
 const TRIES = 3;
 
-/** The file that the profile's settings name for its passphrase or key; undefined if they name none. */
+/** Returns the file named for the passphrase or key in the profile's settings; undefined if none. */
 async function savedPassphraseFile(
   profile: string,
   context: Pick<Context, 'environment' | 'machine'>,
@@ -172,7 +172,7 @@ async function savedPassphraseFile(
   return (await readConfig(context)).profiles[profile]?.[settingNames.passphraseFile.key];
 }
 
-/** Returns whether nobody has to type the passphrase of the profile's encrypted file. Reads no secret. */
+/** True if the passphrase of the profile's encrypted file need not be typed. Reads no secret. */
 export async function isPassphraseGiven(
   profile: string,
   context: Pick<Context, 'environment' | 'machine' | 'memory'>,
@@ -181,7 +181,7 @@ export async function isPassphraseGiven(
   return (await savedPassphraseFile(profile, context)) !== undefined;
 }
 
-/** A shorter passphrase is found by trying all of them. */
+/** Characters that a new passphrase needs at least: shorter ones fall to brute force. */
 const LEAST_CHARACTERS = 8;
 
 const TOO_SHORT = `a new passphrase needs ${LEAST_CHARACTERS} characters or more`;
@@ -190,18 +190,16 @@ function isTooShort(passphrase: string): boolean {
   return [...passphrase.normalize('NFKC')].length < LEAST_CHARACTERS;
 }
 
-/** The purpose of a passphrase. */
 interface PassphraseUse {
-  /** True if it is chosen now: a person types it twice, and it has a least length. */
+  /** A new passphrase is typed twice and has a minimum length. */
   readonly isNew?: boolean;
-  /** True if a key may be made in its place. */
   readonly offersKey?: boolean;
 }
 
 /**
- * Returns the passphrase or key of the encrypted files of a profile: `HOOKTRAIL_PASSPHRASE` in one of its
- * forms, the first line of the file that the profile names, or the answer to a hidden prompt. Unicode is
- * normalized (NFKC). Throws `UsageError` if there is none, or if a new one is too short.
+ * Returns the passphrase or key of a profile's encrypted files: `HOOKTRAIL_PASSPHRASE` in one of its forms,
+ * the first line of the file named by the profile, or the answer to a hidden prompt. Unicode is normalized
+ * (NFKC). Throws `UsageError` if there is none, or if a new one is too short.
  */
 export async function askPassphrase(
   profile: string,
@@ -239,7 +237,7 @@ async function requirePerson(context: FileVaultContext): Promise<void> {
   });
 }
 
-/** Asks a person for a new passphrase, twice; where a key is offered, an empty answer makes one. */
+/** Asks a person for a new passphrase, twice; if a key is offered, an empty answer makes one. */
 async function chooseSeal(context: FileVaultContext, offersKey: boolean): Promise<string> {
   const { promptSecret } = await import('../terminal/prompt.ts');
   await requirePerson(context);
@@ -261,7 +259,7 @@ async function chooseSeal(context: FileVaultContext, offersKey: boolean): Promis
   }
 }
 
-/** Returns the key in a file, which is made unless it is there, and notes the file for the profile. */
+/** Returns the key in a file, creating the file if needed, and notes the file for the profile. */
 async function keyIn(file: string, context: FileVaultContext): Promise<string> {
   const { createKeyFile } = await import('./key-file.ts');
   if (!existsSync(file)) await createKeyFile(file, context);

@@ -8,34 +8,33 @@ import { terminalSafeLine } from '../terminal/terminal-text.ts';
 
 type SecretContext = Pick<Context, 'environment' | 'machine' | 'clock' | 'stderr' | 'signal' | 'memory'>;
 
-/** The time that a command, or the writer of a pipe, may take to give a secret. */
+/** Milliseconds that a command, or the writer of a pipe, may take to give a secret. */
 const SOURCE_LIMIT_MS = 60_000;
-/** The time for a writer to open a named pipe. */
+/** Milliseconds for a writer to open a named pipe. */
 const WRITER_LIMIT_MS = 2_000;
 /**
- * The longest wait, after a command's end, for the end of what it printed. A program that the command
- * started, such as an agent, may keep the pipe open for as long as it runs.
+ * Milliseconds to wait for remaining output after a command's end. A program started by the command, such as
+ * an agent, may keep the pipe open as long as it runs.
  */
 const LATE_OUTPUT_MS = 500;
 const PIPE_POLL_MS = 20;
 const SOURCE_LIMIT_BYTES = 65_536;
 
-/** What differs for the secrets that are no words: they come from a file or a command alone. */
+/** These secrets are not words: they come only from a file or a command. */
 const WHOLE: SecretVariable = 'HOOKTRAIL_CLIENT_KEY';
 const FRESH: SecretVariable = 'HOOKTRAIL_CLIENT_ASSERTION';
 const WITHOUT_VARIABLE: readonly SecretVariable[] = [WHOLE, FRESH];
 
-/** Returns whether the environment names a source of the secret. Reads and runs nothing. */
+/** True if the environment names a source of the secret. Reads and runs nothing. */
 export function isSecretGiven(name: SecretVariable, environment: Context['environment']): boolean {
   return sourcesOf(name, environment).length > 0;
 }
 
 /**
- * Returns a secret from its variable, from the first line of the file that `<NAME>_FILE` names, or from the
- * first line that the command in `<NAME>_COMMAND` prints; undefined if none of them is set. A key is the
- * whole text, and a workload's token is read anew each time, since it is renewed by others. Others are read
- * once in a run, unless that fails. Throws
- * `UsageError` if two are set, or if a file or command does not provide a secret.
+ * Returns a secret from its variable, from the first line of the file named by `<NAME>_FILE`, or from the
+ * first line printed by the command in `<NAME>_COMMAND`; undefined if none is set. A key is the whole text. A
+ * workload's token is read on each use, since others renew it; all other secrets are read once per run,
+ * unless that fails. Throws `UsageError` if two are set, or if a file or command does not provide a secret.
  */
 export async function givenSecret(name: SecretVariable, context: SecretContext): Promise<string | undefined> {
   if (!isSecretGiven(name, context.environment)) return undefined;
@@ -44,14 +43,13 @@ export async function givenSecret(name: SecretVariable, context: SecretContext):
 }
 
 /**
- * Returns the secret on the first line of the file that a saved setting names. The rules are those of
+ * Returns the secret on the first line of the file named by a saved setting. The rules are those of
  * `<NAME>_FILE`. Throws `UsageError`.
  */
 export async function secretOfFile(setting: string, file: string, context: SecretContext) {
   return await readOnce(file, context, () => secretInFile(setting, file, false, context));
 }
 
-/** Reads a secret once in a run, unless that fails. */
 async function readOnce<Secret extends string | undefined>(
   name: string,
   { memory }: SecretContext,
@@ -67,10 +65,7 @@ async function readOnce<Secret extends string | undefined>(
   }
 }
 
-/**
- * Returns the variables that give the secret: itself, `<NAME>_FILE` and `<NAME>_COMMAND`, as far as they are
- * set.
- */
+/** Returns those of `<NAME>`, `<NAME>_FILE` and `<NAME>_COMMAND` that are set. */
 export function sourcesOf(name: SecretVariable, environment: Context['environment']): string[] {
   const elsewhere = [`${name}_FILE`, `${name}_COMMAND`];
   const variables = WITHOUT_VARIABLE.includes(name) ? elsewhere : [name, ...elsewhere];
@@ -120,7 +115,7 @@ async function secretInFile(
 }
 
 /**
- * Refuses a file that others can write or replace, and warns of one that they can read. Windows has no such
+ * Rejects a file that others can write or replace, and warns of one that they can read. Windows has no such
  * modes, and devices such as /dev/null belong to the system.
  */
 function checkAccess(variable: string, file: string, stats: Stats, { machine, memory }: SecretContext): void {
@@ -148,9 +143,8 @@ function checkAccess(variable: string, file: string, stats: Stats, { machine, me
 }
 
 /**
- * Reads the start of a file or device, or the first line of a pipe that was opened without waiting, such as
- * bash's `<(command)`: as long as its writer takes, up to a minute, and until the signal aborts. `isWhole`:
- * all lines.
+ * Reads the start of a file or device, or the first line of a pipe, such as bash's `<(command)`: up to a
+ * minute, until the signal aborts. `isWhole`: reads all lines.
  */
 async function readStart(
   fd: number,
@@ -169,8 +163,7 @@ async function readStart(
     else {
       length += read;
       if (read > 0) continue;
-      // The end of a file, or the last writer of a pipe has closed it. Otherwise nobody has opened its other
-      // end yet.
+      // End of a file, or the last writer has closed the pipe. Otherwise no writer has opened the pipe yet.
       if (hasWriter || length > 0) break;
     }
     requirePatience(clock.now() - began, hasWriter);
@@ -179,7 +172,6 @@ async function readStart(
   return bytes.subarray(0, length);
 }
 
-/** Returns the number of bytes that were read; `empty` if the writers of a pipe have written nothing yet. */
 function readMore(fd: number, room: Buffer): number | 'empty' {
   try {
     return readSync(fd, room, 0, room.length, null);
@@ -207,7 +199,7 @@ async function secretOfCommand(
   const child = spawn(command, {
     shell: true,
     stdio: ['ignore', 'pipe', 'pipe'],
-    // It does not see the program's other secrets.
+    // Hides the program's other secrets from the command.
     env: Object.fromEntries(Object.entries(environment).filter(([name]) => !secrets.includes(name))),
     windowsHide: true,
   });
@@ -245,7 +237,6 @@ async function secretOfCommand(
   return secretIn(printed, variable, 'the command', isWhole);
 }
 
-/** Returns the first line of what was read, or all of it. */
 function secretIn(text: string, variable: string, source: string, isWhole: boolean): string {
   const whole = text.replace(/^\ufeff/, '');
   const secret = trimValue(isWhole ? whole : (whole.split(/\r?\n/, 1)[0] ?? ''));
@@ -257,8 +248,8 @@ function secretIn(text: string, variable: string, source: string, isWhole: boole
 }
 
 /**
- * Returns whether a header can carry the text unchanged (RFC 6750 section 2.1, and other characters that
- * providers use).
+ * True if a header can carry the text unchanged (RFC 6750 section 2.1, and other characters that providers
+ * use).
  */
 export function isHeaderSafe(token: string): boolean {
   return /^[\x21-\x7e]+$/.test(token);

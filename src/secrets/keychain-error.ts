@@ -1,13 +1,15 @@
 import { advise, hooktrail } from '../advice.ts';
 import { UsageError } from '../errors.ts';
 
-/** The reason why the OS keychain cannot be used now. */
+/** The reason why the OS keychain is unusable. */
 export type KeychainCondition = keyof typeof TEXTS;
 
-/** The keychain is not usable; the message and the next step depend on why. */
+/** The message and the next step depend on the condition. */
 export class KeychainError extends UsageError {
   readonly condition: KeychainCondition;
-  /** True if it holds none of our secrets: there is no keychain, or it said so although it is locked. */
+  /**
+   * True if the keychain is known to hold none of our secrets: it does not exist, or a locked one said so.
+   */
   readonly holdsNothing: boolean;
 
   constructor(condition: KeychainCondition, detail?: string, holdsNothing = ABSENT.has(condition)) {

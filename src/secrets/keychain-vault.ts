@@ -17,13 +17,12 @@ import { type Binding, parseSecrets, type StoredSecrets, type Vault } from './va
 type KeychainVaultContext = Pick<Context, 'environment' | 'machine' | 'clock' | 'loadKeychain'>;
 
 /**
- * Windows stores at most 2,560 bytes per item. Longer secrets are kept in the file, encrypted with the key in
- * the item: a file is replaced atomically, whereas several items would be written one after the other. The
- * same limit applies on every system, so that every system tests it.
+ * Bytes of the longest item. Windows stores at most 2,560 bytes. Longer secrets are kept in the file,
+ * encrypted with the key in the item, because a file is replaced atomically and several items are not. The
+ * limit applies on every system, so that every system tests it.
  */
 const ITEM_LIMIT_BYTES = 2_048;
 
-/** The one item of a sign-in. */
 interface Item {
   /** Encrypts the file of this sign-in; 32 bytes. */
   readonly key: Buffer;
@@ -40,7 +39,6 @@ export function openKeychainVault(binding: Binding, context: KeychainVaultContex
   const copies = openSecretCopies(binding, 'access', context);
   const authenticated = Buffer.from(`hooktrail 1 access ${bindingText(binding)}`);
   let keychain: Promise<Keychain> | undefined;
-  /** As it was last read or written. */
   let item: Item | undefined;
   let started: Promise<Item | undefined> | undefined;
   let lastWritten = 0;
@@ -85,7 +83,7 @@ export function openKeychainVault(binding: Binding, context: KeychainVaultContex
       started = undefined;
       const found = await reading;
       if (found === undefined) return undefined;
-      // Without a readable cache the refresh token gets a new access token.
+      // If the cache is unreadable, the refresh token gets a new access token.
       const inFile = await copies.read((file) => {
         const text = unseal(found.key, file, authenticated);
         return text && parseSecrets(text.toString('utf8'));
@@ -102,7 +100,7 @@ export function openKeychainVault(binding: Binding, context: KeychainVaultContex
     async write({ access, ...lasting }) {
       const key = item?.key ?? randomBytes(32);
       const secrets = { ...lasting, written: nextWritten() };
-      // The irreplaceable secrets come first.
+      // Store the irreplaceable secrets first.
       if (Buffer.byteLength(itemText({ key, secrets })) <= ITEM_LIMIT_BYTES) {
         await setItem({ key, secrets });
         await copies.write(sealed({ access, written: secrets.written }, key));
@@ -112,7 +110,7 @@ export function openKeychainVault(binding: Binding, context: KeychainVaultContex
       }
     },
     async rescue(secrets) {
-      // A file encrypted with a key that the keychain does not have yet could never be opened.
+      // A file encrypted with a key that is not in the keychain could never be opened.
       if (item === undefined) throw new KeychainError('refused');
       const file = sealed({ ...secrets, written: nextWritten() }, item.key);
       try {
@@ -136,7 +134,7 @@ function itemText({ key, secrets }: Item): string {
   return JSON.stringify({ ...secrets, key: key.toString('base64url') });
 }
 
-/** Parses an item; undefined if the text is not one. */
+/** Returns undefined if the text is not an item. */
 function itemOf(text: string): Item | undefined {
   try {
     const { key, ...secrets } = JSON.parse(text);

@@ -6,18 +6,18 @@ import { checkSecretService, hasItem, listAccounts, OURS } from './secret-servic
 type KeychainContext = Pick<Context, 'environment' | 'machine' | 'loadKeychain'>;
 
 /**
- * How long the keychain may take for one answer. On a busy machine forty commands that start at once wait for
- * each other there. If the service stops answering during a call, the process still ends late: Node waits for
- * the native thread at exit, and libsecret gives up only after 25 s per call.
+ * Milliseconds that the keychain has for one answer; forty commands that start at once may queue there. If
+ * the service hangs during a call, the process still ends late: Node waits for the native thread at exit, and
+ * libsecret gives up only after 25 s per call.
  */
 const CALL_LIMIT_MS = 10_000;
-/** macOS shows a dialog that asks the user whether this program may read the item. */
+/** Milliseconds for a macOS dialog that asks whether this program may read the item. */
 const DIALOG_LIMIT_MS = 60_000;
-/** An item that is there, but is not found in so many other sessions, cannot be read. */
+/** Further sessions tried for an existing item before it counts as unreadable. */
 const MOST_OTHER_SESSIONS = 2;
 
 /**
- * Opens the OS keychain and checks that it is usable. Every call has a time-out; failures are
+ * Opens the OS keychain and checks that it is usable. Every call has a time limit; failures are
  * `KeychainError`s. On Linux the Secret Service is checked first, so that the native library is not called
  * when it would hang.
  */
@@ -37,14 +37,12 @@ export async function openKeychain(context: KeychainContext, callLimitMs = CALL_
   return withNamedAccounts(checkedByBus(inSessions, context, callLimitMs));
 }
 
-/** Waits for a call of the native library, and gives its errors our names. */
 type CallLimit = <T>(call: () => Promise<T>) => Promise<T>;
 
-/** Returns a limit of so many milliseconds for each call, with `KeychainError`s. */
 function callLimit(limitMs: number): CallLimit {
   let unanswered: Promise<unknown> | undefined;
   return async (call) => {
-    // Each unanswered call holds one of the four threads that file operations need, too.
+    // Each unanswered call blocks one of the four threads that file operations also need.
     if (unanswered) throw new KeychainError('mute');
     let timer: NodeJS.Timeout | undefined;
     const work = call();
@@ -67,7 +65,6 @@ function callLimit(limitMs: number): CallLimit {
   };
 }
 
-/** The keychain, each of whose calls has that limit. */
 function limited(keychain: Keychain, inTime: CallLimit): Keychain {
   return {
     get: (account) => inTime(() => keychain.get(account)),
@@ -78,10 +75,10 @@ function limited(keychain: Keychain, inTime: CallLimit): Keychain {
 }
 
 /**
- * A keychain that makes a refused call once more, in a process of its own, and all later calls likewise.
- * KWallet before 6.25 misreads the keys of about one libsecret session in a hundred (bugs.kde.org 514194): it
- * refuses the session, or has another key for it than libsecret. Then items seem to be missing, and new ones
- * are refused or, rarely, stored damaged. A process keeps its session.
+ * Repeats a refused call in a separate process, which then makes all later calls. KWallet before 6.25
+ * misreads the keys of about one libsecret session in a hundred (bugs.kde.org 514194): it refuses the
+ * session, or uses a different key than libsecret. Items then seem to be missing, and new ones are refused
+ * or, rarely, stored damaged. A process keeps its session.
  */
 class SessionKeychain implements Keychain {
   #inSession: Keychain;
@@ -92,7 +89,6 @@ class SessionKeychain implements Keychain {
     this.#openApart = openApart;
   }
 
-  /** Begins another session, for this call and those after it. */
   async inOtherSession<T>(call: (keychain: Keychain) => Promise<T>): Promise<T> {
     this.#inSession = await this.#openApart();
     return await call(this.#inSession);
@@ -124,9 +120,7 @@ class SessionKeychain implements Keychain {
   }
 }
 
-/**
- * A keychain whose missing items are looked for by D-Bus too: one that is there is read in another session.
- */
+/** Looks for missing items by D-Bus, and reads those that exist in another session. */
 function checkedByBus(keychain: SessionKeychain, context: KeychainContext, limitMs: number): Keychain {
   return {
     get: async (account) => {
@@ -140,25 +134,25 @@ function checkedByBus(keychain: SessionKeychain, context: KeychainContext, limit
     },
     set: (account, secret) => keychain.set(account, secret),
     delete: (account) => keychain.delete(account),
-    // The native library reads every item to list them, and ends the process in a session with a wrong key.
+    // The native library reads every item to list them, and crashes in a session with a wrong key.
     accounts: async () => (await listAccounts(context, limitMs)) ?? (await keychain.accounts()),
   };
 }
 
-/** A keychain whose list of accounts is complete, or refused. */
 function withNamedAccounts(keychain: Keychain): Keychain {
   return {
     ...keychain,
     accounts: async () => {
       const accounts = await keychain.accounts();
-      // On macOS keytar reads every item to list them, and lists one without its name if the user denies it.
+      // On macOS keytar reads every item to list them, and lists one without its name if the user denies
+      // access.
       if (accounts.includes('')) throw new KeychainError('refused', 'an item could not be read');
       return accounts;
     },
   };
 }
 
-/** Checks that the keychain gives back what it takes, and leaves nothing behind. Throws `KeychainError`. */
+/** Checks that the keychain returns a stored value, and leaves nothing behind. Throws `KeychainError`. */
 export async function probeKeychain(keychain: Keychain, account: string): Promise<void> {
   const text = randomBytes(16).toString('hex');
   let read: string | null;

@@ -11,7 +11,6 @@ import {
 } from './dbus.ts';
 import { KeychainError } from './keychain-error.ts';
 
-/** The attribute by which the native library finds the items of this program. */
 export const OURS = { service: 'hooktrail' };
 
 const SERVICE = {
@@ -21,9 +20,9 @@ const SERVICE = {
 } as const;
 
 /**
- * Checks that the Secret Service can be used (its specification, "Service" and "Collection") before the
- * native library calls it: a native call that hangs would keep the process alive for 25 s or more, since Node
- * joins its threads on exit, and a locked keyring looks empty to it. Throws `KeychainError`.
+ * Checks that the Secret Service is usable (its specification, "Service" and "Collection") before the native
+ * library calls it. A native call that hangs would keep the process alive for 25 s or more, since Node joins
+ * its threads on exit, and the library reads a locked keyring as empty. Throws `KeychainError`.
  */
 export async function checkSecretService(
   context: BusPlace,
@@ -39,20 +38,20 @@ export async function checkSecretService(
   });
 }
 
-/** True if the service has an item of ours; false also if only the native library can reach the bus. */
+/** True if the service has the item; also false if only the native library can reach the bus. */
 export async function hasItem(context: BusPlace, account: string, limitMs: number): Promise<boolean> {
   const found = await withBus(context, limitMs, (bus) => searchItems(bus, { ...OURS, account }));
   return found !== undefined && found.open.length + found.locked.length > 0;
 }
 
-/** Returns the accounts of our items; undefined if only the native library can reach the bus. */
+/** Returns undefined if only the native library can reach the bus. */
 export async function listAccounts(context: BusPlace, limitMs: number): Promise<string[] | undefined> {
   return await withBus(context, limitMs, async (bus) => {
     for (let tries = 1; ; tries++) {
       try {
         return await readAccounts(bus);
       } catch (error) {
-        // Another process may have deleted an item that was just found.
+        // Another process may have deleted an item just found.
         if (!(error instanceof DBusError) || tries === 3) throw error;
       }
     }
@@ -72,10 +71,6 @@ async function readAccounts(bus: DBus): Promise<string[]> {
 
 type BusPlace = Pick<Context, 'environment' | 'machine'>;
 
-/**
- * Asks the Secret Service on the session bus; undefined if only the native library can reach it. Throws
- * `KeychainError`.
- */
 async function withBus<T>(
   context: BusPlace,
   limitMs: number,
@@ -95,7 +90,7 @@ async function withBus<T>(
   }
 }
 
-/** Jobs of cron and commands of sudo lack the variable that names the bus of the user's session. */
+/** Cron jobs and sudo commands lack the variable with the address of the user's session bus. */
 async function missingBus({ userId }: BusPlace['machine']): Promise<KeychainError> {
   const folder = `/run/user/${userId}`;
   if (!(await hasOwnSocket(`${folder}/bus`, userId))) return new KeychainError('no-bus');
@@ -103,8 +98,8 @@ async function missingBus({ userId }: BusPlace['machine']): Promise<KeychainErro
 }
 
 /**
- * libsecret also begins with this call. It works while the keyring is locked, and the bus starts the service
- * if it can.
+ * libsecret also begins with this call. It works while the keyring is locked, and makes the bus start the
+ * service if possible.
  */
 async function searchItems(bus: DBus, attributes: Readonly<Record<string, string>>) {
   const search: MethodCall = { ...SERVICE, member: 'SearchItems', body: [attributes] };
@@ -124,15 +119,15 @@ async function connectTo(socket: string, userId: number, limitMs: number) {
     if (error instanceof DBusTimeout)
       throw new KeychainError('mute', 'the D-Bus session bus does not answer');
     if (error instanceof DBusError) throw new KeychainError('refused', `D-Bus: ${message}`);
-    // Node 20 pads abstract names with NULs and therefore cannot connect there; the native library can.
+    // Node 20 pads abstract names with NULs and therefore cannot connect; the native library can.
     if (socket.startsWith('\0')) return undefined;
     throw new KeychainError('no-bus', message);
   }
 }
 
 /**
- * Checks that the default collection exists and is unlocked. Skipped if there are items to read. The calls go
- * one at a time, and are repeated once before the collection counts as missing: with two simultaneous calls
+ * Checks that the default collection exists and is unlocked. Not needed if there are items to read. Calls are
+ * made one at a time, and repeated once before the collection counts as missing: with two simultaneous calls
  * for an alias, gnome-keyring gives random answers and can crash.
  */
 async function checkDefaultCollection(bus: DBus): Promise<void> {
@@ -142,16 +137,16 @@ async function checkDefaultCollection(bus: DBus): Promise<void> {
   if (collection === '/') throw new KeychainError('no-keyring');
   const [isLocked] = await bus.call(property(String(collection), 'Collection', 'Locked'));
   if (isLocked !== true || (await isOpenWallet(bus, String(collection)))) return;
-  // KeePassXC does not know the items of a locked database. Other services find them, by their attributes.
+  // KeePassXC hides the items of a locked database. Other services find them by their attributes.
   const name = 'org.keepassxc.KeePassXC.MainWindow';
   const [hidesItems] = await bus.call({ ...BUS, member: 'NameHasOwner', body: [name] });
   throw new KeychainError('locked', undefined, hidesItems !== true);
 }
 
 /**
- * KWallet calls a collection locked until one of its clients calls `Unlock` and `Prompt` for it, although the
- * wallet is open, by the sign-in to the desktop for instance. The native library calls both, and no dialog is
- * shown then.
+ * KWallet reports a collection as locked until a client calls `Unlock` and `Prompt` for it, although the
+ * wallet is open, such as after the sign-in to the desktop. The native library makes both calls, without a
+ * dialog.
  */
 async function isOpenWallet(bus: DBus, collection: string): Promise<boolean> {
   const [wallet] = await bus.call(property(collection, 'Collection', 'Label'));
@@ -187,7 +182,7 @@ function serviceError(error: unknown): KeychainError {
   if (!(error instanceof DBusError)) return new KeychainError('mute', message);
   const name = error.errorName.replace(/^org\.freedesktop\.(DBus\.Error|Secret\.Error)\./, '');
   if (name === 'ServiceUnknown' || name === 'NameHasNoOwner') return new KeychainError('no-service');
-  // The bus knows a service, but starting it failed.
+  // The bus knows a service but could not start it.
   if (name.startsWith('Spawn.')) return new KeychainError('no-service', message);
   if (name === 'NoReply' || name === 'Timeout' || name === 'TimedOut')
     return new KeychainError('mute', message);

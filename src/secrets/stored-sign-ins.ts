@@ -6,26 +6,18 @@ import { KeychainError } from './keychain-error.ts';
 import { openKeychainVault } from './keychain-vault.ts';
 import type { Binding, Vault } from './vault.ts';
 
-/**
- * Opens the store that holds the secrets of a binding. Nothing is asked of the user until something is read
- * or written.
- */
 export function openVault(kind: Vault['kind'], binding: Binding, context: Context): Vault {
   return kind === 'file' ? openFileVault(binding, context) : openKeychainVault(binding, context);
 }
 
-/**
- * Tries the store as far as that is possible without asking anyone. Throws the store's own error if it is
- * unusable.
- */
+/** Tests the store as far as possible without asking the user. Throws the store's own error. */
 export async function checkStore(kind: Vault['kind'], context: Context): Promise<void> {
   if (kind === 'keychain') await openKeychain(context);
   await probeSecretFolder(context);
 }
 
 /**
- * Returns whether that store holds secrets of the profile: for the binding, and for others. Opens none of
- * them.
+ * Finds out if the store holds secrets of the profile: for the binding, and for others. Opens none of them.
  */
 export async function findSignIns(
   kind: Vault['kind'],
@@ -44,10 +36,9 @@ export async function findSignIns(
 }
 
 /**
- * Deletes every secret of a profile, or of all, in both stores, whatever provider or service it belongs to.
- * Returns how many sign-ins were removed, and why the keychain could not be asked for others. A locked or
- * silent keychain throws, unless it said that it holds nothing of ours, after the encrypted files have been
- * deleted.
+ * Deletes all secrets of a profile, or of all, in both stores. Returns the number of sign-ins removed, and
+ * the error if there is no keychain to ask. A locked or silent keychain throws, unless it is known to hold
+ * nothing of ours, after the encrypted files have been deleted.
  */
 export async function forgetSignIns(profile: string | undefined, context: Context) {
   const removed = new Set<string>();
@@ -64,15 +55,14 @@ export async function forgetSignIns(profile: string | undefined, context: Contex
   } catch (error) {
     requireNoneHeld(error);
     const unasked = error as KeychainError;
-    // A locked keychain, or one without a keyring, has answered that it holds nothing of ours.
+    // In these conditions the keychain is known to hold nothing of ours.
     if (!['locked', 'no-keyring'].includes(unasked.condition)) return { removed: removed.size, unasked };
   }
-  // By its cache `profiles` knows a sign-in that the keychain holds, so that the cache goes last.
+  // Delete the cache last: `profiles` uses it to recognize a sign-in in the keychain.
   await forget(files.filter(({ kind }) => kind === 'access'));
   return { removed: removed.size };
 }
 
-/** Returns no entries if the keychain holds nothing of ours. Throws any other error. */
 export function requireNoneHeld(error: unknown): StoredEntry[] {
   if (error instanceof KeychainError && error.holdsNothing) return [];
   throw error;
@@ -83,7 +73,7 @@ async function keychainEntries(profile: string | undefined, context: Context): P
   return (await keychain.accounts()).flatMap((account) => {
     const [owner, hash, name] = account.split('/');
     if (!owner || !hash || (profile !== undefined && owner !== profile)) return [];
-    // A probe that was killed left an item of another name.
+    // Left by a probe that was killed.
     const kind = name === 'sign-in' ? name : 'leftover';
     return [{ signIn: `${owner}/${hash}`, kind, remove: () => keychain.delete(account) }];
   });

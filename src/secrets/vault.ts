@@ -1,7 +1,6 @@
 import type { Clock } from '../context.ts';
 import type { Holder } from '../lock/lock-file.ts';
 
-/** The secrets of a sign-in. They are never written unencrypted. */
 export interface Secrets {
   readonly refreshToken?: string | undefined;
   readonly clientSecret?: string | undefined;
@@ -11,17 +10,16 @@ export interface Secrets {
    */
   readonly grant?: 'client_credentials' | undefined;
   /**
-   * How the client proves itself, if not by the stored secret: by what is read anew at each use, or by
-   * nothing.
+   * How the client authenticates if not by the stored secret: with a credential read on each use, or not at
+   * all.
    */
   readonly client?: 'key' | 'assertion' | 'none' | undefined;
-  /** The provider's name at the time of the sign-in, which the client's assertions are for. */
+  /** The provider's name at sign-in, the audience of the client's assertions. */
   readonly issuer?: string | undefined;
   /** Set while a process spends the refresh token, until it has stored the successor. */
   readonly spending?: Spending | undefined;
 }
 
-/** The mark of a refresh token that is being spent. */
 export interface Spending {
   /** SHA-256 of the refresh token. */
   readonly token: string;
@@ -34,17 +32,15 @@ export interface AccessToken {
   readonly token: string;
   /** Milliseconds since the epoch, from `expires_in`; undefined if the answer had none. */
   readonly expiresAt?: number | undefined;
-  /** The scopes granted, separated by spaces, if the answer named them. */
+  /** The granted scopes, separated by spaces, if the answer named them. */
   readonly scope?: string | undefined;
 }
 
-/** The key of stored secrets: they are found only with the same profile, provider, client and service. */
+/** The key of stored secrets: they apply only to the same profile, provider, client and service. */
 export interface Binding {
   readonly profile: string;
-  /** `settings.authUrl.href` */
   readonly authUrl: string;
   readonly clientId: string;
-  /** `settings.baseUrl.origin` */
   readonly serviceOrigin: string;
 }
 
@@ -54,29 +50,29 @@ export interface Binding {
  */
 export interface Vault {
   readonly kind: 'keychain' | 'file';
-  /** The place for `status`: the keychain's name or the file's path. */
+  /** Shown by `status`: the keychain's name or the file's path. */
   readonly place: string;
   /**
    * Checks that secrets can be written and read back, and leaves nothing behind. `anew`: for a sign-in that
-   * replaces the stored one. A file that is sealed with a passphrase then counts as empty if a key is given,
-   * and the other way round.
+   * replaces the stored one. A file sealed with a passphrase then counts as empty if a key is given, and vice
+   * versa.
    */
   probe(anew?: boolean): Promise<void>;
   /**
-   * Resolves when the keychain is at work on the answer to the next `read`, so that its caller can load code
-   * meanwhile. Throws nothing: `read` does.
+   * Resolves when the keychain has begun to answer the next `read`, so that the caller can load code
+   * meanwhile. Leaves errors to `read`.
    */
   startReading?(): Promise<void>;
-  /** Reads all secrets, also what `rescue` wrote; undefined if nothing is stored for this binding. */
+  /** Reads all secrets, including rescued ones; undefined if nothing is stored for this binding. */
   read(): Promise<Secrets | undefined>;
   /**
-   * Replaces everything that is stored. After a `read` or a `probe` it reads nothing again, since the stored
-   * secrets may be gone.
+   * Replaces all stored secrets. After a `read` or a `probe` it reads nothing again, since the stored secrets
+   * may be gone.
    */
   write(secrets: Secrets): Promise<void>;
   /**
-   * The last resort after `write` failed: keeps the secrets in another file, where all who share the store
-   * find them by `read`. Returns the file.
+   * The last resort after `write` failed: keeps the secrets in another file, which `read` finds in all
+   * processes that share the store. Returns the file.
    */
   rescue(secrets: Secrets): Promise<string>;
 }
@@ -87,9 +83,9 @@ export interface Vault {
 const PAUSES_MS = [100, 400, 1_000, 2_000, 4_000, 4_000];
 
 /**
- * Stores irreplaceable secrets: tries the store several times over some seconds, then another file.
- * Resolves to that file, or to undefined if the store accepted them. Throws the first error if
- * both failed. It has no abort signal: an interrupt waits.
+ * Stores irreplaceable secrets: tries the store several times over some seconds, then another file. Resolves
+ * to that file, or to undefined if the store accepted them. Throws the first error if both failed. Takes no
+ * abort signal: an interrupt has to wait.
  */
 export async function storeSurely<Content = Secrets>(
   vault: {
@@ -116,13 +112,12 @@ export async function storeSurely<Content = Secrets>(
   }
 }
 
-/** The content of a file of secrets. */
 export interface StoredSecrets extends Secrets {
-  /** Milliseconds since the epoch, always increasing: the later of two copies has the larger. */
+  /** Milliseconds since the epoch, always increasing: identifies the newer of two copies. */
   readonly written: number;
 }
 
-/** Parses the content of a file of secrets; undefined if the text is not one. */
+/** Parses the content of a secrets file; undefined if invalid. */
 export function parseSecrets(text: string): StoredSecrets | undefined {
   let value: Partial<StoredSecrets> | null;
   try {
