@@ -13,7 +13,6 @@ import {
   type SubscriptionText,
 } from './subscription-text.ts';
 
-/** A subscription as it was read, as it is wanted, and what differs. */
 export interface WantedChange {
   readonly found: ReadSubscription;
   readonly wanted: SubscriptionText;
@@ -21,9 +20,9 @@ export interface WantedChange {
 }
 
 /**
- * Finds out whether a change was made, and returns the subscription as the service has it then. A success
- * alone does not tell: services are known to ignore members in silence, so it is read again. Throws the error
- * that tells a person what is there now.
+ * Finds out if a change was made, and returns the subscription as it is now. Success alone is no proof:
+ * services are known to silently ignore members, so the subscription is read again. Throws an error that
+ * shows the present state.
  */
 export async function requireWritten(
   answer: HttpResponse | HooktrailError,
@@ -41,7 +40,7 @@ export async function requireWritten(
   throw await refusalOf(answer, failure, change, service);
 }
 
-/** The error for a change that the service refused: the service's own, unless somebody else was first. */
+/** Returns the error for a refused change: the service's own, unless somebody else was first. */
 async function refusalOf(
   answer: HttpResponse,
   failure: HooktrailError,
@@ -67,7 +66,10 @@ async function refusalOf(
   );
 }
 
-/** Reads again to see that a change was made whose answer is lost. Throws `ServiceError` unless it was. */
+/**
+ * Reads the subscription to find out if a change whose answer was lost was made. Throws `ServiceError` if
+ * not.
+ */
 async function requireWrittenByReading(
   failure: HooktrailError,
   change: WantedChange,
@@ -84,7 +86,6 @@ async function requireWrittenByReading(
   return again.text;
 }
 
-/** Throws `ServiceError`, which names what did not take, unless the service shows the whole change. */
 async function requireShown(
   change: WantedChange,
   service: Service,
@@ -100,9 +101,8 @@ async function requireShown(
   return again.text;
 }
 
-/** The changes that are left until the service has the wanted value of each member. */
 function missingChanges({ wanted, changes }: WantedChange, again: ReadSubscription): SubscriptionChange[] {
-  // A service that lost an object around a member has lost the member too.
+  // A service that lost an object has also lost the members in it.
   const isWanted = (found: string) =>
     changes.some(({ member }) => member === found || member.startsWith(`${found}.`));
   return changesBetween(again.text, wanted).filter(
@@ -110,7 +110,7 @@ function missingChanges({ wanted, changes }: WantedChange, again: ReadSubscripti
   );
 }
 
-/** True for two addresses that differ in spelling alone, such as the case of the host. */
+/** True for addresses that differ only in spelling, such as the case of the host. */
 function isSameAddress(before: string | null, after: string | null): boolean {
   const [one, other] = [before, after].map((json) => {
     const value: unknown = JSON.parse(json ?? 'null');
@@ -145,7 +145,7 @@ function notKnown(
   });
 }
 
-/** What the service has now; undefined if it does not say. The command may be interrupted by now. */
+/** Returns undefined if the service does not answer. Works even after an interrupt. */
 export async function readAgain(id: string, service: Service): Promise<ReadSubscription | undefined> {
   const unstopped = { signal: new AbortController().signal };
   return await readSubscription(id, service, unstopped).catch(() => undefined);
@@ -155,7 +155,7 @@ function changesOfOthers(found: ReadSubscription, again: ReadSubscription | unde
   return again ? changesBetween(found.text, again.text) : [];
 }
 
-/** A subscription that is switched off without having been asked for gets no deliveries from now on. */
+/** A subscription that was switched off by mistake gets no more deliveries. */
 function warnOfSwitch(now: SubscriptionText, wanted: SubscriptionText, reporter: Reporter): void {
   const isOn = now.value(IS_ENABLED);
   if (typeof isOn !== 'boolean' || isOn === wanted.value(IS_ENABLED)) return;

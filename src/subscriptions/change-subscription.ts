@@ -24,7 +24,6 @@ import {
 
 export type ChangeCall = Call<ChangeFlags & SettingFlags>;
 
-/** Returns the subscription as it is wanted. Throws if it cannot be changed so. */
 export type Edit = (
   now: SubscriptionText,
   service: Service,
@@ -32,8 +31,8 @@ export type Edit = (
 ) => SubscriptionText | Promise<SubscriptionText>;
 
 /**
- * Reads a subscription, shows what an edit would change, asks, and writes it back whole under its `ETag`.
- * `word` is its id, or, where a person confirms the change, a part of its address. Nothing is sent twice.
+ * Reads a subscription, shows the changes of an edit, asks, and writes it back whole under its `ETag`.
+ * `word`: its id or, if a person confirms the change, a part of its address. Nothing is sent twice.
  */
 export async function changeSubscription(
   word: string,
@@ -81,8 +80,8 @@ async function askToChange(
 }
 
 /**
- * Sends the changed subscription, once, and returns it as the service has it then. Throws if it was not
- * written, or if nobody knows.
+ * Sends the changed subscription, once, and returns it as the service has it afterwards. Throws if it was not
+ * written, or if that is unknown.
  */
 async function writeBack(
   change: WantedChange,
@@ -92,7 +91,7 @@ async function writeBack(
 ): Promise<SubscriptionText> {
   const { id } = change.found;
   const url = apiUrl(service.baseUrl, subscriptionPath(id));
-  // An interrupt must not leave open whether the change was made.
+  // An interrupt must not leave it open if the change was made.
   const request = { url, method: 'PUT', headers, body: change.wanted.bytes, signal: undefined };
   const proceed = context.holdOff?.();
   try {
@@ -103,7 +102,6 @@ async function writeBack(
   }
 }
 
-/** Throws `UsageError` where nobody can be asked, and nobody said yes. */
 export function requireConsent({ yes, dryRun }: ChangeFlags, context: Context): void {
   if (yes || dryRun || canPrompt(context)) return;
   throw new UsageError('the change needs confirmation, and there is no terminal', {
@@ -112,7 +110,7 @@ export function requireConsent({ yes, dryRun }: ChangeFlags, context: Context): 
 }
 
 /**
- * The id of the subscription that a word names. A part of an address is enough only where the change is
+ * Returns the id of the subscription for a word. A part of an address suffices only if the change is
  * confirmed or shown.
  */
 export async function idOf(word: string, service: Service, call: ChangeCall): Promise<string> {
@@ -127,7 +125,7 @@ export async function idOf(word: string, service: Service, call: ChangeCall): Pr
   throw new ServiceError(`the service names the subscription by something that is no GUID: ${id}`);
 }
 
-/** Prints what was changed as one JSON object, in which values stand as the service writes them. */
+/** Prints the changes as one JSON object. Values keep the service's spelling. */
 async function printOutcome(
   { found: { id }, wanted, changes }: WantedChange,
   written: boolean,
@@ -146,8 +144,8 @@ async function printOutcome(
 }
 
 /**
- * The switch of a subscription. Throws `ServiceError` if the service does not tell it: what is written back
- * without it is switched off.
+ * Throws `ServiceError` if the subscription lacks its switch: written back without one, it would be switched
+ * off.
  */
 export function requireSwitch(now: SubscriptionText, id: string): void {
   if (typeof now.value(IS_ENABLED) === 'boolean') return;

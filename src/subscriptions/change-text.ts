@@ -2,19 +2,18 @@ import { fewOf } from '../errors.ts';
 import { shownAddress, typedAddress } from '../names/callback-address.ts';
 import { CALLBACK_URL, type SubscriptionChange, type SubscriptionText } from './subscription-text.ts';
 
-/** The subscription for people: the part of its address that may be shown, and its id. */
 export function titleOf(text: SubscriptionText, id: string): string {
   const address = text.value(CALLBACK_URL);
   const shown = typeof address === 'string' ? shownAddress(address) : undefined;
   return shown === undefined ? id : `${shown} (${id})`;
 }
 
-/** Elements of a list that a question shows. */
+/** Elements of a list shown in a question. */
 export const MOST_SHOWN = 12;
 
 /**
- * A line for each difference: at most `most` of the elements of a list. A new address is whole if `isTyped`,
- * for the person who typed it.
+ * Returns lines for each difference, with up to `most` elements of a list. `isTyped`: shows a new address
+ * whole to the person who typed it.
  */
 export function changeLines(
   changes: readonly SubscriptionChange[],

@@ -35,17 +35,13 @@ type CheckCall = Call<CheckFlags & SettingFlags>;
 
 interface Target {
   readonly id: string;
-  /** The callback address as the service has it. */
   readonly callbackUrl: string;
-  /** Undefined for text that is no address of HTTP. */
   readonly endpoint: URL | undefined;
 }
 
 interface Checked extends EndpointProbe {
   readonly subscriptionId: string;
-  /** As the service has it, with what may be a secret. */
   readonly callbackUrl: string;
-  /** As it may be shown; null for text that is no address of HTTP. */
   readonly shown: string | null;
   readonly verdict: EndpointVerdict;
 }
@@ -53,7 +49,7 @@ interface Checked extends EndpointProbe {
 const PROBES_AT_ONCE = 4;
 
 /**
- * Looks at the endpoints of the subscriptions that a word names, or of all. Throws `ServiceError` if one is
+ * Probes the endpoints of the subscriptions that match a word, or of all. Throws `ServiceError` if one is
  * broken.
  */
 export async function checkSubscriptions(
@@ -116,7 +112,7 @@ async function targetsOf(word: string | undefined, service: Service, call: Check
   const listed = await listSubscriptions(service, call.context);
   if (word === undefined) return listed.flatMap(targetOf);
   const found = withWord(listed, word);
-  // The error for a word that is in no address names those that are near.
+  // If no address matches, the error suggests similar ones.
   return (found.length > 0 ? found : [subscriptionWith(word, listed)]).flatMap(targetOf);
 }
 
@@ -154,7 +150,7 @@ async function check(
   return { ...probe, subscriptionId, callbackUrl, shown, verdict: verdictOf(probe) };
 }
 
-/** Programs get the address whole, as in the JSON of the other commands about subscriptions. */
+/** Programs get the whole address, as in the JSON of the other commands for subscriptions. */
 function jsonOf({ subscriptionId, callbackUrl, dns, tls, http, verdict, problem }: Checked): object {
   return { subscriptionId, address: callbackUrl, dns, tls, http, verdict, problem };
 }

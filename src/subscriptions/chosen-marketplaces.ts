@@ -5,10 +5,6 @@ import { canPrompt, promptText } from '../terminal/prompt.ts';
 import type { ChangeCall } from './change-subscription.ts';
 import { givenNames } from './subscription-flags.ts';
 
-/**
- * Asks a person for the marketplaces of a new subscription, and offers those of the customer's others. Throws
- * `UsageError`, which names them, if nobody can be asked.
- */
 export async function chooseMarketplaces(
   service: Service,
   { flags, context, reporter }: ChangeCall,

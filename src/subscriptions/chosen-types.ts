@@ -9,8 +9,8 @@ import type { Settings } from '../settings/settings.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
 /**
- * The types on offer that the words of a flag stand for: in any case, and `Dispatch*` for all that match now.
- * Throws `UsageError` for a word that nothing on offer matches.
+ * Returns the offered types that match the words of a flag: in any case, and `Dispatch*` for all that match
+ * now. Throws `UsageError` for a word without a match.
  */
 export async function typesOnOffer(
   words: readonly string[],
@@ -36,7 +36,7 @@ export async function typesOnOffer(
   return types;
 }
 
-/** The types among those listed that words stand for. Throws `UsageError` for a word that matches none. */
+/** Returns the listed types that match the words. Throws `UsageError` for a word without a match. */
 export function matchingTypes(
   words: readonly string[],
   flag: string,
@@ -60,7 +60,7 @@ function matchesOf(word: string, listed: readonly string[]): readonly string[] {
   return listed.filter(typeMatcher(word));
 }
 
-/** What may be meant by a word: types, or of a pattern those that stand for all types with one beginning. */
+/** Suggestions for a word: types or, for a pattern, the beginnings that several types share. */
 function candidatesFor(word: string, listed: readonly string[]): readonly string[] {
   if (!word.includes('*')) return listed;
   return [...new Set(listed.flatMap(beginningsOf))].map((beginning) => `${beginning}*`);

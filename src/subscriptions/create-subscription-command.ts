@@ -40,7 +40,7 @@ export function declare(command: Command): void {
 
 export async function run(call: Call<Flags>): Promise<void> {
   const { flags, reporter } = call;
-  // The setting of this name is a filter of events.
+  // The setting `marketplace` is a filter of events, so the flag must not reach it.
   const { url, type, marketplace, ...others } = flags;
   if (url === undefined || type === undefined)
     throw new UsageError(`${missingFlags(flags)}: needed for a subscription`, {
@@ -55,7 +55,7 @@ export async function run(call: Call<Flags>): Promise<void> {
   await createSubscription(content, { ...call, flags: others });
 }
 
-/** `--url, --type and --marketplace`. */
+/** Returns a list such as `--url, --type and --marketplace`. */
 function missingFlags({ url, type, marketplace }: Flags): string {
   const missing = Object.entries({ '--url': url, '--type': type, '--marketplace': marketplace })
     .filter(([, value]) => value === undefined)

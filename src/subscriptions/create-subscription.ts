@@ -25,7 +25,6 @@ export interface NewSubscription {
   readonly marketplaces: readonly string[];
 }
 
-/** What is sent to the service. */
 interface Content {
   readonly callbackUrl: string;
   readonly subscriptionRules: {
@@ -34,7 +33,6 @@ interface Content {
   };
 }
 
-/** Makes a subscription, saves its `Api-Token`, and then prints its id. */
 export async function createSubscription(
   { url: callbackUrl, types, marketplaces: given }: NewSubscription,
   call: ChangeCall,
@@ -81,7 +79,7 @@ async function askToCreate(
   if (!flags.yes) await confirm('Create this subscription?', context, new UsageError('nothing was created'));
 }
 
-/** Sends the request, once. Throws `ServiceError` if the service refused it, or if nobody knows. */
+/** Sends the request, once. Throws `ServiceError` if the service refused it, or if the outcome is unknown. */
 async function requestNew(content: Content, vendor: string, service: Service): Promise<HttpResponse> {
   const request = {
     url: apiUrl(service.baseUrl, '/subscriptions'),
@@ -148,16 +146,15 @@ function withoutToken(id: string): ServiceError {
   });
 }
 
-/** The id of the new subscription in the answer. */
 function idInAnswer({ body, headers }: HttpResponse): string | undefined {
-  // A token is kept under a GUID alone: other text may hold anything.
+  // A token's file is named by a GUID: other text could contain anything.
   const told = idIn(body)?.replace(/^\{(.*)\}$/, '$1');
   if (told !== undefined && isGuid(told)) return told;
   const [located] = guidsIn(headers.location ?? '').slice(-1);
   return located;
 }
 
-/** The id of the one subscription in the list that has the address. */
+/** Returns the id if exactly one listed subscription has the address. */
 async function idInList(callbackUrl: string, service: Service): Promise<string | undefined> {
   const unstopped = { signal: new AbortController().signal };
   const listed = await listSubscriptions(service, unstopped).catch(() => []);

@@ -12,30 +12,25 @@ import { DAY_MS } from '../time/lengths.ts';
 import { readSubscription } from './read-subscription.ts';
 import { IS_ENABLED, type SubscriptionText } from './subscription-text.ts';
 
-/** How far back events are looked at for subscriptions that the service does not list. */
+/** Days of events searched for subscriptions that the service does not list. */
 export const LOOK_BACK_DAYS = 30;
 
-/** A subscription that the service does not list. */
+/** A subscription with events that the service does not list. */
 export interface InactiveSubscription {
   readonly id: string;
-  /** `unknown`: the service would not say. */
   readonly state: 'on' | 'off' | 'gone' | 'unknown';
-  /** Undefined where the service does not show it. */
   readonly text: SubscriptionText | undefined;
 }
 
 interface Asking {
   readonly service: Service;
   readonly client: PageClient;
-  /** The service's time, or this machine's. */
+  /** Milliseconds since the epoch, by the service's clock if known. */
   readonly now: number;
   readonly call: Pick<Call, 'context' | 'reporter'>;
 }
 
-/**
- * Finds the subscriptions that had events in the last 30 days and are not among those listed: the service
- * lists active ones alone.
- */
+/** Finds unlisted subscriptions with events in the last 30 days: the service lists only active ones. */
 export async function findInactive(
   listed: ReadonlySet<string>,
   asking: Asking,
@@ -45,8 +40,8 @@ export async function findInactive(
 }
 
 /**
- * The ids that events have and the list has not, in lower case. Counts tell how many such events there are,
- * so that reading ends with the last of them; without counts all events are read.
+ * Returns the ids, in lower case, that occur in events but not in the list. Counts of events show when the
+ * last such event has been read; without counts all events are read.
  */
 async function idsBeside(
   listed: ReadonlySet<string>,

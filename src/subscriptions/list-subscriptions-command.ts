@@ -33,7 +33,7 @@ const COLUMNS = [
   memberPath('subscriptionId'),
 ];
 
-/** Not every service has all of them. */
+/** Columns may be missing in some services. */
 const usual = (areAllWanted: boolean) => ({
   fields: areAllWanted ? [memberPath('state'), ...COLUMNS] : COLUMNS,
   areFieldsSaved: true,
@@ -46,7 +46,7 @@ export async function run(call: Call<Flags>): Promise<void> {
   const note = (count: number) =>
     tableNote(call, { facts: [`${count} ${count === 1 ? 'subscription' : 'subscriptions'}`] });
   const areAllWanted = flags.all === true;
-  // Below a table on a terminal there is a notice with more than the number.
+  // A table on a terminal is followed by a longer notice instead.
   const ownNote = format.format === 'table' ? {} : { note };
   const own = { ...ownNote, ...(format.fields ? {} : usual(areAllWanted)) };
   const options = isExact ? format : { ...format, ...own };

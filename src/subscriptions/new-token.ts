@@ -9,23 +9,21 @@ import { storeSurely } from '../secrets/vault.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 import { isDone } from './read-subscription.ts';
 
-/** An answer that may carry a token. */
 export interface TokenAnswer {
-  /** The answer; without its body where that never came to its end. */
+  /** Has an empty body if that never ended. */
   readonly answer: HttpResponse | undefined;
-  /** Why there is no answer, or no body. */
   readonly failure: HooktrailError | undefined;
 }
 
 /**
- * Headers that may carry a new token, the likelier first: the published reference names `Api-Key` for
+ * Headers that may carry a new token, the more likely first: the published reference names `Api-Key` for
  * renewals, and `Api-Token` everywhere else.
  */
 const TOKEN_HEADERS = ['api-token', 'api-key'] as const;
 
 /**
- * Sends a request whose answer carries an `Api-Token`, once. An interrupt does not end it: the token stands
- * in this one answer, and nowhere else.
+ * Sends a request whose answer carries an `Api-Token`, once. An interrupt does not end it: the token is sent
+ * only in this answer.
  */
 export async function askForToken(request: ServiceRequest, service: Service): Promise<TokenAnswer> {
   let begun: HttpResponse | undefined;
@@ -43,26 +41,24 @@ export async function askForToken(request: ServiceRequest, service: Service): Pr
   }
 }
 
-/** The token in an answer; undefined if no header has one. */
 export function tokenIn(answer: HttpResponse): string | undefined {
   return tokensIn(answer)[0];
 }
 
-/** The tokens of the headers that may carry one. */
 function tokensIn({ headers }: HttpResponse): string[] {
   return TOKEN_HEADERS.flatMap((name) => tokenInHeader(String(headers[name] ?? '')) ?? []);
 }
 
 /**
- * The token in a header; undefined if there is none, or several. A proxy may write the header twice: then
- * both are in it with a comma between them.
+ * Returns undefined if there is no token, or several. If a proxy repeats the header, its values arrive joined
+ * by a comma.
  */
 function tokenInHeader(value: string): string | undefined {
   const [token = '', another] = new Set(value.split(/, /).map((text) => text.trim()));
   return another === undefined && isHeaderSafe(token) ? token : undefined;
 }
 
-/** Warns of an answer with two different tokens. Call it once the first is saved. */
+/** Warns of an answer with two different tokens. Call it after saving the first. */
 export function warnOfSecondToken(
   answer: HttpResponse,
   id: string,
@@ -80,9 +76,8 @@ export function warnOfSecondToken(
 }
 
 /**
- * Saves a new token, before anything is printed. Where its store does not take it, it is kept in another
- * folder, and that is said. Returns the place for a message. Throws `ServiceError` if it is lost, or only
- * shown.
+ * Saves a new token, before anything is printed. If its store fails, keeps it in another folder and warns.
+ * Returns the place for a message. Throws `ServiceError` if the token is lost, or only shown.
  */
 export async function keepToken(
   token: string,
@@ -102,7 +97,7 @@ export async function keepToken(
     return elsewhere;
   } catch (error) {
     const { message } = error as Error;
-    // The error may have come after the write: when the folder could not be synced.
+    // The error may come after the write, from syncing the folder.
     const found = await store.read().catch(() => undefined);
     if (found === token) {
       await store.forgetRenewal();
@@ -115,7 +110,9 @@ export async function keepToken(
   }
 }
 
-/** The error for a token that could not be kept. It is printed where a person, and nobody else, reads it. */
+/**
+ * Returns the error for a token that could not be kept, and shows the token if standard error is a terminal.
+ */
 export function lostToken(
   token: string,
   id: string | undefined,
@@ -133,8 +130,8 @@ export function lostToken(
 }
 
 /**
- * Prints what a change gave. The advice of a full disk, to run the command again, would make the change a
- * second time: `unprinted` says instead what was done, and what to do next.
+ * Prints the result of a change. The usual advice for a full disk, to run the command again, would repeat the
+ * change, so `unprinted` makes another error.
  */
 export async function printOnce(
   print: () => Promise<void>,

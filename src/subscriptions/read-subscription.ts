@@ -7,15 +7,13 @@ import { type HttpResponse, TransportError } from '../http/transport.ts';
 import { subscriptionPath } from '../names/subscription-names.ts';
 import { idIn, SubscriptionText } from './subscription-text.ts';
 
-/** A subscription as the service has it now. */
 export interface ReadSubscription {
   readonly id: string;
   readonly text: SubscriptionText;
-  /** Its `ETag`; undefined if the answer has none. */
   readonly etag: string | undefined;
 }
 
-/** Reads a subscription. Throws `ServiceError`, also if the service knows none with this id. */
+/** Throws `ServiceError`, including for an unknown id. */
 export async function readSubscription(
   id: string,
   service: Service,
@@ -43,12 +41,12 @@ function unknownSubscription(id: string): ServiceError {
 }
 
 /**
- * One entity tag (RFC 9110 section 8.8.3), also without its quotes. `*` or several would be fulfilled by
- * changes of others.
+ * A single entity tag (RFC 9110 section 8.8.3), with or without quotes. `*` or several tags would also match
+ * after changes by others.
  */
 const ENTITY_TAG = /^((W\/)?"[^"]*"|[^\s",*]+)$/;
 
-/** The condition under which a change is made. Throws `ServiceError` if the service gave no `ETag`. */
+/** Returns the condition for a change. Throws `ServiceError` if the service gave no `ETag`. */
 export function matchOf({ id, etag }: ReadSubscription): { readonly 'if-match': string } {
   if (etag !== undefined && ENTITY_TAG.test(etag)) return { 'if-match': etag };
   const what = etag ? `an invalid ETag, ${etag},` : 'no ETag';
@@ -57,19 +55,16 @@ export function matchOf({ id, etag }: ReadSubscription): { readonly 'if-match': 
   });
 }
 
-/**
- * True for a status that says nothing about whether the request was carried out: a server or a proxy failed.
- */
+/** True if the status leaves it open whether the request was carried out: a server or a proxy failed. */
 export function isUnclear({ status }: HttpResponse): boolean {
   return status >= 500 || status === 408;
 }
 
-/** True for an answer of success. */
 export function isDone({ status }: HttpResponse): boolean {
   return status >= 200 && status < 300;
 }
 
-/** True for a failure after which nobody knows whether the request was carried out. */
+/** True if the failure leaves it open whether the request was carried out. */
 export function isLost({ cause }: Error): boolean {
   return cause instanceof TransportError && (cause.ambiguous || cause.kind === 'too-large');
 }

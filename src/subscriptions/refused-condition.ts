@@ -2,21 +2,20 @@ import { type HooktrailError, ServiceError } from '../errors.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import type { ReadSubscription } from './read-subscription.ts';
 
-/** Statuses for a condition that does not hold, or is missing (RFC 9110 section 13, RFC 6585 section 3). */
+/** Statuses for a failed or missing condition (RFC 9110 section 13, RFC 6585 section 3). */
 const REFUSED_CONDITION = new Set([409, 412, 428]);
 const PRECONDITION_FAILED = 412;
 
-/** A weak entity tag (RFC 9110 section 8.8.3), by which no `If-Match` is ever fulfilled. */
+/** A weak entity tag (RFC 9110 section 8.8.3) never fulfils `If-Match`. */
 const WEAK_TAG = /^W\//;
 
-/** True for an answer that says that the subscription is not as it was when it was read. */
 export function isConditionRefused({ status }: Pick<HttpResponse, 'status'>): boolean {
   return REFUSED_CONDITION.has(status);
 }
 
 /**
- * The error for a subscription that still has the `ETag` under which the service refuses to change it: nobody
- * else is to blame. Undefined if the `ETag` is another one now, or is not known.
+ * Returns the error for a refused `ETag` that is still current, so nobody else is to blame. Returns undefined
+ * if the `ETag` has changed, or is unknown.
  */
 export function ownEtagRefused(
   { status }: Pick<HttpResponse, 'status'>,
@@ -27,7 +26,7 @@ export function ownEtagRefused(
 ): HooktrailError | undefined {
   if (etag === undefined || again?.etag !== etag) return undefined;
   const isWeak = WEAK_TAG.test(etag);
-  // Other conflicts than that of the ETag are the service's to explain.
+  // Leave conflicts unrelated to the ETag to the service's own error.
   if (status !== PRECONDITION_FAILED && !isWeak) return failure;
   const reason = isWeak
     ? `the ETag ${etag} is weak, and no condition can be met by it (RFC 9110, section 13.1.1)`

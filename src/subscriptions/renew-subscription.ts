@@ -22,7 +22,6 @@ import {
 import { isConditionRefused, ownEtagRefused } from './refused-condition.ts';
 import { isSubscriptionText } from './subscription-text.ts';
 
-/** Gets another `Api-Token` for a subscription, and saves it before anything is printed. */
 export async function renewToken(word: string, call: ChangeCall): Promise<void> {
   const { flags, context, reporter } = call;
   requireConsent(flags, context);
@@ -71,8 +70,8 @@ function unprinted(id: string, cause: OutputError): ServiceError {
 }
 
 /**
- * Sends the request, once. Its `Content-Type` is required although it has no body. `onRefused` is called
- * where the old token is valid still.
+ * Sends the request, once. Its `Content-Type` is required although it has no body. `onRefused`: called if the
+ * old token is still valid.
  */
 async function requestAnother(
   found: ReadSubscription,

@@ -9,7 +9,6 @@ import {
 } from '../settings/setting-names.ts';
 import type { Reporter } from '../terminal/reporter.ts';
 
-/** The flags of what writes to the service. */
 export interface ChangeFlags {
   readonly dryRun?: true;
   readonly yes?: true;
@@ -24,7 +23,7 @@ export function addChangeFlags(command: Command, json: string): void {
   addConnectionFlags(command);
 }
 
-/** The words of a flag that may be repeated, or take several with commas. */
+/** Parses a flag that may be repeated, or takes several words separated by commas. */
 export function givenNames(flag: string): (text: string, earlier?: readonly string[]) => readonly string[] {
   return (text, earlier = []) => {
     const words = text.split(',').map((word) => word.trim());
@@ -33,7 +32,6 @@ export function givenNames(flag: string): (text: string, earlier?: readonly stri
   };
 }
 
-/** A parser for the address that a service sends deliveries to. */
 export const callbackUrl = takes({ type: 'url' }, (text) => {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url && /^https?:$/.test(url.protocol) && !isBelowLocalhost(url)) return text;
@@ -42,7 +40,7 @@ export const callbackUrl = takes({ type: 'url' }, (text) => {
   });
 });
 
-/** Warns of an address that a service will hardly deliver to, or not safely. */
+/** Warns of an address that the service can hardly reach, or not safely. */
 export function pointOut(address: string, reporter: Pick<Reporter, 'warning'>): void {
   const url = new URL(address);
   if (isLoopback(url) || url.hostname === '0.0.0.0' || url.hostname === '[::]')

@@ -4,25 +4,23 @@ import { ServiceError } from '../errors.ts';
 import { Items } from '../items/items.ts';
 import { JsonScanner, stringText } from '../items/json-scanner.ts';
 
-/** A member of an object: the offsets of its value in the text. */
 interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** The names of a member and of those around it, the outermost first. */
 export type MemberPath = readonly [string, ...string[]];
 
 export const CALLBACK_URL: MemberPath = ['callbackUrl'];
 export const IS_ENABLED: MemberPath = ['isEnabled'];
-/** Not the service's: what `subscriptions list --all` adds. */
+/** Added by `subscriptions list --all`; not a member of the service. */
 export const STATE: MemberPath = ['state'];
 export const EVENT_TYPES: MemberPath = ['subscriptionRules', 'eventTypes'];
 export const MARKETPLACES: MemberPath = ['subscriptionRules', 'marketplaces'];
 
 /**
- * A subscription in the service's own bytes. A change edits this text: it is written back whole, and members
- * that are unknown here, or numbers with more digits than a double holds, have to stay as they are.
+ * A subscription in the service's own bytes. Changes edit this text: it is written back whole, and unknown
+ * members, or numbers with more digits than a double holds, have to be preserved.
  */
 export class SubscriptionText {
   readonly bytes: Buffer;
@@ -31,9 +29,7 @@ export class SubscriptionText {
     this.bytes = bytes;
   }
 
-  /**
-   * Throws `ServiceError` if the body of the answer is anything but one JSON object without repeated names.
-   */
+  /** Throws `ServiceError` unless the body is one JSON object without repeated names. */
   static of(body: Buffer): SubscriptionText {
     try {
       const scanner = new JsonScanner(body);
@@ -42,21 +38,18 @@ export class SubscriptionText {
       const isWhole = body[start] === OBJECT_OPEN && scanner.space(end) === body.length && isUtf8(body);
       if (isWhole) return new SubscriptionText(body.subarray(start, end));
     } catch {
-      // What breaks the grammar is no subscription either.
+      // Malformed JSON gets the same error.
     }
     throw new ServiceError('the service answered with something that is not a subscription');
   }
 
-  /** The value of a member as JSON.parse reads it; undefined if it is not there. */
+  /** Returns a parsed value; undefined if missing. */
   value(path: MemberPath): unknown {
     const span = this.#find(path);
     return span && JSON.parse(this.bytes.toString('utf8', span.start, span.end));
   }
 
-  /**
-   * The texts of a list of texts or numbers, each as JSON; undefined if the member is not there or no list of
-   * these.
-   */
+  /** Returns the elements of a list of texts or numbers, each as JSON; undefined if there is no such list. */
   list(path: MemberPath): string[] | undefined {
     const span = this.#find(path);
     const values: unknown = span && JSON.parse(this.bytes.toString('utf8', span.start, span.end));
@@ -67,7 +60,7 @@ export class SubscriptionText {
   }
 
   /**
-   * The same with another value of a member, given as JSON. A member that is not there comes last in its
+   * Returns a copy with another value of a member, given as JSON. A missing member is added at the end of its
    * object.
    */
   with(path: MemberPath, json: string): SubscriptionText {
@@ -81,7 +74,6 @@ export class SubscriptionText {
     return this.#spliced({ start: object.end - 1, end: object.end - 1 }, member);
   }
 
-  /** One JSON object without white space between tokens. */
   compact(): Items {
     return new Items(this.bytes, [0, this.bytes.length]).compacted();
   }
@@ -111,7 +103,7 @@ const ARRAY_OPEN = 0x5b;
 const ARRAY_CLOSE = 0x5d;
 const COMMA = 0x2c;
 
-/** The members of the object at an offset of valid JSON, by their names. */
+/** Returns the members of the object at an offset of valid JSON. */
 function membersIn(bytes: Buffer, start: number): Map<string, Span> {
   const scanner = new JsonScanner(bytes);
   const members = new Map<string, Span>();
@@ -120,7 +112,7 @@ function membersIn(bytes: Buffer, start: number): Map<string, Span> {
     const name = stringText(bytes, at, scanner.string(at));
     const value = scanner.key(at);
     const end = scanner.value(value);
-    // Programs differ in which of two they read.
+    // Parsers differ in which of two equal names they read.
     if (members.has(name))
       throw new ServiceError(`the service wrote the subscription with two members '${name}'`, {
         next: 'it cannot be changed safely: tell the owner of the service',
@@ -132,7 +124,6 @@ function membersIn(bytes: Buffer, start: number): Map<string, Span> {
   return members;
 }
 
-/** The elements of the list at an offset of valid JSON. */
 function elementsIn(bytes: Buffer, start: number): string[] {
   const scanner = new JsonScanner(bytes);
   const elements: string[] = [];
@@ -152,22 +143,18 @@ function noMember(path: readonly string[]): ServiceError {
   });
 }
 
-/** One difference between two texts of a subscription. */
 export interface SubscriptionChange {
   /** With a dot between names. */
   readonly member: string;
-  /** The values as JSON; null for a member that is not there. */
+  /** JSON; null for a missing member. */
   readonly before: string | null;
   readonly after: string | null;
-  /** Of lists: the elements, as JSON, that only one of them has. */
+  /** For lists: elements, as JSON, in only one of them. */
   readonly added?: readonly string[];
   readonly removed?: readonly string[];
 }
 
-/**
- * What differs between two texts of a subscription. The order of members, and of a list's elements, does not
- * count.
- */
+/** Returns the differences. The order of members, and of a list's elements, is ignored. */
 export function changesBetween(before: SubscriptionText, after: SubscriptionText): SubscriptionChange[] {
   return memberChanges([], before.compact().text(0), after.compact().text(0));
 }
@@ -209,10 +196,7 @@ function without(elements: readonly string[], others: readonly string[]): string
   return [...new Set(elements)].filter((element) => !known.has(element));
 }
 
-/**
- * The member of an answer that names the subscription; undefined if it is no text, or if there are two of
- * them.
- */
+/** Returns undefined if the member is not text, or if it is repeated. */
 export function idIn(body: Buffer): string | undefined {
   try {
     const id = SubscriptionText.of(body).value(['subscriptionId']);
@@ -222,7 +206,7 @@ export function idIn(body: Buffer): string | undefined {
   }
 }
 
-/** True for the text of an object: what a portal or a proxy answers is something else. */
+/** False for the answers of portals and proxies. */
 export function isSubscriptionText(body: Buffer): boolean {
   try {
     SubscriptionText.of(body);

@@ -13,15 +13,13 @@ import { findInactive, type InactiveSubscription, LOOK_BACK_DAYS } from './inact
 import { readSubscription } from './read-subscription.ts';
 import { IS_ENABLED, STATE, SubscriptionText } from './subscription-text.ts';
 
-/** How subscriptions are listed. */
+/** Options for listing subscriptions. */
 export interface ListOptions {
-  /** Addresses as they may be shown. */
   readonly isMasked: boolean;
-  /** Also those that are off or gone, as far as recent events tell. */
+  /** Adds inactive subscriptions that recent events reveal. */
   readonly areAllWanted: boolean;
 }
 
-/** Prints the service's subscriptions. */
 export async function printSubscriptions(
   { isMasked, areAllWanted }: ListOptions,
   call: Call,
@@ -45,7 +43,7 @@ export async function printSubscriptions(
   });
 }
 
-/** How many subscriptions the service lists, and how others are found. */
+/** Reports the number of listed subscriptions, and how to find others. */
 function activeText(listed: readonly NamedSubscription[]): Advice {
   const off = listed.filter(({ state }) => state === 'off').length;
   const states = off === 0 ? '' : `, ${grouped(off)} of them off`;
@@ -67,7 +65,7 @@ function numberText(count: number): string {
   return count === 1 ? '1 subscription' : `${grouped(count)} subscriptions`;
 }
 
-/** The listed items and those that are not listed, each with its state as its last member. */
+/** Appends the unlisted subscriptions, and gives each item a state as its last member. */
 function withStates(listed: Items, inactive: readonly InactiveSubscription[]): Items {
   const texts = listed.texts().map((text) => {
     const subscription = SubscriptionText.of(Buffer.from(text));
@@ -84,7 +82,6 @@ function withState(text: SubscriptionText, state: string): SubscriptionText {
   return text.with(STATE, JSON.stringify(state));
 }
 
-/** The same items with the part of each address that may be shown. */
 function masked(items: Items): Items {
   const texts = [...items.values()].map((item) => {
     if (!isObject(item)) return JSON.stringify(item);
@@ -95,7 +92,6 @@ function masked(items: Items): Items {
   return Items.of(texts.map((text) => Buffer.from(text)));
 }
 
-/** Prints one subscription, named by its id or a part of its address, exactly as the service wrote it. */
 export async function printSubscription(
   word: string,
   call: Call,

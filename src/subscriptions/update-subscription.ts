@@ -11,7 +11,6 @@ import {
   type SubscriptionText,
 } from './subscription-text.ts';
 
-/** What is to change. */
 export interface Update {
   readonly url?: string;
   readonly addType?: readonly string[];
@@ -20,7 +19,6 @@ export interface Update {
   readonly removeMarketplace?: readonly string[];
 }
 
-/** Changes the address, the types and the marketplaces of a subscription, and nothing else of it. */
 export async function updateSubscription(word: string, update: Update, call: ChangeCall): Promise<void> {
   const { url, addType = [], removeType = [], addMarketplace = [], removeMarketplace = [] } = update;
   await changeSubscription(
@@ -41,7 +39,7 @@ export async function updateSubscription(word: string, update: Update, call: Cha
       const changed = editList(withTypes, MARKETPLACES, addMarketplace, (listed) =>
         knownMarketplaces(removeMarketplace, listed, word),
       );
-      // Without a marketplace a service may deliver what is of all of them, or nothing.
+      // Without a marketplace a service may deliver events of all, or none.
       if (isEmptied(now, changed, MARKETPLACES))
         throw new UsageError('--remove-marketplace: no marketplace would be left', {
           next: 'add another one in the same command: --add-marketplace',
@@ -69,7 +67,7 @@ function knownMarketplaces(
   );
 }
 
-/** Adds elements to a list, and takes away those that `choose` names. The others stay as they are written. */
+/** Adds elements to a list, and removes those that `choose` returns. The others keep their spelling. */
 function editList(
   text: SubscriptionText,
   path: MemberPath,
