@@ -6,23 +6,19 @@ import { type Correction, firstCorrection, helpOf, type Rule } from './correctio
 import { wordsOf } from './help-text.ts';
 import { FLAGS_OF_WORDS, namesOf } from './synonyms.ts';
 
-/** A word where the name of a command belongs. */
 interface UnknownCommand {
   readonly word: string;
   readonly group: Command;
   readonly words: readonly string[];
-  /** The index of the word among the words. */
   readonly at: number;
-  /** `get events` and `describe event ID` say the verb before the noun. */
+  /** `get events` and `describe event ID` have the verb before the noun. */
   readonly isVerb: boolean;
-  /** The words that name the command: a verb and its noun are two. */
+  /** Number of words for the command: two for a verb and its noun. */
   readonly count: number;
   readonly problem: string;
 }
 
-/**
- * Replaces a word by the command that it means, together with the one that follows it if both are its name.
- */
+/** Replaces a word by the intended command, together with the next word if both form its name. */
 export function correctCommand(group: Command, words: readonly string[]): Correction {
   const [word = ''] = group.args;
   const at = words.indexOf(word, words.indexOf(group.name()) + 1);
@@ -55,12 +51,11 @@ export const COMMAND_RULES: readonly Rule<UnknownCommand>[] = [
   { example: 'evnets count', correct: bySpelling },
 ];
 
-/** A word about profiles or settings means no command about events. */
+/** A word after `profiles` or `config` does not mean a command for events. */
 function isOfSettings(group: Command): boolean {
   return /^(profiles|config)$/.test(group.name());
 }
 
-/** Every command, also of other groups. */
 function everyCommand(group: Command): readonly Command[] {
   return (group.parent ?? group).commands.flatMap((one) => [one, ...one.commands]);
 }
@@ -69,10 +64,10 @@ function getEvent(group: Command): Command | undefined {
   return everyCommand(group).find((one) => wordsOf(one) === 'events get');
 }
 
-/** The line with the command in place of so many words. */
+/** Replaces this many words by the command. */
 function replacedBy(command: Command, count: number, fault: UnknownCommand): Correction {
   const { group, words, at, problem } = fault;
-  // `resend ID` without its flag would be corrected once more.
+  // Without its flag, `resend ID` would need a second correction.
   const isReplayed = wordsOf(command) === 'webhooks replay' && isGuid(words[at + count] ?? '');
   const flag = isReplayed ? '--id' : FLAGS_OF_WORDS[fault.word];
   const path = [...wordsOf(command).split(' '), ...(flag === undefined ? [] : [flag])];
@@ -90,7 +85,7 @@ function bySynonym(fault: UnknownCommand): Correction | undefined {
   return undefined;
 }
 
-/** The commands that the words may mean: one of the group, or any others. */
+/** Returns the commands that the words may mean: one of the group, or else any others. */
 function commandsCalled(typed: string, { word, group, isVerb }: UnknownCommand): readonly Command[] {
   const isCalled = (one: Command) => namesOf(one).includes(typed);
   const ofEvents = everyCommand(group).find((one) => one.parent?.name() === 'events' && isCalled(one));

@@ -7,14 +7,13 @@ import { version } from '../version.ts';
 import { exitCodes } from './exit-codes.ts';
 import { exampleLine, explanationOf, factsOf, flagText, pathOf, wordsOf } from './help-text.ts';
 
-/** A command that can be run, with what its declaration says beyond its flags. */
+/** A command that can be run, with the notes and examples of its declaration. */
 export interface Described {
   readonly command: Command;
   readonly notes: string;
   readonly examples: readonly Example[];
 }
 
-/** Loads every declaration, and returns the commands that can be run. */
 export async function describeCommands(tree: CommandTree): Promise<Described[]> {
   const declareAll = async (command: Command): Promise<void> => {
     await tree.declare(command);
@@ -24,7 +23,7 @@ export async function describeCommands(tree: CommandTree): Promise<Described[]> 
   return leavesOf(tree.root).map((command) => ({ command, ...explanationOf(command) }));
 }
 
-/** The command tree as data, from the declarations that help, completion and the manual come from. */
+/** Returns the command tree as data, from the same declarations as help, completion and the manual. */
 export async function describeProgram(tree: CommandTree, part = tree.root) {
   const { root } = tree;
   const isPart = (command: Command) => `${pathOf(command)} `.startsWith(`${pathOf(part)} `);
@@ -33,7 +32,7 @@ export async function describeProgram(tree: CommandTree, part = tree.root) {
     name: root.name(),
     version,
     description: root.description(),
-    // With `--help`, which no command declares.
+    // Includes `--help`, which no command declares.
     globalOptions: root.createHelp().visibleOptions(root).map(describeOption),
     commands: commands.map(({ command, notes, examples }) => ({
       command: pathOf(command),
@@ -57,7 +56,6 @@ export async function describeProgram(tree: CommandTree, part = tree.root) {
   };
 }
 
-/** Every command that can be run, without the help of each group. */
 function leavesOf(command: Command): Command[] {
   if (command.commands.length === 0) return [command];
   return command
@@ -76,7 +74,7 @@ function describeOption(option: Option) {
   const preset = facts.preset ?? (settingDefaults as Readonly<Record<string, string>>)[name ?? ''];
   return {
     flag: long,
-    // JSON leaves out what is undefined.
+    // JSON leaves out undefined members.
     short,
     value: placeholder,
     valueOptional: option.optional || undefined,
@@ -107,7 +105,7 @@ function typeOf({ required, optional, parseArg }: Option): Omit<FlagType, 'type'
 }
 
 /**
- * The kind of a value: one of a few words, a name that only this machine or the service knows, a file, or
+ * The kind of a value: one of a few words, a name known only to this machine or the service, a file, or
  * anything.
  */
 export type ValueKind =
@@ -119,7 +117,7 @@ export type ValueKind =
   | 'timezones'
   | 'times'
   | 'fields'
-  /** The value of the setting that the argument before it names. */
+  /** The value of the setting named by the preceding argument. */
   | 'setting-value'
   | 'commands'
   | 'files'
@@ -130,7 +128,7 @@ function kindOf({ words, completion }: FilterKey): ValueKind {
   return words ? { words } : (completion ?? 'anything');
 }
 
-/** Values of options, by long name: an option means the same in every command. */
+/** By long name: an option means the same in every command. */
 export const optionKinds: Readonly<Record<string, ValueKind>> = {
   ...Object.fromEntries(filterKeys.map((key) => [`--${key.flag}`, kindOf(key)])),
   '--baseline': { words: ['previous', '1d', '7d'] },
@@ -160,7 +158,7 @@ export const optionKinds: Readonly<Record<string, ValueKind>> = {
   '--hand-over': { words: ['event', 'record'] },
 };
 
-/** Values of arguments, by the words of the command and the argument's name. */
+/** By the words of the command and the argument's name. */
 export const argumentKinds: Readonly<Record<string, ValueKind>> = {
   'completion shell': { words: ['bash', 'zsh', 'fish', 'powershell'] },
   'help words': 'commands',

@@ -17,7 +17,6 @@ const config = () => import('../profiles/config-command.ts');
 const subscriptionSwitches = () => import('../subscriptions/switch-subscription-commands.ts');
 const help: Node = ['explain a command', async () => (await import('./help-command.ts')).helpOfGroup];
 
-/** The heading of commands that help does not show. */
 export const HIDDEN = '';
 
 /** The whole command tree by the headings of the help: names and summaries only. */
@@ -166,7 +165,7 @@ export const tree: Readonly<Record<string, Nodes>> = {
   [HIDDEN]: { version: ['print the version', () => import('./version-command.ts')] },
 };
 
-/** The flags that every command takes, but for the first two of the program itself. */
+/** Flags of every command, except for the first two, which belong to the program itself. */
 export const VERSION_FLAG = { flags: '-V, --version', text: 'print the version' };
 export const HELP_FLAG = { flags: '-h, --help', text: 'show the help of the command; -h a short form' };
 export const GLOBAL_FLAGS: readonly {
@@ -196,7 +195,7 @@ export const EXAMPLES: readonly string[] = [
   'hooktrail events search --failed --since 24h',
 ];
 
-/** The commands that `hooktrail -h` shows. */
+/** Shown by `hooktrail -h`. */
 export const MOST_USED: readonly string[] = [
   'login',
   'status',

@@ -21,14 +21,14 @@ import { topics } from './topics.ts';
 
 /**
  * Answers a completion script: on the first line `files`, `directories` or `words`, then one word per line, a
- * tab and what it means. `argv` are the words of the line up to the cursor. Never fails: a shell has nowhere
- * to show an error.
+ * tab and its meaning. `argv`: the words of the line up to the cursor. Never fails: a shell has nowhere to
+ * show an error.
  */
 export async function answer([, ...words]: readonly string[], context: Context): Promise<void> {
   try {
     await context.stdout.write(await candidatesFor(words, context));
   } catch {
-    // The command reports the error when it is run.
+    // The command itself will report the error.
   }
 }
 
@@ -38,7 +38,7 @@ async function candidatesFor(words: readonly string[], context: Context): Promis
   const { typed, operands } = expected.line;
   if ('words' in expected) {
     const found = expected.words.filter(({ word }) => begins(word, typed));
-    // A command that is typed without its group, as in `hooktrail sea`.
+    // Finds a command typed without its group, as in `hooktrail sea`.
     return textOf(found.length > 0 || words.length > 1 ? found : groupsWith(typed, program.root));
   }
   const { prefix } = expected;
@@ -47,7 +47,7 @@ async function candidatesFor(words: readonly string[], context: Context): Promis
   const kind = expected.kind === 'setting-value' ? ofSetting : expected.kind;
   if (kind === 'files' || kind === 'directories') return `${kind}\n`;
   const values = await valuesOf(kind, expected.line, context);
-  // A list goes on after its last comma.
+  // Completes a list after its last comma.
   const isList = kind === 'fields' || kind === 'event-types' || typeof kind === 'object';
   const head = isList ? typed.slice(0, typed.lastIndexOf(',') + 1) || prefix : prefix;
   const given = head.slice(prefix.length).split(',');
@@ -63,7 +63,7 @@ function begins(word: string, typed: string): boolean {
   return word.toLowerCase().startsWith(typed.toLowerCase());
 }
 
-/** Leaves out a word, such as a name of the service's, that would end its line or act on a terminal. */
+/** Leaves out words, such as names from the service, that would break the line or control the terminal. */
 function textOf(candidates: readonly Candidate[]): string {
   const texts = candidates
     .filter(({ word }) => terminalSafeLine(word) === word)
@@ -77,7 +77,7 @@ interface Candidate {
 }
 
 /**
- * Candidates for the end of a command line: words of the tree, or values of a kind behind a prefix such as
+ * Candidates for the end of a command line: words of the tree, or values of a kind after a prefix such as
  * `--output=`.
  */
 type Expected = { readonly line: Line } & (
@@ -85,7 +85,7 @@ type Expected = { readonly line: Line } & (
   | { readonly kind: ValueKind; readonly prefix: string }
 );
 
-/** Finds the candidates for the last of the words, which is typed only in part. */
+/** Finds the candidates for the last word, which is only partly typed. */
 export async function expectedAt(program: Program, argv: readonly string[]): Promise<Expected> {
   const words = joinedAtEquals(argv);
   const line = await readLine(program, words);
@@ -103,15 +103,13 @@ export async function expectedAt(program: Program, argv: readonly string[]): Pro
 }
 
 interface Line {
-  /** The command that the words before the cursor name. */
   readonly command: Command;
   readonly options: ReadonlyMap<Option, string | undefined>;
   readonly operands: readonly string[];
-  /** The typed part of the last word. */
   readonly typed: string;
 }
 
-/** Replaces the word that is being typed: the place where commander puts it shows the kind of the word. */
+/** Stands in for the word being typed: its position after commander's parsing shows its kind. */
 const CURSOR = '\0cursor';
 
 /** Makes commander parse a line, level by level as it dispatches commands, but without validating values. */
@@ -139,7 +137,7 @@ async function readLine({ root, declare }: Program, words: readonly string[]): P
   return { command, options, operands: cursor === -1 ? operands : operands.slice(0, cursor), typed };
 }
 
-/** The option before a value in the same word, such as `--output=`. */
+/** Returns the option before a value in the same word, such as `--output=`. */
 function prefixOf(typed: string): string {
   return /^--[^=]+=/.exec(typed)?.[0] ?? '';
 }
@@ -155,7 +153,7 @@ function joinedAtEquals(words: readonly string[]): string[] {
 function optionsAfter({ command, options }: Line): Candidate[] {
   const helper = command.createHelp();
   helper.showGlobalOptions = true;
-  // Only the whole program has a version.
+  // Only the program itself has a version.
   const global = helper.visibleGlobalOptions(command).filter(({ long }) => long !== '--version');
   return [...helper.visibleOptions(command), ...global]
     .filter((option) => isRepeatable(option) || !options.has(option))
@@ -170,7 +168,7 @@ function commandsOf(command: Command): Candidate[] {
   return visible.map((child) => ({ word: child.name(), meaning: child.description() }));
 }
 
-/** The groups with a command that begins so, or that people call so. */
+/** Returns the groups with a command that begins with the word, or has a synonym that does. */
 function groupsWith(typed: string, root: Command): Candidate[] {
   if (typed === '') return [];
   return root.commands.flatMap((group) => {
@@ -179,7 +177,6 @@ function groupsWith(typed: string, root: Command): Candidate[] {
   });
 }
 
-/** The values of a kind that are known without a request. */
 async function valuesOf(kind: ValueKind, line: Line, context: Context): Promise<readonly Candidate[]> {
   if (typeof kind === 'object') return plainWords(kind.words);
   switch (kind) {
@@ -202,7 +199,7 @@ async function valuesOf(kind: ValueKind, line: Line, context: Context): Promise<
       const words = kept.map((one) => ({ one, word: wordFor(one, kept) }));
       const byWord = words.map(({ one, word }) => ({ word, meaning: word === one.id ? one.name : one.id }));
       if (line.typed === '' || line.typed.endsWith('=')) return byWord;
-      // An id is offered once it is begun.
+      // Offer ids only after their first character.
       const byId = words.filter(({ one, word }) => word !== one.id).map(({ one }) => one);
       return [...byWord, ...byId.map(({ id, name }) => ({ word: id, meaning: name }))];
     }
@@ -211,13 +208,13 @@ async function valuesOf(kind: ValueKind, line: Line, context: Context): Promise<
   }
 }
 
-/** The settings of the profile that the line names. */
+/** Honors `--profile` in the line. */
 async function settingsOf({ options }: Line, context: Context): Promise<RunSettings> {
   const [, profile] = [...options].find(([{ long }]) => long === '--profile') ?? [];
   return await loadRunSettings(profile === undefined ? {} : { profile }, context);
 }
 
-/** The known fields, and those of the stored events that the line names. */
+/** Returns the known fields, and those of the stored events in the line. */
 async function fieldsAt({ options }: Line, context: Context): Promise<readonly string[]> {
   const [, place] = [...options].find(([{ long }]) => long === '--from') ?? [];
   if (place === undefined) return KNOWN_FIELDS;
@@ -238,7 +235,7 @@ const TIMES: readonly Candidate[] = [
   { word: 'yesterday', meaning: 'since midnight before' },
 ];
 
-/** The commands that `help` can explain next; that of the program itself knows the topics, too. */
+/** Returns the commands that `help` can explain next, and for the program itself the topics. */
 function explainedBy({ command, operands }: Line): Candidate[] {
   const group = command.parent as Command;
   const named = group.commands.find((one) => one.name() === operands[0]);

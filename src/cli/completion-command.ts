@@ -10,7 +10,6 @@ import { encodingOf, replaceFile } from '../files/whole-files.ts';
 import { didYouMean } from '../settings/nearest-word.ts';
 import { quotedWord } from '../shell-words.ts';
 
-/** The shells that there are completions for, with the names of their scripts in the package. */
 const files = {
   bash: 'hooktrail.bash',
   zsh: 'hooktrail.zsh',
@@ -78,20 +77,14 @@ function shellNamed(name: string): Shell {
   throw new UsageError(`'${name}' is not a shell with completions: ${names}`, didYouMean(name, shells));
 }
 
-/**
- * The completion script of a shell. The package keeps them in a folder beside both `src/` and the built
- * program.
- */
+/** The package keeps the scripts in a folder next to both `src/` and the built program. */
 async function completionScript(shell: Shell): Promise<string> {
   return await readFile(new URL(`../../completions/${files[shell]}`, import.meta.url), 'utf8');
 }
 
-/** The files through which a shell finds its script. */
 interface Place {
   readonly script: string;
-  /**
-   * A file that the shell reads when it starts, and the lines in it that load the script; fish needs none.
-   */
+  /** A file that the shell reads on start, and the lines in it that load the script; fish needs none. */
   readonly startup?: { readonly file: string; readonly lines: readonly string[] };
 }
 
@@ -110,8 +103,8 @@ function placeOf(shell: Shell, { environment, machine }: Pick<Context, 'environm
     const lines = [`[[ -r ${word} ]] && source ${word}`];
     return { script, startup: { file: path.join(environment['ZDOTDIR'] || home, '.zshrc'), lines } };
   }
-  // Named from the profile's own folder: Windows PowerShell reads a profile in the machine's code page, and
-  // would not find a folder of another alphabet.
+  // Relative to the profile's folder: Windows PowerShell reads a profile in the machine's code page, and
+  // would misread a path in another alphabet.
   const folder = powershellFolder(environment, machine) ?? path.join(config, 'powershell');
   const place = `"$PSScriptRoot/${files.powershell}"`;
   const lines = [`if (Test-Path -LiteralPath ${place}) { . ${place} }`];
@@ -122,9 +115,9 @@ function placeOf(shell: Shell, { environment, machine }: Pick<Context, 'environm
 }
 
 /**
- * The folder of the user's profile on Windows. Windows PowerShell and PowerShell 7 each have one in
- * Documents, which may be in OneDrive. The one that called us put it first in PSModulePath; called from
- * elsewhere, we use PowerShell 7's.
+ * Returns the folder of the user's profile on Windows. Windows PowerShell and PowerShell 7 each have one in
+ * Documents, which may be in OneDrive. The calling one is the first in PSModulePath; otherwise PowerShell 7's
+ * is used.
  */
 function powershellFolder(environment: Context['environment'], machine: Context['machine']) {
   if (machine.platform !== 'win32') return undefined;
@@ -165,8 +158,8 @@ async function* uninstall({ script, startup }: Place): AsyncGenerator<string> {
 }
 
 /**
- * Changes a file that the shell reads when it starts, and returns whether it differs. One that is a link into
- * a folder under version control stays a link, and the file keeps its mode and its encoding.
+ * Changes a startup file of the shell, and returns true if that made a difference. The file keeps its mode
+ * and encoding, and a link, as into a folder under version control, remains a link.
  */
 async function change(file: string, changed: (text: string) => string): Promise<boolean> {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {

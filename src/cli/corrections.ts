@@ -14,10 +14,6 @@ const HOPELESS: Correction = {
   next: advise`${hooktrail('--help')} lists the commands`,
 };
 
-/**
- * Explains why commander refuses a line, with the corrected line as the next step where there is one: one
- * fault after the other is corrected, as commander names them.
- */
 export async function usageErrorFor(
   first: ParseFault,
   argv: readonly string[],
@@ -28,7 +24,7 @@ export async function usageErrorFor(
   let misplaced: string | undefined;
   let words: readonly string[] = argv.slice(0, end);
   let fault: ParseFault | undefined = first;
-  // A flag that is also the value of another could be moved to and fro.
+  // A flag that is also the value of another could be moved back and forth.
   for (let tries = 0; fault; tries++) {
     const correction: Correction | undefined =
       tries < MOST_CORRECTIONS ? correctionOf(fault, words) : HOPELESS;
@@ -51,7 +47,7 @@ function correctionOf(fault: ParseFault, words: readonly string[]): Correction |
   return flag === undefined ? undefined : correctFlag(flag, command, words);
 }
 
-/** The line with the value that was meant, if the value stands in the line, and stands there once. */
+/** Corrects the value in the line, if it occurs exactly once. */
 export function withCorrectedValue(error: UsageError, argv: readonly string[]): UsageError {
   const { correction, message, details } = error;
   if (!correction) return error;
@@ -66,10 +62,7 @@ export function withCorrectedValue(error: UsageError, argv: readonly string[]): 
 
 const YES_FLAGS = ['--yes', '-y'];
 
-/**
- * A corrected line. A guess is not done unasked: it leaves out the yes that was given to the line with the
- * fault.
- */
+/** A suggestion never carries over --yes. */
 function lineOf(words: readonly string[], argv: readonly string[]): string {
   const end = words.includes('--') ? words.indexOf('--') : words.length;
   const given = YES_FLAGS.filter((flag) => argv.includes(flag));
@@ -77,7 +70,6 @@ function lineOf(words: readonly string[], argv: readonly string[]): string {
   return shellText(['hooktrail', ...asked, ...words.slice(end)]);
 }
 
-/** A complaint that no other line is the answer to. */
 function explained(error: ParseFault): UsageError {
   const { command, option, argument } = error;
   const help = helpOf(command);
@@ -95,7 +87,7 @@ function explained(error: ParseFault): UsageError {
   });
 }
 
-/** The command of an example, such as `hooktrail logout  # of this profile`. */
+/** Drops the remark of an example, such as `hooktrail logout  # of this profile`. */
 function commandOfExample(example: Example): AdvisedCommand {
   const [, words = ''] = /^hooktrail (.*?)( {2,}#.*)?$/.exec(exampleLine(example)) ?? [];
   return hooktrail(words);

@@ -1,7 +1,6 @@
 import { ExitCode } from '../errors.ts';
 import { alignedColumns } from './help-text.ts';
 
-/** Each exit code's meaning, in the order in which help lists them. */
 const MEANINGS: Readonly<Record<keyof typeof ExitCode, string>> = {
   done: 'done; also when the reader closed the pipe, as `| head` does',
   failed: 'the service answered with an error, or the result could not be completed',
@@ -22,7 +21,6 @@ export const exitCodes = Object.entries(MEANINGS).map(([name, meaning]) => ({
 /** The width of the pages of `help`. */
 const PAGE_COLUMNS = 80;
 
-/** The table of the exit codes. */
 export function exitCodesText(): string {
   const rows = exitCodes.map(({ code, meaning }) => [`${code}`, meaning] as const);
   return `Exit codes:\n\n${alignedColumns(rows, PAGE_COLUMNS).join('')}`;

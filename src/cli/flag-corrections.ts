@@ -19,26 +19,20 @@ import { wordsOf } from './help-text.ts';
 import { flagForWord } from './operand-corrections.ts';
 import { FLAG_SYNONYMS, SECRET_FLAGS } from './synonyms.ts';
 
-/** A flag that the command does not have. */
 interface UnknownFlag {
-  /** Without a value behind `=`. */
   readonly name: string;
-  /** The value behind `=`. */
   readonly inline: string | undefined;
-  /** The word behind it, if that may be its value. */
+  /** The next word, if it may be the flag's value. */
   readonly following: string | undefined;
-  /** Either of the two. */
   readonly value: string | undefined;
   readonly command: Command;
   readonly words: readonly string[];
-  /** The index of the flag among the words. */
   readonly at: number;
-  /** The flag and its value are so many words. */
+  /** Number of words for the flag and its value. */
   readonly count: number;
   readonly problem: string;
 }
 
-/** Replaces a flag that the command does not have, or moves one behind the command. */
 export function correctFlag(flag: string, command: Command, words: readonly string[]): Correction {
   const [name = '', inline] = flag.split(/=(.*)/s);
   const at = words.indexOf(flag);
@@ -58,7 +52,7 @@ export function correctFlag(flag: string, command: Command, words: readonly stri
   return firstCorrection(FLAG_RULES, fault) ?? meantOrMoved(fault);
 }
 
-/** Commands that sum up events, and exit with 0 whatever they find. */
+/** Commands that summarize events, and always exit with 0. */
 const WITHOUT_ALARM: ReadonlySet<string> = new Set(['explain', 'stats', 'about', 'report']);
 
 export const FLAG_RULES: readonly Rule<UnknownFlag>[] = [
@@ -81,7 +75,7 @@ export const FLAG_RULES: readonly Rule<UnknownFlag>[] = [
     },
   },
   {
-    // Nothing that failures have in common is an alarm; a failing subscription is one.
+    // Common properties of failures are not an alarm; a failing subscription is.
     example: 'events explain --exit-code',
     correct: ({ name, command, problem }) => {
       if (name !== '--exit-code' || !WITHOUT_ALARM.has(command.name())) return undefined;
@@ -95,7 +89,7 @@ export const FLAG_RULES: readonly Rule<UnknownFlag>[] = [
   { example: 'events search --sort asc', correct: asOrder },
   { example: 'events search --customer acme', correct: asCustomer },
   {
-    // The built-in jq prints so anyhow.
+    // The built-in jq already prints raw strings.
     example: "events search --json -q '.[0]' -r",
     correct: ({ name, words, problem }) =>
       JQ_FLAG.test(name) && words.some((one) => /^(-q|--jq)\b/.test(one))
@@ -116,13 +110,12 @@ export const FLAG_RULES: readonly Rule<UnknownFlag>[] = [
   },
 ];
 
-/** A secret on a line is refused alone, whatever else is wrong with the line. */
+/** A secret in a line is reported alone, regardless of other faults. */
 function refuseSecret({ name }: UnknownFlag): undefined {
   const [, next] = SECRET_FLAGS.find(([typed]) => typed.split(' ').includes(name)) ?? [];
   if (next !== undefined) throw new UsageError(`${name}: a secret is never an argument`, { next });
 }
 
-/** A command of the user's that was typed without `--`. */
 function behindDashes({ command, words, at }: UnknownFlag): Correction | undefined {
   const begin = misplacedCommand(command, words);
   if (begin === undefined || begin >= at) return undefined;
@@ -132,7 +125,7 @@ function behindDashes({ command, words, at }: UnknownFlag): Correction | undefin
   };
 }
 
-/** The index of the first word of a command of the user's that was typed without `--`, if there is one. */
+/** Returns the index of a user's command typed without `--`; undefined if there is none. */
 function misplacedCommand(command: Command, words: readonly string[]): number | undefined {
   const [word] = command.args;
   if (!takesCommand(command) || words.includes('--') || word === undefined || word.startsWith('-'))
@@ -141,7 +134,7 @@ function misplacedCommand(command: Command, words: readonly string[]): number | 
   return isOfAnother ? undefined : words.indexOf(word, words.indexOf(command.name()) + 1);
 }
 
-/** Flags by which other programs take a command to run. */
+/** Flags of other programs that take a command to run. */
 const EXEC_FLAG = /^--(exec|execute|run|cmd|command|on-event|then)$/;
 
 function asCommandAtEnd({
@@ -160,14 +153,14 @@ function asCommandAtEnd({
   return { problem, words: [...words.toSpliced(at, count), '--', ...run] };
 }
 
-/** Flags by which other programs put results in order. */
+/** Flags of other programs that sort results. */
 const ORDER_FLAG = /^--(sort|sort-by|sort-order|order|order-by|desc|descending|newest|newest-first)$/;
 const OLDEST_FIRST = /^(asc|ascending|oldest|oldest-first)$/i;
 const NEWEST_FIRST = /^(desc|descending|newest|newest-first)$/i;
 const ORDERS =
   "events come newest first, and oldest first with --reverse; by another field with --jq 'sort_by(.field)'";
 
-/** A flag of order means flags that give it, or none for the usual order. */
+/** Replaces a sort flag by `--reverse`, or drops it for the usual order. */
 function asOrder({ name, value, command, words, at, count, problem }: UnknownFlag): Correction | undefined {
   if (!ORDER_FLAG.test(name)) return undefined;
   if (!hasOption(command, '--reverse')) {
@@ -180,10 +173,7 @@ function asOrder({ name, value, command, words, at, count, problem }: UnknownFla
   return { problem, next: ORDERS };
 }
 
-/**
- * Flags by which other programs choose a customer. Here it is a subscription, or a field of the service's
- * own.
- */
+/** Flags of other programs that choose a customer. Here that is a subscription, or a field of the service. */
 const CUSTOMER_FLAG = /^--(customer|customer-id|tenant|account|merchant)$/;
 const BY_CUSTOMER =
   "events are chosen by --subscription, or by a field that names the customer: --where 'customer.name = Acme'";
@@ -203,7 +193,7 @@ function asCustomer({
   return { problem, words: words.toSpliced(at, count, flag, value) };
 }
 
-/** The flag or the command that is meant by another name, or the flag behind the command it belongs to. */
+/** Replaces a flag by its synonym, which may be a command, or moves it after its command. */
 function meantOrMoved(fault: UnknownFlag): Correction {
   const { following, command, words, at, count, problem } = fault;
   const meant = wordsMeant(fault);
@@ -211,7 +201,7 @@ function meantOrMoved(fault: UnknownFlag): Correction {
   const isCommand = /^\w/.test(first);
   if (isCommand)
     return { problem, words: words.with(words.indexOf(command.name()), first).toSpliced(at, 1, ...rest) };
-  // A switch has no value: the word behind it is no part of it.
+  // A switch has no value, so the next word is separate.
   const isSwitch = meant !== undefined && meant.at(-1) !== following;
   const used = isSwitch ? 1 : count;
   const isEarly = command.commands.length > 0 && at < words.length - used;
@@ -219,7 +209,7 @@ function meantOrMoved(fault: UnknownFlag): Correction {
   return moved(fault, used, isEarly, meant);
 }
 
-/** A flag before the command is moved behind it. */
+/** Moves a flag from before the command to after it. */
 function moved(
   { name, command, words, at, problem }: UnknownFlag,
   used: number,
@@ -235,7 +225,7 @@ function moved(
   return { ...(meant ? { problem } : { misplaced: name }), words: corrected };
 }
 
-/** Returns the words for a flag that the command does not have: its flag, or another command. */
+/** Returns the intended words for an unknown flag: a flag, or another command. */
 function wordsMeant({ name, value, command }: UnknownFlag): readonly string[] | undefined {
   const meanings = meaningsOf(name, value);
   const near = meanings.length === 0 ? nearFlag(name, command) : undefined;
@@ -245,27 +235,27 @@ function wordsMeant({ name, value, command }: UnknownFlag): readonly string[] | 
     options.some(({ long }) => long === word) || command.parent?.commands.some((one) => one.name() === word);
   const isValued = (meant: readonly string[]) =>
     meant.length === 1 && options.find(({ long }) => long === meant[0])?.required === true;
-  // Without a value it would take the next flag for one.
+  // Without a value it would swallow the next flag.
   const meant = possible.find((one) => isHere(one) && (value !== undefined || !isValued(one)));
   return meant && value !== undefined && isValued(meant) ? [...meant, value] : meant;
 }
 
-/** What a flag of another program means, the likeliest first. */
+/** Returns the meanings of another program's flag, the most likely first. */
 function meaningsOf(name: string, value = ''): readonly string[] {
   const [, ...meanings] = FLAG_SYNONYMS.find(([typed]) => typed.split(' ').includes(name)) ?? [];
-  // In `webhooks replay --to URL` it is no time.
+  // In `webhooks replay --to URL` it is not a time.
   if (name === '--to' && /^https?:/.test(value)) return ['--forward-to', ...meanings];
   if (name === '--from' && parseTime(value)) return ['--since', ...meanings];
   if (/^--(last|count)$/.test(name) && /^\d{1,5}$/.test(value)) return ['--limit', '--count', ...meanings];
   return meanings;
 }
 
-/** The flag that was probably misspelt. One that a command below the group may have is none. */
+/** Returns the flag that was probably misspelt. Flags of a group's commands do not count. */
 function nearFlag(name: string, command: Command): string | undefined {
   if (!name.startsWith('--') || command.commands.length > 0) return undefined;
   const isNear = (long: string) =>
     long !== '--version' && (name.startsWith('--no') || !long.startsWith('--no-'));
-  // Help hides synonyms such as `--after`, which people misspell like other flags.
+  // Includes hidden synonyms such as `--after`, which are misspelt like other flags.
   const names = optionsOf(command).flatMap(({ long }) => (long && isNear(long) ? [long.slice(2)] : []));
   const near = nearest(name.slice(2), names);
   return near === undefined ? undefined : `--${near}`;

@@ -20,7 +20,6 @@ export const examples = [
   "hooktrail help --json | jq -r '.commands[].command'",
 ];
 
-/** The root's `help`, which also knows the topics. */
 export function declare(command: Command): void {
   command
     .argument('[words...]', 'the words of a command, or a topic')
@@ -28,7 +27,6 @@ export function declare(command: Command): void {
   addPagerFlag(command);
 }
 
-/** The `help` of each group. */
 export const helpOfGroup: CommandModule = {
   declare: (command) => addPagerFlag(command.argument('[command]', 'the command to explain')),
   run,
@@ -40,7 +38,7 @@ export async function run({ flags, args, command, context, commands }: Call<Flag
   if (topic && !flags.json) return await context.stdout.write(topicText(topic.name));
   let at = group;
   for (const [index, word] of args.entries()) {
-    // A command that can be run has no subcommands: the words after its name are its arguments.
+    // A command without subcommands: the remaining words are its arguments.
     if (at.commands.length === 0) break;
     const child = at.commands.find((command) => command.name() === word);
     if (!child) throw unknown(args.slice(0, index + 1), at);

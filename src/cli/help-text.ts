@@ -4,7 +4,7 @@ import { CONNECTION } from '../settings/flag-values.ts';
 import type { Flag, FlagFacts } from '../settings/flags.ts';
 import { wrapWords } from '../terminal/cell-width.ts';
 
-/** Flags that few people need, in whichever command they are. */
+/** Flags that few people need, in any command. */
 const RARE_FLAGS = new Set([
   '--page-size',
   '--concurrency',
@@ -15,15 +15,15 @@ const RARE_FLAGS = new Set([
 ]);
 const RARELY_NEEDED = 'Rarely needed:';
 
-/** The blocks that many commands share, in the order in which `--help` ends with them. */
+/** The blocks that many commands share, in their order at the end of `--help`. */
 const SHARED_BLOCKS = ['Filters:', 'Format:', RARELY_NEEDED];
 
-/** The lines of a small terminal, without the one of the shell's next prompt. */
+/** Lines of a small terminal, without the shell's next prompt. */
 const SCREEN_LINES = 23;
-/** The flags of `-h` where a declaration does not name its common ones. */
+/** Flags in `-h` if a declaration does not name its common ones. */
 const MOST_FLAGS = 12;
 
-/** The text of `--help`: everything about a command, examples first and what other commands share last. */
+/** Formats `--help`: everything about a command, examples first and shared flags last. */
 export function fullHelp(command: Command, width: number): string {
   const { notes, examples } = explanationOf(command);
   const { helper, usage, item, argumentItems } = layoutOf(command, width);
@@ -68,7 +68,6 @@ export function fullHelp(command: Command, width: number): string {
   return `${lines.join('\n').trimEnd()}\n`;
 }
 
-/** The text of `-h`: what is used most, on one small screen. */
 export function shortHelp(command: TreeCommand, width: number): string {
   const { helper, usage, argumentItems } = layoutOf(command, width);
   const visible = helper.visibleOptions(command).filter(({ long }) => long !== '--help');
@@ -97,7 +96,7 @@ export function shortHelp(command: TreeCommand, width: number): string {
     ),
     ...(rows.length > 0 ? [''] : []),
   ];
-  // An empty line and the last line follow.
+  // Leaves room for an empty line and the last line.
   const room = Math.min(3, SCREEN_LINES - above.length - 2);
   const examples = explanationOf(command).examples.map(withPrompt).filter(isShort).slice(0, room);
   const lines = [
@@ -109,12 +108,12 @@ export function shortHelp(command: TreeCommand, width: number): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** A command as it is typed: `hooktrail events search`. */
+/** Returns the command as typed: `hooktrail events search`. */
 export function pathOf(command: Command): string {
   return `hooktrail ${wordsOf(command)}`.trimEnd();
 }
 
-/** The same without the program's name. */
+/** Like `pathOf`, without the program's name. */
 export function wordsOf(command: Command): string {
   const words: string[] = [];
   for (let at = command; at.parent; at = at.parent) words.unshift(at.name());
@@ -140,7 +139,7 @@ export function factsOf(option: Option | Flag): FlagFacts {
   return 'facts' in option ? option.facts : {};
 }
 
-/** What help says of a flag: its description, the default, and the variables that give its value too. */
+/** Formats a flag's description, its default, and the variables that also set it. */
 export function flagText(description: string, { preset, variables = [] }: FlagFacts): string {
   const byDefault = preset === undefined ? '' : ` (default: ${preset})`;
   return `${description}${byDefault}${variables.length > 0 ? ` [${variables.join(', ')}]` : ''}`;
@@ -150,7 +149,7 @@ function flagsOf(options: readonly Option[]): string {
   return options.map(({ long, short }) => long ?? short).join(' ');
 }
 
-/** The beginning of a description that fits the room: as many of its clauses as there is room for. */
+/** Returns as many clauses from the start of a description as fit. */
 export function firstClauses(text: string, room: number): string {
   let kept = text;
   if (kept.length > room) kept = kept.replace(/ \([^()]*\)$/, '');
@@ -162,23 +161,22 @@ export function firstClauses(text: string, room: number): string {
   return kept;
 }
 
-/** The explanation of a command, and its examples. */
 export function explanationOf({ module }: TreeCommand): { notes: string; examples: readonly Example[] } {
   const { help = '', examples = [] } = module ?? {};
   return { notes: help.trim(), examples };
 }
 
-/** An example after the prompt of its shell. */
+/** Prefixes an example with its shell's prompt. */
 export function withPrompt(example: Example): string {
   return typeof example === 'string' ? `$ ${example}` : `PS> ${example.powershell}`;
 }
 
-/** The line of an example, without the ends of lines in it. */
+/** Joins the lines of an example. */
 export function exampleLine(example: Example): string {
   return (typeof example === 'string' ? example : example.powershell).replaceAll(/ \\\n\s*/g, ' ');
 }
 
-/** Returns a text of one or more lines for each row of two columns, the second aligned and wrapped. */
+/** Formats rows of two columns, the second aligned and wrapped, as one text each. */
 export function alignedColumns(
   rows: readonly (readonly [left: string, right: string])[],
   width: number,

@@ -15,7 +15,7 @@ export async function main(argv: readonly string[], context: Context): Promise<E
       await context.stdout.write(`${fullVersion}\n`);
       return ExitCode.done;
     }
-    // The help of the program itself: no command line has to be parsed for it.
+    // The program's own help needs no parsing.
     if (argv.length === 0 || (argv.length === 1 && ['--help', '-h'].includes(argv[0] as string))) {
       const { printProgramHelp } = await import('./program-help.ts');
       await printProgramHelp(argv, context);
@@ -24,7 +24,7 @@ export async function main(argv: readonly string[], context: Context): Promise<E
     const { buildProgram } = await import('./program.ts');
     program = buildProgram(context, main);
     const exitCode = await program.run(argv);
-    // If the command ran another command line, as `demo` does, that one has explained its failure already.
+    // If the command ran another command line, as `demo` does, that one has already explained its failure.
     if (exitCode === ExitCode.done) context.signal.throwIfAborted();
     return exitCode;
   } catch (thrown) {
@@ -35,15 +35,12 @@ export async function main(argv: readonly string[], context: Context): Promise<E
   }
 }
 
-/**
- * Scripts ask for the version often, so nothing is loaded for it. `-v` alone is what Node, npm and Docker
- * take.
- */
+/** Scripts ask for the version often, so nothing is loaded for it. Node, npm and Docker accept `-v` alone. */
 export function isForVersion(argv: readonly string[]): boolean {
   return argv.length === 1 && ['--version', '-V', '-v'].includes(argv[0] as string);
 }
 
-/** True where a completion script called, which puts this word before the words of the line. */
+/** True for a call by a completion script, which puts this word before the words of the line. */
 export function isForCompletion(argv: readonly string[]): boolean {
   return argv[0] === '__complete';
 }

@@ -14,19 +14,16 @@ import {
 } from './correction-rules.ts';
 import { wordsOf } from './help-text.ts';
 
-/** A word too many. */
 interface ExcessWord {
   readonly word: string;
   readonly command: Command;
   readonly words: readonly string[];
-  /** The index of the word among the words, or -1. */
   readonly at: number;
-  /** How many words the command takes. */
   readonly taken: number;
   readonly problem: string;
 }
 
-/** A word of a command that takes fewer becomes the flag that it is the value of. */
+/** Turns an excess word into the value of a likely flag. */
 export function correctOperand(command: Command, words: readonly string[]): Correction {
   const taken = command.registeredArguments.filter(({ variadic }) => !variadic).length;
   const word = command.args[taken] as string;
@@ -58,12 +55,11 @@ export const OPERAND_RULES: readonly Rule<ExcessWord>[] = [
   },
 ];
 
-/** True if a word names a program by where it lies. */
+/** True if a word is a path to a program. */
 function isPlaceOfProgram(word: string): boolean {
   return /^(\.{0,2}|~)\//.test(word);
 }
 
-/** A word processor makes a long dash of one or both before a flag. */
 const LONG_DASH = /^(?=-{0,2}[\u2010-\u2015\u2212])[-\u2010-\u2015\u2212]{1,3}(?=[a-z])/i;
 
 function asDashesOfFlag({ word, words, problem }: ExcessWord): Correction | undefined {
@@ -71,7 +67,7 @@ function asDashesOfFlag({ word, words, problem }: ExcessWord): Correction | unde
   return { problem, words: words.map((one) => one.replace(LONG_DASH, '--')) };
 }
 
-/** A word processor curls quotes, which then part nothing for the shell. */
+/** Word processors curl quotes, which the shell then takes literally. */
 function asQuotedText({ words, problem }: ExcessWord): Correction | undefined {
   const first = words.findIndex((one) => /^[“„‘]/.test(one));
   const last = words.findIndex((one, index) => index >= first && /[”’]$/.test(one));
@@ -89,7 +85,7 @@ function whatItTakes(command: Command): Advice {
     : advise`${helpOf(command)} shows what it takes`;
 }
 
-/** A search or a summary of nothing but ids is meant to show those events. */
+/** A search or summary of ids alone is meant to show those events. */
 function asEventsToShow({ command, words, problem }: ExcessWord): Correction | undefined {
   const { args } = command;
   const isShown = /^events (search|explain|stats)$/.test(wordsOf(command));
@@ -97,7 +93,7 @@ function asEventsToShow({ command, words, problem }: ExcessWord): Correction | u
   return isShown && isOnlyIds ? { problem, words: words.with(1, 'get') } : undefined;
 }
 
-/** A time without its quotes: `--since 2026-11-20 08:30`, `--since=2 hours ago`. */
+/** Joins a time without quotes: `--since 2026-11-20 08:30`, `--since=2 hours ago`. */
 function asTimeInWords({ words, at, problem }: ExcessWord): Correction | undefined {
   const [, flag = '', start] = /^(--\w+=)?(.*)$/s.exec(words[at - 1] ?? '') ?? [];
   for (let end = words.length; at > 0 && end > at; end--) {
@@ -107,7 +103,7 @@ function asTimeInWords({ words, at, problem }: ExcessWord): Correction | undefin
   return undefined;
 }
 
-/** A text of several words without its quotes, unless the word too many means a flag. */
+/** Joins a text of several words without quotes, unless the excess word suggests a flag. */
 function asOneText({ word, command, words, problem }: ExcessWord): Correction | undefined {
   const { args } = command;
   const first = words.lastIndexOf(word) - 1;
@@ -127,12 +123,12 @@ function asValueOfFlag({ word, command, words, at, taken, problem }: ExcessWord)
   return meant && at !== -1 ? { problem, words: words.toSpliced(at, 1, ...meant) } : undefined;
 }
 
-/** The first flag, with its value, that the command has. */
+/** Returns the first flag, with its value, that the command has. */
 function firstOffered(command: Command, flags: readonly string[][]): string[] | undefined {
   return flags.find(([flag = '']) => flag === '--help' || hasOption(command, flag));
 }
 
-/** The flags that a word may be the value of; the first that the command has is meant. */
+/** Returns the flags that a word may be a value for, in order of preference. */
 export function flagForWord(word: string, words: readonly string[]): string[][] {
   for (const meaning of MEANINGS) {
     const flags = meaning(word, words);
@@ -141,14 +137,14 @@ export function flagForWord(word: string, words: readonly string[]): string[][] 
   return typeOrFields(word, words);
 }
 
-/** What words of one form mean; undefined for words of another form. */
+/** Returns undefined for words of another form. */
 type Meaning = (word: string, words: readonly string[]) => string[][] | undefined;
 
 const MEANINGS: readonly Meaning[] = [
   (word) => (/^(failed|help)$/i.test(word) ? [[`--${word.toLowerCase()}`]] : undefined),
   (word) => (/^success$/i.test(word) ? [['--status', 'SUCCESS']] : undefined),
   (word, words) => {
-    // A summary of one event says nothing.
+    // A summary of one event is useless.
     const isSummed = words.some((one) => /^(explain|health|stats|report)$/.test(one));
     return isGuid(word) ? [[isSummed ? '--subscription' : '--id', word]] : undefined;
   },

@@ -15,10 +15,9 @@ import {
 } from './command-tree.ts';
 import { alignedColumns, firstClauses, flagText } from './help-text.ts';
 
-/** Longer lines than this are hard to read. */
+/** Columns of the widest help: longer lines are hard to read. */
 const WIDEST_HELP_COLUMNS = 120;
 
-/** Prints the help of the program itself: the most used commands for `-h`, else all of them. */
 export async function printProgramHelp(argv: readonly string[], context: Context): Promise<void> {
   const width = helpWidth(context);
   const head = `Usage: hooktrail [options] [command]\n\n${wrapWords(DESCRIPTION, width).join('\n')}\n\n`;
@@ -33,12 +32,12 @@ export function wantsShortHelp(argv: readonly string[]): boolean {
   return argv.includes('-h') && !argv.includes('--help');
 }
 
-/** Help that is read through a pager goes to a pipe; the terminal is still where standard error goes. */
+/** Help in a pager goes to a pipe; standard error is still the terminal. */
 export function helpWidth({ stdout, stderr }: Pick<Context, 'stdout' | 'stderr'>): number {
   return Math.min([stdout, stderr].find(({ isTerminal }) => isTerminal)?.columns ?? 80, WIDEST_HELP_COLUMNS);
 }
 
-/** Prints a text, through the pager where it does not fit the screen. */
+/** Prints a text, through the pager if it does not fit the screen. */
 export async function printHelp(text: string, argv: readonly string[], context: Context): Promise<void> {
   if (argv.includes('--no-pager')) return await context.stdout.write(text);
   await withPager(context, ({ stdout }) => stdout.write(text));

@@ -31,11 +31,9 @@ import { fullHelp, shortHelp } from './help-text.ts';
 import { helpWidth, printHelp, printProgramHelp, wantsShortHelp } from './program-help.ts';
 
 export interface Program extends CommandTree {
-  /** Runs a command line. Prints its output or its help; throws every failure. */
+  /** Prints the output or the help; throws every failure. */
   run(argv: readonly string[]): Promise<ExitCode>;
-  /** Those of the command that ran; the global ones until then. */
   readonly flags: GlobalFlags;
-  /** The settings that these flags leave, read once. */
   settings(): Promise<RunSettings>;
 }
 
@@ -53,7 +51,6 @@ class LazyProgram implements Program {
   #flags: GlobalFlags | undefined;
   #settings: Promise<RunSettings> | undefined;
   #isTrial = false;
-  /** The commands whose declarations were not read yet. */
   readonly #undeclared = new Map<Command, () => Promise<CommandModule>>();
   readonly #context: Context;
   readonly #invoke: Invoke;
@@ -67,7 +64,7 @@ class LazyProgram implements Program {
       .helpOption(HELP_FLAG.flags, HELP_FLAG.text)
       .configureHelp({ subcommandTerm: (command) => command.name(), minWidthToWrap: 20 })
       .showSuggestionAfterError(false)
-      // `main` prints the version and errors, in one form whatever their source.
+      // `main` prints the version and all errors, in one form.
       .configureOutput({ writeOut: () => undefined, outputError: () => undefined })
       .exitOverride();
     for (const { flags, text, parse, ...facts } of GLOBAL_FLAGS)
@@ -87,7 +84,7 @@ class LazyProgram implements Program {
     return await this.#settings;
   }
 
-  /** Adds the commands of a group. One that is called `list` runs where none is named. */
+  /** Adds the commands of a group; `list` is the default command. */
   #add(group: Command, nodes: Nodes, heading?: string): void {
     for (const [name, [summary, content, examples]] of Object.entries(nodes)) {
       const settings = { isDefault: name === 'list', hidden: heading === HIDDEN };
@@ -105,7 +102,7 @@ class LazyProgram implements Program {
   #declareBeforeDispatch(group: Command): void {
     group.helpCommand(false).hook('preSubcommand', async (_, command) => {
       const [word] = group.args;
-      // `list` takes no arguments: a word was meant as the name of another command.
+      // `list` takes no arguments, so a word is a misspelt command.
       const isImplied = command.name() === 'list' && word !== 'list';
       if (isImplied && word !== undefined && !word.startsWith('-'))
         group.error(`error: unknown command '${word}'`, { code: 'commander.unknownCommand' });
@@ -214,7 +211,8 @@ class LazyCommand extends Command implements TreeCommand, StrictCommand {
     }
   }
 
-  // commander calls the next three, which its types lack. Its own say in a sentence what they are about.
+  // Commander calls these three, which its types lack. Its own versions put the subject of the error only
+  // into the message.
 
   unknownOption(flag: string): never {
     this.#refuse(`unknown option '${flag}'`, { flag });
@@ -233,16 +231,16 @@ class LazyCommand extends Command implements TreeCommand, StrictCommand {
     throw Object.assign(fault, subject, { command: this });
   }
 
-  /** Commander calls it where help was asked for, or a group's command is missing. */
+  /** Commander calls it when help was requested, or a group's command is missing. */
   override outputHelp(options?: HelpContext | ((text: string) => string)): void {
     const isError = typeof options === 'object' && options.error;
     throw Object.assign(new HelpRequest('help'), { command: this, isError });
   }
 }
 
-/** Thrown where help is to be printed, since commander's own printing cannot wait for a pager. */
+/** Thrown instead of printing help, since commander's own printing cannot wait for a pager. */
 class HelpRequest extends Error {
   declare readonly command: LazyCommand;
-  /** True where a command is missing. */
+  /** True if a command is missing. */
   declare readonly isError: boolean;
 }

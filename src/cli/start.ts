@@ -6,7 +6,7 @@ import { cacheFolder, isForCode } from '../files/folders.ts';
 import { createSystem } from '../system.ts';
 import { isForCompletion, isForVersion, main } from './main.ts';
 
-/** The entry point that `bin/` calls: the real program on the real machine. */
+/** The entry point called by `bin/`: the real program on the real machine. */
 export async function start(): Promise<void> {
   const system = createSystem();
   if (!isForVersion(system.argv)) enableCompileCache(system.argv, system.context);
@@ -19,15 +19,14 @@ export async function start(): Promise<void> {
   system.exitWith(await main(system.argv, system.context));
 }
 
-/** `module.enableCompileCache` is there from Node 22.1 on. */
+/** `module.enableCompileCache` exists from Node 22.1 on. */
 const { enableCompileCache: enable } = Module as typeof Module & {
   enableCompileCache?: (folder: string) => unknown;
 };
 
 /**
  * Makes Node keep compiled code in the user's cache folder, which halves the time to load our modules.
- * Without a folder that is safe, and in one that cannot be written, nothing is kept. `demo` touches nothing
- * of the user's, so it keeps none.
+ * Skipped if the folder is unsafe or not writable, and for `demo`, which leaves the user's files alone.
  */
 function enableCompileCache(
   argv: readonly string[],

@@ -3,7 +3,7 @@ import { type Advice, advise, hooktrail } from '../advice.ts';
 import { fieldFlag, filterKeys } from '../filters/filter-keys.ts';
 import { wordsOf } from './help-text.ts';
 
-/** Words that people try for a command: one, or two that follow each other. */
+/** Words that people try for a command: single words, or two in a row. */
 const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
   login: 'auth login, auth, signin, sign-in, configure, init, setup, profiles add, profiles create',
   logout: 'auth logout, signout, sign-out',
@@ -37,7 +37,7 @@ const COMMAND_SYNONYMS: Readonly<Record<string, string>> = {
   help: 'man, docs',
 };
 
-/** Flags that a word for a command means too. */
+/** Words for a command that also imply a flag. */
 export const FLAGS_OF_WORDS: Readonly<Record<string, string>> = {
   failures: '--failed',
   failed: '--failed',
@@ -45,9 +45,8 @@ export const FLAGS_OF_WORDS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Flags of other programs, and of the service's own fields: each stands for the first of its meanings that
- * the command has. A flag with a value stands for a switch. A meaning without a dash is a command beside the
- * one that was typed.
+ * Flags of other programs, and of the service's own fields: each maps to the first meaning that the command
+ * has. A meaning with a value replaces a switch. A meaning without a dash is a sibling command.
  */
 export const FLAG_SYNONYMS: readonly (readonly [typed: string, ...meanings: string[]])[] = [
   ['--format --output-format --out', '--output'],
@@ -75,7 +74,7 @@ export const FLAG_SYNONYMS: readonly (readonly [typed: string, ...meanings: stri
   ['--oldest --oldest-first --asc', '--reverse'],
   ['--callback-url --callback --webhook --webhook-url', '--url'],
   ['--endpoint', '--url', '--base-url'],
-  // Of what changes a list: taking away is never guessed.
+  // Adding to a list may be suggested, removing never.
   ['--type', '--add-type'],
   ['--marketplace', '--add-marketplace'],
   ['--server --host --api-url --service', '--base-url'],
@@ -114,7 +113,7 @@ export const SECRET_FLAGS: readonly (readonly [typed: string, next: Advice])[] =
   ],
 ];
 
-/** The name of a command, and the words that people try for it. */
+/** Returns a command's name and its synonyms. */
 export function namesOf(command: Command): string[] {
   return [command.name(), ...(COMMAND_SYNONYMS[wordsOf(command)]?.split(', ') ?? [])];
 }

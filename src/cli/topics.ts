@@ -1,13 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { exitCodesText } from './exit-codes.ts';
 
-/** A subject that `hooktrail help` explains in addition to the commands. */
 export interface Topic {
   readonly name: string;
   readonly summary: string;
 }
 
-/** All topics, in the order in which help lists them. */
 export const topics: readonly Topic[] = [
   { name: 'exit-codes', summary: 'what each exit code means' },
   { name: 'environment', summary: 'the variables that hooktrail reads' },
@@ -16,10 +14,7 @@ export const topics: readonly Topic[] = [
   { name: 'agents', summary: 'how a program uses the command line well' },
 ];
 
-/**
- * Returns the page about a topic. The package keeps the pages in a folder beside both `src/` and the built
- * program.
- */
+/** The package keeps the pages in a folder next to both `src/` and the built program. */
 export function topicText(name: string): string {
   const page = readFileSync(new URL(`../../docs/help/${name}.txt`, import.meta.url), 'utf8');
   return name === 'exit-codes' ? `${exitCodesText()}\n${page}` : page;
